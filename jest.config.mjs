@@ -1,0 +1,31 @@
+const swc = (transform) => [
+  '@swc/jest',
+  {
+    swcrc: false,
+    sourceMaps: 'inline',
+    module: { type: 'es6' },
+    jsc: { target: 'es2022', keepClassNames: true, parser: { syntax: 'typescript', decorators: true }, transform },
+  },
+];
+
+const project = (name, folder = `packages/${name}`) => ({
+  displayName: name,
+  rootDir: folder,
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  testEnvironmentOptions: { customExportConditions: ['@sluice/source', 'node', 'node-addons'] },
+  // Both forms of decorators are promised, so both are compiled: `*.legacy.test.ts` as TypeScript's experimentalDecorators.
+  transform: {
+    '\\.legacy\\.test\\.ts$': swc({ legacyDecorator: true }),
+    '\\.ts$': swc({ decoratorVersion: '2022-03' }),
+  },
+  setupFiles: [`${import.meta.dirname}/scripts/jest-setup.mjs`],
+});
+
+export default {
+  projects: [project('core'), project('express'), project('testkit'), project('live-traffic', 'examples/live-traffic')],
+  testTimeout: 120_000,
+  // Each worker runs its own Redis server, and the tests of exactness start processes: two at a time fit two cores.
+  maxWorkers: 2,
+};

@@ -1,0 +1,59 @@
+/** What one policy answers about one key: the fields of a `PolicyDecision` but for its name and window. */
+export interface Verdict {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly retryAfterMs: number | null;
+  readonly resetAfterMs: number;
+  readonly nextAfterMs: number | null;
+  readonly delayMs: number;
+}
+
+/**
+ * A policy's rule as a pure function: no clock, no I/O, nothing changed in place. When the cost is refused, or 0, the state that comes
+ * back is the very one that was given. A cost of 0 is always allowed and shows how things stand.
+ */
+export type Kernel<P, S> = (policy: P, state: S | undefined, cost: number, nowMs: number) => { readonly state: S | undefined; readonly verdict: Verdict };
+
+/** What every policy carries, whatever its algorithm. */
+export interface PolicyBase {
+  readonly algorithm: string;
+  readonly name?: string;
+}
+
+/**
+ * One algorithm: what its folder exports and the registry lists. `kernel` and `refund` have a twin in `kernel.lua`; all numbers are integers.
+ *
+ * A new algorithm is a folder beside this file and one line in `index.ts`.
+ */
+export interface Algorithm<P extends PolicyBase, S> {
+  /** The `algorithm` of its policies. */
+  readonly name: P['algorithm'];
+  /** One letter that stands for the layout of its state in keys and scripts. Never given to another layout. */
+  readonly kind: string;
+  readonly kernel: Kernel<P, S>;
+
+  /**
+   * The state after `cost` units that were charged in the window which was over at `chargedUntilMs` (the instant of that decision plus its
+   * `resetAfterMs`) are given back, or `state` itself when that window is gone or holds nothing.
+   */
+  refund(policy: P, state: S, cost: number, chargedUntilMs: number, nowMs: number): S | undefined;
+
+  /** The instant from which the state decides as no state would. Depends on the state alone, not on the time. */
+  resetAtMs(policy: P, state: S): number;
+
+  /** The state as Redis keeps it: digits and colons. */
+  encode(state: S): string;
+
+  /** What `encode` wrote, or undefined when the text is something else. */
+  decode(text: string): S | undefined;
+
+  /** The policy as its Lua twin takes it. The same count of integers for every policy. */
+  numbers(policy: P): readonly number[];
+
+  /** The span that a client is told: the window, or the time that fills the bucket. */
+  windowMs(policy: P): number;
+
+  /** Checks the numbers of a policy, however it came here, and freezes a copy. Throws PolicyError. */
+  parse(policy: P): P;
+}

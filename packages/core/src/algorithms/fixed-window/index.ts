@@ -1,0 +1,16 @@
+import type { Algorithm } from '../algorithm.ts';
+import { decodeFixedWindow, encodeFixedWindow, fixedWindow, refundFixedWindow, type FixedWindowState } from './kernel.ts';
+import { parseFixedWindow, type FixedWindowPolicy } from './policy.ts';
+
+export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState> = {
+  name: 'fixedWindow',
+  kind: 'f',
+  kernel: fixedWindow,
+  refund: refundFixedWindow,
+  resetAtMs: (_policy, state) => state.endMs,
+  encode: encodeFixedWindow,
+  decode: decodeFixedWindow,
+  numbers: ({ limit, windowMs, align }) => [limit, windowMs, align === 'clock' ? 1 : 0],
+  windowMs: (policy) => policy.windowMs,
+  parse: parseFixedWindow,
+};

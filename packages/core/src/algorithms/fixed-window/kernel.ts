@@ -1,0 +1,47 @@
+import type { Kernel } from '../algorithm.ts';
+import { decodePair, encodePair } from '../instant-and-field.ts';
+import type { FixedWindowPolicy } from './policy.ts';
+
+/** The window that counts: when it ends, and the units used in it. Its end is kept as it was set, whatever the policy says by now. */
+export interface FixedWindowState {
+  readonly endMs: number;
+  readonly used: number;
+}
+
+/** Fixed window: a count that starts over when the window ends. */
+export const fixedWindow: Kernel<FixedWindowPolicy, FixedWindowState> = ({ limit, windowMs, align }, state, cost, nowMs) => {
+  const live = state !== undefined && nowMs < state.endMs ? state : undefined;
+  const used = live?.used ?? 0;
+  const fits = cost <= limit;
+  const allowed = cost === 0 || (fits && used + cost <= limit);
+  const charged = allowed && cost > 0;
+  const usedAfter = charged ? used + cost : used;
+  const endMs = live?.endMs ?? (align === 'clock' ? (Math.floor(nowMs / windowMs) + 1) * windowMs : nowMs + windowMs);
+  const untilEndMs = live !== undefined || charged ? endMs - nowMs : 0;
+
+  return {
+    state: charged ? { endMs, used: usedAfter } : state,
+    verdict: {
+      allowed,
+      limit,
+      remaining: Math.max(limit - usedAfter, 0), // below 0 after the limit was lowered
+      retryAfterMs: allowed ? 0 : fits ? untilEndMs : null,
+      resetAfterMs: untilEndMs,
+      nextAfterMs: usedAfter > 0 ? untilEndMs : null,
+      delayMs: 0,
+    },
+  };
+};
+
+/** Gives back only within the window that was charged: the one that ends at the same instant. */
+export function refundFixedWindow(_policy: FixedWindowPolicy, state: FixedWindowState, cost: number, chargedUntilMs: number, nowMs: number): FixedWindowState {
+  if (state.endMs !== chargedUntilMs || nowMs >= state.endMs || state.used === 0) return state;
+  return { endMs: state.endMs, used: Math.max(state.used - cost, 0) };
+}
+
+export const encodeFixedWindow = ({ endMs, used }: FixedWindowState): string => encodePair(endMs, used);
+
+export function decodeFixedWindow(text: string): FixedWindowState | undefined {
+  const pair = decodePair(text);
+  return pair && { endMs: pair[0], used: pair[1] };
+}

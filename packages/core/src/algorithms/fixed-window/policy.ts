@@ -1,0 +1,55 @@
+import { parseDuration, type Duration } from '../../duration.ts';
+import { PolicyError, shown } from '../../errors.ts';
+import { parseName } from '../../name.ts';
+import { parseUnits } from '../../numbers.ts';
+import { checkOptions } from '../../options.ts';
+import type { PolicyBase } from '../algorithm.ts';
+
+/** `limit` units per window of `windowMs`. */
+export interface FixedWindowPolicy extends PolicyBase {
+  readonly algorithm: 'fixedWindow';
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly align: 'first-hit' | 'clock';
+}
+
+export interface FixedWindowOptions {
+  /** Units per window: a whole number, at least 1. */
+  limit: number;
+  window: Duration;
+  /** Where windows begin: at a key's first unit (default), or at whole multiples of `window` since 1970 (UTC), the same for every key. */
+  align?: 'first-hit' | 'clock';
+  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  name?: string;
+}
+
+/**
+ * At most `limit` units per window. In an interval as long as one window that spans two of them, up to `2 * limit - 1` (`2 * limit` with
+ * `align: 'clock'`); where that matters, use {@link slidingWindow}. Later units never move a window's end. One small integer per key.
+ *
+ * @throws PolicyError naming the field, what was expected and what came.
+ */
+export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
+  checkOptions(options, ['limit', 'window', 'align', 'name'], 'fixedWindow');
+  return parseFixedWindow({
+    algorithm: 'fixedWindow',
+    ...(options.name === undefined ? {} : { name: options.name }),
+    limit: options.limit,
+    windowMs: parseDuration(options.window, 'window'),
+    align: options.align ?? 'first-hit',
+  });
+}
+
+export function parseFixedWindow(policy: FixedWindowPolicy): FixedWindowPolicy {
+  const { name, limit, windowMs, align } = policy;
+  if (align !== 'first-hit' && align !== 'clock') {
+    throw new PolicyError('align', `align must be "first-hit" or "clock", got ${shown(align)}`);
+  }
+  return Object.freeze({
+    algorithm: 'fixedWindow',
+    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    limit: parseUnits(limit, 'limit'),
+    windowMs: parseDuration(windowMs, 'windowMs'),
+    align,
+  });
+}

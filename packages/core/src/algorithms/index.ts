@@ -1,0 +1,40 @@
+import { PolicyError, shown } from '../errors.ts';
+import { listed } from '../options.ts';
+import type { Algorithm, PolicyBase } from './algorithm.ts';
+import { fixedWindowAlgorithm } from './fixed-window/index.ts';
+import { intervalBucketAlgorithm } from './interval-bucket/index.ts';
+import { slidingWindowAlgorithm } from './sliding-window/index.ts';
+import { tokenBucketAlgorithm } from './token-bucket/index.ts';
+
+/** The registry: one line per algorithm. The scripts take the folders beside this file; a test holds the two against each other. */
+type Registered = [
+  typeof fixedWindowAlgorithm,
+  typeof slidingWindowAlgorithm,
+  typeof tokenBucketAlgorithm,
+  typeof intervalBucketAlgorithm,
+];
+const registered: Registered = [fixedWindowAlgorithm, slidingWindowAlgorithm, tokenBucketAlgorithm, intervalBucketAlgorithm];
+
+/** A rule as plain frozen data: the name of its algorithm and its numbers. Made by `fixedWindow`, `slidingWindow` and the like. */
+export type Policy = Parameters<Registered[number]['parse']>[0];
+
+/** An algorithm whose policy and state types are not known here. Only ever given policies and states of its own. */
+export type AnyAlgorithm = Algorithm<PolicyBase, unknown>;
+
+export const algorithms: readonly AnyAlgorithm[] = registered as readonly unknown[] as readonly AnyAlgorithm[];
+
+/**
+ * The algorithm of a policy.
+ *
+ * @throws PolicyError when the value is no policy.
+ */
+export function algorithmOf(policy: unknown, field = 'policy'): AnyAlgorithm {
+  const name = typeof policy === 'object' && policy !== null && 'algorithm' in policy ? policy.algorithm : undefined;
+  const found = algorithms.find((algorithm) => algorithm.name === name);
+  if (found !== undefined) return found;
+  throw new PolicyError(
+    field,
+    `${field} must be a policy made by fixedWindow, slidingWindow or tokenBucket, such as fixedWindow({ limit: 100, window: "1m" }), got ${shown(policy)}` +
+      (name === undefined ? '' : `; known algorithms: ${listed(algorithms.map((algorithm) => algorithm.name))}`),
+  );
+}

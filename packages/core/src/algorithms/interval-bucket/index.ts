@@ -1,0 +1,16 @@
+import type { Algorithm } from '../algorithm.ts';
+import { decodeIntervalBucket, encodeIntervalBucket, intervalBucket, refundIntervalBucket, resetAtMs, type IntervalBucketState } from './kernel.ts';
+import { parseIntervalBucket, type IntervalBucketPolicy } from './policy.ts';
+
+export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBucketState> = {
+  name: 'intervalBucket',
+  kind: 'i',
+  kernel: intervalBucket,
+  refund: refundIntervalBucket,
+  resetAtMs,
+  encode: encodeIntervalBucket,
+  decode: decodeIntervalBucket,
+  numbers: ({ capacity, refill, everyMs, overdraft }) => [capacity, refill, everyMs, overdraft],
+  windowMs: ({ capacity, refill, everyMs }) => Math.ceil(capacity / refill) * everyMs,
+  parse: parseIntervalBucket,
+};

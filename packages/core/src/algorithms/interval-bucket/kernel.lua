@@ -1,0 +1,59 @@
+--[[
+interval bucket: twin of kernel.ts. Change kernel.ts, this file and vectors.json in one commit.
+
+policy  { capacity, refill, every_ms, overdraft }
+state   boundary_ms, missing: as encode_pair writes them; what was missing from a full bucket at its last boundary
+decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
+refund  the state after they are given back ("" when the bucket is full), and that instant, or false when there is nothing to give back
+]]
+local interval_bucket = { kind = "i", arity = 4 }
+
+-- Moved on by the whole periods that have passed; nothing missing when the bucket is full.
+local function at_last_boundary(policy, text, now_ms)
+  local refill, every_ms = policy[2], policy[3]
+  local boundary_ms, missing = decode_pair(text)
+  local periods = math.max(math.floor((now_ms - boundary_ms) / every_ms), 0)
+  if periods >= math.ceil(missing / refill) then
+    return now_ms, 0
+  end
+  return boundary_ms + periods * every_ms, missing - periods * refill
+end
+
+local function write_missing(policy, boundary_ms, missing)
+  return encode_pair(boundary_ms, missing), boundary_ms + math.ceil(missing / policy[2]) * policy[3]
+end
+
+function interval_bucket.decide(policy, text, cost, now_ms)
+  local capacity, overdraft = policy[1], policy[4]
+  local needed = cost
+  if overdraft > 0 then
+    needed = math.max(1, cost - overdraft)
+  end
+  if needed > capacity then
+    return false
+  end
+  local boundary_ms, missing = now_ms, 0
+  if text then
+    boundary_ms, missing = at_last_boundary(policy, text, now_ms)
+  end
+  if needed + missing > capacity then
+    return false
+  end
+  return write_missing(policy, boundary_ms, missing + cost)
+end
+
+function interval_bucket.refund(policy, text, cost, _, now_ms)
+  local boundary_ms, missing = at_last_boundary(policy, text, now_ms)
+  if missing == 0 then
+    return false
+  end
+  if missing <= cost then
+    return "", 0
+  end
+  return write_missing(policy, boundary_ms, missing - cost)
+end
+
+function interval_bucket.reset_at_ms(policy, text)
+  local _, reset_at_ms = write_missing(policy, decode_pair(text))
+  return reset_at_ms
+end

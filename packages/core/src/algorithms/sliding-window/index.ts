@@ -1,0 +1,16 @@
+import type { Algorithm } from '../algorithm.ts';
+import { decodeSlidingWindow, encodeSlidingWindow, refundSlidingWindow, resetAtMs, slidingWindow, type SlidingWindowState } from './kernel.ts';
+import { blocksOf, parseSlidingWindow, type SlidingWindowPolicy } from './policy.ts';
+
+export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindowState> = {
+  name: 'slidingWindow',
+  kind: 's',
+  kernel: slidingWindow,
+  refund: refundSlidingWindow,
+  resetAtMs,
+  encode: encodeSlidingWindow,
+  decode: decodeSlidingWindow,
+  numbers: (policy) => [policy.limit, policy.precisionMs, blocksOf(policy)],
+  windowMs: (policy) => policy.windowMs,
+  parse: parseSlidingWindow,
+};

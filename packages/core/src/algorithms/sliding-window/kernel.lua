@@ -1,0 +1,101 @@
+--[[
+sliding window: twin of kernel.ts. Change kernel.ts, this file and vectors.json in one commit.
+
+policy  { limit, block_ms, blocks }: the current block and `blocks` before it count
+state   start_ms:block_ms:blocks:sum:count:count...: the newest block's start, then the counts, newest first, the last never 0
+decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
+refund  the state after they are given back ("" when nothing is left), and that instant, or false when there is nothing to give back
+]]
+local sliding_window = { kind = "s", arity = 3 }
+
+-- A state of another length counts as all its units at the last instant of its newest block: never too early.
+local function read_blocks(policy, text)
+  local start_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)(.*)$")
+  start_ms, block_ms, sum = tonumber(start_ms), tonumber(block_ms), tonumber(sum)
+  if block_ms ~= policy[2] or tonumber(blocks) ~= policy[3] then
+    return math.floor((start_ms + block_ms - 1) / policy[2]) * policy[2], sum, sum, "", false
+  end
+  return start_ms, sum, tonumber(newest), older, true
+end
+
+local function write_blocks(policy, start_ms, sum, newest, older)
+  local block_ms, blocks = policy[2], policy[3]
+  return string.format("%d:%d:%d:%d:%d%s", start_ms, block_ms, blocks, sum, newest, older),
+    start_ms + (blocks + 1) * block_ms
+end
+
+-- At most `room` of the counts in `text`, as text without trailing zeros, and their sum.
+local function newest_counts(text, room)
+  local sum, kept, zeros = 0, "", ""
+  for count in string.gmatch(text, "%d+") do
+    if room <= 0 then
+      break
+    end
+    room = room - 1
+    if count == "0" then
+      zeros = zeros .. ":0"
+    else
+      sum = sum + tonumber(count)
+      kept = kept .. zeros .. ":" .. count
+      zeros = ""
+    end
+  end
+  return sum, kept
+end
+
+function sliding_window.decide(policy, text, cost, now_ms)
+  local limit, block_ms, blocks = policy[1], policy[2], policy[3]
+  if cost > limit then
+    return false
+  end
+  local current_ms = math.floor(now_ms / block_ms) * block_ms
+  if not text then
+    return write_blocks(policy, current_ms, cost, cost, "")
+  end
+  local start_ms, sum, newest, older = read_blocks(policy, text)
+  if current_ms <= start_ms then -- the newest block still is the current one, also for a clock that stepped back
+    if sum + cost > limit then
+      return false
+    end
+    return write_blocks(policy, start_ms, sum + cost, newest + cost, older)
+  end
+  local passed = (current_ms - start_ms) / block_ms
+  local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
+  if used + cost > limit then
+    return false
+  end
+  if used > 0 then
+    kept = string.rep(":0", passed - 1) .. kept
+  end
+  return write_blocks(policy, current_ms, used + cost, cost, kept)
+end
+
+function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
+  local start_ms, sum, newest, older, same_length = read_blocks(policy, text)
+  if not same_length or now_ms >= charged_until_ms then
+    return false
+  end
+  local age = (start_ms - charged_until_ms) / policy[2] + policy[3] + 1
+  local counts, at, given = "", 0, 0
+  for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
+    if at == age then
+      given = math.min(cost, tonumber(count))
+      count = string.format("%d", tonumber(count) - given)
+    end
+    counts = counts .. ":" .. count
+    at = at + 1
+  end
+  if given == 0 then
+    return false
+  end
+  if given == sum then
+    return "", 0
+  end
+  newest, older = string.match(counts, "^:(%d+)(.*)$")
+  local _, kept = newest_counts(older, at)
+  return write_blocks(policy, start_ms, sum - given, tonumber(newest), kept)
+end
+
+function sliding_window.reset_at_ms(policy, text)
+  return read_blocks(policy, text) + (policy[3] + 1) * policy[2]
+end

@@ -1,0 +1,108 @@
+import type { Kernel } from '../algorithm.ts';
+import { toInteger } from '../instant-and-field.ts';
+import { blocksOf, type SlidingWindowPolicy } from './policy.ts';
+
+/**
+ * Units per block, newest block first, the last one never 0. `blockMs` and `blocks` are those of the policy that wrote it: a state written under
+ * another length can still be read after the policy has changed.
+ */
+export interface SlidingWindowState {
+  /** When the newest block began. */
+  readonly startMs: number;
+  readonly blockMs: number;
+  readonly blocks: number;
+  readonly sum: number;
+  readonly counts: readonly number[];
+}
+
+/** Sliding window: the current block, and the `blocks` before it, together hold at most `limit`. */
+export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (policy, state, cost, nowMs) => {
+  const { limit, precisionMs: blockMs } = policy;
+  const blocks = blocksOf(policy);
+  const held = state && inBlocksOf(policy, state);
+  // A clock that steps back does not lead into earlier blocks.
+  const currentMs = Math.max(Math.floor(nowMs / blockMs) * blockMs, held?.startMs ?? 0);
+  const passed = held === undefined ? 0 : (currentMs - held.startMs) / blockMs;
+  const live = held?.counts.slice(0, Math.max(blocks + 1 - passed, 0)) ?? [];
+  const used = live.reduce((sum, count) => sum + count, 0);
+
+  const fits = cost <= limit;
+  const allowed = cost === 0 || (fits && used + cost <= limit);
+  const charged = allowed && cost > 0;
+  const after =
+    held === undefined || used === 0
+      ? { startMs: currentMs, counts: [cost] }
+      : { startMs: currentMs, counts: passed === 0 ? [(live[0] ?? 0) + cost, ...live.slice(1)] : [cost, ...zeros(passed - 1), ...live] };
+  const { startMs, counts } = charged ? after : { startMs: held?.startMs ?? 0, counts: live };
+  const usedAfter = charged ? used + cost : used;
+  const remaining = Math.max(limit - usedAfter, 0);
+
+  /** Until so many units have left the window. */
+  const untilLeftMs = (units: number): number => {
+    let age = counts.length - 1;
+    for (let left = counts[age] ?? 0; left < units && age > 0; left += counts[age] ?? 0) age--;
+    return startMs + (blocks + 1 - age) * blockMs - nowMs;
+  };
+
+  return {
+    state: charged ? { startMs, blockMs, blocks, sum: usedAfter, counts: withoutTrailingZeros(counts) } : state,
+    verdict: {
+      allowed,
+      limit,
+      remaining,
+      retryAfterMs: allowed ? 0 : fits ? untilLeftMs(used + cost - limit) : null,
+      resetAfterMs: usedAfter > 0 ? startMs + (blocks + 1) * blockMs - nowMs : 0,
+      nextAfterMs: usedAfter > 0 ? untilLeftMs(usedAfter + remaining + 1 - limit) : null,
+      delayMs: 0,
+    },
+  };
+};
+
+/** The state in blocks of the policy. One of another length counts as all its units at the last instant of its newest block: never too early. */
+function inBlocksOf(policy: SlidingWindowPolicy, state: SlidingWindowState): { startMs: number; counts: readonly number[] } {
+  const blockMs = policy.precisionMs;
+  if (state.blockMs === blockMs && state.blocks === blocksOf(policy)) return state;
+  return { startMs: Math.floor((state.startMs + state.blockMs - 1) / blockMs) * blockMs, counts: [state.sum] };
+}
+
+export function resetAtMs(policy: SlidingWindowPolicy, state: SlidingWindowState): number {
+  return inBlocksOf(policy, state).startMs + (blocksOf(policy) + 1) * policy.precisionMs;
+}
+
+function zeros(count: number): number[] {
+  return new Array<number>(count).fill(0);
+}
+
+function withoutTrailingZeros(counts: readonly number[]): readonly number[] {
+  let length = counts.length;
+  while (length > 1 && counts[length - 1] === 0) length--;
+  return length === counts.length ? counts : counts.slice(0, length);
+}
+
+/** Gives back only to the block that was charged, while it counts: the one that stops counting at that same instant. */
+export function refundSlidingWindow(
+  policy: SlidingWindowPolicy,
+  state: SlidingWindowState,
+  cost: number,
+  chargedUntilMs: number,
+  nowMs: number,
+): SlidingWindowState | undefined {
+  const blocks = blocksOf(policy);
+  if (state.blockMs !== policy.precisionMs || state.blocks !== blocks || nowMs >= chargedUntilMs) return state;
+  const age = (state.startMs - chargedUntilMs) / state.blockMs + blocks + 1;
+  const count = state.counts[age] ?? 0;
+  if (count === 0) return state;
+  const given = Math.min(cost, count);
+  if (given === state.sum) return undefined;
+  return { ...state, sum: state.sum - given, counts: withoutTrailingZeros(state.counts.with(age, count - given)) };
+}
+
+export function encodeSlidingWindow({ startMs, blockMs, blocks, sum, counts }: SlidingWindowState): string {
+  return [startMs, blockMs, blocks, sum, ...counts].join(':');
+}
+
+export function decodeSlidingWindow(text: string): SlidingWindowState | undefined {
+  const [startMs, blockMs, blocks, sum, ...counts] = text.split(':').map(toInteger);
+  if (startMs === undefined || !blockMs || blocks === undefined || sum === undefined || counts.length === 0) return undefined;
+  return counts.every((count) => count !== undefined) ? { startMs, blockMs, blocks, sum, counts } : undefined;
+}

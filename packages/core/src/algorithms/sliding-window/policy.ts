@@ -1,0 +1,77 @@
+import { parseDuration, type Duration } from '../../duration.ts';
+import { PolicyError, shown } from '../../errors.ts';
+import { parseName } from '../../name.ts';
+import { parseUnits } from '../../numbers.ts';
+import { checkOptions } from '../../options.ts';
+import type { PolicyBase } from '../algorithm.ts';
+
+/** `limit` units in any interval of `windowMs`, counted in blocks of `precisionMs`. */
+export interface SlidingWindowPolicy extends PolicyBase {
+  readonly algorithm: 'slidingWindow';
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly precisionMs: number;
+}
+
+export interface SlidingWindowOptions {
+  /** Units in any interval as long as the window: a whole number, at least 1. */
+  limit: number;
+  window: Duration;
+  /** Length of the blocks that are counted: it divides the window, into at most 100. Default: a tenth of the window, rounded up to a millisecond. */
+  precision?: Duration;
+  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  name?: string;
+}
+
+const DEFAULT_BLOCKS = 10;
+const MOST_BLOCKS = 100;
+
+/**
+ * At most `limit` units in **any** interval as long as the window. Blocks lie on the clock; the current one and all that reach into the window
+ * are counted, so that units come back at most one block late (under two where the default precision does not divide the window).
+ *
+ * @throws PolicyError naming the field, what was expected and what came.
+ */
+export function slidingWindow(options: SlidingWindowOptions): SlidingWindowPolicy {
+  checkOptions(options, ['limit', 'window', 'precision', 'name'], 'slidingWindow');
+  const windowMs = parseDuration(options.window, 'window');
+  const precisionMs =
+    options.precision === undefined ? Math.ceil(windowMs / DEFAULT_BLOCKS) : parseDuration(options.precision, 'precision');
+  if (options.precision !== undefined && windowMs % precisionMs !== 0) {
+    throw new PolicyError(
+      'precision',
+      `precision must divide the window of ${String(windowMs)} ms, got ${shown(options.precision)}; ${String(Math.ceil(windowMs / DEFAULT_BLOCKS))} is the default`,
+    );
+  }
+  return parseSlidingWindow({
+    algorithm: 'slidingWindow',
+    ...(options.name === undefined ? {} : { name: options.name }),
+    limit: options.limit,
+    windowMs,
+    precisionMs,
+  });
+}
+
+export function parseSlidingWindow(policy: SlidingWindowPolicy): SlidingWindowPolicy {
+  const { name, limit } = policy;
+  const windowMs = parseDuration(policy.windowMs, 'windowMs');
+  const precisionMs = parseDuration(policy.precisionMs, 'precisionMs');
+  if (precisionMs > windowMs || windowMs > precisionMs * MOST_BLOCKS) {
+    throw new PolicyError(
+      'precision',
+      `precision must be at least ${String(Math.ceil(windowMs / MOST_BLOCKS))} ms (a hundredth of the window) and at most the window, got ${String(precisionMs)} ms`,
+    );
+  }
+  return Object.freeze({
+    algorithm: 'slidingWindow',
+    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    limit: parseUnits(limit, 'limit'),
+    windowMs,
+    precisionMs,
+  });
+}
+
+/** How many blocks before the current one still reach into the window. */
+export function blocksOf({ windowMs, precisionMs }: SlidingWindowPolicy): number {
+  return Math.ceil(windowMs / precisionMs);
+}

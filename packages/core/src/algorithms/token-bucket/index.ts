@@ -1,0 +1,16 @@
+import type { Algorithm } from '../algorithm.ts';
+import { decodeTokenBucket, encodeTokenBucket, refundTokenBucket, resetAtMs, tokenBucket, type TokenBucketState } from './kernel.ts';
+import { parseTokenBucket, type TokenBucketPolicy } from './policy.ts';
+
+export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, TokenBucketState> = {
+  name: 'tokenBucket',
+  kind: 't',
+  kernel: tokenBucket,
+  refund: refundTokenBucket,
+  resetAtMs,
+  encode: encodeTokenBucket,
+  decode: decodeTokenBucket,
+  numbers: ({ capacity, p, q, overdraft }) => [capacity, p, q, overdraft],
+  windowMs: ({ capacity, p, q }) => Math.ceil((capacity * q) / p),
+  parse: parseTokenBucket,
+};

@@ -1,0 +1,59 @@
+--[[
+token bucket: twin of kernel.ts. Change kernel.ts, this file and vectors.json in one commit.
+
+policy  { capacity, p, q, overdraft }: refill is p units per q ms, in lowest terms
+state   full_at_ms, part: as encode_pair writes them; the bucket is full again at full_at_ms + part/p
+decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
+refund  the state after they are given back ("" when the bucket is full), and that instant, or false when there is nothing to give back
+]]
+local token_bucket = { kind = "t", arity = 4 }
+
+local function write_debt(full_at_ms, part)
+  local reset_at_ms = full_at_ms
+  if part > 0 then
+    reset_at_ms = full_at_ms + 1
+  end
+  return encode_pair(full_at_ms, part), reset_at_ms
+end
+
+function token_bucket.decide(policy, text, cost, now_ms)
+  local capacity, p, q, overdraft = policy[1], policy[2], policy[3], policy[4]
+  local needed = cost
+  if overdraft > 0 then
+    needed = math.max(1, cost - overdraft)
+  end
+  if needed > capacity then -- asked first: needed * q could overflow
+    return false
+  end
+  local debt = 0 -- in 1/p ms: nothing is ever rounded
+  if text then
+    local full_at_ms, part = decode_pair(text)
+    part = math.min(part, p - 1) -- p may have been larger when it was written
+    if now_ms < full_at_ms - math.floor((capacity * q - needed * q - part) / p) then
+      return false
+    end
+    debt = math.max((full_at_ms - now_ms) * p + part, 0)
+  end
+  debt = debt + cost * q
+  return write_debt(now_ms + math.floor(debt / p), debt % p)
+end
+
+function token_bucket.refund(policy, text, cost, _, now_ms)
+  local capacity, p, q, overdraft = policy[1], policy[2], policy[3], policy[4]
+  local full_at_ms, part = decode_pair(text)
+  local _, reset_at_ms = write_debt(full_at_ms, part)
+  if reset_at_ms <= now_ms then
+    return false
+  end
+  part = math.min(part, p - 1) - math.min(cost, capacity + overdraft) * q
+  local after, after_reset_at_ms = write_debt(full_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
+  if after_reset_at_ms <= now_ms then
+    return "", 0
+  end
+  return after, after_reset_at_ms
+end
+
+function token_bucket.reset_at_ms(_, text)
+  local _, reset_at_ms = write_debt(decode_pair(text))
+  return reset_at_ms
+end

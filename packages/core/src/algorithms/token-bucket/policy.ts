@@ -1,0 +1,89 @@
+import { parseDuration, type Duration } from '../../duration.ts';
+import { PolicyError, shown } from '../../errors.ts';
+import { parseName } from '../../name.ts';
+import { gcd, parseUnits } from '../../numbers.ts';
+import { checkOptions } from '../../options.ts';
+import type { PolicyBase } from '../algorithm.ts';
+import { parseIntervalBucket, type IntervalBucketPolicy } from '../interval-bucket/policy.ts';
+
+/** A bucket of `capacity` units that is refilled steadily. */
+export interface TokenBucketPolicy extends PolicyBase {
+  readonly algorithm: 'tokenBucket';
+  readonly capacity: number;
+  readonly refill: number;
+  readonly everyMs: number;
+  readonly overdraft: number;
+  /** `refill` per `everyMs` in lowest terms: `p` units per `q` milliseconds. */
+  readonly p: number;
+  readonly q: number;
+}
+
+export interface TokenBucketOptions {
+  /** Units the bucket holds, and hence the largest burst: a whole number, at least 1. */
+  capacity: number;
+  /** Units that come back every `every`: a whole number, at least 1. */
+  refill: number;
+  every: Duration;
+  /** `continuous` (default): units come back one by one, evenly. `interval`: `refill` at once, every `every` from the first unit on. */
+  mode?: 'continuous' | 'interval';
+  /** Units the bucket may go below zero: a request is admitted while one unit is there and it leaves no deeper debt. Default 0. */
+  overdraft?: number;
+  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  name?: string;
+}
+
+/**
+ * A bucket that holds `capacity` units and gets `refill` of them back every `every`. In any interval of length d at most `capacity + refill / every * d`
+ * are admitted (`interval`: `capacity + refill * (whole periods in d + 1)`), `overdraft` more where that is given. Exact at every rate: nothing is rounded.
+ *
+ * @throws PolicyError naming the field, what was expected and what came; also when the numbers together are too large to be counted exactly.
+ */
+export function tokenBucket(options: TokenBucketOptions & { mode?: 'continuous' }): TokenBucketPolicy;
+export function tokenBucket(options: TokenBucketOptions & { mode: 'interval' }): IntervalBucketPolicy;
+export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy;
+export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy {
+  checkOptions(options, ['capacity', 'refill', 'every', 'mode', 'overdraft', 'name'], 'tokenBucket');
+  const { mode = 'continuous' } = options;
+  const common = {
+    ...(options.name === undefined ? {} : { name: options.name }),
+    capacity: options.capacity,
+    refill: options.refill,
+    everyMs: parseDuration(options.every, 'every'),
+    overdraft: options.overdraft ?? 0,
+  };
+  switch (mode) {
+    case 'continuous':
+      return parseTokenBucket({ algorithm: 'tokenBucket', ...common, p: 0, q: 0 });
+    case 'interval':
+      return parseIntervalBucket({ algorithm: 'intervalBucket', ...common });
+    default:
+      throw new PolicyError('mode', `mode must be "continuous" or "interval", got ${shown(mode)}`);
+  }
+}
+
+export function parseTokenBucket(policy: TokenBucketPolicy): TokenBucketPolicy {
+  const { name } = policy;
+  const capacity = parseUnits(policy.capacity, 'capacity');
+  const refill = parseUnits(policy.refill, 'refill');
+  const everyMs = parseDuration(policy.everyMs, 'everyMs');
+  const overdraft = parseUnits(policy.overdraft, 'overdraft', 0);
+  const divisor = gcd(refill, everyMs);
+  const [p, q] = [refill / divisor, everyMs / divisor];
+  // Debt is counted in 1/p ms; twice the deepest debt must be an exact double.
+  if (2 * (capacity + overdraft) * q >= 2 ** 53) {
+    throw new PolicyError(
+      'capacity',
+      `capacity ${String(capacity)} (and overdraft ${String(overdraft)}) at ${String(p)} per ${String(q)} ms is too large to be counted exactly; at most ${String(Math.ceil(2 ** 52 / q) - 1)} together`,
+    );
+  }
+  return Object.freeze({
+    algorithm: 'tokenBucket',
+    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    capacity,
+    refill,
+    everyMs,
+    overdraft,
+    p,
+    q,
+  });
+}

@@ -1,0 +1,102 @@
+/** What came of a request for units. */
+export type Outcome = 'allowed' | 'denied' | 'blocked' | 'unconfigured' | 'unavailable';
+
+/** Who decided: the store, or what stood in for it. */
+export type DecisionSource = 'memory' | 'redis' | 'cache' | 'lease' | 'split' | 'local' | 'remote' | 'none';
+
+/** What one policy says of its key. In a request that was refused, as things stand without it. */
+export interface PolicyDecision {
+  readonly name: string;
+  /** Whether this policy would have admitted the request. */
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly retryAfterMs: number | null;
+  readonly resetAfterMs: number;
+  readonly delayMs: number;
+  /** The window, or the time that fills the bucket. */
+  readonly windowMs: number;
+  /** Until one more unit than `remaining` can be had; null when there is no more to have. */
+  readonly nextAfterMs: number | null;
+}
+
+/** The answer to one request for units. Refusals are answers too; only what is broken throws. */
+export interface Decision {
+  readonly allowed: boolean;
+  readonly outcome: Outcome;
+  /** The policy that decided: when allowed the one with the smallest share of its limit left, when refused the one with the longest wait. */
+  readonly policy: string;
+  readonly cost: number;
+  /** Units that can be had at once from the policy that decided: the limit of a window, the capacity of a bucket. */
+  readonly limit: number;
+  /** Units that would be admitted right now, by every policy. A policy of 10 per second that has admitted 6 in this second answers 4. */
+  readonly remaining: number;
+  /** Until this same cost is admitted, were nobody else to ask; 0 when allowed; null when it never can be. */
+  readonly retryAfterMs: number | null;
+  /** Until the key is as if never used, and not blocked. */
+  readonly resetAfterMs: number;
+  /** Pacing: wait this long before going on. */
+  readonly delayMs: number;
+  readonly source: DecisionSource;
+  /** The store's instant of the decision, in milliseconds since 1970 by the store's clock. */
+  readonly atMs: number;
+  readonly policies: readonly PolicyDecision[];
+}
+
+/** The fields of a {@link Decision} over several policies, of which all must allow. */
+export function combine(
+  policies: readonly PolicyDecision[],
+  facts: { readonly cost: number; readonly blocked: boolean; readonly source: DecisionSource; readonly atMs: number },
+): Decision {
+  const first = policies[0];
+  if (first === undefined) throw new RangeError('a decision needs at least one policy');
+  let deciding = first;
+  let { allowed, remaining, resetAfterMs, delayMs } = first;
+  for (let i = 1; i < policies.length; i++) {
+    const policy = policies[i] as PolicyDecision;
+    allowed &&= policy.allowed;
+    remaining = Math.min(remaining, policy.remaining);
+    resetAfterMs = Math.max(resetAfterMs, policy.resetAfterMs);
+    delayMs = Math.max(delayMs, policy.delayMs);
+  }
+  for (let i = 1; i < policies.length; i++) {
+    const policy = policies[i] as PolicyDecision;
+    if (allowed ? policy.remaining / policy.limit < deciding.remaining / deciding.limit : waitOf(policy) > waitOf(deciding)) deciding = policy;
+  }
+  return {
+    allowed,
+    outcome: facts.blocked ? 'blocked' : allowed ? 'allowed' : 'denied',
+    policy: deciding.name,
+    cost: facts.cost,
+    limit: deciding.limit,
+    remaining,
+    retryAfterMs: allowed ? 0 : deciding.retryAfterMs,
+    resetAfterMs,
+    delayMs: allowed ? delayMs : 0,
+    source: facts.source,
+    atMs: facts.atMs,
+    policies,
+  };
+}
+
+function waitOf({ retryAfterMs }: PolicyDecision): number {
+  return retryAfterMs ?? Infinity;
+}
+
+/** The decision when the store failed and the limiter was told to allow or to deny: nothing is known, so nothing is claimed. */
+export function unavailable(allowed: boolean, cost: number, policy: string): Decision {
+  return {
+    allowed,
+    outcome: 'unavailable',
+    policy,
+    cost,
+    limit: 0,
+    remaining: 0,
+    retryAfterMs: allowed ? 0 : null,
+    resetAfterMs: 0,
+    delayMs: 0,
+    source: 'none',
+    atMs: Date.now(),
+    policies: [],
+  };
+}

@@ -1,0 +1,38 @@
+import { PolicyError, shown, type SluiceErrorCode } from './errors.ts';
+
+/** A time span as a person writes it: a number of milliseconds, or `'500ms'`, `'10s'`, `'5m'`, `'1h'`, `'1d'`. */
+export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`;
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const WRITTEN = /^(\d+(?:\.\d+)?) ?(ms|s|m|h|d)$/;
+
+/** A hundred years. Instants this far ahead still are exact integers of 13 digits. */
+export const LONGEST_MS: number = 36_500 * 86_400_000;
+
+/**
+ * A duration in whole milliseconds.
+ *
+ * @throws PolicyError when it is not a duration, not a whole number of milliseconds, shorter than 1 ms or longer than 100 years.
+ */
+export function parseDuration(value: unknown, field: string, code?: SluiceErrorCode): number {
+  const ms = typeof value === 'string' ? written(value) : value;
+  if (typeof ms !== 'number' || Number.isNaN(ms)) {
+    throw new PolicyError(
+      field,
+      `${field} must be a duration such as 60_000 (milliseconds) or "60s", got ${shown(value)}; known units: ms, s, m, h, d`,
+      code,
+    );
+  }
+  if (!Number.isInteger(ms) || ms < 1 || ms > LONGEST_MS) {
+    throw new PolicyError(field, `${field} must be a whole number of milliseconds from 1 to 36500d, got ${shown(value)}`, code);
+  }
+  return ms;
+}
+
+function written(text: string): number | undefined {
+  const match = WRITTEN.exec(text);
+  if (match === null) return undefined;
+  const [, amount = '', unit = ''] = match;
+  // 0.1 * 3_600_000 and the like come out a hair off a whole number.
+  return Number((Number(amount) * (UNITS[unit] ?? Number.NaN)).toFixed(6));
+}

@@ -1,0 +1,70 @@
+/** Every code an error of Sluice can carry. Each has a heading in docs/reference/errors.md; match on these, not on messages. */
+export type SluiceErrorCode =
+  | 'SLUICE_POLICY_INVALID'
+  | 'SLUICE_OPTION_INVALID'
+  | 'SLUICE_OPTION_UNKNOWN'
+  | 'SLUICE_LIMITER_NAME_TAKEN'
+  | 'SLUICE_LIMITER_CLOSED'
+  | 'SLUICE_KEY_INVALID'
+  | 'SLUICE_COST_INVALID'
+  | 'SLUICE_DECISION_UNKNOWN'
+  | 'SLUICE_STORE_FAILED'
+  | 'SLUICE_STORE_TIMEOUT'
+  | 'SLUICE_STORE_KEY_FOREIGN'
+  | 'SLUICE_STORE_REPLY_INVALID'
+  | 'SLUICE_TWINS_DISAGREE'
+  | 'SLUICE_REDIS_CLIENT_MISSING'
+  | 'SLUICE_CLUSTER_SEVERAL_SUBJECTS'
+  | 'SLUICE_DENIED';
+
+/** Base of the errors that Sluice makes. `code` is stable; two copies of a package in one process break `instanceof`, so match on it. */
+export class SluiceError extends Error {
+  override readonly name: string = 'SluiceError';
+  readonly code: SluiceErrorCode;
+
+  constructor(code: SluiceErrorCode, message: string, options?: ErrorOptions) {
+    super(`${message} [${code}]`, options);
+    this.code = code;
+  }
+}
+
+/** A policy or an option that cannot be used, thrown when it is given, before anything is consumed. */
+export class PolicyError extends SluiceError {
+  override readonly name = 'PolicyError';
+  /** The option that was wrong, such as `window` or `limits[1].policy`. */
+  readonly field: string;
+
+  constructor(field: string, message: string, code: SluiceErrorCode = 'SLUICE_POLICY_INVALID') {
+    super(code, message);
+    this.field = field;
+  }
+}
+
+/** The store could not decide: unreachable, late, or its answer made no sense. What happened underneath is the `cause`. */
+export class StoreError extends SluiceError {
+  override readonly name = 'StoreError';
+}
+
+/** A TypeError with a code: the wrong kind of value in a call. Nothing was consumed. */
+export function typeError(code: SluiceErrorCode, message: string): TypeError & { code: SluiceErrorCode } {
+  return Object.assign(new TypeError(`${message} [${code}]`), { code });
+}
+
+/** A RangeError with a code: a number out of its range in a call. Nothing was consumed. */
+export function rangeError(code: SluiceErrorCode, message: string): RangeError & { code: SluiceErrorCode } {
+  return Object.assign(new RangeError(`${message} [${code}]`), { code });
+}
+
+const LONGEST_SHOWN = 80;
+
+/** A value as an error message shows it: short, and telling `"5"` from `5`. */
+export function shown(value: unknown): string {
+  let text: string;
+  if (typeof value === 'string') text = JSON.stringify(value);
+  else if (typeof value === 'function') text = `a function${value.name === '' ? '' : ` (${value.name})`}`;
+  else if (Array.isArray(value)) text = `an array of ${String(value.length)}`;
+  else if (typeof value === 'object' && value !== null) text = `an object with ${Object.keys(value).join(', ') || 'no fields'}`;
+  else if (Object.is(value, -0)) text = '-0';
+  else text = typeof value === 'bigint' ? `${String(value)}n` : String(value);
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text;
+}

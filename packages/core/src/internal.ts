@@ -1,0 +1,10 @@
+// What the workspace's own tests look at. Not part of the package: its exports leave this out.
+export { algorithms, algorithmOf, type AnyAlgorithm } from './algorithms/index.ts';
+export type { Algorithm, Kernel, PolicyBase, Verdict } from './algorithms/algorithm.ts';
+export { LimiterCore } from './limiter-core.ts';
+export { namePolicies, namePolicy, type NamedPolicy } from './policy.ts';
+export { encodeSubject, keyScope } from './key.ts';
+export { evaluate, keyResetAtMs, type KeyState } from './stores/evaluate.ts';
+export { readValue, writeValue } from './stores/redis/protocol.ts';
+export { createRedisStore } from './stores/redis/redis-store.ts';
+export { frame } from './stores/redis/scripts.generated.ts';

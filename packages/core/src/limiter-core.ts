@@ -1,0 +1,211 @@
+import { combine, unavailable, type Decision, type PolicyDecision } from './decision.ts';
+import { PolicyError, SluiceError, StoreError, rangeError, shown, typeError } from './errors.ts';
+import { keyScope } from './key.ts';
+import { claimName, releaseName } from './limiter-names.ts';
+import { parseName } from './name.ts';
+import type { NamedPolicy } from './policy.ts';
+import { localStore, withinDeadline, type OnStoreError } from './stores/fallback.ts';
+import { memoryStore } from './stores/memory/memory-store.ts';
+import type { Limit, Part, Store, StoreAnswer, StoreAnswers, StoreRequest } from './stores/store.ts';
+
+/** The options of a limiter that say where and how it decides, whatever it decides over. */
+export interface LimiterCoreOptions {
+  /** Stands in keys and header fields. A letter, then up to 63 letters, digits, `.`, `-` or `_`. Default `default`. */
+  name?: string | undefined;
+  /** Says that other limiters of this name on this store mean the same budgets. Default false. */
+  shared?: boolean | undefined;
+  /** Default: a memory store of its own. */
+  store?: Store | undefined;
+  /** What decides when the store fails or is late. Default `local`: a memory limiter of this process, with the same policies. */
+  onStoreError?: OnStoreError | undefined;
+  /** The longest a decision may wait for the store, in milliseconds. Default 100. */
+  timeoutMs?: number | undefined;
+}
+
+export const CORE_OPTIONS = ['name', 'shared', 'store', 'onStoreError', 'timeoutMs'] as const;
+
+const ON_STORE_ERROR: readonly OnStoreError[] = ['local', 'allow', 'deny', 'throw'];
+/** Longer timers overflow to 1 ms. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** What a decision took, and where from: needed to give it back. */
+interface Receipt {
+  readonly store: Store;
+  readonly parts: readonly Part[];
+  readonly answer: StoreAnswer;
+  refunded: boolean;
+}
+
+/** What {@link createLimiter} and the adapters stand on: decides over parts in one store, with a deadline, and knows what to do when the store fails. */
+export class LimiterCore {
+  readonly name: string;
+  readonly store: Store;
+  readonly #shared: boolean;
+  readonly #onStoreError: OnStoreError;
+  readonly #timeoutMs: number;
+  readonly #local: Store | undefined;
+  readonly #receipts = new WeakMap<Decision, Receipt>();
+  #inFlight = 0;
+  #idle: (() => void) | undefined;
+  #closed = false;
+
+  /** @throws PolicyError for a bad option. The name is not claimed before {@link claim}. */
+  constructor(options: LimiterCoreOptions) {
+    const { name = 'default', shared = false, store = memoryStore(), onStoreError = 'local', timeoutMs = 100 } = options;
+    this.name = parseName(name, 'name');
+    if (typeof shared !== 'boolean') throw new PolicyError('shared', `shared must be true or false, got ${shown(shared)}`, 'SLUICE_OPTION_INVALID');
+    if (typeof (store as Partial<Store> | null)?.perform !== 'function') {
+      throw new PolicyError('store', `store must be memoryStore() or redisStore(client), got ${shown(store)}`, 'SLUICE_OPTION_INVALID');
+    }
+    if (!ON_STORE_ERROR.includes(onStoreError)) {
+      throw new PolicyError('onStoreError', `onStoreError must be "local", "allow", "deny" or "throw", got ${shown(onStoreError)}`, 'SLUICE_OPTION_INVALID');
+    }
+    if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) {
+      throw new PolicyError('timeoutMs', `timeoutMs must be a whole number of milliseconds, at least 1, got ${shown(timeoutMs)}`, 'SLUICE_OPTION_INVALID');
+    }
+    this.store = store;
+    this.#shared = shared;
+    this.#onStoreError = onStoreError;
+    this.#timeoutMs = timeoutMs;
+    this.#local = onStoreError === 'local' && store.source !== 'memory' ? localStore() : undefined;
+  }
+
+  /** Takes the name on the store: the last step of making a limiter, when all else has been checked. */
+  claim(): void {
+    claimName(this.store, this.name, this.#shared);
+  }
+
+  limitOf(policies: readonly NamedPolicy[]): Limit {
+    return { policies, scope: keyScope(this.name, policies) };
+  }
+
+  /** Takes the cost of every part, or (peek, or a refusal) nothing. Answers at once where the store does. */
+  decide(op: 'consume' | 'peek', parts: readonly Part[]): Decision | Promise<Decision> {
+    this.#checkOpen();
+    const request: StoreRequest = { op, parts };
+    let answers: StoreAnswers | Promise<StoreAnswers>;
+    try {
+      answers = this.store.perform([request]);
+    } catch (error) {
+      return this.#withoutStore(request, error);
+    }
+    if (!isPending(answers)) return this.#conclude(this.store, request, answers[0]);
+    return this.#settle(withinDeadline(answers, this.#timeoutMs)).then(
+      ([answer]) => this.#conclude(this.store, request, answer),
+      (error: unknown) => this.#withoutStore(request, error),
+    );
+  }
+
+  /** Resets, blocks or unblocks a key; here as well as in the store where this process may have to stand in for it. */
+  async edit(request: Exclude<StoreRequest, { op: 'consume' | 'peek' }>, store: Store = this.store): Promise<void> {
+    this.#checkOpen();
+    if (store === this.store) await this.#local?.perform([request]);
+    let answer: StoreAnswer | Error | undefined;
+    try {
+      const answers = store.perform([request]);
+      [answer] = isPending(answers) ? await this.#settle(withinDeadline(answers, this.#timeoutMs)) : answers;
+    } catch (error) {
+      throw asStoreError(error);
+    }
+    if (answer instanceof Error) throw asStoreError(answer);
+  }
+
+  async refund(decision: Decision, cost: number = decision.cost): Promise<void> {
+    const receipt = this.#receipts.get(decision);
+    if (receipt === undefined) {
+      throw typeError('SLUICE_DECISION_UNKNOWN', `refund takes a decision that this limiter made, itself and not a copy, got ${shown(decision)}`);
+    }
+    checkCost(cost);
+    if (cost > decision.cost) {
+      throw rangeError('SLUICE_COST_INVALID', `at most the ${String(decision.cost)} units of the decision can be given back, got ${shown(cost)}`);
+    }
+    if (!decision.allowed || cost === 0 || receipt.refunded) return;
+    receipt.refunded = true;
+    const { store, parts, answer } = receipt;
+    await Promise.all(
+      parts.map((part, i) => {
+        const chargedUntilMs = (answer.parts[i]?.policies ?? []).map(({ resetAfterMs }) => answer.atMs + resetAfterMs);
+        return this.edit({ op: 'refund', part: { ...part, cost: Math.min(cost, part.cost) }, chargedUntilMs }, store);
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#inFlight > 0) {
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+      });
+    }
+    if (releaseName(this.store, this.name)) await this.store.close?.();
+  }
+
+  #conclude(store: Store, request: StoreRequest & { op: 'consume' | 'peek' }, answer: StoreAnswer | Error | undefined): Decision | Promise<Decision> {
+    if (answer === undefined || answer instanceof Error) {
+      return this.#withoutStore(request, answer ?? new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer'));
+    }
+    const { parts } = request;
+    const policies: PolicyDecision[] = [];
+    let blocked = false;
+    for (const part of answer.parts) {
+      policies.push(...part.policies);
+      blocked ||= part.blocked;
+    }
+    const cost = (parts[0] as Part).cost;
+    const decision = combine(policies, { cost, blocked, source: store.source, atMs: answer.atMs });
+    // A peek took nothing: it leaves nothing to give back.
+    this.#receipts.set(decision, { store, parts, answer, refunded: request.op === 'peek' });
+    return decision;
+  }
+
+  #withoutStore(request: StoreRequest & { op: 'consume' | 'peek' }, error: unknown): Decision | Promise<Decision> {
+    // That is a fault of ours, not an outage: never covered up.
+    const disagree = error instanceof SluiceError && error.code === 'SLUICE_TWINS_DISAGREE';
+    if (this.#onStoreError === 'throw' || disagree) throw asStoreError(error);
+    if (this.#onStoreError === 'local' && this.#local !== undefined) {
+      const [answer] = this.#local.perform([request]) as StoreAnswers;
+      return this.#conclude(this.#local, request, answer);
+    }
+    if (this.#onStoreError === 'local') throw asStoreError(error); // the memory store itself failed: its clock threw, say
+    const decision = unavailable(this.#onStoreError === 'allow', (request.parts[0] as Part).cost, request.parts[0]?.limit.policies[0]?.name ?? this.name);
+    this.#receipts.set(decision, { store: this.store, parts: request.parts, answer: { atMs: 0, parts: [] }, refunded: true });
+    return decision;
+  }
+
+  /** Counts what is in flight, for close. */
+  async #settle(answers: Promise<StoreAnswers>): Promise<StoreAnswers> {
+    this.#inFlight++;
+    try {
+      return await answers;
+    } finally {
+      this.#inFlight--;
+      if (this.#inFlight === 0) this.#idle?.();
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.name} is closed`);
+  }
+}
+
+function isPending(answers: StoreAnswers | Promise<StoreAnswers>): answers is Promise<StoreAnswers> {
+  return !Array.isArray(answers);
+}
+
+function asStoreError(error: unknown): SluiceError {
+  if (error instanceof SluiceError) return error;
+  return new StoreError('SLUICE_STORE_FAILED', `the store failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+}
+
+/**
+ * Checks what a caller gave as a cost.
+ *
+ * @throws TypeError when it is no number, RangeError when it is no whole one from 0 to 2^53 - 1; both `SLUICE_COST_INVALID`.
+ */
+export function checkCost(cost: unknown): asserts cost is number {
+  if (typeof cost !== 'number') throw typeError('SLUICE_COST_INVALID', `cost must be a whole number, at least 0, got ${shown(cost)}; nothing was consumed`);
+  if (!Number.isSafeInteger(cost) || cost < 0) {
+    throw rangeError('SLUICE_COST_INVALID', `cost must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}; nothing was consumed`);
+  }
+}

@@ -1,0 +1,215 @@
+import type { Decision } from './decision.ts';
+import { parseDuration, type Duration } from './duration.ts';
+import { PolicyError, shown, typeError } from './errors.ts';
+import { checkSubject, encodeSubject } from './key.ts';
+import { CORE_OPTIONS, LimiterCore, checkCost, type LimiterCoreOptions } from './limiter-core.ts';
+import { parseName } from './name.ts';
+import { checkOptions, listed, nearest } from './options.ts';
+import { checkDistinct, namePolicies, namePolicy, type Policy } from './policy.ts';
+import type { Limit, Part } from './stores/store.ts';
+
+/** One of several limits that each have a key of their own. */
+export interface LimitOptions<Name extends string = string> {
+  readonly name: Name;
+  readonly policy: Policy;
+}
+
+export interface SingleLimiterOptions extends LimiterCoreOptions {
+  /** All must admit, or nothing is taken. Several need names. */
+  policy: Policy | readonly Policy[];
+  limits?: never;
+}
+
+export interface LimitsLimiterOptions<Limits extends readonly LimitOptions[] = readonly LimitOptions[]> extends LimiterCoreOptions {
+  /** Instead of `policy`: limits with a key each, decided together. */
+  limits: Limits;
+  policy?: never;
+}
+
+export type LimiterOptions = SingleLimiterOptions | LimitsLimiterOptions;
+
+/** Keys by the name of their limit. One that is left out, or undefined, leaves its limit out. */
+export type KeysOf<Limits extends readonly LimitOptions[]> = { readonly [Name in Limits[number]['name']]?: string | undefined };
+
+/**
+ * Decides over keys. Decisions of one call are atomic: over all policies and limits, everything is taken or nothing. A memory store answers in this tick, Redis
+ * in one round trip.
+ *
+ * `Key` is a string that is not empty; with `limits`, an object with a key per limit.
+ */
+export interface Limiter<Key = string> {
+  readonly name: string;
+
+  /**
+   * Takes `cost` units if every policy admits them, else none.
+   *
+   * @param cost - A whole number, default 1. With 0 nothing is taken and only a block refuses.
+   * @throws (rejects) TypeError `SLUICE_KEY_INVALID`, RangeError `SLUICE_COST_INVALID`; with `onStoreError: 'throw'` StoreError.
+   */
+  consume(key: Key, cost?: number): Promise<Decision>;
+
+  /** What `consume` would answer now; takes nothing. */
+  peek(key: Key, cost?: number): Promise<Decision>;
+
+  /**
+   * Gives units of a decision back, once. A window takes them only until it is over, a bucket up to its capacity; a refused decision has none to give.
+   *
+   * @param cost - Units to give back: at most those of the decision, which is the default.
+   * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN` for what is no decision of this limiter, a copy of one included; StoreError when the store fails.
+   */
+  refund(decision: Decision, cost?: number): Promise<void>;
+
+  /** Forgets what the key has used. A block stays. Rejects with StoreError when the store fails. */
+  reset(key: Key): Promise<void>;
+
+  /** Refuses everything of the key until `duration` is over; a later block replaces it. Rejects with StoreError when the store fails. */
+  block(key: Key, duration: Duration): Promise<void>;
+
+  /** Ends a block. Rejects with StoreError when the store fails. */
+  unblock(key: Key): Promise<void>;
+
+  /** Settles what is in flight, and closes what the store opened when no other limiter uses it. Calls after it reject with `SLUICE_LIMITER_CLOSED`. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes a limiter: its policies, and one store. Costs nothing until it is first used.
+ *
+ * @example
+ * const limiter = createLimiter({ policy: fixedWindow({ limit: 5, window: '1m' }) });
+ * const { allowed, retryAfterMs } = await limiter.consume('user-42');
+ *
+ * @throws PolicyError naming the field, what was expected and what came; `SLUICE_OPTION_UNKNOWN` for an option that does not exist;
+ * `SLUICE_LIMITER_NAME_TAKEN` for a second limiter of one name on one store, unless both say `shared`.
+ */
+export function createLimiter(options: SingleLimiterOptions): Limiter;
+export function createLimiter<const Limits extends readonly LimitOptions[]>(options: LimitsLimiterOptions<Limits>): Limiter<KeysOf<Limits>>;
+export function createLimiter(options: LimiterOptions): Limiter | Limiter<SubjectByLimit> {
+  checkOptions(options, [...CORE_OPTIONS, 'policy', 'limits'], 'createLimiter');
+  const core = new LimiterCore(options);
+  const limiter = options.limits === undefined ? singleLimiter(core, options.policy) : limitsLimiter(core, options.limits, options.policy);
+  core.claim();
+  return limiter;
+}
+
+type SubjectByLimit = Readonly<Record<string, string | undefined>>;
+/** Where a key's units are counted: its limits, and its encoded subject under each. */
+type Place = readonly [limit: Limit, subject: string];
+
+function singleLimiter(core: LimiterCore, policy: unknown): Limiter {
+  if (policy === undefined) {
+    throw new PolicyError('policy', 'createLimiter needs a policy, such as fixedWindow({ limit: 100, window: "1m" }), or limits; got neither');
+  }
+  const limit = core.limitOf(namePolicies(policy, core.name));
+  return new PlacedLimiter(core, (key) => {
+    checkSubject(key);
+    return [[limit, encodeSubject(key)]];
+  });
+}
+
+function limitsLimiter(core: LimiterCore, given: unknown, policy: unknown): Limiter<SubjectByLimit> {
+  if (policy !== undefined) throw new PolicyError('limits', 'createLimiter takes policy or limits, got both');
+  const limits = limitsByName(core, given);
+  const names = [...limits.keys()];
+  return new PlacedLimiter(core, (keys) => {
+    if (typeof keys !== 'object' || (keys as unknown) === null) {
+      throw typeError('SLUICE_KEY_INVALID', `with limits the key is an object with a key for ${listed(names)}, got ${shown(keys)}; nothing was consumed`);
+    }
+    const places: Place[] = [];
+    for (const [name, key] of Object.entries(keys)) {
+      const limit = limits.get(name);
+      if (limit === undefined) {
+        const meant = nearest(name, names);
+        const hint = meant === undefined ? `known: ${listed(names)}` : `did you mean ${shown(meant)}?`;
+        throw typeError('SLUICE_KEY_INVALID', `there is no limit named ${shown(name)}; ${hint}; nothing was consumed`);
+      }
+      if (key === undefined) continue;
+      checkSubject(key, `the key of ${name}`);
+      places.push([limit, encodeSubject(key)]);
+    }
+    if (places.length === 0) {
+      throw typeError('SLUICE_KEY_INVALID', `at least one limit needs a key, got none for ${listed(names)}; nothing was consumed`);
+    }
+    return places;
+  });
+}
+
+class PlacedLimiter<Key> implements Limiter<Key> {
+  readonly name: string;
+  readonly #core: LimiterCore;
+  readonly #placesOf: (key: Key) => readonly Place[];
+
+  constructor(core: LimiterCore, placesOf: (key: Key) => readonly Place[]) {
+    this.name = core.name;
+    this.#core = core;
+    this.#placesOf = placesOf;
+  }
+
+  // Each is async so that every error is a rejection.
+
+  async consume(key: Key, cost = 1): Promise<Decision> {
+    return this.#core.decide('consume', this.#partsOf(key, cost));
+  }
+
+  async peek(key: Key, cost = 1): Promise<Decision> {
+    return this.#core.decide('peek', this.#partsOf(key, cost));
+  }
+
+  async refund(decision: Decision, cost?: number): Promise<void> {
+    await this.#core.refund(decision, cost);
+  }
+
+  async reset(key: Key): Promise<void> {
+    await this.#edit(key, (part) => ({ op: 'reset', part }));
+  }
+
+  async block(key: Key, duration: Duration): Promise<void> {
+    const durationMs = parseDuration(duration, 'duration', 'SLUICE_OPTION_INVALID');
+    await this.#edit(key, (part) => ({ op: 'block', part, durationMs }));
+  }
+
+  async unblock(key: Key): Promise<void> {
+    await this.#edit(key, (part) => ({ op: 'unblock', part }));
+  }
+
+  async close(): Promise<void> {
+    await this.#core.close();
+  }
+
+  #partsOf(key: Key, cost: number): readonly Part[] {
+    checkCost(cost);
+    return this.#placesOf(key).map(([limit, subject]) => ({ limit, subject, cost }));
+  }
+
+  async #edit(key: Key, requestOf: (part: Part) => Parameters<LimiterCore['edit']>[0]): Promise<void> {
+    await Promise.all(this.#partsOf(key, 0).map((part) => this.#core.edit(requestOf(part))));
+  }
+}
+
+/**
+ * The limits of a `limits` list, checked, by name.
+ *
+ * @throws PolicyError naming the entry and the field.
+ */
+export function limitsByName(core: LimiterCore, given: unknown, known: readonly string[] = ['name', 'policy']): ReadonlyMap<string, Limit> {
+  if (!Array.isArray(given) || given.length === 0) {
+    throw new PolicyError(
+      'limits',
+      `limits must be a list such as [{ name: "per-ip", policy: fixedWindow({ limit: 100, window: "1m" }) }], got ${shown(given)}`,
+    );
+  }
+  if (given.length > 1 && core.store.oneSubjectPerCall === true) {
+    throw new PolicyError(
+      'limits',
+      'limits with keys of their own live on different nodes of a cluster, where they cannot be decided together; use one limiter each, or Redis without cluster',
+      'SLUICE_CLUSTER_SEVERAL_SUBJECTS',
+    );
+  }
+  const names = given.map((item: unknown, i) => {
+    const where = `limits[${String(i)}]`;
+    checkOptions(item, known, where);
+    return parseName((item as LimitOptions).name, `${where}.name`);
+  });
+  checkDistinct(names, 'limits.name');
+  return new Map(names.map((name, i) => [name, core.limitOf([namePolicy((given[i] as LimitOptions).policy, name, `limits[${String(i)}].policy`)])]));
+}

@@ -1,0 +1,29 @@
+import { PolicyError, shown } from './errors.ts';
+
+/** The largest integer a structured header field can carry (RFC 9651), hence the largest limit that can be told to a client. */
+export const LARGEST_LIMIT = 999_999_999_999_999;
+
+/**
+ * A whole number of units, as policies take it.
+ *
+ * @throws PolicyError when it is not one, below `least`, or too large for a header field.
+ */
+export function parseUnits(value: unknown, field: string, least = 1): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= LARGEST_LIMIT) return value;
+  const fraction = typeof value === 'number' && value > 0 && value < 1;
+  const instead = fraction
+    ? '; for less than one unit per window write one unit and a longer window'
+    : least === 1 && value === 0
+      ? '; to refuse everything use limiter.block(key, duration) or answer 403 yourself'
+      : '';
+  throw new PolicyError(
+    field,
+    `${field} must be a whole number from ${String(least)} to ${String(LARGEST_LIMIT)}, got ${shown(value)}${instead}`,
+  );
+}
+
+/** Greatest common divisor of two positive integers. */
+export function gcd(a: number, b: number): number {
+  while (b !== 0) [a, b] = [b, a % b];
+  return a;
+}

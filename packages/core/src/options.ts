@@ -1,0 +1,92 @@
+import { PolicyError, shown } from './errors.ts';
+
+/** What people who come from another limiter write, and what we call it. */
+const KNOWN_ELSEWHERE: Readonly<Record<string, string>> = {
+  windowMs: 'window',
+  timeWindow: 'window',
+  duration: 'window',
+  ttl: 'window',
+  interval: 'window',
+  per: 'window',
+  max: 'limit',
+  points: 'limit',
+  requests: 'limit',
+  quota: 'limit',
+  burst: 'capacity',
+  maxTokens: 'capacity',
+  refillRate: 'refill',
+  refillInterval: 'every',
+  algorithm: 'policy',
+  policies: 'policy',
+  weight: 'cost',
+  tokens: 'cost',
+  keyGenerator: 'key',
+  keyPrefix: 'prefix',
+  id: 'key',
+  standardHeaders: 'headers',
+  legacyHeaders: 'headers',
+  handler: 'onDenied',
+  message: 'onDenied',
+  statusCode: 'onDenied',
+  errorResponseBuilder: 'onDenied',
+  skipOnError: 'onStoreError',
+  passOnStoreError: 'onStoreError',
+  redis: 'store',
+  client: 'store',
+  timeout: 'timeoutMs',
+  maxSize: 'maxKeys',
+  max_keys: 'maxKeys',
+};
+
+/**
+ * Refuses options that do not exist, and says which one was probably meant.
+ *
+ * @throws PolicyError with `SLUICE_OPTION_UNKNOWN`, or `SLUICE_OPTION_INVALID` when `options` is not an object.
+ */
+export function checkOptions(options: unknown, known: readonly string[], where: string): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new PolicyError(where, `${where} takes an object with ${listed(known)}, got ${shown(options)}`, 'SLUICE_OPTION_INVALID');
+  }
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue;
+    const meant = nearest(name, known);
+    const hint = meant === undefined ? `known: ${listed(known)}` : `did you mean ${JSON.stringify(meant)}?`;
+    throw new PolicyError(
+      name,
+      `${where} has no option ${JSON.stringify(name)} (got ${shown((options as Readonly<Record<string, unknown>>)[name])}); ${hint}`,
+      'SLUICE_OPTION_UNKNOWN',
+    );
+  }
+}
+
+/** The one of `known` that `name` probably stands for, if any is near. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const elsewhere = KNOWN_ELSEWHERE[name];
+  if (elsewhere !== undefined && known.includes(elsewhere)) return elsewhere;
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  for (const candidate of known) {
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best;
+}
+
+/** Names as a sentence lists them. */
+export function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}`;
+}
+
+/** Levenshtein's distance, row by row. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next[j] = Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,154 @@
+import type { Verdict } from '../algorithms/algorithm.ts';
+import type { PolicyDecision } from '../decision.ts';
+import type { NamedPolicy } from '../policy.ts';
+import type { Part, PartAnswer, StoreAnswer, StoreRequest } from './store.ts';
+
+/** What is stored under one key, decoded. Changed in place by {@link evaluate}. */
+export interface KeyState {
+  /** Refused until then, whatever the policies say; 0 when not blocked. */
+  blockedUntilMs: number;
+  /** One per policy; undefined is as never used. */
+  states: readonly unknown[];
+}
+
+/** What {@link evaluate} did: its answer, and whether any key changed. */
+export interface Evaluation {
+  readonly answer: StoreAnswer;
+  readonly changed: boolean;
+}
+
+/**
+ * Performs one request on decoded states, at one instant: the frame of the script, in TypeScript. The memory store runs it on what it holds, the
+ * Redis store on the values the script says it found, so that both have their decisions from the same kernels.
+ *
+ * @param keys - The state of each part's key, in order; the same object where two parts name one key.
+ */
+export function evaluate(request: StoreRequest, keys: readonly KeyState[], nowMs: number): Evaluation {
+  switch (request.op) {
+    case 'consume':
+    case 'peek':
+      return decide(request.parts, keys, nowMs, request.op === 'consume');
+    case 'refund':
+      return edit(keys[0], nowMs, (key) => refunded(request.part, request.chargedUntilMs, key, nowMs));
+    case 'reset':
+      return edit(keys[0], nowMs, (key) => ({ blockedUntilMs: key.blockedUntilMs, states: key.states.map(() => undefined) }));
+    case 'block':
+      return edit(keys[0], nowMs, (key) => ({ blockedUntilMs: nowMs + request.durationMs, states: key.states }));
+    case 'unblock':
+      return edit(keys[0], nowMs, (key) => ({ blockedUntilMs: 0, states: key.states }));
+  }
+}
+
+function decide(parts: readonly Part[], keys: readonly KeyState[], nowMs: number, take: boolean): Evaluation {
+  const before = keys.map(({ states }) => states);
+  const answers: PartAnswer[] = [];
+  let allowed = true;
+  let charged = false;
+
+  for (let i = 0; i < parts.length; i++) {
+    const { limit, cost } = parts[i] as Part;
+    const key = keys[i] as KeyState;
+    const blockedMs = Math.max(key.blockedUntilMs - nowMs, 0);
+    const after: unknown[] = [];
+    const policies: PolicyDecision[] = [];
+    for (let j = 0; j < limit.policies.length; j++) {
+      const named = limit.policies[j] as NamedPolicy;
+      const { state, verdict } = named.algorithm.kernel(named.policy, key.states[j], cost, nowMs);
+      after.push(state);
+      policies.push(decisionOf(named, verdict));
+      allowed &&= verdict.allowed && blockedMs === 0;
+    }
+    answers.push({ blocked: blockedMs > 0, policies });
+    if (cost > 0) {
+      // As it goes, so that a second part on the same key finds what the first one took; taken back below.
+      key.states = after;
+      charged = true;
+    }
+  }
+
+  if (take && charged && allowed) {
+    for (const key of keys) key.blockedUntilMs = liveBlock(key, nowMs);
+    return { answer: { atMs: nowMs, parts: answers }, changed: true };
+  }
+  for (let i = keys.length - 1; i >= 0; i--) (keys[i] as KeyState).states = before[i] as readonly unknown[];
+  return { answer: { atMs: nowMs, parts: parts.map((part, i) => untaken(answers[i] as PartAnswer, part, keys[i] as KeyState, nowMs)) }, changed: false };
+}
+
+/** The answer when nothing was taken: who would have allowed shows what is left without this request, and a block stands above them all. */
+function untaken({ blocked, policies }: PartAnswer, part: Part, key: KeyState, nowMs: number): PartAnswer {
+  if (part.cost === 0 && !blocked) return { blocked, policies };
+  const blockedMs = Math.max(key.blockedUntilMs - nowMs, 0);
+  return {
+    blocked,
+    policies: policies.map((asked, j) => {
+      if (!asked.allowed && !blocked) return asked;
+      const named = part.limit.policies[j] as NamedPolicy;
+      const free = decisionOf(named, named.algorithm.kernel(named.policy, key.states[j], 0, nowMs).verdict);
+      return blocked ? whileBlocked(free, asked, blockedMs) : { ...free, delayMs: asked.delayMs };
+    }),
+  };
+}
+
+function whileBlocked(free: PolicyDecision, asked: PolicyDecision, blockedMs: number): PolicyDecision {
+  return {
+    ...free,
+    allowed: false,
+    remaining: 0,
+    retryAfterMs: asked.retryAfterMs === null ? null : Math.max(asked.retryAfterMs, blockedMs),
+    resetAfterMs: Math.max(free.resetAfterMs, blockedMs),
+    nextAfterMs: free.remaining > 0 ? blockedMs : Math.max(free.nextAfterMs ?? 0, blockedMs),
+  };
+}
+
+function decisionOf({ name, windowMs }: NamedPolicy, verdict: Verdict): PolicyDecision {
+  return {
+    name,
+    allowed: verdict.allowed,
+    limit: verdict.limit,
+    remaining: verdict.remaining,
+    retryAfterMs: verdict.retryAfterMs,
+    resetAfterMs: verdict.resetAfterMs,
+    delayMs: verdict.delayMs,
+    windowMs,
+    nextAfterMs: verdict.nextAfterMs,
+  };
+}
+
+function refunded(part: Part, chargedUntilMs: readonly number[], { blockedUntilMs, states }: KeyState, nowMs: number): KeyState | undefined {
+  const after = part.limit.policies.map(({ algorithm, policy }, j) => {
+    const state = states[j];
+    return state === undefined ? undefined : algorithm.refund(policy, state, part.cost, chargedUntilMs[j] ?? 0, nowMs);
+  });
+  return after.some((state, j) => state !== states[j]) ? { blockedUntilMs, states: after } : undefined;
+}
+
+/** Replaces what is stored under the key by what `change` makes of it, unless that is nothing. A block that is over goes with any change. */
+function edit(key: KeyState | undefined, nowMs: number, change: (key: KeyState) => KeyState | undefined): Evaluation {
+  if (key === undefined) throw new RangeError('the request names no key');
+  const after = change(key);
+  if (after !== undefined) {
+    key.states = after.states;
+    key.blockedUntilMs = liveBlock(after, nowMs);
+  }
+  return { answer: { atMs: nowMs, parts: [] }, changed: after !== undefined };
+}
+
+function liveBlock({ blockedUntilMs }: KeyState, nowMs: number): number {
+  return blockedUntilMs > nowMs ? blockedUntilMs : 0;
+}
+
+/** Whether nothing is stored: the key is as if it had never been used, and not blocked. */
+export function isUnused({ blockedUntilMs, states }: KeyState): boolean {
+  return blockedUntilMs === 0 && states.every((state) => state === undefined);
+}
+
+/** The instant from which the key is as if it had never been used. */
+export function keyResetAtMs(limit: Part['limit'], { blockedUntilMs, states }: KeyState): number {
+  let atMs = blockedUntilMs;
+  for (let j = 0; j < limit.policies.length; j++) {
+    const state = states[j];
+    const { algorithm, policy } = limit.policies[j] as NamedPolicy;
+    if (state !== undefined) atMs = Math.max(atMs, algorithm.resetAtMs(policy, state));
+  }
+  return atMs;
+}

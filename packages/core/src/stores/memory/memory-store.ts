@@ -1,0 +1,239 @@
+import { systemClock, type Clock } from '../../clock.ts';
+import { PolicyError, shown } from '../../errors.ts';
+import { checkOptions } from '../../options.ts';
+import { evaluate, isUnused, keyResetAtMs, type KeyState } from '../evaluate.ts';
+import type { Limit, Part, PartAnswer, Store, StoreAnswer, StoreRequest } from '../store.ts';
+import { warnOnce } from '../../warnings.ts';
+import { RefusedKeys, type Refused } from './refused-keys.ts';
+
+export interface MemoryStoreOptions {
+  /** Keys remembered at once, at least 1. Default 100 000. */
+  maxKeys?: number;
+  /** What tells the time, in milliseconds: an object with `now()`, such as `Date`, or a function. Default: the monotonic clock. */
+  clock?: Clock | (() => number);
+}
+
+/** A store in this process's memory. */
+export interface MemoryStore extends Store {
+  readonly source: 'memory';
+  perform(requests: readonly StoreRequest[]): readonly StoreAnswer[];
+  /** Keys held at present, those included that are over but not yet reclaimed. */
+  readonly size: number;
+}
+
+/** Where an entry is kept: not yet, among the keys that may be evicted, among those being refused, or in a bucket that several keys share. */
+type Place = 'nowhere' | 'keys' | 'refused' | 'overflow';
+
+class Entry implements KeyState, Refused {
+  readonly key: string;
+  readonly shared: boolean;
+  place: Place = 'nowhere';
+  blockedUntilMs = 0;
+  states: readonly unknown[];
+  /** From then on it is as if never used. */
+  resetAtMs = 0;
+  refusedUntilMs = 0;
+  /** Used since it was last considered for eviction. */
+  touched = false;
+
+  constructor(key: string, shared: boolean, { policies }: Limit) {
+    this.key = key;
+    this.shared = shared;
+    this.states = policies.map(() => undefined);
+  }
+}
+
+const DEFAULT_MAX_KEYS = 100_000;
+const OVERFLOW_BUCKETS = 1_024;
+/** Keys in use that are passed over, at most, when room is made for a new one. */
+const SECOND_CHANCES = 16;
+/** Keys looked at for being over, whenever one is added: garbage never outgrows what lives. */
+const SWEPT_PER_KEY = 2;
+
+/**
+ * The default store: this process's memory, with the same kernels, the same decisions and the same laws as Redis.
+ *
+ * It never holds more than `maxKeys` keys. When it is full, a new key takes the place of one that is over or, failing that, of one that was not used lately,
+ * never of one that is being refused: a flood of new keys frees nobody. Once half of `maxKeys` are being refused, new keys share 1024 hashed overflow
+ * buckets, and a warning with code `SLUICE_MEMORY_SATURATED` says so. See docs/adr/0005-memory-store.md.
+ *
+ * @throws PolicyError for a bad or unknown option.
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  checkOptions(options, ['maxKeys', 'clock'], 'memoryStore');
+  const { maxKeys = DEFAULT_MAX_KEYS, clock = systemClock } = options;
+  if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
+    throw new PolicyError('maxKeys', `maxKeys must be a whole number, at least 1, got ${shown(maxKeys)}`, 'SLUICE_OPTION_INVALID');
+  }
+  if (typeof clock !== 'function' && typeof (clock as Partial<Clock> | null)?.now !== 'function') {
+    throw new PolicyError('clock', `clock must be an object with now() or a function, in milliseconds, got ${shown(clock)}`, 'SLUICE_OPTION_INVALID');
+  }
+  return new BoundedMemoryStore(maxKeys, typeof clock === 'function' ? clock : () => clock.now());
+}
+
+class BoundedMemoryStore implements MemoryStore {
+  readonly source = 'memory';
+  readonly #maxKeys: number;
+  readonly #now: () => number;
+  /** Keys that may be evicted, in the order they came or were last given a second chance. */
+  readonly #keys = new Map<string, Entry>();
+  readonly #refused = new RefusedKeys<Entry>();
+  readonly #overflow = new Map<string, Entry>();
+  readonly #seed = Math.floor(Math.random() * 2 ** 32);
+  #sweeper = this.#keys.values();
+
+  constructor(maxKeys: number, now: () => number) {
+    this.#maxKeys = maxKeys;
+    this.#now = now;
+  }
+
+  get size(): number {
+    return this.#keys.size + this.#refused.size + this.#overflow.size;
+  }
+
+  perform(requests: readonly StoreRequest[]): readonly StoreAnswer[] {
+    const nowMs = Math.floor(this.#now());
+    return requests.map((request) => this.#performOne(request, nowMs));
+  }
+
+  #performOne(request: StoreRequest, nowMs: number): StoreAnswer {
+    const parts = 'parts' in request ? request.parts : [request.part];
+    const entries: Entry[] = [];
+    for (const part of parts) entries.push(this.#find(part, entries, nowMs));
+    const { answer, changed } = evaluate(request, entries, nowMs);
+    for (let i = 0; i < parts.length; i++) {
+      const entry = entries[i] as Entry;
+      if (changed) this.#keep(entry, (parts[i] as Part).limit, request.op !== 'consume', nowMs);
+      if (request.op === 'consume') this.#noteRefusal(entry, answer.parts[i] as PartAnswer, nowMs);
+    }
+    return answer;
+  }
+
+  #find({ subject, limit }: Part, found: readonly Entry[], nowMs: number): Entry {
+    const key = subject + limit.scope;
+    const known = this.#keys.get(key) ?? this.#refused.get(key) ?? found.find((entry) => entry.key === key);
+    if (known !== undefined) {
+      known.touched = true;
+      return known;
+    }
+    if (!this.#isSaturated(nowMs)) return new Entry(key, false, limit);
+    const bucket = `{${String(this.#bucketOf(key))}}${limit.scope}`; // no subject holds a brace
+    return this.#overflow.get(bucket) ?? found.find((entry) => entry.key === bucket) ?? new Entry(bucket, true, limit);
+  }
+
+  /** Puts a changed entry where it belongs. What is as if never used takes no room. */
+  #keep(entry: Entry, limit: Limit, edited: boolean, nowMs: number): void {
+    if (isUnused(entry)) {
+      this.#drop(entry);
+      return;
+    }
+    entry.resetAtMs = keyResetAtMs(limit, entry);
+    if (edited && entry.place === 'refused') this.#unpin(entry);
+    if (entry.place === 'nowhere') this.#add(entry, nowMs);
+    if (entry.blockedUntilMs > nowMs) this.#pin(entry, entry.blockedUntilMs);
+  }
+
+  #noteRefusal(entry: Entry, { policies }: PartAnswer, nowMs: number): void {
+    let longestMs = 0;
+    for (const { allowed, retryAfterMs } of policies) {
+      // A cost that can never fit says nothing about the key.
+      if (!allowed && retryAfterMs !== null && retryAfterMs > longestMs) longestMs = retryAfterMs;
+    }
+    if (longestMs > 0) this.#pin(entry, nowMs + longestMs);
+  }
+
+  #pin(entry: Entry, untilMs: number): void {
+    if (untilMs > entry.refusedUntilMs) entry.refusedUntilMs = untilMs;
+    if (entry.place !== 'keys') return;
+    this.#keys.delete(entry.key);
+    this.#refused.add(entry);
+    entry.place = 'refused';
+  }
+
+  #unpin(entry: Entry): void {
+    this.#refused.delete(entry.key);
+    this.#keys.set(entry.key, entry);
+    entry.refusedUntilMs = 0;
+    entry.place = 'keys';
+  }
+
+  #add(entry: Entry, nowMs: number): void {
+    if (entry.shared) {
+      for (const oldest of this.#overflow.values()) {
+        if (this.#overflow.size < OVERFLOW_BUCKETS) break;
+        this.#drop(oldest);
+      }
+      this.#overflow.set(entry.key, entry);
+      entry.place = 'overflow';
+      return;
+    }
+    this.#sweep(nowMs);
+    while (this.#keys.size > 0 && this.#keys.size + this.#refused.size >= this.#maxKeys) this.#evict(nowMs);
+    this.#keys.set(entry.key, entry);
+    entry.place = 'keys';
+  }
+
+  #drop(entry: Entry): void {
+    if (entry.place === 'keys') this.#keys.delete(entry.key);
+    else if (entry.place === 'refused') this.#refused.delete(entry.key);
+    else if (entry.place === 'overflow') this.#overflow.delete(entry.key);
+    entry.place = 'nowhere';
+  }
+
+  /** Whether half of all keys are being refused, after those whose refusal is over have been let go. */
+  #isSaturated(nowMs: number): boolean {
+    while (this.#refused.size * 2 >= this.#maxKeys) {
+      if (this.#release(nowMs)) continue;
+      warnOnce(
+        'SLUICE_MEMORY_SATURATED',
+        `Half of the ${String(this.#maxKeys)} keys of a memory store are being refused. New keys share ${String(OVERFLOW_BUCKETS)} overflow buckets until that ends: ` +
+          'raise maxKeys, or keep this limit in Redis.',
+      );
+      return true;
+    }
+    return false;
+  }
+
+  #release(nowMs: number): boolean {
+    const entry = this.#refused.release(nowMs);
+    if (entry === undefined) return false;
+    entry.place = 'nowhere';
+    if (entry.resetAtMs > nowMs) {
+      this.#keys.set(entry.key, entry);
+      entry.place = 'keys';
+      entry.refusedUntilMs = 0;
+    }
+    return true;
+  }
+
+  #sweep(nowMs: number): void {
+    for (let i = 0; i < SWEPT_PER_KEY; i++) {
+      this.#release(nowMs);
+      const next = this.#sweeper.next();
+      if (next.done === true) this.#sweeper = this.#keys.values();
+      else if (next.value.resetAtMs <= nowMs) this.#drop(next.value);
+    }
+  }
+
+  /** Removes the oldest key that is over or was not used since it was last passed over. */
+  #evict(nowMs: number): void {
+    let chances = SECOND_CHANCES;
+    for (const entry of this.#keys.values()) {
+      if (entry.resetAtMs > nowMs && entry.touched && chances-- > 0) {
+        entry.touched = false;
+        this.#keys.delete(entry.key);
+        this.#keys.set(entry.key, entry);
+        continue;
+      }
+      this.#drop(entry);
+      return;
+    }
+  }
+
+  /** FNV-1a, seeded per store so that nobody outside can choose who shares a bucket with whom. */
+  #bucketOf(key: string): number {
+    let hash = this.#seed;
+    for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 16_777_619);
+    return (hash >>> 0) % OVERFLOW_BUCKETS;
+  }
+}

@@ -1,0 +1,108 @@
+import { PolicyError, StoreError, shown } from '../../errors.ts';
+
+/** What a Redis store needs of a client. A client of any library fits that is wrapped to look like this. */
+export interface RedisClient {
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  eval(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /** Whether keys of one call must share a hash slot. */
+  readonly cluster?: boolean;
+}
+
+/** An ioredis client or Cluster, as far as it is used here. */
+export interface IoredisClient {
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  defineCommand: unknown;
+  readonly isCluster?: boolean;
+  readonly options?: { readonly keyPrefix?: string | undefined };
+}
+
+/** A client of our own making: opened when it is first used, and ours to close. */
+export interface OwnClient {
+  open(): Promise<RedisClient>;
+  close(): Promise<void>;
+}
+
+/** The port of a client that was handed in, or undefined when it is none we know. */
+export function adoptClient(client: unknown): RedisClient | undefined {
+  if (typeof client !== 'object' || client === null) return undefined;
+  const { evalsha, eval: evaluate, defineCommand } = client as Partial<IoredisClient>;
+  if (typeof evalsha !== 'function' || typeof evaluate !== 'function') return undefined;
+  return typeof defineCommand === 'function' ? adoptIoredis(client as IoredisClient) : (client as RedisClient);
+}
+
+function adoptIoredis(client: IoredisClient): RedisClient {
+  return {
+    evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
+    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+    cluster: client.isCluster === true,
+  };
+}
+
+/** What ioredis would put in front of every key by itself. */
+export function keyPrefixOf(client: unknown): string {
+  const prefix = (client as Partial<IoredisClient>).options?.keyPrefix;
+  return typeof prefix === 'string' ? prefix : '';
+}
+
+/**
+ * A client for a URL (`redis://`, `rediss://`), made with ioredis on first use.
+ *
+ * It fails at once while there is no connection, sends nothing twice, and connects again by itself: when a decision may wait and what happens when Redis is
+ * away is the limiter's business.
+ *
+ * @throws PolicyError when the URL is none. Opening rejects with StoreError `SLUICE_REDIS_CLIENT_MISSING` when ioredis is not installed.
+ */
+export function clientFor(url: string): OwnClient {
+  if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new PolicyError('client', `a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS), got ${shown(url)}`, 'SLUICE_OPTION_INVALID');
+  }
+  let opened: Promise<{ readonly port: RedisClient; readonly end: () => Promise<void> }> | undefined;
+  const connect = async (): Promise<{ port: RedisClient; end: () => Promise<void> }> => {
+    const { Redis } = await loadIoredis();
+    const redis = new Redis(url, {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      autoResendUnfulfilledCommands: false,
+    });
+    // Every failure reaches the calls that it concerns; without a listener ioredis would print it as well.
+    redis.on('error', () => undefined);
+    // Not reached yet: it goes on trying, and calls fail until it succeeds.
+    await redis.connect().catch(() => undefined);
+    const end = async (): Promise<void> => {
+      await redis.quit().catch(() => {
+        redis.disconnect();
+      });
+    };
+    return { port: adoptIoredis(redis), end };
+  };
+  return {
+    open: async () => {
+      opened ??= connect();
+      try {
+        return (await opened).port;
+      } catch (error) {
+        opened = undefined;
+        throw error;
+      }
+    },
+    close: async () => {
+      const closing = opened;
+      opened = undefined;
+      await (await closing)?.end();
+    },
+  };
+}
+
+async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {
+  try {
+    return await import('ioredis');
+  } catch (error) {
+    throw new StoreError(
+      'SLUICE_REDIS_CLIENT_MISSING',
+      'redisStore was given a URL, which needs the package ioredis: run `npm install ioredis`, or hand a client in instead',
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,162 @@
+import { StoreError, shown } from '../../errors.ts';
+import type { NamedPolicy } from '../../policy.ts';
+import { evaluate, type KeyState } from '../evaluate.ts';
+import type { Limit, Part, StoreAnswer, StoreAnswers, StoreRequest } from '../store.ts';
+
+/** One script call: what goes out, and what is needed to read what comes back. */
+export interface Call {
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  readonly requests: readonly StoreRequest[];
+  /** Per request and part, the place of its key in `keys`. */
+  readonly places: readonly (readonly number[])[];
+  /** Per key, a limit that lives under it: its schema is part of the key, so any will do to read the value. */
+  readonly limits: readonly Limit[];
+  readonly checking: boolean;
+}
+
+/** Writes requests as frame.lua reads them. */
+export function writeCall(requests: readonly StoreRequest[], prefix: string, checking: boolean): Call {
+  const keys: string[] = [];
+  const limits: Limit[] = [];
+  const places: number[][] = [];
+  const placeOfKey = new Map<string, number>();
+  const placeOfPlan = new Map<Limit, number>();
+  const plans: string[] = [];
+  const tasks: string[] = [];
+
+  const keyPlace = ({ subject, limit }: Part): number => {
+    const key = `${prefix}:{${subject}}${limit.scope}`;
+    let place = placeOfKey.get(key);
+    if (place === undefined) {
+      place = keys.push(key) - 1;
+      limits.push(limit);
+      placeOfKey.set(key, place);
+    }
+    return place;
+  };
+  const planPlace = (limit: Limit): number => {
+    let place = placeOfPlan.get(limit);
+    if (place === undefined) {
+      place = placeOfPlan.size + 1;
+      placeOfPlan.set(limit, place);
+      plans.push(String(limit.policies.length));
+      for (const { algorithm, policy } of limit.policies) plans.push(algorithm.kind, ...algorithm.numbers(policy).map(String));
+    }
+    return place;
+  };
+
+  for (const request of requests) {
+    const parts = partsOf(request);
+    const own = parts.map(keyPlace);
+    places.push(own);
+    const args: string[] = [];
+    parts.forEach((part, i) => {
+      args.push(String((own[i] ?? 0) + 1), String(planPlace(part.limit)));
+      if (request.op === 'consume' || request.op === 'refund') args.push(String(part.cost));
+      if (request.op === 'refund') args.push(...request.chargedUntilMs.map(String));
+      if (request.op === 'block') args.push(String(request.durationMs));
+    });
+    tasks.push(request.op, String(args.length), ...args);
+  }
+
+  const args = [checking ? '1' : '0', String(placeOfPlan.size), String(requests.length), ...plans, ...tasks];
+  return { keys, args, requests, places, limits, checking };
+}
+
+/**
+ * Reads the script's reply: the instant and every value as it was before. The requests are decided over again, by the kernels, from there.
+ *
+ * @throws StoreError when the reply is none of frame.lua's, or (checking) differs from what the kernels say.
+ */
+export function readReply(reply: unknown, call: Call): StoreAnswers {
+  const [instant, ...values] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  const atMs = Number(instant);
+  if (!Number.isSafeInteger(atMs) || atMs <= 0) {
+    throw new StoreError('SLUICE_STORE_REPLY_INVALID', `the script answered ${shown(reply)} instead of an instant and ${String(call.keys.length)} values`);
+  }
+  const before = call.keys.map((key, i) => readValue(values[i], key, (call.limits[i] as Limit).policies));
+  const changed = new Set<number>();
+  let admitted = '';
+  const answers = call.requests.map((request, i): StoreAnswer | Error => {
+    const places = call.places[i] as readonly number[];
+    const keys: KeyState[] = [];
+    for (const place of places) {
+      const key = before[place] as KeyState | Error;
+      if (key instanceof Error) {
+        admitted += '0';
+        return key;
+      }
+      keys.push(key);
+    }
+    const evaluation = evaluate(request, keys, atMs);
+    if (evaluation.changed) for (const place of places) changed.add(place);
+    admitted += isAdmitted(request, evaluation.answer) ? '1' : '0';
+    return evaluation.answer;
+  });
+  if (call.checking) compare(values, before, changed, admitted, atMs, call);
+  return answers;
+}
+
+export function partsOf(request: StoreRequest): readonly Part[] {
+  return 'parts' in request ? request.parts : [request.part];
+}
+
+function isAdmitted(request: StoreRequest, { parts }: StoreAnswer): boolean {
+  return request.op === 'consume' && parts.every(({ blocked, policies }) => !blocked && policies.every(({ allowed }) => allowed));
+}
+
+/** Decodes `[!<blocked until>!]<state> <state>...`, or says why that cannot be done. */
+export function readValue(value: unknown, key: string, policies: readonly NamedPolicy[]): KeyState | StoreError {
+  if (value === null || value === undefined) return { blockedUntilMs: 0, states: policies.map(() => undefined) };
+  if (Array.isArray(value)) return foreign(key, String(value[0]));
+  let text = Buffer.isBuffer(value) ? value.toString('latin1') : String(value as string);
+  let blockedUntilMs = 0;
+  if (text.startsWith('!')) {
+    const ending = text.indexOf('!', 1);
+    blockedUntilMs = Number(text.slice(1, ending));
+    text = text.slice(ending + 1);
+    if (!Number.isSafeInteger(blockedUntilMs)) return foreign(key, 'it holds no instant between its "!"');
+  }
+  const texts = policies.length === 1 ? [text] : text.split(' ');
+  const states: unknown[] = [];
+  for (let j = 0; j < policies.length; j++) {
+    const state = texts[j] ? policies[j]?.algorithm.decode(texts[j] as string) : undefined;
+    if (texts[j] && state === undefined) return foreign(key, 'it holds something else than this policy writes');
+    states.push(state);
+  }
+  return { blockedUntilMs, states };
+}
+
+/** The key itself may name a client: the message says where to look without it. */
+function foreign(key: string, why: string): StoreError {
+  const shape = key.replace(/\{.*\}/, '{...}');
+  return new StoreError('SLUICE_STORE_KEY_FOREIGN', `a key of the form ${shape} cannot be read: ${why}; delete it, or give the store a prefix of its own`);
+}
+
+/** The value that frame.lua writes for these states. */
+export function writeValue({ policies }: Limit, { blockedUntilMs, states }: KeyState, nowMs: number): string {
+  const text = states.every((state) => state === undefined)
+    ? ''
+    : policies.map(({ algorithm }, j) => (states[j] === undefined ? '' : algorithm.encode(states[j]))).join(' ');
+  return blockedUntilMs > nowMs ? `!${String(blockedUntilMs)}!${text}` : text;
+}
+
+function compare(
+  values: readonly unknown[],
+  states: readonly (KeyState | Error)[],
+  changed: ReadonlySet<number>,
+  admitted: string,
+  atMs: number,
+  call: Call,
+): void {
+  const [admittedThere, ...after] = values[call.keys.length] as unknown[];
+  const expected = states.map((state, i) => (state instanceof Error || !changed.has(i) ? values[i] : writeValue(call.limits[i] as Limit, state, atMs)));
+  const same = String(admittedThere) === admitted && expected.every((value, i) => String(value ?? '') === String(after[i] ?? ''));
+  if (!same) {
+    throw new StoreError(
+      'SLUICE_TWINS_DISAGREE',
+      `kernel and script differ at ${String(atMs)}: admitted ${admitted} and ${String(admittedThere)}, values ${JSON.stringify(expected)} and ${JSON.stringify(after)}, from ${JSON.stringify(values.slice(0, -1))} with ${JSON.stringify(call.args)}`,
+    );
+  }
+}

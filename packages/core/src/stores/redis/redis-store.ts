@@ -1,0 +1,144 @@
+import { PolicyError, StoreError, shown } from '../../errors.ts';
+import { checkOptions } from '../../options.ts';
+import { warnOnce } from '../../warnings.ts';
+import type { Store, StoreAnswers, StoreRequest } from '../store.ts';
+import { adoptClient, clientFor, keyPrefixOf, type IoredisClient, type OwnClient, type RedisClient } from './client.ts';
+import { partsOf, readReply, writeCall } from './protocol.ts';
+import { runScript, type Script } from './run-script.ts';
+import { frame } from './scripts.generated.ts';
+
+export interface RedisStoreOptions {
+  /** What all keys begin with. Letters, digits, `.`, `_`, `-`, `:` and `/`. Default `sluice`. */
+  prefix?: string;
+  /**
+   * Compares every answer of the script with the kernels', at the price of a longer reply; a difference rejects with `SLUICE_TWINS_DISAGREE`. Default: whether
+   * the environment says `SLUICE_CHECK=1`.
+   */
+  check?: boolean;
+}
+
+/** A store in Redis, Valkey, or a cluster of them. */
+export interface RedisStore extends Store {
+  readonly source: 'redis';
+  perform(requests: readonly StoreRequest[]): Promise<StoreAnswers>;
+  close(): Promise<void>;
+}
+
+/** Above these a call would keep the server from its other clients for too long. */
+const MOST_KEYS = 256;
+const MOST_BYTES = 65_536;
+
+/**
+ * Limits that hold across processes: every list of requests is one script call, decided at one instant of the server's clock, in whole milliseconds. One key per
+ * limiter and subject; every key expires. Needs Redis 6.2 or later, or Valkey.
+ *
+ * @param client - An ioredis client or Cluster, anything with `evalsha` and `eval` (see {@link RedisClient}), or a URL. A client handed in is never connected or
+ * closed here; for a URL one is made, with ioredis, on first use, and closed with the last limiter that uses the store.
+ * @throws PolicyError for a client that is none of these, and for bad or unknown options. Nothing is sent before the first decision.
+ */
+export function redisStore(client: RedisClient | IoredisClient | string, options: RedisStoreOptions = {}): RedisStore {
+  return createRedisStore(client, options, frame);
+}
+
+/** {@link redisStore} on a given script; `instantOf` gives a last argument to the test build of it, which takes the instant from there. */
+export function createRedisStore(
+  client: RedisClient | IoredisClient | string,
+  options: RedisStoreOptions,
+  script: Script,
+  instantOf?: () => number,
+): RedisStore {
+  checkOptions(options, ['prefix', 'check'], 'redisStore');
+  const { prefix = 'sluice', check = process.env['SLUICE_CHECK'] === '1' } = options;
+  if (typeof prefix !== 'string' || !/^[A-Za-z0-9._:/-]{1,64}$/.test(prefix)) {
+    throw new PolicyError(
+      'prefix',
+      `prefix must be 1 to 64 of letters, digits, ".", "_", "-", ":" and "/", got ${shown(prefix)}; braces would move every key to one hash slot`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  if (/[{}]/.test(keyPrefixOf(client))) {
+    warnOnce('SLUICE_REDIS_KEY_PREFIX', `The keyPrefix ${shown(keyPrefixOf(client))} of the ioredis client has braces: in a cluster all keys share one hash slot.`);
+  }
+  const own = typeof client === 'string' ? clientFor(client) : undefined;
+  const adopted = own === undefined ? adoptClient(client) : undefined;
+  if (own === undefined && adopted === undefined) {
+    throw new PolicyError(
+      'client',
+      `redisStore takes an ioredis client or Cluster, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(client)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  return new ScriptedStore(own, adopted, prefix, check, script, instantOf);
+}
+
+class ScriptedStore implements RedisStore {
+  readonly source = 'redis';
+  readonly oneSubjectPerCall: boolean;
+  readonly #own: OwnClient | undefined;
+  readonly #adopted: RedisClient | undefined;
+  readonly #prefix: string;
+  readonly #check: boolean;
+  readonly #script: Script;
+  readonly #instantOf: (() => number) | undefined;
+
+  constructor(
+    own: OwnClient | undefined,
+    adopted: RedisClient | undefined,
+    prefix: string,
+    check: boolean,
+    script: Script,
+    instantOf: (() => number) | undefined,
+  ) {
+    this.#own = own;
+    this.#adopted = adopted;
+    this.oneSubjectPerCall = adopted?.cluster === true;
+    this.#prefix = prefix;
+    this.#check = check;
+    this.#script = script;
+    this.#instantOf = instantOf;
+  }
+
+  async perform(requests: readonly StoreRequest[]): Promise<StoreAnswers> {
+    const client = this.#adopted ?? (await (this.#own as OwnClient).open());
+    const calls = this.oneSubjectPerCall ? requests.map((request) => [request]) : withinBounds(requests);
+    const answers = await Promise.all(calls.map((call) => this.#call(client, call)));
+    return answers.length === 1 ? (answers[0] as StoreAnswers) : answers.flat();
+  }
+
+  async close(): Promise<void> {
+    await this.#own?.close();
+  }
+
+  async #call(client: RedisClient, requests: readonly StoreRequest[]): Promise<StoreAnswers> {
+    const call = writeCall(requests, this.#prefix, this.#check);
+    const args = this.#instantOf === undefined ? call.args : [...call.args, String(this.#instantOf())];
+    let reply: unknown;
+    try {
+      reply = await runScript(client, this.#script, call.keys, args);
+    } catch (error) {
+      throw new StoreError('SLUICE_STORE_FAILED', `Redis did not decide: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+    return readReply(reply, call);
+  }
+}
+
+/** Cuts a list, in order, into lists that one call may carry. */
+function withinBounds(requests: readonly StoreRequest[]): readonly (readonly StoreRequest[])[] {
+  const calls: StoreRequest[][] = [];
+  let call: StoreRequest[] = [];
+  let keys = 0;
+  let bytes = 0;
+  for (const request of requests) {
+    const parts = partsOf(request);
+    const size = parts.reduce((sum, { subject, limit }) => sum + subject.length + limit.scope.length + 64 * (1 + limit.policies.length), 0);
+    if (call.length > 0 && (keys + parts.length > MOST_KEYS || bytes + size > MOST_BYTES)) {
+      calls.push(call);
+      [call, keys, bytes] = [[], 0, 0];
+    }
+    call.push(request);
+    keys += parts.length;
+    bytes += size;
+  }
+  if (call.length > 0) calls.push(call);
+  return calls;
+}

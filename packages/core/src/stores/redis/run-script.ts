@@ -1,0 +1,23 @@
+import type { RedisClient } from './client.ts';
+
+export interface Script {
+  readonly source: string;
+  readonly sha1: string;
+}
+
+/**
+ * Runs a script by its SHA-1: one round trip. When the server does not know it (first use, restart, failover, SCRIPT FLUSH) it is sent once in full. Nothing
+ * else is tried again: a call that failed otherwise may have counted.
+ */
+export async function runScript(client: RedisClient, script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  try {
+    return await client.evalsha(script.sha1, keys, args);
+  } catch (error) {
+    if (!isNoScript(error)) throw error;
+    return await client.eval(script.source, keys, args);
+  }
+}
+
+function isNoScript(error: unknown): boolean {
+  return error instanceof Error && /^NOSCRIPT|NoScriptError/.test(error.message);
+}

@@ -1,0 +1,424 @@
+// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
+export const frame: { readonly source: string; readonly sha1: string } = {
+  sha1: '267f72a8c3cd7521b042ac5f3c513c334bd0ddaa',
+  source: `local algorithms = {}
+local function encode_pair(instant_ms, field)
+if field < 1000000 then
+return string.format("%d%06d", instant_ms, field)
+end
+return string.format("%d:%d", instant_ms, field)
+end
+local function decode_pair(text)
+local colon = string.find(text, ":", 1, true)
+if colon then
+return tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon + 1))
+end
+return tonumber(string.sub(text, 1, -7)), tonumber(string.sub(text, -6))
+end
+do
+local fixed_window = { kind = "f", arity = 3 }
+function fixed_window.decide(policy, text, cost, now_ms)
+local limit, window_ms = policy[1], policy[2]
+if cost > limit then
+return false
+end
+local end_ms, used
+if text then
+end_ms, used = decode_pair(text)
+end
+if not text or now_ms >= end_ms then
+end_ms, used = now_ms + window_ms, 0
+if policy[3] == 1 then
+end_ms = (math.floor(now_ms / window_ms) + 1) * window_ms
+end
+end
+if used + cost > limit then
+return false
+end
+return encode_pair(end_ms, used + cost), end_ms
+end
+function fixed_window.refund(_, text, cost, charged_until_ms, now_ms)
+local end_ms, used = decode_pair(text)
+if end_ms ~= charged_until_ms or now_ms >= end_ms or used == 0 then
+return false
+end
+return encode_pair(end_ms, math.max(used - cost, 0)), end_ms
+end
+function fixed_window.reset_at_ms(_, text)
+return (decode_pair(text))
+end
+algorithms[fixed_window.kind] = fixed_window
+end
+do
+local interval_bucket = { kind = "i", arity = 4 }
+local function at_last_boundary(policy, text, now_ms)
+local refill, every_ms = policy[2], policy[3]
+local boundary_ms, missing = decode_pair(text)
+local periods = math.max(math.floor((now_ms - boundary_ms) / every_ms), 0)
+if periods >= math.ceil(missing / refill) then
+return now_ms, 0
+end
+return boundary_ms + periods * every_ms, missing - periods * refill
+end
+local function write_missing(policy, boundary_ms, missing)
+return encode_pair(boundary_ms, missing), boundary_ms + math.ceil(missing / policy[2]) * policy[3]
+end
+function interval_bucket.decide(policy, text, cost, now_ms)
+local capacity, overdraft = policy[1], policy[4]
+local needed = cost
+if overdraft > 0 then
+needed = math.max(1, cost - overdraft)
+end
+if needed > capacity then
+return false
+end
+local boundary_ms, missing = now_ms, 0
+if text then
+boundary_ms, missing = at_last_boundary(policy, text, now_ms)
+end
+if needed + missing > capacity then
+return false
+end
+return write_missing(policy, boundary_ms, missing + cost)
+end
+function interval_bucket.refund(policy, text, cost, _, now_ms)
+local boundary_ms, missing = at_last_boundary(policy, text, now_ms)
+if missing == 0 then
+return false
+end
+if missing <= cost then
+return "", 0
+end
+return write_missing(policy, boundary_ms, missing - cost)
+end
+function interval_bucket.reset_at_ms(policy, text)
+local _, reset_at_ms = write_missing(policy, decode_pair(text))
+return reset_at_ms
+end
+algorithms[interval_bucket.kind] = interval_bucket
+end
+do
+local sliding_window = { kind = "s", arity = 3 }
+local function read_blocks(policy, text)
+local start_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)(.*)$")
+start_ms, block_ms, sum = tonumber(start_ms), tonumber(block_ms), tonumber(sum)
+if block_ms ~= policy[2] or tonumber(blocks) ~= policy[3] then
+return math.floor((start_ms + block_ms - 1) / policy[2]) * policy[2], sum, sum, "", false
+end
+return start_ms, sum, tonumber(newest), older, true
+end
+local function write_blocks(policy, start_ms, sum, newest, older)
+local block_ms, blocks = policy[2], policy[3]
+return string.format("%d:%d:%d:%d:%d%s", start_ms, block_ms, blocks, sum, newest, older),
+start_ms + (blocks + 1) * block_ms
+end
+local function newest_counts(text, room)
+local sum, kept, zeros = 0, "", ""
+for count in string.gmatch(text, "%d+") do
+if room <= 0 then
+break
+end
+room = room - 1
+if count == "0" then
+zeros = zeros .. ":0"
+else
+sum = sum + tonumber(count)
+kept = kept .. zeros .. ":" .. count
+zeros = ""
+end
+end
+return sum, kept
+end
+function sliding_window.decide(policy, text, cost, now_ms)
+local limit, block_ms, blocks = policy[1], policy[2], policy[3]
+if cost > limit then
+return false
+end
+local current_ms = math.floor(now_ms / block_ms) * block_ms
+if not text then
+return write_blocks(policy, current_ms, cost, cost, "")
+end
+local start_ms, sum, newest, older = read_blocks(policy, text)
+if current_ms <= start_ms then
+if sum + cost > limit then
+return false
+end
+return write_blocks(policy, start_ms, sum + cost, newest + cost, older)
+end
+local passed = (current_ms - start_ms) / block_ms
+local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
+if used + cost > limit then
+return false
+end
+if used > 0 then
+kept = string.rep(":0", passed - 1) .. kept
+end
+return write_blocks(policy, current_ms, used + cost, cost, kept)
+end
+function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
+local start_ms, sum, newest, older, same_length = read_blocks(policy, text)
+if not same_length or now_ms >= charged_until_ms then
+return false
+end
+local age = (start_ms - charged_until_ms) / policy[2] + policy[3] + 1
+local counts, at, given = "", 0, 0
+for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
+if at == age then
+given = math.min(cost, tonumber(count))
+count = string.format("%d", tonumber(count) - given)
+end
+counts = counts .. ":" .. count
+at = at + 1
+end
+if given == 0 then
+return false
+end
+if given == sum then
+return "", 0
+end
+newest, older = string.match(counts, "^:(%d+)(.*)$")
+local _, kept = newest_counts(older, at)
+return write_blocks(policy, start_ms, sum - given, tonumber(newest), kept)
+end
+function sliding_window.reset_at_ms(policy, text)
+return read_blocks(policy, text) + (policy[3] + 1) * policy[2]
+end
+algorithms[sliding_window.kind] = sliding_window
+end
+do
+local token_bucket = { kind = "t", arity = 4 }
+local function write_debt(full_at_ms, part)
+local reset_at_ms = full_at_ms
+if part > 0 then
+reset_at_ms = full_at_ms + 1
+end
+return encode_pair(full_at_ms, part), reset_at_ms
+end
+function token_bucket.decide(policy, text, cost, now_ms)
+local capacity, p, q, overdraft = policy[1], policy[2], policy[3], policy[4]
+local needed = cost
+if overdraft > 0 then
+needed = math.max(1, cost - overdraft)
+end
+if needed > capacity then
+return false
+end
+local debt = 0
+if text then
+local full_at_ms, part = decode_pair(text)
+part = math.min(part, p - 1)
+if now_ms < full_at_ms - math.floor((capacity * q - needed * q - part) / p) then
+return false
+end
+debt = math.max((full_at_ms - now_ms) * p + part, 0)
+end
+debt = debt + cost * q
+return write_debt(now_ms + math.floor(debt / p), debt % p)
+end
+function token_bucket.refund(policy, text, cost, _, now_ms)
+local capacity, p, q, overdraft = policy[1], policy[2], policy[3], policy[4]
+local full_at_ms, part = decode_pair(text)
+local _, reset_at_ms = write_debt(full_at_ms, part)
+if reset_at_ms <= now_ms then
+return false
+end
+part = math.min(part, p - 1) - math.min(cost, capacity + overdraft) * q
+local after, after_reset_at_ms = write_debt(full_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
+if after_reset_at_ms <= now_ms then
+return "", 0
+end
+return after, after_reset_at_ms
+end
+function token_bucket.reset_at_ms(_, text)
+local _, reset_at_ms = write_debt(decode_pair(text))
+return reset_at_ms
+end
+algorithms[token_bucket.kind] = token_bucket
+end
+local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local LATEST_MS = 9007199254740991
+local checking = ARGV[1] == "1"
+local reply = { now_ms }
+local entries = {}
+local reading
+local plans = {}
+local at = 4
+for i = 1, tonumber(ARGV[2]) do
+local plan = {}
+local count = tonumber(ARGV[at])
+at = at + 1
+for j = 1, count do
+local algorithm = algorithms[ARGV[at]]
+local policy = {}
+for k = 1, algorithm.arity do
+policy[k] = tonumber(ARGV[at + k])
+end
+plan[j] = { algorithm, policy }
+at = at + 1 + algorithm.arity
+end
+plans[i] = plan
+end
+local function read(key, plan)
+local entry = entries[key]
+if entry then
+return entry
+end
+entry = { blocked_until_ms = 0, states = {}, reset_at_ms = {} }
+entries[key] = entry
+local value = redis.pcall("GET", KEYS[key])
+if type(value) == "table" then
+entry.failed = true
+reply[key + 1] = { value.err }
+return entry
+end
+reply[key + 1] = value
+local text = value or ""
+if string.byte(text) == 33 then
+local ending = string.find(text, "!", 2, true)
+entry.blocked_until_ms = tonumber(string.sub(text, 2, ending - 1))
+text = string.sub(text, ending + 1)
+end
+local from = 1
+for j = 1, #plan do
+local ending = j < #plan and string.find(text, " ", from, true) or #text + 1
+entry.states[j] = ending > from and string.sub(text, from, ending - 1)
+from = ending + 1
+end
+return entry
+end
+local function write(key, entry)
+local plan, texts = entry.plan, {}
+local expire_at_ms = entry.blocked_until_ms
+for j = 1, #plan do
+local state = entry.states[j]
+texts[j] = state or ""
+if state then
+local reset_at_ms = entry.reset_at_ms[j] or plan[j][1].reset_at_ms(plan[j][2], state)
+expire_at_ms = math.max(expire_at_ms, reset_at_ms)
+end
+end
+local text = table.concat(texts, " ")
+if not string.find(text, "%d") then
+text = ""
+end
+if entry.blocked_until_ms > now_ms then
+text = string.format("!%d!%s", entry.blocked_until_ms, text)
+end
+entry.after = text
+if text == "" then
+redis.call("DEL", KEYS[key])
+else
+redis.call("SET", KEYS[key], text, "PXAT", string.format("%d", math.min(expire_at_ms, LATEST_MS)))
+end
+end
+local undo = {}
+local function consume(upto)
+local allowed = true
+while at < upto do
+local plan, cost = plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
+reading = tonumber(ARGV[at])
+at = at + 3
+local entry = read(reading, plan)
+allowed = allowed and not entry.failed and entry.blocked_until_ms <= now_ms
+if allowed and cost > 0 then
+local states, reset_at_ms = {}, {}
+undo[#undo + 1] = { entry, entry.states, entry.reset_at_ms, plan }
+for j = 1, #plan do
+states[j], reset_at_ms[j] = plan[j][1].decide(plan[j][2], entry.states[j] or nil, cost, now_ms)
+if not states[j] then
+allowed = false
+break
+end
+end
+entry.states, entry.reset_at_ms = states, reset_at_ms
+end
+end
+return allowed
+end
+local function keep()
+for i = 1, #undo do
+undo[i][1].dirty, undo[i][1].plan = true, undo[i][4]
+end
+end
+local function take_back()
+for i = #undo, 1, -1 do
+undo[i][1].states, undo[i][1].reset_at_ms = undo[i][2], undo[i][3]
+end
+end
+local function refund(entry, plan, cost)
+for j = 1, #plan do
+local state = entry.states[j]
+if state then
+local after, reset_at_ms = plan[j][1].refund(plan[j][2], state, cost, tonumber(ARGV[at + 2 + j]), now_ms)
+if after then
+entry.states[j], entry.reset_at_ms[j] = after ~= "" and after, reset_at_ms
+entry.dirty, entry.plan = true, plan
+end
+end
+end
+end
+local function edit(what)
+local plan, number = plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
+reading = tonumber(ARGV[at])
+local entry = read(reading, plan)
+if entry.failed then
+return
+elseif what == "refund" then
+return refund(entry, plan, number)
+elseif what == "block" then
+entry.blocked_until_ms = now_ms + number
+elseif what == "unblock" then
+entry.blocked_until_ms = 0
+else
+entry.states = {}
+end
+entry.dirty, entry.plan = true, plan
+end
+local function perform(what, upto)
+if what == "consume" then
+local allowed = consume(upto)
+if allowed then
+keep()
+end
+return allowed
+elseif what == "peek" then
+while at < upto do
+reading = tonumber(ARGV[at])
+read(reading, plans[tonumber(ARGV[at + 1])])
+at = at + 2
+end
+return false
+end
+edit(what)
+return false
+end
+local admitted = ""
+for _ = 1, tonumber(ARGV[3]) do
+local what, upto = ARGV[at], at + 2 + tonumber(ARGV[at + 1])
+at = at + 2
+undo = {}
+local readable, allowed = pcall(perform, what, upto)
+if not readable then
+entries[reading].failed = true
+reply[reading + 1] = { tostring(allowed) }
+end
+if not (readable and allowed) then
+take_back()
+end
+admitted = admitted .. ((readable and allowed) and "1" or "0")
+at = upto
+end
+local after = { admitted }
+for key = 1, #KEYS do
+local entry = entries[key]
+if entry.dirty and not entry.failed then
+write(key, entry)
+end
+after[key + 1] = entry.after or reply[key + 1]
+end
+if checking then
+reply[#KEYS + 2] = after
+end
+return reply`,
+};

@@ -1,0 +1,55 @@
+import type { DecisionSource, PolicyDecision } from '../decision.ts';
+import type { NamedPolicy } from '../policy.ts';
+
+/** Policies that share one key, and where in the store they live: made once per limiter. */
+export interface Limit {
+  readonly policies: readonly NamedPolicy[];
+  /** The end of the key: names the limiter and the layout of its state. */
+  readonly scope: string;
+}
+
+/** What is asked of one key. */
+export interface Part {
+  readonly limit: Limit;
+  /** Encoded: see `encodeSubject`. */
+  readonly subject: string;
+  readonly cost: number;
+}
+
+/** One thing to do, atomically. */
+export type StoreRequest =
+  /** Take the cost from every part or, when one refuses, from none. `peek` takes nothing. */
+  | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[] }
+  /** Give the cost back, to each policy in the window that was over at `chargedUntilMs[i]`. */
+  | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs: readonly number[] }
+  /** Forget the units, but not a block. */
+  | { readonly op: 'reset' | 'unblock'; readonly part: Part }
+  | { readonly op: 'block'; readonly part: Part; readonly durationMs: number };
+
+/** What a store answers to `consume` and `peek`: per part and policy, in order. Other operations answer with no parts. */
+export interface StoreAnswer {
+  /** The store's clock when it decided, whole milliseconds. */
+  readonly atMs: number;
+  readonly parts: readonly PartAnswer[];
+}
+
+export interface PartAnswer {
+  readonly blocked: boolean;
+  readonly policies: readonly PolicyDecision[];
+}
+
+/** Per request its answer, or the error of its own key. A failure of the whole call is a rejection (or a throw, where the answer is not a promise). */
+export type StoreAnswers = readonly (StoreAnswer | Error)[];
+
+/**
+ * Where state lives and is changed atomically. Requests of one call are decided in order, at one instant of the store's clock, each whole or not at all.
+ * A store that can answer at once does, without a promise.
+ */
+export interface Store {
+  readonly source: DecisionSource;
+  /** Set where keys of several subjects live on different nodes, so that one call cannot decide over them. */
+  readonly oneSubjectPerCall?: boolean;
+  perform(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
+  /** Ends what the store itself opened. It opens again when it is used again. */
+  close?(): Promise<void> | void;
+}

@@ -1,0 +1,3 @@
+export { fakeClock, type FakeClock } from './fake-clock.ts';
+export { freePort, startRedis, type RedisServer } from './redis-server.ts';
+export { PRODUCTION_LINE, TEST_LINE, testFrame, virtualRedisStore } from './virtual-redis.ts';
