@@ -15,3 +15,4 @@ export type { IoredisClient, RedisClient } from './stores/redis/client.ts';
 export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
 export type { Limit, Part, PartAnswer, Store, StoreAnswer, StoreAnswers, StoreRequest } from './stores/store.ts';
 export type { SluiceWarningCode } from './warnings.ts';
+export { byAll, byHeader, byIp, byMethod, byRoute, byUser, type ByIpOptions, type Key, type KeyPart, type KeyReader, type KeyValue } from './http/keys/key-parts.ts';

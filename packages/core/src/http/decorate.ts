@@ -1,0 +1,61 @@
+import { PolicyError, shown } from '../errors.ts';
+
+type Method = (this: unknown, ...args: never[]) => unknown;
+
+/** Both forms of method decorators: TC39's `(method, context)` and TypeScript's `experimentalDecorators`' `(target, name, descriptor)`. */
+export interface MethodDecorator {
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as ClassMethodDecoratorContext has it
+  <This, Value extends (this: This, ...args: any) => any>(method: Value, context: ClassMethodDecoratorContext<This, Value>): Value;
+  (target: object, name: string | symbol, descriptor: PropertyDescriptor): PropertyDescriptor;
+}
+
+/**
+ * A method decorator that replaces the method. `wrap` is called once, with the method and its place (`Orders.list`), before the method first runs.
+ *
+ * @param check - Called at once, when the class is defined, so that bad options fail there.
+ */
+export function methodDecorator(check: () => void, wrap: (method: Method, place: string) => Method): MethodDecorator {
+  check();
+  const decorate = (first: unknown, second: unknown, descriptor?: PropertyDescriptor): unknown => {
+    if (typeof first === 'function' && isMethodContext(second)) return standardMethod(first as Method, second, wrap);
+    if (descriptor !== undefined && typeof descriptor.value === 'function') {
+      const owner = typeof first === 'function' ? first : (first as object).constructor;
+      return { ...descriptor, value: wrap(descriptor.value as Method, placeOf(owner.name, second as string | symbol)) };
+    }
+    throw new PolicyError('@RateLimit', `@RateLimit() goes on a method of a class, got ${shown(first)}`, 'SLUICE_OPTION_INVALID');
+  };
+  return decorate as MethodDecorator;
+}
+
+/** The class has no name yet while its methods are decorated: it is asked of the first instance, or of the class itself for a static method. */
+function standardMethod(method: Method, context: ClassMethodDecoratorContext, wrap: (method: Method, place: string) => Method): Method {
+  let owner = '';
+  let wrapped: Method | undefined;
+  const replacement = function (this: unknown, ...args: never[]): unknown {
+    wrapped ??= wrap(method, placeOf(owner, context.name));
+    return wrapped.apply(this, args);
+  };
+  context.addInitializer(function (this: unknown) {
+    owner ||= context.static ? (this as { name: string }).name : ownerOf(this as object, replacement, context.name);
+  });
+  return replacement;
+}
+
+/** The class that defines the method, which a subclass inherits. */
+function ownerOf(instance: object, method: Method, name: string | symbol): string {
+  for (let at: object | null = instance; at !== null; at = Object.getPrototypeOf(at) as object | null) {
+    if (Object.getOwnPropertyDescriptor(at, name)?.value === method) return at.constructor.name;
+  }
+  return instance.constructor.name;
+}
+
+/** A limiter's name made of a place in the code: `Orders.list`. */
+function placeOf(owner: string, method: string | symbol): string {
+  const text = `${owner === '' ? 'Handlers' : owner}.${typeof method === 'symbol' ? (method.description ?? 'symbol') : method}`;
+  const plain = text.replace(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z]+/, '');
+  return plain === '' ? 'handler' : plain.slice(0, 64);
+}
+
+function isMethodContext(value: unknown): value is ClassMethodDecoratorContext {
+  return typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'method';
+}

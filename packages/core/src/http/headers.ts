@@ -1,0 +1,115 @@
+import type { Decision, PolicyDecision } from '../decision.ts';
+import { PolicyError, shown } from '../errors.ts';
+
+/**
+ * Which header fields tell a client of its limits. `draft-11`, `draft-7` and `draft-6` are revisions of draft-ietf-httpapi-ratelimit-headers, a work in progress;
+ * `legacy` is the X-RateLimit family, whose Reset is seconds since 1970 (`epoch`) for some clients and seconds from now (`delta`) for others.
+ */
+export type HeaderFormat = 'draft-11' | 'draft-7' | 'draft-6' | { readonly legacy: 'epoch' | 'delta' };
+
+/** A format, several (at most one of them a draft, for the drafts share field names), or none. */
+export type HeadersOption = HeaderFormat | readonly HeaderFormat[] | false;
+
+/** One header field of an answer. */
+export interface Field {
+  readonly name: string;
+  readonly value: string;
+  /** Whether it is a list that other limiters of the same request add to. */
+  readonly append: boolean;
+}
+
+/** Writes the fields of one format. */
+export type FieldWriter = (decision: Decision) => readonly Field[];
+
+const FORMATS = 'headers must be "draft-11", "draft-7", "draft-6", { legacy: "epoch" | "delta" }, a list of these with one draft at most, or false';
+
+/**
+ * Turns the option `headers` into a function.
+ *
+ * @throws PolicyError when it is no format.
+ */
+export function fieldWriter(option: HeadersOption = 'draft-11'): FieldWriter {
+  if (option === false) return () => [];
+  const formats: readonly unknown[] = Array.isArray(option) ? option : [option];
+  const writers = formats.map(writerOf);
+  if (formats.filter((format) => typeof format === 'string').length > 1) {
+    throw new PolicyError('headers', `${FORMATS}; got ${formats.map(shown).join(' and ')}`, 'SLUICE_OPTION_INVALID');
+  }
+  const [only] = writers;
+  return writers.length === 1 && only !== undefined ? only : (decision) => writers.flatMap((write) => write(decision));
+}
+
+function writerOf(format: unknown): FieldWriter {
+  switch (format) {
+    case 'draft-11':
+      return draft11;
+    case 'draft-7':
+      return draft7;
+    case 'draft-6':
+      return draft6;
+    default: {
+      const legacyReset = (format as { readonly legacy?: unknown } | null | undefined)?.legacy;
+      if (legacyReset === 'epoch' || legacyReset === 'delta') return legacy(legacyReset);
+      throw new PolicyError('headers', `${FORMATS}; got ${shown(format)}`, 'SLUICE_OPTION_INVALID');
+    }
+  }
+}
+
+/** Lists of named items, one per policy. `t` is the time until one more unit than `r` can be had. Names need no escaping: they are checked when they are given. */
+function draft11({ policies }: Decision): readonly Field[] {
+  let quotas = '';
+  let states = '';
+  for (const { name, limit, windowMs, remaining, nextAfterMs } of policies) {
+    const separator = quotas === '' ? '"' : ', "';
+    quotas += `${separator}${name}";q=${String(limit)};w=${String(seconds(windowMs))}`;
+    states += `${separator}${name}";r=${String(remaining)}${nextAfterMs === null ? '' : `;t=${String(seconds(nextAfterMs))}`}`;
+  }
+  return [
+    { name: 'RateLimit-Policy', value: quotas, append: true },
+    { name: 'RateLimit', value: states, append: true },
+  ];
+}
+
+function draft7(decision: Decision): readonly Field[] {
+  const { limit, remaining, resetAfterMs } = deciding(decision);
+  return [
+    { name: 'RateLimit-Policy', value: unnamedQuotas(decision), append: false },
+    { name: 'RateLimit', value: `limit=${String(limit)}, remaining=${String(remaining)}, reset=${String(seconds(resetAfterMs))}`, append: false },
+  ];
+}
+
+function draft6(decision: Decision): readonly Field[] {
+  const { limit, remaining, resetAfterMs } = deciding(decision);
+  return [
+    { name: 'RateLimit-Limit', value: String(limit), append: false },
+    { name: 'RateLimit-Remaining', value: String(remaining), append: false },
+    { name: 'RateLimit-Reset', value: String(seconds(resetAfterMs)), append: false },
+    { name: 'RateLimit-Policy', value: unnamedQuotas(decision), append: false },
+  ];
+}
+
+function legacy(unit: 'epoch' | 'delta'): FieldWriter {
+  return (decision) => {
+    const { limit, remaining, resetAfterMs } = deciding(decision);
+    const reset = seconds(unit === 'epoch' ? decision.atMs + resetAfterMs : resetAfterMs);
+    return [
+      { name: 'X-RateLimit-Limit', value: String(limit), append: false },
+      { name: 'X-RateLimit-Remaining', value: String(remaining), append: false },
+      { name: 'X-RateLimit-Reset', value: String(reset), append: false },
+    ];
+  };
+}
+
+function unnamedQuotas({ policies }: Decision): string {
+  return policies.map(({ limit, windowMs }) => `${String(limit)};w=${String(seconds(windowMs))}`).join(', ');
+}
+
+/** The older formats have room for one policy: the one that decided. */
+function deciding({ policies, policy }: Decision): PolicyDecision {
+  return policies.find(({ name }) => name === policy) ?? (policies[0] as PolicyDecision);
+}
+
+/** Milliseconds as header fields tell them: whole seconds, rounded up. */
+export function seconds(ms: number): number {
+  return Math.ceil(ms / 1000);
+}

@@ -1,0 +1,107 @@
+const DIGIT_0 = 48;
+const DOT = 46;
+
+/**
+ * An address in the one form that all its spellings share, or undefined when the text is none.
+ *
+ * By range, not by notation: IPv4-mapped (`::ffff:0:0/96`) and NAT64 (`64:ff9b::/96`) addresses are the IPv4 address inside. Zone, port and brackets go. Other
+ * IPv6 addresses are cut to `ipv6Prefix` bits, for one client owns all that lies below; the loopback stays as it is.
+ */
+export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
+  if (parseIpv4(text) !== undefined) return text;
+  const address = withoutDecoration(text);
+  if (parseIpv4(address) !== undefined) return address;
+  const groups = parseIpv6(address);
+  if (groups === undefined) return undefined;
+  const embedded = embeddedIpv4(groups);
+  if (embedded !== undefined) return embedded;
+  if (groups.every((group, i) => group === (i === 7 ? 1 : 0))) return '::1';
+  const kept = groups.map((group, i) => group & (0xffff << Math.min(Math.max(16 * (i + 1) - ipv6Prefix, 0), 16)) & 0xffff);
+  return ipv6Prefix === 128 ? formatIpv6(kept) : `${formatIpv6(kept)}/${String(ipv6Prefix)}`;
+}
+
+/** Without brackets, port and zone: `[fe80::1%eth0]:443` is `fe80::1`. */
+function withoutDecoration(text: string): string {
+  let address = text;
+  if (address.startsWith('[')) {
+    const end = address.indexOf(']');
+    const after = address.slice(end + 1);
+    if (end === -1 || !(after === '' || isPort(after))) return '';
+    address = address.slice(1, end);
+  } else if (address.includes('.')) {
+    const colon = address.lastIndexOf(':');
+    if (colon > address.lastIndexOf('.') && isPort(address.slice(colon))) address = address.slice(0, colon);
+  }
+  const zone = address.indexOf('%');
+  return zone === -1 ? address : address.slice(0, zone);
+}
+
+function isPort(text: string): boolean {
+  return /^:\d{1,5}$/.test(text);
+}
+
+/** Four decimal octets without leading zeros as one number, or undefined. Octal, hexadecimal and short forms are no addresses here. */
+function parseIpv4(text: string): number | undefined {
+  let value = 0;
+  let octet = -1;
+  let octets = 0;
+  for (let i = 0; i <= text.length; i++) {
+    const code = i === text.length ? DOT : text.charCodeAt(i);
+    if (code === DOT) {
+      if (octet < 0) return undefined;
+      value = value * 256 + octet;
+      octets++;
+      octet = -1;
+    } else {
+      const digit = code - DIGIT_0;
+      if (digit < 0 || digit > 9 || octet === 0) return undefined;
+      octet = (octet < 0 ? 0 : octet * 10) + digit;
+      if (octet > 255) return undefined;
+    }
+  }
+  return octets === 4 ? value : undefined;
+}
+
+/** Eight groups of 16 bits, or undefined. */
+function parseIpv6(text: string): readonly number[] | undefined {
+  const halves = text.split('::');
+  if (halves.length > 2 || text === '') return undefined;
+  const head = parseGroups(halves[0] ?? '', halves.length === 1);
+  const tail = parseGroups(halves[1] ?? '', true);
+  if (head === undefined || tail === undefined) return undefined;
+  const missing = 8 - head.length - tail.length;
+  if (halves.length === 1 ? missing !== 0 : missing < 1) return undefined;
+  return [...head, ...new Array<number>(missing).fill(0), ...tail];
+}
+
+function parseGroups(text: string, mayEndInIpv4: boolean): number[] | undefined {
+  if (text === '') return [];
+  const groups: number[] = [];
+  const written = text.split(':');
+  for (const [i, group] of written.entries()) {
+    const ipv4 = mayEndInIpv4 && i === written.length - 1 && group.includes('.') ? parseIpv4(group) : undefined;
+    if (ipv4 !== undefined) groups.push(ipv4 >>> 16, ipv4 & 0xffff);
+    else if (/^[0-9a-f]{1,4}$/i.test(group)) groups.push(Number.parseInt(group, 16));
+    else return undefined;
+  }
+  return groups;
+}
+
+function embeddedIpv4(groups: readonly number[]): string | undefined {
+  const [a, b, c, d, e, f, high = 0, low = 0] = groups;
+  const mapped = a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff;
+  const nat64 = a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0;
+  return mapped || nat64 ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : undefined;
+}
+
+/** RFC 5952: lower case, the longest run of two or more zero groups as `::`. */
+function formatIpv6(groups: readonly number[]): string {
+  let [start, length] = [0, 0];
+  for (let i = 0; i < 8; i++) {
+    let end = i;
+    while (end < 8 && groups[end] === 0) end++;
+    if (end - i > length && end - i > 1) [start, length] = [i, end - i];
+  }
+  const hex = groups.map((group) => group.toString(16));
+  return length === 0 ? hex.join(':') : `${hex.slice(0, start).join(':')}::${hex.slice(start + length).join(':')}`;
+}

@@ -1,0 +1,77 @@
+import { PolicyError, shown } from '../../errors.ts';
+import type { RequestReader } from '../reader.ts';
+import { canonicalAddress } from './address.ts';
+
+/** What a key may be made of; undefined, null and '' mean that this request has none. */
+export type KeyValue = string | number | null | undefined;
+
+/** A part of a key that is read in the framework's own way: what the `by...` functions make. */
+export interface KeyReader<Request> {
+  readonly read: (request: Request, reader: RequestReader<Request>) => KeyValue | Promise<KeyValue>;
+  /** Whether a request without it is nothing unusual, so that a limit among several leaves it out. */
+  readonly optional: boolean;
+}
+
+/** A part of a key: made by a `by...` function, or a function of the request. */
+export type KeyPart<Request> = KeyReader<Request> | ((request: Request) => KeyValue | Promise<KeyValue>);
+
+/** One part, or several that make one key together. */
+export type Key<Request> = KeyPart<Request> | readonly KeyPart<Request>[];
+
+export interface ByIpOptions {
+  /** Bits of an IPv6 address that make a client: 32 to 128. Default 64, what one host or home owns at least; 56 is stricter. */
+  ipv6Prefix?: number;
+}
+
+/**
+ * The client's address, as the framework resolved it: set up the framework's trust in your proxy, no header is read here. Every spelling of an address is one key.
+ *
+ * @throws PolicyError for a prefix that is none.
+ */
+export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<Request> {
+  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
+    throw new PolicyError('ipv6Prefix', `ipv6Prefix must be a whole number of bits from 32 to 128, got ${shown(ipv6Prefix)}`, 'SLUICE_OPTION_INVALID');
+  }
+  return {
+    optional: false,
+    read: (request, reader) => {
+      const address = reader.address(request);
+      return address === undefined ? undefined : canonicalAddress(address, ipv6Prefix);
+    },
+  };
+}
+
+/** The template of the matched route with its mount path, such as `/users/:id`: never the URL, which has many spellings. */
+export function byRoute<Request>(): KeyReader<Request> {
+  return { optional: false, read: (request, reader) => reader.route(request) };
+}
+
+/** The method; HEAD counts as GET. */
+export function byMethod<Request>(): KeyReader<Request> {
+  return {
+    optional: false,
+    read: (request, reader) => {
+      const method = reader.method(request);
+      return method === 'HEAD' ? 'GET' : method;
+    },
+  };
+}
+
+/** The user's id: what `pick` answers or, without it, what the framework's usual authentication left on the request. */
+export function byUser<Request>(pick?: (request: Request) => KeyValue | Promise<KeyValue>): KeyReader<Request> {
+  return { optional: true, read: pick ?? ((request, reader) => reader.user(request)) };
+}
+
+/** A header field. Anybody can write anything there: for clients whose field has been verified, or together with `byIp()`. */
+export function byHeader<Request>(name: string): KeyReader<Request> {
+  if (typeof name !== 'string' || name === '') {
+    throw new PolicyError('key', `byHeader takes the name of a header field, got ${shown(name)}`, 'SLUICE_OPTION_INVALID');
+  }
+  const lowerCase = name.toLowerCase();
+  return { optional: true, read: (request, reader) => reader.header(request, lowerCase) };
+}
+
+/** One key for all requests. */
+export function byAll<Request>(): KeyReader<Request> {
+  return { optional: false, read: () => '*' };
+}

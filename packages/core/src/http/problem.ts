@@ -1,0 +1,59 @@
+import type { Decision } from '../decision.ts';
+import { SluiceError } from '../errors.ts';
+import { seconds, type Field } from './headers.ts';
+
+/** An answer that refuses: problem details (RFC 9457) and the fields that go with them. */
+export interface Refusal {
+  readonly status: 403 | 429 | 503;
+  readonly fields: readonly Field[];
+  readonly contentType: 'application/problem+json';
+  readonly body: string;
+}
+
+const NO_STORE: Field = { name: 'Cache-Control', value: 'no-store', append: false };
+const CONTENT_TYPE = 'application/problem+json';
+const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
+
+/** The answer to a request that was refused. Carries Retry-After unless waiting does not help, and never the key. */
+export function refusalOf(decision: Decision): Refusal {
+  if (decision.outcome === 'unavailable') return plain(503, 'Service Unavailable');
+  const violated = decision.policies.filter(({ allowed }) => !allowed).map(({ name }) => name);
+  const fields: Field[] = [NO_STORE];
+  if (decision.retryAfterMs !== null) {
+    fields.push({ name: 'Retry-After', value: String(Math.max(seconds(decision.retryAfterMs), 1)), append: false });
+  }
+  return {
+    status: 429,
+    fields,
+    contentType: CONTENT_TYPE,
+    body: JSON.stringify({ type: QUOTA_EXCEEDED, title: 'Quota Exceeded', status: 429, 'violated-policies': violated }),
+  };
+}
+
+/** The answer to a request that has no key to count it by. */
+export function missingKeyRefusal(): Refusal {
+  return plain(403, 'Forbidden', 'This request carries nothing to count it by.');
+}
+
+function plain(status: 403 | 503, title: string, detail?: string): Refusal {
+  return { status, fields: [NO_STORE], contentType: CONTENT_TYPE, body: JSON.stringify({ type: 'about:blank', title, status, detail }) };
+}
+
+/** What `throw: true` hands to the framework's error handler. Frameworks read `status`, `headers` and `expose` by themselves. */
+export class RateLimitError extends SluiceError {
+  override readonly name = 'RateLimitError';
+  readonly status: number;
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly expose = true;
+  /** Undefined when the request had no key. */
+  readonly decision: Decision | undefined;
+
+  constructor({ status, fields }: Refusal, decision: Decision | undefined, ownFields: readonly Field[]) {
+    super('SLUICE_DENIED', status === 429 ? 'Too many requests' : status === 403 ? 'The request carries nothing to count it by' : 'The rate limiter cannot decide');
+    this.status = status;
+    this.statusCode = status;
+    this.headers = Object.fromEntries([...ownFields, ...fields].map(({ name, value }) => [name, value]));
+    this.decision = decision;
+  }
+}
