@@ -1,4 +1,5 @@
-// Flattens the frame and every algorithm's kernel.lua into one script, and writes it, with its SHA-1, as a TypeScript module.
+// Flattens the frame and every algorithm's kernel.lua into one script, and writes it, with its SHA-1, as a TypeScript
+// module.
 // With --check it only says whether the module is as it would be written.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';

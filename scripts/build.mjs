@@ -5,10 +5,14 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-const { status } = spawnSync(process.execPath, ['node_modules/@typescript/native/bin/tsc', '-b', 'tsconfig.json', 'tsconfig.cjs.json'], {
-  cwd: root,
-  stdio: 'inherit',
-});
+const { status } = spawnSync(
+  process.execPath,
+  ['node_modules/@typescript/native/bin/tsc', '-b', 'tsconfig.json', 'tsconfig.cjs.json'],
+  {
+    cwd: root,
+    stdio: 'inherit',
+  },
+);
 if (status !== 0) process.exit(status ?? 1);
 
 for (const name of readdirSync(`${root}/packages`)) {

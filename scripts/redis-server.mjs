@@ -1,6 +1,8 @@
-// Makes sure that there is a redis-server or valkey-server for the tests, without starting a service. Prints where it is.
+// Makes sure that there is a redis-server or valkey-server for the tests, without starting a service. Prints where it
+// is.
 //
-// It looks at REDIS_SERVER, at the path, and at what it made itself before. Failing that it installs the package redis-tools (apt), which has no service: its
+// It looks at REDIS_SERVER, at the path, and at what it made itself before. Failing that it installs the package
+// redis-tools (apt), which has no service: its
 // redis-check-rdb is the server under another name, and acts as the server when it is called redis-server.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
@@ -23,7 +25,9 @@ function find() {
     if (works(named)) return named;
     fail(`REDIS_SERVER is ${named}, which does not run as a Redis server.`);
   }
-  return [onPath('redis-server'), onPath('valkey-server'), own].find((path) => path !== undefined && existsSync(path) && works(path));
+  return [onPath('redis-server'), onPath('valkey-server'), own].find(
+    (path) => path !== undefined && existsSync(path) && works(path),
+  );
 }
 
 function install() {

@@ -3,10 +3,21 @@ import { spawnSync } from 'node:child_process';
 
 const result = spawnSync(
   'npx',
-  ['--yes', 'pnpm@12.21.0', 'install', '--frozen-lockfile', '--prefer-offline', '--network-concurrency=6', '--reporter=append-only', '--loglevel=warn'],
+  [
+    '--yes',
+    'pnpm@12.21.0',
+    'install',
+    '--frozen-lockfile',
+    '--prefer-offline',
+    '--network-concurrency=6',
+    '--reporter=append-only',
+    '--loglevel=warn',
+  ],
   { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, CI: 'true' }, shell: process.platform === 'win32' },
 );
 if (result.status !== 0) {
-  console.error('\nInstalling the dependencies failed. It needs Node 20.19 or newer, npm, and the npm registry (or a warm cache).');
+  console.error(
+    '\nInstalling the dependencies failed. It needs Node 20.19 or newer, npm, and the npm registry (or a warm cache).',
+  );
   process.exit(result.status ?? 1);
 }

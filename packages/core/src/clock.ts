@@ -4,8 +4,8 @@ export interface Clock {
 }
 
 /**
- * The clock of the memory store: milliseconds since 1970, read from the monotonic clock, so that a step of the system's clock (NTP, an
- * administrator) neither opens nor closes a window.
+ * The clock of the memory store: milliseconds since 1970, read from the monotonic clock, so that a step of the system's
+ * clock (NTP, an administrator) neither opens nor closes a window.
  */
 export const systemClock: Clock = {
   now: () => performance.timeOrigin + performance.now(),

@@ -24,12 +24,18 @@ export interface PolicyDecision {
 export interface Decision {
   readonly allowed: boolean;
   readonly outcome: Outcome;
-  /** The policy that decided: when allowed the one with the smallest share of its limit left, when refused the one with the longest wait. */
+  /**
+   * The policy that decided: when allowed the one with the smallest share of its limit left, when refused the one with
+   * the longest wait.
+   */
   readonly policy: string;
   readonly cost: number;
   /** Units that can be had at once from the policy that decided: the limit of a window, the capacity of a bucket. */
   readonly limit: number;
-  /** Units that would be admitted right now, by every policy. A policy of 10 per second that has admitted 6 in this second answers 4. */
+  /**
+   * Units that would be admitted right now, by every policy. A policy of 10 per second that has admitted 6 in this
+   * second answers 4.
+   */
   readonly remaining: number;
   /** Until this same cost is admitted, were nobody else to ask; 0 when allowed; null when it never can be. */
   readonly retryAfterMs: number | null;
@@ -61,7 +67,12 @@ export function combine(
   }
   for (let i = 1; i < policies.length; i++) {
     const policy = policies[i] as PolicyDecision;
-    if (allowed ? policy.remaining / policy.limit < deciding.remaining / deciding.limit : waitOf(policy) > waitOf(deciding)) deciding = policy;
+    if (
+      allowed
+        ? policy.remaining / policy.limit < deciding.remaining / deciding.limit
+        : waitOf(policy) > waitOf(deciding)
+    )
+      deciding = policy;
   }
   return {
     allowed,
@@ -83,7 +94,10 @@ function waitOf({ retryAfterMs }: PolicyDecision): number {
   return retryAfterMs ?? Infinity;
 }
 
-/** The decision when the store failed and the limiter was told to allow or to deny: nothing is known, so nothing is claimed. */
+/**
+ * The decision when the store failed and the limiter was told to allow or to deny: nothing is known, so nothing is
+ * claimed.
+ */
 export function unavailable(allowed: boolean, cost: number, policy: string): Decision {
   return {
     allowed,

@@ -12,7 +12,8 @@ export const LONGEST_MS: number = 36_500 * 86_400_000;
 /**
  * A duration in whole milliseconds.
  *
- * @throws PolicyError when it is not a duration, not a whole number of milliseconds, shorter than 1 ms or longer than 100 years.
+ * @throws PolicyError when it is not a duration, not a whole number of milliseconds, shorter than 1 ms or longer than
+ * 100 years.
  */
 export function parseDuration(value: unknown, field: string, code?: SluiceErrorCode): number {
   const ms = typeof value === 'string' ? written(value) : value;
@@ -24,7 +25,11 @@ export function parseDuration(value: unknown, field: string, code?: SluiceErrorC
     );
   }
   if (!Number.isInteger(ms) || ms < 1 || ms > LONGEST_MS) {
-    throw new PolicyError(field, `${field} must be a whole number of milliseconds from 1 to 36500d, got ${shown(value)}`, code);
+    throw new PolicyError(
+      field,
+      `${field} must be a whole number of milliseconds from 1 to 36500d, got ${shown(value)}`,
+      code,
+    );
   }
   return ms;
 }

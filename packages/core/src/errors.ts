@@ -1,4 +1,7 @@
-/** Every code an error of Sluice can carry. Each has a heading in docs/reference/errors.md; match on these, not on messages. */
+/**
+ * Every code an error of Sluice can carry. Each has a heading in docs/reference/errors.md; match on these, not on
+ * messages.
+ */
 export type SluiceErrorCode =
   | 'SLUICE_POLICY_INVALID'
   | 'SLUICE_OPTION_INVALID'
@@ -17,7 +20,10 @@ export type SluiceErrorCode =
   | 'SLUICE_CLUSTER_SEVERAL_SUBJECTS'
   | 'SLUICE_DENIED';
 
-/** Base of the errors that Sluice makes. `code` is stable; two copies of a package in one process break `instanceof`, so match on it. */
+/**
+ * Base of the errors that Sluice makes. `code` is stable; two copies of a package in one process break `instanceof`, so
+ * match on it.
+ */
 export class SluiceError extends Error {
   override readonly name: string = 'SluiceError';
   readonly code: SluiceErrorCode;
@@ -40,7 +46,9 @@ export class PolicyError extends SluiceError {
   }
 }
 
-/** The store could not decide: unreachable, late, or its answer made no sense. What happened underneath is the `cause`. */
+/**
+ * The store could not decide: unreachable, late, or its answer made no sense. What happened underneath is the `cause`.
+ */
 export class StoreError extends SluiceError {
   override readonly name = 'StoreError';
 }
@@ -63,7 +71,8 @@ export function shown(value: unknown): string {
   if (typeof value === 'string') text = JSON.stringify(value);
   else if (typeof value === 'function') text = `a function${value.name === '' ? '' : ` (${value.name})`}`;
   else if (Array.isArray(value)) text = `an array of ${String(value.length)}`;
-  else if (typeof value === 'object' && value !== null) text = `an object with ${Object.keys(value).join(', ') || 'no fields'}`;
+  else if (typeof value === 'object' && value !== null)
+    text = `an object with ${Object.keys(value).join(', ') || 'no fields'}`;
   else if (Object.is(value, -0)) text = '-0';
   else text = typeof value === 'bigint' ? `${String(value)}n` : String(value);
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text;

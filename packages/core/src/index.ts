@@ -1,5 +1,9 @@
 export { fixedWindow, type FixedWindowOptions, type FixedWindowPolicy } from './algorithms/fixed-window/policy.ts';
-export { slidingWindow, type SlidingWindowOptions, type SlidingWindowPolicy } from './algorithms/sliding-window/policy.ts';
+export {
+  slidingWindow,
+  type SlidingWindowOptions,
+  type SlidingWindowPolicy,
+} from './algorithms/sliding-window/policy.ts';
 export { tokenBucket, type TokenBucketOptions, type TokenBucketPolicy } from './algorithms/token-bucket/policy.ts';
 export type { IntervalBucketPolicy } from './algorithms/interval-bucket/policy.ts';
 export type { Policy } from './algorithms/index.ts';
@@ -7,7 +11,15 @@ export { systemClock, type Clock } from './clock.ts';
 export type { Decision, DecisionSource, Outcome, PolicyDecision } from './decision.ts';
 export type { Duration } from './duration.ts';
 export { PolicyError, SluiceError, StoreError, type SluiceErrorCode } from './errors.ts';
-export { createLimiter, type KeysOf, type LimitOptions, type Limiter, type LimiterOptions, type LimitsLimiterOptions, type SingleLimiterOptions } from './limiter.ts';
+export {
+  createLimiter,
+  type KeysOf,
+  type LimitOptions,
+  type Limiter,
+  type LimiterOptions,
+  type LimitsLimiterOptions,
+  type SingleLimiterOptions,
+} from './limiter.ts';
 export type { LimiterCoreOptions } from './limiter-core.ts';
 export type { OnStoreError } from './stores/fallback.ts';
 export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.ts';
@@ -15,4 +27,16 @@ export type { IoredisClient, RedisClient } from './stores/redis/client.ts';
 export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
 export type { Limit, Part, PartAnswer, Store, StoreAnswer, StoreAnswers, StoreRequest } from './stores/store.ts';
 export type { SluiceWarningCode } from './warnings.ts';
-export { byAll, byHeader, byIp, byMethod, byRoute, byUser, type ByIpOptions, type Key, type KeyPart, type KeyReader, type KeyValue } from './http/keys/key-parts.ts';
+export {
+  byAll,
+  byHeader,
+  byIp,
+  byMethod,
+  byRoute,
+  byUser,
+  type ByIpOptions,
+  type Key,
+  type KeyPart,
+  type KeyReader,
+  type KeyValue,
+} from './http/keys/key-parts.ts';

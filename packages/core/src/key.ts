@@ -9,8 +9,9 @@ const LONGEST_SCHEMA = 40;
 const LAYOUT = '1';
 
 /**
- * The subject as it stands between the braces of a key. Plain ASCII stands for itself; whatever could move a hash slot, is long, or is not plain stands
- * as a `#` and 128 bits of its SHA-256: no caller can make it collide with another subject, and no key grows without bound.
+ * The subject as it stands between the braces of a key. Plain ASCII stands for itself; whatever could move a hash slot,
+ * is long, or is not plain stands as a `#` and 128 bits of its SHA-256: no caller can make it collide with another
+ * subject, and no key grows without bound.
  */
 export function encodeSubject(subject: string): string {
   return isPlain(subject) ? subject : `#${digest(subject)}`;
@@ -31,11 +32,13 @@ export function digest(text: string): string {
 }
 
 /**
- * What of a key names the limiter and its policies: `:<limiter>:<schema>`. Names and kinds of policies, never their numbers, so that a changed
- * limit keeps its state.
+ * What of a key names the limiter and its policies: `:<limiter>:<schema>`. Names and kinds of policies, never their
+ * numbers, so that a changed limit keeps its state.
  */
 export function keyScope(limiterName: string, policies: readonly NamedPolicy[]): string {
-  const kinds = policies.map(({ name, algorithm }) => (name === limiterName ? algorithm.kind : `${algorithm.kind}.${name}`)).join(',');
+  const kinds = policies
+    .map(({ name, algorithm }) => (name === limiterName ? algorithm.kind : `${algorithm.kind}.${name}`))
+    .join(',');
   const schema = kinds.length > LONGEST_SCHEMA ? `#${digest(kinds)}` : kinds;
   return `:${limiterName}:${LAYOUT}${schema}`;
 }
@@ -47,6 +50,9 @@ export function keyScope(limiterName: string, policies: readonly NamedPolicy[]):
  */
 export function checkSubject(subject: unknown, where = 'key'): asserts subject is string {
   if (typeof subject !== 'string' || subject === '') {
-    throw typeError('SLUICE_KEY_INVALID', `${where} must be a string that is not empty, got ${shown(subject)}; nothing was consumed`);
+    throw typeError(
+      'SLUICE_KEY_INVALID',
+      `${where} must be a string that is not empty, got ${shown(subject)}; nothing was consumed`,
+    );
   }
 }

@@ -16,7 +16,10 @@ export interface LimiterCoreOptions {
   shared?: boolean | undefined;
   /** Default: a memory store of its own. */
   store?: Store | undefined;
-  /** What decides when the store fails or is late. Default `local`: a memory limiter of this process, with the same policies. */
+  /**
+   * What decides when the store fails or is late. Default `local`: a memory limiter of this process, with the same
+   * policies.
+   */
   onStoreError?: OnStoreError | undefined;
   /** The longest a decision may wait for the store, in milliseconds. Default 100. */
   timeoutMs?: number | undefined;
@@ -36,7 +39,10 @@ interface Receipt {
   refunded: boolean;
 }
 
-/** What {@link createLimiter} and the adapters stand on: decides over parts in one store, with a deadline, and knows what to do when the store fails. */
+/**
+ * What {@link createLimiter} and the adapters stand on: decides over parts in one store, with a deadline, and knows
+ * what to do when the store fails.
+ */
 export class LimiterCore {
   readonly name: string;
   readonly store: Store;
@@ -51,17 +57,36 @@ export class LimiterCore {
 
   /** @throws PolicyError for a bad option. The name is not claimed before {@link claim}. */
   constructor(options: LimiterCoreOptions) {
-    const { name = 'default', shared = false, store = memoryStore(), onStoreError = 'local', timeoutMs = 100 } = options;
+    const {
+      name = 'default',
+      shared = false,
+      store = memoryStore(),
+      onStoreError = 'local',
+      timeoutMs = 100,
+    } = options;
     this.name = parseName(name, 'name');
-    if (typeof shared !== 'boolean') throw new PolicyError('shared', `shared must be true or false, got ${shown(shared)}`, 'SLUICE_OPTION_INVALID');
+    if (typeof shared !== 'boolean')
+      throw new PolicyError('shared', `shared must be true or false, got ${shown(shared)}`, 'SLUICE_OPTION_INVALID');
     if (typeof (store as Partial<Store> | null)?.perform !== 'function') {
-      throw new PolicyError('store', `store must be memoryStore() or redisStore(client), got ${shown(store)}`, 'SLUICE_OPTION_INVALID');
+      throw new PolicyError(
+        'store',
+        `store must be memoryStore() or redisStore(client), got ${shown(store)}`,
+        'SLUICE_OPTION_INVALID',
+      );
     }
     if (!ON_STORE_ERROR.includes(onStoreError)) {
-      throw new PolicyError('onStoreError', `onStoreError must be "local", "allow", "deny" or "throw", got ${shown(onStoreError)}`, 'SLUICE_OPTION_INVALID');
+      throw new PolicyError(
+        'onStoreError',
+        `onStoreError must be "local", "allow", "deny" or "throw", got ${shown(onStoreError)}`,
+        'SLUICE_OPTION_INVALID',
+      );
     }
     if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) {
-      throw new PolicyError('timeoutMs', `timeoutMs must be a whole number of milliseconds, at least 1, got ${shown(timeoutMs)}`, 'SLUICE_OPTION_INVALID');
+      throw new PolicyError(
+        'timeoutMs',
+        `timeoutMs must be a whole number of milliseconds, at least 1, got ${shown(timeoutMs)}`,
+        'SLUICE_OPTION_INVALID',
+      );
     }
     this.store = store;
     this.#shared = shared;
@@ -113,11 +138,17 @@ export class LimiterCore {
   async refund(decision: Decision, cost: number = decision.cost): Promise<void> {
     const receipt = this.#receipts.get(decision);
     if (receipt === undefined) {
-      throw typeError('SLUICE_DECISION_UNKNOWN', `refund takes a decision that this limiter made, itself and not a copy, got ${shown(decision)}`);
+      throw typeError(
+        'SLUICE_DECISION_UNKNOWN',
+        `refund takes a decision that this limiter made, itself and not a copy, got ${shown(decision)}`,
+      );
     }
     checkCost(cost);
     if (cost > decision.cost) {
-      throw rangeError('SLUICE_COST_INVALID', `at most the ${String(decision.cost)} units of the decision can be given back, got ${shown(cost)}`);
+      throw rangeError(
+        'SLUICE_COST_INVALID',
+        `at most the ${String(decision.cost)} units of the decision can be given back, got ${shown(cost)}`,
+      );
     }
     if (!decision.allowed || cost === 0 || receipt.refunded) return;
     receipt.refunded = true;
@@ -141,9 +172,16 @@ export class LimiterCore {
     if (releaseName(this.store, this.name)) await this.store.close?.();
   }
 
-  #conclude(store: Store, request: StoreRequest & { op: 'consume' | 'peek' }, answer: StoreAnswer | Error | undefined): Decision | Promise<Decision> {
+  #conclude(
+    store: Store,
+    request: StoreRequest & { op: 'consume' | 'peek' },
+    answer: StoreAnswer | Error | undefined,
+  ): Decision | Promise<Decision> {
     if (answer === undefined || answer instanceof Error) {
-      return this.#withoutStore(request, answer ?? new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer'));
+      return this.#withoutStore(
+        request,
+        answer ?? new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer'),
+      );
     }
     const { parts } = request;
     const policies: PolicyDecision[] = [];
@@ -168,8 +206,17 @@ export class LimiterCore {
       return this.#conclude(this.#local, request, answer);
     }
     if (this.#onStoreError === 'local') throw asStoreError(error); // the memory store itself failed: its clock threw, say
-    const decision = unavailable(this.#onStoreError === 'allow', (request.parts[0] as Part).cost, request.parts[0]?.limit.policies[0]?.name ?? this.name);
-    this.#receipts.set(decision, { store: this.store, parts: request.parts, answer: { atMs: 0, parts: [] }, refunded: true });
+    const decision = unavailable(
+      this.#onStoreError === 'allow',
+      (request.parts[0] as Part).cost,
+      request.parts[0]?.limit.policies[0]?.name ?? this.name,
+    );
+    this.#receipts.set(decision, {
+      store: this.store,
+      parts: request.parts,
+      answer: { atMs: 0, parts: [] },
+      refunded: true,
+    });
     return decision;
   }
 
@@ -195,17 +242,29 @@ function isPending(answers: StoreAnswers | Promise<StoreAnswers>): answers is Pr
 
 function asStoreError(error: unknown): SluiceError {
   if (error instanceof SluiceError) return error;
-  return new StoreError('SLUICE_STORE_FAILED', `the store failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  return new StoreError(
+    'SLUICE_STORE_FAILED',
+    `the store failed: ${error instanceof Error ? error.message : String(error)}`,
+    { cause: error },
+  );
 }
 
 /**
  * Checks what a caller gave as a cost.
  *
- * @throws TypeError when it is no number, RangeError when it is no whole one from 0 to 2^53 - 1; both `SLUICE_COST_INVALID`.
+ * @throws TypeError when it is no number, RangeError when it is no whole one from 0 to 2^53 - 1; both
+ * `SLUICE_COST_INVALID`.
  */
 export function checkCost(cost: unknown): asserts cost is number {
-  if (typeof cost !== 'number') throw typeError('SLUICE_COST_INVALID', `cost must be a whole number, at least 0, got ${shown(cost)}; nothing was consumed`);
+  if (typeof cost !== 'number')
+    throw typeError(
+      'SLUICE_COST_INVALID',
+      `cost must be a whole number, at least 0, got ${shown(cost)}; nothing was consumed`,
+    );
   if (!Number.isSafeInteger(cost) || cost < 0) {
-    throw rangeError('SLUICE_COST_INVALID', `cost must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}; nothing was consumed`);
+    throw rangeError(
+      'SLUICE_COST_INVALID',
+      `cost must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}; nothing was consumed`,
+    );
   }
 }

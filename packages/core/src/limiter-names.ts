@@ -15,8 +15,8 @@ const claims = new WeakMap<Store, Map<string, Claim>>();
  * @throws PolicyError `SLUICE_LIMITER_NAME_TAKEN` when another limiter has it, unless both say that they share it.
  */
 export function claimName(store: Store, name: string, shared: boolean): void {
-  let names = claims.get(store);
-  if (names === undefined) claims.set(store, (names = new Map()));
+  const names = claims.get(store) ?? new Map<string, Claim>();
+  claims.set(store, names);
   const claim = names.get(name.toLowerCase());
   if (claim === undefined) {
     names.set(name.toLowerCase(), { limiters: 1, shared });

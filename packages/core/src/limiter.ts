@@ -20,7 +20,9 @@ export interface SingleLimiterOptions extends LimiterCoreOptions {
   limits?: never;
 }
 
-export interface LimitsLimiterOptions<Limits extends readonly LimitOptions[] = readonly LimitOptions[]> extends LimiterCoreOptions {
+export interface LimitsLimiterOptions<
+  Limits extends readonly LimitOptions[] = readonly LimitOptions[],
+> extends LimiterCoreOptions {
   /** Instead of `policy`: limits with a key each, decided together. */
   limits: Limits;
   policy?: never;
@@ -29,11 +31,13 @@ export interface LimitsLimiterOptions<Limits extends readonly LimitOptions[] = r
 export type LimiterOptions = SingleLimiterOptions | LimitsLimiterOptions;
 
 /** Keys by the name of their limit. One that is left out, or undefined, leaves its limit out. */
-export type KeysOf<Limits extends readonly LimitOptions[]> = { readonly [Name in Limits[number]['name']]?: string | undefined };
+export type KeysOf<Limits extends readonly LimitOptions[]> = {
+  readonly [Name in Limits[number]['name']]?: string | undefined;
+};
 
 /**
- * Decides over keys. Decisions of one call are atomic: over all policies and limits, everything is taken or nothing. A memory store answers in this tick, Redis
- * in one round trip.
+ * Decides over keys. Decisions of one call are atomic: over all policies and limits, everything is taken or nothing. A
+ * memory store answers in this tick, Redis in one round trip.
  *
  * `Key` is a string that is not empty; with `limits`, an object with a key per limit.
  */
@@ -44,7 +48,8 @@ export interface Limiter<Key = string> {
    * Takes `cost` units if every policy admits them, else none.
    *
    * @param cost - A whole number, default 1. With 0 nothing is taken and only a block refuses.
-   * @throws (rejects) TypeError `SLUICE_KEY_INVALID`, RangeError `SLUICE_COST_INVALID`; with `onStoreError: 'throw'` StoreError.
+   * @throws (rejects) TypeError `SLUICE_KEY_INVALID`, RangeError `SLUICE_COST_INVALID`; with `onStoreError: 'throw'`
+   * StoreError.
    */
   consume(key: Key, cost?: number): Promise<Decision>;
 
@@ -52,23 +57,31 @@ export interface Limiter<Key = string> {
   peek(key: Key, cost?: number): Promise<Decision>;
 
   /**
-   * Gives units of a decision back, once. A window takes them only until it is over, a bucket up to its capacity; a refused decision has none to give.
+   * Gives units of a decision back, once. A window takes them only until it is over, a bucket up to its capacity; a
+   * refused decision has none to give.
    *
    * @param cost - Units to give back: at most those of the decision, which is the default.
-   * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN` for what is no decision of this limiter, a copy of one included; StoreError when the store fails.
+   * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN` for what is no decision of this limiter, a copy of one
+   * included; StoreError when the store fails.
    */
   refund(decision: Decision, cost?: number): Promise<void>;
 
   /** Forgets what the key has used. A block stays. Rejects with StoreError when the store fails. */
   reset(key: Key): Promise<void>;
 
-  /** Refuses everything of the key until `duration` is over; a later block replaces it. Rejects with StoreError when the store fails. */
+  /**
+   * Refuses everything of the key until `duration` is over; a later block replaces it. Rejects with StoreError when the
+   * store fails.
+   */
   block(key: Key, duration: Duration): Promise<void>;
 
   /** Ends a block. Rejects with StoreError when the store fails. */
   unblock(key: Key): Promise<void>;
 
-  /** Settles what is in flight, and closes what the store opened when no other limiter uses it. Calls after it reject with `SLUICE_LIMITER_CLOSED`. */
+  /**
+   * Settles what is in flight, and closes what the store opened when no other limiter uses it. Calls after it reject
+   * with `SLUICE_LIMITER_CLOSED`.
+   */
   close(): Promise<void>;
 }
 
@@ -76,18 +89,25 @@ export interface Limiter<Key = string> {
  * Makes a limiter: its policies, and one store. Costs nothing until it is first used.
  *
  * @example
+ * ```ts
  * const limiter = createLimiter({ policy: fixedWindow({ limit: 5, window: '1m' }) });
  * const { allowed, retryAfterMs } = await limiter.consume('user-42');
+ * ```
  *
- * @throws PolicyError naming the field, what was expected and what came; `SLUICE_OPTION_UNKNOWN` for an option that does not exist;
- * `SLUICE_LIMITER_NAME_TAKEN` for a second limiter of one name on one store, unless both say `shared`.
+ * @throws PolicyError naming the field, what was expected and what came; `SLUICE_OPTION_UNKNOWN` for an option that
+ * does not exist; `SLUICE_LIMITER_NAME_TAKEN` for a second limiter of one name on one store, unless both say `shared`.
  */
 export function createLimiter(options: SingleLimiterOptions): Limiter;
-export function createLimiter<const Limits extends readonly LimitOptions[]>(options: LimitsLimiterOptions<Limits>): Limiter<KeysOf<Limits>>;
+export function createLimiter<const Limits extends readonly LimitOptions[]>(
+  options: LimitsLimiterOptions<Limits>,
+): Limiter<KeysOf<Limits>>;
 export function createLimiter(options: LimiterOptions): Limiter | Limiter<SubjectByLimit> {
   checkOptions(options, [...CORE_OPTIONS, 'policy', 'limits'], 'createLimiter');
   const core = new LimiterCore(options);
-  const limiter = options.limits === undefined ? singleLimiter(core, options.policy) : limitsLimiter(core, options.limits, options.policy);
+  const limiter =
+    options.limits === undefined
+      ? singleLimiter(core, options.policy)
+      : limitsLimiter(core, options.limits, options.policy);
   core.claim();
   return limiter;
 }
@@ -98,7 +118,10 @@ type Place = readonly [limit: Limit, subject: string];
 
 function singleLimiter(core: LimiterCore, policy: unknown): Limiter {
   if (policy === undefined) {
-    throw new PolicyError('policy', 'createLimiter needs a policy, such as fixedWindow({ limit: 100, window: "1m" }), or limits; got neither');
+    throw new PolicyError(
+      'policy',
+      'createLimiter needs a policy, such as fixedWindow({ limit: 100, window: "1m" }), or limits; got neither',
+    );
   }
   const limit = core.limitOf(namePolicies(policy, core.name));
   return new PlacedLimiter(core, (key) => {
@@ -113,7 +136,10 @@ function limitsLimiter(core: LimiterCore, given: unknown, policy: unknown): Limi
   const names = [...limits.keys()];
   return new PlacedLimiter(core, (keys) => {
     if (typeof keys !== 'object' || (keys as unknown) === null) {
-      throw typeError('SLUICE_KEY_INVALID', `with limits the key is an object with a key for ${listed(names)}, got ${shown(keys)}; nothing was consumed`);
+      throw typeError(
+        'SLUICE_KEY_INVALID',
+        `with limits the key is an object with a key for ${listed(names)}, got ${shown(keys)}; nothing was consumed`,
+      );
     }
     const places: Place[] = [];
     for (const [name, key] of Object.entries(keys)) {
@@ -128,7 +154,10 @@ function limitsLimiter(core: LimiterCore, given: unknown, policy: unknown): Limi
       places.push([limit, encodeSubject(key)]);
     }
     if (places.length === 0) {
-      throw typeError('SLUICE_KEY_INVALID', `at least one limit needs a key, got none for ${listed(names)}; nothing was consumed`);
+      throw typeError(
+        'SLUICE_KEY_INVALID',
+        `at least one limit needs a key, got none for ${listed(names)}; nothing was consumed`,
+      );
     }
     return places;
   });
@@ -191,7 +220,11 @@ class PlacedLimiter<Key> implements Limiter<Key> {
  *
  * @throws PolicyError naming the entry and the field.
  */
-export function limitsByName(core: LimiterCore, given: unknown, known: readonly string[] = ['name', 'policy']): ReadonlyMap<string, Limit> {
+export function limitsByName(
+  core: LimiterCore,
+  given: unknown,
+  known: readonly string[] = ['name', 'policy'],
+): ReadonlyMap<string, Limit> {
   if (!Array.isArray(given) || given.length === 0) {
     throw new PolicyError(
       'limits',
@@ -211,5 +244,10 @@ export function limitsByName(core: LimiterCore, given: unknown, known: readonly 
     return parseName((item as LimitOptions).name, `${where}.name`);
   });
   checkDistinct(names, 'limits.name');
-  return new Map(names.map((name, i) => [name, core.limitOf([namePolicy((given[i] as LimitOptions).policy, name, `limits[${String(i)}].policy`)])]));
+  return new Map(
+    names.map((name, i) => [
+      name,
+      core.limitOf([namePolicy((given[i] as LimitOptions).policy, name, `limits[${String(i)}].policy`)]),
+    ]),
+  );
 }

@@ -3,7 +3,8 @@ import { PolicyError, shown } from './errors.ts';
 const NAME = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;
 
 /**
- * The name of a limiter or policy. Names stand in header fields and keys: a letter, then up to 63 letters, digits, dots, dashes or underscores.
+ * The name of a limiter or policy. Names stand in header fields and keys: a letter, then up to 63 letters, digits,
+ * dots, dashes or underscores.
  *
  * @throws PolicyError when it is none.
  */

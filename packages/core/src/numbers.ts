@@ -1,6 +1,9 @@
 import { PolicyError, shown } from './errors.ts';
 
-/** The largest integer a structured header field can carry (RFC 9651), hence the largest limit that can be told to a client. */
+/**
+ * The largest integer a structured header field can carry (RFC 9651), hence the largest limit that can be told to a
+ * client.
+ */
 export const LARGEST_LIMIT = 999_999_999_999_999;
 
 /**

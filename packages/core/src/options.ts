@@ -45,7 +45,11 @@ const KNOWN_ELSEWHERE: Readonly<Record<string, string>> = {
  */
 export function checkOptions(options: unknown, known: readonly string[], where: string): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new PolicyError(where, `${where} takes an object with ${listed(known)}, got ${shown(options)}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(
+      where,
+      `${where} takes an object with ${listed(known)}, got ${shown(options)}`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;

@@ -15,7 +15,8 @@ export interface NamedPolicy {
 }
 
 /**
- * The policies of one limiter or limit, checked and named: a single one without a name takes `ownName`, several need names of their own.
+ * The policies of one limiter or limit, checked and named: a single one without a name takes `ownName`, several need
+ * names of their own.
  *
  * @throws PolicyError for what is no policy, a missing or bad name, or two names that differ in case alone.
  */
@@ -27,7 +28,10 @@ export function namePolicies(given: unknown, ownName: string, field = 'policy'):
     const { name = list.length === 1 ? ownName : undefined } = (item ?? {}) as Partial<PolicyBase>;
     const checked = namePolicy(item, name ?? ownName, where);
     if (name === undefined) {
-      throw new PolicyError(`${where}.name`, `${where} needs a name: of several policies each has one of its own; write fixedWindow({ name: "burst", ... })`);
+      throw new PolicyError(
+        `${where}.name`,
+        `${where} needs a name: of several policies each has one of its own; write fixedWindow({ name: "burst", ... })`,
+      );
     }
     return checked;
   });
@@ -67,4 +71,3 @@ export function checkDistinct(names: readonly string[], field: string): void {
     seen.set(name.toLowerCase(), name);
   }
 }
-

@@ -12,5 +12,9 @@ export function warnOnce(code: SluiceWarningCode, message: string, about = ''): 
   const once = `${code} ${about}`;
   if (given.has(once)) return;
   given.add(once);
-  process.emitWarning(message, { type: 'SluiceWarning', code, detail: `See docs/reference/errors.md#${code.toLowerCase()}` });
+  process.emitWarning(message, {
+    type: 'SluiceWarning',
+    code,
+    detail: `See docs/reference/errors.md#${code.toLowerCase()}`,
+  });
 }

@@ -27,7 +27,9 @@ declare global {
  * Express middleware. A request over the limit is answered with 429; a store failure follows `onStoreError`.
  *
  * @example
+ * ```ts
  * app.use(rateLimit({ limit: 100, window: '1m' }));
+ * ```
  *
  * @throws PolicyError for bad or unknown options, naming the field, what was expected and what came.
  */
@@ -41,8 +43,8 @@ export function rateLimit(options: RateLimitOptions): RequestHandler {
 }
 
 /**
- * Limits a handler method `(request, response, next)` of a class, under the limiter name `<Class>.<method>` unless the options say another. Works as a standard
- * decorator and under `experimentalDecorators`.
+ * Limits a handler method `(request, response, next)` of a class, under the limiter name `<Class>.<method>` unless the
+ * options say another. Works as a standard decorator and under `experimentalDecorators`.
  *
  * @throws PolicyError for bad or unknown options, when the class is defined.
  */
@@ -70,11 +72,19 @@ export function RateLimit(options: RateLimitOptions): MethodDecorator {
 }
 
 /** Asks, writes the header fields, and answers a refused request. Resolves to whether the request goes on. */
-async function handle(enforcer: Enforcer<Request>, options: RateLimitOptions, request: Request, response: Response): Promise<boolean> {
+async function handle(
+  enforcer: Enforcer<Request>,
+  options: RateLimitOptions,
+  request: Request,
+  response: Response,
+): Promise<boolean> {
   const { fields, info, refusal }: Enforcement = await enforcer.enforce(request);
   if (info !== undefined) request.rateLimit = info;
   if (response.headersSent) return false; // answered while the store was asked
-  for (const { name, value, append } of fields) append ? response.append(name, value) : response.setHeader(name, value);
+  for (const { name, value, append } of fields) {
+    if (append) response.append(name, value);
+    else response.setHeader(name, value);
+  }
   if (refusal === undefined) return true;
   for (const { name, value } of refusal.fields) response.setHeader(name, value);
   if (info !== undefined && options.onDenied !== undefined) {

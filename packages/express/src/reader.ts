@@ -10,7 +10,10 @@ export const reader: RequestReader<Request> = {
   user: (request) => (request as { user?: { id?: string | number } }).user?.id,
 };
 
-/** The mount path and the matched route's own path. Before a route has matched, in `app.use`, only the mount path is known. */
+/**
+ * The mount path and the matched route's own path. Before a route has matched, in `app.use`, only the mount path is
+ * known.
+ */
 function routeOf(request: Request): string {
   const { app, baseUrl } = request;
   // The router finds /API and /api alike unless told otherwise, so they are one key.

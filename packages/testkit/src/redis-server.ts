@@ -37,9 +37,13 @@ export async function startRedis(args: readonly string[] = []): Promise<RedisSer
 
 async function startOn(port: number, args: readonly string[]): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-redis-'));
-  const server = spawn(serverPath(), ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const server = spawn(
+    serverPath(),
+    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder, ...args],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   let log = '';
   server.stdout.on('data', (text: Buffer) => (log += text.toString()));
   server.stderr.on('data', (text: Buffer) => (log += text.toString()));
@@ -107,8 +111,12 @@ function serverPath(): string {
   if (named !== undefined && named !== '') return named;
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const cached = fileURLToPath(new URL('../../../node_modules/.cache/sluice/redis-server', import.meta.url));
-  const candidates = [...['redis-server', 'valkey-server'].flatMap((name) => folders.map((folder) => join(folder, name))), cached];
+  const candidates = [
+    ...['redis-server', 'valkey-server'].flatMap((name) => folders.map((folder) => join(folder, name))),
+    cached,
+  ];
   const found = candidates.find((path) => existsSync(path));
-  if (found === undefined) throw new Error('no redis-server or valkey-server: run `node scripts/redis-server.mjs`, or set REDIS_SERVER');
+  if (found === undefined)
+    throw new Error('no redis-server or valkey-server: run `node scripts/redis-server.mjs`, or set REDIS_SERVER');
   return found;
 }

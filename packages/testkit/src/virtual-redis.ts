@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Clock, IoredisClient, RedisStore, RedisStoreOptions } from '@sluice/core';
 import { createRedisStore, frame } from '@sluice/core/internal';
 
-/** The one line by which the test build of the frame differs: it takes the instant from its last argument, instead of from the server. */
+/**
+ * The one line by which the test build of the frame differs: it takes the instant from its last argument, instead of
+ * from the server.
+ */
 export const PRODUCTION_LINE = 'local time = redis.call("TIME")';
 export const TEST_LINE = 'local time = { string.sub(ARGV[#ARGV], 1, -4), string.sub(ARGV[#ARGV], -3) .. "000" }';
 
@@ -16,12 +19,19 @@ export function testFrame(): { source: string; sha1: string } {
 const ERA_MS = 2 * 2520 * 86_400_000;
 
 /**
- * A Redis store that takes its instants from `clock`. Redis itself goes on living in the present, so instants are shifted into the future, all by the same
- * whole number of windows: no expiry lies in the past. `atMs` in decisions is shifted back.
+ * A Redis store that takes its instants from `clock`. Redis itself goes on living in the present, so instants are
+ * shifted into the future, all by the same whole number of windows: no expiry lies in the past. `atMs` in decisions is
+ * shifted back.
  *
- * @param eraMs - The shift. Windows that do not divide the default one want a clock that is in the future by itself, and 0 here.
+ * @param eraMs - The shift. Windows that do not divide the default one want a clock that is in the future by itself,
+ * and 0 here.
  */
-export function virtualRedisStore(client: IoredisClient, clock: Clock, options: RedisStoreOptions = {}, eraMs: number = ERA_MS): RedisStore {
+export function virtualRedisStore(
+  client: IoredisClient,
+  clock: Clock,
+  options: RedisStoreOptions = {},
+  eraMs: number = ERA_MS,
+): RedisStore {
   const store = createRedisStore(client, options, testFrame(), () => Math.floor(clock.now()) + eraMs);
   return {
     source: 'redis',
@@ -29,7 +39,9 @@ export function virtualRedisStore(client: IoredisClient, clock: Clock, options: 
     close: () => store.close(),
     async perform(requests) {
       const shifted = requests.map((request) =>
-        request.op === 'refund' ? { ...request, chargedUntilMs: request.chargedUntilMs.map((atMs) => atMs + eraMs) } : request,
+        request.op === 'refund'
+          ? { ...request, chargedUntilMs: request.chargedUntilMs.map((atMs) => atMs + eraMs) }
+          : request,
       );
       const answers = await store.perform(shifted);
       return answers.map((answer) => (answer instanceof Error ? answer : { ...answer, atMs: answer.atMs - eraMs }));

@@ -10,10 +10,15 @@ export interface Verdict {
 }
 
 /**
- * A policy's rule as a pure function: no clock, no I/O, nothing changed in place. When the cost is refused, or 0, the state that comes
- * back is the very one that was given. A cost of 0 is always allowed and shows how things stand.
+ * A policy's rule as a pure function: no clock, no I/O, nothing changed in place. When the cost is refused, or 0, the
+ * state that comes back is the very one that was given. A cost of 0 is always allowed and shows how things stand.
  */
-export type Kernel<P, S> = (policy: P, state: S | undefined, cost: number, nowMs: number) => { readonly state: S | undefined; readonly verdict: Verdict };
+export type Kernel<P, S> = (
+  policy: P,
+  state: S | undefined,
+  cost: number,
+  nowMs: number,
+) => { readonly state: S | undefined; readonly verdict: Verdict };
 
 /** What every policy carries, whatever its algorithm. */
 export interface PolicyBase {
@@ -22,7 +27,8 @@ export interface PolicyBase {
 }
 
 /**
- * One algorithm: what its folder exports and the registry lists. `kernel` and `refund` have a twin in `kernel.lua`; all numbers are integers.
+ * One algorithm: what its folder exports and the registry lists. `kernel` and `refund` have a twin in `kernel.lua`; all
+ * numbers are integers.
  *
  * A new algorithm is a folder beside this file and one line in `index.ts`.
  */
@@ -34,8 +40,8 @@ export interface Algorithm<P extends PolicyBase, S> {
   readonly kernel: Kernel<P, S>;
 
   /**
-   * The state after `cost` units that were charged in the window which was over at `chargedUntilMs` (the instant of that decision plus its
-   * `resetAfterMs`) are given back, or `state` itself when that window is gone or holds nothing.
+   * The state after `cost` units that were charged in the window which was over at `chargedUntilMs` (the instant of
+   * that decision plus its `resetAfterMs`) are given back, or `state` itself when that window is gone or holds nothing.
    */
   refund(policy: P, state: S, cost: number, chargedUntilMs: number, nowMs: number): S | undefined;
 

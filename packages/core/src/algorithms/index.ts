@@ -6,16 +6,27 @@ import { intervalBucketAlgorithm } from './interval-bucket/index.ts';
 import { slidingWindowAlgorithm } from './sliding-window/index.ts';
 import { tokenBucketAlgorithm } from './token-bucket/index.ts';
 
-/** The registry: one line per algorithm. The scripts take the folders beside this file; a test holds the two against each other. */
+/**
+ * The registry: one line per algorithm. The scripts take the folders beside this file; a test holds the two against
+ * each other.
+ */
 type Registered = [
   typeof fixedWindowAlgorithm,
   typeof slidingWindowAlgorithm,
   typeof tokenBucketAlgorithm,
   typeof intervalBucketAlgorithm,
 ];
-const registered: Registered = [fixedWindowAlgorithm, slidingWindowAlgorithm, tokenBucketAlgorithm, intervalBucketAlgorithm];
+const registered: Registered = [
+  fixedWindowAlgorithm,
+  slidingWindowAlgorithm,
+  tokenBucketAlgorithm,
+  intervalBucketAlgorithm,
+];
 
-/** A rule as plain frozen data: the name of its algorithm and its numbers. Made by `fixedWindow`, `slidingWindow` and the like. */
+/**
+ * A rule as plain frozen data: the name of its algorithm and its numbers. Made by `fixedWindow`, `slidingWindow` and
+ * the like.
+ */
 export type Policy = Parameters<Registered[number]['parse']>[0];
 
 /** An algorithm whose policy and state types are not known here. Only ever given policies and states of its own. */

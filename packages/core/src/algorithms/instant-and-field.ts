@@ -1,9 +1,12 @@
 /**
- * The layout that most states share: an instant in milliseconds and one more integer. Below a million the field is written behind the instant
- * with six digits, which makes one integer that Redis keeps as a number (132 instead of 164 bytes a key); from a million on, behind a colon.
+ * The layout that most states share: an instant in milliseconds and one more integer. Below a million the field is
+ * written behind the instant with six digits, which makes one integer that Redis keeps as a number (132 instead of 164
+ * bytes a key); from a million on, behind a colon.
  */
 export function encodePair(instantMs: number, field: number): string {
-  return field < 1_000_000 ? `${String(instantMs)}${String(field).padStart(6, '0')}` : `${String(instantMs)}:${String(field)}`;
+  return field < 1_000_000
+    ? `${String(instantMs)}${String(field).padStart(6, '0')}`
+    : `${String(instantMs)}:${String(field)}`;
 }
 
 /** What {@link encodePair} wrote, or undefined when the text is something else. */

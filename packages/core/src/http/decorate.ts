@@ -2,15 +2,22 @@ import { PolicyError, shown } from '../errors.ts';
 
 type Method = (this: unknown, ...args: never[]) => unknown;
 
-/** Both forms of method decorators: TC39's `(method, context)` and TypeScript's `experimentalDecorators`' `(target, name, descriptor)`. */
+/**
+ * Both forms of method decorators: TC39's `(method, context)` and TypeScript's `experimentalDecorators`' `(target,
+ * name, descriptor)`.
+ */
 export interface MethodDecorator {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as ClassMethodDecoratorContext has it
-  <This, Value extends (this: This, ...args: any) => any>(method: Value, context: ClassMethodDecoratorContext<This, Value>): Value;
+  <This, Value extends (this: This, ...args: any) => any>(
+    method: Value,
+    context: ClassMethodDecoratorContext<This, Value>,
+  ): Value;
   (target: object, name: string | symbol, descriptor: PropertyDescriptor): PropertyDescriptor;
 }
 
 /**
- * A method decorator that replaces the method. `wrap` is called once, with the method and its place (`Orders.list`), before the method first runs.
+ * A method decorator that replaces the method. `wrap` is called once, with the method and its place (`Orders.list`),
+ * before the method first runs.
  *
  * @param check - Called at once, when the class is defined, so that bad options fail there.
  */
@@ -22,13 +29,24 @@ export function methodDecorator(check: () => void, wrap: (method: Method, place:
       const owner = typeof first === 'function' ? first : (first as object).constructor;
       return { ...descriptor, value: wrap(descriptor.value as Method, placeOf(owner.name, second as string | symbol)) };
     }
-    throw new PolicyError('@RateLimit', `@RateLimit() goes on a method of a class, got ${shown(first)}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(
+      '@RateLimit',
+      `@RateLimit() goes on a method of a class, got ${shown(first)}`,
+      'SLUICE_OPTION_INVALID',
+    );
   };
   return decorate as MethodDecorator;
 }
 
-/** The class has no name yet while its methods are decorated: it is asked of the first instance, or of the class itself for a static method. */
-function standardMethod(method: Method, context: ClassMethodDecoratorContext, wrap: (method: Method, place: string) => Method): Method {
+/**
+ * The class has no name yet while its methods are decorated: it is asked of the first instance, or of the class itself
+ * for a static method.
+ */
+function standardMethod(
+  method: Method,
+  context: ClassMethodDecoratorContext,
+  wrap: (method: Method, place: string) => Method,
+): Method {
   let owner = '';
   let wrapped: Method | undefined;
   const replacement = function (this: unknown, ...args: never[]): unknown {

@@ -1,5 +1,6 @@
 import { slidingWindow } from '../algorithms/sliding-window/policy.ts';
 import type { Decision } from '../decision.ts';
+import type { Duration } from '../duration.ts';
 import { PolicyError, shown } from '../errors.ts';
 import { encodeSubject } from '../key.ts';
 import { CORE_OPTIONS, LimiterCore, checkCost } from '../limiter-core.ts';
@@ -10,7 +11,14 @@ import type { Limit, Part } from '../stores/store.ts';
 import { fieldWriter, type Field, type FieldWriter } from './headers.ts';
 import { byIp, type Key } from './keys/key-parts.ts';
 import { isOptionalKey, keyFunction, type ReadKey } from './keys/read-key.ts';
-import { HTTP_OPTIONS, PER_LIMIT_OPTIONS, type HttpLimitOptions, type OnMissingKey, type PolicyOption, type RateLimitOptions } from './options.ts';
+import {
+  HTTP_OPTIONS,
+  PER_LIMIT_OPTIONS,
+  type HttpLimitOptions,
+  type OnMissingKey,
+  type PolicyOption,
+  type RateLimitOptions,
+} from './options.ts';
 import { RateLimitError, missingKeyRefusal, refusalOf, type Refusal } from './problem.ts';
 import type { RequestReader } from './reader.ts';
 
@@ -33,7 +41,8 @@ export interface Enforcement {
 
 export interface Enforcer<Request> {
   /**
-   * Decides about a request. Rejects when the options of the user throw, when `onStoreError` says so, and with RateLimitError for a refusal under `throw: true`.
+   * Decides about a request. Rejects when the options of the user throw, when `onStoreError` says so, and with
+   * RateLimitError for a refusal under `throw: true`.
    *
    * A second call with the same request passes it: a middleware that is mounted twice counts once.
    */
@@ -54,7 +63,8 @@ const PASS: Enforcement = { fields: [], info: undefined, refusal: undefined };
 const MISSING_SUBJECT = '#missing';
 
 /**
- * Everything an adapter does that is the same in every framework: reads keys, asks the limiter, writes header fields, words the refusal.
+ * Everything an adapter does that is the same in every framework: reads keys, asks the limiter, writes header fields,
+ * words the refusal.
  *
  * @param options - What the user gave, unchecked. `ownOptions` names those of them that the adapter itself understands.
  * @throws PolicyError for bad or unknown options; `SLUICE_LIMITER_NAME_TAKEN` for a name that is in use on the store.
@@ -81,7 +91,11 @@ function checkHooks(options: object): void {
     }
   }
   if (given['throw'] !== undefined && typeof given['throw'] !== 'boolean') {
-    throw new PolicyError('throw', `throw must be true or false, got ${shown(given['throw'])}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(
+      'throw',
+      `throw must be true or false, got ${shown(given['throw'])}`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
 }
 
@@ -90,10 +104,15 @@ function askedLimits<Request, Response>(
   options: RateLimitOptions<Request, Response>,
   reader: RequestReader<Request>,
 ): readonly AskedLimit<Request>[] {
-  if (options.limits === undefined) return [askedLimit(core.name, options, limitFor(core, policyOption(options)), reader, 'deny')];
+  if (options.limits === undefined)
+    return [askedLimit(core.name, options, limitFor(core, policyOption(options)), reader, 'deny')];
   for (const [name, value] of Object.entries(options) as [string, unknown][]) {
     if (value === undefined || !['policy', 'limit', 'window', 'key', 'onMissingKey'].includes(name)) continue;
-    throw new PolicyError(name, `${name} goes into the entries of limits, got ${shown(value)} beside them`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(
+      name,
+      `${name} goes into the entries of limits, got ${shown(value)} beside them`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
   const limits = limitsByName(core, options.limits, ['name', 'policy', ...PER_LIMIT_OPTIONS]);
   return options.limits.map((entry: HttpLimitOptions<Request>, i) => {
@@ -112,28 +131,43 @@ function askedLimit<Request>(
   missing: OnMissingKey,
   where = '',
 ): AskedLimit<Request> {
-  const { key = byIp<Request>(), cost = 1, onMissingKey = missing } = options;
+  const { key = byIp<Request>(), cost = 1 } = options;
+  const onMissingKey: string = options.onMissingKey ?? missing;
   if (onMissingKey !== 'deny' && onMissingKey !== 'skip' && onMissingKey !== 'shared') {
     const field = `${where}onMissingKey`;
-    throw new PolicyError(field, `${field} must be "deny", "skip" or "shared", got ${shown(onMissingKey)}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(
+      field,
+      `${field} must be "deny", "skip" or "shared", got ${shown(onMissingKey)}`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
   if (typeof cost !== 'function' && (!Number.isSafeInteger(cost) || cost < 1)) {
     const field = `${where}cost`;
-    throw new PolicyError(field, `${field} must be a whole number, at least 1, or a function of the request, got ${shown(cost)}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(
+      field,
+      `${field} must be a whole number, at least 1, or a function of the request, got ${shown(cost)}`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
   return { name, readKey: keyFunction(key, reader, `${where}key`), cost, onMissingKey, limitFor: limitForRequest };
 }
 
 function policyOption<Request, Response>(options: RateLimitOptions<Request, Response>): PolicyOption<Request> {
-  const { policy, limit, window } = options;
+  const { policy, limit, window }: { policy?: PolicyOption<Request>; limit?: number; window?: Duration } = options;
   if (policy !== undefined) {
     if (limit === undefined && window === undefined) return policy;
-    throw new PolicyError('policy', 'rateLimit takes policy, or limit and window, got both; put the numbers into the policy');
+    throw new PolicyError(
+      'policy',
+      'rateLimit takes policy, or limit and window, got both; put the numbers into the policy',
+    );
   }
   if (limit === undefined && window === undefined) {
-    throw new PolicyError('policy', 'rateLimit needs limit and window, such as { limit: 100, window: "1m" }, or a policy, or limits; got none of them');
+    throw new PolicyError(
+      'policy',
+      'rateLimit needs limit and window, such as { limit: 100, window: "1m" }, or a policy, or limits; got none of them',
+    );
   }
-  return slidingWindow({ limit: limit as number, window: window as never });
+  return slidingWindow({ limit: limit as number, window: window as Duration });
 }
 
 /** The limit of a policy option. A policy that a function hands out again and again is checked once. */
@@ -146,13 +180,19 @@ function limitFor<Request>(core: LimiterCore, option: PolicyOption<Request>): As
   return async (request) => {
     const policy: unknown = await option(request);
     if (typeof policy !== 'object' || policy === null) {
-      throw new PolicyError('policy', `the policy function must answer a policy or a list of them, got ${shown(policy)}; requests without a limit are for skip`);
+      throw new PolicyError(
+        'policy',
+        `the policy function must answer a policy or a list of them, got ${shown(policy)}; requests without a limit are for skip`,
+      );
     }
     let limit = known.get(policy);
     if (limit === undefined) {
       for (const one of Array.isArray(policy) ? (policy as Policy[]) : [policy as Policy]) {
         if ((one as Partial<Policy> | null)?.name !== undefined) continue;
-        throw new PolicyError('policy.name', 'a policy that a function answers needs a name: policies of different names never share state');
+        throw new PolicyError(
+          'policy.name',
+          'a policy that a function answers needs a name: policies of different names never share state',
+        );
       }
       limit = core.limitOf(namePolicies(policy, core.name));
       known.set(policy, limit);
@@ -199,7 +239,11 @@ class HttpEnforcer<Request, Response> implements Enforcer<Request> {
       const cost = typeof asked.cost === 'function' ? await asked.cost(request) : asked.cost;
       checkCost(cost);
       if (cost === 0) continue;
-      parts.push({ limit: await asked.limitFor(request), subject: key === undefined ? MISSING_SUBJECT : encodeSubject(key), cost });
+      parts.push({
+        limit: await asked.limitFor(request),
+        subject: key === undefined ? MISSING_SUBJECT : encodeSubject(key),
+        cost,
+      });
       found[asked.name] = key ?? '';
     }
     if (parts.length === 0) return PASS;
@@ -208,7 +252,9 @@ class HttpEnforcer<Request, Response> implements Enforcer<Request> {
     const key = this.#options.limits === undefined ? (found[this.#core.name] ?? '') : found;
     this.#options.onDecision?.(decision, { key, request });
     const fields = decision.outcome === 'unavailable' ? [] : this.#writeFields(decision);
-    return decision.allowed ? { fields, info: { key, decision }, refusal: undefined } : this.#refuse({ key, decision }, refusalOf(decision), fields);
+    return decision.allowed
+      ? { fields, info: { key, decision }, refusal: undefined }
+      : this.#refuse({ key, decision }, refusalOf(decision), fields);
   }
 
   #refuse(info: RateLimitInfo | undefined, refusal: Refusal, fields: readonly Field[]): Enforcement {

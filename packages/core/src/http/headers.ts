@@ -2,8 +2,9 @@ import type { Decision, PolicyDecision } from '../decision.ts';
 import { PolicyError, shown } from '../errors.ts';
 
 /**
- * Which header fields tell a client of its limits. `draft-11`, `draft-7` and `draft-6` are revisions of draft-ietf-httpapi-ratelimit-headers, a work in progress;
- * `legacy` is the X-RateLimit family, whose Reset is seconds since 1970 (`epoch`) for some clients and seconds from now (`delta`) for others.
+ * Which header fields tell a client of its limits. `draft-11`, `draft-7` and `draft-6` are revisions of
+ * draft-ietf-httpapi-ratelimit-headers, a work in progress; `legacy` is the X-RateLimit family, whose Reset is seconds
+ * since 1970 (`epoch`) for some clients and seconds from now (`delta`) for others.
  */
 export type HeaderFormat = 'draft-11' | 'draft-7' | 'draft-6' | { readonly legacy: 'epoch' | 'delta' };
 
@@ -21,7 +22,8 @@ export interface Field {
 /** Writes the fields of one format. */
 export type FieldWriter = (decision: Decision) => readonly Field[];
 
-const FORMATS = 'headers must be "draft-11", "draft-7", "draft-6", { legacy: "epoch" | "delta" }, a list of these with one draft at most, or false';
+const FORMATS =
+  'headers must be "draft-11", "draft-7", "draft-6", { legacy: "epoch" | "delta" }, a list of these with one draft at most, or false';
 
 /**
  * Turns the option `headers` into a function.
@@ -55,7 +57,10 @@ function writerOf(format: unknown): FieldWriter {
   }
 }
 
-/** Lists of named items, one per policy. `t` is the time until one more unit than `r` can be had. Names need no escaping: they are checked when they are given. */
+/**
+ * Lists of named items, one per policy. `t` is the time until one more unit than `r` can be had. Names need no
+ * escaping: they are checked when they are given.
+ */
 function draft11({ policies }: Decision): readonly Field[] {
   let quotas = '';
   let states = '';
@@ -74,7 +79,11 @@ function draft7(decision: Decision): readonly Field[] {
   const { limit, remaining, resetAfterMs } = deciding(decision);
   return [
     { name: 'RateLimit-Policy', value: unnamedQuotas(decision), append: false },
-    { name: 'RateLimit', value: `limit=${String(limit)}, remaining=${String(remaining)}, reset=${String(seconds(resetAfterMs))}`, append: false },
+    {
+      name: 'RateLimit',
+      value: `limit=${String(limit)}, remaining=${String(remaining)}, reset=${String(seconds(resetAfterMs))}`,
+      append: false,
+    },
   ];
 }
 

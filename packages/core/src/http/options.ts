@@ -10,13 +10,20 @@ export type OnMissingKey = 'deny' | 'skip' | 'shared';
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** A policy, several of which all must admit, or a function that picks them for a request: those are named, and different names never share state. */
-export type PolicyOption<Request> = Policy | readonly Policy[] | ((request: Request) => MaybePromise<Policy | readonly Policy[]>);
+/**
+ * A policy, several of which all must admit, or a function that picks them for a request: those are named, and
+ * different names never share state.
+ */
+export type PolicyOption<Request> =
+  Policy | readonly Policy[] | ((request: Request) => MaybePromise<Policy | readonly Policy[]>);
 
 interface PerLimitOptions<Request> {
   /** What is limited. Default `byIp()`. */
   key?: Key<Request>;
-  /** Units that a request takes: a whole number, or a function that says so. A function that answers 0 leaves this limit out. Default 1. */
+  /**
+   * Units that a request takes: a whole number, or a function that says so. A function that answers 0 leaves this limit
+   * out. Default 1.
+   */
   cost?: number | ((request: Request) => MaybePromise<number>);
   /** Default `deny`; among `limits`, `skip` for `byUser()` and `byHeader()`. */
   onMissingKey?: OnMissingKey;
@@ -36,12 +43,20 @@ interface SharedOptions<Request, Response> extends LimiterCoreOptions {
   /** Answers a refused request itself; header fields have been set. */
   onDenied?: (request: Request, response: Response, decision: Decision) => unknown;
   /** Told of every decision: for logs and metrics. What it throws is the request's error. */
-  onDecision?: (decision: Decision, context: { readonly key: string | Readonly<Record<string, string>>; readonly request: Request }) => void;
-  /** Hands a refusal to the framework's error handler, as an error with status, code and headers, instead of answering. */
+  onDecision?: (
+    decision: Decision,
+    context: { readonly key: string | Readonly<Record<string, string>>; readonly request: Request },
+  ) => void;
+  /**
+   * Hands a refusal to the framework's error handler, as an error with status, code and headers, instead of answering.
+   */
   throw?: boolean;
 }
 
-/** The options of every adapter. Three ways to say what the limit is: `limit` and `window` (a sliding window), `policy`, or `limits`. */
+/**
+ * The options of every adapter. Three ways to say what the limit is: `limit` and `window` (a sliding window), `policy`,
+ * or `limits`.
+ */
 export type RateLimitOptions<Request, Response> = SharedOptions<Request, Response> &
   (
     | (PerLimitOptions<Request> & { limit: number; window: Duration; policy?: never; limits?: never })

@@ -36,10 +36,18 @@ export function missingKeyRefusal(): Refusal {
 }
 
 function plain(status: 403 | 503, title: string, detail?: string): Refusal {
-  return { status, fields: [NO_STORE], contentType: CONTENT_TYPE, body: JSON.stringify({ type: 'about:blank', title, status, detail }) };
+  return {
+    status,
+    fields: [NO_STORE],
+    contentType: CONTENT_TYPE,
+    body: JSON.stringify({ type: 'about:blank', title, status, detail }),
+  };
 }
 
-/** What `throw: true` hands to the framework's error handler. Frameworks read `status`, `headers` and `expose` by themselves. */
+/**
+ * What `throw: true` hands to the framework's error handler. Frameworks read `status`, `headers` and `expose` by
+ * themselves.
+ */
 export class RateLimitError extends SluiceError {
   override readonly name = 'RateLimitError';
   readonly status: number;
@@ -50,7 +58,14 @@ export class RateLimitError extends SluiceError {
   readonly decision: Decision | undefined;
 
   constructor({ status, fields }: Refusal, decision: Decision | undefined, ownFields: readonly Field[]) {
-    super('SLUICE_DENIED', status === 429 ? 'Too many requests' : status === 403 ? 'The request carries nothing to count it by' : 'The rate limiter cannot decide');
+    super(
+      'SLUICE_DENIED',
+      status === 429
+        ? 'Too many requests'
+        : status === 403
+          ? 'The request carries nothing to count it by'
+          : 'The rate limiter cannot decide',
+    );
     this.status = status;
     this.statusCode = status;
     this.headers = Object.fromEntries([...ownFields, ...fields].map(({ name, value }) => [name, value]));

@@ -18,8 +18,9 @@ export interface Evaluation {
 }
 
 /**
- * Performs one request on decoded states, at one instant: the frame of the script, in TypeScript. The memory store runs it on what it holds, the
- * Redis store on the values the script says it found, so that both have their decisions from the same kernels.
+ * Performs one request on decoded states, at one instant: the frame of the script, in TypeScript. The memory store runs
+ * it on what it holds, the Redis store on the values the script says it found, so that both have their decisions from
+ * the same kernels.
  *
  * @param keys - The state of each part's key, in order; the same object where two parts name one key.
  */
@@ -31,7 +32,10 @@ export function evaluate(request: StoreRequest, keys: readonly KeyState[], nowMs
     case 'refund':
       return edit(keys[0], nowMs, (key) => refunded(request.part, request.chargedUntilMs, key, nowMs));
     case 'reset':
-      return edit(keys[0], nowMs, (key) => ({ blockedUntilMs: key.blockedUntilMs, states: key.states.map(() => undefined) }));
+      return edit(keys[0], nowMs, (key) => ({
+        blockedUntilMs: key.blockedUntilMs,
+        states: key.states.map(() => undefined),
+      }));
     case 'block':
       return edit(keys[0], nowMs, (key) => ({ blockedUntilMs: nowMs + request.durationMs, states: key.states }));
     case 'unblock':
@@ -71,10 +75,19 @@ function decide(parts: readonly Part[], keys: readonly KeyState[], nowMs: number
     return { answer: { atMs: nowMs, parts: answers }, changed: true };
   }
   for (let i = keys.length - 1; i >= 0; i--) (keys[i] as KeyState).states = before[i] as readonly unknown[];
-  return { answer: { atMs: nowMs, parts: parts.map((part, i) => untaken(answers[i] as PartAnswer, part, keys[i] as KeyState, nowMs)) }, changed: false };
+  return {
+    answer: {
+      atMs: nowMs,
+      parts: parts.map((part, i) => untaken(answers[i] as PartAnswer, part, keys[i] as KeyState, nowMs)),
+    },
+    changed: false,
+  };
 }
 
-/** The answer when nothing was taken: who would have allowed shows what is left without this request, and a block stands above them all. */
+/**
+ * The answer when nothing was taken: who would have allowed shows what is left without this request, and a block stands
+ * above them all.
+ */
 function untaken({ blocked, policies }: PartAnswer, part: Part, key: KeyState, nowMs: number): PartAnswer {
   if (part.cost === 0 && !blocked) return { blocked, policies };
   const blockedMs = Math.max(key.blockedUntilMs - nowMs, 0);
@@ -114,7 +127,12 @@ function decisionOf({ name, windowMs }: NamedPolicy, verdict: Verdict): PolicyDe
   };
 }
 
-function refunded(part: Part, chargedUntilMs: readonly number[], { blockedUntilMs, states }: KeyState, nowMs: number): KeyState | undefined {
+function refunded(
+  part: Part,
+  chargedUntilMs: readonly number[],
+  { blockedUntilMs, states }: KeyState,
+  nowMs: number,
+): KeyState | undefined {
   const after = part.limit.policies.map(({ algorithm, policy }, j) => {
     const state = states[j];
     return state === undefined ? undefined : algorithm.refund(policy, state, part.cost, chargedUntilMs[j] ?? 0, nowMs);
@@ -122,7 +140,10 @@ function refunded(part: Part, chargedUntilMs: readonly number[], { blockedUntilM
   return after.some((state, j) => state !== states[j]) ? { blockedUntilMs, states: after } : undefined;
 }
 
-/** Replaces what is stored under the key by what `change` makes of it, unless that is nothing. A block that is over goes with any change. */
+/**
+ * Replaces what is stored under the key by what `change` makes of it, unless that is nothing. A block that is over goes
+ * with any change.
+ */
 function edit(key: KeyState | undefined, nowMs: number, change: (key: KeyState) => KeyState | undefined): Evaluation {
   if (key === undefined) throw new RangeError('the request names no key');
   const after = change(key);

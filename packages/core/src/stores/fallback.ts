@@ -2,11 +2,15 @@ import { StoreError } from '../errors.ts';
 import { memoryStore } from './memory/memory-store.ts';
 import type { Store, StoreAnswers, StoreRequest } from './store.ts';
 
-/** What decides when the store does not: a memory store of this process, nobody (the request passes or is refused), or an error. */
+/**
+ * What decides when the store does not: a memory store of this process, nobody (the request passes or is refused), or
+ * an error.
+ */
 export type OnStoreError = 'local' | 'allow' | 'deny' | 'throw';
 
 /**
- * Waits for a store no longer than `timeoutMs`. What comes later is ignored: it may have counted, so nothing is sent again.
+ * Waits for a store no longer than `timeoutMs`. What comes later is ignored: it may have counted, so nothing is sent
+ * again.
  *
  * Rejects with StoreError: `SLUICE_STORE_TIMEOUT`, or what the store failed with.
  */
@@ -15,7 +19,10 @@ export async function withinDeadline(answers: Promise<StoreAnswers>, timeoutMs: 
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       reject(
-        new StoreError('SLUICE_STORE_TIMEOUT', `the store did not decide within ${String(timeoutMs)} ms (timeoutMs); the request may have counted`),
+        new StoreError(
+          'SLUICE_STORE_TIMEOUT',
+          `the store did not decide within ${String(timeoutMs)} ms (timeoutMs); the request may have counted`,
+        ),
       );
     }, timeoutMs);
   });

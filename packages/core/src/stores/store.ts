@@ -26,7 +26,9 @@ export type StoreRequest =
   | { readonly op: 'reset' | 'unblock'; readonly part: Part }
   | { readonly op: 'block'; readonly part: Part; readonly durationMs: number };
 
-/** What a store answers to `consume` and `peek`: per part and policy, in order. Other operations answer with no parts. */
+/**
+ * What a store answers to `consume` and `peek`: per part and policy, in order. Other operations answer with no parts.
+ */
 export interface StoreAnswer {
   /** The store's clock when it decided, whole milliseconds. */
   readonly atMs: number;
@@ -38,12 +40,15 @@ export interface PartAnswer {
   readonly policies: readonly PolicyDecision[];
 }
 
-/** Per request its answer, or the error of its own key. A failure of the whole call is a rejection (or a throw, where the answer is not a promise). */
+/**
+ * Per request its answer, or the error of its own key. A failure of the whole call is a rejection (or a throw, where
+ * the answer is not a promise).
+ */
 export type StoreAnswers = readonly (StoreAnswer | Error)[];
 
 /**
- * Where state lives and is changed atomically. Requests of one call are decided in order, at one instant of the store's clock, each whole or not at all.
- * A store that can answer at once does, without a promise.
+ * Where state lives and is changed atomically. Requests of one call are decided in order, at one instant of the store's
+ * clock, each whole or not at all. A store that can answer at once does, without a promise.
  */
 export interface Store {
   readonly source: DecisionSource;

@@ -1,5 +1,11 @@
 import type { Algorithm } from '../algorithm.ts';
-import { decodeFixedWindow, encodeFixedWindow, fixedWindow, refundFixedWindow, type FixedWindowState } from './kernel.ts';
+import {
+  decodeFixedWindow,
+  encodeFixedWindow,
+  fixedWindow,
+  refundFixedWindow,
+  type FixedWindowState,
+} from './kernel.ts';
 import { parseFixedWindow, type FixedWindowPolicy } from './policy.ts';
 
 export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState> = {

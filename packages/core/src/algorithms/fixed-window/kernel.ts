@@ -2,14 +2,22 @@ import type { Kernel } from '../algorithm.ts';
 import { decodePair, encodePair } from '../instant-and-field.ts';
 import type { FixedWindowPolicy } from './policy.ts';
 
-/** The window that counts: when it ends, and the units used in it. Its end is kept as it was set, whatever the policy says by now. */
+/**
+ * The window that counts: when it ends, and the units used in it. Its end is kept as it was set, whatever the policy
+ * says by now.
+ */
 export interface FixedWindowState {
   readonly endMs: number;
   readonly used: number;
 }
 
 /** Fixed window: a count that starts over when the window ends. */
-export const fixedWindow: Kernel<FixedWindowPolicy, FixedWindowState> = ({ limit, windowMs, align }, state, cost, nowMs) => {
+export const fixedWindow: Kernel<FixedWindowPolicy, FixedWindowState> = (
+  { limit, windowMs, align },
+  state,
+  cost,
+  nowMs,
+) => {
   const live = state !== undefined && nowMs < state.endMs ? state : undefined;
   const used = live?.used ?? 0;
   const fits = cost <= limit;
@@ -34,7 +42,13 @@ export const fixedWindow: Kernel<FixedWindowPolicy, FixedWindowState> = ({ limit
 };
 
 /** Gives back only within the window that was charged: the one that ends at the same instant. */
-export function refundFixedWindow(_policy: FixedWindowPolicy, state: FixedWindowState, cost: number, chargedUntilMs: number, nowMs: number): FixedWindowState {
+export function refundFixedWindow(
+  _policy: FixedWindowPolicy,
+  state: FixedWindowState,
+  cost: number,
+  chargedUntilMs: number,
+  nowMs: number,
+): FixedWindowState {
   if (state.endMs !== chargedUntilMs || nowMs >= state.endMs || state.used === 0) return state;
   return { endMs: state.endMs, used: Math.max(state.used - cost, 0) };
 }

@@ -17,15 +17,19 @@ export interface FixedWindowOptions {
   /** Units per window: a whole number, at least 1. */
   limit: number;
   window: Duration;
-  /** Where windows begin: at a key's first unit (default), or at whole multiples of `window` since 1970 (UTC), the same for every key. */
+  /**
+   * Where windows begin: at a key's first unit (default), or at whole multiples of `window` since 1970 (UTC), the same
+   * for every key.
+   */
   align?: 'first-hit' | 'clock';
   /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
   name?: string;
 }
 
 /**
- * At most `limit` units per window. In an interval as long as one window that spans two of them, up to `2 * limit - 1` (`2 * limit` with
- * `align: 'clock'`); where that matters, use {@link slidingWindow}. Later units never move a window's end. One small integer per key.
+ * At most `limit` units per window. In an interval as long as one window that spans two of them, up to `2 * limit - 1`
+ * (`2 * limit` with `align: 'clock'`); where that matters, use {@link slidingWindow}. Later units never move a window's
+ * end. One small integer per key.
  *
  * @throws PolicyError naming the field, what was expected and what came.
  */
@@ -41,7 +45,8 @@ export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
 }
 
 export function parseFixedWindow(policy: FixedWindowPolicy): FixedWindowPolicy {
-  const { name, limit, windowMs, align } = policy;
+  const { name, limit, windowMs } = policy;
+  const align: string = policy.align;
   if (align !== 'first-hit' && align !== 'clock') {
     throw new PolicyError('align', `align must be "first-hit" or "clock", got ${shown(align)}`);
   }

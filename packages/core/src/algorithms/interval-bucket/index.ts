@@ -1,5 +1,12 @@
 import type { Algorithm } from '../algorithm.ts';
-import { decodeIntervalBucket, encodeIntervalBucket, intervalBucket, refundIntervalBucket, resetAtMs, type IntervalBucketState } from './kernel.ts';
+import {
+  decodeIntervalBucket,
+  encodeIntervalBucket,
+  intervalBucket,
+  refundIntervalBucket,
+  resetAtMs,
+  type IntervalBucketState,
+} from './kernel.ts';
 import { parseIntervalBucket, type IntervalBucketPolicy } from './policy.ts';
 
 export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBucketState> = {

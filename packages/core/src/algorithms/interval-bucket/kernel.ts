@@ -2,13 +2,19 @@ import type { Kernel } from '../algorithm.ts';
 import { decodePair, encodePair } from '../instant-and-field.ts';
 import type { IntervalBucketPolicy } from './policy.ts';
 
-/** What was missing from a full bucket at its last boundary. A full bucket has no state: its boundaries are counted anew from the next unit. */
+/**
+ * What was missing from a full bucket at its last boundary. A full bucket has no state: its boundaries are counted anew
+ * from the next unit.
+ */
 export interface IntervalBucketState {
   readonly boundaryMs: number;
   readonly missing: number;
 }
 
-/** Interval bucket: a token bucket whose units come back `refill` at a time, on boundaries `everyMs` apart, counted from the first unit. */
+/**
+ * Interval bucket: a token bucket whose units come back `refill` at a time, on boundaries `everyMs` apart, counted from
+ * the first unit.
+ */
 export const intervalBucket: Kernel<IntervalBucketPolicy, IntervalBucketState> = (policy, state, cost, nowMs) => {
   const { capacity, refill, everyMs, overdraft } = policy;
   const { boundaryMs, missing } = (state && atLastBoundary(policy, state, nowMs)) ?? { boundaryMs: nowMs, missing: 0 };
@@ -58,11 +64,15 @@ export function refundIntervalBucket(
   return live.missing > cost ? { boundaryMs: live.boundaryMs, missing: live.missing - cost } : undefined;
 }
 
-export function resetAtMs({ refill, everyMs }: IntervalBucketPolicy, { boundaryMs, missing }: IntervalBucketState): number {
+export function resetAtMs(
+  { refill, everyMs }: IntervalBucketPolicy,
+  { boundaryMs, missing }: IntervalBucketState,
+): number {
   return boundaryMs + Math.ceil(missing / refill) * everyMs;
 }
 
-export const encodeIntervalBucket = ({ boundaryMs, missing }: IntervalBucketState): string => encodePair(boundaryMs, missing);
+export const encodeIntervalBucket = ({ boundaryMs, missing }: IntervalBucketState): string =>
+  encodePair(boundaryMs, missing);
 
 export function decodeIntervalBucket(text: string): IntervalBucketState | undefined {
   const pair = decodePair(text);

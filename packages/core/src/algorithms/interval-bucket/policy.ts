@@ -4,7 +4,10 @@ import { parseName } from '../../name.ts';
 import { parseUnits } from '../../numbers.ts';
 import type { PolicyBase } from '../algorithm.ts';
 
-/** A bucket of `capacity` units that gets `refill` of them back at once, every `everyMs`. Made by `tokenBucket({ mode: 'interval' })`. */
+/**
+ * A bucket of `capacity` units that gets `refill` of them back at once, every `everyMs`. Made by `tokenBucket({ mode:
+ * 'interval' })`.
+ */
 export interface IntervalBucketPolicy extends PolicyBase {
   readonly algorithm: 'intervalBucket';
   readonly capacity: number;

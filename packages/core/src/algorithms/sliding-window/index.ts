@@ -1,5 +1,12 @@
 import type { Algorithm } from '../algorithm.ts';
-import { decodeSlidingWindow, encodeSlidingWindow, refundSlidingWindow, resetAtMs, slidingWindow, type SlidingWindowState } from './kernel.ts';
+import {
+  decodeSlidingWindow,
+  encodeSlidingWindow,
+  refundSlidingWindow,
+  resetAtMs,
+  slidingWindow,
+  type SlidingWindowState,
+} from './kernel.ts';
 import { blocksOf, parseSlidingWindow, type SlidingWindowPolicy } from './policy.ts';
 
 export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindowState> = {

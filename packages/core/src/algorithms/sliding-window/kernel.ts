@@ -3,8 +3,8 @@ import { toInteger } from '../instant-and-field.ts';
 import { blocksOf, type SlidingWindowPolicy } from './policy.ts';
 
 /**
- * Units per block, newest block first, the last one never 0. `blockMs` and `blocks` are those of the policy that wrote it: a state written under
- * another length can still be read after the policy has changed.
+ * Units per block, newest block first, the last one never 0. `blockMs` and `blocks` are those of the policy that wrote
+ * it: a state written under another length can still be read after the policy has changed.
  */
 export interface SlidingWindowState {
   /** When the newest block began. */
@@ -32,7 +32,10 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
   const after =
     held === undefined || used === 0
       ? { startMs: currentMs, counts: [cost] }
-      : { startMs: currentMs, counts: passed === 0 ? [(live[0] ?? 0) + cost, ...live.slice(1)] : [cost, ...zeros(passed - 1), ...live] };
+      : {
+          startMs: currentMs,
+          counts: passed === 0 ? [(live[0] ?? 0) + cost, ...live.slice(1)] : [cost, ...zeros(passed - 1), ...live],
+        };
   const { startMs, counts } = charged ? after : { startMs: held?.startMs ?? 0, counts: live };
   const usedAfter = charged ? used + cost : used;
   const remaining = Math.max(limit - usedAfter, 0);
@@ -58,8 +61,14 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
   };
 };
 
-/** The state in blocks of the policy. One of another length counts as all its units at the last instant of its newest block: never too early. */
-function inBlocksOf(policy: SlidingWindowPolicy, state: SlidingWindowState): { startMs: number; counts: readonly number[] } {
+/**
+ * The state in blocks of the policy. One of another length counts as all its units at the last instant of its newest
+ * block: never too early.
+ */
+function inBlocksOf(
+  policy: SlidingWindowPolicy,
+  state: SlidingWindowState,
+): { startMs: number; counts: readonly number[] } {
   const blockMs = policy.precisionMs;
   if (state.blockMs === blockMs && state.blocks === blocksOf(policy)) return state;
   return { startMs: Math.floor((state.startMs + state.blockMs - 1) / blockMs) * blockMs, counts: [state.sum] };
@@ -103,6 +112,7 @@ export function encodeSlidingWindow({ startMs, blockMs, blocks, sum, counts }: S
 
 export function decodeSlidingWindow(text: string): SlidingWindowState | undefined {
   const [startMs, blockMs, blocks, sum, ...counts] = text.split(':').map(toInteger);
-  if (startMs === undefined || !blockMs || blocks === undefined || sum === undefined || counts.length === 0) return undefined;
+  if (startMs === undefined || !blockMs || blocks === undefined || sum === undefined || counts.length === 0)
+    return undefined;
   return counts.every((count) => count !== undefined) ? { startMs, blockMs, blocks, sum, counts } : undefined;
 }

@@ -17,7 +17,10 @@ export interface SlidingWindowOptions {
   /** Units in any interval as long as the window: a whole number, at least 1. */
   limit: number;
   window: Duration;
-  /** Length of the blocks that are counted: it divides the window, into at most 100. Default: a tenth of the window, rounded up to a millisecond. */
+  /**
+   * Length of the blocks that are counted: it divides the window, into at most 100. Default: a tenth of the window,
+   * rounded up to a millisecond.
+   */
   precision?: Duration;
   /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
   name?: string;
@@ -27,8 +30,9 @@ const DEFAULT_BLOCKS = 10;
 const MOST_BLOCKS = 100;
 
 /**
- * At most `limit` units in **any** interval as long as the window. Blocks lie on the clock; the current one and all that reach into the window
- * are counted, so that units come back at most one block late (under two where the default precision does not divide the window).
+ * At most `limit` units in **any** interval as long as the window. Blocks lie on the clock; the current one and all
+ * that reach into the window are counted, so that units come back at most one block late (under two where the default
+ * precision does not divide the window).
  *
  * @throws PolicyError naming the field, what was expected and what came.
  */
@@ -36,7 +40,9 @@ export function slidingWindow(options: SlidingWindowOptions): SlidingWindowPolic
   checkOptions(options, ['limit', 'window', 'precision', 'name'], 'slidingWindow');
   const windowMs = parseDuration(options.window, 'window');
   const precisionMs =
-    options.precision === undefined ? Math.ceil(windowMs / DEFAULT_BLOCKS) : parseDuration(options.precision, 'precision');
+    options.precision === undefined
+      ? Math.ceil(windowMs / DEFAULT_BLOCKS)
+      : parseDuration(options.precision, 'precision');
   if (options.precision !== undefined && windowMs % precisionMs !== 0) {
     throw new PolicyError(
       'precision',

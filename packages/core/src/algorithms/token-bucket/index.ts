@@ -1,5 +1,12 @@
 import type { Algorithm } from '../algorithm.ts';
-import { decodeTokenBucket, encodeTokenBucket, refundTokenBucket, resetAtMs, tokenBucket, type TokenBucketState } from './kernel.ts';
+import {
+  decodeTokenBucket,
+  encodeTokenBucket,
+  refundTokenBucket,
+  resetAtMs,
+  tokenBucket,
+  type TokenBucketState,
+} from './kernel.ts';
 import { parseTokenBucket, type TokenBucketPolicy } from './policy.ts';
 
 export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, TokenBucketState> = {

@@ -10,13 +10,22 @@ export interface TokenBucketState {
 }
 
 /**
- * Token bucket: holds `capacity` units and is refilled steadily, `p` units per `q` ms. Kept as debt: how long until it is full (GCRA's theoretical
- * arrival time). Exact at every rate, for debt is counted in 1/p ms: a unit owes `q` of them, a millisecond pays `p`.
+ * Token bucket: holds `capacity` units and is refilled steadily, `p` units per `q` ms. Kept as debt: how long until it
+ * is full (GCRA's theoretical arrival time). Exact at every rate, for debt is counted in 1/p ms: a unit owes `q` of
+ * them, a millisecond pays `p`.
  */
-export const tokenBucket: Kernel<TokenBucketPolicy, TokenBucketState> = ({ capacity, overdraft, p, q }, state, cost, nowMs) => {
+export const tokenBucket: Kernel<TokenBucketPolicy, TokenBucketState> = (
+  { capacity, overdraft, p, q },
+  state,
+  cost,
+  nowMs,
+) => {
   const fullAtMs = state?.fullAtMs ?? 0;
   const part = state ? Math.min(state.part, p - 1) : 0; // p may have been larger when it was written
-  /** The instant from which so many whole units are there. Without the product (fullAtMs - nowMs) * p, which a changed policy could make inexact. */
+  /**
+   * The instant from which so many whole units are there. Without the product (fullAtMs - nowMs) * p, which a changed
+   * policy could make inexact.
+   */
   const atMs = (units: number): number => fullAtMs - Math.floor((capacity * q - units * q - part) / p);
 
   const needed = overdraft > 0 ? Math.max(1, cost - overdraft) : cost;

@@ -24,19 +24,27 @@ export interface TokenBucketOptions {
   /** Units that come back every `every`: a whole number, at least 1. */
   refill: number;
   every: Duration;
-  /** `continuous` (default): units come back one by one, evenly. `interval`: `refill` at once, every `every` from the first unit on. */
+  /**
+   * `continuous` (default): units come back one by one, evenly. `interval`: `refill` at once, every `every` from the
+   * first unit on.
+   */
   mode?: 'continuous' | 'interval';
-  /** Units the bucket may go below zero: a request is admitted while one unit is there and it leaves no deeper debt. Default 0. */
+  /**
+   * Units the bucket may go below zero: a request is admitted while one unit is there and it leaves no deeper debt.
+   * Default 0.
+   */
   overdraft?: number;
   /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
   name?: string;
 }
 
 /**
- * A bucket that holds `capacity` units and gets `refill` of them back every `every`. In any interval of length d at most `capacity + refill / every * d`
- * are admitted (`interval`: `capacity + refill * (whole periods in d + 1)`), `overdraft` more where that is given. Exact at every rate: nothing is rounded.
+ * A bucket that holds `capacity` units and gets `refill` of them back every `every`. In any interval of length d at
+ * most `capacity + refill / every * d` are admitted (`interval`: `capacity + refill * (whole periods in d + 1)`),
+ * `overdraft` more where that is given. Exact at every rate: nothing is rounded.
  *
- * @throws PolicyError naming the field, what was expected and what came; also when the numbers together are too large to be counted exactly.
+ * @throws PolicyError naming the field, what was expected and what came; also when the numbers together are too large
+ * to be counted exactly.
  */
 export function tokenBucket(options: TokenBucketOptions & { mode?: 'continuous' }): TokenBucketPolicy;
 export function tokenBucket(options: TokenBucketOptions & { mode: 'interval' }): IntervalBucketPolicy;

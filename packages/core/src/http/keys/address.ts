@@ -4,8 +4,9 @@ const DOT = 46;
 /**
  * An address in the one form that all its spellings share, or undefined when the text is none.
  *
- * By range, not by notation: IPv4-mapped (`::ffff:0:0/96`) and NAT64 (`64:ff9b::/96`) addresses are the IPv4 address inside. Zone, port and brackets go. Other
- * IPv6 addresses are cut to `ipv6Prefix` bits, for one client owns all that lies below; the loopback stays as it is.
+ * By range, not by notation: IPv4-mapped (`::ffff:0:0/96`) and NAT64 (`64:ff9b::/96`) addresses are the IPv4 address
+ * inside. Zone, port and brackets go. Other IPv6 addresses are cut to `ipv6Prefix` bits, for one client owns all that
+ * lies below; the loopback stays as it is.
  */
 export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
   if (parseIpv4(text) !== undefined) return text;
@@ -16,7 +17,9 @@ export function canonicalAddress(text: string, ipv6Prefix: number): string | und
   const embedded = embeddedIpv4(groups);
   if (embedded !== undefined) return embedded;
   if (groups.every((group, i) => group === (i === 7 ? 1 : 0))) return '::1';
-  const kept = groups.map((group, i) => group & (0xffff << Math.min(Math.max(16 * (i + 1) - ipv6Prefix, 0), 16)) & 0xffff);
+  const kept = groups.map(
+    (group, i) => group & (0xffff << Math.min(Math.max(16 * (i + 1) - ipv6Prefix, 0), 16)) & 0xffff,
+  );
   return ipv6Prefix === 128 ? formatIpv6(kept) : `${formatIpv6(kept)}/${String(ipv6Prefix)}`;
 }
 
@@ -40,7 +43,10 @@ function isPort(text: string): boolean {
   return /^:\d{1,5}$/.test(text);
 }
 
-/** Four decimal octets without leading zeros as one number, or undefined. Octal, hexadecimal and short forms are no addresses here. */
+/**
+ * Four decimal octets without leading zeros as one number, or undefined. Octal, hexadecimal and short forms are no
+ * addresses here.
+ */
 function parseIpv4(text: string): number | undefined {
   let value = 0;
   let octet = -1;

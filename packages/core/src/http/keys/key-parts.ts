@@ -19,18 +19,26 @@ export type KeyPart<Request> = KeyReader<Request> | ((request: Request) => KeyVa
 export type Key<Request> = KeyPart<Request> | readonly KeyPart<Request>[];
 
 export interface ByIpOptions {
-  /** Bits of an IPv6 address that make a client: 32 to 128. Default 64, what one host or home owns at least; 56 is stricter. */
+  /**
+   * Bits of an IPv6 address that make a client: 32 to 128. Default 64, what one host or home owns at least; 56 is
+   * stricter.
+   */
   ipv6Prefix?: number;
 }
 
 /**
- * The client's address, as the framework resolved it: set up the framework's trust in your proxy, no header is read here. Every spelling of an address is one key.
+ * The client's address, as the framework resolved it: set up the framework's trust in your proxy, no header is read
+ * here. Every spelling of an address is one key.
  *
  * @throws PolicyError for a prefix that is none.
  */
 export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<Request> {
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
-    throw new PolicyError('ipv6Prefix', `ipv6Prefix must be a whole number of bits from 32 to 128, got ${shown(ipv6Prefix)}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(
+      'ipv6Prefix',
+      `ipv6Prefix must be a whole number of bits from 32 to 128, got ${shown(ipv6Prefix)}`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
   return {
     optional: false,
@@ -41,7 +49,9 @@ export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<
   };
 }
 
-/** The template of the matched route with its mount path, such as `/users/:id`: never the URL, which has many spellings. */
+/**
+ * The template of the matched route with its mount path, such as `/users/:id`: never the URL, which has many spellings.
+ */
 export function byRoute<Request>(): KeyReader<Request> {
   return { optional: false, read: (request, reader) => reader.route(request) };
 }
@@ -62,10 +72,17 @@ export function byUser<Request>(pick?: (request: Request) => KeyValue | Promise<
   return { optional: true, read: pick ?? ((request, reader) => reader.user(request)) };
 }
 
-/** A header field. Anybody can write anything there: for clients whose field has been verified, or together with `byIp()`. */
+/**
+ * A header field. Anybody can write anything there: for clients whose field has been verified, or together with
+ * `byIp()`.
+ */
 export function byHeader<Request>(name: string): KeyReader<Request> {
   if (typeof name !== 'string' || name === '') {
-    throw new PolicyError('key', `byHeader takes the name of a header field, got ${shown(name)}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(
+      'key',
+      `byHeader takes the name of a header field, got ${shown(name)}`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
   const lowerCase = name.toLowerCase();
   return { optional: true, read: (request, reader) => reader.header(request, lowerCase) };

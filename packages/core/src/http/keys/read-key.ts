@@ -2,7 +2,10 @@ import { PolicyError, shown } from '../../errors.ts';
 import type { RequestReader } from '../reader.ts';
 import type { Key, KeyPart, KeyReader, KeyValue } from './key-parts.ts';
 
-/** Reads a request's key; undefined when it has none. Begins to read before it returns, for an address is gone once the socket is. */
+/**
+ * Reads a request's key; undefined when it has none. Begins to read before it returns, for an address is gone once the
+ * socket is.
+ */
 export type ReadKey<Request> = (request: Request) => string | undefined | Promise<string | undefined>;
 
 /**
@@ -10,12 +13,18 @@ export type ReadKey<Request> = (request: Request) => string | undefined | Promis
  *
  * @throws PolicyError when it is no key.
  */
-export function keyFunction<Request>(key: Key<Request>, reader: RequestReader<Request>, field = 'key'): ReadKey<Request> {
+export function keyFunction<Request>(
+  key: Key<Request>,
+  reader: RequestReader<Request>,
+  field = 'key',
+): ReadKey<Request> {
   const parts = (Array.isArray(key) ? key : [key]) as readonly KeyPart<Request>[];
-  if (parts.length === 0) throw new PolicyError(field, `${field} must have at least one part, got an empty list`, 'SLUICE_OPTION_INVALID');
+  if (parts.length === 0)
+    throw new PolicyError(field, `${field} must have at least one part, got an empty list`, 'SLUICE_OPTION_INVALID');
   const reads = parts.map((part) => {
     if (typeof part === 'function') return part;
-    if (typeof (part as Partial<KeyReader<Request>> | null | undefined)?.read === 'function') return (request: Request) => part.read(request, reader);
+    if (typeof (part as Partial<KeyReader<Request>> | null | undefined)?.read === 'function')
+      return (request: Request) => part.read(request, reader);
     throw new PolicyError(
       field,
       `${field} must be byIp(), byRoute(), byUser() or the like, a function of the request, or a list of these, got ${shown(part)}`,
@@ -24,29 +33,43 @@ export function keyFunction<Request>(key: Key<Request>, reader: RequestReader<Re
   });
   return (request) => {
     const values = reads.map((read) => read(request));
-    return values.some(isPromise) ? Promise.all(values).then(joinParts) : joinParts(values as KeyValue[]);
+    return values.some(isPromise) ? joinLater(values) : joinParts(values as KeyValue[]);
   };
 }
 
 /** Whether requests without this key are nothing unusual. */
 export function isOptionalKey<Request>(key: Key<Request>): boolean {
-  return ((Array.isArray(key) ? key : [key]) as readonly KeyPart<Request>[]).some((part) => typeof part === 'object' && part.optional);
+  return ((Array.isArray(key) ? key : [key]) as readonly KeyPart<Request>[]).some(
+    (part) => typeof part === 'object' && part.optional,
+  );
 }
 
-/** One key of several parts, such that no two different lists of parts make the same; undefined when a part is missing. */
+/**
+ * One key of several parts, such that no two different lists of parts make the same; undefined when a part is missing.
+ */
 export function joinParts(values: readonly KeyValue[]): string | undefined {
   let joined = '';
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
     if (value === undefined || value === null || value === '') return undefined;
     if (typeof value !== 'string' && typeof value !== 'number') {
-      throw new PolicyError('key', `a part of a key must be a string or a number, got ${shown(value)}`, 'SLUICE_KEY_INVALID');
+      throw new PolicyError(
+        'key',
+        `a part of a key must be a string or a number, got ${shown(value)}`,
+        'SLUICE_KEY_INVALID',
+      );
     }
     const text = String(value);
     if (values.length === 1) return text;
-    joined += (i === 0 ? '' : '|') + (text.includes('|') || text.includes('%') ? text.replaceAll('%', '%25').replaceAll('|', '%7C') : text);
+    joined +=
+      (i === 0 ? '' : '|') +
+      (text.includes('|') || text.includes('%') ? text.replaceAll('%', '%25').replaceAll('|', '%7C') : text);
   }
   return joined;
+}
+
+async function joinLater(values: readonly (KeyValue | Promise<KeyValue>)[]): Promise<string | undefined> {
+  return joinParts(await Promise.all(values as readonly Promise<KeyValue>[]));
 }
 
 function isPromise(value: unknown): value is Promise<unknown> {

@@ -9,7 +9,10 @@ import { RefusedKeys, type Refused } from './refused-keys.ts';
 export interface MemoryStoreOptions {
   /** Keys remembered at once, at least 1. Default 100 000. */
   maxKeys?: number;
-  /** What tells the time, in milliseconds: an object with `now()`, such as `Date`, or a function. Default: the monotonic clock. */
+  /**
+   * What tells the time, in milliseconds: an object with `now()`, such as `Date`, or a function. Default: the monotonic
+   * clock.
+   */
   clock?: Clock | (() => number);
 }
 
@@ -21,7 +24,10 @@ export interface MemoryStore extends Store {
   readonly size: number;
 }
 
-/** Where an entry is kept: not yet, among the keys that may be evicted, among those being refused, or in a bucket that several keys share. */
+/**
+ * Where an entry is kept: not yet, among the keys that may be evicted, among those being refused, or in a bucket that
+ * several keys share.
+ */
 type Place = 'nowhere' | 'keys' | 'refused' | 'overflow';
 
 class Entry implements KeyState, Refused {
@@ -53,9 +59,10 @@ const SWEPT_PER_KEY = 2;
 /**
  * The default store: this process's memory, with the same kernels, the same decisions and the same laws as Redis.
  *
- * It never holds more than `maxKeys` keys. When it is full, a new key takes the place of one that is over or, failing that, of one that was not used lately,
- * never of one that is being refused: a flood of new keys frees nobody. Once half of `maxKeys` are being refused, new keys share 1024 hashed overflow
- * buckets, and a warning with code `SLUICE_MEMORY_SATURATED` says so. See docs/adr/0005-memory-store.md.
+ * It never holds more than `maxKeys` keys. When it is full, a new key takes the place of one that is over or, failing
+ * that, of one that was not used lately, never of one that is being refused: a flood of new keys frees nobody. Once
+ * half of `maxKeys` are being refused, new keys share 1024 hashed overflow buckets, and a warning with code
+ * `SLUICE_MEMORY_SATURATED` says so. See docs/adr/0005-memory-store.md.
  *
  * @throws PolicyError for a bad or unknown option.
  */
@@ -63,10 +70,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions(options, ['maxKeys', 'clock'], 'memoryStore');
   const { maxKeys = DEFAULT_MAX_KEYS, clock = systemClock } = options;
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
-    throw new PolicyError('maxKeys', `maxKeys must be a whole number, at least 1, got ${shown(maxKeys)}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(
+      'maxKeys',
+      `maxKeys must be a whole number, at least 1, got ${shown(maxKeys)}`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
   if (typeof clock !== 'function' && typeof (clock as Partial<Clock> | null)?.now !== 'function') {
-    throw new PolicyError('clock', `clock must be an object with now() or a function, in milliseconds, got ${shown(clock)}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(
+      'clock',
+      `clock must be an object with now() or a function, in milliseconds, got ${shown(clock)}`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
   return new BoundedMemoryStore(maxKeys, typeof clock === 'function' ? clock : () => clock.now());
 }

@@ -5,8 +5,9 @@ export interface Refused {
 }
 
 /**
- * The keys that are being refused, in a binary heap by the time their refusal ends: how many there are is exact at every instant, and costs a step per
- * doubling of their number. A refusal that is prolonged is put right when its first end comes up, so that prolonging costs nothing.
+ * The keys that are being refused, in a binary heap by the time their refusal ends: how many there are is exact at
+ * every instant, and costs a step per doubling of their number. A refusal that is prolonged is put right when its first
+ * end comes up, so that prolonging costs nothing.
  */
 export class RefusedKeys<T extends Refused> {
   readonly #byKey = new Map<string, T>();
@@ -68,7 +69,8 @@ export class RefusedKeys<T extends Refused> {
       let least = heap[left];
       let leastAt = left;
       const other = heap[right];
-      if (least !== undefined && other !== undefined && other.untilMs < least.untilMs) [least, leastAt] = [other, right];
+      if (least !== undefined && other !== undefined && other.untilMs < least.untilMs)
+        [least, leastAt] = [other, right];
       if (least === undefined || least.untilMs >= last.untilMs) break;
       heap[at] = least;
       at = leastAt;

@@ -48,14 +48,19 @@ export function keyPrefixOf(client: unknown): string {
 /**
  * A client for a URL (`redis://`, `rediss://`), made with ioredis on first use.
  *
- * It fails at once while there is no connection, sends nothing twice, and connects again by itself: when a decision may wait and what happens when Redis is
- * away is the limiter's business.
+ * It fails at once while there is no connection, sends nothing twice, and connects again by itself: when a decision may
+ * wait and what happens when Redis is away is the limiter's business.
  *
- * @throws PolicyError when the URL is none. Opening rejects with StoreError `SLUICE_REDIS_CLIENT_MISSING` when ioredis is not installed.
+ * @throws PolicyError when the URL is none. Opening rejects with StoreError `SLUICE_REDIS_CLIENT_MISSING` when ioredis
+ * is not installed.
  */
 export function clientFor(url: string): OwnClient {
   if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new PolicyError('client', `a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS), got ${shown(url)}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(
+      'client',
+      `a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS), got ${shown(url)}`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
   let opened: Promise<{ readonly port: RedisClient; readonly end: () => Promise<void> }> | undefined;
   const connect = async (): Promise<{ port: RedisClient; end: () => Promise<void> }> => {

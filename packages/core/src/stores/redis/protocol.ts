@@ -41,7 +41,8 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
       place = placeOfPlan.size + 1;
       placeOfPlan.set(limit, place);
       plans.push(String(limit.policies.length));
-      for (const { algorithm, policy } of limit.policies) plans.push(algorithm.kind, ...algorithm.numbers(policy).map(String));
+      for (const { algorithm, policy } of limit.policies)
+        plans.push(algorithm.kind, ...algorithm.numbers(policy).map(String));
     }
     return place;
   };
@@ -65,7 +66,8 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
 }
 
 /**
- * Reads the script's reply: the instant and every value as it was before. The requests are decided over again, by the kernels, from there.
+ * Reads the script's reply: the instant and every value as it was before. The requests are decided over again, by the
+ * kernels, from there.
  *
  * @throws StoreError when the reply is none of frame.lua's, or (checking) differs from what the kernels say.
  */
@@ -73,7 +75,10 @@ export function readReply(reply: unknown, call: Call): StoreAnswers {
   const [instant, ...values] = Array.isArray(reply) ? (reply as unknown[]) : [];
   const atMs = Number(instant);
   if (!Number.isSafeInteger(atMs) || atMs <= 0) {
-    throw new StoreError('SLUICE_STORE_REPLY_INVALID', `the script answered ${shown(reply)} instead of an instant and ${String(call.keys.length)} values`);
+    throw new StoreError(
+      'SLUICE_STORE_REPLY_INVALID',
+      `the script answered ${shown(reply)} instead of an instant and ${String(call.keys.length)} values`,
+    );
   }
   const before = call.keys.map((key, i) => readValue(values[i], key, (call.limits[i] as Limit).policies));
   const changed = new Set<number>();
@@ -103,14 +108,17 @@ export function partsOf(request: StoreRequest): readonly Part[] {
 }
 
 function isAdmitted(request: StoreRequest, { parts }: StoreAnswer): boolean {
-  return request.op === 'consume' && parts.every(({ blocked, policies }) => !blocked && policies.every(({ allowed }) => allowed));
+  return (
+    request.op === 'consume' &&
+    parts.every(({ blocked, policies }) => !blocked && policies.every(({ allowed }) => allowed))
+  );
 }
 
 /** Decodes `[!<blocked until>!]<state> <state>...`, or says why that cannot be done. */
 export function readValue(value: unknown, key: string, policies: readonly NamedPolicy[]): KeyState | StoreError {
   if (value === null || value === undefined) return { blockedUntilMs: 0, states: policies.map(() => undefined) };
   if (Array.isArray(value)) return foreign(key, String(value[0]));
-  let text = Buffer.isBuffer(value) ? value.toString('latin1') : String(value as string);
+  let text = Buffer.isBuffer(value) ? value.toString('latin1') : (value as string);
   let blockedUntilMs = 0;
   if (text.startsWith('!')) {
     const ending = text.indexOf('!', 1);
@@ -121,8 +129,9 @@ export function readValue(value: unknown, key: string, policies: readonly NamedP
   const texts = policies.length === 1 ? [text] : text.split(' ');
   const states: unknown[] = [];
   for (let j = 0; j < policies.length; j++) {
-    const state = texts[j] ? policies[j]?.algorithm.decode(texts[j] as string) : undefined;
-    if (texts[j] && state === undefined) return foreign(key, 'it holds something else than this policy writes');
+    const stored = texts[j] ?? '';
+    const state = stored === '' ? undefined : policies[j]?.algorithm.decode(stored);
+    if (stored !== '' && state === undefined) return foreign(key, 'it holds something else than this policy writes');
     states.push(state);
   }
   return { blockedUntilMs, states };
@@ -131,7 +140,10 @@ export function readValue(value: unknown, key: string, policies: readonly NamedP
 /** The key itself may name a client: the message says where to look without it. */
 function foreign(key: string, why: string): StoreError {
   const shape = key.replace(/\{.*\}/, '{...}');
-  return new StoreError('SLUICE_STORE_KEY_FOREIGN', `a key of the form ${shape} cannot be read: ${why}; delete it, or give the store a prefix of its own`);
+  return new StoreError(
+    'SLUICE_STORE_KEY_FOREIGN',
+    `a key of the form ${shape} cannot be read: ${why}; delete it, or give the store a prefix of its own`,
+  );
 }
 
 /** The value that frame.lua writes for these states. */
@@ -150,9 +162,13 @@ function compare(
   atMs: number,
   call: Call,
 ): void {
-  const [admittedThere, ...after] = values[call.keys.length] as unknown[];
-  const expected = states.map((state, i) => (state instanceof Error || !changed.has(i) ? values[i] : writeValue(call.limits[i] as Limit, state, atMs)));
-  const same = String(admittedThere) === admitted && expected.every((value, i) => String(value ?? '') === String(after[i] ?? ''));
+  const [admittedThere, ...after] = values[call.keys.length] as (string | null)[];
+  const expected = states.map((state, i) =>
+    state instanceof Error || !changed.has(i) ? values[i] : writeValue(call.limits[i] as Limit, state, atMs),
+  );
+  const same =
+    admittedThere === admitted &&
+    expected.every((value, i) => JSON.stringify(value ?? '') === JSON.stringify(after[i] ?? ''));
   if (!same) {
     throw new StoreError(
       'SLUICE_TWINS_DISAGREE',

@@ -11,8 +11,8 @@ export interface RedisStoreOptions {
   /** What all keys begin with. Letters, digits, `.`, `_`, `-`, `:` and `/`. Default `sluice`. */
   prefix?: string;
   /**
-   * Compares every answer of the script with the kernels', at the price of a longer reply; a difference rejects with `SLUICE_TWINS_DISAGREE`. Default: whether
-   * the environment says `SLUICE_CHECK=1`.
+   * Compares every answer of the script with the kernels', at the price of a longer reply; a difference rejects with
+   * `SLUICE_TWINS_DISAGREE`. Default: whether the environment says `SLUICE_CHECK=1`.
    */
   check?: boolean;
 }
@@ -29,18 +29,24 @@ const MOST_KEYS = 256;
 const MOST_BYTES = 65_536;
 
 /**
- * Limits that hold across processes: every list of requests is one script call, decided at one instant of the server's clock, in whole milliseconds. One key per
- * limiter and subject; every key expires. Needs Redis 6.2 or later, or Valkey.
+ * Limits that hold across processes: every list of requests is one script call, decided at one instant of the server's
+ * clock, in whole milliseconds. One key per limiter and subject; every key expires. Needs Redis 6.2 or later, or
+ * Valkey.
  *
- * @param client - An ioredis client or Cluster, anything with `evalsha` and `eval` (see {@link RedisClient}), or a URL. A client handed in is never connected or
- * closed here; for a URL one is made, with ioredis, on first use, and closed with the last limiter that uses the store.
- * @throws PolicyError for a client that is none of these, and for bad or unknown options. Nothing is sent before the first decision.
+ * @param client - An ioredis client or Cluster, anything with `evalsha` and `eval` (see {@link RedisClient}), or a URL.
+ * A client handed in is never connected or closed here; for a URL one is made, with ioredis, on first use, and closed
+ * with the last limiter that uses the store.
+ * @throws PolicyError for a client that is none of these, and for bad or unknown options. Nothing is sent before the
+ * first decision.
  */
 export function redisStore(client: RedisClient | IoredisClient | string, options: RedisStoreOptions = {}): RedisStore {
   return createRedisStore(client, options, frame);
 }
 
-/** {@link redisStore} on a given script; `instantOf` gives a last argument to the test build of it, which takes the instant from there. */
+/**
+ * {@link redisStore} on a given script; `instantOf` gives a last argument to the test build of it, which takes the
+ * instant from there.
+ */
 export function createRedisStore(
   client: RedisClient | IoredisClient | string,
   options: RedisStoreOptions,
@@ -57,7 +63,10 @@ export function createRedisStore(
     );
   }
   if (/[{}]/.test(keyPrefixOf(client))) {
-    warnOnce('SLUICE_REDIS_KEY_PREFIX', `The keyPrefix ${shown(keyPrefixOf(client))} of the ioredis client has braces: in a cluster all keys share one hash slot.`);
+    warnOnce(
+      'SLUICE_REDIS_KEY_PREFIX',
+      `The keyPrefix ${shown(keyPrefixOf(client))} of the ioredis client has braces: in a cluster all keys share one hash slot.`,
+    );
   }
   const own = typeof client === 'string' ? clientFor(client) : undefined;
   const adopted = own === undefined ? adoptClient(client) : undefined;
@@ -116,7 +125,11 @@ class ScriptedStore implements RedisStore {
     try {
       reply = await runScript(client, this.#script, call.keys, args);
     } catch (error) {
-      throw new StoreError('SLUICE_STORE_FAILED', `Redis did not decide: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new StoreError(
+        'SLUICE_STORE_FAILED',
+        `Redis did not decide: ${error instanceof Error ? error.message : String(error)}`,
+        { cause: error },
+      );
     }
     return readReply(reply, call);
   }
@@ -130,7 +143,10 @@ function withinBounds(requests: readonly StoreRequest[]): readonly (readonly Sto
   let bytes = 0;
   for (const request of requests) {
     const parts = partsOf(request);
-    const size = parts.reduce((sum, { subject, limit }) => sum + subject.length + limit.scope.length + 64 * (1 + limit.policies.length), 0);
+    const size = parts.reduce(
+      (sum, { subject, limit }) => sum + subject.length + limit.scope.length + 64 * (1 + limit.policies.length),
+      0,
+    );
     if (call.length > 0 && (keys + parts.length > MOST_KEYS || bytes + size > MOST_BYTES)) {
       calls.push(call);
       [call, keys, bytes] = [[], 0, 0];

@@ -6,10 +6,15 @@ export interface Script {
 }
 
 /**
- * Runs a script by its SHA-1: one round trip. When the server does not know it (first use, restart, failover, SCRIPT FLUSH) it is sent once in full. Nothing
- * else is tried again: a call that failed otherwise may have counted.
+ * Runs a script by its SHA-1: one round trip. When the server does not know it (first use, restart, failover, SCRIPT
+ * FLUSH) it is sent once in full. Nothing else is tried again: a call that failed otherwise may have counted.
  */
-export async function runScript(client: RedisClient, script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+export async function runScript(
+  client: RedisClient,
+  script: Script,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
   try {
     return await client.evalsha(script.sha1, keys, args);
   } catch (error) {

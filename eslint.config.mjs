@@ -1,0 +1,85 @@
+import js from '@eslint/js';
+import { importX } from 'eslint-plugin-import-x';
+import jest from 'eslint-plugin-jest';
+import tsdoc from 'eslint-plugin-tsdoc';
+import tseslint from 'typescript-eslint';
+
+/** Which way dependencies point: what a room may not import from. */
+const arrows = (files, forbidden, why) => ({
+  files,
+  rules: { 'no-restricted-imports': ['error', { patterns: [{ group: forbidden, message: why }] }] },
+});
+
+export default tseslint.config(
+  { ignores: ['**/dist/', '**/coverage/', '**/.cache/', '**/*.generated.ts', 'node_modules/'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    plugins: { 'import-x': importX, tsdoc },
+    languageOptions: {
+      parserOptions: {
+        project: ['./tsconfig.test.json', './tsconfig.legacy.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    rules: {
+      'import-x/no-cycle': 'error',
+      'import-x/no-self-import': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/consistent-type-imports': [
+        'error',
+        { fixStyle: 'inline-type-imports', disallowTypeAnnotations: false },
+      ],
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      // Indices below a length are known to be there; `!` is not, so the assertion names the type.
+      '@typescript-eslint/non-nullable-type-assertion-style': 'off',
+      '@typescript-eslint/no-unnecessary-condition': ['error', { allowConstantLoopConditions: true }],
+    },
+  },
+  { files: ['packages/*/src/**/*.ts'], rules: { 'tsdoc/syntax': 'error' } },
+  arrows(
+    ['packages/core/src/algorithms/**/*.ts'],
+    ['**/stores/**', '**/http/**', '**/limiter*', '**/clock*', 'node:*'],
+    'An algorithm knows no clock, socket, store or global.',
+  ),
+  arrows(['packages/core/src/stores/**/*.ts'], ['**/http/**', '**/limiter*'], 'A store knows no limiter and no HTTP.'),
+  arrows(
+    ['packages/core/src/*.ts'],
+    ['ioredis', 'express'],
+    'Only stores/redis/client.ts knows a Redis library, and adapters their framework.',
+  ),
+  arrows(
+    ['packages/{express,testkit}/src/**/*.ts', 'examples/**/*.ts'],
+    ['**/core/src/**'],
+    'Packages are imported by their names.',
+  ),
+  {
+    files: ['**/test/**/*.ts'],
+    plugins: { jest },
+    rules: {
+      'jest/no-focused-tests': 'error',
+      'jest/no-disabled-tests': 'error',
+      'jest/no-identical-title': 'error',
+      'jest/valid-expect': 'error',
+      'jest/no-standalone-expect': 'off',
+      '@typescript-eslint/no-empty-function': 'off',
+      '@typescript-eslint/explicit-module-boundary-types': 'off',
+    },
+  },
+  {
+    files: ['**/*.mjs'],
+    languageOptions: {
+      globals: {
+        process: 'readonly',
+        console: 'readonly',
+        URL: 'readonly',
+        performance: 'readonly',
+        setTimeout: 'readonly',
+        clearTimeout: 'readonly',
+        Buffer: 'readonly',
+        fetch: 'readonly',
+      },
+    },
+  },
+);
