@@ -15,7 +15,8 @@ const project = (name, folder = `packages/${name}`) => ({
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   testEnvironmentOptions: { customExportConditions: ['@sluice/source', 'node', 'node-addons'] },
-  // Both forms of decorators are promised, so both are compiled: `*.legacy.test.ts` as TypeScript's experimentalDecorators.
+  // Both forms of decorators are promised, so both are compiled: `*.legacy.test.ts` as TypeScript's
+  // experimentalDecorators.
   transform: {
     '\\.legacy\\.test\\.ts$': swc({ legacyDecorator: true }),
     '\\.ts$': swc({ decoratorVersion: '2022-03' }),
