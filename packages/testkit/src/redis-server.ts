@@ -105,7 +105,7 @@ async function answers(port: number): Promise<boolean> {
   });
 }
 
-/** The binary that scripts/redis-server.mjs found or made. */
+/** The binary that scripts/test-tools.mjs found or made. */
 function serverPath(): string {
   const named = process.env['REDIS_SERVER'];
   if (named !== undefined && named !== '') return named;
@@ -117,6 +117,6 @@ function serverPath(): string {
   ];
   const found = candidates.find((path) => existsSync(path));
   if (found === undefined)
-    throw new Error('no redis-server or valkey-server: run `node scripts/redis-server.mjs`, or set REDIS_SERVER');
+    throw new Error('no redis-server or valkey-server: run `node scripts/test-tools.mjs`, or set REDIS_SERVER');
   return found;
 }

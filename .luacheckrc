@@ -1,3 +1,0 @@
-std = "lua51"
-read_globals = { "redis", "KEYS", "ARGV" }
-max_line_length = 140
