@@ -18,10 +18,18 @@ local function read_blocks(policy, text)
   return start_ms, sum, tonumber(newest), older, true
 end
 
+-- When the youngest units leave the window: those of the newest block, unless these were given back.
+local function last_leave_ms(policy, start_ms, newest, older)
+  local age = 0
+  if newest == 0 then
+    age = (#string.match(older, "^[:0]*") + 1) / 2 -- ":0:0:5": two more blocks without units
+  end
+  return start_ms + (policy[3] + 1 - age) * policy[2]
+end
+
 local function write_blocks(policy, start_ms, sum, newest, older)
-  local block_ms, blocks = policy[2], policy[3]
-  return string.format("%d:%d:%d:%d:%d%s", start_ms, block_ms, blocks, sum, newest, older),
-    start_ms + (blocks + 1) * block_ms
+  return string.format("%d:%d:%d:%d:%d%s", start_ms, policy[2], policy[3], sum, newest, older),
+    last_leave_ms(policy, start_ms, newest, older)
 end
 
 -- At most `room` of the counts in `text`, as text without trailing zeros, and their sum.
@@ -97,5 +105,6 @@ function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
 end
 
 function sliding_window.reset_at_ms(policy, text)
-  return read_blocks(policy, text) + (policy[3] + 1) * policy[2]
+  local start_ms, _, newest, older = read_blocks(policy, text)
+  return last_leave_ms(policy, start_ms, newest, older)
 end

@@ -54,7 +54,7 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
       limit,
       remaining,
       retryAfterMs: allowed ? 0 : fits ? untilLeftMs(used + cost - limit) : null,
-      resetAfterMs: usedAfter > 0 ? startMs + (blocks + 1) * blockMs - nowMs : 0,
+      resetAfterMs: usedAfter > 0 ? lastLeaveMs(startMs, counts, blocks, blockMs) - nowMs : 0,
       nextAfterMs: usedAfter > 0 ? untilLeftMs(usedAfter + remaining + 1 - limit) : null,
       delayMs: 0,
     },
@@ -75,7 +75,14 @@ function inBlocksOf(
 }
 
 export function resetAtMs(policy: SlidingWindowPolicy, state: SlidingWindowState): number {
-  return inBlocksOf(policy, state).startMs + (blocksOf(policy) + 1) * policy.precisionMs;
+  const { startMs, counts } = inBlocksOf(policy, state);
+  return lastLeaveMs(startMs, counts, blocksOf(policy), policy.precisionMs);
+}
+
+/** When the youngest units leave the window: those of the newest block, unless these were given back. */
+function lastLeaveMs(startMs: number, counts: readonly number[], blocks: number, blockMs: number): number {
+  const age = counts.findIndex((count) => count > 0);
+  return startMs + (blocks + 1 - age) * blockMs;
 }
 
 function zeros(count: number): number[] {

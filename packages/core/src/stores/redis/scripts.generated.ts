@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '267f72a8c3cd7521b042ac5f3c513c334bd0ddaa',
+  sha1: '73db71b3e787ed040ac44787b6eb9a3a4dea8f0c',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -107,10 +107,16 @@ return math.floor((start_ms + block_ms - 1) / policy[2]) * policy[2], sum, sum, 
 end
 return start_ms, sum, tonumber(newest), older, true
 end
+local function last_leave_ms(policy, start_ms, newest, older)
+local age = 0
+if newest == 0 then
+age = (#string.match(older, "^[:0]*") + 1) / 2
+end
+return start_ms + (policy[3] + 1 - age) * policy[2]
+end
 local function write_blocks(policy, start_ms, sum, newest, older)
-local block_ms, blocks = policy[2], policy[3]
-return string.format("%d:%d:%d:%d:%d%s", start_ms, block_ms, blocks, sum, newest, older),
-start_ms + (blocks + 1) * block_ms
+return string.format("%d:%d:%d:%d:%d%s", start_ms, policy[2], policy[3], sum, newest, older),
+last_leave_ms(policy, start_ms, newest, older)
 end
 local function newest_counts(text, room)
 local sum, kept, zeros = 0, "", ""
@@ -181,7 +187,8 @@ local _, kept = newest_counts(older, at)
 return write_blocks(policy, start_ms, sum - given, tonumber(newest), kept)
 end
 function sliding_window.reset_at_ms(policy, text)
-return read_blocks(policy, text) + (policy[3] + 1) * policy[2]
+local start_ms, _, newest, older = read_blocks(policy, text)
+return last_leave_ms(policy, start_ms, newest, older)
 end
 algorithms[sliding_window.kind] = sliding_window
 end

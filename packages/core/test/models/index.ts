@@ -1,0 +1,15 @@
+import type { Policy } from '@sluice/core';
+import { fixedWindowReference } from './fixed-window.ts';
+import { intervalBucketReference } from './interval-bucket.ts';
+import type { Reference } from './model.ts';
+import { slidingWindowReference } from './sliding-window.ts';
+import { tokenBucketReference } from './token-bucket.ts';
+
+/** The reference of every algorithm. One that is added to core needs its line here and its vectors, and is then held to everything in this folder. */
+export const references: readonly Reference[] = [fixedWindowReference, slidingWindowReference, tokenBucketReference, intervalBucketReference];
+
+export function referenceOf({ algorithm }: Policy): Reference {
+  const found = references.find((reference) => reference.algorithm === algorithm);
+  if (found === undefined) throw new Error(`no model of ${algorithm}: add packages/core/test/models/${algorithm}.ts`);
+  return found;
+}

@@ -1,0 +1,53 @@
+import type fc from 'fast-check';
+import type { Policy } from '@sluice/core';
+
+/** What a model says was charged, so that it can be given back: its own note, nothing a kernel made. */
+export type Receipt = bigint;
+
+/**
+ * One key under one policy, by the promises of design.md §5 and nothing else: exact, slow, plain. Times are whole milliseconds, everything is a BigInt.
+ *
+ * Waits are not computed but searched for (see verdict.ts), so a model only has to say how things stand at an instant.
+ */
+export interface Model {
+  readonly limit: bigint;
+  readonly windowMs: bigint;
+  /** Whether so many units would be admitted then, were nobody else to ask. Once true, true for every later instant. */
+  fits(cost: bigint, atMs: bigint): boolean;
+  /** Whole units that can be had then. */
+  remaining(atMs: bigint): bigint;
+  /** Whether it stands as if never used, from then on. */
+  isUnused(atMs: bigint): boolean;
+  charge(cost: bigint, atMs: bigint): Receipt;
+  refund(cost: bigint, receipt: Receipt, atMs: bigint): void;
+}
+
+/** All that the suites need to know of an algorithm. */
+export interface Reference {
+  /** The `name` of the algorithm in the registry. */
+  readonly algorithm: string;
+  /** The policy of a vector's options, made as a user makes it. */
+  policyOf(options: Readonly<Record<string, unknown>>): Policy;
+  /** Policies of all sizes: ordinary, odd, tiny, huge. */
+  readonly policies: fc.Arbitrary<Policy>;
+  model(policy: Policy): Model;
+  /** The most units that any interval may see whose first and last unit lie `spanMs` apart: the table of design.md §5. */
+  most(policy: Policy, spanMs: bigint): bigint;
+}
+
+/** A policy's options as BigInts, when they are numbers. */
+export function big(value: number): bigint {
+  return BigInt(value);
+}
+
+export function ceilDiv(a: bigint, b: bigint): bigint {
+  return (a + b - 1n) / b;
+}
+
+export function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+export function greatest(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}

@@ -1,0 +1,30 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { algorithms, frame } from '@sluice/core/internal';
+import { references } from './models/index.ts';
+
+const folderOf = (algorithm: string): URL =>
+  new URL(`../src/algorithms/${algorithm.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}/`, import.meta.url);
+
+describe('the registry of algorithms', () => {
+  it('has as many algorithms as there are models', () => {
+    expect(references.map(({ algorithm }) => algorithm).sort()).toEqual(algorithms.map(({ name }) => name).sort());
+  });
+
+  it('gives no letter to two layouts', () => {
+    expect(new Set(algorithms.map(({ kind }) => kind)).size).toBe(algorithms.length);
+  });
+});
+
+describe.each(algorithms.map(({ name, kind }) => ({ name, kind })))('the algorithm $name', ({ name, kind }) => {
+  it('has vectors worked by hand', () => {
+    expect(existsSync(new URL('vectors.json', folderOf(name)))).toBe(true);
+  });
+
+  it('has a twin in Lua, of the same kind, that is part of the script', () => {
+    const twin = /^local (\w+) = \{ kind = "(\w)", arity = (\d+) \}$/m.exec(readFileSync(new URL('kernel.lua', folderOf(name)), 'utf8'));
+
+    expect(twin?.[2]).toBe(kind);
+    expect(frame.source).toContain(`algorithms[${twin?.[1] ?? ''}.kind] = ${twin?.[1] ?? ''}`);
+  });
+});
