@@ -11,6 +11,11 @@ export class ModelKey {
     this.policies = policies;
   }
 
+  /** A block that was over when the key was last written is forgotten, also by a clock that goes back. */
+  written(atMs: number): void {
+    if (this.blockedUntilMs <= BigInt(atMs)) this.blockedUntilMs = 0n;
+  }
+
   reset(): void {
     for (const one of this.policies) one.model = one.reference.model(one.policy);
   }

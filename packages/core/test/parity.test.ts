@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import type { Policy } from '@sluice/core';
+import { seeded, startRedis, testFrame, testSeed, type RedisServer } from '@sluice/testkit';
+import { references } from './models/index.ts';
+import { Lanes } from './traces/lanes.ts';
+import { walk } from './traces/walk.ts';
+
+const seed = testSeed(20_261_121);
+const anyPolicy = fc.oneof(...references.map(({ policies }) => policies));
+const sampled = <T>(arbitrary: fc.Arbitrary<T>, count: number): readonly T[] => fc.sample(arbitrary, { seed, numRuns: count });
+
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+  await redis.script('LOAD', testFrame().source); // so that calls sent in one go keep their order
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+describe.each(references)('random traces of $algorithm', ({ algorithm, policies }) => {
+  it('give the same answers and the same bytes in kernel, model, memory and Redis, whatever the clock does', async () => {
+    for (const [number, policy] of sampled(policies, 40).entries()) {
+      const lanes = new Lanes({ seed, policies: [[policy]], redis, subject: `${algorithm}-${String(number)}` });
+
+      const answers = await walk(lanes, seeded(seed + number), { steps: 300, mayGoBack: true });
+
+      expect(answers).toHaveLength(300);
+    }
+  });
+});
+
+describe('random traces of several policies', () => {
+  it('in one list are decided alike, all or nothing', async () => {
+    const lists = fc.array(anyPolicy, { minLength: 2, maxLength: 4 });
+    for (const [number, list] of sampled(lists, 30).entries()) {
+      const lanes = new Lanes({ seed, policies: [list], redis, subject: `list-${String(number)}` });
+
+      const answers = await walk(lanes, seeded(seed + number), { steps: 200, mayGoBack: true });
+
+      expect(answers).toHaveLength(200);
+    }
+  });
+
+  it('each with a key of its own are decided alike, all or nothing', async () => {
+    const limits = fc.array(fc.array(anyPolicy, { minLength: 1, maxLength: 2 }), { minLength: 2, maxLength: 3 });
+    for (const [number, list] of sampled(limits, 30).entries()) {
+      const lanes = new Lanes({ seed, policies: list, redis, subject: `limits-${String(number)}` });
+
+      const answers = await walk(lanes, seeded(seed + number), { steps: 200, mayGoBack: false });
+
+      expect(answers).toHaveLength(200);
+    }
+  });
+});
+
+describe('many requests in one call', () => {
+  it('are answered as one by one at that instant, on the same key and on others', async () => {
+    const limits = fc.array(fc.array(anyPolicy, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 6 });
+    for (const [number, list] of sampled(limits, 30).entries()) {
+      const lanes = new Lanes({ seed, policies: list, redis, subject: `batch-${String(number)}` });
+
+      const answers = await walk(lanes, seeded(seed + number), { steps: 300, batch: 30, mayGoBack: false });
+
+      expect(answers).toHaveLength(300);
+    }
+  });
+});
+
+describe.each(references)('a state of $algorithm that is read after the numbers of its policy have changed', ({ algorithm, policies }) => {
+  it('is decided alike in kernel, memory and Redis, and never shows fewer than no units', async () => {
+    const pairs: fc.Arbitrary<readonly [Policy, Policy, Policy]> = fc.tuple(policies, policies, policies);
+    for (const [number, versions] of sampled(pairs, 40).entries()) {
+      const lanes = new Lanes({ seed, policies: [[versions[0]]], redis, subject: `changed-${algorithm}-${String(number)}`, models: false });
+      const random = seeded(seed + number);
+
+      for (let version = 0; version < 30; version++) {
+        for (const key of lanes.keys) lanes.changePolicies(key, [versions[version % 3] as Policy]);
+        const answers = await walk(lanes, random, { steps: 8, mayGoBack: true });
+
+        const shown = answers.flatMap(({ parts }) => parts.flatMap((part) => part.policies));
+        expect(shown.filter(({ remaining, resetAfterMs, retryAfterMs }) => remaining < 0 || resetAfterMs < 0 || (retryAfterMs ?? 0) < 0)).toEqual([]);
+      }
+    }
+  });
+});

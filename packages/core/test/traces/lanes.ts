@@ -1,0 +1,206 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Redis } from 'ioredis';
+import { memoryStore, type Limit, type Part, type Policy, type PolicyDecision, type Store, type StoreAnswer, type StoreRequest } from '@sluice/core';
+import { evaluate, keyScope, namePolicies, writeValue, type KeyState } from '@sluice/core/internal';
+import { fakeClock, virtualRedisStore, type FakeClock } from '@sluice/testkit';
+import { ModelKey, decideByModel } from '../models/model-key.ts';
+import type { Receipt } from '../models/model.ts';
+import { modelled } from '../models/verdict.ts';
+import { START_MS, type Step } from './step.ts';
+
+interface Key {
+  readonly subject: string;
+  limit: Limit;
+  readonly state: KeyState;
+  readonly model: ModelKey;
+  /** What Redis holds, if the kernels are right. */
+  value: string | null;
+}
+
+/** What a step took, for a refund: as the kernel and as the model note it. */
+interface Taken {
+  readonly key: Key;
+  readonly part: Part;
+  readonly chargedUntilMs: readonly number[];
+  readonly receipts: readonly Receipt[];
+}
+
+export interface LanesOptions {
+  /** Named in failures. */
+  readonly seed: number;
+  /** Of each key. */
+  readonly policies: readonly (readonly Policy[])[];
+  readonly redis: Redis;
+  readonly subject: string;
+  /** Without models, policies may change while the trace runs. */
+  readonly models?: boolean;
+}
+
+/**
+ * The same requests through four lanes: the kernels one request at a time, the BigInt models likewise, a memory store and a real Redis in one call each.
+ * Every answer must be the same in all fields, and Redis must hold what the kernels encode, byte by byte.
+ */
+export class Lanes {
+  readonly clock: FakeClock = fakeClock(START_MS);
+  readonly keys: readonly Key[];
+  /** Numbers of the steps that took something. */
+  readonly taken: number[] = [];
+  readonly #options: LanesOptions;
+  readonly #memory: Store = memoryStore({ clock: this.clock });
+  readonly #redisStore: Store;
+  readonly #receipts = new Map<number, Taken>();
+  #pending: Promise<void>[] = [];
+  #steps = 0;
+
+  constructor(options: LanesOptions) {
+    this.#options = options;
+    this.#redisStore = virtualRedisStore(options.redis, this.clock, {}, 0);
+    this.keys = options.policies.map((policies, i) => {
+      const limit = limitOf(policies, i);
+      return {
+        subject: `${options.subject}-${String(i)}`,
+        limit,
+        state: { blockedUntilMs: 0, states: policies.map(() => undefined) },
+        model: new ModelKey(limit.policies.map(({ name }, j) => modelled(name, policies[j] as Policy))),
+        value: null,
+      };
+    });
+  }
+
+  /** The first policy of each key, as things stand. */
+  lastSeen(): PolicyDecision[] {
+    return this.keys.map((key) => {
+      const { answer } = evaluate({ op: 'peek', parts: [this.#part(key, 1)] }, [key.state], this.clock.atMs);
+      return answer.parts[0]?.policies[0] as PolicyDecision;
+    });
+  }
+
+  /** Gives a key other numbers, as a new release of a service does. */
+  changePolicies(key: Key, policies: readonly Policy[]): void {
+    key.limit = { ...limitOf(policies, this.keys.indexOf(key)), scope: key.limit.scope };
+  }
+
+  /** Performs steps in one call at one instant. What the synchronous lanes answer is compared at once, Redis when {@link settle} is called. */
+  perform(steps: readonly Step[], atMs: number): readonly StoreAnswer[] {
+    this.clock.atMs = atMs;
+    const requests = steps.map((step) => this.#requestOf(step));
+    const byKernels = steps.map((step, i) => this.#throughKernels(step, requests[i] as StoreRequest, atMs));
+    const fromMemory = this.#memory.perform(requests);
+    this.#compare('the memory store', byKernels, fromMemory, steps);
+    this.#pending.push(this.#throughRedis(requests, byKernels, steps));
+    return byKernels;
+  }
+
+  async settle(): Promise<void> {
+    const pending = this.#pending;
+    this.#pending = [];
+    await Promise.all(pending);
+  }
+
+  #requestOf(step: Step): StoreRequest {
+    switch (step.op) {
+      case 'consume':
+      case 'peek':
+        return { op: step.op, parts: step.parts.map(({ key, cost }) => this.#part(this.#key(key), cost)) };
+      case 'refund': {
+        const { part, chargedUntilMs } = this.#receipts.get(step.of) as Taken;
+        return { op: 'refund', part: { ...part, cost: Math.min(step.cost, part.cost) }, chargedUntilMs };
+      }
+      case 'block':
+        return { op: 'block', part: this.#part(this.#key(step.key), 0), durationMs: step.durationMs };
+      case 'reset':
+      case 'unblock':
+        return { op: step.op, part: this.#part(this.#key(step.key), 0) };
+    }
+  }
+
+  #throughKernels(step: Step, request: StoreRequest, atMs: number): StoreAnswer {
+    const keys = this.#keysOf(step);
+    const { answer, changed } = evaluate(
+      request,
+      keys.map(({ state }) => state),
+      atMs,
+    );
+    if (changed) for (const key of keys) key.value = writeValue(key.limit, key.state, atMs) || null;
+    const number = this.#steps++;
+    const receipts = this.#throughModels(step, answer, atMs, number);
+    if (changed) for (const key of keys) key.model.written(atMs);
+    if (step.op === 'consume' && changed) this.#noteTaken(number, request, answer, receipts);
+    return answer;
+  }
+
+  #throughModels(step: Step, answer: StoreAnswer, atMs: number, number: number): readonly (readonly Receipt[])[] {
+    if (this.#options.models === false) return [];
+    switch (step.op) {
+      case 'consume':
+      case 'peek': {
+        const parts = step.parts.map(({ key, cost }) => ({ key: this.#key(key).model, cost }));
+        const { answers, receipts } = decideByModel(parts, atMs, step.op === 'consume');
+        if (!isDeepStrictEqual(answers, answer.parts)) this.#fail('the model', answers, answer.parts, step, number);
+        return receipts;
+      }
+      case 'refund': {
+        const { key, part, receipts } = this.#receipts.get(step.of) as Taken;
+        key.model.refund(Math.min(step.cost, part.cost), receipts, atMs);
+        return [];
+      }
+      case 'block':
+        this.#key(step.key).model.blockedUntilMs = BigInt(atMs + step.durationMs);
+        return [];
+      case 'unblock':
+        this.#key(step.key).model.blockedUntilMs = 0n;
+        return [];
+      case 'reset':
+        this.#key(step.key).model.reset();
+        return [];
+    }
+  }
+
+  #noteTaken(number: number, request: StoreRequest, answer: StoreAnswer, receipts: readonly (readonly Receipt[])[]): void {
+    const part = 'parts' in request ? (request.parts[0] as Part) : request.part;
+    const key = this.keys.find(({ subject }) => subject === part.subject) as Key;
+    const chargedUntilMs = (answer.parts[0]?.policies ?? []).map(({ resetAfterMs }) => answer.atMs + resetAfterMs);
+    this.#receipts.set(number, { key, part, chargedUntilMs, receipts: receipts[0] ?? [] });
+    this.taken.push(number);
+  }
+
+  async #throughRedis(requests: readonly StoreRequest[], expected: readonly StoreAnswer[], steps: readonly Step[]): Promise<void> {
+    const values = this.keys.map(({ value }) => value);
+    // All sent in this tick, in order: the instant is read, and the commands are written, before anything else happens.
+    const answers = this.#redisStore.perform(requests);
+    const held = this.#options.redis.mget(this.keys.map(({ subject, limit }) => `sluice:{${subject}}${limit.scope}`));
+    this.#compare('Redis', expected, await answers, steps);
+    this.#compare('the value in Redis', values, await held, steps);
+  }
+
+  #compare(what: string, expected: unknown, got: unknown, steps: readonly Step[]): void {
+    if (!isDeepStrictEqual(got, expected)) this.#fail(what, got, expected, steps, this.#steps - 1);
+  }
+
+  #fail(what: string, got: unknown, expected: unknown, step: unknown, number: number): never {
+    const policies = this.keys.map(({ limit }) => limit.policies.map(({ policy }) => policy));
+    throw new Error(
+      `${what} differs from the kernels: SLUICE_SEED=${String(this.#options.seed)}, subject ${this.#options.subject}, step ${String(number)} ` +
+        `${JSON.stringify(step)} at START + ${String(this.clock.atMs - START_MS)}\npolicies ${JSON.stringify(policies)}\n` +
+        `got      ${JSON.stringify(got)}\nexpected ${JSON.stringify(expected)}`,
+    );
+  }
+
+  #keysOf(step: Step): readonly Key[] {
+    if ('parts' in step) return step.parts.map(({ key }) => this.#key(key));
+    return [step.op === 'refund' ? (this.#receipts.get(step.of) as Taken).key : this.#key(step.key)];
+  }
+
+  #part({ limit, subject }: Key, cost: number): Part {
+    return { limit, subject, cost };
+  }
+
+  #key(number: number): Key {
+    return this.keys[number] as Key;
+  }
+}
+
+function limitOf(policies: readonly Policy[], number: number): Limit {
+  const named = namePolicies(policies.length === 1 ? policies[0] : policies.map((policy, i) => ({ ...policy, name: `p${String(i)}` })), 'trace');
+  return { policies: named, scope: keyScope(`trace${String(number)}`, named) };
+}
