@@ -20,7 +20,7 @@ export const tokenBucket: Kernel<TokenBucketPolicy, TokenBucketState> = (
   cost,
   nowMs,
 ) => {
-  const fullAtMs = state?.fullAtMs ?? 0;
+  const fullAtMs = state?.fullAtMs ?? nowMs;
   const part = state ? Math.min(state.part, p - 1) : 0; // p may have been larger when it was written
   /**
    * The instant from which so many whole units are there. Without the product (fullAtMs - nowMs) * p, which a changed
