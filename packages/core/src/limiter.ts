@@ -102,7 +102,7 @@ export function createLimiter<const Limits extends readonly LimitOptions[]>(
   options: LimitsLimiterOptions<Limits>,
 ): Limiter<KeysOf<Limits>>;
 export function createLimiter(options: LimiterOptions): Limiter | Limiter<SubjectByLimit> {
-  checkOptions(options, [...CORE_OPTIONS, 'policy', 'limits'], 'createLimiter');
+  checkOptions(options, ['policy', 'limits', ...CORE_OPTIONS], 'createLimiter');
   const core = new LimiterCore(options);
   const limiter =
     options.limits === undefined

@@ -14,11 +14,14 @@ export const LARGEST_LIMIT = 999_999_999_999_999;
 export function parseUnits(value: unknown, field: string, least = 1): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= LARGEST_LIMIT) return value;
   const fraction = typeof value === 'number' && value > 0 && value < 1;
-  const instead = fraction
-    ? '; for less than one unit per window write one unit and a longer window'
-    : least === 1 && value === 0
-      ? '; to refuse everything use limiter.block(key, duration) or answer 403 yourself'
-      : '';
+  const instead =
+    value === undefined
+      ? `; write ${field}: 100, say`
+      : fraction
+        ? '; for less than one unit per window write one unit and a longer window'
+        : least === 1 && value === 0
+          ? '; to refuse everything use limiter.block(key, duration) or answer 403 yourself'
+          : '';
   throw new PolicyError(
     field,
     `${field} must be a whole number from ${String(least)} to ${String(LARGEST_LIMIT)}, got ${shown(value)}${instead}`,

@@ -1,42 +1,45 @@
 import { PolicyError, shown } from './errors.ts';
 
-/** What people who come from another limiter write, and what we call it. */
-const KNOWN_ELSEWHERE: Readonly<Record<string, string>> = {
-  windowMs: 'window',
-  timeWindow: 'window',
-  duration: 'window',
-  ttl: 'window',
-  interval: 'window',
-  per: 'window',
-  max: 'limit',
-  points: 'limit',
-  requests: 'limit',
-  quota: 'limit',
-  burst: 'capacity',
-  maxTokens: 'capacity',
-  refillRate: 'refill',
-  refillInterval: 'every',
-  algorithm: 'policy',
-  policies: 'policy',
-  weight: 'cost',
-  tokens: 'cost',
-  keyGenerator: 'key',
-  keyPrefix: 'prefix',
-  id: 'key',
-  standardHeaders: 'headers',
-  legacyHeaders: 'headers',
-  handler: 'onDenied',
-  message: 'onDenied',
-  statusCode: 'onDenied',
-  errorResponseBuilder: 'onDenied',
-  skipOnError: 'onStoreError',
-  passOnStoreError: 'onStoreError',
-  redis: 'store',
-  client: 'store',
-  timeout: 'timeoutMs',
-  maxSize: 'maxKeys',
-  max_keys: 'maxKeys',
+/** What people who come from another limiter write, and what we call it: the first of these that exists where it was written. */
+const KNOWN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  windowMs: ['window', 'every', 'policy'],
+  window: ['every', 'policy'],
+  timeWindow: ['window', 'every', 'policy'],
+  duration: ['window', 'every', 'policy'],
+  ttl: ['window', 'every', 'policy'],
+  interval: ['window', 'every', 'policy'],
+  per: ['window', 'every', 'policy'],
+  refillInterval: ['every'],
+  limit: ['capacity', 'policy'],
+  max: ['limit', 'capacity', 'policy'],
+  points: ['limit', 'capacity', 'policy'],
+  requests: ['limit', 'capacity', 'policy'],
+  quota: ['limit', 'capacity', 'policy'],
+  burst: ['capacity'],
+  maxTokens: ['capacity'],
+  refillRate: ['refill'],
+  algorithm: ['policy'],
+  policies: ['policy'],
+  weight: ['cost'],
+  tokens: ['cost', 'refill'],
+  keyGenerator: ['key'],
+  id: ['key'],
+  keyPrefix: ['prefix', 'name'],
+  standardHeaders: ['headers'],
+  legacyHeaders: ['headers'],
+  handler: ['onDenied'],
+  message: ['onDenied'],
+  statusCode: ['onDenied'],
+  errorResponseBuilder: ['onDenied'],
+  skipOnError: ['onStoreError'],
+  passOnStoreError: ['onStoreError'],
+  redis: ['store'],
+  client: ['store'],
+  timeout: ['timeoutMs'],
+  maxSize: ['maxKeys'],
 };
+/** How to write some of them, where the name alone does not say it. */
+const WRITTEN_AS: Readonly<Record<string, string>> = { policy: 'policy: fixedWindow({ limit: 100, window: "1m" })' };
 
 /**
  * Refuses options that do not exist, and says which one was probably meant.
@@ -54,7 +57,7 @@ export function checkOptions(options: unknown, known: readonly string[], where: 
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     const meant = nearest(name, known);
-    const hint = meant === undefined ? `known: ${listed(known)}` : `did you mean ${JSON.stringify(meant)}?`;
+    const hint = meant === undefined ? `known: ${listed(known)}` : `did you mean ${WRITTEN_AS[meant] ?? JSON.stringify(meant)}?`;
     throw new PolicyError(
       name,
       `${where} has no option ${JSON.stringify(name)} (got ${shown((options as Readonly<Record<string, unknown>>)[name])}); ${hint}`,
@@ -65,8 +68,9 @@ export function checkOptions(options: unknown, known: readonly string[], where: 
 
 /** The one of `known` that `name` probably stands for, if any is near. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  const elsewhere = KNOWN_ELSEWHERE[name];
-  if (elsewhere !== undefined && known.includes(elsewhere)) return elsewhere;
+  const elsewhere = Object.hasOwn(KNOWN_ELSEWHERE, name) ? KNOWN_ELSEWHERE[name] : undefined;
+  const same = elsewhere?.find((candidate) => known.includes(candidate));
+  if (same !== undefined) return same;
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {

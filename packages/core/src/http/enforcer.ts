@@ -74,7 +74,7 @@ export function createEnforcer<Request, Response>(
   reader: RequestReader<Request>,
   ownOptions: readonly string[] = [],
 ): Enforcer<Request> {
-  checkOptions(options, [...CORE_OPTIONS, ...HTTP_OPTIONS, ...ownOptions], 'rateLimit');
+  checkOptions(options, [...HTTP_OPTIONS, ...CORE_OPTIONS, ...ownOptions], 'rateLimit');
   checkHooks(options);
   const core = new LimiterCore(options);
   const asked = askedLimits(core, options, reader);

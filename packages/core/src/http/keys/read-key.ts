@@ -1,6 +1,20 @@
 import { PolicyError, shown } from '../../errors.ts';
 import type { RequestReader } from '../reader.ts';
-import type { Key, KeyPart, KeyReader, KeyValue } from './key-parts.ts';
+import {
+  byAll,
+  byHeader,
+  byIp,
+  byMethod,
+  byRoute,
+  byUser,
+  type Key,
+  type KeyPart,
+  type KeyReader,
+  type KeyValue,
+} from './key-parts.ts';
+
+/** A slip that would pass for a function of the request. */
+const FACTORIES: ReadonlySet<unknown> = new Set([byAll, byHeader, byIp, byMethod, byRoute, byUser]);
 
 /**
  * Reads a request's key; undefined when it has none. Begins to read before it returns, for an address is gone once the
@@ -22,6 +36,14 @@ export function keyFunction<Request>(
   if (parts.length === 0)
     throw new PolicyError(field, `${field} must have at least one part, got an empty list`, 'SLUICE_OPTION_INVALID');
   const reads = parts.map((part) => {
+    if (FACTORIES.has(part)) {
+      const { name } = part as { name: string };
+      throw new PolicyError(
+        field,
+        `${field} must be what ${name}() makes, got the function itself; write ${name}()`,
+        'SLUICE_OPTION_INVALID',
+      );
+    }
     if (typeof part === 'function') return part;
     if (typeof (part as Partial<KeyReader<Request>> | null | undefined)?.read === 'function')
       return (request: Request) => part.read(request, reader);

@@ -235,7 +235,7 @@ class BoundedMemoryStore implements MemoryStore {
 
   /** Removes the oldest key that is over or was not used since it was last passed over. */
   #evict(nowMs: number): void {
-    for (let chances = SECOND_CHANCES; ; ) {
+    for (let chances = SECOND_CHANCES; ;) {
       const next = this.#oldest.next();
       if (next.done === true) {
         this.#oldest = this.#keys.values();

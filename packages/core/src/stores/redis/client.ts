@@ -41,7 +41,7 @@ function adoptIoredis(client: IoredisClient): RedisClient {
 
 /** What ioredis would put in front of every key by itself. */
 export function keyPrefixOf(client: unknown): string {
-  const prefix = (client as Partial<IoredisClient>).options?.keyPrefix;
+  const prefix = (client as Partial<IoredisClient> | null | undefined)?.options?.keyPrefix;
   return typeof prefix === 'string' ? prefix : '';
 }
 
