@@ -121,10 +121,13 @@ export class LimiterCore {
     );
   }
 
-  /** Resets, blocks or unblocks a key; here as well as in the store where this process may have to stand in for it. */
+  /**
+   * Gives back, resets, blocks or unblocks. The last three act on this process's stand-in as well, so that a blocked client
+   * stays blocked while the store is away.
+   */
   async edit(request: Exclude<StoreRequest, { op: 'consume' | 'peek' }>, store: Store = this.store): Promise<void> {
     this.#checkOpen();
-    if (store === this.store) await this.#local?.perform([request]);
+    if (request.op !== 'refund') await this.#local?.perform([request]);
     let answer: StoreAnswer | Error | undefined;
     try {
       const answers = store.perform([request]);
