@@ -25,7 +25,10 @@ const folders = readdirSync(new URL('algorithms/', core), { withFileTypes: true 
 
 const kernels = folders.map((folder) => {
   const module = folder.replaceAll('-', '_');
-  return `do\n${bare(read(`algorithms/${folder}/kernel.lua`))}\nalgorithms[${module}.kind] = ${module}\nend`;
+  const kernel = read(`algorithms/${folder}/kernel.lua`);
+  const [, kind] = /kind = "(\w)"/.exec(kernel);
+  // Only the kernels that a call needs are made: making them all would cost more than deciding.
+  return `if string.find(ARGV[1], "${kind}", 1, true) then\n${bare(kernel)}\nalgorithms.${kind} = ${module}\nend`;
 });
 const source = [
   'local algorithms = {}',

@@ -57,7 +57,8 @@ export function checkOptions(options: unknown, known: readonly string[], where: 
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     const meant = nearest(name, known);
-    const hint = meant === undefined ? `known: ${listed(known)}` : `did you mean ${WRITTEN_AS[meant] ?? JSON.stringify(meant)}?`;
+    const hint =
+      meant === undefined ? `known: ${listed(known)}` : `did you mean ${WRITTEN_AS[meant] ?? JSON.stringify(meant)}?`;
     throw new PolicyError(
       name,
       `${where} has no option ${JSON.stringify(name)} (got ${shown((options as Readonly<Record<string, unknown>>)[name])}); ${hint}`,

@@ -22,9 +22,11 @@ describe.each(algorithms.map(({ name, kind }) => ({ name, kind })))('the algorit
   });
 
   it('has a twin in Lua, of the same kind, that is part of the script', () => {
-    const twin = /^local (\w+) = \{ kind = "(\w)", arity = (\d+) \}$/m.exec(readFileSync(new URL('kernel.lua', folderOf(name)), 'utf8'));
+    const twin = /^local (\w+) = \{ kind = "(\w)", arity = (\d+) \}$/m.exec(
+      readFileSync(new URL('kernel.lua', folderOf(name)), 'utf8'),
+    );
 
     expect(twin?.[2]).toBe(kind);
-    expect(frame.source).toContain(`algorithms[${twin?.[1] ?? ''}.kind] = ${twin?.[1] ?? ''}`);
+    expect(frame.source).toContain(`algorithms.${kind} = ${twin?.[1] ?? ''}`);
   });
 });

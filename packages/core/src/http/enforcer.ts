@@ -19,7 +19,7 @@ import {
   type PolicyOption,
   type RateLimitOptions,
 } from './options.ts';
-import { RateLimitError, missingKeyRefusal, refusalOf, type Refusal } from './problem.ts';
+import { missingKeyRefusal, refusalOf, type Refusal } from './problem.ts';
 import type { RequestReader } from './reader.ts';
 
 /** The decision and the key, as they stand on the request afterwards. */
@@ -226,16 +226,18 @@ class HttpEnforcer<Request, Response> implements Enforcer<Request> {
   async enforce(request: Request): Promise<Enforcement> {
     if (this.#seen.has(request as object) || this.#isPreflight(request)) return PASS;
     this.#seen.add(request as object);
-    // All keys are asked for before anything is waited for: an address is gone once the socket is.
-    const keys = this.#asked.map(({ readKey }) => readKey(request));
+    // Read before anything is waited for, and remembered by the socket: it cannot be asked once the client is gone.
+    this.#reader.address(request);
     if ((await this.#options.skip?.(request)) === true) return PASS;
 
     const parts: Part[] = [];
     const found: Record<string, string> = {};
-    for (const [i, asked] of this.#asked.entries()) {
-      const key = await keys[i];
+    for (const asked of this.#asked) {
+      const key = await asked.readKey(request);
       if (key === undefined && asked.onMissingKey === 'skip') continue;
-      if (key === undefined && asked.onMissingKey === 'deny') return this.#refuse(undefined, missingKeyRefusal(), []);
+      if (key === undefined && asked.onMissingKey === 'deny') {
+        return { fields: [], info: undefined, refusal: missingKeyRefusal() };
+      }
       const cost = typeof asked.cost === 'function' ? await asked.cost(request) : asked.cost;
       checkCost(cost);
       if (cost === 0) continue;
@@ -250,16 +252,9 @@ class HttpEnforcer<Request, Response> implements Enforcer<Request> {
 
     const decision = await this.#core.decide('consume', parts);
     const key = this.#options.limits === undefined ? (found[this.#core.name] ?? '') : found;
-    this.#options.onDecision?.(decision, { key, request });
+    await this.#options.onDecision?.(decision, { key, request });
     const fields = decision.outcome === 'unavailable' ? [] : this.#writeFields(decision);
-    return decision.allowed
-      ? { fields, info: { key, decision }, refusal: undefined }
-      : this.#refuse({ key, decision }, refusalOf(decision), fields);
-  }
-
-  #refuse(info: RateLimitInfo | undefined, refusal: Refusal, fields: readonly Field[]): Enforcement {
-    if (this.#options.throw === true) throw new RateLimitError(refusal, info?.decision, fields);
-    return { fields, info, refusal };
+    return { fields, info: { key, decision }, refusal: decision.allowed ? undefined : refusalOf(decision) };
   }
 
   /** A browser's question whether it may ask at all. Any other OPTIONS counts. */

@@ -57,7 +57,13 @@ export class RateLimitError extends SluiceError {
   /** Undefined when the request had no key. */
   readonly decision: Decision | undefined;
 
-  constructor({ status, fields }: Refusal, decision: Decision | undefined, ownFields: readonly Field[]) {
+  /** @param written - A header field as it stands on the answer, with what other limiters of the request wrote. */
+  constructor(
+    { status, fields }: Refusal,
+    decision: Decision | undefined,
+    ownFields: readonly Field[],
+    written: (name: string) => string,
+  ) {
     super(
       'SLUICE_DENIED',
       status === 429
@@ -68,7 +74,7 @@ export class RateLimitError extends SluiceError {
     );
     this.status = status;
     this.statusCode = status;
-    this.headers = Object.fromEntries([...ownFields, ...fields].map(({ name, value }) => [name, value]));
+    this.headers = Object.fromEntries([...ownFields, ...fields].map(({ name }) => [name, written(name)]));
     this.decision = decision;
   }
 }

@@ -1,9 +1,10 @@
 --[[
-The frame: decides a list of requests at one instant of the server's clock, each over the policies of one or several keys, each whole or not at all.
-Reads each key once, writes each changed key once, and leaves the rule itself to the kernels above. Twin of evaluate.ts.
+The frame: decides a list of requests at one instant of the server's clock, each over the policies of one or several
+keys, each whole or not at all. Reads each key once, writes each changed key once, and leaves the rule itself to the
+kernels above. Twin of evaluate.ts.
 
 KEYS  every key the requests name, once
-ARGV  checking (0 or 1), number of plans, number of requests, then
+ARGV  what is needed: a letter per kind of algorithm, E for edits, C for checking; number of plans; number of requests
       per plan     number of policies, then per policy the kind of its algorithm and its numbers
       per request  what to do, the number of arguments that follow, and:
         consume    per part the key's and the plan's place, and the cost
@@ -12,207 +13,212 @@ ARGV  checking (0 or 1), number of plans, number of requests, then
         reset, unblock   key, plan
         block      key, plan, duration in ms
 value [!<blocked until>!]<state> <state>...: one state per policy, empty for a policy without one
-reply the instant in ms, then per key the value as it was: a string, nil when there was none, { message } when it could not be read;
-      when checking, then { admitted (a digit per request), value after per key... }
+reply the instant in ms, then per key the value as it was: a string, nil when there was none, { message } when it could
+      not be read; when checking, then { admitted (a digit per request), value after per key... }
 ]]
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 local LATEST_MS = 9007199254740991 -- 2^53 - 1
-local checking = ARGV[1] == "1"
 local reply = { now_ms }
-local entries = {}
+
+-- Per key: the states as text, until when it is blocked, when the states are over (if known), whether to write it.
+local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
+local failed = {}
 local reading -- the key whose value is being read: the one to blame when that fails
 
 local plans = {}
 local at = 4
 for i = 1, tonumber(ARGV[2]) do
-  local plan = {}
-  local count = tonumber(ARGV[at])
+  local plan = { count = tonumber(ARGV[at]) }
   at = at + 1
-  for j = 1, count do
+  for j = 1, plan.count do
     local algorithm = algorithms[ARGV[at]]
-    local policy = {}
+    local policy = { algorithm = algorithm }
     for k = 1, algorithm.arity do
       policy[k] = tonumber(ARGV[at + k])
     end
-    plan[j] = { algorithm, policy }
+    plan[j] = policy
     at = at + 1 + algorithm.arity
   end
   plans[i] = plan
 end
 
--- What is stored under a key: blocked_until_ms, states (text or false per policy), reset_at_ms (per state, as far as known), dirty, failed.
-local function read(key, plan)
-  local entry = entries[key]
-  if entry then
-    return entry
-  end
-  entry = { blocked_until_ms = 0, states = {}, reset_at_ms = {} }
-  entries[key] = entry
+local function read(key)
   local value = redis.pcall("GET", KEYS[key])
+  texts[key], blocked_until_ms[key] = "", 0
   if type(value) == "table" then
-    entry.failed = true
+    failed[key] = true
     reply[key + 1] = { value.err }
-    return entry
+    return ""
   end
   reply[key + 1] = value
-  local text = value or ""
-  if string.byte(text) == 33 then -- !
-    local ending = string.find(text, "!", 2, true)
-    entry.blocked_until_ms = tonumber(string.sub(text, 2, ending - 1))
-    text = string.sub(text, ending + 1)
+  if value and string.byte(value) == 33 then -- !
+    local ending = string.find(value, "!", 2, true)
+    blocked_until_ms[key] = tonumber(string.sub(value, 2, ending - 1))
+    value = string.sub(value, ending + 1)
   end
-  local from = 1
-  for j = 1, #plan do
-    local ending = j < #plan and string.find(text, " ", from, true) or #text + 1
-    entry.states[j] = ending > from and string.sub(text, from, ending - 1)
+  texts[key] = value or ""
+  return texts[key]
+end
+
+-- The states in a text of several: one per policy, "" for none.
+local function split(text, count)
+  local states, from = {}, 1
+  for j = 1, count do
+    local ending = string.find(text, " ", from, true) or #text + 1
+    states[j] = string.sub(text, from, ending - 1)
     from = ending + 1
   end
-  return entry
+  return states
 end
 
-local function write(key, entry)
-  local plan, texts = entry.plan, {}
-  local expire_at_ms = entry.blocked_until_ms
-  for j = 1, #plan do
-    local state = entry.states[j]
-    texts[j] = state or ""
-    if state then
-      local reset_at_ms = entry.reset_at_ms[j] or plan[j][1].reset_at_ms(plan[j][2], state)
-      expire_at_ms = math.max(expire_at_ms, reset_at_ms)
+-- The text after `cost` units and the instant from which it is as if never used, or false.
+local function decide(plan, text, cost)
+  if plan.count == 1 then
+    return plan[1].algorithm.decide(plan[1], text ~= "" and text, cost, now_ms)
+  end
+  local states, latest_ms = split(text, plan.count), 0
+  for j = 1, plan.count do
+    local after, over_at_ms = plan[j].algorithm.decide(plan[j], states[j] ~= "" and states[j], cost, now_ms)
+    if not after then
+      return false
     end
+    states[j] = after
+    latest_ms = math.max(latest_ms, over_at_ms)
   end
-  local text = table.concat(texts, " ")
-  if not string.find(text, "%d") then
-    text = ""
-  end
-  if entry.blocked_until_ms > now_ms then
-    text = string.format("!%d!%s", entry.blocked_until_ms, text)
-  end
-  entry.after = text
-  if text == "" then
-    redis.call("DEL", KEYS[key])
-  else
-    redis.call("SET", KEYS[key], text, "PXAT", string.format("%d", math.min(expire_at_ms, LATEST_MS)))
-  end
+  return table.concat(states, " "), latest_ms
 end
 
--- What a request in progress has replaced: { entry, states before, reset_at_ms before, plan } each.
-local undo = {}
+-- What the request in progress has changed, in threes: key, text before, reset_at_ms before.
+local undo
 
 local function consume(upto)
   local allowed = true
+  undo = upto - at > 3 and {} -- a single part has nothing to take back
   while at < upto do
-    local plan, cost = plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
-    reading = tonumber(ARGV[at])
+    local key, plan, cost = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
     at = at + 3
-    local entry = read(reading, plan)
-    allowed = allowed and not entry.failed and entry.blocked_until_ms <= now_ms
+    reading = key
+    local text = texts[key] or read(key)
+    allowed = allowed and not failed[key] and blocked_until_ms[key] <= now_ms
     if allowed and cost > 0 then
-      local states, reset_at_ms = {}, {}
-      undo[#undo + 1] = { entry, entry.states, entry.reset_at_ms, plan }
-      for j = 1, #plan do
-        states[j], reset_at_ms[j] = plan[j][1].decide(plan[j][2], entry.states[j] or nil, cost, now_ms)
-        if not states[j] then
-          allowed = false
-          break
+      local after, over_at_ms = decide(plan, text, cost)
+      if after then
+        if undo then
+          undo[#undo + 1] = { key, text, reset_at_ms[key], plan_of[key] }
         end
+        texts[key], reset_at_ms[key], plan_of[key] = after, over_at_ms, plan
+      else
+        allowed = false
       end
-      entry.states, entry.reset_at_ms = states, reset_at_ms
     end
   end
   return allowed
 end
 
-local function keep()
-  for i = 1, #undo do
-    undo[i][1].dirty, undo[i][1].plan = true, undo[i][4]
-  end
-end
-
 local function take_back()
-  for i = #undo, 1, -1 do
-    undo[i][1].states, undo[i][1].reset_at_ms = undo[i][2], undo[i][3]
+  for i = undo and #undo or 0, 1, -1 do
+    local key = undo[i][1]
+    texts[key], reset_at_ms[key], plan_of[key] = undo[i][2], undo[i][3], undo[i][4]
   end
 end
 
-local function refund(entry, plan, cost)
-  for j = 1, #plan do
-    local state = entry.states[j]
-    if state then
-      local after, reset_at_ms = plan[j][1].refund(plan[j][2], state, cost, tonumber(ARGV[at + 2 + j]), now_ms)
-      if after then
-        entry.states[j], entry.reset_at_ms[j] = after ~= "" and after, reset_at_ms
-        entry.dirty, entry.plan = true, plan
+local perform
+if string.find(ARGV[1], "E", 1, true) then
+  local function refund(key, plan, cost)
+    local states, given = split(texts[key], plan.count), false
+    for j = 1, plan.count do
+      if states[j] ~= "" then
+        local after = plan[j].algorithm.refund(plan[j], states[j], cost, tonumber(ARGV[at + 2 + j]), now_ms)
+        given = given or after
+        states[j] = after or states[j]
       end
     end
+    return given and table.concat(states, " ")
   end
-end
 
-local function edit(what)
-  local plan, number = plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
-  reading = tonumber(ARGV[at])
-  local entry = read(reading, plan)
-  if entry.failed then
-    return
-  elseif what == "refund" then
-    return refund(entry, plan, number)
-  elseif what == "block" then
-    entry.blocked_until_ms = now_ms + number
-  elseif what == "unblock" then
-    entry.blocked_until_ms = 0
-  else
-    entry.states = {}
-  end
-  entry.dirty, entry.plan = true, plan
-end
-
-local function perform(what, upto)
-  if what == "consume" then
-    local allowed = consume(upto)
-    if allowed then
-      keep()
+  local function over_at_ms(plan, text)
+    local states, latest_ms = split(text, plan.count), 0
+    for j = 1, plan.count do
+      if states[j] ~= "" then
+        latest_ms = math.max(latest_ms, plan[j].algorithm.reset_at_ms(plan[j], states[j]))
+      end
     end
-    return allowed
-  elseif what == "peek" then
-    while at < upto do
-      reading = tonumber(ARGV[at])
-      read(reading, plans[tonumber(ARGV[at + 1])])
-      at = at + 2
-    end
-    return false
+    return latest_ms
   end
-  edit(what)
-  return false
+
+  function perform(what)
+    local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
+    reading = key
+    local after = texts[key] or read(key)
+    if failed[key] then
+      return
+    elseif what == "refund" then
+      after = refund(key, plan, number)
+    elseif what == "block" then
+      blocked_until_ms[key] = now_ms + number
+    elseif what == "unblock" then
+      blocked_until_ms[key] = 0
+    else
+      after = ""
+    end
+    if after then
+      if not string.find(after, "%d") then
+        after = ""
+      end
+      texts[key], reset_at_ms[key], plan_of[key] = after, over_at_ms(plan, after), plan
+    end
+  end
 end
 
-local admitted = ""
-for _ = 1, tonumber(ARGV[3]) do
+local admitted = {}
+for i = 1, tonumber(ARGV[3]) do
   local what, upto = ARGV[at], at + 2 + tonumber(ARGV[at + 1])
   at = at + 2
-  undo = {}
-  local readable, allowed = pcall(perform, what, upto) -- an unreadable value fails this request, not its neighbours
+  local readable, allowed = true, false -- an unreadable value fails its request, not the neighbours
+  if what == "consume" then
+    readable, allowed = pcall(consume, upto)
+    if not (readable and allowed) then
+      take_back()
+    end
+  elseif what == "peek" then
+    for place = at, upto - 1, 2 do
+      reading = tonumber(ARGV[place])
+      readable = texts[reading] or pcall(read, reading)
+    end
+  else
+    readable = pcall(perform, what)
+  end
   if not readable then
-    entries[reading].failed = true
-    reply[reading + 1] = { tostring(allowed) }
+    failed[reading] = true
+    reply[reading + 1] = { "not a value of this layout" }
   end
-  if not (readable and allowed) then
-    take_back()
-  end
-  admitted = admitted .. ((readable and allowed) and "1" or "0")
+  admitted[i] = readable and allowed and "1" or "0"
   at = upto
 end
 
-local after = { admitted }
 for key = 1, #KEYS do
-  local entry = entries[key]
-  if entry.dirty and not entry.failed then
-    write(key, entry)
+  if plan_of[key] and not failed[key] then
+    local value, expire_at_ms = texts[key], reset_at_ms[key]
+    if blocked_until_ms[key] > now_ms then
+      value = string.format("!%d!%s", blocked_until_ms[key], value)
+      expire_at_ms = math.max(expire_at_ms, blocked_until_ms[key])
+    end
+    if value == "" then
+      redis.call("DEL", KEYS[key])
+    else
+      redis.call("SET", KEYS[key], value, "PXAT", string.format("%d", math.min(expire_at_ms, LATEST_MS)))
+    end
+    texts[key] = value
   end
-  after[key + 1] = entry.after or reply[key + 1]
 end
-if checking then
+
+if string.find(ARGV[1], "C", 1, true) then
+  local after = { table.concat(admitted) }
+  for key = 1, #KEYS do
+    after[key + 1] = plan_of[key] and not failed[key] and texts[key] or reply[key + 1]
+  end
   reply[#KEYS + 2] = after
 end
 return reply

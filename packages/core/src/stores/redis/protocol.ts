@@ -24,6 +24,7 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
   const placeOfPlan = new Map<Limit, number>();
   const plans: string[] = [];
   const tasks: string[] = [];
+  const needed = new Set<string>(checking ? ['C'] : []);
 
   const keyPlace = ({ subject, limit }: Part): number => {
     const key = `${prefix}:{${subject}}${limit.scope}`;
@@ -41,8 +42,10 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
       place = placeOfPlan.size + 1;
       placeOfPlan.set(limit, place);
       plans.push(String(limit.policies.length));
-      for (const { algorithm, policy } of limit.policies)
+      for (const { algorithm, policy } of limit.policies) {
+        needed.add(algorithm.kind);
         plans.push(algorithm.kind, ...algorithm.numbers(policy).map(String));
+      }
     }
     return place;
   };
@@ -50,6 +53,7 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
   for (const request of requests) {
     const parts = partsOf(request);
     const own = parts.map(keyPlace);
+    if (request.op !== 'consume' && request.op !== 'peek') needed.add('E');
     places.push(own);
     const args: string[] = [];
     parts.forEach((part, i) => {
@@ -61,7 +65,7 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
     tasks.push(request.op, String(args.length), ...args);
   }
 
-  const args = [checking ? '1' : '0', String(placeOfPlan.size), String(requests.length), ...plans, ...tasks];
+  const args = [[...needed].join(''), String(placeOfPlan.size), String(requests.length), ...plans, ...tasks];
   return { keys, args, requests, places, limits, checking };
 }
 

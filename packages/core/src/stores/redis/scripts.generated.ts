@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '73db71b3e787ed040ac44787b6eb9a3a4dea8f0c',
+  sha1: 'fda2f45d3d529e79cf563b933627a13eb977e410',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -15,7 +15,7 @@ return tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon
 end
 return tonumber(string.sub(text, 1, -7)), tonumber(string.sub(text, -6))
 end
-do
+if string.find(ARGV[1], "f", 1, true) then
 local fixed_window = { kind = "f", arity = 3 }
 function fixed_window.decide(policy, text, cost, now_ms)
 local limit, window_ms = policy[1], policy[2]
@@ -47,9 +47,9 @@ end
 function fixed_window.reset_at_ms(_, text)
 return (decode_pair(text))
 end
-algorithms[fixed_window.kind] = fixed_window
+algorithms.f = fixed_window
 end
-do
+if string.find(ARGV[1], "i", 1, true) then
 local interval_bucket = { kind = "i", arity = 4 }
 local function at_last_boundary(policy, text, now_ms)
 local refill, every_ms = policy[2], policy[3]
@@ -95,9 +95,9 @@ function interval_bucket.reset_at_ms(policy, text)
 local _, reset_at_ms = write_missing(policy, decode_pair(text))
 return reset_at_ms
 end
-algorithms[interval_bucket.kind] = interval_bucket
+algorithms.i = interval_bucket
 end
-do
+if string.find(ARGV[1], "s", 1, true) then
 local sliding_window = { kind = "s", arity = 3 }
 local function read_blocks(policy, text)
 local start_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)(.*)$")
@@ -190,9 +190,9 @@ function sliding_window.reset_at_ms(policy, text)
 local start_ms, _, newest, older = read_blocks(policy, text)
 return last_leave_ms(policy, start_ms, newest, older)
 end
-algorithms[sliding_window.kind] = sliding_window
+algorithms.s = sliding_window
 end
-do
+if string.find(ARGV[1], "t", 1, true) then
 local token_bucket = { kind = "t", arity = 4 }
 local function write_debt(full_at_ms, part)
 local reset_at_ms = full_at_ms
@@ -240,191 +240,192 @@ function token_bucket.reset_at_ms(_, text)
 local _, reset_at_ms = write_debt(decode_pair(text))
 return reset_at_ms
 end
-algorithms[token_bucket.kind] = token_bucket
+algorithms.t = token_bucket
 end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local LATEST_MS = 9007199254740991
-local checking = ARGV[1] == "1"
 local reply = { now_ms }
-local entries = {}
+local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
+local failed = {}
 local reading
 local plans = {}
 local at = 4
 for i = 1, tonumber(ARGV[2]) do
-local plan = {}
-local count = tonumber(ARGV[at])
+local plan = { count = tonumber(ARGV[at]) }
 at = at + 1
-for j = 1, count do
+for j = 1, plan.count do
 local algorithm = algorithms[ARGV[at]]
-local policy = {}
+local policy = { algorithm = algorithm }
 for k = 1, algorithm.arity do
 policy[k] = tonumber(ARGV[at + k])
 end
-plan[j] = { algorithm, policy }
+plan[j] = policy
 at = at + 1 + algorithm.arity
 end
 plans[i] = plan
 end
-local function read(key, plan)
-local entry = entries[key]
-if entry then
-return entry
-end
-entry = { blocked_until_ms = 0, states = {}, reset_at_ms = {} }
-entries[key] = entry
+local function read(key)
 local value = redis.pcall("GET", KEYS[key])
+texts[key], blocked_until_ms[key] = "", 0
 if type(value) == "table" then
-entry.failed = true
+failed[key] = true
 reply[key + 1] = { value.err }
-return entry
+return ""
 end
 reply[key + 1] = value
-local text = value or ""
-if string.byte(text) == 33 then
-local ending = string.find(text, "!", 2, true)
-entry.blocked_until_ms = tonumber(string.sub(text, 2, ending - 1))
-text = string.sub(text, ending + 1)
+if value and string.byte(value) == 33 then
+local ending = string.find(value, "!", 2, true)
+blocked_until_ms[key] = tonumber(string.sub(value, 2, ending - 1))
+value = string.sub(value, ending + 1)
 end
-local from = 1
-for j = 1, #plan do
-local ending = j < #plan and string.find(text, " ", from, true) or #text + 1
-entry.states[j] = ending > from and string.sub(text, from, ending - 1)
+texts[key] = value or ""
+return texts[key]
+end
+local function split(text, count)
+local states, from = {}, 1
+for j = 1, count do
+local ending = string.find(text, " ", from, true) or #text + 1
+states[j] = string.sub(text, from, ending - 1)
 from = ending + 1
 end
-return entry
+return states
 end
-local function write(key, entry)
-local plan, texts = entry.plan, {}
-local expire_at_ms = entry.blocked_until_ms
-for j = 1, #plan do
-local state = entry.states[j]
-texts[j] = state or ""
-if state then
-local reset_at_ms = entry.reset_at_ms[j] or plan[j][1].reset_at_ms(plan[j][2], state)
-expire_at_ms = math.max(expire_at_ms, reset_at_ms)
+local function decide(plan, text, cost)
+if plan.count == 1 then
+return plan[1].algorithm.decide(plan[1], text ~= "" and text, cost, now_ms)
 end
+local states, latest_ms = split(text, plan.count), 0
+for j = 1, plan.count do
+local after, over_at_ms = plan[j].algorithm.decide(plan[j], states[j] ~= "" and states[j], cost, now_ms)
+if not after then
+return false
 end
-local text = table.concat(texts, " ")
-if not string.find(text, "%d") then
-text = ""
+states[j] = after
+latest_ms = math.max(latest_ms, over_at_ms)
 end
-if entry.blocked_until_ms > now_ms then
-text = string.format("!%d!%s", entry.blocked_until_ms, text)
+return table.concat(states, " "), latest_ms
 end
-entry.after = text
-if text == "" then
-redis.call("DEL", KEYS[key])
-else
-redis.call("SET", KEYS[key], text, "PXAT", string.format("%d", math.min(expire_at_ms, LATEST_MS)))
-end
-end
-local undo = {}
+local undo
 local function consume(upto)
 local allowed = true
+undo = upto - at > 3 and {}
 while at < upto do
-local plan, cost = plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
-reading = tonumber(ARGV[at])
+local key, plan, cost = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
 at = at + 3
-local entry = read(reading, plan)
-allowed = allowed and not entry.failed and entry.blocked_until_ms <= now_ms
+reading = key
+local text = texts[key] or read(key)
+allowed = allowed and not failed[key] and blocked_until_ms[key] <= now_ms
 if allowed and cost > 0 then
-local states, reset_at_ms = {}, {}
-undo[#undo + 1] = { entry, entry.states, entry.reset_at_ms, plan }
-for j = 1, #plan do
-states[j], reset_at_ms[j] = plan[j][1].decide(plan[j][2], entry.states[j] or nil, cost, now_ms)
-if not states[j] then
+local after, over_at_ms = decide(plan, text, cost)
+if after then
+if undo then
+undo[#undo + 1] = { key, text, reset_at_ms[key], plan_of[key] }
+end
+texts[key], reset_at_ms[key], plan_of[key] = after, over_at_ms, plan
+else
 allowed = false
-break
 end
-end
-entry.states, entry.reset_at_ms = states, reset_at_ms
 end
 end
 return allowed
-end
-local function keep()
-for i = 1, #undo do
-undo[i][1].dirty, undo[i][1].plan = true, undo[i][4]
-end
 end
 local function take_back()
-for i = #undo, 1, -1 do
-undo[i][1].states, undo[i][1].reset_at_ms = undo[i][2], undo[i][3]
+for i = undo and #undo or 0, 1, -1 do
+local key = undo[i][1]
+texts[key], reset_at_ms[key], plan_of[key] = undo[i][2], undo[i][3], undo[i][4]
 end
 end
-local function refund(entry, plan, cost)
-for j = 1, #plan do
-local state = entry.states[j]
-if state then
-local after, reset_at_ms = plan[j][1].refund(plan[j][2], state, cost, tonumber(ARGV[at + 2 + j]), now_ms)
-if after then
-entry.states[j], entry.reset_at_ms[j] = after ~= "" and after, reset_at_ms
-entry.dirty, entry.plan = true, plan
+local perform
+if string.find(ARGV[1], "E", 1, true) then
+local function refund(key, plan, cost)
+local states, given = split(texts[key], plan.count), false
+for j = 1, plan.count do
+if states[j] ~= "" then
+local after = plan[j].algorithm.refund(plan[j], states[j], cost, tonumber(ARGV[at + 2 + j]), now_ms)
+given = given or after
+states[j] = after or states[j]
 end
 end
+return given and table.concat(states, " ")
+end
+local function over_at_ms(plan, text)
+local states, latest_ms = split(text, plan.count), 0
+for j = 1, plan.count do
+if states[j] ~= "" then
+latest_ms = math.max(latest_ms, plan[j].algorithm.reset_at_ms(plan[j], states[j]))
 end
 end
-local function edit(what)
-local plan, number = plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
-reading = tonumber(ARGV[at])
-local entry = read(reading, plan)
-if entry.failed then
+return latest_ms
+end
+function perform(what)
+local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
+reading = key
+local after = texts[key] or read(key)
+if failed[key] then
 return
 elseif what == "refund" then
-return refund(entry, plan, number)
+after = refund(key, plan, number)
 elseif what == "block" then
-entry.blocked_until_ms = now_ms + number
+blocked_until_ms[key] = now_ms + number
 elseif what == "unblock" then
-entry.blocked_until_ms = 0
+blocked_until_ms[key] = 0
 else
-entry.states = {}
+after = ""
 end
-entry.dirty, entry.plan = true, plan
+if after then
+if not string.find(after, "%d") then
+after = ""
 end
-local function perform(what, upto)
-if what == "consume" then
-local allowed = consume(upto)
-if allowed then
-keep()
+texts[key], reset_at_ms[key], plan_of[key] = after, over_at_ms(plan, after), plan
 end
-return allowed
-elseif what == "peek" then
-while at < upto do
-reading = tonumber(ARGV[at])
-read(reading, plans[tonumber(ARGV[at + 1])])
-at = at + 2
 end
-return false
 end
-edit(what)
-return false
-end
-local admitted = ""
-for _ = 1, tonumber(ARGV[3]) do
+local admitted = {}
+for i = 1, tonumber(ARGV[3]) do
 local what, upto = ARGV[at], at + 2 + tonumber(ARGV[at + 1])
 at = at + 2
-undo = {}
-local readable, allowed = pcall(perform, what, upto)
-if not readable then
-entries[reading].failed = true
-reply[reading + 1] = { tostring(allowed) }
-end
+local readable, allowed = true, false
+if what == "consume" then
+readable, allowed = pcall(consume, upto)
 if not (readable and allowed) then
 take_back()
 end
-admitted = admitted .. ((readable and allowed) and "1" or "0")
+elseif what == "peek" then
+for place = at, upto - 1, 2 do
+reading = tonumber(ARGV[place])
+readable = texts[reading] or pcall(read, reading)
+end
+else
+readable = pcall(perform, what)
+end
+if not readable then
+failed[reading] = true
+reply[reading + 1] = { "not a value of this layout" }
+end
+admitted[i] = readable and allowed and "1" or "0"
 at = upto
 end
-local after = { admitted }
 for key = 1, #KEYS do
-local entry = entries[key]
-if entry.dirty and not entry.failed then
-write(key, entry)
+if plan_of[key] and not failed[key] then
+local value, expire_at_ms = texts[key], reset_at_ms[key]
+if blocked_until_ms[key] > now_ms then
+value = string.format("!%d!%s", blocked_until_ms[key], value)
+expire_at_ms = math.max(expire_at_ms, blocked_until_ms[key])
 end
-after[key + 1] = entry.after or reply[key + 1]
+if value == "" then
+redis.call("DEL", KEYS[key])
+else
+redis.call("SET", KEYS[key], value, "PXAT", string.format("%d", math.min(expire_at_ms, LATEST_MS)))
 end
-if checking then
+texts[key] = value
+end
+end
+if string.find(ARGV[1], "C", 1, true) then
+local after = { table.concat(admitted) }
+for key = 1, #KEYS do
+after[key + 1] = plan_of[key] and not failed[key] and texts[key] or reply[key + 1]
+end
 reply[#KEYS + 2] = after
 end
 return reply`,
