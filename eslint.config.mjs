@@ -32,6 +32,8 @@ export default tseslint.config(
         { fixStyle: 'inline-type-imports', disallowTypeAnnotations: false },
       ],
       '@typescript-eslint/explicit-module-boundary-types': 'error',
+      // Express knows an error handler by its four parameters, used or not.
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
       // Indices below a length are known to be there; `!` is not, so the assertion names the type.
       '@typescript-eslint/non-nullable-type-assertion-style': 'off',
       '@typescript-eslint/no-unnecessary-condition': ['error', { allowConstantLoopConditions: true }],
@@ -64,6 +66,7 @@ export default tseslint.config(
       'jest/valid-expect': 'error',
       'jest/no-standalone-expect': 'off',
       '@typescript-eslint/no-empty-function': 'off',
+      '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/explicit-module-boundary-types': 'off',
     },
   },

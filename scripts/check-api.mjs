@@ -17,7 +17,12 @@ for (const [report, [folder, entry]] of Object.entries(entries)) {
       projectFolder: project,
       mainEntryPointFilePath: `${project}/dist/esm/${entry}.d.ts`,
       compiler: { tsconfigFilePath: `${project}/tsconfig.json` },
-      apiReport: { enabled: true, reportFileName: `${report}.api.md`, reportFolder: `${root}etc`, reportTempFolder: `${root}node_modules/.cache/sluice` },
+      apiReport: {
+        enabled: true,
+        reportFileName: `${report}.api.md`,
+        reportFolder: `${root}etc`,
+        reportTempFolder: `${root}node_modules/.cache/sluice`,
+      },
       docModel: { enabled: false },
       dtsRollup: { enabled: false },
       messages: {
@@ -27,7 +32,10 @@ for (const [report, [folder, entry]] of Object.entries(entries)) {
       },
     },
   });
-  const { apiReportChanged } = Extractor.invoke(config, { localBuild: !check, messageCallback: (message) => (message.handled = true) });
+  const { apiReportChanged } = Extractor.invoke(config, {
+    localBuild: !check,
+    messageCallback: (message) => (message.handled = true),
+  });
   if (apiReportChanged && check) {
     stale = true;
     console.error(`etc/${report}.api.md is stale: run \`npm run api\` and look at what changed.`);
