@@ -9,7 +9,8 @@ import { walk } from './traces/walk.ts';
 
 const seed = testSeed(20_261_121);
 const anyPolicy = fc.oneof(...references.map(({ policies }) => policies));
-const sampled = <T>(arbitrary: fc.Arbitrary<T>, count: number): readonly T[] => fc.sample(arbitrary, { seed, numRuns: count });
+const sampled = <T>(arbitrary: fc.Arbitrary<T>, count: number): readonly T[] =>
+  fc.sample(arbitrary, { seed, numRuns: count });
 
 let server: RedisServer;
 let redis: Redis;
@@ -73,20 +74,34 @@ describe('many requests in one call', () => {
   });
 });
 
-describe.each(references)('a state of $algorithm that is read after the numbers of its policy have changed', ({ algorithm, policies }) => {
-  it('is decided alike in kernel, memory and Redis, and never shows fewer than no units', async () => {
-    const pairs: fc.Arbitrary<readonly [Policy, Policy, Policy]> = fc.tuple(policies, policies, policies);
-    for (const [number, versions] of sampled(pairs, 40).entries()) {
-      const lanes = new Lanes({ seed, policies: [[versions[0]]], redis, subject: `changed-${algorithm}-${String(number)}`, models: false });
-      const random = seeded(seed + number);
+describe.each(references)(
+  'a state of $algorithm that is read after the numbers of its policy have changed',
+  ({ algorithm, policies }) => {
+    it('is decided alike in kernel, memory and Redis, and never shows fewer than no units', async () => {
+      const pairs: fc.Arbitrary<readonly [Policy, Policy, Policy]> = fc.tuple(policies, policies, policies);
+      for (const [number, versions] of sampled(pairs, 40).entries()) {
+        const lanes = new Lanes({
+          seed,
+          policies: [[versions[0]]],
+          redis,
+          subject: `changed-${algorithm}-${String(number)}`,
+          models: false,
+        });
+        const random = seeded(seed + number);
 
-      for (let version = 0; version < 30; version++) {
-        for (const key of lanes.keys) lanes.changePolicies(key, [versions[version % 3] as Policy]);
-        const answers = await walk(lanes, random, { steps: 8, mayGoBack: true });
+        for (let version = 0; version < 30; version++) {
+          for (const key of lanes.keys) lanes.changePolicies(key, [versions[version % 3] as Policy]);
+          const answers = await walk(lanes, random, { steps: 8, mayGoBack: true });
 
-        const shown = answers.flatMap(({ parts }) => parts.flatMap((part) => part.policies));
-        expect(shown.filter(({ remaining, resetAfterMs, retryAfterMs }) => remaining < 0 || resetAfterMs < 0 || (retryAfterMs ?? 0) < 0)).toEqual([]);
+          const shown = answers.flatMap(({ parts }) => parts.flatMap((part) => part.policies));
+          expect(
+            shown.filter(
+              ({ remaining, resetAfterMs, retryAfterMs }) =>
+                remaining < 0 || resetAfterMs < 0 || (retryAfterMs ?? 0) < 0,
+            ),
+          ).toEqual([]);
+        }
       }
-    }
-  });
-});
+    });
+  },
+);

@@ -23,7 +23,9 @@ interface Vector {
 
 const vectorsOf = (algorithm: string): readonly Vector[] => {
   const folder = algorithm.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  return JSON.parse(readFileSync(new URL(`../src/algorithms/${folder}/vectors.json`, import.meta.url), 'utf8')) as Vector[];
+  return JSON.parse(
+    readFileSync(new URL(`../src/algorithms/${folder}/vectors.json`, import.meta.url), 'utf8'),
+  ) as Vector[];
 };
 
 /** Some 138 years: a whole multiple of every window and block in the vectors, and ahead of any server's clock. */
@@ -32,18 +34,32 @@ const BASE_MS = 20 * 2520 * 86_400_000;
 /** The kernels alone, with the shape of a store. */
 function kernels(clock: FakeClock): Store {
   const key: KeyState = { blockedUntilMs: 0, states: [undefined] };
-  return { source: 'memory', perform: (requests) => requests.map((request) => evaluate(request, [key], clock.atMs).answer) };
+  return {
+    source: 'memory',
+    perform: (requests) => requests.map((request) => evaluate(request, [key], clock.atMs).answer),
+  };
 }
 
-async function play({ steps }: Vector, policy: Policy, store: Store, clock: FakeClock, subject: string): Promise<unknown[]> {
+async function play(
+  { steps }: Vector,
+  policy: Policy,
+  store: Store,
+  clock: FakeClock,
+  subject: string,
+): Promise<unknown[]> {
   const policies = namePolicies(policy, 'vector');
   const limit: Limit = { policies, scope: keyScope('vector', policies) };
   const endsMs: number[] = [];
   const seen: unknown[] = [];
   for (const { at, cost, op = 'consume', of = 0 } of steps) {
     clock.atMs = BASE_MS + at;
-    if (op === 'refund') await store.perform([{ op, part: { limit, subject, cost }, chargedUntilMs: [endsMs[of] ?? 0] }]);
-    const [answer] = await store.perform([op === 'refund' ? { op: 'peek', parts: [{ limit, subject, cost: 0 }] } : { op, parts: [{ limit, subject, cost }] }]);
+    if (op === 'refund')
+      await store.perform([{ op, part: { limit, subject, cost }, chargedUntilMs: [endsMs[of] ?? 0] }]);
+    const [answer] = await store.perform([
+      op === 'refund'
+        ? { op: 'peek', parts: [{ limit, subject, cost: 0 }] }
+        : { op, parts: [{ limit, subject, cost }] },
+    ]);
     if (answer === undefined || answer instanceof Error) throw answer ?? new Error('no answer');
     const verdict = answer.parts[0]?.policies[0];
     if (verdict === undefined) throw new Error('no decision');
@@ -82,11 +98,20 @@ describe.each(references)('the vectors of $algorithm', ({ algorithm, policyOf })
     expect(seen).toEqual(vector.steps.map((step) => step.expect));
   });
 
-  it.each(vectorsOf(algorithm).map((vector, number) => ({ ...vector, number })))('hold in Redis: $name', async ({ number, ...vector }) => {
-    const clock = fakeClock();
+  it.each(vectorsOf(algorithm).map((vector, number) => ({ ...vector, number })))(
+    'hold in Redis: $name',
+    async ({ number, ...vector }) => {
+      const clock = fakeClock();
 
-    const seen = await play(vector, policyOf(vector.policy), virtualRedisStore(redis, clock, {}, 0), clock, String(number));
+      const seen = await play(
+        vector,
+        policyOf(vector.policy),
+        virtualRedisStore(redis, clock, {}, 0),
+        clock,
+        String(number),
+      );
 
-    expect(seen).toEqual(vector.steps.map((step) => step.expect));
-  });
+      expect(seen).toEqual(vector.steps.map((step) => step.expect));
+    },
+  );
 });

@@ -38,7 +38,8 @@ class FixedWindowModel implements Model {
 
   refund(cost: bigint, receipt: Receipt, atMs: bigint): void {
     const used = this.#usedByEnd.get(receipt);
-    if (receipt === this.#lastEndMs && atMs < receipt && used !== undefined) this.#usedByEnd.set(receipt, greatest(used - cost, 0n));
+    if (receipt === this.#lastEndMs && atMs < receipt && used !== undefined)
+      this.#usedByEnd.set(receipt, greatest(used - cost, 0n));
   }
 
   #used(atMs: bigint): bigint {
@@ -57,9 +58,11 @@ export const fixedWindowReference: Reference = {
     .record({ limit: limits, window: windows, align: fc.constantFrom<'first-hit' | 'clock'>('first-hit', 'clock') })
     .map((options): Policy => fixedWindow(options)),
   model: (policy) => new FixedWindowModel(policy as FixedWindowPolicy),
-  most(policy, spanMs) {
+  takesBack: 'in-window',
+  most(policy, spanMs, refunds) {
     const { limit, windowMs, align } = policy as FixedWindowPolicy;
-    // A span no shorter than n windows can touch n + 2 of them; counted from the first unit, the first of them begins with a unit outside.
-    return big(limit) * (spanMs / big(windowMs) + 2n) - (align === 'clock' ? 0n : 1n);
+    // A span of n windows can touch n + 2 of them. Counted from the first unit, the first of them begins with one outside, unless that was given back.
+    const outside = align === 'clock' || refunds ? 0n : 1n;
+    return big(limit) * (spanMs / big(windowMs) + 2n) - outside;
   },
 };

@@ -6,7 +6,12 @@ import { slidingWindowReference } from './sliding-window.ts';
 import { tokenBucketReference } from './token-bucket.ts';
 
 /** The reference of every algorithm. One that is added to core needs its line here and its vectors, and is then held to everything in this folder. */
-export const references: readonly Reference[] = [fixedWindowReference, slidingWindowReference, tokenBucketReference, intervalBucketReference];
+export const references: readonly Reference[] = [
+  fixedWindowReference,
+  slidingWindowReference,
+  tokenBucketReference,
+  intervalBucketReference,
+];
 
 export function referenceOf({ algorithm }: Policy): Reference {
   const found = references.find((reference) => reference.algorithm === algorithm);

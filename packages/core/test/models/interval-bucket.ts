@@ -65,7 +65,12 @@ class IntervalBucketModel implements Model {
 }
 
 const any = fc
-  .record({ capacity: limits, refill: limits, every: windows, overdraft: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 30 }), limits) })
+  .record({
+    capacity: limits,
+    refill: limits,
+    every: windows,
+    overdraft: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 30 }), limits),
+  })
   .filter(({ capacity, refill, every, overdraft }) => Math.ceil((capacity + overdraft) / refill) * every < 2 ** 52)
   .map((options): Policy => tokenBucket({ ...options, mode: 'interval' }));
 
@@ -84,6 +89,7 @@ export const intervalBucketReference: Reference = {
   policyOf: (options) => tokenBucket({ ...(options as unknown as TokenBucketOptions), mode: 'interval' }),
   policies: fc.oneof({ weight: 2, arbitrary: any }, { weight: 1, arbitrary: odd }),
   model: (policy) => new IntervalBucketModel(policy as IntervalBucketPolicy),
+  takesBack: 'always',
   most(policy, spanMs) {
     const { capacity, refill, everyMs, overdraft } = policy as IntervalBucketPolicy;
     return big(capacity) + big(overdraft) + big(refill) * (spanMs / big(everyMs) + 1n);

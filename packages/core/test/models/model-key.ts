@@ -33,19 +33,27 @@ export interface ModelPart {
 }
 
 /** Everything or nothing over several keys. Receipts per part and policy, when something was taken. */
-export function decideByModel(parts: readonly ModelPart[], at: number, take: boolean): { answers: PartAnswer[]; receipts: Receipt[][] } {
+export function decideByModel(
+  parts: readonly ModelPart[],
+  at: number,
+  take: boolean,
+): { answers: PartAnswer[]; receipts: Receipt[][] } {
   const atMs = BigInt(at);
   const admits = ({ key, cost }: ModelPart): boolean =>
     key.blockedUntilMs <= atMs && key.policies.every(({ model }) => cost === 0 || model.fits(BigInt(cost), atMs));
 
   const taken = take && parts.every(admits);
-  const receipts = parts.map(({ key, cost }) => (taken && cost > 0 ? key.policies.map(({ model }) => model.charge(BigInt(cost), atMs)) : []));
+  const receipts = parts.map(({ key, cost }) =>
+    taken && cost > 0 ? key.policies.map(({ model }) => model.charge(BigInt(cost), atMs)) : [],
+  );
   const answers = parts.map(({ key, cost }) => {
     const blockedMs = key.blockedUntilMs > atMs ? Number(key.blockedUntilMs - atMs) : 0;
     const policies = key.policies.map((one): PolicyDecision => {
       const stands = standing(one, atMs);
       const retryAfterMs = taken || cost === 0 ? 0 : retryOf(one, BigInt(cost), atMs);
-      return blockedMs > 0 ? whileBlocked({ ...stands, retryAfterMs }, blockedMs) : { ...stands, allowed: retryAfterMs === 0, retryAfterMs };
+      return blockedMs > 0
+        ? whileBlocked({ ...stands, retryAfterMs }, blockedMs)
+        : { ...stands, allowed: retryAfterMs === 0, retryAfterMs };
     });
     return { blocked: blockedMs > 0, policies };
   });

@@ -27,12 +27,17 @@ export interface Reference {
   /** The `name` of the algorithm in the registry. */
   readonly algorithm: string;
   /** The policy of a vector's options, made as a user makes it. */
-  policyOf(options: Readonly<Record<string, unknown>>): Policy;
+  readonly policyOf: (options: Readonly<Record<string, unknown>>) => Policy;
   /** Policies of all sizes: ordinary, odd, tiny, huge. */
   readonly policies: fc.Arbitrary<Policy>;
-  model(policy: Policy): Model;
-  /** The most units that any interval may see whose first and last unit lie `spanMs` apart: the table of design.md §5. */
-  most(policy: Policy, spanMs: bigint): bigint;
+  readonly model: (policy: Policy) => Model;
+  /** Until when units can be given back: while the window that was charged lives, or at any time. */
+  readonly takesBack: 'in-window' | 'always';
+  /**
+   * The most units that any interval may see whose first and last unit lie `spanMs` apart: the table of design.md §5. With `refunds` the units that were
+   * given back in it are subtracted.
+   */
+  readonly most: (policy: Policy, spanMs: bigint, refunds: boolean) => bigint;
 }
 
 /** A policy's options as BigInts, when they are numbers. */

@@ -70,6 +70,7 @@ export const slidingWindowReference: Reference = {
   policyOf: (options) => slidingWindow(options as unknown as SlidingWindowOptions),
   policies: fc.oneof(inTenBlocks, byHand),
   model: (policy) => new SlidingWindowModel(policy as SlidingWindowPolicy),
+  takesBack: 'in-window',
   most(policy, spanMs) {
     const { limit, windowMs } = policy as SlidingWindowPolicy;
     return big(limit) * (spanMs / big(windowMs) + 1n);

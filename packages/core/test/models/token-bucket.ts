@@ -60,7 +60,12 @@ class TokenBucketModel implements Model {
 }
 
 const any = fc
-  .record({ capacity: limits, refill: limits, every: windows, overdraft: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 30 }), limits) })
+  .record({
+    capacity: limits,
+    refill: limits,
+    every: windows,
+    overdraft: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 30 }), limits),
+  })
   .filter(({ capacity, every, overdraft }) => (capacity + overdraft) * every < 2 ** 52)
   .map((options): Policy => tokenBucket(options));
 
@@ -84,6 +89,7 @@ export const tokenBucketReference: Reference = {
   policyOf: (options) => tokenBucket(options as unknown as TokenBucketOptions),
   policies: fc.oneof({ weight: 2, arbitrary: any }, { weight: 1, arbitrary: odd }),
   model: (policy) => new TokenBucketModel(policy as TokenBucketPolicy),
+  takesBack: 'always',
   most(policy, spanMs) {
     const { capacity, refill, everyMs, overdraft } = policy as TokenBucketPolicy;
     return big(capacity) + big(overdraft) + (big(refill) * spanMs) / big(everyMs);

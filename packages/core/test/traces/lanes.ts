@@ -1,6 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
-import { memoryStore, type Limit, type Part, type Policy, type PolicyDecision, type Store, type StoreAnswer, type StoreRequest } from '@sluice/core';
+import {
+  memoryStore,
+  type Limit,
+  type Part,
+  type Policy,
+  type PolicyDecision,
+  type Store,
+  type StoreAnswer,
+  type StoreRequest,
+} from '@sluice/core';
 import { evaluate, keyScope, namePolicies, writeValue, type KeyState } from '@sluice/core/internal';
 import { fakeClock, virtualRedisStore, type FakeClock } from '@sluice/testkit';
 import { ModelKey, decideByModel } from '../models/model-key.ts';
@@ -156,7 +165,12 @@ export class Lanes {
     }
   }
 
-  #noteTaken(number: number, request: StoreRequest, answer: StoreAnswer, receipts: readonly (readonly Receipt[])[]): void {
+  #noteTaken(
+    number: number,
+    request: StoreRequest,
+    answer: StoreAnswer,
+    receipts: readonly (readonly Receipt[])[],
+  ): void {
     const part = 'parts' in request ? (request.parts[0] as Part) : request.part;
     const key = this.keys.find(({ subject }) => subject === part.subject) as Key;
     const chargedUntilMs = (answer.parts[0]?.policies ?? []).map(({ resetAfterMs }) => answer.atMs + resetAfterMs);
@@ -164,7 +178,11 @@ export class Lanes {
     this.taken.push(number);
   }
 
-  async #throughRedis(requests: readonly StoreRequest[], expected: readonly StoreAnswer[], steps: readonly Step[]): Promise<void> {
+  async #throughRedis(
+    requests: readonly StoreRequest[],
+    expected: readonly StoreAnswer[],
+    steps: readonly Step[],
+  ): Promise<void> {
     const values = this.keys.map(({ value }) => value);
     // All sent in this tick, in order: the instant is read, and the commands are written, before anything else happens.
     const answers = this.#redisStore.perform(requests);
@@ -201,6 +219,9 @@ export class Lanes {
 }
 
 function limitOf(policies: readonly Policy[], number: number): Limit {
-  const named = namePolicies(policies.length === 1 ? policies[0] : policies.map((policy, i) => ({ ...policy, name: `p${String(i)}` })), 'trace');
+  const named = namePolicies(
+    policies.length === 1 ? policies[0] : policies.map((policy, i) => ({ ...policy, name: `p${String(i)}` })),
+    'trace',
+  );
   return { policies: named, scope: keyScope(`trace${String(number)}`, named) };
 }

@@ -25,7 +25,9 @@ const LONGEST_STEP_MS = 100_000_000_000;
 
 /** The next instant: the same, the next ones, edges of windows and waits with a millisecond on either side, far ahead, or back. */
 export function nextInstant(random: Random, atMs: number, { lastSeen, mayGoBack }: Surroundings): number {
-  const { windowMs, limit, retryAfterMs, resetAfterMs, nextAfterMs } = random.pick(lastSeen as [PolicyDecision, ...PolicyDecision[]]);
+  const { windowMs, limit, retryAfterMs, resetAfterMs, nextAfterMs } = random.pick(
+    lastSeen as [PolicyDecision, ...PolicyDecision[]],
+  );
   const window = Math.min(windowMs, LONGEST_STEP_MS);
   const edge = random.pick([-1, 0, 1]);
   const aheadMs = random.pick<() => number>([
@@ -50,9 +52,11 @@ export function nextStep(random: Random, { lastSeen, taken }: Surroundings): Ste
   const key = random.integer(0, lastSeen.length - 1);
   const { windowMs } = lastSeen[key] as PolicyDecision;
   if (random.percent(3)) return { op: 'reset', key };
-  if (random.percent(2)) return { op: 'block', key, durationMs: random.integer(1, Math.min(windowMs, LONGEST_STEP_MS)) };
+  if (random.percent(2))
+    return { op: 'block', key, durationMs: random.integer(1, Math.min(windowMs, LONGEST_STEP_MS)) };
   if (random.percent(4)) return { op: 'unblock', key };
-  if (random.percent(9) && taken.length > 0) return { op: 'refund', of: lately(random, taken), cost: random.integer(1, 5) };
+  if (random.percent(9) && taken.length > 0)
+    return { op: 'refund', of: lately(random, taken), cost: random.integer(1, 5) };
 
   const keys = random.percent(70) ? [key] : lastSeen.map((_, other) => other);
   const same = costFor(random, lastSeen[key] as PolicyDecision);
@@ -60,7 +64,23 @@ export function nextStep(random: Random, { lastSeen, taken }: Surroundings): Ste
 }
 
 function costFor(random: Random, { limit, remaining }: PolicyDecision): number {
-  return random.pick<number>([0, 1, 1, 1, 1, 2, 3, Math.ceil(limit / 3), limit, limit + 1, limit + 7, 2 * limit, remaining, remaining + 1, Number.MAX_SAFE_INTEGER]);
+  return random.pick<number>([
+    0,
+    1,
+    1,
+    1,
+    1,
+    2,
+    3,
+    Math.ceil(limit / 3),
+    limit,
+    limit + 1,
+    limit + 7,
+    2 * limit,
+    remaining,
+    remaining + 1,
+    Number.MAX_SAFE_INTEGER,
+  ]);
 }
 
 /** One of the last few, or any. */

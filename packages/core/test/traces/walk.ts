@@ -14,9 +14,13 @@ export interface Walk {
 const AHEAD = 250;
 
 /** Walks a random trace through all lanes. */
-export async function walk(lanes: Lanes, random: Random, { steps, batch = 1, mayGoBack }: Walk): Promise<readonly StoreAnswer[]> {
+export async function walk(
+  lanes: Lanes,
+  random: Random,
+  { steps, batch = 1, mayGoBack }: Walk,
+): Promise<readonly StoreAnswer[]> {
   const answers: StoreAnswer[] = [];
-  for (let done = 0; done < steps; ) {
+  for (let done = 0; done < steps;) {
     const surroundings: Surroundings = { lastSeen: lanes.lastSeen(), taken: lanes.taken, mayGoBack };
     const atMs = nextInstant(random, lanes.clock.atMs, surroundings);
     const count = Math.min(random.integer(1, batch), steps - done);

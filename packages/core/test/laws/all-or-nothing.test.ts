@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { createLimiter, type Decision } from '@sluice/core';
+import { fakeClock, seeded, startRedis, type RedisServer } from '@sluice/testkit';
+import { START_MS, nextInstant } from '../traces/step.ts';
+import { kernels, memory, redisGround } from './grounds.ts';
+import { anyPolicy, forAll, open, refusal, scenes, seed, someCost } from './scene.ts';
+
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+const grounds = [kernels, memory, redisGround(() => redis)];
+const lists = scenes(fc.array(anyPolicy, { minLength: 2, maxLength: 4 }));
+
+const remainingOf = ({ policies }: Decision): number[] => policies.map(({ remaining }) => remaining);
+
+describe('law 3: over several policies of one limiter', () => {
+  it.each(grounds)('a refusal by one takes nothing from the others, in $name', async (ground) => {
+    await forAll(lists, ground.runs, async (plan) => {
+      const scene = await open(ground, plan);
+      const refused = await refusal(scene);
+      if (refused === undefined) return;
+      const before = await scene.limiter.peek(scene.key, 0);
+
+      await scene.limiter.consume(scene.key, refused.cost);
+
+      expect(remainingOf(await scene.limiter.peek(scene.key, 0))).toEqual(remainingOf(before));
+    });
+  });
+
+  it.each(grounds)('an admission takes its cost from each of them, in $name', async (ground) => {
+    await forAll(lists, ground.runs, async (plan) => {
+      const scene = await open(ground, plan);
+      const before = await scene.limiter.peek(scene.key, 0);
+      const decision = await scene.limiter.consume(scene.key, someCost(scene, before));
+      if (!decision.allowed) return;
+
+      // Of a bucket with overdraft whole units are shown, and no debt.
+      expect(remainingOf(decision)).toEqual(remainingOf(before).map((units) => Math.max(units - decision.cost, 0)));
+    });
+  });
+});
+
+describe('law 3: over limits with keys of their own', () => {
+  it.each(grounds)('a refusal by one takes nothing from the others, in $name', async (ground) => {
+    const policies = fc.tuple(anyPolicy, anyPolicy, anyPolicy);
+    let number = 0;
+    await fc.assert(
+      fc.asyncProperty(policies, fc.nat(), async ([a, b, c], own) => {
+        const clock = fakeClock(START_MS);
+        const random = seeded(own);
+        const limits = [
+          { name: 'a', policy: a },
+          { name: 'b', policy: b },
+          { name: 'c', policy: c },
+        ] as const;
+        const limiter = createLimiter({
+          name: 'law',
+          limits,
+          store: ground.store(clock),
+          onStoreError: 'throw',
+          timeoutMs: 60_000,
+        });
+        const all = { a: `a-${String(number)}`, b: `b-${String(number)}`, c: `c-${String(number++)}` };
+
+        for (let i = 0; i < 25; i++) {
+          const before = await limiter.peek(all, 0);
+          clock.atMs = nextInstant(random, clock.atMs, { lastSeen: before.policies, taken: [], mayGoBack: false });
+          const some = { a: all.a, c: all.c };
+          await limiter.consume(random.percent(20) ? some : all, random.integer(1, 3));
+          const cost = random.integer(1, 9);
+          const shown = await limiter.peek(all, 0);
+
+          const decision = await limiter.consume(all, cost);
+
+          const taken = decision.allowed ? cost : 0;
+          expect(decision.allowed).toBe(decision.policies.every(({ allowed }) => allowed));
+          expect(remainingOf(await limiter.peek(all, 0))).toEqual(
+            remainingOf(shown).map((units) => Math.max(units - taken, 0)),
+          );
+        }
+      }),
+      { numRuns: Math.ceil(ground.runs / 10), seed },
+    );
+  });
+});

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import type { Policy } from '@sluice/core';
+import { startRedis, type RedisServer } from '@sluice/testkit';
+import { references } from '../models/index.ts';
+import { kernels, memory, redisGround } from './grounds.ts';
+import { limiterOf, open, refusal, scenes, seed, type Scene, type ScenePlan } from './scene.ts';
+
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+const grounds = [kernels, memory, redisGround(() => redis)];
+/** Longer waits, of a state that was huge under a policy that is slow, are no whole numbers of milliseconds any more. */
+const LONGEST_EXACT_MS = 2 ** 50;
+
+describe.each(references)('a key of $algorithm whose policy has got other numbers', ({ policies }) => {
+  const changes = fc.tuple(scenes(policies.map((policy) => [policy])), policies);
+
+  async function afterChange(
+    [plan, policy]: readonly [ScenePlan, Policy],
+    ground: (typeof grounds)[number],
+  ): Promise<Scene> {
+    const scene = await open(ground, plan, { goesBack: true });
+    return { ...scene, limiter: limiterOf([policy], scene.store) };
+  }
+
+  it.each(grounds)('keeps the retry law, in $name', async (ground) => {
+    await fc.assert(
+      fc.asyncProperty(changes, async (change) => {
+        const { limiter, key, clock, ...scene } = await afterChange(change, ground);
+        const refused = await refusal({ limiter, key, clock, ...scene });
+        const { retryAfterMs } = refused?.decision ?? { retryAfterMs: null };
+        if (refused === undefined || retryAfterMs === null || retryAfterMs > LONGEST_EXACT_MS) return;
+
+        clock.atMs = refused.decision.atMs + retryAfterMs - 1;
+        expect((await limiter.peek(key, refused.cost)).allowed).toBe(false);
+        clock.atMs++;
+        expect((await limiter.consume(key, refused.cost)).allowed).toBe(true);
+      }),
+      { numRuns: ground.runs, seed },
+    );
+  });
+
+  it.each(grounds)('is as if never used from resetAfterMs on, in $name', async (ground) => {
+    await fc.assert(
+      fc.asyncProperty(changes, async (change) => {
+        const { limiter, key, clock } = await afterChange(change, ground);
+        const { atMs, remaining, resetAfterMs } = await limiter.peek(key, 0);
+        expect(remaining).toBeGreaterThanOrEqual(0);
+        if (resetAfterMs > LONGEST_EXACT_MS) return;
+
+        clock.atMs = atMs + resetAfterMs;
+
+        expect(await limiter.consume(key, 0)).toEqual(await limiter.consume(`unused ${key}`, 0));
+        expect(await limiter.consume(key, 1)).toEqual(await limiter.consume(`unused ${key}`, 1));
+      }),
+      { numRuns: ground.runs, seed },
+    );
+  });
+
+  it.each(grounds)('is healed by a reset, in $name', async (ground) => {
+    await fc.assert(
+      fc.asyncProperty(changes, async (change) => {
+        const { limiter, key } = await afterChange(change, ground);
+        await limiter.unblock(key);
+
+        await limiter.reset(key);
+
+        expect(await limiter.consume(key, 1)).toEqual(await limiter.consume(`unused ${key}`, 1));
+      }),
+      { numRuns: Math.ceil(ground.runs / 5), seed },
+    );
+  });
+});

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { startRedis, type RedisServer } from '@sluice/testkit';
+import { kernels, memory, redisGround } from './grounds.ts';
+import { forAll, open, sceneKinds, someCost } from './scene.ts';
+
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+const inRedis = redisGround(() => redis);
+
+describe.each(sceneKinds)('law 6, $kind: expiry', ({ plans }) => {
+  it('comes not before the key is as if never used and not blocked, and soon after that', async () => {
+    await forAll(plans, 100, async (plan) => {
+      const { limiter, key } = await open(inRedis, plan, { goesBack: true });
+      const { atMs, resetAfterMs, policies } = await limiter.peek(key, 0);
+      const [name] = await redis.keys(`sluice:{${key}}*`);
+      const expireAtMs = name === undefined ? undefined : await redis.pexpiretime(name);
+
+      const longestMs = Math.max(60_000, ...policies.map(({ windowMs }) => windowMs));
+      const resetAtMs = atMs + resetAfterMs;
+      const [least, most] = resetAfterMs > 0 ? [resetAtMs, resetAtMs + longestMs] : [0, atMs + longestMs];
+      expect(expireAtMs ?? least).toBeGreaterThanOrEqual(least);
+      expect(expireAtMs ?? least).toBeLessThanOrEqual(most);
+      expect(resetAfterMs > 0 && expireAtMs === undefined).toBe(false);
+    });
+  });
+
+  it.each([kernels, memory, inRedis])(
+    'cannot be observed: from resetAfterMs on a key decides as one that was never used, in $name',
+    async (ground) => {
+      await forAll(plans, ground.runs, async (plan) => {
+        const scene = await open(ground, plan, { goesBack: true });
+        const { limiter, key, clock, random } = scene;
+        const { atMs, resetAfterMs } = await limiter.peek(key, 0);
+
+        clock.atMs = atMs + resetAfterMs + random.pick([0, 0, 0, 1, random.integer(0, 1_000_000)]);
+        for (let i = 0; i < 6; i++) {
+          const cost = i === 0 ? 0 : someCost(scene, await limiter.peek(key, 0));
+          expect(await limiter.consume(key, cost)).toEqual(await limiter.consume(`unused ${key}`, cost));
+          clock.atMs += random.integer(0, 3);
+        }
+      });
+    },
+  );
+
+  it.each([kernels, memory])(
+    'cannot come earlier: a millisecond before resetAfterMs something of the past still shows, in $name',
+    async (ground) => {
+      await forAll(plans, ground.runs, async (plan) => {
+        const { limiter, key, clock } = await open(ground, plan, { goesBack: true });
+        const { atMs, resetAfterMs } = await limiter.peek(key, 0);
+        if (resetAfterMs === 0) return;
+
+        clock.atMs = atMs + resetAfterMs - 1;
+
+        expect(await limiter.peek(key, 0)).not.toEqual(await limiter.peek('unused', 0));
+      });
+    },
+  );
+});

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { Decision } from '@sluice/core';
+import { startRedis, type RedisServer } from '@sluice/testkit';
+import { references } from '../models/index.ts';
+import { kernels, memory, redisGround } from './grounds.ts';
+import { forAll, open, scenes, someCost, type Scene } from './scene.ts';
+
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+const grounds = [kernels, memory, redisGround(() => redis)];
+
+/** An admission after the scene's past, if there can be one. */
+async function admission(scene: Scene): Promise<Decision | undefined> {
+  for (let attempt = 0; attempt < 8; attempt++) {
+    const cost = someCost(scene, await scene.limiter.peek(scene.key, 0));
+    const decision = await scene.limiter.consume(scene.key, cost);
+    if (decision.allowed) return decision;
+  }
+  return undefined;
+}
+
+describe.each(references)('giving units of $algorithm back', ({ policies }) => {
+  const plans = scenes(policies.map((policy) => [policy]));
+
+  it.each(grounds)('at once leaves as many as there were before, in $name', async (ground) => {
+    await forAll(plans, ground.runs, async (plan) => {
+      const scene = await open(ground, plan, { goesBack: true });
+      const { limiter, key } = scene;
+      const before = await limiter.peek(key, 0);
+      const decision = await limiter.consume(key, someCost(scene, before));
+
+      await limiter.refund(decision);
+
+      expect((await limiter.peek(key, 0)).remaining).toBe(before.remaining);
+    });
+  });
+
+  it.each(grounds)(
+    'at any later time gives no more than was taken, and never more than the limit, in $name',
+    async (ground) => {
+      await forAll(plans, ground.runs, async (plan) => {
+        const scene = await open(ground, plan, { edits: false });
+        const { limiter, key, clock, random } = scene;
+        const decision = await admission(scene);
+        if (decision === undefined) return;
+        clock.atMs += random.integer(0, Math.min(2 * decision.resetAfterMs, 1e11));
+        await limiter.consume(key, 1);
+        const before = await limiter.peek(key, 0);
+
+        await limiter.refund(decision);
+
+        const { remaining, limit } = await limiter.peek(key, 0);
+        expect(remaining).toBeLessThanOrEqual(limit);
+        expect(remaining - before.remaining).toBeLessThanOrEqual(decision.cost);
+        expect(remaining).toBeGreaterThanOrEqual(before.remaining);
+      });
+    },
+  );
+
+  it.each(grounds)('happens once for each decision, in $name', async (ground) => {
+    await forAll(plans, ground.runs, async (plan) => {
+      const scene = await open(ground, plan);
+      const { limiter, key } = scene;
+      const decision = await admission(scene);
+      if (decision === undefined) return;
+      await limiter.refund(decision, 1);
+      const before = await limiter.peek(key, 0);
+
+      await limiter.refund(decision, 1);
+      await limiter.refund(decision);
+
+      expect(await limiter.peek(key, 0)).toEqual(before);
+    });
+  });
+});
+
+const windowed = references.filter(({ takesBack }) => takesBack === 'in-window');
+
+describe.each(windowed)('giving units of $algorithm back', ({ policies }) => {
+  const plans = scenes(policies.map((policy) => [policy]));
+
+  it.each(grounds)('does nothing once the window that was charged is over, in $name', async (ground) => {
+    await forAll(plans, ground.runs, async (plan) => {
+      const scene = await open(ground, plan, { edits: false });
+      const { limiter, key, clock, random } = scene;
+      const decision = await admission(scene);
+      if (decision === undefined) return;
+      clock.atMs += decision.resetAfterMs + random.pick([0, 0, 1, random.integer(0, 1_000_000)]);
+      await limiter.consume(key, 1);
+      const before = await limiter.peek(key, 0);
+
+      await limiter.refund(decision);
+
+      expect(await limiter.peek(key, 0)).toEqual(before);
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { createLimiter, memoryStore } from '@sluice/core';
+import { fakeClock, startRedis, virtualRedisStore, type RedisServer } from '@sluice/testkit';
+import { kernels, memory, redisGround } from './grounds.ts';
+import { forAll, open, refusal, sceneKinds } from './scene.ts';
+
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+/** Every key with its value and its expiry. */
+async function contents(): Promise<unknown> {
+  const keys = (await redis.keys('*')).sort();
+  return Promise.all(keys.map(async (key) => [key, await redis.get(key), await redis.pexpiretime(key)]));
+}
+
+describe.each(sceneKinds)('law 1, $kind: a refusal', ({ plans }) => {
+  it.each([kernels, memory])('leaves everything as it was in $name', async (ground) => {
+    await forAll(plans, ground.runs, async (plan) => {
+      const scene = await open(ground, plan, { goesBack: true });
+      const refused = await refusal(scene);
+      const before = await scene.limiter.peek(scene.key, 0);
+
+      await scene.limiter.consume(scene.key, refused?.cost ?? 0);
+
+      expect(await scene.limiter.peek(scene.key, 0)).toEqual(before);
+    });
+  });
+
+  it('leaves value and expiry as they were in Redis', async () => {
+    const ground = redisGround(() => redis);
+    await forAll(plans, ground.runs, async (plan) => {
+      await redis.flushall();
+      const scene = await open(ground, plan, { goesBack: true });
+      const refused = await refusal(scene);
+      const before = await contents();
+
+      await scene.limiter.consume(scene.key, refused?.cost ?? 0);
+      await scene.limiter.peek(scene.key, refused?.cost ?? 0);
+
+      expect(await contents()).toEqual(before);
+    });
+  });
+
+  it('of a key that was never used creates no key', async () => {
+    await forAll(plans, 20, async ({ policies }) => {
+      await redis.flushall();
+      const clock = fakeClock();
+      const policy = policies.map((one, i) => ({ ...one, name: `p${String(i)}` }));
+      const store = memoryStore({ clock });
+
+      for (const where of [store, virtualRedisStore(redis, clock)]) {
+        const { allowed } = await createLimiter({ policy, store: where }).consume('new', Number.MAX_SAFE_INTEGER);
+        expect(allowed).toBe(false);
+      }
+
+      expect([store.size, await redis.dbsize()]).toEqual([0, 0]);
+    });
+  });
+});

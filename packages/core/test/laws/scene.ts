@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { createLimiter, type Decision, type Limiter, type Policy, type PolicyDecision, type Store } from '@sluice/core';
+import { fakeClock, seeded, testSeed, type FakeClock, type Random } from '@sluice/testkit';
+import { references } from '../models/index.ts';
+import { START_MS, nextInstant, nextStep } from '../traces/step.ts';
+import type { Ground } from './grounds.ts';
+
+/** A limiter with a past: some random steps were taken on its one key. */
+export interface Scene {
+  readonly limiter: Limiter;
+  readonly store: Store;
+  readonly key: string;
+  readonly clock: FakeClock;
+  /** Goes on where the past ended. */
+  readonly random: Random;
+  /** What happened to the key, in order: units taken, or (negative) given back. */
+  readonly events: readonly { readonly atMs: number; readonly units: number }[];
+}
+
+/** Says how a scene is made, so that fast-check can print it and look for a shorter past. */
+export interface ScenePlan {
+  readonly policies: readonly Policy[];
+  readonly steps: number;
+  readonly seed: number;
+}
+
+export interface Past {
+  readonly goesBack?: boolean;
+  /** Whether the past has refunds. Default true. */
+  readonly refunds?: boolean;
+  /** Whether it has resets and blocks. Default true. */
+  readonly edits?: boolean;
+}
+
+export const seed = testSeed(42);
+export const anyPolicy = fc.oneof(...references.map(({ policies }) => policies));
+const lists = fc.array(anyPolicy, { minLength: 2, maxLength: 3 });
+
+export function scenes(policies: fc.Arbitrary<readonly Policy[]>, steps = 40): fc.Arbitrary<ScenePlan> {
+  return fc.record({ policies, steps: fc.integer({ min: 0, max: steps }), seed: fc.nat() });
+}
+
+/** Scenes of one policy of each algorithm, and of lists of any. */
+export const sceneKinds: readonly { readonly kind: string; readonly plans: fc.Arbitrary<ScenePlan> }[] = [
+  ...references.map(({ algorithm, policies }) => ({
+    kind: algorithm,
+    plans: scenes(policies.map((policy) => [policy])),
+  })),
+  { kind: 'several policies', plans: scenes(lists) },
+];
+
+let made = 0;
+
+/** Makes the scene, and lets its past happen. */
+export async function open(ground: Ground, { policies, steps, seed: own }: ScenePlan, past: Past = {}): Promise<Scene> {
+  const clock = fakeClock(START_MS);
+  const store = ground.store(clock);
+  const limiter = limiterOf(policies, store);
+  const scene = { limiter, store, key: `scene-${String(made++)}`, clock, random: seeded(own), events: [] };
+  await wander(scene, steps, past);
+  return scene;
+}
+
+/** A limiter of these policies. Of several on one store each reads what the others have written. */
+export function limiterOf(policies: readonly Policy[], store: Store): Limiter {
+  const named = policies.map((policy, i) => ({ ...policy, name: `p${String(i)}` }));
+  const policy = policies.length === 1 ? (policies[0] as Policy) : named;
+  return createLimiter({ name: 'law', shared: true, policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
+}
+
+async function wander(
+  scene: Scene,
+  steps: number,
+  { goesBack = false, refunds = true, edits = true }: Past,
+): Promise<void> {
+  const { limiter, key, clock, random } = scene;
+  const events = scene.events as { atMs: number; units: number }[];
+  const decisions: Decision[] = [];
+  for (let i = 0; i < steps; i++) {
+    const seen = await limiter.peek(key);
+    const surroundings = {
+      lastSeen: [random.pick(seen.policies as [PolicyDecision])],
+      taken: decisions.map((_, at) => at),
+      mayGoBack: goesBack,
+    };
+    clock.atMs = nextInstant(random, clock.atMs, surroundings);
+    const step = nextStep(random, surroundings);
+    switch (step.op) {
+      case 'consume': {
+        const decision = await limiter.consume(key, step.parts[0]?.cost ?? 0);
+        if (decision.allowed && decision.cost > 0) {
+          decisions.push(decision);
+          events.push({ atMs: clock.atMs, units: decision.cost });
+        }
+        break;
+      }
+      case 'refund': {
+        if (!refunds) break;
+        const [decision] = decisions.splice(step.of, 1) as [Decision];
+        const before = await limiter.peek(key, 0);
+        await limiter.refund(decision, Math.min(step.cost, decision.cost));
+        const after = await limiter.peek(key, 0);
+        // At most what was missing; a debt does not show in what remains.
+        const missing = before.remaining > 0 ? before.limit - before.remaining : decision.cost;
+        const taken = after.resetAfterMs < before.resetAfterMs || after.remaining > before.remaining;
+        if (taken) events.push({ atMs: clock.atMs, units: -Math.min(step.cost, decision.cost, missing) });
+        break;
+      }
+      case 'block':
+        if (edits) await limiter.block(key, step.durationMs);
+        break;
+      case 'unblock':
+        if (edits) await limiter.unblock(key);
+        break;
+      case 'reset':
+        if (edits) await limiter.reset(key);
+        break;
+      case 'peek':
+        break;
+    }
+  }
+}
+
+/** A cost around what is left, or what can be had at once. */
+export function someCost({ random }: Scene, decision: Decision): number {
+  const { remaining, limit } = random.pick(decision.policies as [PolicyDecision]);
+  return Math.max(
+    random.pick([1, 1, 2, remaining, remaining + 1, limit, limit + 1, limit + 3, Math.ceil(limit / 2), 2 * limit]),
+    1,
+  );
+}
+
+/** Brings the scene to a refusal if some cost can be refused at all, and says what was asked and answered. */
+export async function refusal(scene: Scene): Promise<{ cost: number; decision: Decision } | undefined> {
+  for (let attempt = 0; attempt < 12; attempt++) {
+    const cost = someCost(scene, await scene.limiter.peek(scene.key, 0));
+    const decision = await scene.limiter.consume(scene.key, cost);
+    if (!decision.allowed) return { cost, decision };
+  }
+  return undefined;
+}
+
+/** Runs a property over scenes, with the seed of this run. */
+export async function forAll(
+  plans: fc.Arbitrary<ScenePlan>,
+  runs: number,
+  law: (plan: ScenePlan) => Promise<void>,
+): Promise<void> {
+  await fc.assert(fc.asyncProperty(plans, law), { numRuns: runs, seed, verbose: fc.VerbosityLevel.None });
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it } from '@jest/globals';
+import { references } from '../models/index.ts';
+import { kernels, memory } from './grounds.ts';
+import { forAll, open, scenes, sceneKinds, someCost } from './scene.ts';
+
+const grounds = [kernels, memory];
+
+describe.each(sceneKinds)('law 5, $kind: time', ({ plans }) => {
+  it.each(grounds)('a: what is admitted now is admitted at every later instant, in $name', async (ground) => {
+    await forAll(plans, ground.runs, async (plan) => {
+      const scene = await open(ground, plan, { goesBack: true });
+      const { atMs, allowed, cost, policies } = await scene.limiter.peek(
+        scene.key,
+        someCost(scene, await scene.limiter.peek(scene.key, 0)),
+      );
+      if (!allowed) return;
+
+      for (let i = 0; i < 12; i++) {
+        scene.clock.atMs =
+          atMs + scene.random.pick([i, scene.random.integer(0, Math.min(policies[0]?.windowMs ?? 0, 1e11) * 3)]);
+        expect((await scene.limiter.peek(scene.key, cost)).allowed).toBe(true);
+      }
+    });
+  });
+
+  it('c: a step back lengthens a wait by at most the step', async () => {
+    await forAll(plans, kernels.runs, async (plan) => {
+      const scene = await open(kernels, plan, { goesBack: true });
+      const { limiter, key, clock, random } = scene;
+      const before = await limiter.peek(key, someCost(scene, await limiter.peek(key, 0)));
+      if (before.retryAfterMs === null) return;
+
+      const backMs = random.integer(1, Math.min(before.policies[0]?.windowMs ?? 1, 1e11) * 2);
+      clock.atMs = before.atMs - backMs;
+
+      const { retryAfterMs } = await limiter.peek(key, before.cost);
+      expect(retryAfterMs as number).toBeLessThanOrEqual(before.retryAfterMs + backMs);
+    });
+  });
+});
+
+describe.each(references)(
+  'law 5 b, $algorithm: the bound of design.md §5 holds in every interval',
+  ({ policies, most }) => {
+    const plans = scenes(
+      policies.map((policy) => [policy]),
+      120,
+    );
+
+    /** Checks all intervals that begin and end with an event; the instant of each is the largest seen so far. */
+    function expectWithinBound(
+      events: readonly { atMs: number; units: number }[],
+      bound: (spanMs: bigint) => bigint,
+    ): void {
+      let latestMs = 0;
+      const unitsAt = new Map<number, bigint>();
+      for (const { atMs, units } of events) {
+        latestMs = Math.max(latestMs, atMs);
+        unitsAt.set(latestMs, (unitsAt.get(latestMs) ?? 0n) + BigInt(units));
+      }
+      const instants = [...unitsAt.keys()];
+      const overruns = instants.flatMap((fromMs, i) => {
+        let sum = 0n;
+        return instants.slice(i).filter((toMs) => (sum += unitsAt.get(toMs) ?? 0n) > bound(BigInt(toMs - fromMs)));
+      });
+      expect(overruns).toEqual([]);
+    }
+
+    it.each(grounds)('of a clock that runs on, in $name', async (ground) => {
+      await forAll(plans, ground.runs, async (plan) => {
+        const { events } = await open(ground, plan, { refunds: false, edits: false });
+
+        expectWithinBound(events, (spanMs) => most(plan.policies[0] as never, spanMs, false));
+      });
+    });
+
+    it.each(grounds)('of the largest instant seen, when the clock goes back, in $name', async (ground) => {
+      await forAll(plans, ground.runs, async (plan) => {
+        const { events } = await open(ground, plan, { goesBack: true, refunds: false, edits: false });
+
+        expectWithinBound(events, (spanMs) => most(plan.policies[0] as never, spanMs, false));
+      });
+    });
+
+    it.each(grounds)('with units given back counted as negative when they are, in $name', async (ground) => {
+      await forAll(plans, ground.runs, async (plan) => {
+        const { events } = await open(ground, plan, { edits: false });
+
+        expectWithinBound(events, (spanMs) => most(plan.policies[0] as never, spanMs, true));
+      });
+    });
+  },
+);
