@@ -1,4 +1,5 @@
 import {
+  RateLimitError,
   createEnforcer,
   methodDecorator,
   type Enforcement,
@@ -36,9 +37,14 @@ declare global {
 export function rateLimit(options: RateLimitOptions): RequestHandler {
   const enforcer = createEnforcer(options, reader);
   return (request, response, next) => {
-    handle(enforcer, options, request, response).then((passes) => {
-      if (passes) next();
-    }, next);
+    handle(enforcer, options, request, response).then(
+      (passes) => {
+        if (passes) next();
+      },
+      (error: unknown) => {
+        next(asError(error));
+      },
+    );
   };
 }
 
@@ -59,16 +65,22 @@ export function RateLimit(options: RateLimitOptions): MethodDecorator {
       return async function (this: unknown, ...args: never[]): Promise<unknown> {
         const [request, response, next] = args as unknown as [Request, Response, NextFunction | undefined];
         try {
-          if (!(await handle(enforcer, options, request, response))) return undefined;
+          return (await handle(enforcer, options, request, response)) ? await method.apply(this, args) : undefined;
         } catch (error) {
           if (next === undefined) throw error;
-          next(error);
+          next(asError(error)); // Express 4 would wait for ever
           return undefined;
         }
-        return method.apply(this, args);
       };
     },
   );
+}
+
+/** What is no object could tell Express something else: `undefined` to go on, `'route'` to pass over the handler. */
+function asError(thrown: unknown): object {
+  return typeof thrown === 'object' && thrown !== null
+    ? thrown
+    : new Error(`not an error was thrown: ${String(thrown)}`);
 }
 
 /** Asks, writes the header fields, and answers a refused request. Resolves to whether the request goes on. */
@@ -87,11 +99,15 @@ async function handle(
   }
   if (refusal === undefined) return true;
   for (const { name, value } of refusal.fields) response.setHeader(name, value);
+  if (options.throw === true) {
+    const written = (name: string): string => [response.getHeader(name)].flat().join(', ');
+    throw new RateLimitError(refusal, info?.decision, fields, written);
+  }
+  response.statusCode = refusal.status;
   if (info !== undefined && options.onDenied !== undefined) {
     await options.onDenied(request, response, info.decision);
     return false;
   }
-  response.statusCode = refusal.status;
   response.setHeader('Content-Type', refusal.contentType);
   response.end(refusal.body);
   return false;

@@ -1,5 +1,6 @@
 import { warnOnce, type RequestReader } from '@sluice/core/http';
 import type { Request } from 'express';
+import { mountPath } from './mount-path.ts';
 
 /** How Express 4 and 5 are asked about a request. */
 export const reader: RequestReader<Request> = {
@@ -11,22 +12,25 @@ export const reader: RequestReader<Request> = {
 };
 
 /**
- * The mount path and the matched route's own path. Before a route has matched, in `app.use`, only the mount path is
- * known.
+ * The mount path and the matched route's own path, as they are written in the application. Before a route has matched,
+ * in `app.use`, only the mount path is known.
  */
 function routeOf(request: Request): string {
-  const { app, baseUrl } = request;
-  // The router finds /API and /api alike unless told otherwise, so they are one key.
-  const mountPath = app.enabled('case sensitive routing') ? baseUrl : baseUrl.toLowerCase();
-  const route = request.route as { path: string | RegExp | readonly (string | RegExp)[] } | undefined;
-  if (route === undefined) {
+  const { baseUrl, route } = request as { baseUrl: string; route?: { path: string | RegExp | readonly unknown[] } };
+  const path = mountPath(request);
+  if (path === undefined) {
     warnOnce(
       'SLUICE_ROUTE_UNKNOWN',
-      `byRoute() was asked in app.use(${JSON.stringify(mountPath || '/')}, ...), before a route has matched: all routes below it share one budget. ` +
-        'Put the limiter on the routes themselves, app.get(path, rateLimit(...), handler), for budgets of their own.',
-      mountPath,
+      `byRoute() did not find where the router of ${JSON.stringify(baseUrl)} is mounted, so this path itself is the key. ` +
+        'Mount applications with app.use, not router.use, and routers under paths without parameters.',
     );
-    return mountPath || '/';
+  } else if (route === undefined) {
+    warnOnce(
+      'SLUICE_ROUTE_UNKNOWN',
+      `byRoute() was asked in app.use(${JSON.stringify(path || '/')}, ...), before a route has matched: all routes below it share one budget. ` +
+        'Put the limiter on the routes themselves, app.get(path, rateLimit(...), handler), for budgets of their own.',
+      path,
+    );
   }
-  return mountPath + String(route.path);
+  return (path ?? baseUrl.toLowerCase()) + (route === undefined ? '' : String(route.path)) || '/';
 }

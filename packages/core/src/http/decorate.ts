@@ -3,8 +3,8 @@ import { PolicyError, shown } from '../errors.ts';
 type Method = (this: unknown, ...args: never[]) => unknown;
 
 /**
- * Both forms of method decorators: TC39's `(method, context)` and TypeScript's `experimentalDecorators`' `(target,
- * name, descriptor)`.
+ * Both forms of method decorators: that of TC39, `(method, context)`, and that of TypeScript's `experimentalDecorators`,
+ * `(target, name, descriptor)`.
  */
 export interface MethodDecorator {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as ClassMethodDecoratorContext has it

@@ -35,14 +35,13 @@ export interface Enforcement {
   readonly fields: readonly Field[];
   /** Undefined when the request was not limited. */
   readonly info: RateLimitInfo | undefined;
-  /** Set when the request is refused: the answer to give, unless `onDenied` gives it. */
+  /** Set when the request is refused: the answer to give, unless `onDenied` gives it or `throw` makes an error of it. */
   readonly refusal: Refusal | undefined;
 }
 
 export interface Enforcer<Request> {
   /**
-   * Decides about a request. Rejects when the options of the user throw, when `onStoreError` says so, and with
-   * RateLimitError for a refusal under `throw: true`.
+   * Decides about a request. Rejects when the options of the user throw, and when `onStoreError` says so.
    *
    * A second call with the same request passes it: a middleware that is mounted twice counts once.
    */

@@ -40,13 +40,13 @@ interface SharedOptions<Request, Response> extends LimiterCoreOptions {
   skip?: (request: Request) => MaybePromise<boolean>;
   /** Default `draft-11`. */
   headers?: HeadersOption;
-  /** Answers a refused request itself; header fields have been set. */
+  /** Answers a refused request itself; status and header fields have been set. */
   onDenied?: (request: Request, response: Response, decision: Decision) => unknown;
-  /** Told of every decision: for logs and metrics. What it throws is the request's error. */
+  /** Told of every decision: for logs and metrics. It is waited for, and what it throws is the request's error. */
   onDecision?: (
     decision: Decision,
     context: { readonly key: string | Readonly<Record<string, string>>; readonly request: Request },
-  ) => void;
+  ) => unknown;
   /**
    * Hands a refusal to the framework's error handler, as an error with status, code and headers, instead of answering.
    */

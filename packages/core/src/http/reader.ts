@@ -11,7 +11,7 @@ export interface RequestReader<Request> {
   method(request: Request): string;
   /** The template of the matched route, mount path included, such as `/users/:id`. Undefined when no route matched. */
   route(request: Request): string | undefined;
-  /** A header field's value; the first one, where there are several. Names are lower case. */
+  /** A header field's value, as the framework reads it to the application too. Names are lower case. */
   header(request: Request, name: string): string | undefined;
   /** The id of the user, from where the framework's usual authentication puts it. */
   user(request: Request): string | number | null | undefined;

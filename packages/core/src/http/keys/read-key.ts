@@ -16,10 +16,7 @@ import {
 /** A slip that would pass for a function of the request. */
 const FACTORIES: ReadonlySet<unknown> = new Set([byAll, byHeader, byIp, byMethod, byRoute, byUser]);
 
-/**
- * Reads a request's key; undefined when it has none. Begins to read before it returns, for an address is gone once the
- * socket is.
- */
+/** Reads a request's key; undefined when it has none. */
 export type ReadKey<Request> = (request: Request) => string | undefined | Promise<string | undefined>;
 
 /**
@@ -54,15 +51,20 @@ export function keyFunction<Request>(
     );
   });
   return (request) => {
-    const values = reads.map((read) => read(request));
-    return values.some(isPromise) ? joinLater(values) : joinParts(values as KeyValue[]);
+    const values: KeyValue[] = [];
+    for (const [i, read] of reads.entries()) {
+      const value = read(request);
+      if (isPromise(value)) return joinLater(values, value, reads.slice(i + 1), request);
+      values.push(value);
+    }
+    return joinParts(values);
   };
 }
 
 /** Whether requests without this key are nothing unusual. */
 export function isOptionalKey<Request>(key: Key<Request>): boolean {
   return ((Array.isArray(key) ? key : [key]) as readonly KeyPart<Request>[]).some(
-    (part) => typeof part === 'object' && part.optional,
+    (part) => typeof part === 'object' && (part as KeyReader<Request> | null)?.optional === true,
   );
 }
 
@@ -90,8 +92,16 @@ export function joinParts(values: readonly KeyValue[]): string | undefined {
   return joined;
 }
 
-async function joinLater(values: readonly (KeyValue | Promise<KeyValue>)[]): Promise<string | undefined> {
-  return joinParts(await Promise.all(values as readonly Promise<KeyValue>[]));
+/** One part after the other, so that no part is left to fail unheard. */
+async function joinLater<Request>(
+  values: KeyValue[],
+  pending: Promise<KeyValue>,
+  rest: readonly ((request: Request) => KeyValue | Promise<KeyValue>)[],
+  request: Request,
+): Promise<string | undefined> {
+  values.push(await pending);
+  for (const read of rest) values.push(await read(request));
+  return joinParts(values);
 }
 
 function isPromise(value: unknown): value is Promise<unknown> {
