@@ -1,0 +1,8 @@
+import express5 from 'express';
+import express4 from 'express-4';
+
+/** What `@sluice/express` promises to work on: every suite runs on each. */
+export const frameworks = [
+  { version: 'Express 5', express: express5 },
+  { version: 'Express 4', express: express4 },
+];

@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+
+/** A server that listens, for tests that write the bytes of a request themselves. */
+export interface Listening {
+  readonly server: Server;
+  readonly port: number;
+  readonly close: () => Promise<void>;
+}
+
+export async function listen(app: RequestListener): Promise<Listening> {
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    server,
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+export async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** All that comes until the other side has ended: the last request must say `Connection: close`. */
+export async function received(socket: Socket): Promise<string> {
+  let text = '';
+  socket.setEncoding('latin1');
+  for await (const chunk of socket) text += chunk as string;
+  return text;
+}
+
+/** Sends these bytes, and resolves to all that is answered. */
+export async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = await open(port);
+  const answer = received(socket);
+  socket.write(bytes);
+  return answer;
+}
+
+/** The status of every answer, in order. */
+export function statuses(text: string): number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+}

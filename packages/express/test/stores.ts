@@ -1,0 +1,40 @@
+import { memoryStore, type Clock, type IoredisClient, type Store } from '@sluice/core';
+import { startRedis, virtualRedisStore } from '@sluice/testkit';
+import { Redis } from 'ioredis';
+
+/** A kind of store under a clock of the test's. */
+export interface ClockedStores {
+  readonly kind: string;
+  open(): Promise<void>;
+  close(): Promise<void>;
+  /** A store that has seen nothing. */
+  store(clock: Clock): Store;
+}
+
+export const memory: ClockedStores = {
+  kind: 'memory',
+  open: async () => {},
+  close: async () => {},
+  store: (clock) => memoryStore({ clock }),
+};
+
+/** A real server, which is told the time. */
+export function realRedis(): ClockedStores {
+  let stop = async (): Promise<void> => {};
+  let client: Redis | undefined;
+  let stores = 0;
+  return {
+    kind: 'Redis',
+    async open() {
+      const server = await startRedis();
+      const connection = new Redis(server.url);
+      client = connection;
+      stop = async () => {
+        connection.disconnect();
+        await server.stop();
+      };
+    },
+    close: () => stop(),
+    store: (clock) => virtualRedisStore(client as unknown as IoredisClient, clock, { prefix: `s${String(stores++)}` }),
+  };
+}
