@@ -8,10 +8,17 @@ local function encode_pair(instant_ms, field)
   return string.format("%d:%d", instant_ms, field)
 end
 
+-- Raises an error for what encode_pair does not write.
 local function decode_pair(text)
   local colon = string.find(text, ":", 1, true)
+  local instant_ms, field
   if colon then
-    return tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon + 1))
+    instant_ms, field = tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon + 1))
+  else -- split before tonumber: 19 digits do not fit a double
+    instant_ms, field = tonumber(string.sub(text, 1, -7)), tonumber(string.sub(text, -6))
   end
-  return tonumber(string.sub(text, 1, -7)), tonumber(string.sub(text, -6)) -- split before tonumber: 19 digits do not fit a double
+  if not (instant_ms >= 0 and instant_ms <= 9007199254740991 and field >= 0 and field <= 9007199254740991) then
+    error("not an instant and a field")
+  end
+  return instant_ms, field
 end

@@ -10,7 +10,7 @@ local sliding_window = { kind = "s", arity = 3 }
 
 -- A state of another length counts as all its units at the last instant of its newest block: never too early.
 local function read_blocks(policy, text)
-  local start_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)(.*)$")
+  local start_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([%d:]*)$")
   start_ms, block_ms, sum = tonumber(start_ms), tonumber(block_ms), tonumber(sum)
   if block_ms ~= policy[2] or tonumber(blocks) ~= policy[3] then
     return math.floor((start_ms + block_ms - 1) / policy[2]) * policy[2], sum, sum, "", false

@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: 'fda2f45d3d529e79cf563b933627a13eb977e410',
+  sha1: '14f5654442c32300a753e5459e454fba4c96428c',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -10,10 +10,16 @@ return string.format("%d:%d", instant_ms, field)
 end
 local function decode_pair(text)
 local colon = string.find(text, ":", 1, true)
+local instant_ms, field
 if colon then
-return tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon + 1))
+instant_ms, field = tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon + 1))
+else
+instant_ms, field = tonumber(string.sub(text, 1, -7)), tonumber(string.sub(text, -6))
 end
-return tonumber(string.sub(text, 1, -7)), tonumber(string.sub(text, -6))
+if not (instant_ms >= 0 and instant_ms <= 9007199254740991 and field >= 0 and field <= 9007199254740991) then
+error("not an instant and a field")
+end
+return instant_ms, field
 end
 if string.find(ARGV[1], "f", 1, true) then
 local fixed_window = { kind = "f", arity = 3 }
@@ -100,7 +106,7 @@ end
 if string.find(ARGV[1], "s", 1, true) then
 local sliding_window = { kind = "s", arity = 3 }
 local function read_blocks(policy, text)
-local start_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)(.*)$")
+local start_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([%d:]*)$")
 start_ms, block_ms, sum = tonumber(start_ms), tonumber(block_ms), tonumber(sum)
 if block_ms ~= policy[2] or tonumber(blocks) ~= policy[3] then
 return math.floor((start_ms + block_ms - 1) / policy[2]) * policy[2], sum, sum, "", false

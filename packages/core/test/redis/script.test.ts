@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import {
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+  type RedisClient,
+} from '@sluice/core';
+import { frame } from '@sluice/core/internal';
+import { PRODUCTION_LINE, TEST_LINE, startRedis, testFrame, type RedisServer } from '@sluice/testkit';
+
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  await redis.flushall();
+});
+
+const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
+const serverMs = async (): Promise<number> => {
+  const [seconds, micros] = await redis.time();
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+};
+
+describe('the test build of the script', () => {
+  it('differs from the production text in one line alone', () => {
+    const production = frame.source.split('\n');
+    const test = testFrame().source.split('\n');
+
+    const differing = production.flatMap((line, i) => (line === test[i] ? [] : [[line, test[i]]]));
+
+    expect(test).toHaveLength(production.length);
+    expect(differing).toEqual([[PRODUCTION_LINE, TEST_LINE]]);
+  });
+});
+
+describe('the production script', () => {
+  it('asks the server for the time, once', () => {
+    expect(frame.source.split('"TIME"')).toHaveLength(2);
+    expect(frame.source.split('redis.call(').map((call) => call.slice(0, 6))).toEqual(
+      expect.arrayContaining(['"TIME"', '"SET",', '"DEL",']),
+    );
+  });
+
+  it('takes no instant from a caller', async () => {
+    const client: RedisClient = {
+      evalsha: (sha1, keys, args) => redis.evalsha(sha1, keys.length, ...keys, ...args, '1795262400250'),
+      eval: (script, keys, args) => redis.eval(script, keys.length, ...keys, ...args, '1795262400250'),
+    };
+    const limiter = createLimiter({
+      policy: fixedWindow({ limit: 5, window: '1m' }),
+      store: redisStore(client),
+      ...strict,
+    });
+    const before = await serverMs();
+
+    const { atMs } = await limiter.consume('key');
+
+    expect(atMs).toBeGreaterThanOrEqual(before);
+    expect(atMs).toBeLessThanOrEqual(await serverMs());
+  });
+
+  it('tells decisions the time of the server, in whole milliseconds', async () => {
+    const limiter = createLimiter({
+      policy: fixedWindow({ limit: 5, window: '1m' }),
+      store: redisStore(redis),
+      ...strict,
+    });
+    const before = await serverMs();
+
+    const { atMs, source } = await limiter.consume('key');
+
+    expect(source).toBe('redis');
+    expect(Number.isSafeInteger(atMs)).toBe(true);
+    expect(atMs).toBeGreaterThanOrEqual(before);
+    expect(atMs).toBeLessThanOrEqual(await serverMs());
+  });
+
+  it.each<Policy>([
+    fixedWindow({ limit: 5, window: '10s' }),
+    fixedWindow({ limit: 5, window: '1h', align: 'clock' }),
+    slidingWindow({ limit: 5, window: '30d' }),
+    tokenBucket({ capacity: 5, refill: 3, every: '7s' }),
+    tokenBucket({ capacity: 5, refill: 1, every: '1d', overdraft: 3 }),
+    tokenBucket({ capacity: 5, refill: 2, every: '1m', mode: 'interval' }),
+  ])('law 6: writes with every key an expiry, not before its reset nor long after, for %j', async (policy) => {
+    const limiter = createLimiter({ policy, store: redisStore(redis), ...strict });
+
+    for (let i = 0; i < 3; i++) {
+      const { atMs, resetAfterMs, policies } = await limiter.consume('key');
+      const [key = ''] = await redis.keys('*');
+      const expireAtMs = await redis.pexpiretime(key);
+
+      expect(expireAtMs).toBeGreaterThanOrEqual(atMs + resetAfterMs);
+      expect(expireAtMs).toBeLessThanOrEqual(atMs + resetAfterMs + Math.max(60_000, policies[0]?.windowMs ?? 0));
+    }
+  });
+
+  it('keeps a blocked key until the block is over', async () => {
+    const limiter = createLimiter({
+      policy: fixedWindow({ limit: 5, window: '1s' }),
+      store: redisStore(redis),
+      ...strict,
+    });
+    await limiter.block('key', '1h');
+    const [key = ''] = await redis.keys('*');
+
+    const { atMs, retryAfterMs } = await limiter.consume('key');
+
+    expect(await redis.pexpiretime(key)).toBe(atMs + (retryAfterMs ?? 0));
+  });
+});
+
+describe('a server that has forgotten the script', () => {
+  const policy = fixedWindow({ limit: 1000, window: '1h' });
+
+  it('is sent it in full within the same call, which counts once', async () => {
+    const limiter = createLimiter({ policy, store: redisStore(redis), ...strict });
+    await limiter.consume('key');
+    await redis.script('FLUSH');
+
+    const { remaining } = await limiter.consume('key');
+
+    expect(remaining).toBe(998);
+  });
+
+  it('neither loses nor doubles any of many calls on their way', async () => {
+    const limiter = createLimiter({ policy, store: redisStore(redis), ...strict });
+    await redis.script('FLUSH');
+
+    const decisions = await Promise.all(Array.from({ length: 200 }, () => limiter.consume('key')));
+
+    expect(new Set(decisions.map(({ remaining }) => remaining)).size).toBe(200);
+    expect((await limiter.peek('key')).remaining).toBe(800);
+  });
+});

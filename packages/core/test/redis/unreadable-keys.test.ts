@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { redisStore, type Limit, type Part, type StoreAnswers, type StoreRequest } from '@sluice/core';
+import { keyScope, namePolicies } from '@sluice/core/internal';
+import { startRedis, type RedisServer } from '@sluice/testkit';
+import { references } from '../models/index.ts';
+
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  await redis.flushall();
+});
+
+const OPTIONS = { fixedWindow: { limit: 5, window: '1m' }, slidingWindow: { limit: 5, window: '1m' } };
+const BUCKET = { capacity: 5, refill: 1, every: '1m' };
+
+/** Nothing that any policy writes. */
+const TEXTS = [
+  'hello',
+  '{"count":3}',
+  'null',
+  '1.5',
+  '-5:5',
+  '5:-5',
+  '1:2:3:x',
+  'nan:nan',
+  'inf:inf',
+  ' ',
+  '12',
+  '!',
+  '!!',
+  '!x!',
+  '!x!1795262400250000001',
+  '9007199254740993:1',
+  'x'.repeat(5_000),
+];
+
+const show = (answers: StoreAnswers): unknown[] =>
+  answers.map((answer) => (answer instanceof Error ? (answer as { code?: unknown }).code : 'decided'));
+
+describe.each(references)('a key of $algorithm that holds something else', ({ algorithm, policyOf }) => {
+  const policies = namePolicies(policyOf(OPTIONS[algorithm as keyof typeof OPTIONS] ?? BUCKET), 'unreadable');
+  const limit: Limit = { policies, scope: keyScope('unreadable', policies) };
+  const key = `sluice:{bad}${limit.scope}`;
+  const part = (subject: string): Part => ({ limit, subject, cost: 1 });
+  const consume = (subject: string): StoreRequest => ({ op: 'consume', parts: [part(subject)] });
+  const between = (request: StoreRequest): Promise<StoreAnswers> =>
+    redisStore(redis).perform([consume('one'), request, consume('other')]);
+
+  it.each(TEXTS)(
+    '%j: is that request’s error, is left alone, and its neighbours in the call are decided',
+    async (text) => {
+      await redis.set(key, text);
+
+      expect(show(await between(consume('bad')))).toEqual(['decided', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
+      expect(await redis.get(key)).toBe(text);
+    },
+  );
+
+  it('a list where a string is expected: is that request’s error, and its neighbours in the call are decided', async () => {
+    await redis.rpush(key, 'a', 'b');
+
+    expect(show(await between(consume('bad')))).toEqual(['decided', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
+    expect(await redis.lrange(key, 0, -1)).toEqual(['a', 'b']);
+  });
+
+  it('takes nothing from the other keys of the same request', async () => {
+    await redis.set(key, 'hello');
+
+    await between({ op: 'consume', parts: [part('one'), part('bad'), part('other')] });
+
+    const [one] = await redisStore(redis).perform([{ op: 'peek', parts: [part('one')] }]);
+    expect(one).toMatchObject({ parts: [{ policies: [{ remaining: 4 }] }] });
+  });
+
+  it('is named in the error by its form, without the subject', async () => {
+    await redis.set(key, 'hello');
+
+    const [, error] = await between(consume('bad'));
+
+    expect((error as unknown as Error).message).toMatch(
+      /^a key of the form sluice:\{\.\.\.\}:unreadable:\S+ cannot be read: .*; delete it, or give the store a prefix/,
+    );
+    expect((error as unknown as Error).message).not.toContain('bad');
+  });
+
+  it.each<StoreRequest>([
+    { op: 'peek', parts: [part('bad')] },
+    { op: 'refund', part: part('bad'), chargedUntilMs: [1] },
+    { op: 'block', part: part('bad'), durationMs: 1_000 },
+    { op: 'unblock', part: part('bad') },
+    { op: 'reset', part: part('bad') },
+  ])('is that request’s error, and left alone, also for $op', async (request) => {
+    for (const text of ['hello', '1:2:3:x', '!x!1795262400250000001']) {
+      await redis.set(key, text);
+
+      expect(show(await between(request))).toEqual(['decided', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
+      expect(await redis.get(key)).toBe(text);
+    }
+  });
+});
