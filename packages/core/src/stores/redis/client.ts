@@ -71,16 +71,35 @@ export function clientFor(url: string): OwnClient {
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
     });
-    // Every failure reaches the calls that it concerns; without a listener ioredis would print it as well.
-    redis.on('error', () => undefined);
+    let trouble = '';
+    // Failures reach the calls that they concern; without a listener ioredis would print them as well.
+    redis.on('error', (error: Error) => {
+      trouble = `: ${error.message}`;
+    });
     // Not reached yet: it goes on trying, and calls fail until it succeeds.
     await redis.connect().catch(() => undefined);
+    const checkReady = (): void => {
+      if (redis.status === 'ready') return;
+      const { host = 'localhost', port: at = 6379 } = redis.options;
+      throw new Error(`there is no connection to ${host}:${String(at)}${trouble}`);
+    };
+    const connected = adoptIoredis(redis);
+    const port: RedisClient = {
+      evalsha: async (sha1, keys, args) => {
+        checkReady();
+        return connected.evalsha(sha1, keys, args);
+      },
+      eval: async (script, keys, args) => {
+        checkReady();
+        return connected.eval(script, keys, args);
+      },
+    };
     const end = async (): Promise<void> => {
       await redis.quit().catch(() => {
         redis.disconnect();
       });
     };
-    return { port: adoptIoredis(redis), end };
+    return { port, end };
   };
   return {
     open: async () => {
