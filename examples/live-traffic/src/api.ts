@@ -1,0 +1,81 @@
+import { byIp, byRoute, byUser, type Store } from '@sluice/express';
+import express, { type Express, type Request } from 'express';
+import { articles, PASSWORD } from './articles.ts';
+import { measuredLimiter, type DecisionListener } from './measured-limiter.ts';
+import { limits } from './limits.ts';
+
+const MOST_PAGES = 1000;
+
+/** The API: everything is limited by address, and the routes that cost more have limits of their own. */
+export function createApi(store: Store, onDecision: DecisionListener): Express {
+  // Longer than the default of 100 ms: the clients live in this process too, and a busy moment of theirs should not look like an outage of Redis.
+  const common = { store, timeoutMs: 500 };
+  const perRoute = [byIp<Request>(), byRoute<Request>()];
+  const app = express();
+  app.disable('x-powered-by');
+  // X-Forwarded-For is believed when it comes from this machine, and from nowhere else.
+  app.set('trust proxy', 'loopback');
+
+  app.use(measuredLimiter({ ...common, name: 'address', policy: limits.address.policy }, onDecision));
+
+  app.get('/articles/:id', (request, response) => {
+    const article = articles.find(({ id }) => String(id) === request.params.id);
+    if (article === undefined) response.status(404).json({ error: 'no such article' });
+    else response.json(article);
+  });
+
+  // Decided together: a guess that one of the two refuses takes nothing from the other.
+  const login = measuredLimiter(
+    {
+      ...common,
+      name: 'login',
+      limits: [
+        { name: 'login', policy: limits.login.policy, key: perRoute },
+        { name: 'account', policy: limits.account.policy, key: byUser(accountOf) },
+      ],
+    },
+    onDecision,
+  );
+  app.post('/login', express.urlencoded({ extended: false }), login, (request, response) => {
+    if (formOf(request)['password'] === PASSWORD) response.sendStatus(204);
+    else response.status(401).json({ error: 'wrong user or password' });
+  });
+
+  const search = measuredLimiter(
+    { ...common, name: 'search', policy: limits.search.policy, key: perRoute },
+    onDecision,
+  );
+  app.get('/search', search, (request, response) => {
+    const query = String(request.query['q'] ?? '').toLowerCase();
+    response.json(articles.filter(({ title }) => title.toLowerCase().includes(query)));
+  });
+
+  const exporting = measuredLimiter(
+    { ...common, name: 'export', policy: limits.export.policy, key: perRoute, cost: pagesOf },
+    onDecision,
+  );
+  app.get('/export', exporting, (request, response) => {
+    const rows = Array.from({ length: pagesOf(request) }, () =>
+      articles.map(({ id, title }) => `${String(id)},${title}\n`),
+    );
+    response.type('text/csv').send(rows.flat().join(''));
+  });
+
+  return app;
+}
+
+/** What an export costs: the pages it asks for. */
+function pagesOf(request: Request): number {
+  const pages = Number(request.query['pages'] ?? 1);
+  return Number.isInteger(pages) ? Math.min(Math.max(pages, 1), MOST_PAGES) : 1;
+}
+
+function accountOf(request: Request): string | undefined {
+  const { user } = formOf(request);
+  return typeof user === 'string' ? user.trim().toLowerCase() : undefined;
+}
+
+function formOf(request: Request): { readonly user?: unknown; readonly password?: unknown } {
+  const body: unknown = request.body;
+  return typeof body === 'object' && body !== null ? body : {};
+}

@@ -1,0 +1,70 @@
+import {
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  PolicyError,
+  redisStore,
+  StoreError,
+  type Store,
+} from '@sluice/express';
+import { connectionTrouble } from './connection-trouble.ts';
+import { StartError } from './start-error.ts';
+
+export interface DemoStore {
+  readonly store: Store;
+  /** `memory`, or the Redis URL without its password. */
+  readonly label: string;
+  /** Asks it for a decision. Resolves to what went wrong, or undefined. */
+  check(): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+/** Nothing that limits anybody: for asking whether the store answers. */
+const PROBE = {
+  name: 'probe',
+  policy: fixedWindow({ limit: 1, window: '1s' }),
+  onStoreError: 'throw',
+  timeoutMs: 2000,
+} as const;
+
+/**
+ * Redis when a URL is given, else this process's memory. Connects on the first decision.
+ *
+ * @throws StartError for what is no Redis URL.
+ */
+export function demoStore(redisUrl: string | undefined): DemoStore {
+  const store: Store = redisUrl === undefined ? memoryStore() : redisStoreAt(redisUrl);
+  const probe = createLimiter({ ...PROBE, store });
+  return {
+    store,
+    label: redisUrl === undefined ? 'memory' : withoutPassword(redisUrl),
+    check: async () => {
+      try {
+        await probe.peek('anybody');
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof StoreError) || redisUrl === undefined) throw error;
+        return (await connectionTrouble(redisUrl)) ?? error.message;
+      }
+    },
+    close: async () => {
+      await probe.close();
+      await store.close?.();
+    },
+  };
+}
+
+function redisStoreAt(url: string): Store {
+  try {
+    return redisStore(url, { prefix: 'sluice-live-traffic' });
+  } catch (error) {
+    if (error instanceof PolicyError) throw new StartError(`REDIS_URL: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function withoutPassword(url: string): string {
+  const shown = new URL(url);
+  if (shown.password !== '') shown.password = '***';
+  return shown.href;
+}

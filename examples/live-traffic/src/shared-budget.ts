@@ -1,0 +1,41 @@
+import type { Decision, DecisionSource } from '@sluice/express';
+
+export interface BudgetUse {
+  readonly limit: number;
+  /** Units taken in the current window, by every process that shares the store. */
+  readonly used: number;
+  /** Those of them that were admitted by this process. */
+  readonly usedHere: number;
+}
+
+/** Follows one key of one fixed window: what this process admitted, beside what the store says was taken altogether. */
+export class SharedBudget {
+  readonly #policy: string;
+  readonly #source: DecisionSource;
+  #windowEndsAtMs = 0;
+  #use: BudgetUse | undefined;
+
+  constructor(policy: string, source: DecisionSource) {
+    this.#policy = policy;
+    this.#source = source;
+  }
+
+  record(decision: Decision): void {
+    const policy = decision.policies.find(({ name }) => name === this.#policy);
+    // What stands in for the store knows nothing of the others.
+    if (policy === undefined || decision.source !== this.#source) return;
+    const endsAtMs = decision.atMs + policy.resetAfterMs;
+    const before = endsAtMs === this.#windowEndsAtMs ? (this.#use?.usedHere ?? 0) : 0;
+    this.#windowEndsAtMs = endsAtMs;
+    this.#use = {
+      limit: policy.limit,
+      used: policy.limit - policy.remaining,
+      usedHere: before + (decision.allowed ? decision.cost : 0),
+    };
+  }
+
+  /** Undefined before the first decision. */
+  get use(): BudgetUse | undefined {
+    return this.#use;
+  }
+}

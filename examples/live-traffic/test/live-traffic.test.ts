@@ -1,0 +1,164 @@
+import { freePort, startRedis, type RedisServer } from '@sluice/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { DemoProcess, MAIN, tableRow } from './demo-process.ts';
+
+const LIMITS = ['address', 'login', 'account', 'search', 'export'];
+const ESCAPE = '\u001b';
+const HIDE_CURSOR = `${ESCAPE}[?25l`;
+const SHOW_CURSOR = `${ESCAPE}[?25h`;
+const CTRL_C = '\u0003';
+
+describe('a run without a terminal', () => {
+  let demo: DemoProcess;
+  let exitCode: number | null;
+
+  beforeAll(async () => {
+    demo = new DemoProcess({ DURATION: '4s' });
+    exitCode = await demo.ends();
+  });
+
+  it('ends by itself, well', () => {
+    expect({ exitCode, stderr: demo.stderr }).toEqual({ exitCode: 0, stderr: '' });
+  });
+
+  it.each(LIMITS)('refuses somebody by the limit %s, and admits somebody', (limit) => {
+    const { admitted, refused } = tableRow(demo.stdout, limit);
+
+    expect(admitted).toBeGreaterThan(0);
+    expect(refused).toBeGreaterThan(0);
+  });
+
+  it.each(['reader', 'crawler'])('refuses the well-behaved %s next to never', (client) => {
+    const { offered, refused } = tableRow(demo.stdout, client);
+
+    expect(offered).toBeGreaterThan(20);
+    expect(refused).toBeLessThanOrEqual(offered / 100);
+  });
+
+  it('gives those who guess passwords what the limits say', () => {
+    expect(tableRow(demo.stdout, 'sprayer').admitted).toBe(5);
+    expect(tableRow(demo.stdout, 'botnet').admitted).toBe(10);
+  });
+
+  it('counts every request that was sent as offered', () => {
+    const sent = ['reader', 'crawler', 'bursty', 'hammer', 'scraper', 'sprayer', 'botnet'].map(
+      (kind) => tableRow(demo.stdout, kind).offered,
+    );
+
+    expect(tableRow(demo.stdout, 'address').offered).toBe(sent.reduce((sum, one) => sum + one));
+  });
+
+  it('shows a refusal, and how to get one', () => {
+    expect(demo.stdout).toMatch(/^ {2}HTTP\/1\.1 429 Too Many Requests$/m);
+    expect(demo.stdout).toMatch(/^ {2}Retry-After: \d+$/m);
+    expect(demo.stdout).toMatch(/curl -si -d user=me 'http:\/\/127\.0\.0\.1:\d+\/login\?\[1-6\]'/);
+  });
+
+  it('prints text alone', () => {
+    expect(demo.stdout).not.toContain(ESCAPE);
+  });
+});
+
+describe('a run that is told to stop', () => {
+  it('prints its table all the same', async () => {
+    const demo = new DemoProcess({});
+    await demo.prints('curl');
+    demo.signal('SIGINT');
+
+    expect(await demo.ends()).toBe(0);
+    expect(demo.stdout).toContain('admitted');
+  });
+});
+
+describe('with Redis', () => {
+  let redis: RedisServer;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+
+  afterAll(async () => {
+    await redis.stop();
+  });
+
+  it('two at once admit together what one alone would', async () => {
+    const env = { REDIS_URL: redis.url, DURATION: '5s' };
+    const demos = [new DemoProcess(env), new DemoProcess(env)];
+    expect(await Promise.all(demos.map((demo) => demo.ends()))).toEqual([0, 0]);
+
+    const admitted = (client: string): number =>
+      demos.reduce((sum, { stdout }) => sum + tableRow(stdout, client).admitted, 0);
+    expect(admitted('sprayer')).toBe(5);
+    expect(admitted('botnet')).toBe(10);
+    for (const { stdout } of demos) {
+      expect(stdout).toMatch(/\(source "redis"\): [\d,]+ decisions; in local memory: 0\./);
+      expect(stdout).toContain('account "admin": 10 of 10 taken');
+    }
+  });
+
+  it('goes on in local memory, and says so, where there is no Redis', async () => {
+    const port = await freePort();
+    const demo = new DemoProcess({ REDIS_URL: `redis://me:secret@127.0.0.1:${String(port)}`, DURATION: '1s' });
+
+    expect(await demo.ends()).toBe(0);
+    expect(demo.stderr).toContain(
+      `Redis cannot be reached: asked redis://me:***@127.0.0.1:${String(port)} for a decision`,
+    );
+    expect(demo.stderr).toContain('ECONNREFUSED');
+    expect(demo.stdout).toMatch(/: 0 decisions; in local memory: [1-9]/);
+  });
+});
+
+describe('on a terminal', () => {
+  // `script` makes one: it is on every Debian and Ubuntu.
+  const onTerminal = ['script', '-qec', `stty rows 24 cols 80; ${process.execPath} ${MAIN}`, '/dev/null'] as const;
+
+  it('draws in place until Ctrl-C, then gives the terminal back and prints the table', async () => {
+    const demo = new DemoProcess({}, onTerminal);
+    await demo.prints('reader');
+    demo.types(CTRL_C);
+
+    expect(await demo.ends()).toBe(0);
+    const [, drawn = '', after = ''] = demo.stdout.split(/\u001b\[\?1049[hl]/);
+    expect(drawn.startsWith(HIDE_CURSOR)).toBe(true);
+    expect(drawn.endsWith(SHOW_CURSOR)).toBe(true);
+    expect(after).toContain('admitted');
+  });
+
+  it('has no colours when NO_COLOR says so', async () => {
+    const demo = new DemoProcess({ NO_COLOR: '1', DURATION: '1s' }, onTerminal);
+
+    expect(await demo.ends()).toBe(0);
+    expect(demo.stdout).not.toMatch(/\u001b\[\d*m/);
+  });
+});
+
+describe('what it cannot start with', () => {
+  it.each([
+    [{ PORT: 'http' }, 'PORT must be a whole number from 1 to 65535, or be left out for a free port, got "http"'],
+    [{ PORT: '65536' }, 'PORT must be a whole number from 1 to 65535, or be left out for a free port, got "65536"'],
+    [{ DURATION: 'long' }, 'DURATION must be a time such as "500ms", "20s" or "5m", at most a day, got "long"'],
+    [{ REDIS_URL: 'localhost' }, 'REDIS_URL: a Redis URL looks like redis://'],
+  ])('names what is wrong with %j', async (env: Readonly<Record<string, string>>, message) => {
+    const demo = new DemoProcess(env);
+
+    expect(await demo.ends()).toBe(1);
+    expect(demo.stderr).toContain(message);
+    expect(demo.stdout).toBe('');
+  });
+
+  it('says that a port is in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const demo = new DemoProcess({ PORT: String(port) });
+
+    expect(await demo.ends()).toBe(1);
+    expect(demo.stderr).toBe(
+      `PORT ${String(port)} of 127.0.0.1 is in use; give another PORT, or none for a free one\n`,
+    );
+    other.close();
+  });
+});
