@@ -1,4 +1,4 @@
-import { memoryStore, type Clock, type IoredisClient, type Store } from '@sluice/core';
+import { memoryStore, type Clock, type Store } from '@sluice/core';
 import { startRedis, virtualRedisStore } from '@sluice/testkit';
 import { Redis } from 'ioredis';
 
@@ -35,6 +35,6 @@ export function realRedis(): ClockedStores {
       };
     },
     close: () => stop(),
-    store: (clock) => virtualRedisStore(client as unknown as IoredisClient, clock, { prefix: `s${String(stores++)}` }),
+    store: (clock) => virtualRedisStore(client as Redis, clock, { prefix: `s${String(stores++)}` }),
   };
 }
