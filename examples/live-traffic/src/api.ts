@@ -46,8 +46,9 @@ export function createApi(store: Store, onDecision: DecisionListener): Express {
     onDecision,
   );
   app.get('/search', search, (request, response) => {
-    const query = String(request.query['q'] ?? '').toLowerCase();
-    response.json(articles.filter(({ title }) => title.toLowerCase().includes(query)));
+    const { q } = request.query;
+    const wanted = typeof q === 'string' ? q.toLowerCase() : '';
+    response.json(articles.filter(({ title }) => title.toLowerCase().includes(wanted)));
   });
 
   const exporting = measuredLimiter(

@@ -67,11 +67,11 @@ async function runTraffic(run: Run, { durationMs, live, color }: Settings): Prom
   for (const line of summaryLines(run, false, columns)) console.log(renderLine(line, color));
 }
 
-async function tellStore({ label, check }: DemoStore): Promise<void> {
-  const trouble = await check();
+async function tellStore(demo: DemoStore): Promise<void> {
+  const trouble = await demo.check();
   if (trouble === undefined) return;
   console.error(
-    `Redis cannot be reached: asked ${label} for a decision, and got: ${trouble}\n` +
+    `Redis cannot be reached: asked ${demo.label} for a decision, and got: ${trouble}\n` +
       'Going on: decisions fall back to the memory of this process, by the same rules, until Redis answers.',
   );
 }

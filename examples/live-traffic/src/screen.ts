@@ -14,6 +14,7 @@ export class Screen {
   }
 
   open(): void {
+    if (this.#isOpen) return;
     this.#isOpen = true;
     this.#terminal.write(ENTER);
     // Whatever ends the process, the cursor comes back.

@@ -20,13 +20,24 @@ export function showLive(run: Run, terminal: WriteStream, color: boolean): StopS
     screen.clear();
     draw();
   };
+  // Ctrl-Z: the shell gets its screen and its cursor back for as long as it takes.
+  const suspend = (): void => {
+    screen.close();
+    process.kill(process.pid, 'SIGSTOP');
+  };
+  const resume = (): void => {
+    screen.open();
+    redraw();
+  };
   screen.open();
   draw();
   const timer = setInterval(draw, REDRAWN_EVERY_MS);
   terminal.on('resize', redraw);
+  process.on('SIGTSTP', suspend).on('SIGCONT', resume);
   return () => {
     clearInterval(timer);
     terminal.removeListener('resize', redraw);
+    process.removeListener('SIGTSTP', suspend).removeListener('SIGCONT', resume);
     screen.close();
   };
 }

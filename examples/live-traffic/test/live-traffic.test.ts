@@ -8,6 +8,8 @@ const LIMITS = ['address', 'login', 'account', 'search', 'export'];
 const ESCAPE = '\u001b';
 const HIDE_CURSOR = `${ESCAPE}[?25l`;
 const SHOW_CURSOR = `${ESCAPE}[?25h`;
+const SCREEN_SWITCH = new RegExp(`${ESCAPE}\\[\\?1049[hl]`);
+const COLOUR = new RegExp(`${ESCAPE}\\[\\d*m`);
 const CTRL_C = '\u0003';
 
 describe('a run without a terminal', () => {
@@ -121,17 +123,24 @@ describe('on a terminal', () => {
     demo.types(CTRL_C);
 
     expect(await demo.ends()).toBe(0);
-    const [, drawn = '', after = ''] = demo.stdout.split(/\u001b\[\?1049[hl]/);
+    const [, drawn = '', after = ''] = demo.stdout.split(SCREEN_SWITCH);
     expect(drawn.startsWith(HIDE_CURSOR)).toBe(true);
     expect(drawn.endsWith(SHOW_CURSOR)).toBe(true);
     expect(after).toContain('admitted');
   });
 
-  it('has no colours when NO_COLOR says so', async () => {
+  it('has colours', async () => {
+    const demo = new DemoProcess({ DURATION: '1s' }, onTerminal);
+
+    expect(await demo.ends()).toBe(0);
+    expect(demo.stdout).toMatch(COLOUR);
+  });
+
+  it('has none when NO_COLOR says so', async () => {
     const demo = new DemoProcess({ NO_COLOR: '1', DURATION: '1s' }, onTerminal);
 
     expect(await demo.ends()).toBe(0);
-    expect(demo.stdout).not.toMatch(/\u001b\[\d*m/);
+    expect(demo.stdout).not.toMatch(COLOUR);
   });
 });
 
