@@ -7,4 +7,4 @@ export {
   type PolicyOption,
   type RateLimitInfo,
 } from '@sluice/core/http';
-export { RateLimit, rateLimit, type RateLimitOptions } from './rate-limit.ts';
+export { RateLimit, rateLimit, type RateLimitHandler, type RateLimitOptions } from './rate-limit.ts';

@@ -8,11 +8,18 @@ import {
   type RateLimitInfo,
   type RateLimitOptions as NeutralOptions,
 } from '@sluice/core/http';
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import { reader } from './reader.ts';
 
 /** The options of {@link rateLimit}: see the README for the table. */
 export type RateLimitOptions = NeutralOptions<Request, Response>;
+
+/** Middleware that leaves the parameters of the route it stands in typed as they are. */
+export type RateLimitHandler = <Params, Body, Sent, Query, Locals extends Record<string, unknown>>(
+  request: Request<Params, Body, Sent, Query, Locals>,
+  response: Response<Body, Locals>,
+  next: NextFunction,
+) => void;
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- Express types its request through this namespace
@@ -34,10 +41,10 @@ declare global {
  *
  * @throws PolicyError for bad or unknown options, naming the field, what was expected and what came.
  */
-export function rateLimit(options: RateLimitOptions): RequestHandler {
+export function rateLimit(options: RateLimitOptions): RateLimitHandler {
   const enforcer = createEnforcer(options, reader);
   return (request, response, next) => {
-    handle(enforcer, options, request, response).then(
+    handle(enforcer, options, request as unknown as Request, response as unknown as Response).then(
       (passes) => {
         if (passes) next();
       },
