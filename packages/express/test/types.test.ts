@@ -1,0 +1,203 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  RateLimit,
+  byAll,
+  byHeader,
+  byIp,
+  byMethod,
+  byRoute,
+  byUser,
+  fixedWindow,
+  memoryStore,
+  rateLimit,
+  redisStore,
+  type Decision,
+  type KeyValue,
+  type RateLimitError,
+  type RateLimitInfo,
+  type RateLimitOptions,
+} from '@sluice/express';
+import type { Application, Request, RequestHandler, Response, Router } from 'express';
+import type { Redis } from 'ioredis';
+
+// What this file says is checked by the compiler: it must compile, and what is marked must not.
+
+/** As an application declares what its authentication leaves on the request. */
+interface User {
+  readonly id: string;
+  readonly plan: 'free' | 'paid';
+}
+declare global {
+  // eslint-disable-next-line @typescript-eslint/no-namespace -- Express types its request through this namespace
+  namespace Express {
+    interface Request {
+      account?: User;
+    }
+  }
+}
+
+const policy = fixedWindow({ limit: 5, window: '1m' });
+const plans = {
+  free: fixedWindow({ name: 'free', limit: 5, window: '1m' }),
+  paid: fixedWindow({ name: 'paid', limit: 50, window: '1m' }),
+};
+
+/** Keeps the compiler from asking what they are for. */
+function unused(..._values: readonly unknown[]): void {}
+
+/* eslint-disable @typescript-eslint/no-unsafe-return, @typescript-eslint/no-unsafe-member-access -- what must not compile has no type */
+/** Never called: the compiler reads it. */
+export function options(app: Application, router: Router, client: Redis): void {
+  app.use(rateLimit({ limit: 100, window: '1m' }));
+  app.use('/api', rateLimit({ limit: 100, window: 60_000 }));
+  router.get('/', rateLimit({ policy }), (_request, response) => response.json({}));
+  app.get(
+    '/users/:id',
+    rateLimit({ policy, key: [byIp({ ipv6Prefix: 56 }), byRoute(), byMethod(), byHeader('x-key'), byAll()] }),
+    (req, response) => {
+      const id: string = req.params.id;
+      response.json(id);
+    },
+  );
+
+  // Requests are typed in every function, alone and in lists.
+  rateLimit({ policy, key: byUser((req) => req.account?.id) });
+  rateLimit({ policy, key: [byIp(), byUser((req) => req.account?.id)] });
+  rateLimit({ policy, key: byUser(async (req) => Promise.resolve(req.account?.id)) });
+  rateLimit({ policy, key: (req) => req.account?.id });
+  rateLimit({ policy, key: [(req) => req.get('x-tenant'), async (req) => Promise.resolve(req.path), () => 5] });
+  rateLimit({ policy: (req) => plans[req.account?.plan ?? 'free'] });
+  rateLimit({ policy: async (req) => Promise.resolve(plans[req.account?.plan ?? 'free']) });
+  rateLimit({ policy: (req) => [plans.free, plans[req.account?.plan ?? 'paid']] });
+  rateLimit({ policy, cost: (req) => Number(req.get('content-length') ?? 1), skip: (req) => req.path === '/health' });
+  rateLimit({
+    limits: [
+      { name: 'per-ip', policy, key: byIp() },
+      {
+        name: 'per-user',
+        policy,
+        key: byUser((req) => req.account?.id),
+        cost: (req) => req.path.length,
+        onMissingKey: 'skip',
+      },
+    ],
+    cost: (req) => req.path.length,
+  });
+  rateLimit({
+    policy,
+    onDenied: (req, response, decision) => {
+      const left: number = decision.remaining;
+      response.status(429).json({ path: req.path, left });
+    },
+    onDecision: async (decision: Decision, { key, request: { ip } }) => {
+      await Promise.resolve([decision.outcome, key, ip]);
+    },
+  });
+
+  // Stores, modes and formats.
+  rateLimit({ policy, store: memoryStore({ maxKeys: 10 }), onStoreError: 'deny', timeoutMs: 50 });
+  rateLimit({
+    policy,
+    store: redisStore(client),
+    headers: ['draft-11', { legacy: 'epoch' }],
+    throw: true,
+    shared: true,
+  });
+  rateLimit({ policy, store: redisStore('redis://127.0.0.1'), headers: false });
+
+  // What is no option, or is no value of one, does not compile.
+  // @ts-expect-error windowMs is called window
+  rateLimit({ limit: 5, windowMs: 60_000 });
+  // @ts-expect-error max is called limit
+  rateLimit({ max: 5, window: '1m' });
+  // @ts-expect-error there must be a limit
+  rateLimit({});
+  // @ts-expect-error a limit needs a window
+  rateLimit({ limit: 5 });
+  // @ts-expect-error either policy, or limit and window
+  rateLimit({ policy, limit: 5, window: '1m' });
+  // @ts-expect-error either policy or limits
+  rateLimit({ policy, limits: [{ name: 'a', policy }] });
+  // @ts-expect-error limits have keys of their own
+  rateLimit({ limits: [{ name: 'a', policy }], key: byIp() });
+  // @ts-expect-error every one of several limits has a name
+  rateLimit({ limits: [{ policy }] });
+  // @ts-expect-error no such unit
+  rateLimit({ limit: 5, window: '10 parsecs' });
+  // @ts-expect-error no such format
+  rateLimit({ policy, headers: 'draft-8' });
+  // @ts-expect-error no such mode
+  rateLimit({ policy, onStoreError: 'open' });
+  // @ts-expect-error no such mode
+  rateLimit({ policy, onMissingKey: 'ignore' });
+  // @ts-expect-error a key is no text
+  rateLimit({ policy, key: 'ip' });
+  // @ts-expect-error a part of a key is text or a number
+  rateLimit({ policy, key: () => ({}) });
+  // @ts-expect-error no such field of a request
+  rateLimit({ policy, key: byUser((req) => req.acount?.id) });
+  // @ts-expect-error no such field of a request
+  rateLimit({ policy: (req) => plans[req.acount.plan as 'free'] });
+  // @ts-expect-error a policy function answers policies
+  rateLimit({ policy: () => 5 });
+  // @ts-expect-error a cost is a number
+  rateLimit({ policy, cost: () => 'much' });
+  // @ts-expect-error an option of byIp
+  rateLimit({ policy, key: byIp({ prefix: 64 }) });
+}
+
+/* eslint-enable */
+
+/** Never called: the compiler reads it. */
+export function results(req: Request): void {
+  const handler: RequestHandler = rateLimit({ policy });
+  const info: RateLimitInfo | undefined = req.rateLimit;
+  const remaining: number | undefined = req.rateLimit?.decision.remaining;
+  const wait: number | null | undefined = req.rateLimit?.decision.retryAfterMs;
+  const names: string[] | undefined = req.rateLimit?.decision.policies.map(({ name }) => name);
+  const error = (caught: RateLimitError): [number, Readonly<Record<string, string>>, Decision | undefined] => [
+    caught.status,
+    caught.headers,
+    caught.decision,
+  ];
+  // @ts-expect-error a request that no limiter has seen has none
+  const certain: RateLimitInfo = req.rateLimit;
+  // @ts-expect-error a decision cannot be written to
+  if (info !== undefined) info.decision.remaining = 5;
+  unused(handler, remaining, wait, names, error, certain);
+}
+
+/** Never called: the compiler reads it. */
+export function methods(): unknown {
+  class Orders {
+    @RateLimit({ policy, key: byUser((req) => req.account?.id) })
+    list(req: Request, response: Response): void {
+      response.json(req.rateLimit?.key);
+    }
+
+    @RateLimit({ policy: (req) => plans[req.account?.plan ?? 'free'] })
+    static async find(req: Request<{ id: string }>, response: Response): Promise<void> {
+      response.json(await Promise.resolve(req.params.id));
+    }
+
+    // @ts-expect-error windowMs is called window
+    @RateLimit({ limit: 5, windowMs: 5 })
+    create(_request: Request, response: Response): void {
+      response.end();
+    }
+
+    // @ts-expect-error it goes on methods
+    @RateLimit({ policy })
+    readonly field = 5;
+  }
+  return Orders;
+}
+
+describe('the types of @sluice/express', () => {
+  it('take what a program keeps in variables of their own', () => {
+    const pick = (req: Request): KeyValue => req.account?.id;
+    const kept: RateLimitOptions = { policy, key: [byIp(), byUser(pick)] };
+
+    expect(() => rateLimit(kept)).not.toThrow();
+  });
+});
