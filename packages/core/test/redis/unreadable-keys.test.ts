@@ -20,7 +20,10 @@ beforeEach(async () => {
   await redis.flushall();
 });
 
-const OPTIONS = { fixedWindow: { limit: 5, window: '1m' }, slidingWindow: { limit: 5, window: '1m' } };
+const OPTIONS: Readonly<Record<string, object>> = {
+  fixedWindow: { limit: 5, window: '1m' },
+  slidingWindow: { limit: 5, window: '1m' },
+};
 const BUCKET = { capacity: 5, refill: 1, every: '1m' };
 
 /** Nothing that any policy writes. */
@@ -48,7 +51,7 @@ const show = (answers: StoreAnswers): unknown[] =>
   answers.map((answer) => (answer instanceof Error ? (answer as { code?: unknown }).code : 'decided'));
 
 describe.each(references)('a key of $algorithm that holds something else', ({ algorithm, policyOf }) => {
-  const policies = namePolicies(policyOf(OPTIONS[algorithm as keyof typeof OPTIONS] ?? BUCKET), 'unreadable');
+  const policies = namePolicies(policyOf({ ...(OPTIONS[algorithm] ?? BUCKET) }), 'unreadable');
   const limit: Limit = { policies, scope: keyScope('unreadable', policies) };
   const key = `sluice:{bad}${limit.scope}`;
   const part = (subject: string): Part => ({ limit, subject, cost: 1 });

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A policy as text: by the name of the function that makes it, and its options. */
+export interface PolicyText {
+  readonly make: 'fixedWindow' | 'slidingWindow' | 'tokenBucket';
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export interface ChildReport {
+  readonly admitted: number;
+  readonly atMs: number;
+  /** What the process's own clock said. */
+  readonly clockMs: number;
+}
+
+export interface Child {
+  /** Lets it begin, and waits for what it has to say. */
+  run(): Promise<ChildReport>;
+}
+
+const BUILT = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('consume.mjs', import.meta.url));
+
+/** Starts a process that is about to consume, and waits until it is ready to. */
+export async function startChild(
+  url: string,
+  policies: readonly PolicyText[],
+  calls: number,
+  clock?: string,
+): Promise<Child> {
+  if (!existsSync(BUILT)) throw new Error('packages/core/dist is missing: run `npm run build` first (npm test does)');
+  const node = [process.execPath, SCRIPT, url, JSON.stringify(policies), String(calls)];
+  const [command = '', ...args] = clock === undefined ? node : [faketime(), '-f', clock, ...node];
+  const child = spawn(command, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+  });
+  let errors = '';
+  child.stderr.on('data', (text: Buffer) => (errors += text.toString()));
+  const lines: AsyncIterator<string, undefined> = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const nextLine = async (): Promise<string> => {
+    const { value, done } = await lines.next();
+    if (done === true) throw new Error(`a child process ended early:\n${errors}`);
+    return value;
+  };
+  if ((await nextLine()) !== 'ready') throw new Error('a child process was not ready');
+  return {
+    async run() {
+      const gone = once(child, 'exit');
+      child.stdin.write('go\n');
+      const report = JSON.parse(await nextLine()) as ChildReport;
+      await gone;
+      return report;
+    },
+  };
+}
+
+function faketime(): string {
+  const found = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, 'faketime'))
+    .find((path) => existsSync(path));
+  if (found === undefined) {
+    throw new Error(
+      'This test needs the command faketime, to start processes with wrong clocks. Install it: apt-get install faketime',
+    );
+  }
+  return found;
+}

@@ -1,0 +1,189 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import {
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  type Limiter,
+  type MemoryStore,
+  type StoreRequest,
+} from '@sluice/core';
+import { keyScope, namePolicies } from '@sluice/core/internal';
+import { fakeClock, seeded, testSeed, type FakeClock } from '@sluice/testkit';
+
+interface Setup {
+  readonly store: MemoryStore;
+  readonly clock: FakeClock;
+  readonly limiter: Limiter;
+}
+
+function setup(maxKeys: number, limit = 2): Setup {
+  const clock = fakeClock();
+  const store = memoryStore({ maxKeys, clock });
+  return { store, clock, limiter: createLimiter({ policy: fixedWindow({ limit, window: '1m' }), store }) };
+}
+
+/** Uses a key up, so that it is being refused. */
+async function exhaust(limiter: Limiter, key: string): Promise<void> {
+  while ((await limiter.consume(key)).allowed);
+}
+
+describe('a flood of a million random keys', () => {
+  it('frees no refused key, locks nobody out, and stays within maxKeys', async () => {
+    const { store, clock, limiter } = setup(1_000);
+    const random = seeded(testSeed(7));
+    await exhaust(limiter, 'attacker');
+    const before = await limiter.peek('attacker');
+    const policies = namePolicies(fixedWindow({ limit: 2, window: '1m' }), 'flood');
+    const limit = { policies, scope: keyScope('flood', policies) };
+    const newcomer = (): StoreRequest => ({
+      op: 'consume',
+      parts: [{ limit, subject: String(random.integer(0, 2 ** 50)), cost: 1 }],
+    });
+    let lockedOut = 0;
+    let largest = 0;
+
+    for (let i = 0; i < 1_000; i++) {
+      const answers = store.perform(Array.from({ length: 1_000 }, newcomer));
+      lockedOut += answers.filter(({ parts }) => parts[0]?.policies[0]?.allowed !== true).length;
+      largest = Math.max(largest, store.size);
+    }
+
+    expect(await limiter.peek('attacker')).toEqual(before);
+    clock.advance((before.retryAfterMs ?? 0) - 1);
+    expect((await limiter.consume('attacker')).allowed).toBe(false);
+    clock.advance(1);
+    expect((await limiter.consume('attacker')).allowed).toBe(true);
+    expect({ lockedOut, largest }).toEqual({ lockedOut: 0, largest: 1_000 });
+  });
+
+  it('does not end a block', async () => {
+    const { limiter } = setup(100);
+    await limiter.block('blocked', '30s');
+
+    for (let i = 0; i < 10_000; i++) await limiter.consume(`key-${String(i)}`);
+
+    expect(await limiter.consume('blocked')).toMatchObject({
+      allowed: false,
+      outcome: 'blocked',
+      retryAfterMs: 30_000,
+    });
+  });
+
+  it('does not make keys forget that are used all the while', async () => {
+    const { limiter } = setup(100, 1_000_000);
+
+    for (let i = 0; i < 5_000; i++) {
+      await limiter.consume('busy');
+      await limiter.consume(`key-${String(i)}`);
+    }
+
+    expect((await limiter.peek('busy')).remaining).toBe(1_000_000 - 5_000);
+  });
+});
+
+describe('while fewer than half of maxKeys are being refused', () => {
+  it('newcomers have keys of their own', async () => {
+    const { limiter } = setup(1_000);
+    for (let i = 0; i < 499; i++) await exhaust(limiter, `refused-${String(i)}`);
+
+    for (let i = 0; i < 200; i++) expect((await limiter.consume(`new-${String(i)}`)).remaining).toBe(1);
+  });
+});
+
+describe('once half of maxKeys are being refused', () => {
+  const saturate = async (limiter: Limiter, half: number): Promise<void> => {
+    for (let i = 0; i < half; i++) await exhaust(limiter, `refused-${String(i)}`);
+  };
+
+  it('newcomers share overflow buckets, and the store stays bounded', async () => {
+    const { store, limiter } = setup(1_000);
+    await saturate(limiter, 500);
+
+    const decisions = await Promise.all(Array.from({ length: 20_000 }, (_, i) => limiter.consume(`new-${String(i)}`)));
+
+    expect(decisions.filter(({ allowed }) => allowed).length).toBeGreaterThan(1_000);
+    expect(decisions.filter(({ allowed }) => allowed).length).toBeLessThanOrEqual(2 * 1_024);
+    expect(store.size).toBeLessThanOrEqual(1_000 + 1_024);
+  });
+
+  it('exactly one warning of the process says so', () => {
+    const child = fileURLToPath(new URL('../children/saturate.mjs', import.meta.url));
+
+    const { stdout, status } = spawnSync(process.execPath, ['--no-warnings', child], { encoding: 'utf8' });
+
+    expect({ status, warnings: stdout.trim().split('\n') }).toEqual({
+      status: 0,
+      warnings: ['SLUICE_MEMORY_SATURATED'],
+    });
+  });
+
+  it('those refused stay refused, and those known keep what they have left', async () => {
+    const { limiter } = setup(1_000);
+    await limiter.consume('known');
+    await saturate(limiter, 500);
+    const before = await limiter.peek('refused-250');
+
+    for (let i = 0; i < 5_000; i++) await limiter.consume(`new-${String(i)}`);
+
+    expect(await limiter.peek('refused-250')).toEqual(before);
+    expect((await limiter.peek('known')).remaining).toBe(1);
+  });
+
+  it('newcomers have keys of their own again when the refusals are over', async () => {
+    const { clock, limiter } = setup(1_000);
+    await saturate(limiter, 500);
+    for (let i = 0; i < 5_000; i++) await limiter.consume(`new-${String(i)}`);
+
+    clock.advance(60_000);
+
+    for (let i = 0; i < 300; i++) expect((await limiter.consume(`later-${String(i)}`)).remaining).toBe(1);
+  });
+});
+
+describe('a cost that can never fit', () => {
+  it('does not count as a key that is being refused', async () => {
+    const { limiter } = setup(100);
+    for (let i = 0; i < 1_000; i++) await limiter.consume(`greedy-${String(i)}`, 3);
+
+    expect((await limiter.consume('new')).remaining).toBe(1);
+  });
+});
+
+describe('keys that are over', () => {
+  it('make room: the store holds no more than twice what lives', async () => {
+    const { store, clock, limiter } = setup(100_000);
+    let largest = 0;
+
+    for (let second = 0; second < 1_000; second++) {
+      for (let i = 0; i < 10; i++) await limiter.consume(`key-${String(second)}-${String(i)}`);
+      if (store.size > largest) largest = store.size;
+      clock.advance(1_000);
+    }
+
+    // 600 of them live at any time.
+    expect(largest).toBeLessThanOrEqual(1_200);
+  });
+
+  it('are not held once they were reset', async () => {
+    const { store, limiter } = setup(100);
+
+    await limiter.consume('one');
+    await limiter.reset('one');
+
+    expect(store.size).toBe(0);
+  });
+});
+
+describe('a store of the smallest size', () => {
+  it('refuses the one key it holds, and lets others share', async () => {
+    const { store, limiter } = setup(1);
+    await exhaust(limiter, 'one');
+
+    await limiter.consume('other');
+
+    expect((await limiter.consume('one')).allowed).toBe(false);
+    expect(store.size).toBe(2);
+  });
+});

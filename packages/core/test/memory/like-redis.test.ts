@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import {
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  slidingWindow,
+  tokenBucket,
+  type Decision,
+  type Store,
+} from '@sluice/core';
+import { fakeClock, seeded, startRedis, testSeed, virtualRedisStore, type RedisServer } from '@sluice/testkit';
+
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+const policy = [
+  fixedWindow({ name: 'minute', limit: 30, window: '1m' }),
+  slidingWindow({ name: 'steady', limit: 8, window: '10s' }),
+  tokenBucket({ name: 'burst', capacity: 5, refill: 3, every: '7s', overdraft: 2 }),
+];
+
+/** Some minutes in the life of twenty clients, seen through the public interface. */
+async function day(storeOf: (clock: ReturnType<typeof fakeClock>) => Store): Promise<Decision[]> {
+  const clock = fakeClock();
+  const random = seeded(testSeed(9));
+  const limiter = createLimiter({ policy, store: storeOf(clock), onStoreError: 'throw', timeoutMs: 60_000 });
+  const decisions: Decision[] = [];
+  for (let i = 0; i < 3_000; i++) {
+    clock.advance(random.integer(0, 400));
+    const key = `client-${String(random.integer(0, 19))}`;
+    if (random.percent(1)) await limiter.block(key, random.integer(1, 20_000));
+    if (random.percent(1)) await limiter.reset(key);
+    decisions.push(await limiter.consume(key, random.integer(0, 4)));
+    if (random.percent(10)) await limiter.refund(random.pick(decisions as [Decision]));
+  }
+  return decisions;
+}
+
+describe('the memory store', () => {
+  it('decides as Redis does, in every field but the source', async () => {
+    const inMemory = await day((clock) => memoryStore({ clock }));
+    const inRedis = await day((clock) => virtualRedisStore(redis, clock));
+
+    expect(inRedis.map((decision) => ({ ...decision, source: 'memory' }))).toEqual(inMemory);
+    expect(new Set(inMemory.map(({ outcome }) => outcome))).toEqual(new Set(['allowed', 'denied', 'blocked']));
+  });
+});

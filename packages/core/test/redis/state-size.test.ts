@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { fixedWindow, slidingWindow, tokenBucket, type Policy, type StoreRequest } from '@sluice/core';
+import { keyScope, namePolicies } from '@sluice/core/internal';
+import { fakeClock, startRedis, virtualRedisStore, type RedisServer } from '@sluice/testkit';
+import { START_MS } from '../traces/step.ts';
+
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  await redis.flushall();
+});
+
+const KEYS = 50_000;
+const FIRST = 100_000;
+const usedMemory = async (): Promise<number> => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+
+/** Writes a value under many keys, for a start. */
+const COPY = `for i = tonumber(ARGV[1]), tonumber(ARGV[2]) do
+  redis.call("SET", "sluice:{user-" .. i .. "}" .. ARGV[3], ARGV[4], "PXAT", ARGV[5])
+end`;
+
+/**
+ * Says what a key takes up on average, its expiry and the server's tables included, after a unit was consumed at each of the instants. All but the last
+ * are consumed under one key, whose value all others are given then.
+ */
+async function bytesPerKey(policy: Policy, instants: readonly number[]): Promise<{ bytes: number; key: string }> {
+  const clock = fakeClock();
+  const policies = namePolicies(policy, 'sizes');
+  const limit = { policies, scope: keyScope('sizes', policies) };
+  const store = virtualRedisStore(redis, clock, { check: false }, 0);
+  const consume = (i: number): StoreRequest => ({
+    op: 'consume',
+    parts: [{ limit, subject: `user-${String(i)}`, cost: 1 }],
+  });
+  const before = await usedMemory();
+
+  for (const atMs of instants) {
+    clock.atMs = atMs;
+    if (atMs !== instants.at(-1)) await store.perform([consume(FIRST)]);
+  }
+  const start = await redis.get(`sluice:{user-${String(FIRST)}}${limit.scope}`);
+  await redis.eval(COPY, 0, FIRST, FIRST + KEYS - 1, limit.scope, start ?? '', START_MS);
+  for (let i = 0; i < KEYS; i += 5_000)
+    await store.perform(Array.from({ length: 5_000 }, (_, j) => consume(FIRST + i + j)));
+
+  return { bytes: ((await usedMemory()) - before) / KEYS, key: (await redis.randomkey()) ?? '' };
+}
+
+describe('a key of 29 characters, its value and its expiry', () => {
+  it.each<[string, Policy]>([
+    ['tokenBucket', tokenBucket({ capacity: 100, refill: 3, every: '7s' })],
+    ['fixedWindow', fixedWindow({ limit: 100, window: '1h' })],
+  ])('of a %s take at most 170 bytes', async (_name, policy) => {
+    const { bytes, key } = await bytesPerKey(policy, [START_MS, START_MS + 1]);
+
+    expect(key).toHaveLength(29);
+    expect(bytes).toBeLessThanOrEqual(170);
+  });
+
+  it('take at most 250 bytes for a slidingWindow with ten blocks in use', async () => {
+    const instants = Array.from({ length: 10 }, (_, block) => START_MS + block * 6_000);
+
+    const { bytes, key } = await bytesPerKey(slidingWindow({ limit: 1_000_000, window: '1m' }), instants);
+
+    expect(key).toHaveLength(29);
+    expect((await redis.get(key))?.split(':')).toHaveLength(14);
+    expect(bytes).toBeLessThanOrEqual(250);
+  });
+});
