@@ -1,3 +1,4 @@
+export { describeStore, type StoreFactory } from './describe-store.ts';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { seeded, testSeed, type Random } from './random.ts';
 export { freePort, startRedis, type RedisServer } from './redis-server.ts';
