@@ -9,7 +9,7 @@ const MOST_PAGES = 1000;
 /** The API: everything is limited by address, and the routes that cost more have limits of their own. */
 export function createApi(store: Store, onDecision: DecisionListener): Express {
   // Longer than the default of 100 ms: the clients live in this process too, and a busy moment of theirs should not look like an outage of Redis.
-  const common = { store, timeoutMs: 500 };
+  const common = { store, timeoutMs: 1000 };
   const perRoute = [byIp<Request>(), byRoute<Request>()];
   const app = express();
   app.disable('x-powered-by');

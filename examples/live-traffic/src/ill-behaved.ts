@@ -14,12 +14,17 @@ export async function burst(visitor: Visitor): Promise<void> {
   }
 }
 
-/** Asks on and on, and reads nothing of the answers. */
+/** Asks on and on, over several connections, and reads nothing of the answers. */
 export async function hammer(visitor: Visitor): Promise<void> {
-  for (let i = 0; visitor.isActive; i++) {
-    await visitor.send(i % 5 === 0 ? '/search?q=canal' : '/articles/1');
-    await visitor.pause(12);
-  }
+  const paths = ['/search?q=canal', '/articles/1', '/articles/2', '/articles/3'];
+  await Promise.all(
+    paths.map(async (path) => {
+      while (visitor.isActive) {
+        await visitor.send(path);
+        await visitor.pause(50);
+      }
+    }),
+  );
 }
 
 /** Takes the whole archive, ten pages at a time. */

@@ -19,6 +19,6 @@ export function measuredLimiter(options: RateLimitOptions, listener: DecisionLis
   });
   return (request, response, next) => {
     startedAtMs.set(request, performance.now());
-    return limiter(request, response, next);
+    limiter(request, response, next);
   };
 }

@@ -17,7 +17,7 @@ describe('a run without a terminal', () => {
   let exitCode: number | null;
 
   beforeAll(async () => {
-    demo = new DemoProcess({ DURATION: '4s' });
+    demo = new DemoProcess({ DURATION: '8s' });
     exitCode = await demo.ends();
   });
 
