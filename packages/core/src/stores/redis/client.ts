@@ -62,59 +62,75 @@ export function clientFor(url: string): OwnClient {
       'SLUICE_OPTION_INVALID',
     );
   }
-  let opened: Promise<{ readonly port: RedisClient; readonly end: () => Promise<void> }> | undefined;
-  const connect = async (): Promise<{ port: RedisClient; end: () => Promise<void> }> => {
-    const { Redis } = await loadIoredis();
-    const redis = new Redis(url, {
-      lazyConnect: true,
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 0,
-      autoResendUnfulfilledCommands: false,
-    });
-    let trouble = '';
-    // Failures reach the calls that they concern; without a listener ioredis would print them as well.
-    redis.on('error', (error: Error) => {
-      trouble = `: ${error.message}`;
-    });
-    // Not reached yet: it goes on trying, and calls fail until it succeeds.
-    await redis.connect().catch(() => undefined);
-    const checkReady = (): void => {
-      if (redis.status === 'ready') return;
-      const { host = 'localhost', port: at = 6379 } = redis.options;
-      throw new Error(`there is no connection to ${host}:${String(at)}${trouble}`);
-    };
-    const connected = adoptIoredis(redis);
-    const port: RedisClient = {
-      evalsha: async (sha1, keys, args) => {
-        checkReady();
-        return connected.evalsha(sha1, keys, args);
-      },
-      eval: async (script, keys, args) => {
-        checkReady();
-        return connected.eval(script, keys, args);
-      },
-    };
-    const end = async (): Promise<void> => {
-      await redis.quit().catch(() => {
-        redis.disconnect();
-      });
-    };
-    return { port, end };
-  };
+  let connection: Promise<Connection> | undefined;
   return {
     open: async () => {
-      opened ??= connect();
+      connection ??= connect(url);
       try {
-        return (await opened).port;
+        const { port, firstTry } = await connection;
+        await firstTry;
+        return port;
       } catch (error) {
-        opened = undefined;
+        connection = undefined;
         throw error;
       }
     },
     close: async () => {
-      const closing = opened;
-      opened = undefined;
-      await (await closing)?.end();
+      const closing = connection;
+      connection = undefined;
+      // Not quit(), which waits for a server that may never answer: who waits for a decision has been waited for.
+      await closing?.then(
+        (open) => {
+          open.end();
+        },
+        () => undefined,
+      );
+    },
+  };
+}
+
+interface Connection {
+  readonly port: RedisClient;
+  /** Settles when the server has been reached, or has not: then it goes on trying, and calls fail until it succeeds. */
+  readonly firstTry: Promise<void>;
+  end(): void;
+}
+
+async function connect(url: string): Promise<Connection> {
+  const { Redis } = await loadIoredis();
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+  });
+  let trouble: Error | undefined;
+  // Failures reach the calls that they concern; without a listener ioredis would print them as well.
+  redis.on('error', (error: Error) => (trouble = error));
+  redis.on('ready', () => (trouble = undefined));
+  const checkReady = (): void => {
+    if (redis.status === 'ready') return;
+    const { host = 'localhost', port: at = 6379 } = redis.options;
+    const why = trouble === undefined ? '' : `: ${trouble.message}`;
+    throw new Error(`there is no connection to ${host}:${String(at)}${why}`, { cause: trouble });
+  };
+  const connected = adoptIoredis(redis);
+  const port: RedisClient = {
+    evalsha: async (sha1, keys, args) => {
+      checkReady();
+      return connected.evalsha(sha1, keys, args);
+    },
+    eval: async (script, keys, args) => {
+      checkReady();
+      return connected.eval(script, keys, args);
+    },
+  };
+  const firstTry = redis.connect().catch(() => undefined);
+  return {
+    port,
+    firstTry,
+    end: () => {
+      redis.disconnect();
     },
   };
 }
