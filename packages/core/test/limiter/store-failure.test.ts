@@ -1,0 +1,173 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  type Limiter,
+  type OnStoreError,
+  type RedisClient,
+  type Store,
+} from '@sluice/core';
+
+const policy = fixedWindow({ limit: 2, window: '1h' });
+
+const never = (): Promise<never> => new Promise(() => undefined);
+const rejects = (): Promise<never> => Promise.reject(new Error('connection refused'));
+const throws = (): never => {
+  throw new Error('not a client');
+};
+
+const clientThat = (call: () => Promise<unknown>): RedisClient => ({ evalsha: call, eval: call });
+const garbage = clientThat(() => Promise.resolve('OK'));
+
+/** Every way to fail, as a store. The codes are those of `onStoreError: 'throw'`. */
+const FAILURES: readonly (readonly [how: string, store: () => Store, code: string])[] = [
+  ['a client that never answers', () => redisStore(clientThat(never)), 'SLUICE_STORE_TIMEOUT'],
+  ['a client that rejects', () => redisStore(clientThat(rejects)), 'SLUICE_STORE_FAILED'],
+  ['a client that throws', () => redisStore(clientThat(throws)), 'SLUICE_STORE_FAILED'],
+  ['a client that answers something else', () => redisStore(garbage), 'SLUICE_STORE_REPLY_INVALID'],
+  ['a store that throws', () => ({ source: 'redis', perform: throws }), 'SLUICE_STORE_FAILED'],
+  ['a store that answers with nothing', () => ({ source: 'redis', perform: () => [] }), 'SLUICE_STORE_REPLY_INVALID'],
+  [
+    'a store that answers with an error',
+    () => ({ source: 'redis', perform: () => [new Error('no')] }),
+    'SLUICE_STORE_FAILED',
+  ],
+];
+
+const limiterOn = (store: Store, onStoreError?: OnStoreError): Limiter =>
+  createLimiter({ policy, store, timeoutMs: 5, ...(onStoreError === undefined ? {} : { onStoreError }) });
+
+describe.each(FAILURES)('%s', (_how, store, code) => {
+  it('local, the default: this process decides, with the same policy', async () => {
+    const limiter = limiterOn(store());
+
+    const decisions = [await limiter.consume('key'), await limiter.consume('key'), await limiter.consume('key')];
+
+    expect(decisions.map(({ allowed, remaining, source }) => ({ allowed, remaining, source }))).toEqual([
+      { allowed: true, remaining: 1, source: 'local' },
+      { allowed: true, remaining: 0, source: 'local' },
+      { allowed: false, remaining: 0, source: 'local' },
+    ]);
+    expect((await limiter.peek('other')).allowed).toBe(true);
+  });
+
+  it('local: units of a local decision are given back locally', async () => {
+    const limiter = limiterOn(store(), 'local');
+    const decision = await limiter.consume('key', 2);
+
+    await limiter.refund(decision);
+
+    expect((await limiter.peek('key')).remaining).toBe(2);
+  });
+
+  it.each([
+    ['allow', true],
+    ['deny', false],
+  ] as const)('%s: the decision is unavailable, and claims nothing', async (mode, allowed) => {
+    const limiter = limiterOn(store(), mode);
+
+    const decision = await limiter.consume('key');
+
+    expect(decision).toMatchObject({
+      allowed,
+      outcome: 'unavailable',
+      source: 'none',
+      cost: 1,
+      limit: 0,
+      remaining: 0,
+      resetAfterMs: 0,
+      delayMs: 0,
+      policies: [],
+    });
+    expect(decision.retryAfterMs).toBe(allowed ? 0 : null);
+    await expect(limiter.refund(decision)).resolves.toBeUndefined();
+  });
+
+  it('throw: rejects with the reason and its cause', async () => {
+    const attempt = limiterOn(store(), 'throw').consume('key');
+
+    await expect(attempt).rejects.toMatchObject({ name: 'StoreError', code });
+  });
+});
+
+// A store that answers an edit with nothing has made it, for all that can be known.
+const failing = FAILURES.filter(([how]) => how !== 'a store that answers with nothing');
+
+describe.each(failing)('%s', (_how, store) => {
+  it.each(['local', 'allow', 'deny', 'throw'] as const)('%s: an edit that was not made rejects', async (mode) => {
+    const limiter = limiterOn(store(), mode);
+
+    for (const edit of [limiter.reset('key'), limiter.block('key', '1m'), limiter.unblock('key')]) {
+      await expect(edit).rejects.toMatchObject({ name: 'StoreError' });
+    }
+  });
+});
+
+describe('a block while the store is away', () => {
+  it('holds in this process all the same', async () => {
+    const limiter = limiterOn(redisStore(clientThat(rejects)), 'local');
+
+    await expect(limiter.block('key', '1m')).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+
+    expect(await limiter.consume('key')).toMatchObject({ allowed: false, outcome: 'blocked', source: 'local' });
+  });
+});
+
+describe('an answer that comes late', () => {
+  it('is ignored: it may have counted, so nothing is sent again', async () => {
+    let calls = 0;
+    let answerNow: ((reply: unknown) => void) | undefined;
+    const late = clientThat(() => {
+      calls++;
+      return new Promise((resolve) => (answerNow = resolve));
+    });
+    const limiter = limiterOn(redisStore(late), 'deny');
+
+    const decision = await limiter.consume('key');
+    answerNow?.([Date.now(), null]);
+    await new Promise((resolve) => setImmediate(resolve));
+
+    expect(decision).toMatchObject({ allowed: false, outcome: 'unavailable' });
+    expect(calls).toBe(1);
+  });
+
+  it('that is an error ends in no unhandled rejection', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    let failNow: ((error: Error) => void) | undefined;
+    const limiter = limiterOn(
+      redisStore(clientThat(() => new Promise((_resolve, reject) => (failNow = reject)))),
+      'allow',
+    );
+
+    await limiter.consume('key');
+    failNow?.(new Error('too late'));
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', note);
+
+    expect(unhandled).toEqual([]);
+  });
+
+  it('does not keep a limiter from closing', async () => {
+    const limiter = limiterOn(redisStore(clientThat(never)), 'deny');
+    await limiter.consume('key');
+
+    await expect(limiter.close()).resolves.toBeUndefined();
+  });
+});
+
+describe('a server that is not there', () => {
+  it('rejects with its address, by a URL', async () => {
+    const limiter = createLimiter({
+      policy,
+      store: redisStore('redis://127.0.0.1:1'),
+      onStoreError: 'throw',
+      timeoutMs: 10_000,
+    });
+
+    await expect(limiter.consume('key')).rejects.toMatchObject({ name: 'StoreError', code: 'SLUICE_STORE_FAILED' });
+    await limiter.close();
+  });
+});
