@@ -11,6 +11,10 @@ const tellKey: RequestHandler = (req, response) => {
 };
 
 describe.each(frameworks)('byRoute() on $version', ({ version, express }) => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
   const keyOf = async (app: Express, path: string) => (await request(app).get(path)).body as unknown;
 
   it('is the template of the route', async () => {
@@ -117,6 +121,92 @@ describe.each(frameworks)('byRoute() on $version', ({ version, express }) => {
     expect(handled).toBe(1);
   });
 
+  it('tells two mount paths with parameters apart', async () => {
+    const app = express();
+    const limiter = rateLimit(options);
+    for (const path of ['/tenants/:id', '/shops/:id']) {
+      const router = express.Router();
+      router.get('/list', limiter, tellKey);
+      app.use(path, router);
+    }
+
+    const answers = [];
+    for (const path of [
+      '/tenants/1/list',
+      '/shops/1/list',
+      '/tenants/shops/list',
+      '/shops/tenants/list',
+      '/shops/shops/list',
+    ]) {
+      answers.push(await request(app).get(path));
+    }
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 429, 429]);
+  });
+
+  it.each([
+    ['a regular expression', /^\/t\d+/, ['/t1/list', '/t2/list', '/t33/list']],
+    ['a regular expression with a group', /^\/t(\d+)/, ['/t1/list', '/t2/list', '/t33/list']],
+    ['a list in which one has a parameter', ['/a/:id', '/b'], ['/a/1/list', '/a/2/list', '/a/3/list']],
+    ['parameters inside a segment', '/v:version-:build', ['/v1-2/list', '/v1-3/list', '/V2-2/list']],
+  ])('does not depend on what matches %s', async (_what, mountPath, paths) => {
+    const app = express();
+    const router = express.Router();
+    router.get('/list', rateLimit(options), tellKey);
+    app.use(mountPath, router);
+
+    const answers = [];
+    for (const path of paths) answers.push(await request(app).get(path));
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 429, 429]);
+  });
+
+  it('is found past other routers on the same path, and past paths that cannot be decoded', async () => {
+    const app = express();
+    const limiter = rateLimit(options);
+    const [first, second] = [express.Router(), express.Router()];
+    first.get('/other', tellKey);
+    second.get('/list', limiter, tellKey);
+    app.use('/:shop', first);
+    app.use('/:tenant', second);
+    const decoy = express.Router();
+    app.use('/plain', decoy);
+
+    const answers = [
+      await request(app).get('/1/list'),
+      await request(app).get('/2/list'),
+      await request(app).get('/%E8/list'),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 429, 400]);
+  });
+
+  it('is another for an application that is mounted in another place', async () => {
+    const app = express();
+    const mounted = express();
+    mounted.get('/list', rateLimit(options), tellKey);
+    app.use('/a', mounted);
+    app.use('/b', mounted);
+
+    expect([await keyOf(app, '/a/list'), await keyOf(app, '/b/list')]).toEqual(['/a/list', '/b/list']);
+  });
+
+  it('keeps to the path itself, with a warning, where a router hides how an application is mounted', async () => {
+    const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const app = express();
+    const router = express.Router();
+    const mounted = express();
+    mounted.get('/list', rateLimit(options), tellKey);
+    router.use('/shop', mounted as unknown as RequestHandler);
+    app.use('/hidden', router);
+
+    const key = await keyOf(app, '/Hidden/Shop/list');
+    const calls = emitWarning.mock.calls.length;
+
+    expect(key).toBe('/hidden/shop/list');
+    expect(calls).toBeLessThanOrEqual(1); // once for both versions of Express
+  });
+
   it('counts every spelling that reaches the handler against one budget', async () => {
     const app = express();
     const router = express.Router();
@@ -193,10 +283,6 @@ describe.each(frameworks)('byRoute() on $version', ({ version, express }) => {
   });
 
   describe('before a route has matched', () => {
-    afterEach(() => {
-      jest.restoreAllMocks();
-    });
-
     it('is the path it is mounted on, with one warning', async () => {
       const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
       const app = express();
@@ -219,7 +305,20 @@ describe.each(frameworks)('byRoute() on $version', ({ version, express }) => {
       ]);
     });
 
+    it('does not depend on parameters of the path of the router it stands in', async () => {
+      jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+      const app = express();
+      const router = express.Router();
+      router.use(rateLimit(options), tellKey);
+      app.use('/inner/:id', router);
+
+      const answers = [await request(app).get('/inner/1/a'), await request(app).get('/inner/2/b')];
+
+      expect(answers.map(({ status }) => status)).toEqual([200, 429]);
+    });
+
     it('does not depend on parameters of that path', async () => {
+      jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
       const app = express();
       app.use('/early/:id', rateLimit(options), tellKey);
 
