@@ -1,3 +1,8 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, get, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import {
   byAll,
@@ -89,6 +94,22 @@ describe.each(frameworks)('the key on $version', ({ express }) => {
 
       expect(answers.map(({ status }) => status)).toEqual([200, 429, 200]);
       expect(answers[0]?.body).toBe('2001:db8:1:200::/56');
+    });
+
+    it('is missing on a Unix socket', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'sluice-socket-'));
+      const socketPath = join(folder, 'http');
+      const server = createServer(appWith(byIp())).listen(socketPath);
+      await once(server, 'listening');
+
+      const [response] = (await once(get({ socketPath, path: '/' }), 'response')) as [IncomingMessage];
+      response.resume();
+      await once(response, 'end');
+      server.closeAllConnections();
+      server.close();
+      rmSync(folder, { recursive: true });
+
+      expect(response.statusCode).toBe(403);
     });
 
     it('is missing where the proxy forwards what is no address', async () => {
