@@ -53,6 +53,8 @@ const DEFAULT_MAX_KEYS = 100_000;
 const OVERFLOW_BUCKETS = 1_024;
 /** Keys in use that are passed over, at most, when room is made for a new one. */
 const SECOND_CHANCES = 16;
+/** How long a key is kept that is over: a clock that steps back finds what it left. */
+const KEPT_MS = 60_000;
 /** Keys looked at for being over, whenever one is added: garbage never outgrows what lives. */
 const SWEPT_PER_KEY = 2;
 
@@ -216,7 +218,7 @@ class BoundedMemoryStore implements MemoryStore {
     const entry = this.#refused.release(nowMs);
     if (entry === undefined) return false;
     entry.place = 'nowhere';
-    if (entry.resetAtMs > nowMs) {
+    if (entry.resetAtMs + KEPT_MS > nowMs) {
       this.#keys.set(entry.key, entry);
       entry.place = 'keys';
       entry.refusedUntilMs = 0;
@@ -229,7 +231,7 @@ class BoundedMemoryStore implements MemoryStore {
       this.#release(nowMs);
       const next = this.#sweeper.next();
       if (next.done === true) this.#sweeper = this.#keys.values();
-      else if (next.value.resetAtMs <= nowMs) this.#drop(next.value);
+      else if (next.value.resetAtMs + KEPT_MS <= nowMs) this.#drop(next.value);
     }
   }
 
