@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, memoryStore, type Store, type StoreAnswers } from '@sluice/core';
+import { createLimiter, fixedWindow, memoryStore, type Store } from '@sluice/core';
 
 const policy = fixedWindow({ limit: 5, window: '1m' });
 const TAKEN = expect.objectContaining({ code: 'SLUICE_LIMITER_NAME_TAKEN', field: 'name' });
