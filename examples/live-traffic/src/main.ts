@@ -1,20 +1,17 @@
-import { createApi } from './api.ts';
-import { ClientStatistics } from './client-statistics.ts';
-import { DecisionStatistics } from './decision-statistics.ts';
-import { demoStore, type DemoStore } from './demo-store.ts';
-import { TARGET_ACCOUNT } from './ill-behaved.ts';
-import { renderLine } from './line.ts';
-import type { Run } from './run.ts';
-import { serve } from './server.ts';
-import { readSettings, type Settings } from './settings.ts';
-import { SharedBudget } from './shared-budget.ts';
-import { showLive, showProgress } from './show.ts';
-import { StartError } from './start-error.ts';
-import { untilStopped } from './stop-signal.ts';
-import { summaryLines } from './summary.ts';
-import { startTraffic } from './traffic.ts';
+import { createApi } from './api/api.ts';
+import { serve } from './api/server.ts';
+import { demoStore, type DemoStore } from './api/store.ts';
+import { TARGET_ACCOUNT } from './clients/behaviours.ts';
+import { startTraffic } from './clients/traffic.ts';
+import { readSettings, SettingError, type Settings } from './settings.ts';
+import { ClientStatistics, DecisionStatistics } from './statistics/counts.ts';
+import { SharedBudget } from './statistics/shared-budget.ts';
+import { showLive, showProgress } from './terminal/display.ts';
+import { summaryLines, type Run } from './terminal/summary.ts';
+import { renderLine } from './terminal/text.ts';
 
-const LONGEST_CLOSE_MS = 2000;
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const INSISTED_AFTER_MS = 1000;
 
 // Whoever reads the output may have seen enough: `npm start | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -25,7 +22,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   await main();
 } catch (error) {
-  if (!(error instanceof StartError)) throw error;
+  if (!(error instanceof SettingError)) throw error;
   console.error(error.message);
   process.exitCode = 1;
 }
@@ -49,11 +46,18 @@ async function main(): Promise<void> {
       settings,
     );
   } finally {
-    // A Redis that takes connections and answers nothing would keep the store from closing.
-    setTimeout(() => process.exit(), LONGEST_CLOSE_MS).unref();
     await server.close();
     await demo.close();
   }
+}
+
+async function tellStore(demo: DemoStore): Promise<void> {
+  const trouble = await demo.check();
+  if (trouble === undefined) return;
+  console.error(
+    `Redis cannot be reached: asked ${demo.label} for a decision, and got: ${trouble}\n` +
+      'Going on: decisions fall back to the memory of this process, by the same rules, until Redis answers.',
+  );
 }
 
 async function runTraffic(run: Run, { durationMs, live, color }: Settings): Promise<void> {
@@ -67,11 +71,24 @@ async function runTraffic(run: Run, { durationMs, live, color }: Settings): Prom
   for (const line of summaryLines(run, false, columns)) console.log(renderLine(line, color));
 }
 
-async function tellStore(demo: DemoStore): Promise<void> {
-  const trouble = await demo.check();
-  if (trouble === undefined) return;
-  console.error(
-    `Redis cannot be reached: asked ${demo.label} for a decision, and got: ${trouble}\n` +
-      'Going on: decisions fall back to the memory of this process, by the same rules, until Redis answers.',
-  );
+/**
+ * Resolves when the time is over, or on Ctrl-C. A Ctrl-C that comes later than a second after that ends the process at once. One that comes sooner is the same
+ * one again: npm passes on what has reached this process already.
+ */
+async function untilStopped(durationMs: number | undefined): Promise<void> {
+  await new Promise<void>((resolve) => {
+    let stoppedAtMs: number | undefined;
+    const stop = (): void => {
+      stoppedAtMs ??= performance.now();
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = durationMs === undefined ? undefined : setTimeout(stop, durationMs);
+    for (const [signal, exitCode] of Object.entries(EXIT_CODES)) {
+      process.on(signal, () => {
+        if (performance.now() - (stoppedAtMs ?? Infinity) > INSISTED_AFTER_MS) process.exit(exitCode);
+        stop();
+      });
+    }
+  });
 }

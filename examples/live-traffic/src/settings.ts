@@ -1,4 +1,7 @@
-import { StartError } from './start-error.ts';
+/** A setting with which the demo cannot start: its message is all that is printed. */
+export class SettingError extends Error {
+  override readonly name = 'SettingError';
+}
 
 export interface Settings {
   /** 0: any that is free. */
@@ -18,7 +21,7 @@ const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, 
 /**
  * Reads PORT, REDIS_URL, DURATION, NO_COLOR and TERM; an empty one counts as not given.
  *
- * @throws StartError saying which variable, what was expected and what came.
+ * @throws SettingError saying which variable, what was expected and what came.
  */
 export function readSettings(env: NodeJS.ProcessEnv, isTerminal: boolean): Settings {
   const live = isTerminal && env['TERM'] !== 'dumb';
@@ -34,7 +37,7 @@ export function readSettings(env: NodeJS.ProcessEnv, isTerminal: boolean): Setti
 function portOf(text = ''): number {
   if (text === '') return 0;
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new StartError(
+  throw new SettingError(
     `PORT must be a whole number from 1 to 65535, or be left out for a free port, got ${JSON.stringify(text)}`,
   );
 }
@@ -44,7 +47,7 @@ function durationOf(text = ''): number | undefined {
   const [, amount, unit = ''] = /^(\d{1,8})(ms|s|m|h)$/.exec(text) ?? [];
   const durationMs = Number(amount) * (UNITS_MS[unit] ?? NaN);
   if (durationMs >= 1 && durationMs <= LONGEST_MS) return durationMs;
-  throw new StartError(
+  throw new SettingError(
     `DURATION must be a time such as "500ms", "20s" or "5m", at most a day, got ${JSON.stringify(text)}`,
   );
 }

@@ -108,8 +108,21 @@ describe('with Redis', () => {
     expect(demo.stderr).toContain(
       `Redis cannot be reached: asked redis://me:***@127.0.0.1:${String(port)} for a decision`,
     );
-    expect(demo.stderr).toContain('ECONNREFUSED');
+    expect(demo.stderr).toContain(
+      `there is no connection to 127.0.0.1:${String(port)}: connect ECONNREFUSED 127.0.0.1:${String(port)} [SLUICE_STORE_FAILED]`,
+    );
     expect(demo.stdout).toMatch(/: 0 decisions; in local memory: [1-9]/);
+  });
+
+  it('ends by itself, with its table, although Redis takes connections and answers nothing', async () => {
+    const silent = await startRedis();
+    process.kill(silent.pid, 'SIGSTOP');
+    const demo = new DemoProcess({ REDIS_URL: silent.url, DURATION: '1s' });
+
+    expect(await demo.ends()).toBe(0);
+    expect(demo.stderr).toContain('[SLUICE_STORE_TIMEOUT]');
+    expect(demo.stdout).toMatch(/: 0 decisions; in local memory: [1-9]/);
+    await silent.stop();
   });
 });
 

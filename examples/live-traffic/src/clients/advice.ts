@@ -1,4 +1,4 @@
-import type { Answer } from './http-client.ts';
+import type { Answer } from './visitor.ts';
 
 /** What one policy said in a `RateLimit` field: `"search";r=0;t=2`. */
 interface PolicyState {

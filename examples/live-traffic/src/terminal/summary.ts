@@ -1,13 +1,23 @@
-import { barWidth } from './bar.ts';
-import { clientTable } from './client-table.ts';
-import { TARGET_ACCOUNT } from './ill-behaved.ts';
-import { line, type Line } from './line.ts';
-import { policyTable } from './policy-table.ts';
-import { refusalLines } from './refusal-lines.ts';
-import type { Run } from './run.ts';
-import { storeLines } from './store-lines.ts';
-import { count } from './table.ts';
+import { TARGET_ACCOUNT } from '../clients/behaviours.ts';
+import type { ClientStatistics, DecisionStatistics, Refusal } from '../statistics/counts.ts';
+import type { SharedBudget } from '../statistics/shared-budget.ts';
+import { barWidth, clientTable, policyTable } from './tables.ts';
+import { count, line, type Line } from './text.ts';
 
+/** All that is known of this run: what the summary is made of. */
+export interface Run {
+  readonly url: string;
+  /** `memory`, or where Redis is. */
+  readonly storeLabel: string;
+  readonly onRedis: boolean;
+  readonly startedAtMs: number;
+  readonly decisions: DecisionStatistics;
+  readonly clients: ClientStatistics;
+  /** That of the one account the whole botnet is after. */
+  readonly targetBudget: SharedBudget;
+}
+
+const SHOWN_FIELDS = /^(ratelimit|retry-after$|content-type$|cache-control$)/i;
 const EMPTY = line('');
 const NOTES: readonly Line[] = [
   EMPTY,
@@ -55,6 +65,23 @@ export function progressLine({ clients, startedAtMs }: Run): Line {
   return line(`${seconds.toFixed(0)} s: ${count(sent)} requests, ${rate} a second, ${count(refused)} refused`);
 }
 
+/** Who decides, and how to have the limits shared. */
+function storeLines({ storeLabel, onRedis, decisions }: Run): readonly Line[] {
+  if (!onRedis) {
+    return [
+      line('Store: the memory of this process (source "memory").'),
+      line('Limits that several processes share: REDIS_URL=redis://127.0.0.1:6379 npm start', 'dim'),
+    ];
+  }
+  const [there, here] = [decisions.decidedBy('redis'), decisions.decidedBy('local')];
+  return [
+    line(`Store: ${storeLabel} (source "redis"): ${count(there)} decisions; in local memory: ${count(here)}.`),
+    decisions.latestSource === 'local'
+      ? line('Redis does not answer: until it does, this process decides alone, by the same rules.', 'red')
+      : line('Start a second one to see the limits shared: both together get what one alone would.', 'dim'),
+  ];
+}
+
 /** One budget from near: what all processes took of it, and what this one did. */
 function budgetLines({ targetBudget, onRedis }: Run): readonly Line[] {
   const { use } = targetBudget;
@@ -65,5 +92,22 @@ function budgetLines({ targetBudget, onRedis }: Run): readonly Line[] {
     line(
       `account "${TARGET_ACCOUNT}": ${count(used)} of ${count(limit)} taken in this window, ${count(usedHere)} by this process${elsewhere}`,
     ),
+  ];
+}
+
+/** What a 429 looks like. */
+function refusalLines(refusal: Refusal | undefined): readonly Line[] {
+  if (refusal === undefined) return [];
+  const { kind, answer } = refusal;
+  const fields = answer.rawFields.flatMap((name, i) =>
+    i % 2 === 0 && SHOWN_FIELDS.test(name) ? [line(`  ${name}: ${answer.rawFields[i + 1] ?? ''}`)] : [],
+  );
+  return [
+    EMPTY,
+    line(`A refusal, as a ${kind} got it from ${answer.path}`, 'dim'),
+    line(`  HTTP/1.1 ${String(answer.status)} ${answer.statusText}`),
+    ...fields,
+    EMPTY,
+    line(`  ${answer.body}`),
   ];
 }

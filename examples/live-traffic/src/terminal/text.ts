@@ -26,3 +26,15 @@ export function renderLine(spans: Line, color: boolean, columns: number = Infini
   }
   return color ? rendered : rendered.trimEnd();
 }
+
+/** Of seven characters at most: from a million on "1.23M". */
+export function count(value: number): string {
+  return value < 1_000_000
+    ? value.toLocaleString('en-US')
+    : value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 2 });
+}
+
+export function milliseconds(value: number | undefined): string {
+  if (value === undefined) return '-';
+  return value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : count(Math.round(value));
+}

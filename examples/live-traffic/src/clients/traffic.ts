@@ -1,6 +1,7 @@
-import { burst, guess, hammer, scrape, spray } from './ill-behaved.ts';
-import type { Visitor } from './visitor.ts';
-import { crawl, readAround } from './well-behaved.ts';
+import { setMaxListeners } from 'node:events';
+import type { ClientStatistics } from '../statistics/counts.ts';
+import { burst, crawl, guess, hammer, readAround, scrape, spray } from './behaviours.ts';
+import { HttpClient, Visitor, type Answer } from './visitor.ts';
 
 /** Clients that do the same, from addresses of their own. */
 export interface ClientKind {
@@ -20,6 +21,31 @@ export const clientKinds: readonly ClientKind[] = [
   { name: 'sprayer', does: 'one password, all accounts', addresses: ['203.0.113.4'], behave: spray },
   { name: 'botnet', does: 'one account, 8 addresses', addresses: addresses('203.0.113', 8, 101), behave: guess },
 ];
+
+export interface Traffic {
+  /** Lets every client finish the request it is in. */
+  stop(): Promise<void>;
+}
+
+/** Sends all clients to the API: some 250 requests a second together. */
+export function startTraffic(baseUrl: string, statistics: ClientStatistics): Traffic {
+  const http = new HttpClient(baseUrl);
+  const life = new AbortController();
+  setMaxListeners(0, life.signal); // every client waits on it
+  const lives = clientKinds.flatMap(({ name, addresses, behave }) => {
+    const record = (answer: Answer | undefined): void => {
+      statistics.record(name, answer);
+    };
+    return addresses.map((address) => behave(new Visitor(address, http, record, life.signal)));
+  });
+  return {
+    stop: async () => {
+      life.abort();
+      await Promise.all(lives);
+      http.close();
+    },
+  };
+}
 
 function addresses(network: string, count: number, first = 1): readonly string[] {
   return Array.from({ length: count }, (_, i) => `${network}.${String(first + i)}`);

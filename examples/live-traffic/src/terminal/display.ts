@@ -1,10 +1,62 @@
 import type { WriteStream } from 'node:tty';
+import { curlLines, progressLine, summaryLines, type Run } from './summary.ts';
+import { renderLine } from './text.ts';
 
+/** Ends the showing. */
+export type StopShowing = () => void;
+
+const REDRAWN_EVERY_MS = 500;
+const PROGRESS_EVERY_MS = 5000;
+
+// The terminal's second screen without a cursor, and back.
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[2J';
 const LEAVE = '\x1b[?25h\x1b[?1049l';
 
+/** Draws the summary twice a second, in place. */
+export function showLive(run: Run, terminal: WriteStream, color: boolean): StopShowing {
+  const screen = new Screen(terminal);
+  const draw = (): void => {
+    screen.draw((columns) => summaryLines(run, true, columns).map((line) => renderLine(line, color, columns)));
+  };
+  const redraw = (): void => {
+    screen.clear();
+    draw();
+  };
+  // Ctrl-Z: the shell gets its screen and its cursor back for as long as it takes.
+  const suspend = (): void => {
+    screen.close();
+    process.kill(process.pid, 'SIGSTOP');
+  };
+  const resume = (): void => {
+    screen.open();
+    redraw();
+  };
+  screen.open();
+  draw();
+  const timer = setInterval(draw, REDRAWN_EVERY_MS);
+  terminal.on('resize', redraw);
+  process.on('SIGTSTP', suspend).on('SIGCONT', resume);
+  return () => {
+    clearInterval(timer);
+    terminal.removeListener('resize', redraw);
+    process.removeListener('SIGTSTP', suspend).removeListener('SIGCONT', resume);
+    screen.close();
+  };
+}
+
+/** Says at the start how to ask the API, and every few seconds how far it is. */
+export function showProgress(run: Run, print: (text: string) => void): StopShowing {
+  for (const line of curlLines(run.url)) print(renderLine(line, false));
+  const timer = setInterval(() => {
+    print(renderLine(progressLine(run), false));
+  }, PROGRESS_EVERY_MS);
+  return () => {
+    clearInterval(timer);
+  };
+}
+
 /** A picture on the terminal's second screen, so that the first one, and what was printed on it, comes back afterwards. */
-export class Screen {
+class Screen {
   readonly #terminal: WriteStream;
   #shown: readonly string[] = [];
   #isOpen = false;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { StartError } from './start-error.ts';
+import { SettingError } from '../settings.ts';
 
 export interface RunningServer {
   readonly url: string;
@@ -14,7 +14,7 @@ const HOST = '127.0.0.1';
  * Serves on the loopback.
  *
  * @param port - 0: one that is free.
- * @throws (rejects) StartError when the port cannot be had.
+ * @throws (rejects) SettingError when the port cannot be had.
  */
 export async function serve(listener: RequestListener, port: number): Promise<RunningServer> {
   const server = createServer(listener);
@@ -23,7 +23,7 @@ export async function serve(listener: RequestListener, port: number): Promise<Ru
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new StartError(whyNot(port, error), { cause: error });
+    throw new SettingError(whyNot(port, error), { cause: error });
   }
   return {
     url: `http://${HOST}:${String((server.address() as AddressInfo).port)}`,

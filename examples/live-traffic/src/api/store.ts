@@ -7,9 +7,9 @@ import {
   StoreError,
   type Store,
 } from '@sluice/express';
-import { connectionTrouble } from './connection-trouble.ts';
-import { StartError } from './start-error.ts';
+import { SettingError } from '../settings.ts';
 
+/** Where the limits of this run are kept. */
 export interface DemoStore {
   readonly store: Store;
   /** `memory`, or the Redis URL without its password. */
@@ -30,7 +30,7 @@ const PROBE = {
 /**
  * Redis when a URL is given, else this process's memory. Connects on the first decision.
  *
- * @throws StartError for what is no Redis URL.
+ * @throws SettingError for what is no Redis URL.
  */
 export function demoStore(redisUrl: string | undefined): DemoStore {
   const store: Store = redisUrl === undefined ? memoryStore() : redisStoreAt(redisUrl);
@@ -43,12 +43,11 @@ export function demoStore(redisUrl: string | undefined): DemoStore {
         await probe.peek('anybody');
         return undefined;
       } catch (error) {
-        if (!(error instanceof StoreError) || redisUrl === undefined) throw error;
-        return (await connectionTrouble(redisUrl)) ?? error.message;
+        if (error instanceof StoreError) return error.message;
+        throw error;
       }
     },
     close: async () => {
-      await probe.close();
       await store.close?.();
     },
   };
@@ -58,7 +57,7 @@ function redisStoreAt(url: string): Store {
   try {
     return redisStore(url, { prefix: 'sluice-live-traffic' });
   } catch (error) {
-    if (error instanceof PolicyError) throw new StartError(`REDIS_URL: ${error.message}`, { cause: error });
+    if (error instanceof PolicyError) throw new SettingError(`REDIS_URL: ${error.message}`, { cause: error });
     throw error;
   }
 }

@@ -1,10 +1,31 @@
-import { byIp, byRoute, byUser, type Store } from '@sluice/express';
-import express, { type Express, type Request } from 'express';
-import { articles, PASSWORD } from './articles.ts';
-import { measuredLimiter, type DecisionListener } from './measured-limiter.ts';
+import { byIp, byRoute, byUser, rateLimit, type Decision, type RateLimitOptions, type Store } from '@sluice/express';
+import express, { type Express, type Request, type RequestHandler } from 'express';
 import { limits } from './limits.ts';
 
+interface Article {
+  readonly id: number;
+  readonly title: string;
+}
+
+const SUBJECTS = ['Locks', 'Weirs', 'Canals', 'Floodgates', 'Mill races', 'Aqueducts', 'Tide tables'];
+const PLACES = ['in winter', 'of the Fens', 'by hand', 'under load', 'after rain', 'and their keepers'];
+
+/** What the API is about: 42 articles, numbered from 1. */
+export const articles: readonly Article[] = SUBJECTS.flatMap((subject) =>
+  PLACES.map((place) => `${subject} ${place}`),
+).map((title, i) => ({ id: i + 1, title }));
+
+/** Every account has it. */
+export const PASSWORD = 'correct horse battery staple';
+
 const MOST_PAGES = 1000;
+
+/** Told of every decision, the key it was about, and how long the request waited for it. */
+export type DecisionListener = (
+  decision: Decision,
+  key: string | Readonly<Record<string, string>>,
+  tookMs: number,
+) => void;
 
 /** The API: everything is limited by address, and the routes that cost more have limits of their own. */
 export function createApi(store: Store, onDecision: DecisionListener): Express {
@@ -63,6 +84,21 @@ export function createApi(store: Store, onDecision: DecisionListener): Express {
   });
 
   return app;
+}
+
+/** `rateLimit()`, and a clock held beside it. */
+function measuredLimiter(options: RateLimitOptions, listener: DecisionListener): RequestHandler {
+  const startedAtMs = new WeakMap<Request, number>();
+  const limiter = rateLimit({
+    ...options,
+    onDecision: (decision, { key, request }) => {
+      listener(decision, key, performance.now() - (startedAtMs.get(request) ?? NaN));
+    },
+  });
+  return (request, response, next) => {
+    startedAtMs.set(request, performance.now());
+    limiter(request, response, next);
+  };
 }
 
 /** What an export costs: the pages it asks for. */

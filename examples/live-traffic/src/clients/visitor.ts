@@ -1,6 +1,8 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 
+/** What came back for one request. */
 export interface Answer {
   readonly path: string;
   readonly status: number;
@@ -13,16 +15,53 @@ export interface Answer {
   readonly tookMs: number;
 }
 
-export interface Question {
+const MOST_SOCKETS = 64;
+const PATIENCE_MS = 10_000;
+
+/** One client: an address, and a life that ends with `signal`. */
+export class Visitor {
+  readonly address: string;
+  readonly #http: HttpClient;
+  readonly #record: (answer: Answer | undefined) => void;
+  readonly #signal: AbortSignal;
+
+  /** @param record - Told of every answer, and of every time that none came. */
+  constructor(address: string, http: HttpClient, record: (answer: Answer | undefined) => void, signal: AbortSignal) {
+    this.address = address;
+    this.#http = http;
+    this.#record = record;
+    this.#signal = signal;
+  }
+
+  get isActive(): boolean {
+    return !this.#signal.aborted;
+  }
+
+  /** Undefined when no answer came. */
+  async send(path: string, form?: Readonly<Record<string, string>>): Promise<Answer | undefined> {
+    const question = { address: this.address, path, ...(form === undefined ? {} : { form }) };
+    const answer = await this.#http.send(question).catch(() => undefined);
+    this.#record(answer);
+    return answer;
+  }
+
+  /** Waits, or until the life ends. */
+  async pause(ms: number): Promise<void> {
+    try {
+      await sleep(ms, undefined, { signal: this.#signal });
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+    }
+  }
+}
+
+interface Question {
   /** The address that the request is passed on for. */
   readonly address: string;
   readonly path: string;
   /** Sent as a form, with POST. */
   readonly form?: Readonly<Record<string, string>>;
 }
-
-const MOST_SOCKETS = 64;
-const PATIENCE_MS = 10_000;
 
 /** Sends requests over kept connections, as a proxy in front of the API would. */
 export class HttpClient {
