@@ -103,6 +103,7 @@ async function connect(url: string): Promise<Connection> {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
+    disconnectTimeout: 50,
   });
   let trouble: Error | undefined;
   // Failures reach the calls that they concern; without a listener ioredis would print them as well.
