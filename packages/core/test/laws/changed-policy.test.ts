@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import type { Policy } from '@sluice/core';
+import { slidingWindow, type Policy } from '@sluice/core';
 import { startRedis, type RedisServer } from '@sluice/testkit';
 import { references } from '../models/index.ts';
 import { kernels, memory, redisGround } from './grounds.ts';
@@ -80,5 +80,40 @@ describe.each(references)('a key of $algorithm whose policy has got other number
       }),
       { numRuns: Math.ceil(ground.runs / 5), seed },
     );
+  });
+
+  it('does not expire in Redis before its resetAfterMs, when it is written anew', async () => {
+    await fc.assert(
+      fc.asyncProperty(changes, async (change) => {
+        const { limiter, key } = await afterChange(
+          change,
+          redisGround(() => redis),
+        );
+        await limiter.block(key, 1);
+        const { atMs, resetAfterMs } = await limiter.peek(key, 0);
+        const [name = ''] = await redis.keys(`sluice:{${key}}*`);
+
+        if (resetAfterMs <= LONGEST_EXACT_MS) {
+          expect(await redis.pexpiretime(name)).toBeGreaterThanOrEqual(atMs + resetAfterMs);
+        }
+      }),
+      { numRuns: 100, seed },
+    );
+  });
+});
+
+describe('a slidingWindow whose blocks have got shorter', () => {
+  it.each(grounds)('still admits no more than its limit in any window, in $name', async (ground) => {
+    const before = slidingWindow({ limit: 1, window: '10s', precision: '1s' });
+    const after = slidingWindow({ limit: 1, window: '1s', precision: 100 });
+    const scene = await open(ground, { policies: [before], steps: 0, seed });
+    const limiter = limiterOf([after], scene.store);
+    scene.clock.advance(1_999); // the last instant of its block, which is all that the state says
+    await scene.limiter.consume(scene.key);
+
+    scene.clock.advance(999);
+    expect(await limiter.consume(scene.key)).toMatchObject({ allowed: false, retryAfterMs: 2 });
+    scene.clock.advance(2);
+    expect((await limiter.consume(scene.key)).allowed).toBe(true);
   });
 });

@@ -152,7 +152,7 @@ describe('a cost that can never fit', () => {
 });
 
 describe('keys that are over', () => {
-  it('make room: the store holds no more than twice what lives', async () => {
+  it('make room a minute later: the store holds no more than twice what is kept', async () => {
     const { store, clock, limiter } = setup(100_000);
     let largest = 0;
 
@@ -162,8 +162,8 @@ describe('keys that are over', () => {
       clock.advance(1_000);
     }
 
-    // 600 of them live at any time.
-    expect(largest).toBeLessThanOrEqual(1_200);
+    // At any time 600 of them live, and as many are kept for a clock that steps back.
+    expect(largest).toBeLessThanOrEqual(2_400);
   });
 
   it('are not held once they were reset', async () => {
