@@ -55,7 +55,7 @@ local function read(key)
   reply[key + 1] = value
   if value and string.byte(value) == 33 then -- !
     local ending = string.find(value, "!", 2, true)
-    blocked_until_ms[key] = tonumber(string.sub(value, 2, ending - 1))
+    blocked_until_ms[key] = assert(tonumber(string.sub(value, 2, ending - 1)))
     value = string.sub(value, ending + 1)
   end
   texts[key] = value or ""
@@ -154,7 +154,9 @@ if string.find(ARGV[1], "E", 1, true) then
     local after = texts[key] or read(key)
     if failed[key] then
       return
-    elseif what == "refund" then
+    end
+    over_at_ms(plan, after) -- fails on what cannot be read, so that no edit covers it up
+    if what == "refund" then
       after = refund(key, plan, number)
     elseif what == "block" then
       blocked_until_ms[key] = now_ms + number

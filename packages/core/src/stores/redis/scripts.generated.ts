@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '14f5654442c32300a753e5459e454fba4c96428c',
+  sha1: '27bcd6f7a0f8e27c3be80524a801de36e7b41cae',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -282,7 +282,7 @@ end
 reply[key + 1] = value
 if value and string.byte(value) == 33 then
 local ending = string.find(value, "!", 2, true)
-blocked_until_ms[key] = tonumber(string.sub(value, 2, ending - 1))
+blocked_until_ms[key] = assert(tonumber(string.sub(value, 2, ending - 1)))
 value = string.sub(value, ending + 1)
 end
 texts[key] = value or ""
@@ -370,7 +370,9 @@ reading = key
 local after = texts[key] or read(key)
 if failed[key] then
 return
-elseif what == "refund" then
+end
+over_at_ms(plan, after)
+if what == "refund" then
 after = refund(key, plan, number)
 elseif what == "block" then
 blocked_until_ms[key] = now_ms + number
