@@ -138,7 +138,7 @@ export class LimiterCore {
     if (answer instanceof Error) throw asStoreError(answer);
   }
 
-  async refund(decision: Decision, cost: number = decision.cost): Promise<void> {
+  async refund(decision: Decision, given?: number): Promise<void> {
     const receipt = this.#receipts.get(decision);
     if (receipt === undefined) {
       throw typeError(
@@ -146,6 +146,7 @@ export class LimiterCore {
         `refund takes a decision that this limiter made, itself and not a copy, got ${shown(decision)}`,
       );
     }
+    const cost = given ?? decision.cost;
     checkCost(cost);
     if (cost > decision.cost) {
       throw rangeError(

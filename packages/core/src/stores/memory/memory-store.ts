@@ -78,14 +78,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       'SLUICE_OPTION_INVALID',
     );
   }
-  if (typeof clock !== 'function' && typeof (clock as Partial<Clock> | null)?.now !== 'function') {
+  // Asked for now() first: Date is a function too.
+  const hasNow = typeof (clock as Partial<Clock> | null)?.now === 'function';
+  if (!hasNow && typeof clock !== 'function') {
     throw new PolicyError(
       'clock',
       `clock must be an object with now() or a function, in milliseconds, got ${shown(clock)}`,
       'SLUICE_OPTION_INVALID',
     );
   }
-  return new BoundedMemoryStore(maxKeys, typeof clock === 'function' ? clock : () => clock.now());
+  return new BoundedMemoryStore(maxKeys, hasNow ? () => (clock as Clock).now() : (clock as () => number));
 }
 
 class BoundedMemoryStore implements MemoryStore {
