@@ -15,14 +15,18 @@ const onPath = (name) =>
     .split(delimiter)
     .map((folder) => join(folder, name))
     .find((path) => existsSync(path));
-const isServer = (path) => /server v=/.test(spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout ?? '');
+/** Whether it is a server of version 7 or later: the tests ask it for instants of expiry, which older ones cannot tell. */
+const isServer = (path) => {
+  const version = /server v=(\d+)\./.exec(spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1];
+  return version !== undefined && Number(version) >= 7;
+};
 
 const tools = [
   {
     package: 'redis-tools',
     find() {
       const named = process.env['REDIS_SERVER'] ?? '';
-      if (named !== '' && !isServer(named)) fail(`REDIS_SERVER is ${named}, which does not run as a Redis server.`);
+      if (named !== '' && !isServer(named)) fail(`REDIS_SERVER is ${named}, which does not run as a Redis server of version 7 or later.`);
       if (named !== '') return named;
       const candidates = [onPath('redis-server'), onPath('valkey-server'), linkedServer];
       return candidates.find((path) => path !== undefined && existsSync(path) && isServer(path)) ?? this.link();
@@ -37,7 +41,7 @@ const tools = [
     },
     help:
       'The tests run against a real Redis. Install redis-server (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis), or set\n' +
-      'REDIS_SERVER to the path of a redis-server or valkey-server, 6.2 or later. It need not be running: the tests start their own.',
+      'REDIS_SERVER to the path of a redis-server or valkey-server, 7.0 or later. It need not be running: the tests start their own.',
   },
   {
     package: 'faketime',

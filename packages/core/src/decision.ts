@@ -37,7 +37,10 @@ export interface Decision {
    * second answers 4.
    */
   readonly remaining: number;
-  /** Until this same cost is admitted, were nobody else to ask; 0 when allowed; null when it never can be. */
+  /**
+   * Until this same cost is admitted, were nobody else to ask; 0 when allowed; null when it never can be, or (outcome
+   * `unavailable`) when nobody knows.
+   */
   readonly retryAfterMs: number | null;
   /** Until the key is as if never used, and not blocked. */
   readonly resetAfterMs: number;
@@ -49,14 +52,19 @@ export interface Decision {
   readonly policies: readonly PolicyDecision[];
 }
 
-/** The fields of a {@link Decision} over several policies, of which all must allow. */
+/**
+ * The {@link Decision} over several policies, of which all must allow.
+ *
+ * @param ifTaken - For a peek that would be admitted, the policies as they would stand then: they say who decides, so
+ * that a peek names the same policy as a consume.
+ */
 export function combine(
   policies: readonly PolicyDecision[],
   facts: { readonly cost: number; readonly blocked: boolean; readonly source: DecisionSource; readonly atMs: number },
+  ifTaken: readonly PolicyDecision[] = policies,
 ): Decision {
   const first = policies[0];
   if (first === undefined) throw new RangeError('a decision needs at least one policy');
-  let deciding = first;
   let { allowed, remaining, resetAfterMs, delayMs } = first;
   for (let i = 1; i < policies.length; i++) {
     const policy = policies[i] as PolicyDecision;
@@ -65,23 +73,15 @@ export function combine(
     resetAfterMs = Math.max(resetAfterMs, policy.resetAfterMs);
     delayMs = Math.max(delayMs, policy.delayMs);
   }
-  for (let i = 1; i < policies.length; i++) {
-    const policy = policies[i] as PolicyDecision;
-    if (
-      allowed
-        ? policy.remaining / policy.limit < deciding.remaining / deciding.limit
-        : waitOf(policy) > waitOf(deciding)
-    )
-      deciding = policy;
-  }
+  const { name, limit, retryAfterMs } = allowed ? leastLeft(ifTaken) : longestWait(policies);
   return {
     allowed,
     outcome: facts.blocked ? 'blocked' : allowed ? 'allowed' : 'denied',
-    policy: deciding.name,
+    policy: name,
     cost: facts.cost,
-    limit: deciding.limit,
+    limit,
     remaining,
-    retryAfterMs: allowed ? 0 : deciding.retryAfterMs,
+    retryAfterMs,
     resetAfterMs,
     delayMs: allowed ? delayMs : 0,
     source: facts.source,
@@ -90,8 +90,18 @@ export function combine(
   };
 }
 
-function waitOf({ retryAfterMs }: PolicyDecision): number {
-  return retryAfterMs ?? Infinity;
+/** The first of those that have the smallest share of their limit left. */
+function leastLeft(policies: readonly PolicyDecision[]): PolicyDecision {
+  return policies.reduce((least, policy) =>
+    policy.remaining / policy.limit < least.remaining / least.limit ? policy : least,
+  );
+}
+
+/** The first of those with the longest wait; never is the longest. */
+function longestWait(policies: readonly PolicyDecision[]): PolicyDecision {
+  return policies.reduce((longest, policy) =>
+    (policy.retryAfterMs ?? Infinity) > (longest.retryAfterMs ?? Infinity) ? policy : longest,
+  );
 }
 
 /**

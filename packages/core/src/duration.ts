@@ -38,6 +38,7 @@ function written(text: string): number | undefined {
   const match = WRITTEN.exec(text);
   if (match === null) return undefined;
   const [, amount = '', unit = ''] = match;
+  const ms = Number(amount) * (UNITS[unit] ?? Number.NaN);
   // 0.1 * 3_600_000 and the like come out a hair off a whole number.
-  return Number((Number(amount) * (UNITS[unit] ?? Number.NaN)).toFixed(6));
+  return Math.abs(ms - Math.round(ms)) < ms * Number.EPSILON * 4 ? Math.round(ms) : ms;
 }

@@ -50,9 +50,10 @@ export function keyScope(limiterName: string, policies: readonly NamedPolicy[]):
  */
 export function checkSubject(subject: unknown, where = 'key'): asserts subject is string {
   if (typeof subject !== 'string' || subject === '') {
+    const hint = typeof subject === 'number' ? `; write String(${String(subject)})` : '';
     throw typeError(
       'SLUICE_KEY_INVALID',
-      `${where} must be a string that is not empty, got ${shown(subject)}; nothing was consumed`,
+      `${where} must be a string that is not empty, got ${shown(subject)}${hint}; nothing was consumed`,
     );
   }
 }

@@ -1,4 +1,4 @@
-import { combine, unavailable, type Decision, type PolicyDecision } from './decision.ts';
+import { combine, unavailable, type Decision } from './decision.ts';
 import { PolicyError, SluiceError, StoreError, rangeError, shown, typeError } from './errors.ts';
 import { keyScope } from './key.ts';
 import { claimName, releaseName } from './limiter-names.ts';
@@ -31,6 +31,9 @@ const ON_STORE_ERROR: readonly OnStoreError[] = ['local', 'allow', 'deny', 'thro
 /** Longer timers overflow to 1 ms. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
+type DecidingRequest = Extract<StoreRequest, { op: 'consume' | 'peek' }>;
+type EditingRequest = Exclude<StoreRequest, DecidingRequest>;
+
 /** What a decision took, and where from: needed to give it back. */
 interface Receipt {
   readonly store: Store;
@@ -53,7 +56,7 @@ export class LimiterCore {
   readonly #receipts = new WeakMap<Decision, Receipt>();
   #inFlight = 0;
   #idle: (() => void) | undefined;
-  #closed = false;
+  #closing: Promise<void> | undefined;
 
   /** @throws PolicyError for a bad option. The name is not claimed before {@link claim}. */
   constructor(options: LimiterCoreOptions) {
@@ -107,35 +110,39 @@ export class LimiterCore {
   /** Takes the cost of every part, or (peek, or a refusal) nothing. Answers at once where the store does. */
   decide(op: 'consume' | 'peek', parts: readonly Part[]): Decision | Promise<Decision> {
     this.#checkOpen();
-    const request: StoreRequest = { op, parts };
+    // Nothing to take is nothing to write.
+    const request: DecidingRequest = { op: parts.every(({ cost }) => cost === 0) ? 'peek' : op, parts };
+    const call = { abandoned: false };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
-      answers = this.store.perform([request]);
+      answers = this.store.perform([request], call);
     } catch (error) {
       return this.#withoutStore(request, error);
     }
     if (!isPending(answers)) return this.#conclude(this.store, request, answers[0]);
-    return this.#settle(withinDeadline(answers, this.#timeoutMs)).then(
+    return this.#settle(withinDeadline(answers, this.#timeoutMs, call)).then(
       ([answer]) => this.#conclude(this.store, request, answer),
       (error: unknown) => this.#withoutStore(request, error),
     );
   }
 
   /**
-   * Gives back, resets, blocks or unblocks. The last three act on this process's stand-in as well, so that a blocked client
-   * stays blocked while the store is away.
+   * Gives back, resets, blocks or unblocks, in one call. The last three act on this process's stand-in as well, so that a
+   * blocked client stays blocked while the store is away.
    */
-  async edit(request: Exclude<StoreRequest, { op: 'consume' | 'peek' }>, store: Store = this.store): Promise<void> {
+  async edit(requests: readonly EditingRequest[], store: Store = this.store): Promise<void> {
     this.#checkOpen();
-    if (request.op !== 'refund') await this.#local?.perform([request]);
-    let answer: StoreAnswer | Error | undefined;
+    await this.#local?.perform(requests.filter(({ op }) => op !== 'refund'));
+    const call = { abandoned: false };
+    let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
-      const answers = store.perform([request]);
-      [answer] = isPending(answers) ? await this.#settle(withinDeadline(answers, this.#timeoutMs)) : answers;
+      answers = store.perform(requests, call);
+      if (isPending(answers)) answers = await this.#settle(withinDeadline(answers, this.#timeoutMs, call));
     } catch (error) {
       throw asStoreError(error);
     }
-    if (answer instanceof Error) throw asStoreError(answer);
+    const failed = answers.find((answer) => answer instanceof Error);
+    if (failed !== undefined) throw asStoreError(failed);
   }
 
   async refund(decision: Decision, given?: number): Promise<void> {
@@ -157,17 +164,20 @@ export class LimiterCore {
     if (!decision.allowed || cost === 0 || receipt.refunded) return;
     receipt.refunded = true;
     const { store, parts, answer } = receipt;
-    await Promise.all(
-      parts.map((part, i) => {
-        const chargedUntilMs = (answer.parts[i]?.policies ?? []).map(({ resetAfterMs }) => answer.atMs + resetAfterMs);
-        return this.edit({ op: 'refund', part: { ...part, cost: Math.min(cost, part.cost) }, chargedUntilMs }, store);
-      }),
-    );
+    const requests = parts.map((part, i): EditingRequest => {
+      const chargedUntilMs = (answer.parts[i]?.policies ?? []).map(({ resetAfterMs }) => answer.atMs + resetAfterMs);
+      return { op: 'refund', part: { ...part, cost: Math.min(cost, part.cost) }, chargedUntilMs };
+    });
+    await this.edit(requests, store);
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+  /** Settles what is in flight. Called again, it answers when the first call does. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     if (this.#inFlight > 0) {
       await new Promise<void>((resolve) => {
         this.#idle = resolve;
@@ -178,30 +188,25 @@ export class LimiterCore {
 
   #conclude(
     store: Store,
-    request: StoreRequest & { op: 'consume' | 'peek' },
+    request: DecidingRequest,
     answer: StoreAnswer | Error | undefined,
   ): Decision | Promise<Decision> {
-    if (answer === undefined || answer instanceof Error) {
-      return this.#withoutStore(
-        request,
-        answer ?? new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer'),
-      );
-    }
+    if (answer instanceof Error) return this.#withoutStore(request, answer);
     const { parts } = request;
-    const policies: PolicyDecision[] = [];
-    let blocked = false;
-    for (const part of answer.parts) {
-      policies.push(...part.policies);
-      blocked ||= part.blocked;
+    const policies = answer?.parts.flatMap((part) => part.policies) ?? [];
+    if (answer === undefined || policies.length === 0) {
+      return this.#withoutStore(request, new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer'));
     }
+    const ifTaken = answer.parts.flatMap((part) => part.ifTaken ?? part.policies);
+    const blocked = answer.parts.some((part) => part.blocked);
     const cost = (parts[0] as Part).cost;
-    const decision = combine(policies, { cost, blocked, source: store.source, atMs: answer.atMs });
+    const decision = combine(policies, { cost, blocked, source: store.source, atMs: answer.atMs }, ifTaken);
     // A peek took nothing: it leaves nothing to give back.
     this.#receipts.set(decision, { store, parts, answer, refunded: request.op === 'peek' });
     return decision;
   }
 
-  #withoutStore(request: StoreRequest & { op: 'consume' | 'peek' }, error: unknown): Decision | Promise<Decision> {
+  #withoutStore(request: DecidingRequest, error: unknown): Decision | Promise<Decision> {
     // That is a fault of ours, not an outage: never covered up.
     const disagree = error instanceof SluiceError && error.code === 'SLUICE_TWINS_DISAGREE';
     if (this.#onStoreError === 'throw' || disagree) throw asStoreError(error);
@@ -236,7 +241,8 @@ export class LimiterCore {
   }
 
   #checkOpen(): void {
-    if (this.#closed) throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.name} is closed`);
+    if (this.#closing !== undefined)
+      throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.name} is closed`);
   }
 }
 
@@ -263,12 +269,12 @@ export function checkCost(cost: unknown): asserts cost is number {
   if (typeof cost !== 'number')
     throw typeError(
       'SLUICE_COST_INVALID',
-      `cost must be a whole number, at least 0, got ${shown(cost)}; nothing was consumed`,
+      `cost must be a whole number, got ${shown(cost)}; write a number such as 1; nothing was consumed`,
     );
   if (!Number.isSafeInteger(cost) || cost < 0) {
     throw rangeError(
       'SLUICE_COST_INVALID',
-      `cost must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}; nothing was consumed`,
+      `cost must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}; ${cost < 0 ? 'to give units back use refund(decision)' : 'count in smaller units'}; nothing was consumed`,
     );
   }
 }

@@ -101,6 +101,7 @@ export function createLimiter(options: SingleLimiterOptions): Limiter;
 export function createLimiter<const Limits extends readonly LimitOptions[]>(
   options: LimitsLimiterOptions<Limits>,
 ): Limiter<KeysOf<Limits>>;
+export function createLimiter(options: LimiterOptions): Limiter | Limiter<SubjectByLimit>;
 export function createLimiter(options: LimiterOptions): Limiter | Limiter<SubjectByLimit> {
   checkOptions(options, ['policy', 'limits', ...CORE_OPTIONS], 'createLimiter');
   const core = new LimiterCore(options);
@@ -141,14 +142,15 @@ function limitsLimiter(core: LimiterCore, given: unknown, policy: unknown): Limi
         `with limits the key is an object with a key for ${listed(names)}, got ${shown(keys)}; nothing was consumed`,
       );
     }
+    for (const name of Object.keys(keys)) {
+      if (limits.has(name)) continue;
+      const meant = nearest(name, names);
+      const hint = meant === undefined ? `known: ${listed(names)}` : `did you mean ${shown(meant)}?`;
+      throw typeError('SLUICE_KEY_INVALID', `there is no limit named ${shown(name)}; ${hint}; nothing was consumed`);
+    }
     const places: Place[] = [];
-    for (const [name, key] of Object.entries(keys)) {
-      const limit = limits.get(name);
-      if (limit === undefined) {
-        const meant = nearest(name, names);
-        const hint = meant === undefined ? `known: ${listed(names)}` : `did you mean ${shown(meant)}?`;
-        throw typeError('SLUICE_KEY_INVALID', `there is no limit named ${shown(name)}; ${hint}; nothing was consumed`);
-      }
+    for (const [name, limit] of limits) {
+      const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
       if (key === undefined) continue;
       checkSubject(key, `the key of ${name}`);
       places.push([limit, encodeSubject(key)]);
@@ -210,8 +212,8 @@ class PlacedLimiter<Key> implements Limiter<Key> {
     return this.#placesOf(key).map(([limit, subject]) => ({ limit, subject, cost }));
   }
 
-  async #edit(key: Key, requestOf: (part: Part) => Parameters<LimiterCore['edit']>[0]): Promise<void> {
-    await Promise.all(this.#partsOf(key, 0).map((part) => this.#core.edit(requestOf(part))));
+  async #edit(key: Key, requestOf: (part: Part) => Parameters<LimiterCore['edit']>[0][number]): Promise<void> {
+    await this.#core.edit(this.#partsOf(key, 0).map(requestOf));
   }
 }
 

@@ -99,7 +99,12 @@ async function handle(
 ): Promise<boolean> {
   const { fields, info, refusal }: Enforcement = await enforcer.enforce(request);
   if (info !== undefined) request.rateLimit = info;
-  if (response.headersSent) return false; // answered while the store was asked
+  if (response.writableEnded) return false; // answered while the store was asked
+  const written = (name: string): string => [response.getHeader(name)].flat().join(', ');
+  if (response.headersSent) {
+    if (refusal === undefined) return true; // a stream that began before: only the fields come too late
+    throw new RateLimitError(refusal, info?.decision, fields, written);
+  }
   for (const { name, value, append } of fields) {
     if (append) response.append(name, value);
     else response.setHeader(name, value);
@@ -107,7 +112,6 @@ async function handle(
   if (refusal === undefined) return true;
   for (const { name, value } of refusal.fields) response.setHeader(name, value);
   if (options.throw === true) {
-    const written = (name: string): string => [response.getHeader(name)].flat().join(', ');
     throw new RateLimitError(refusal, info?.decision, fields, written);
   }
   response.statusCode = refusal.status;

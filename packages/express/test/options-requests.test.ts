@@ -40,13 +40,20 @@ describe.each(frameworks)('on $version', ({ express }) => {
     ['a bare OPTIONS', 'options', {}],
     ['an OPTIONS with an Origin alone', 'options', { Origin: 'https://shop.example' }],
     ['an OPTIONS with Access-Control-Request-Method alone', 'options', { 'Access-Control-Request-Method': 'POST' }],
+    ['a preflight with a body, which no browser sends', 'options', { ...preflight, 'Content-Length': '2' }],
+    ['a preflight with a body of unknown length', 'options', { ...preflight, 'Transfer-Encoding': 'chunked' }],
     ['a GET dressed as a preflight', 'get', preflight],
     ['a POST dressed as a preflight', 'post', preflight],
   ])('%s is counted', async (_what, method, fields) => {
     const app = limited();
-    await request(app)[method]('/').set(fields);
+    const send = () => {
+      const sent = request(app)[method]('/').set(fields);
+      if ('Transfer-Encoding' in fields) sent.write('{}');
+      return 'Content-Length' in fields ? sent.send('{}') : sent;
+    };
+    await send();
 
-    const answer = await request(app)[method]('/').set(fields);
+    const answer = await send();
 
     expect(answer.status).toBe(429);
   });

@@ -43,6 +43,24 @@ describe.each(frameworks)('on $version', ({ express }) => {
     listening = undefined;
   });
 
+  it('a stream that began before the limiter goes on when it is allowed, and is cut off when it is refused', async () => {
+    const app = express();
+    app.use((_request, response, next) => {
+      response.write('early ');
+      next();
+    });
+    app.use(rateLimit({ policy }));
+    app.get('/', (_request, response) => {
+      response.end('and late');
+    });
+    listening = await listen(app);
+
+    const answers = [await request(listening.server).get('/'), await request(listening.server).get('/').catch(String)];
+
+    expect(answers[0]).toMatchObject({ status: 200, text: 'early and late' });
+    expect(answers[1]).toMatch(/aborted|hang up|terminated/);
+  });
+
   it.each([
     ['allowed', 1],
     ['refused', 2],

@@ -18,8 +18,10 @@ export function decodePair(text: string): readonly [instantMs: number, field: nu
   return instantMs === undefined || field === undefined ? undefined : [instantMs, field];
 }
 
+const DIGITS = /^\d+$/;
+
 /** Digits as a number, or undefined. */
 export function toInteger(digits: string): number | undefined {
-  const value = Number(digits);
-  return digits !== '' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  const value = DIGITS.test(digits) ? Number(digits) : Number.NaN;
+  return Number.isSafeInteger(value) ? value : undefined;
 }

@@ -227,7 +227,7 @@ class HttpEnforcer<Request, Response> implements Enforcer<Request> {
     this.#seen.add(request as object);
     // Read before anything is waited for, and remembered by the socket: it cannot be asked once the client is gone.
     this.#reader.address(request);
-    if ((await this.#options.skip?.(request)) === true) return PASS;
+    if (await this.#options.skip?.(request)) return PASS;
 
     const parts: Part[] = [];
     const found: Record<string, string> = {};
@@ -256,12 +256,14 @@ class HttpEnforcer<Request, Response> implements Enforcer<Request> {
     return { fields, info: { key, decision }, refusal: decision.allowed ? undefined : refusalOf(decision) };
   }
 
-  /** A browser's question whether it may ask at all. Any other OPTIONS counts. */
+  /** A browser's question whether it may ask at all, which has no body. Any other OPTIONS counts. */
   #isPreflight(request: Request): boolean {
     return (
       this.#reader.method(request) === 'OPTIONS' &&
       this.#reader.header(request, 'origin') !== undefined &&
-      this.#reader.header(request, 'access-control-request-method') !== undefined
+      this.#reader.header(request, 'access-control-request-method') !== undefined &&
+      (this.#reader.header(request, 'content-length') ?? '0') === '0' &&
+      this.#reader.header(request, 'transfer-encoding') === undefined
     );
   }
 }

@@ -1,5 +1,6 @@
 import type { Decision, PolicyDecision } from '../decision.ts';
 import { PolicyError, shown } from '../errors.ts';
+import { LARGEST_LIMIT } from '../numbers.ts';
 
 /**
  * Which header fields tell a client of its limits. `draft-11`, `draft-7` and `draft-6` are revisions of
@@ -118,7 +119,7 @@ function deciding({ policies, policy }: Decision): PolicyDecision {
   return policies.find(({ name }) => name === policy) ?? (policies[0] as PolicyDecision);
 }
 
-/** Milliseconds as header fields tell them: whole seconds, rounded up. */
+/** Milliseconds as header fields tell them: whole seconds, rounded up, and no more than a structured field can carry. */
 export function seconds(ms: number): number {
-  return Math.ceil(ms / 1000);
+  return Math.min(Math.ceil(ms / 1000), LARGEST_LIMIT);
 }

@@ -78,7 +78,11 @@ function decide(parts: readonly Part[], keys: readonly KeyState[], nowMs: number
   return {
     answer: {
       atMs: nowMs,
-      parts: parts.map((part, i) => untaken(answers[i] as PartAnswer, part, keys[i] as KeyState, nowMs)),
+      parts: parts.map((part, i) => {
+        const asked = answers[i] as PartAnswer;
+        const shown = untaken(asked, part, keys[i] as KeyState, nowMs);
+        return allowed && part.cost > 0 ? { ...shown, ifTaken: asked.policies } : shown;
+      }),
     },
     changed: false,
   };

@@ -1,6 +1,6 @@
 import { StoreError } from '../errors.ts';
 import { memoryStore } from './memory/memory-store.ts';
-import type { Store, StoreAnswers, StoreRequest } from './store.ts';
+import type { Store, StoreAnswers, StoreCall, StoreRequest } from './store.ts';
 
 /**
  * What decides when the store does not: a memory store of this process, nobody (the request passes or is refused), or
@@ -14,10 +14,15 @@ export type OnStoreError = 'local' | 'allow' | 'deny' | 'throw';
  *
  * Rejects with StoreError: `SLUICE_STORE_TIMEOUT`, or what the store failed with.
  */
-export async function withinDeadline(answers: Promise<StoreAnswers>, timeoutMs: number): Promise<StoreAnswers> {
+export async function withinDeadline(
+  answers: Promise<StoreAnswers>,
+  timeoutMs: number,
+  call: StoreCall,
+): Promise<StoreAnswers> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
+      call.abandoned = true;
       reject(
         new StoreError(
           'SLUICE_STORE_TIMEOUT',

@@ -37,7 +37,10 @@ export interface StoreAnswer {
 
 export interface PartAnswer {
   readonly blocked: boolean;
+  /** As things stand after the request. */
   readonly policies: readonly PolicyDecision[];
+  /** After a peek that would have been admitted: the policies as they would stand then. */
+  readonly ifTaken?: readonly PolicyDecision[];
 }
 
 /**
@@ -45,6 +48,12 @@ export interface PartAnswer {
  * the answer is not a promise).
  */
 export type StoreAnswers = readonly (StoreAnswer | Error)[];
+
+/** What becomes known of a call while it waits. */
+export interface StoreCall {
+  /** Nobody waits for the answer any more: what has not been sent need not be. */
+  abandoned: boolean;
+}
 
 /**
  * Where state lives and is changed atomically. Requests of one call are decided in order, at one instant of the store's
@@ -54,7 +63,7 @@ export interface Store {
   readonly source: DecisionSource;
   /** Set where keys of several subjects live on different nodes, so that one call cannot decide over them. */
   readonly oneSubjectPerCall?: boolean;
-  perform(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
+  perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
   /** Ends what the store itself opened. It opens again when it is used again. */
   close?(): Promise<void> | void;
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { slidingWindow, type Policy } from '@sluice/core';
-import { startRedis, type RedisServer } from '@sluice/testkit';
+import { createLimiter, memoryStore, slidingWindow, type Duration, type Limiter, type Policy } from '@sluice/core';
+import { fakeClock, startRedis, type RedisServer } from '@sluice/testkit';
 import { references } from '../models/index.ts';
 import { kernels, memory, redisGround } from './grounds.ts';
 import { limiterOf, open, refusal, scenes, seed, type Scene, type ScenePlan } from './scene.ts';
@@ -115,5 +115,28 @@ describe('a slidingWindow whose blocks have got shorter', () => {
     expect(await limiter.consume(scene.key)).toMatchObject({ allowed: false, retryAfterMs: 2 });
     scene.clock.advance(2);
     expect((await limiter.consume(scene.key)).allowed).toBe(true);
+  });
+});
+
+describe('two processes with windows of different lengths on one key', () => {
+  it.each([
+    ['1h', '59m'],
+    ['1h', 3_599_000],
+    ['60s', '61s'],
+  ] as const)('do not push its units into the future: %s and %s', async (one, other) => {
+    const clock = fakeClock();
+    const store = memoryStore({ clock });
+    const withWindow = (window: Duration): Limiter =>
+      createLimiter({ name: 'api', shared: true, policy: slidingWindow({ limit: 1_000, window }), store });
+    const processes = [withWindow(one), withWindow(other)];
+
+    for (let i = 0; i < 500; i++) for (const limiter of processes) await limiter.consume('key');
+
+    for (const limiter of processes) {
+      const { retryAfterMs, policies } = await limiter.consume('key');
+      const windowMs = policies[0]?.windowMs ?? 0;
+      // A window, and the block in which the units were taken.
+      expect(retryAfterMs).toBeLessThanOrEqual(windowMs + Math.ceil(windowMs / 10));
+    }
   });
 });

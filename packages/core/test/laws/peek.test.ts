@@ -29,8 +29,8 @@ describe.each(sceneKinds)('law 4, $kind: a peek', ({ plans }) => {
       const consumed = await scene.limiter.consume(scene.key, cost);
 
       expect(peekedAgain).toEqual(peeked);
-      const { allowed, outcome, delayMs, retryAfterMs } = peeked;
-      expect(consumed).toMatchObject({ allowed, outcome, delayMs, retryAfterMs });
+      const { allowed, outcome, policy, limit, delayMs, retryAfterMs } = peeked;
+      expect(consumed).toMatchObject({ allowed, outcome, policy, limit, delayMs, retryAfterMs });
       // When refused nothing differs, when allowed what was taken.
       const left = peeked.policies.map((one) => ({
         remaining: allowed ? Math.max(one.remaining - cost, 0) : one.remaining,

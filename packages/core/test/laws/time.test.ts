@@ -1,9 +1,23 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { startRedis, type RedisServer } from '@sluice/testkit';
 import { references } from '../models/index.ts';
-import { kernels, memory } from './grounds.ts';
+import { kernels, memory, redisGround } from './grounds.ts';
 import { forAll, open, scenes, sceneKinds, someCost } from './scene.ts';
 
-const grounds = [kernels, memory];
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+const grounds = [kernels, memory, redisGround(() => redis)];
 
 describe.each(sceneKinds)('law 5, $kind: time', ({ plans }) => {
   it.each(grounds)('a: what is admitted now is admitted at every later instant, in $name', async (ground) => {
@@ -23,9 +37,9 @@ describe.each(sceneKinds)('law 5, $kind: time', ({ plans }) => {
     });
   });
 
-  it('c: a step back lengthens a wait by at most the step', async () => {
-    await forAll(plans, kernels.runs, async (plan) => {
-      const scene = await open(kernels, plan, { goesBack: true });
+  it.each(grounds)('c: a step back lengthens a wait by at most the step, in $name', async (ground) => {
+    await forAll(plans, ground.runs, async (plan) => {
+      const scene = await open(ground, plan, { goesBack: true });
       const { limiter, key, clock, random } = scene;
       const before = await limiter.peek(key, someCost(scene, await limiter.peek(key, 0)));
       if (before.retryAfterMs === null) return;

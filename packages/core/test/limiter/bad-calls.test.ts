@@ -11,7 +11,7 @@ const untyped = (limiter: unknown): Untyped => limiter as Untyped;
 
 describe('a bad cost', () => {
   it.each<[cost: unknown, error: typeof TypeError | typeof RangeError, text: RegExp]>([
-    [-1, RangeError, /got -1; nothing was consumed/],
+    [-1, RangeError, /got -1; to give units back use refund\(decision\); nothing was consumed/],
     [Number.NaN, RangeError, /got NaN/],
     [1.5, RangeError, /whole number from 0 to 2\^53 - 1, got 1\.5/],
     [Infinity, RangeError, /got Infinity/],

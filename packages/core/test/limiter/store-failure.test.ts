@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
   fixedWindow,
+  memoryStore,
   redisStore,
   type Limiter,
   type OnStoreError,
@@ -169,5 +170,59 @@ describe('a server that is not there', () => {
 
     await expect(limiter.consume('key')).rejects.toMatchObject({ name: 'StoreError', code: 'SLUICE_STORE_FAILED' });
     await limiter.close();
+  });
+});
+
+describe('a server that hangs', () => {
+  it('is sent no more once ten thousand calls are unanswered, and again when it answers', async () => {
+    let sent = 0;
+    let answer = (_reply: unknown): void => {};
+    const pending = new Promise((resolve) => (answer = resolve));
+    const store = redisStore(
+      clientThat(() => {
+        sent++;
+        return pending;
+      }),
+      { check: false },
+    );
+    const limiter = createLimiter({ policy, store, timeoutMs: 60_000, onStoreError: 'throw' });
+    const waiting = Array.from({ length: 10_000 }, () => limiter.consume('key'));
+
+    await expect(limiter.consume('key')).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+    expect(sent).toBe(10_000);
+    answer([1_795_262_400_250, null]);
+    await Promise.all(waiting);
+    await limiter.consume('key');
+    expect(sent).toBe(10_001);
+  });
+});
+
+describe('edits over limits', () => {
+  it.each(['reset', 'block', 'unblock', 'refund'] as const)('%s is one call to the store', async (edit) => {
+    const inner = memoryStore();
+    const calls: number[] = [];
+    const store: Store = {
+      source: 'redis',
+      perform(requests) {
+        calls.push(requests.length);
+        return inner.perform(requests);
+      },
+    };
+    const limiter = createLimiter({
+      store,
+      limits: [
+        { name: 'one', policy },
+        { name: 'other', policy },
+      ],
+    });
+    const keys = { one: 'a', other: 'b' };
+    const decision = await limiter.consume(keys);
+    calls.length = 0;
+
+    if (edit === 'refund') await limiter.refund(decision);
+    else if (edit === 'block') await limiter.block(keys, '1h');
+    else await limiter[edit](keys);
+
+    expect(calls).toEqual([2]);
   });
 });

@@ -142,6 +142,73 @@ describe('once half of maxKeys are being refused', () => {
   });
 });
 
+describe('while newcomers share overflow buckets', () => {
+  const saturated = async (maxKeys: number): Promise<Setup> => {
+    const made = setup(maxKeys);
+    for (let i = 0; i * 2 < maxKeys; i++) await exhaust(made.limiter, `refused-${String(i)}`);
+    return made;
+  };
+
+  it('a block is of the blocked key alone, and outlasts them', async () => {
+    const { clock, limiter } = await saturated(10);
+
+    await limiter.block('evil', '1d');
+    const innocent = await Promise.all(Array.from({ length: 5_000 }, (_, i) => limiter.peek(`new-${String(i)}`)));
+    clock.advance(120_000);
+    for (let i = 0; i < 100; i++) await limiter.consume(`later-${String(i)}`);
+
+    expect(innocent.filter(({ outcome }) => outcome === 'blocked')).toEqual([]);
+    expect((await limiter.consume('evil')).outcome).toBe('blocked');
+  });
+
+  it('resetting or unblocking a newcomer frees nobody else', async () => {
+    const { limiter } = await saturated(10);
+    const newcomers = Array.from({ length: 5_000 }, (_, i) => `new-${String(i)}`);
+    for (const key of newcomers) await limiter.consume(key);
+    const before = await Promise.all(newcomers.map((key) => limiter.peek(key)));
+
+    await limiter.reset('new-0');
+    await limiter.unblock('new-1');
+
+    expect(await Promise.all(newcomers.map((key) => limiter.peek(key)))).toEqual(before);
+  });
+
+  it('a flood on one limiter pushes out nobody who shares a bucket of another', async () => {
+    const { store, limiter } = await saturated(10);
+    const other = createLimiter({ name: 'other', policy: fixedWindow({ limit: 2, window: '1m' }), store });
+    await exhaust(other, 'client');
+
+    for (let i = 0; i < 5_000; i++) await limiter.consume(`new-${String(i)}`);
+
+    expect((await other.consume('client')).allowed).toBe(false);
+  });
+});
+
+describe('many refusals that end at once', () => {
+  it('are let go a hundred at a time, while newcomers have keys of their own', async () => {
+    const { store, clock, limiter } = setup(10_000);
+    for (let i = 0; i < 5_000; i++) await exhaust(limiter, `refused-${String(i)}`);
+    clock.advance(60_000);
+
+    for (let i = 0; i < 200; i++) expect((await limiter.consume(`new-${String(i)}`)).remaining).toBe(1);
+
+    expect(store.size).toBeLessThanOrEqual(10_000);
+  });
+});
+
+describe('what a store holds on to', () => {
+  it('does not grow with the keys that have come and gone', () => {
+    const child = fileURLToPath(new URL('../children/come-and-go.mjs', import.meta.url));
+
+    const { stdout, status } = spawnSync(process.execPath, ['--expose-gc', child], { encoding: 'utf8' });
+
+    expect(status).toBe(0);
+    for (const [what, megabytes] of Object.entries(JSON.parse(stdout) as Record<string, number>)) {
+      expect({ what, grew: megabytes > 15 ? megabytes : 'hardly' }).toEqual({ what, grew: 'hardly' });
+    }
+  });
+});
+
 describe('a cost that can never fit', () => {
   it('does not count as a key that is being refused', async () => {
     const { limiter } = setup(100);

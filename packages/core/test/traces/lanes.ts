@@ -145,7 +145,9 @@ export class Lanes {
       case 'peek': {
         const parts = step.parts.map(({ key, cost }) => ({ key: this.#key(key).model, cost }));
         const { answers, receipts } = decideByModel(parts, atMs, step.op === 'consume');
-        if (!isDeepStrictEqual(answers, answer.parts)) this.#fail('the model', answers, answer.parts, step, number);
+        // Who would decide after a peek follows from what the model says of a consume.
+        const shown = answer.parts.map(({ blocked, policies }) => ({ blocked, policies }));
+        if (!isDeepStrictEqual(answers, shown)) this.#fail('the model', answers, shown, step, number);
         return receipts;
       }
       case 'refund': {

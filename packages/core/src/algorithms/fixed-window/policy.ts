@@ -40,7 +40,7 @@ export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
     ...(options.name === undefined ? {} : { name: options.name }),
     limit: options.limit,
     windowMs: parseDuration(options.window, 'window'),
-    align: options.align ?? 'first-hit',
+    align: options.align === undefined ? 'first-hit' : options.align,
   });
 }
 

@@ -5,8 +5,8 @@ import { parseUnits } from '../../numbers.ts';
 import type { PolicyBase } from '../algorithm.ts';
 
 /**
- * A bucket of `capacity` units that gets `refill` of them back at once, every `everyMs`. Made by `tokenBucket({ mode:
- * 'interval' })`.
+ * A bucket of `capacity` units that gets `refill` of them back at once, every `everyMs`: what `tokenBucket` makes in
+ * interval mode.
  */
 export interface IntervalBucketPolicy extends PolicyBase {
   readonly algorithm: 'intervalBucket';

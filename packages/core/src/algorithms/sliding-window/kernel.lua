@@ -2,20 +2,28 @@
 sliding window: twin of kernel.ts. Change kernel.ts, this file and vectors.json in one commit.
 
 policy  { limit, block_ms, blocks }: the current block and `blocks` before it count
-state   start_ms:block_ms:blocks:sum:count:count...: the newest block's start, then the counts, newest first, the last never 0
+state   last_ms:block_ms:blocks:sum:count:count...: the latest instant, in the newest block, at which units were taken,
+        then the counts, newest first, the last never 0
 decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
 refund  the state after they are given back ("" when nothing is left), and that instant, or false when there is nothing to give back
 ]]
 local sliding_window = { kind = "s", arity = 3 }
 
--- A state of another length counts as all its units at the last instant of its newest block: never too early.
+-- A state of another length counts as all its units at its last instant: never too early.
 local function read_blocks(policy, text)
-  local start_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([%d:]*)$")
-  start_ms, block_ms, sum = tonumber(start_ms), tonumber(block_ms), tonumber(sum)
-  if block_ms ~= policy[2] or tonumber(blocks) ~= policy[3] then
-    return math.floor((start_ms + block_ms - 1) / policy[2]) * policy[2], sum, sum, "", false
+  local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
+  last_ms, sum = tonumber(last_ms), tonumber(sum)
+  if not (last_ms <= 9007199254740991 and sum <= 9007199254740991) then
+    error("not a state of blocks")
   end
-  return start_ms, sum, tonumber(newest), older, true
+  if tonumber(block_ms) ~= policy[2] or tonumber(blocks) ~= policy[3] then
+    return last_ms, sum, sum, "", false
+  end
+  return last_ms, sum, tonumber(newest), older, true
+end
+
+local function block_start(at_ms, block_ms)
+  return math.floor(at_ms / block_ms) * block_ms
 end
 
 -- When the youngest units leave the window: those of the newest block, unless these were given back.
@@ -27,9 +35,9 @@ local function last_leave_ms(policy, start_ms, newest, older)
   return start_ms + (policy[3] + 1 - age) * policy[2]
 end
 
-local function write_blocks(policy, start_ms, sum, newest, older)
-  return string.format("%d:%d:%d:%d:%d%s", start_ms, policy[2], policy[3], sum, newest, older),
-    last_leave_ms(policy, start_ms, newest, older)
+local function write_blocks(policy, last_ms, sum, newest, older)
+  return string.format("%d:%d:%d:%d:%d%s", last_ms, policy[2], policy[3], sum, newest, older),
+    last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
 end
 
 -- At most `room` of the counts in `text`, as text without trailing zeros, and their sum.
@@ -56,18 +64,18 @@ function sliding_window.decide(policy, text, cost, now_ms)
   if cost > limit then
     return false
   end
-  local current_ms = math.floor(now_ms / block_ms) * block_ms
   if not text then
-    return write_blocks(policy, current_ms, cost, cost, "")
+    return write_blocks(policy, now_ms, cost, cost, "")
   end
-  local start_ms, sum, newest, older = read_blocks(policy, text)
-  if current_ms <= start_ms then -- the newest block still is the current one, also for a clock that stepped back
+  local last_ms, sum, newest, older = read_blocks(policy, text)
+  local at_ms = math.max(now_ms, last_ms) -- a clock that steps back does not lead into earlier blocks
+  local passed = (block_start(at_ms, block_ms) - block_start(last_ms, block_ms)) / block_ms
+  if passed == 0 then
     if sum + cost > limit then
       return false
     end
-    return write_blocks(policy, start_ms, sum + cost, newest + cost, older)
+    return write_blocks(policy, at_ms, sum + cost, newest + cost, older)
   end
-  local passed = (current_ms - start_ms) / block_ms
   local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
   if used + cost > limit then
     return false
@@ -75,15 +83,15 @@ function sliding_window.decide(policy, text, cost, now_ms)
   if used > 0 then
     kept = string.rep(":0", passed - 1) .. kept
   end
-  return write_blocks(policy, current_ms, used + cost, cost, kept)
+  return write_blocks(policy, at_ms, used + cost, cost, kept)
 end
 
 function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
-  local start_ms, sum, newest, older, same_length = read_blocks(policy, text)
+  local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
   if not same_length or now_ms >= charged_until_ms then
     return false
   end
-  local age = (start_ms - charged_until_ms) / policy[2] + policy[3] + 1
+  local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
   local counts, at, given = "", 0, 0
   for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
     if at == age then
@@ -101,10 +109,10 @@ function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
   end
   newest, older = string.match(counts, "^:(%d+)(.*)$")
   local _, kept = newest_counts(older, at)
-  return write_blocks(policy, start_ms, sum - given, tonumber(newest), kept)
+  return write_blocks(policy, last_ms, sum - given, tonumber(newest), kept)
 end
 
 function sliding_window.reset_at_ms(policy, text)
-  local start_ms, _, newest, older = read_blocks(policy, text)
-  return last_leave_ms(policy, start_ms, newest, older)
+  local last_ms, _, newest, older = read_blocks(policy, text)
+  return last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
 end

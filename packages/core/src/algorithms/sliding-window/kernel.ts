@@ -7,8 +7,8 @@ import { blocksOf, type SlidingWindowPolicy } from './policy.ts';
  * it: a state written under another length can still be read after the policy has changed.
  */
 export interface SlidingWindowState {
-  /** When the newest block began. */
-  readonly startMs: number;
+  /** The latest instant at which units were taken: it lies in the newest block. */
+  readonly lastMs: number;
   readonly blockMs: number;
   readonly blocks: number;
   readonly sum: number;
@@ -21,22 +21,17 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
   const blocks = blocksOf(policy);
   const held = state && inBlocksOf(policy, state);
   // A clock that steps back does not lead into earlier blocks.
-  const currentMs = Math.max(Math.floor(nowMs / blockMs) * blockMs, held?.startMs ?? 0);
-  const passed = held === undefined ? 0 : (currentMs - held.startMs) / blockMs;
+  const atMs = Math.max(nowMs, held?.lastMs ?? nowMs);
+  const currentMs = blockStart(atMs, blockMs);
+  const heldMs = held === undefined ? currentMs : blockStart(held.lastMs, blockMs);
+  const passed = (currentMs - heldMs) / blockMs;
   const live = held?.counts.slice(0, Math.max(blocks + 1 - passed, 0)) ?? [];
   const used = live.reduce((sum, count) => sum + count, 0);
 
   const fits = cost <= limit;
   const allowed = cost === 0 || (fits && used + cost <= limit);
   const charged = allowed && cost > 0;
-  const after =
-    held === undefined || used === 0
-      ? { startMs: currentMs, counts: [cost] }
-      : {
-          startMs: currentMs,
-          counts: passed === 0 ? [(live[0] ?? 0) + cost, ...live.slice(1)] : [cost, ...zeros(passed - 1), ...live],
-        };
-  const { startMs, counts } = charged ? after : { startMs: held?.startMs ?? 0, counts: live };
+  const [startMs, counts] = charged ? [currentMs, withCharge(live, passed, cost)] : [heldMs, live];
   const usedAfter = charged ? used + cost : used;
   const remaining = Math.max(limit - usedAfter, 0);
 
@@ -48,7 +43,7 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
   };
 
   return {
-    state: charged ? { startMs, blockMs, blocks, sum: usedAfter, counts: withoutTrailingZeros(counts) } : state,
+    state: charged ? { lastMs: atMs, blockMs, blocks, sum: usedAfter, counts: withoutTrailingZeros(counts) } : state,
     verdict: {
       allowed,
       limit,
@@ -61,22 +56,28 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
   };
 };
 
-/**
- * The state in blocks of the policy. One of another length counts as all its units at the last instant of its newest
- * block: never too early.
- */
+/** The counts, newest block first, when `passed` blocks after the newest of `live` so many more units are taken. */
+function withCharge(live: readonly number[], passed: number, cost: number): readonly number[] {
+  if (live.every((count) => count === 0)) return [cost];
+  return passed === 0 ? [(live[0] ?? 0) + cost, ...live.slice(1)] : [cost, ...zeros(passed - 1), ...live];
+}
+
+/** The state in blocks of the policy. One of another length counts as all its units at its last instant: never too early. */
 function inBlocksOf(
   policy: SlidingWindowPolicy,
   state: SlidingWindowState,
-): { startMs: number; counts: readonly number[] } {
-  const blockMs = policy.precisionMs;
-  if (state.blockMs === blockMs && state.blocks === blocksOf(policy)) return state;
-  return { startMs: Math.floor((state.startMs + state.blockMs - 1) / blockMs) * blockMs, counts: [state.sum] };
+): { readonly lastMs: number; readonly counts: readonly number[] } {
+  if (state.blockMs === policy.precisionMs && state.blocks === blocksOf(policy)) return state;
+  return { lastMs: state.lastMs, counts: [state.sum] };
+}
+
+function blockStart(atMs: number, blockMs: number): number {
+  return Math.floor(atMs / blockMs) * blockMs;
 }
 
 export function resetAtMs(policy: SlidingWindowPolicy, state: SlidingWindowState): number {
-  const { startMs, counts } = inBlocksOf(policy, state);
-  return lastLeaveMs(startMs, counts, blocksOf(policy), policy.precisionMs);
+  const { lastMs, counts } = inBlocksOf(policy, state);
+  return lastLeaveMs(blockStart(lastMs, policy.precisionMs), counts, blocksOf(policy), policy.precisionMs);
 }
 
 /** When the youngest units leave the window: those of the newest block, unless these were given back. */
@@ -105,7 +106,7 @@ export function refundSlidingWindow(
 ): SlidingWindowState | undefined {
   const blocks = blocksOf(policy);
   if (state.blockMs !== policy.precisionMs || state.blocks !== blocks || nowMs >= chargedUntilMs) return state;
-  const age = (state.startMs - chargedUntilMs) / state.blockMs + blocks + 1;
+  const age = (blockStart(state.lastMs, state.blockMs) - chargedUntilMs) / state.blockMs + blocks + 1;
   const count = state.counts[age] ?? 0;
   if (count === 0) return state;
   const given = Math.min(cost, count);
@@ -113,13 +114,13 @@ export function refundSlidingWindow(
   return { ...state, sum: state.sum - given, counts: withoutTrailingZeros(state.counts.with(age, count - given)) };
 }
 
-export function encodeSlidingWindow({ startMs, blockMs, blocks, sum, counts }: SlidingWindowState): string {
-  return [startMs, blockMs, blocks, sum, ...counts].join(':');
+export function encodeSlidingWindow({ lastMs, blockMs, blocks, sum, counts }: SlidingWindowState): string {
+  return [lastMs, blockMs, blocks, sum, ...counts].join(':');
 }
 
 export function decodeSlidingWindow(text: string): SlidingWindowState | undefined {
-  const [startMs, blockMs, blocks, sum, ...counts] = text.split(':').map(toInteger);
-  if (startMs === undefined || !blockMs || blocks === undefined || sum === undefined || counts.length === 0)
+  const [lastMs, blockMs, blocks, sum, ...counts] = text.split(':').map(toInteger);
+  if (lastMs === undefined || !blockMs || blocks === undefined || sum === undefined || counts.length === 0)
     return undefined;
-  return counts.every((count) => count !== undefined) ? { startMs, blockMs, blocks, sum, counts } : undefined;
+  return counts.every((count) => count !== undefined) ? { lastMs, blockMs, blocks, sum, counts } : undefined;
 }

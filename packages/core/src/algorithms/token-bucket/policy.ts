@@ -57,7 +57,7 @@ export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | In
     capacity: options.capacity,
     refill: options.refill,
     everyMs: parseDuration(options.every, 'every'),
-    overdraft: options.overdraft ?? 0,
+    overdraft: options.overdraft === undefined ? 0 : options.overdraft,
   };
   switch (mode) {
     case 'continuous':

@@ -5,6 +5,7 @@ import { evaluate, isUnused, keyResetAtMs, type KeyState } from '../evaluate.ts'
 import type { Limit, Part, PartAnswer, Store, StoreAnswer, StoreRequest } from '../store.ts';
 import { warnOnce } from '../../warnings.ts';
 import { RefusedKeys, type Refused } from './refused-keys.ts';
+import { UseOrder, type Linked } from './use-order.ts';
 
 export interface MemoryStoreOptions {
   /** Keys remembered at once, at least 1. Default 100 000. */
@@ -20,7 +21,7 @@ export interface MemoryStoreOptions {
 export interface MemoryStore extends Store {
   readonly source: 'memory';
   perform(requests: readonly StoreRequest[]): readonly StoreAnswer[];
-  /** Keys held at present, those included that are over but not yet reclaimed. */
+  /** Keys and overflow buckets held at present, those included that are over but not yet reclaimed. */
   readonly size: number;
 }
 
@@ -30,7 +31,7 @@ export interface MemoryStore extends Store {
  */
 type Place = 'nowhere' | 'keys' | 'refused' | 'overflow';
 
-class Entry implements KeyState, Refused {
+class Entry implements KeyState, Refused, Linked<Entry> {
   readonly key: string;
   readonly shared: boolean;
   place: Place = 'nowhere';
@@ -39,8 +40,8 @@ class Entry implements KeyState, Refused {
   /** From then on it is as if never used. */
   resetAtMs = 0;
   refusedUntilMs = 0;
-  /** Used since it was last considered for eviction. */
-  touched = false;
+  older: Entry | undefined;
+  newer: Entry | undefined;
 
   constructor(key: string, shared: boolean, { policies }: Limit) {
     this.key = key;
@@ -51,20 +52,20 @@ class Entry implements KeyState, Refused {
 
 const DEFAULT_MAX_KEYS = 100_000;
 const OVERFLOW_BUCKETS = 1_024;
-/** Keys in use that are passed over, at most, when room is made for a new one. */
-const SECOND_CHANCES = 16;
 /** How long a key is kept that is over: a clock that steps back finds what it left. */
 const KEPT_MS = 60_000;
-/** Keys looked at for being over, whenever one is added: garbage never outgrows what lives. */
-const SWEPT_PER_KEY = 2;
+/** Keys looked at for being over, at every charge, so that garbage goes while there is traffic. */
+const SWEPT_PER_CHARGE = 2;
+/** Refusals that are let go at a time, however many end together: nobody waits for more. */
+const RELEASED_AT_ONCE = 100;
 
 /**
  * The default store: this process's memory, with the same kernels, the same decisions and the same laws as Redis.
  *
- * It never holds more than `maxKeys` keys. When it is full, a new key takes the place of one that is over or, failing
- * that, of one that was not used lately, never of one that is being refused: a flood of new keys frees nobody. Once
- * half of `maxKeys` are being refused, new keys share 1024 hashed overflow buckets, and a warning with code
- * `SLUICE_MEMORY_SATURATED` says so. See docs/adr/0005-memory-store.md.
+ * It remembers at most `maxKeys` keys. When it is full, a new key takes the place of the one that was not used for the
+ * longest time, never of one that is being refused: a flood of new keys frees nobody. Once half of `maxKeys` are being
+ * refused, new keys share 1024 hashed overflow buckets per limiter, and a warning with code `SLUICE_MEMORY_SATURATED`
+ * says so. See docs/adr/0005-memory-store.md.
  *
  * @throws PolicyError for a bad or unknown option.
  */
@@ -94,14 +95,13 @@ class BoundedMemoryStore implements MemoryStore {
   readonly source = 'memory';
   readonly #maxKeys: number;
   readonly #now: () => number;
-  /** Keys that may be evicted, in the order they came or were last given a second chance. */
+  /** Keys that may be evicted. */
   readonly #keys = new Map<string, Entry>();
+  readonly #order = new UseOrder<Entry>();
   readonly #refused = new RefusedKeys<Entry>();
   readonly #overflow = new Map<string, Entry>();
+  readonly #overflowOrder = new UseOrder<Entry>();
   readonly #seed = Math.floor(Math.random() * 2 ** 32);
-  #sweeper = this.#keys.values();
-  // Goes on where it stopped: a map's first key is slow to find once many before it have been deleted.
-  #oldest = this.#keys.values();
 
   constructor(maxKeys: number, now: () => number) {
     this.#maxKeys = maxKeys;
@@ -120,8 +120,10 @@ class BoundedMemoryStore implements MemoryStore {
 
   #performOne(request: StoreRequest, nowMs: number): StoreAnswer {
     const parts = 'parts' in request ? request.parts : [request.part];
+    // Whoever is reset or blocked is meant himself, not those who share a bucket with him.
+    const ownOnly = request.op === 'reset' || request.op === 'block' || request.op === 'unblock';
     const entries: Entry[] = [];
-    for (const part of parts) entries.push(this.#find(part, entries, nowMs));
+    for (const part of parts) entries.push(this.#find(part, entries, ownOnly, nowMs));
     const { answer, changed } = evaluate(request, entries, nowMs);
     for (let i = 0; i < parts.length; i++) {
       const entry = entries[i] as Entry;
@@ -131,27 +133,28 @@ class BoundedMemoryStore implements MemoryStore {
     return answer;
   }
 
-  #find({ subject, limit }: Part, found: readonly Entry[], nowMs: number): Entry {
+  #find({ subject, limit }: Part, found: readonly Entry[], ownOnly: boolean, nowMs: number): Entry {
     const key = subject + limit.scope;
     const known = this.#keys.get(key) ?? this.#refused.get(key) ?? found.find((entry) => entry.key === key);
     if (known !== undefined) {
-      known.touched = true;
+      if (known.place === 'keys') this.#order.use(known);
       return known;
     }
-    if (!this.#isSaturated(nowMs)) return new Entry(key, false, limit);
+    if (ownOnly || !this.#isSaturated(nowMs)) return new Entry(key, false, limit);
     const bucket = `{${String(this.#bucketOf(key))}}${limit.scope}`; // no subject holds a brace
     return this.#overflow.get(bucket) ?? found.find((entry) => entry.key === bucket) ?? new Entry(bucket, true, limit);
   }
 
   /** Puts a changed entry where it belongs. What is as if never used takes no room. */
   #keep(entry: Entry, limit: Limit, edited: boolean, nowMs: number): void {
+    this.#sweep(nowMs);
     if (isUnused(entry)) {
       this.#drop(entry);
       return;
     }
     entry.resetAtMs = keyResetAtMs(limit, entry);
     if (edited && entry.place === 'refused') this.#unpin(entry);
-    if (entry.place === 'nowhere') this.#add(entry, nowMs);
+    if (entry.place === 'nowhere') this.#add(entry);
     if (entry.blockedUntilMs > nowMs) this.#pin(entry, entry.blockedUntilMs);
   }
 
@@ -167,48 +170,62 @@ class BoundedMemoryStore implements MemoryStore {
   #pin(entry: Entry, untilMs: number): void {
     if (untilMs > entry.refusedUntilMs) entry.refusedUntilMs = untilMs;
     if (entry.place !== 'keys') return;
-    this.#keys.delete(entry.key);
+    this.#drop(entry);
     this.#refused.add(entry);
     entry.place = 'refused';
   }
 
   #unpin(entry: Entry): void {
-    this.#refused.delete(entry.key);
-    this.#keys.set(entry.key, entry);
+    this.#drop(entry);
     entry.refusedUntilMs = 0;
-    entry.place = 'keys';
+    this.#remember(entry);
   }
 
-  #add(entry: Entry, nowMs: number): void {
+  #add(entry: Entry): void {
     if (entry.shared) {
-      for (const oldest of this.#overflow.values()) {
-        if (this.#overflow.size < OVERFLOW_BUCKETS) break;
-        this.#drop(oldest);
-      }
       this.#overflow.set(entry.key, entry);
+      this.#overflowOrder.add(entry);
       entry.place = 'overflow';
       return;
     }
-    this.#sweep(nowMs);
-    while (this.#keys.size > 0 && this.#keys.size + this.#refused.size >= this.#maxKeys) this.#evict(nowMs);
+    const { oldest } = this.#order;
+    if (this.#keys.size + this.#refused.size >= this.#maxKeys && oldest !== undefined) this.#drop(oldest);
+    this.#remember(entry);
+  }
+
+  #remember(entry: Entry): void {
     this.#keys.set(entry.key, entry);
+    this.#order.add(entry);
     entry.place = 'keys';
   }
 
   #drop(entry: Entry): void {
-    if (entry.place === 'keys') this.#keys.delete(entry.key);
-    else if (entry.place === 'refused') this.#refused.delete(entry.key);
-    else if (entry.place === 'overflow') this.#overflow.delete(entry.key);
+    switch (entry.place) {
+      case 'keys':
+        this.#keys.delete(entry.key);
+        this.#order.delete(entry);
+        break;
+      case 'refused':
+        this.#refused.delete(entry.key);
+        break;
+      case 'overflow':
+        this.#overflow.delete(entry.key);
+        this.#overflowOrder.delete(entry);
+        break;
+      case 'nowhere':
+    }
     entry.place = 'nowhere';
   }
 
-  /** Whether half of all keys are being refused, after those whose refusal is over have been let go. */
+  /** Whether half of all keys are being refused, not counting those whose refusal is over. */
   #isSaturated(nowMs: number): boolean {
-    while (this.#refused.size * 2 >= this.#maxKeys) {
+    for (let i = 0; this.#refused.size * 2 >= this.#maxKeys; i++) {
+      // So many are over that the rest can wait for the next newcomers.
+      if (i === RELEASED_AT_ONCE) return false;
       if (this.#release(nowMs)) continue;
       warnOnce(
         'SLUICE_MEMORY_SATURATED',
-        `Half of the ${String(this.#maxKeys)} keys of a memory store are being refused. New keys share ${String(OVERFLOW_BUCKETS)} overflow buckets until that ends: ` +
+        `Half of the ${String(this.#maxKeys)} keys of a memory store are being refused. New keys share ${String(OVERFLOW_BUCKETS)} overflow buckets per limiter until that ends: ` +
           'raise maxKeys, or keep this limit in Redis.',
       );
       return true;
@@ -216,45 +233,24 @@ class BoundedMemoryStore implements MemoryStore {
     return false;
   }
 
+  /** Lets go of a key whose refusal is over, if there is one. */
   #release(nowMs: number): boolean {
     const entry = this.#refused.release(nowMs);
     if (entry === undefined) return false;
+    entry.refusedUntilMs = 0;
     entry.place = 'nowhere';
-    if (entry.resetAtMs + KEPT_MS > nowMs) {
-      this.#keys.set(entry.key, entry);
-      entry.place = 'keys';
-      entry.refusedUntilMs = 0;
-    }
+    if (!isForgettable(entry, nowMs)) this.#remember(entry);
     return true;
   }
 
   #sweep(nowMs: number): void {
-    for (let i = 0; i < SWEPT_PER_KEY; i++) {
+    for (let i = 0; i < SWEPT_PER_CHARGE; i++) {
       this.#release(nowMs);
-      const next = this.#sweeper.next();
-      if (next.done === true) this.#sweeper = this.#keys.values();
-      else if (next.value.resetAtMs + KEPT_MS <= nowMs) this.#drop(next.value);
+      const entry = this.#order.walk();
+      if (entry !== undefined && isForgettable(entry, nowMs)) this.#drop(entry);
     }
-  }
-
-  /** Removes the oldest key that is over or was not used since it was last passed over. */
-  #evict(nowMs: number): void {
-    for (let chances = SECOND_CHANCES; ;) {
-      const next = this.#oldest.next();
-      if (next.done === true) {
-        this.#oldest = this.#keys.values();
-        continue;
-      }
-      const entry = next.value;
-      if (entry.resetAtMs > nowMs && entry.touched && chances-- > 0) {
-        entry.touched = false;
-        this.#keys.delete(entry.key);
-        this.#keys.set(entry.key, entry);
-        continue;
-      }
-      this.#drop(entry);
-      return;
-    }
+    const bucket = this.#overflowOrder.walk();
+    if (bucket !== undefined && isForgettable(bucket, nowMs)) this.#drop(bucket);
   }
 
   /** FNV-1a, seeded per store so that nobody outside can choose who shares a bucket with whom. */
@@ -263,4 +259,8 @@ class BoundedMemoryStore implements MemoryStore {
     for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 16_777_619);
     return (hash >>> 0) % OVERFLOW_BUCKETS;
   }
+}
+
+function isForgettable({ resetAtMs }: Entry, nowMs: number): boolean {
+  return resetAtMs + KEPT_MS <= nowMs;
 }

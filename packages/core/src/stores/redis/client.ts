@@ -62,6 +62,8 @@ export function clientFor(url: string): OwnClient {
       'SLUICE_OPTION_INVALID',
     );
   }
+  // Loading takes longer than a decision may wait. Whether it is there is asked again when it is needed.
+  loadIoredis().catch(() => undefined);
   let connection: Promise<Connection> | undefined;
   return {
     open: async () => {

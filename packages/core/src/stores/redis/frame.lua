@@ -5,7 +5,8 @@ kernels above. Twin of evaluate.ts.
 
 KEYS  every key the requests name, once
 ARGV  what is needed: a letter per kind of algorithm, E for edits, C for checking; number of plans; number of requests
-      per plan     number of policies, then per policy the kind of its algorithm and its numbers
+      per plan     number of policies, how long to keep a key that is over, then per policy the kind of its algorithm
+                   and its numbers
       per request  what to do, the number of arguments that follow, and:
         consume    per part the key's and the plan's place, and the cost
         peek       per part the key's and the plan's place
@@ -30,8 +31,8 @@ local reading -- the key whose value is being read: the one to blame when that f
 local plans = {}
 local at = 4
 for i = 1, tonumber(ARGV[2]) do
-  local plan = { count = tonumber(ARGV[at]) }
-  at = at + 1
+  local plan = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]) }
+  at = at + 2
   for j = 1, plan.count do
     local algorithm = algorithms[ARGV[at]]
     local policy = { algorithm = algorithm }
@@ -54,10 +55,11 @@ local function read(key)
   end
   reply[key + 1] = value
   if value and string.byte(value) == 33 then -- !
-    local ending = string.find(value, "!", 2, true)
-    blocked_until_ms[key] = assert(tonumber(string.sub(value, 2, ending - 1)))
-    value = string.sub(value, ending + 1)
+    local instant, states = string.match(value, "^!(%d+)!(.*)$")
+    blocked_until_ms[key] = assert(tonumber(instant))
+    value = states
   end
+  assert(not value or not string.find(value, "[^%d: ]")) -- digits alone are read alike by both twins
   texts[key] = value or ""
   return texts[key]
 end
@@ -210,7 +212,8 @@ for key = 1, #KEYS do
     if value == "" then
       redis.call("DEL", KEYS[key])
     else
-      redis.call("SET", KEYS[key], value, "PXAT", string.format("%d", math.min(expire_at_ms, LATEST_MS)))
+      expire_at_ms = math.min(expire_at_ms + plan_of[key].kept_ms, LATEST_MS)
+      redis.call("SET", KEYS[key], value, "PXAT", string.format("%d", expire_at_ms))
     end
     texts[key] = value
   end

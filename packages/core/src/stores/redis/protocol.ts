@@ -1,4 +1,5 @@
 import { StoreError, shown } from '../../errors.ts';
+import { toInteger } from '../../algorithms/instant-and-field.ts';
 import type { NamedPolicy } from '../../policy.ts';
 import { evaluate, type KeyState } from '../evaluate.ts';
 import type { Limit, Part, StoreAnswer, StoreAnswers, StoreRequest } from '../store.ts';
@@ -41,7 +42,7 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
     if (place === undefined) {
       place = placeOfPlan.size + 1;
       placeOfPlan.set(limit, place);
-      plans.push(String(limit.policies.length));
+      plans.push(String(limit.policies.length), String(keptMs(limit)));
       for (const { algorithm, policy } of limit.policies) {
         needed.add(algorithm.kind);
         plans.push(algorithm.kind, ...algorithm.numbers(policy).map(String));
@@ -107,6 +108,11 @@ export function readReply(reply: unknown, call: Call): StoreAnswers {
   return answers;
 }
 
+/** How long a key is kept that is over, so that a server's clock that steps back finds what it left: a window, a minute at most. */
+function keptMs({ policies }: Limit): number {
+  return Math.min(Math.max(...policies.map(({ windowMs }) => windowMs)), 60_000);
+}
+
 export function partsOf(request: StoreRequest): readonly Part[] {
   return 'parts' in request ? request.parts : [request.part];
 }
@@ -122,13 +128,14 @@ function isAdmitted(request: StoreRequest, { parts }: StoreAnswer): boolean {
 export function readValue(value: unknown, key: string, policies: readonly NamedPolicy[]): KeyState | StoreError {
   if (value === null || value === undefined) return { blockedUntilMs: 0, states: policies.map(() => undefined) };
   if (Array.isArray(value)) return foreign(key, String(value[0]));
-  let text = Buffer.isBuffer(value) ? value.toString('latin1') : (value as string);
+  let text = textOf(value);
   let blockedUntilMs = 0;
   if (text.startsWith('!')) {
     const ending = text.indexOf('!', 1);
-    blockedUntilMs = Number(text.slice(1, ending));
+    const instant = toInteger(text.slice(1, ending));
+    if (instant === undefined) return foreign(key, 'it holds no instant between its "!"');
+    blockedUntilMs = instant;
     text = text.slice(ending + 1);
-    if (!Number.isSafeInteger(blockedUntilMs)) return foreign(key, 'it holds no instant between its "!"');
   }
   const texts = policies.length === 1 ? [text] : text.split(' ');
   const states: unknown[] = [];
@@ -139,6 +146,11 @@ export function readValue(value: unknown, key: string, policies: readonly NamedP
     states.push(state);
   }
   return { blockedUntilMs, states };
+}
+
+/** Some clients answer with buffers. */
+function textOf(value: unknown): string {
+  return Buffer.isBuffer(value) ? value.toString('latin1') : (value as string);
 }
 
 /** The key itself may name a client: the message says where to look without it. */
@@ -166,17 +178,16 @@ function compare(
   atMs: number,
   call: Call,
 ): void {
-  const [admittedThere, ...after] = values[call.keys.length] as (string | null)[];
+  const [admittedThere, ...after] = values[call.keys.length] as unknown[];
   const expected = states.map((state, i) =>
     state instanceof Error || !changed.has(i) ? values[i] : writeValue(call.limits[i] as Limit, state, atMs),
   );
-  const same =
-    admittedThere === admitted &&
-    expected.every((value, i) => JSON.stringify(value ?? '') === JSON.stringify(after[i] ?? ''));
+  const asText = (value: unknown): string => (Array.isArray(value) ? 'unreadable' : textOf(value ?? ''));
+  const same = asText(admittedThere) === admitted && expected.every((value, i) => asText(value) === asText(after[i]));
   if (!same) {
     throw new StoreError(
       'SLUICE_TWINS_DISAGREE',
-      `kernel and script differ at ${String(atMs)}: admitted ${admitted} and ${String(admittedThere)}, values ${JSON.stringify(expected)} and ${JSON.stringify(after)}, from ${JSON.stringify(values.slice(0, -1))} with ${JSON.stringify(call.args)}`,
+      `kernel and script differ at ${String(atMs)}: admitted ${admitted} and ${asText(admittedThere)}, values ${JSON.stringify(expected)} and ${JSON.stringify(after)}, from ${JSON.stringify(values.slice(0, -1))} with ${JSON.stringify(call.args)}`,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { PolicyError, StoreError, shown } from '../../errors.ts';
 import { checkOptions } from '../../options.ts';
 import { warnOnce } from '../../warnings.ts';
-import type { Store, StoreAnswers, StoreRequest } from '../store.ts';
+import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
 import { adoptClient, clientFor, keyPrefixOf, type IoredisClient, type OwnClient, type RedisClient } from './client.ts';
 import { partsOf, readReply, writeCall } from './protocol.ts';
 import { runScript, type Script } from './run-script.ts';
@@ -20,13 +20,15 @@ export interface RedisStoreOptions {
 /** A store in Redis, Valkey, or a cluster of them. */
 export interface RedisStore extends Store {
   readonly source: 'redis';
-  perform(requests: readonly StoreRequest[]): Promise<StoreAnswers>;
+  perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers>;
   close(): Promise<void>;
 }
 
 /** Above these a call would keep the server from its other clients for too long. */
 const MOST_KEYS = 256;
 const MOST_BYTES = 65_536;
+/** A server that hangs must not fill this process's memory with calls that nobody waits for: some 6 kB each. */
+const MOST_UNANSWERED = 10_000;
 
 /**
  * Limits that hold across processes: every list of requests is one script call, decided at one instant of the server's
@@ -89,6 +91,7 @@ class ScriptedStore implements RedisStore {
   readonly #check: boolean;
   readonly #script: Script;
   readonly #instantOf: (() => number) | undefined;
+  #unanswered = 0;
 
   constructor(
     own: OwnClient | undefined,
@@ -107,11 +110,23 @@ class ScriptedStore implements RedisStore {
     this.#instantOf = instantOf;
   }
 
-  async perform(requests: readonly StoreRequest[]): Promise<StoreAnswers> {
+  async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
     const client = this.#adopted ?? (await (this.#own as OwnClient).open());
+    if (waiting?.abandoned === true) throw new StoreError('SLUICE_STORE_TIMEOUT', 'nobody waits for this any more');
     const calls = this.oneSubjectPerCall ? requests.map((request) => [request]) : withinBounds(requests);
-    const answers = await Promise.all(calls.map((call) => this.#call(client, call)));
-    return answers.length === 1 ? (answers[0] as StoreAnswers) : answers.flat();
+    const [only] = calls;
+    if (calls.length === 1 && only !== undefined) return this.#call(client, only);
+    // What one call decided stands, whatever becomes of the others.
+    const answers = await Promise.all(
+      calls.map(async (call) => {
+        try {
+          return await this.#call(client, call);
+        } catch (error) {
+          return call.map(() => error as Error);
+        }
+      }),
+    );
+    return answers.flat();
   }
 
   async close(): Promise<void> {
@@ -119,9 +134,16 @@ class ScriptedStore implements RedisStore {
   }
 
   async #call(client: RedisClient, requests: readonly StoreRequest[]): Promise<StoreAnswers> {
+    if (this.#unanswered >= MOST_UNANSWERED) {
+      throw new StoreError(
+        'SLUICE_STORE_FAILED',
+        `Redis has left ${String(MOST_UNANSWERED)} calls unanswered; no more are sent until it answers`,
+      );
+    }
     const call = writeCall(requests, this.#prefix, this.#check);
     const args = this.#instantOf === undefined ? call.args : [...call.args, String(this.#instantOf())];
     let reply: unknown;
+    this.#unanswered++;
     try {
       reply = await runScript(client, this.#script, call.keys, args);
     } catch (error) {
@@ -130,6 +152,8 @@ class ScriptedStore implements RedisStore {
         `Redis did not decide: ${error instanceof Error ? error.message : String(error)}`,
         { cause: error },
       );
+    } finally {
+      this.#unanswered--;
     }
     return readReply(reply, call);
   }

@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '27bcd6f7a0f8e27c3be80524a801de36e7b41cae',
+  sha1: '29765c78be163080ee098775078e00d97e001b20',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -106,12 +106,18 @@ end
 if string.find(ARGV[1], "s", 1, true) then
 local sliding_window = { kind = "s", arity = 3 }
 local function read_blocks(policy, text)
-local start_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([%d:]*)$")
-start_ms, block_ms, sum = tonumber(start_ms), tonumber(block_ms), tonumber(sum)
-if block_ms ~= policy[2] or tonumber(blocks) ~= policy[3] then
-return math.floor((start_ms + block_ms - 1) / policy[2]) * policy[2], sum, sum, "", false
+local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
+last_ms, sum = tonumber(last_ms), tonumber(sum)
+if not (last_ms <= 9007199254740991 and sum <= 9007199254740991) then
+error("not a state of blocks")
 end
-return start_ms, sum, tonumber(newest), older, true
+if tonumber(block_ms) ~= policy[2] or tonumber(blocks) ~= policy[3] then
+return last_ms, sum, sum, "", false
+end
+return last_ms, sum, tonumber(newest), older, true
+end
+local function block_start(at_ms, block_ms)
+return math.floor(at_ms / block_ms) * block_ms
 end
 local function last_leave_ms(policy, start_ms, newest, older)
 local age = 0
@@ -120,9 +126,9 @@ age = (#string.match(older, "^[:0]*") + 1) / 2
 end
 return start_ms + (policy[3] + 1 - age) * policy[2]
 end
-local function write_blocks(policy, start_ms, sum, newest, older)
-return string.format("%d:%d:%d:%d:%d%s", start_ms, policy[2], policy[3], sum, newest, older),
-last_leave_ms(policy, start_ms, newest, older)
+local function write_blocks(policy, last_ms, sum, newest, older)
+return string.format("%d:%d:%d:%d:%d%s", last_ms, policy[2], policy[3], sum, newest, older),
+last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
 end
 local function newest_counts(text, room)
 local sum, kept, zeros = 0, "", ""
@@ -146,18 +152,18 @@ local limit, block_ms, blocks = policy[1], policy[2], policy[3]
 if cost > limit then
 return false
 end
-local current_ms = math.floor(now_ms / block_ms) * block_ms
 if not text then
-return write_blocks(policy, current_ms, cost, cost, "")
+return write_blocks(policy, now_ms, cost, cost, "")
 end
-local start_ms, sum, newest, older = read_blocks(policy, text)
-if current_ms <= start_ms then
+local last_ms, sum, newest, older = read_blocks(policy, text)
+local at_ms = math.max(now_ms, last_ms)
+local passed = (block_start(at_ms, block_ms) - block_start(last_ms, block_ms)) / block_ms
+if passed == 0 then
 if sum + cost > limit then
 return false
 end
-return write_blocks(policy, start_ms, sum + cost, newest + cost, older)
+return write_blocks(policy, at_ms, sum + cost, newest + cost, older)
 end
-local passed = (current_ms - start_ms) / block_ms
 local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
 if used + cost > limit then
 return false
@@ -165,14 +171,14 @@ end
 if used > 0 then
 kept = string.rep(":0", passed - 1) .. kept
 end
-return write_blocks(policy, current_ms, used + cost, cost, kept)
+return write_blocks(policy, at_ms, used + cost, cost, kept)
 end
 function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
-local start_ms, sum, newest, older, same_length = read_blocks(policy, text)
+local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
 if not same_length or now_ms >= charged_until_ms then
 return false
 end
-local age = (start_ms - charged_until_ms) / policy[2] + policy[3] + 1
+local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
 local counts, at, given = "", 0, 0
 for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
 if at == age then
@@ -190,11 +196,11 @@ return "", 0
 end
 newest, older = string.match(counts, "^:(%d+)(.*)$")
 local _, kept = newest_counts(older, at)
-return write_blocks(policy, start_ms, sum - given, tonumber(newest), kept)
+return write_blocks(policy, last_ms, sum - given, tonumber(newest), kept)
 end
 function sliding_window.reset_at_ms(policy, text)
-local start_ms, _, newest, older = read_blocks(policy, text)
-return last_leave_ms(policy, start_ms, newest, older)
+local last_ms, _, newest, older = read_blocks(policy, text)
+return last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
 end
 algorithms.s = sliding_window
 end
@@ -258,8 +264,8 @@ local reading
 local plans = {}
 local at = 4
 for i = 1, tonumber(ARGV[2]) do
-local plan = { count = tonumber(ARGV[at]) }
-at = at + 1
+local plan = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]) }
+at = at + 2
 for j = 1, plan.count do
 local algorithm = algorithms[ARGV[at]]
 local policy = { algorithm = algorithm }
@@ -281,10 +287,11 @@ return ""
 end
 reply[key + 1] = value
 if value and string.byte(value) == 33 then
-local ending = string.find(value, "!", 2, true)
-blocked_until_ms[key] = assert(tonumber(string.sub(value, 2, ending - 1)))
-value = string.sub(value, ending + 1)
+local instant, states = string.match(value, "^!(%d+)!(.*)$")
+blocked_until_ms[key] = assert(tonumber(instant))
+value = states
 end
+assert(not value or not string.find(value, "[^%d: ]"))
 texts[key] = value or ""
 return texts[key]
 end
@@ -424,7 +431,8 @@ end
 if value == "" then
 redis.call("DEL", KEYS[key])
 else
-redis.call("SET", KEYS[key], value, "PXAT", string.format("%d", math.min(expire_at_ms, LATEST_MS)))
+expire_at_ms = math.min(expire_at_ms + plan_of[key].kept_ms, LATEST_MS)
+redis.call("SET", KEYS[key], value, "PXAT", string.format("%d", expire_at_ms))
 end
 texts[key] = value
 end
