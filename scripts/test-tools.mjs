@@ -26,7 +26,8 @@ const tools = [
     package: 'redis-tools',
     find() {
       const named = process.env['REDIS_SERVER'] ?? '';
-      if (named !== '' && !isServer(named)) fail(`REDIS_SERVER is ${named}, which does not run as a Redis server of version 7 or later.`);
+      if (named !== '' && !isServer(named))
+        fail(`REDIS_SERVER is ${named}, which does not run as a Redis server of version 7 or later.`);
       if (named !== '') return named;
       const candidates = [onPath('redis-server'), onPath('valkey-server'), linkedServer];
       return candidates.find((path) => path !== undefined && existsSync(path) && isServer(path)) ?? this.link();
