@@ -1,6 +1,8 @@
 // Installs what the lock file says, with the package manager the lock file was written by. Needs only Node and npm.
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 
+if (!existsSync(new URL('../node_modules/.bin', import.meta.url))) console.log('Installing the dependencies, once ...');
 const result = spawnSync(
   'npx',
   [
