@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -110,13 +110,16 @@ function serverPath(): string {
   const named = process.env['REDIS_SERVER'];
   if (named !== undefined && named !== '') return named;
   const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const cached = fileURLToPath(new URL('../../../node_modules/.cache/sluice/redis-server', import.meta.url));
-  const candidates = [
-    ...['redis-server', 'valkey-server'].flatMap((name) => folders.map((folder) => join(folder, name))),
-    cached,
-  ];
-  const found = candidates.find((path) => existsSync(path));
+  const onPath = ['redis-server', 'valkey-server'].flatMap((name) => folders.map((folder) => join(folder, name)));
+  const found = [...onPath, ...cached(fileURLToPath(import.meta.url))].find((path) => existsSync(path));
   if (found === undefined)
     throw new Error('no redis-server or valkey-server: run `node scripts/test-tools.mjs`, or set REDIS_SERVER');
   return found;
+}
+
+/** Where test-tools.mjs keeps what it makes: in the root's node_modules, wherever below it this file lies. */
+function* cached(path: string): Generator<string> {
+  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
+    yield join(folder, 'node_modules/.cache/sluice/redis-server');
+  }
 }
