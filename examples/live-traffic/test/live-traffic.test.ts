@@ -128,7 +128,8 @@ describe('with Redis', () => {
 
 describe('on a terminal', () => {
   // `script` makes one: it is on every Debian and Ubuntu.
-  const onTerminal = ['script', '-qec', `stty rows 24 cols 80; ${process.execPath} ${MAIN}`, '/dev/null'] as const;
+  // exec: a shell in between would take Ctrl-C as meant for itself.
+  const onTerminal = ['script', '-qec', `stty rows 24 cols 80; exec ${process.execPath} ${MAIN}`, '/dev/null'] as const;
 
   it('draws in place until Ctrl-C, then gives the terminal back and prints the table', async () => {
     const demo = new DemoProcess({}, onTerminal);
