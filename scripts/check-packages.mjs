@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { pnpm } from './pnpm.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const work = mkdtempSync(join(tmpdir(), 'sluice-packages-'));
@@ -29,7 +30,7 @@ const packages = readdirSync(join(root, 'packages'))
 try {
   const modules = join(work, 'node_modules');
   for (const { name, folder } of packages) {
-    run('npx', ['--yes', 'pnpm@12.21.0', 'pack', '--pack-destination', work], folder);
+    if (pnpm(['pack', '--pack-destination', work], folder).status !== 0) throw new Error(`${name} cannot be packed`);
     const tarball = join(
       work,
       readdirSync(work).find(
