@@ -30,7 +30,7 @@ const packages = readdirSync(join(root, 'packages'))
 try {
   const modules = join(work, 'node_modules');
   for (const { name, folder } of packages) {
-    if (pnpm(['pack', '--pack-destination', work], folder).status !== 0) throw new Error(`${name} cannot be packed`);
+    if (pnpm(['pack', '--pack-destination', work, '--reporter=silent'], folder).status !== 0) throw new Error(`${name} cannot be packed`);
     const tarball = join(
       work,
       readdirSync(work).find(
