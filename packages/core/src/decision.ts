@@ -9,10 +9,15 @@ export interface PolicyDecision {
   readonly name: string;
   /** Whether this policy would have admitted the request. */
   readonly allowed: boolean;
+  /** Units that can be had at once: the limit of a window, the capacity of a bucket. */
   readonly limit: number;
+  /** Units that this policy would admit right now; with overdraft whole ones, at least 0. */
   readonly remaining: number;
+  /** Until this policy admits the same cost; 0 when it does, null when it never can. */
   readonly retryAfterMs: number | null;
+  /** Until this policy's state is as if never used. */
   readonly resetAfterMs: number;
+  /** Pacing: how long this policy asks to wait. */
   readonly delayMs: number;
   /** The window, or the time that fills the bucket. */
   readonly windowMs: number;
@@ -46,9 +51,11 @@ export interface Decision {
   readonly resetAfterMs: number;
   /** Pacing: wait this long before going on. */
   readonly delayMs: number;
+  /** Who decided: the store, or (`local`, `none`) what stood in for it. */
   readonly source: DecisionSource;
   /** The store's instant of the decision, in milliseconds since 1970 by the store's clock. */
   readonly atMs: number;
+  /** One per policy, in the order in which the limiter was given them; none when the outcome is `unavailable`. */
   readonly policies: readonly PolicyDecision[];
 }
 

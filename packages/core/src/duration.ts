@@ -1,6 +1,9 @@
 import { PolicyError, shown, type SluiceErrorCode } from './errors.ts';
 
-/** A time span as a person writes it: a number of milliseconds, or `'500ms'`, `'10s'`, `'5m'`, `'1h'`, `'1d'`. */
+/**
+ * A time span as a person writes it: a number of milliseconds, or `'500ms'`, `'10s'`, `'5m'`, `'1h'`, `'1d'`, also with
+ * decimals (`'1.5s'`). From 1 ms to 100 years, in whole milliseconds.
+ */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -25,7 +25,17 @@ export type { OnStoreError } from './stores/fallback.ts';
 export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.ts';
 export type { IoredisClient, RedisClient } from './stores/redis/client.ts';
 export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
-export type { Limit, Part, PartAnswer, Store, StoreAnswer, StoreAnswers, StoreRequest } from './stores/store.ts';
+export type { NamedPolicy } from './policy.ts';
+export type {
+  Limit,
+  Part,
+  PartAnswer,
+  Store,
+  StoreAnswer,
+  StoreAnswers,
+  StoreCall,
+  StoreRequest,
+} from './stores/store.ts';
 export type { SluiceWarningCode } from './warnings.ts';
 export {
   byAll,

@@ -1,12 +1,12 @@
 import { combine, unavailable, type Decision } from './decision.ts';
-import { PolicyError, SluiceError, StoreError, rangeError, shown, typeError } from './errors.ts';
+import { PolicyError, SluiceError, StoreError, rangeError, shown, typeError, type SluiceErrorCode } from './errors.ts';
 import { keyScope } from './key.ts';
 import { claimName, releaseName } from './limiter-names.ts';
 import { parseName } from './name.ts';
 import type { NamedPolicy } from './policy.ts';
 import { localStore, withinDeadline, type OnStoreError } from './stores/fallback.ts';
 import { memoryStore } from './stores/memory/memory-store.ts';
-import type { Limit, Part, Store, StoreAnswer, StoreAnswers, StoreRequest } from './stores/store.ts';
+import type { Limit, Part, Store, StoreAnswer, StoreAnswers, StoreCall, StoreRequest } from './stores/store.ts';
 
 /** The options of a limiter that say where and how it decides, whatever it decides over. */
 export interface LimiterCoreOptions {
@@ -28,6 +28,7 @@ export interface LimiterCoreOptions {
 export const CORE_OPTIONS = ['name', 'shared', 'store', 'onStoreError', 'timeoutMs'] as const;
 
 const ON_STORE_ERROR: readonly OnStoreError[] = ['local', 'allow', 'deny', 'throw'];
+const FAULTS: readonly SluiceErrorCode[] = ['SLUICE_TWINS_DISAGREE', 'SLUICE_REDIS_CLIENT_MISSING'];
 /** Longer timers overflow to 1 ms. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
@@ -112,7 +113,7 @@ export class LimiterCore {
     this.#checkOpen();
     // Nothing to take is nothing to write.
     const request: DecidingRequest = { op: parts.every(({ cost }) => cost === 0) ? 'peek' : op, parts };
-    const call = { abandoned: false };
+    const call: StoreCall = { abandoned: false };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = this.store.perform([request], call);
@@ -132,8 +133,9 @@ export class LimiterCore {
    */
   async edit(requests: readonly EditingRequest[], store: Store = this.store): Promise<void> {
     this.#checkOpen();
-    await this.#local?.perform(requests.filter(({ op }) => op !== 'refund'));
-    const call = { abandoned: false };
+    const hereToo = requests.filter(({ op }) => op !== 'refund');
+    if (hereToo.length > 0) await this.#local?.perform(hereToo);
+    const call: StoreCall = { abandoned: false };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = store.perform(requests, call);
@@ -154,11 +156,11 @@ export class LimiterCore {
       );
     }
     const cost = given ?? decision.cost;
-    checkCost(cost);
-    if (cost > decision.cost) {
-      throw rangeError(
+    if (!Number.isSafeInteger(cost) || cost < 0 || cost > decision.cost) {
+      const error = typeof cost === 'number' ? rangeError : typeError;
+      throw error(
         'SLUICE_COST_INVALID',
-        `at most the ${String(decision.cost)} units of the decision can be given back, got ${shown(cost)}`,
+        `refund gives back a whole number of units, from 0 to the ${String(decision.cost)} of the decision, got ${shown(cost)}`,
       );
     }
     if (!decision.allowed || cost === 0 || receipt.refunded) return;
@@ -199,7 +201,7 @@ export class LimiterCore {
     }
     const ifTaken = answer.parts.flatMap((part) => part.ifTaken ?? part.policies);
     const blocked = answer.parts.some((part) => part.blocked);
-    const cost = (parts[0] as Part).cost;
+    const cost = Math.max(...parts.map((part) => part.cost));
     const decision = combine(policies, { cost, blocked, source: store.source, atMs: answer.atMs }, ifTaken);
     // A peek took nothing: it leaves nothing to give back.
     this.#receipts.set(decision, { store, parts, answer, refunded: request.op === 'peek' });
@@ -207,9 +209,7 @@ export class LimiterCore {
   }
 
   #withoutStore(request: DecidingRequest, error: unknown): Decision | Promise<Decision> {
-    // That is a fault of ours, not an outage: never covered up.
-    const disagree = error instanceof SluiceError && error.code === 'SLUICE_TWINS_DISAGREE';
-    if (this.#onStoreError === 'throw' || disagree) throw asStoreError(error);
+    if (this.#onStoreError === 'throw' || isFault(error)) throw asStoreError(error);
     if (this.#onStoreError === 'local' && this.#local !== undefined) {
       const [answer] = this.#local.perform([request]) as StoreAnswers;
       return this.#conclude(this.#local, request, answer);
@@ -217,7 +217,7 @@ export class LimiterCore {
     if (this.#onStoreError === 'local') throw asStoreError(error); // the memory store itself failed: its clock threw, say
     const decision = unavailable(
       this.#onStoreError === 'allow',
-      (request.parts[0] as Part).cost,
+      Math.max(...request.parts.map((part) => part.cost)),
       request.parts[0]?.limit.policies[0]?.name ?? this.name,
     );
     this.#receipts.set(decision, {
@@ -248,6 +248,11 @@ export class LimiterCore {
 
 function isPending(answers: StoreAnswers | Promise<StoreAnswers>): answers is Promise<StoreAnswers> {
   return !Array.isArray(answers);
+}
+
+/** Not an outage, which passes, but something to be mended: never covered up. */
+function isFault(error: unknown): boolean {
+  return error instanceof SluiceError && FAULTS.includes(error.code);
 }
 
 function asStoreError(error: unknown): SluiceError {

@@ -45,42 +45,49 @@ export interface Limiter<Key = string> {
   readonly name: string;
 
   /**
-   * Takes `cost` units if every policy admits them, else none.
+   * Takes `cost` units if every policy admits them, else none. One round trip.
    *
-   * @param cost - A whole number, default 1. With 0 nothing is taken and only a block refuses.
-   * @throws (rejects) TypeError `SLUICE_KEY_INVALID`, RangeError `SLUICE_COST_INVALID`; with `onStoreError: 'throw'`
-   * StoreError.
+   * @param cost - A whole number up to 2^53 - 1, default 1. With 0 nothing is taken, and only a block refuses.
+   * @throws (rejects) TypeError `SLUICE_KEY_INVALID`; RangeError or TypeError `SLUICE_COST_INVALID`; SluiceError
+   * `SLUICE_LIMITER_CLOSED`; with `onStoreError: 'throw'` StoreError.
    */
   consume(key: Key, cost?: number): Promise<Decision>;
 
-  /** What `consume` would answer now; takes nothing. */
+  /**
+   * Whether `consume` would be admitted, which policy would decide, and how long to wait; the other numbers are as things
+   * stand. Takes and writes nothing. Rejects as `consume` does.
+   */
   peek(key: Key, cost?: number): Promise<Decision>;
 
   /**
-   * Gives units of a decision back, once. A window takes them only until it is over, a bucket up to its capacity; a
-   * refused decision has none to give.
+   * Gives units of a decision back, once, whether or not that succeeds. A window takes them only until it is over, a bucket
+   * up to its capacity; a refused decision has none to give. One round trip.
    *
-   * @param cost - Units to give back: at most those of the decision, which is the default.
+   * @param cost - Units to give back: at most those of the decision. Default: all that were taken.
    * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN` for what is no decision of this limiter, a copy of one
-   * included; StoreError when the store fails.
+   * included; RangeError or TypeError `SLUICE_COST_INVALID`; StoreError when the store fails or is late.
    */
   refund(decision: Decision, cost?: number): Promise<void>;
 
-  /** Forgets what the key has used. A block stays. Rejects with StoreError when the store fails. */
+  /**
+   * Forgets what the key has used. A block stays. One round trip, as for `block` and `unblock`; all three act on the local
+   * stand-in too. Rejects for a bad key as `consume` does, and with StoreError when the store fails; after
+   * `SLUICE_STORE_TIMEOUT` it may have happened.
+   */
   reset(key: Key): Promise<void>;
 
   /**
-   * Refuses everything of the key until `duration` is over; a later block replaces it. Rejects with StoreError when the
-   * store fails.
+   * Refuses everything of the key until `duration` (1 ms to 100 years) is over; a later block replaces it. Rejects as
+   * `reset` does, and with PolicyError `SLUICE_OPTION_INVALID` for a bad duration.
    */
   block(key: Key, duration: Duration): Promise<void>;
 
-  /** Ends a block. Rejects with StoreError when the store fails. */
+  /** Ends a block. Rejects as `reset` does. */
   unblock(key: Key): Promise<void>;
 
   /**
-   * Settles what is in flight, and closes what the store opened when no other limiter uses it. Calls after it reject
-   * with `SLUICE_LIMITER_CLOSED`.
+   * Settles what is in flight, and closes what the store opened when no other limiter uses it. Calls after it reject with
+   * `SLUICE_LIMITER_CLOSED`; closing again does nothing.
    */
   close(): Promise<void>;
 }

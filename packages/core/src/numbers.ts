@@ -13,19 +13,23 @@ export const LARGEST_LIMIT = 999_999_999_999_999;
  */
 export function parseUnits(value: unknown, field: string, least = 1): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= LARGEST_LIMIT) return value;
-  const fraction = typeof value === 'number' && value > 0 && value < 1;
-  const instead =
-    value === undefined
-      ? `; write ${field}: 100, say`
-      : fraction
-        ? '; for less than one unit per window write one unit and a longer window'
-        : least === 1 && value === 0
-          ? '; to refuse everything use limiter.block(key, duration) or answer 403 yourself'
-          : '';
+  const instead = insteadOf(value, field, least);
   throw new PolicyError(
     field,
     `${field} must be a whole number from ${String(least)} to ${String(LARGEST_LIMIT)}, got ${shown(value)}${instead}`,
   );
+}
+
+/** What to write instead of a bad number of units, where that can be told. */
+function insteadOf(value: unknown, field: string, least: number): string {
+  if (value === undefined) return `; write ${field}: 100, say`;
+  if (typeof value === 'string' && value !== '' && Number.isFinite(Number(value))) return `; write ${field}: ${value}`;
+  if (typeof value !== 'number') return '';
+  if (value > 0 && value < 1) return '; for less than one unit per window write one unit and a longer window';
+  if (value > LARGEST_LIMIT) return '; to limit nothing leave the policy out';
+  if (value <= 0 && least === 1)
+    return '; to refuse everything use limiter.block(key, duration) or answer 403 yourself';
+  return '';
 }
 
 /** Greatest common divisor of two positive integers. */

@@ -8,17 +8,20 @@ local function encode_pair(instant_ms, field)
   return string.format("%d:%d", instant_ms, field)
 end
 
+-- Digits as a number; raises an error for what is more, or nothing.
+local function to_integer(digits)
+  local value = digits and tonumber(digits)
+  if not value or value > 9007199254740991 then -- 2^53 - 1
+    error("not a whole number")
+  end
+  return value
+end
+
 -- Raises an error for what encode_pair does not write.
 local function decode_pair(text)
-  local colon = string.find(text, ":", 1, true)
-  local instant_ms, field
-  if colon then
-    instant_ms, field = tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon + 1))
-  else -- split before tonumber: 19 digits do not fit a double
-    instant_ms, field = tonumber(string.sub(text, 1, -7)), tonumber(string.sub(text, -6))
+  local instant_ms, field = string.match(text, "^(%d+)(%d%d%d%d%d%d)$") -- 19 digits do not fit a double
+  if not instant_ms then
+    instant_ms, field = string.match(text, "^(%d+):(%d+)$")
   end
-  if not (instant_ms >= 0 and instant_ms <= 9007199254740991 and field >= 0 and field <= 9007199254740991) then
-    error("not an instant and a field")
-  end
-  return instant_ms, field
+  return to_integer(instant_ms), to_integer(field)
 end

@@ -23,6 +23,7 @@ export async function withinDeadline(
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       call.abandoned = true;
+      call.onAbandoned?.();
       reject(
         new StoreError(
           'SLUICE_STORE_TIMEOUT',

@@ -53,6 +53,8 @@ export type StoreAnswers = readonly (StoreAnswer | Error)[];
 export interface StoreCall {
   /** Nobody waits for the answer any more: what has not been sent need not be. */
   abandoned: boolean;
+  /** Called when that becomes so. */
+  onAbandoned?: () => void;
 }
 
 /**

@@ -141,7 +141,7 @@ describe('giving back', () => {
     const decision = await limiter.consume('key', 2);
 
     await expect(limiter.refund(decision, 3)).rejects.toThrow(
-      /at most the 2 units of the decision can be given back, got 3/,
+      /whole number of units, from 0 to the 2 of the decision, got 3/,
     );
     await expect(limiter.refund(decision, -1)).rejects.toThrow(RangeError);
     await expect(limiter.refund(decision, Number.NaN)).rejects.toThrow(RangeError);

@@ -174,7 +174,7 @@ describe('a server that is not there', () => {
 });
 
 describe('a server that hangs', () => {
-  it('is sent no more once ten thousand calls are unanswered, and again when it answers', async () => {
+  it('is sent no more once nobody waits for ten thousand calls, and again when it answers', async () => {
     let sent = 0;
     let answer = (_reply: unknown): void => {};
     const pending = new Promise((resolve) => (answer = resolve));
@@ -185,15 +185,53 @@ describe('a server that hangs', () => {
       }),
       { check: false },
     );
-    const limiter = createLimiter({ policy, store, timeoutMs: 60_000, onStoreError: 'throw' });
-    const waiting = Array.from({ length: 10_000 }, () => limiter.consume('key'));
+    const limiter = createLimiter({ policy, store, timeoutMs: 1, onStoreError: 'throw' });
+    await Promise.allSettled(Array.from({ length: 10_000 }, () => limiter.consume('key')));
 
     await expect(limiter.consume('key')).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
     expect(sent).toBe(10_000);
     answer([1_795_262_400_250, null]);
-    await Promise.all(waiting);
-    await limiter.consume('key');
+    await new Promise(setImmediate);
+    expect((await limiter.consume('key')).source).toBe('redis');
     expect(sent).toBe(10_001);
+  });
+
+  it('is sent every call of a burst that somebody waits for', async () => {
+    let sent = 0;
+    const store = redisStore(
+      clientThat(() => {
+        sent++;
+        return Promise.resolve([1_795_262_400_250, null]);
+      }),
+      { check: false },
+    );
+    const limiter = createLimiter({ policy, store, timeoutMs: 60_000, onStoreError: 'throw' });
+
+    await Promise.all(Array.from({ length: 20_000 }, () => limiter.consume('key')));
+
+    expect(sent).toBe(20_000);
+  });
+
+  it('is not sent in full what it did not know, once nobody waits for it', async () => {
+    const asked: string[] = [];
+    let refuse = (_error: Error): void => {};
+    const store = redisStore({
+      evalsha: () => {
+        asked.push('evalsha');
+        return new Promise((_resolve, reject) => (refuse = reject));
+      },
+      eval: () => {
+        asked.push('eval');
+        return never();
+      },
+    });
+    const limiter = createLimiter({ policy, store, timeoutMs: 1 });
+
+    expect((await limiter.consume('key')).source).toBe('local');
+    refuse(new Error('NOSCRIPT No matching script. Please use EVAL.'));
+    await new Promise(setImmediate);
+
+    expect(asked).toEqual(['evalsha']);
   });
 });
 

@@ -5,6 +5,7 @@ import {
   createLimiter,
   fixedWindow,
   memoryStore,
+  type Decision,
   type Limiter,
   type MemoryStore,
   type StoreRequest,
@@ -80,6 +81,24 @@ describe('a flood of a million random keys', () => {
     }
 
     expect((await limiter.peek('busy')).remaining).toBe(1_000_000 - 5_000);
+  });
+});
+
+describe('an edit of a key that is being refused', () => {
+  it.each<[string, (limiter: Limiter, taken: Decision) => Promise<void>]>([
+    ['a short block', async (limiter) => limiter.block('bad', '1s')],
+    ['the end of a block', async (limiter) => limiter.unblock('bad')],
+    ['a unit given back, and taken again', async (limiter, taken) => limiter.refund(taken, 1)],
+  ])('%s does not let a flood free it', async (_what, edit) => {
+    const { clock, limiter } = setup(1_000, 3);
+    const taken = await limiter.consume('bad', 3);
+    await exhaust(limiter, 'bad');
+
+    await edit(limiter, taken);
+    clock.advance(1_000);
+    for (let i = 0; i < 1_500; i++) await limiter.consume(`new-${String(i)}`);
+
+    expect((await limiter.consume('bad', 3)).allowed).toBe(false);
   });
 });
 
@@ -171,6 +190,21 @@ describe('while newcomers share overflow buckets', () => {
     await limiter.unblock('new-1');
 
     expect(await Promise.all(newcomers.map((key) => limiter.peek(key)))).toEqual(before);
+  });
+
+  it('a refund gives nothing of what others took', async () => {
+    const { limiter } = setup(4);
+    const taken = await limiter.consume('a', 2);
+    for (const key of ['b', 'c', 'd', 'e']) await limiter.consume(key);
+    await exhaust(limiter, 'd');
+    await exhaust(limiter, 'e');
+    const newcomers = Array.from({ length: 5_000 }, (_, i) => `new-${String(i)}`);
+    for (const key of newcomers) await exhaust(limiter, key);
+
+    await limiter.refund(taken);
+
+    const allowed = await Promise.all(newcomers.map(async (key) => (await limiter.peek(key)).allowed));
+    expect(allowed).not.toContain(true);
   });
 
   it('a flood on one limiter pushes out nobody who shares a bucket of another', async () => {

@@ -9,17 +9,18 @@ refund  the state after they are given back ("" when nothing is left), and that 
 ]]
 local sliding_window = { kind = "s", arity = 3 }
 
--- A state of another length counts as all its units at its last instant: never too early.
+-- A state of another length counts as all its units at its last instant: never too early. Raises an error for what
+-- write_blocks does not write.
 local function read_blocks(policy, text)
   local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
-  last_ms, sum = tonumber(last_ms), tonumber(sum)
-  if not (last_ms <= 9007199254740991 and sum <= 9007199254740991) then
+  last_ms, sum, newest = to_integer(last_ms), to_integer(sum), to_integer(newest)
+  if string.find(older, "::", 1, true) or string.sub(older, -1) == ":" or to_integer(block_ms) == 0 then
     error("not a state of blocks")
   end
-  if tonumber(block_ms) ~= policy[2] or tonumber(blocks) ~= policy[3] then
+  if to_integer(block_ms) ~= policy[2] or to_integer(blocks) ~= policy[3] then
     return last_ms, sum, sum, "", false
   end
-  return last_ms, sum, tonumber(newest), older, true
+  return last_ms, sum, newest, older, true
 end
 
 local function block_start(at_ms, block_ms)

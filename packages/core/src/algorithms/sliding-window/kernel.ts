@@ -25,8 +25,8 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
   const currentMs = blockStart(atMs, blockMs);
   const heldMs = held === undefined ? currentMs : blockStart(held.lastMs, blockMs);
   const passed = (currentMs - heldMs) / blockMs;
-  const live = held?.counts.slice(0, Math.max(blocks + 1 - passed, 0)) ?? [];
-  const used = live.reduce((sum, count) => sum + count, 0);
+  const live = passed === 0 ? (held?.counts ?? []) : (held?.counts.slice(0, Math.max(blocks + 1 - passed, 0)) ?? []);
+  const used = passed === 0 ? (held?.sum ?? 0) : live.reduce((sum, count) => sum + count, 0);
 
   const fits = cost <= limit;
   const allowed = cost === 0 || (fits && used + cost <= limit);
@@ -66,9 +66,9 @@ function withCharge(live: readonly number[], passed: number, cost: number): read
 function inBlocksOf(
   policy: SlidingWindowPolicy,
   state: SlidingWindowState,
-): { readonly lastMs: number; readonly counts: readonly number[] } {
+): Pick<SlidingWindowState, 'lastMs' | 'sum' | 'counts'> {
   if (state.blockMs === policy.precisionMs && state.blocks === blocksOf(policy)) return state;
-  return { lastMs: state.lastMs, counts: [state.sum] };
+  return { lastMs: state.lastMs, sum: state.sum, counts: [state.sum] };
 }
 
 function blockStart(atMs: number, blockMs: number): number {

@@ -40,7 +40,7 @@ export interface TokenBucketOptions {
 
 /**
  * A bucket that holds `capacity` units and gets `refill` of them back every `every`. In any interval of length d at
- * most `capacity + refill / every * d` are admitted (`interval`: `capacity + refill * (whole periods in d + 1)`),
+ * most `capacity + refill / every * d` are admitted (`interval`: `capacity + refill * (whole periods in d, plus one)`),
  * `overdraft` more where that is given. Exact at every rate: nothing is rounded.
  *
  * @throws PolicyError naming the field, what was expected and what came; also when the numbers together are too large

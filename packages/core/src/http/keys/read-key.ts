@@ -1,4 +1,4 @@
-import { PolicyError, shown } from '../../errors.ts';
+import { PolicyError, shown, typeError } from '../../errors.ts';
 import type { RequestReader } from '../reader.ts';
 import {
   byAll,
@@ -76,11 +76,10 @@ export function joinParts(values: readonly KeyValue[]): string | undefined {
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
     if (value === undefined || value === null || value === '') return undefined;
-    if (typeof value !== 'string' && typeof value !== 'number') {
-      throw new PolicyError(
-        'key',
-        `a part of a key must be a string or a number, got ${shown(value)}`,
+    if (typeof value !== 'string' && !Number.isFinite(value)) {
+      throw typeError(
         'SLUICE_KEY_INVALID',
+        `a part of a key must be a string or a number, got ${shown(value)}; nothing was consumed`,
       );
     }
     const text = String(value);

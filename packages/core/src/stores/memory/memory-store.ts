@@ -4,7 +4,7 @@ import { checkOptions } from '../../options.ts';
 import { evaluate, isUnused, keyResetAtMs, type KeyState } from '../evaluate.ts';
 import type { Limit, Part, PartAnswer, Store, StoreAnswer, StoreRequest } from '../store.ts';
 import { warnOnce } from '../../warnings.ts';
-import { RefusedKeys, type Refused } from './refused-keys.ts';
+import { RefusedKeys } from './refused-keys.ts';
 import { UseOrder, type Linked } from './use-order.ts';
 
 export interface MemoryStoreOptions {
@@ -31,7 +31,7 @@ export interface MemoryStore extends Store {
  */
 type Place = 'nowhere' | 'keys' | 'refused' | 'overflow';
 
-class Entry implements KeyState, Refused, Linked<Entry> {
+class Entry implements KeyState, Linked<Entry> {
   readonly key: string;
   readonly shared: boolean;
   place: Place = 'nowhere';
@@ -39,6 +39,7 @@ class Entry implements KeyState, Refused, Linked<Entry> {
   states: readonly unknown[];
   /** From then on it is as if never used. */
   resetAtMs = 0;
+  /** Until then the last cost that was refused stays refused, as far as is known. */
   refusedUntilMs = 0;
   older: Entry | undefined;
   newer: Entry | undefined;
@@ -52,6 +53,8 @@ class Entry implements KeyState, Refused, Linked<Entry> {
 
 const DEFAULT_MAX_KEYS = 100_000;
 const OVERFLOW_BUCKETS = 1_024;
+/** The upper ten bits of a hash: they depend on all of the seed, the lower ones on its lower ones alone. */
+const BUCKET_SHIFT = 22;
 /** How long a key is kept that is over: a clock that steps back finds what it left. */
 const KEPT_MS = 60_000;
 /** Keys looked at for being over, at every charge, so that garbage goes while there is traffic. */
@@ -120,14 +123,15 @@ class BoundedMemoryStore implements MemoryStore {
 
   #performOne(request: StoreRequest, nowMs: number): StoreAnswer {
     const parts = 'parts' in request ? request.parts : [request.part];
-    // Whoever is reset or blocked is meant himself, not those who share a bucket with him.
-    const ownOnly = request.op === 'reset' || request.op === 'block' || request.op === 'unblock';
+    // An edit means the key itself, not those that share a bucket with it: what they took is not its to give back.
+    const ownOnly = request.op !== 'consume' && request.op !== 'peek';
     const entries: Entry[] = [];
     for (const part of parts) entries.push(this.#find(part, entries, ownOnly, nowMs));
     const { answer, changed } = evaluate(request, entries, nowMs);
     for (let i = 0; i < parts.length; i++) {
       const entry = entries[i] as Entry;
-      if (changed) this.#keep(entry, (parts[i] as Part).limit, request.op !== 'consume', nowMs);
+      if (request.op === 'reset') entry.refusedUntilMs = 0;
+      if (changed) this.#keep(entry, (parts[i] as Part).limit, nowMs);
       if (request.op === 'consume') this.#noteRefusal(entry, answer.parts[i] as PartAnswer, nowMs);
     }
     return answer;
@@ -146,16 +150,15 @@ class BoundedMemoryStore implements MemoryStore {
   }
 
   /** Puts a changed entry where it belongs. What is as if never used takes no room. */
-  #keep(entry: Entry, limit: Limit, edited: boolean, nowMs: number): void {
+  #keep(entry: Entry, limit: Limit, nowMs: number): void {
     this.#sweep(nowMs);
     if (isUnused(entry)) {
       this.#drop(entry);
       return;
     }
     entry.resetAtMs = keyResetAtMs(limit, entry);
-    if (edited && entry.place === 'refused') this.#unpin(entry);
     if (entry.place === 'nowhere') this.#add(entry);
-    if (entry.blockedUntilMs > nowMs) this.#pin(entry, entry.blockedUntilMs);
+    if (entry.place === 'refused' || entry.blockedUntilMs > nowMs) this.#pin(entry);
   }
 
   #noteRefusal(entry: Entry, { policies }: PartAnswer, nowMs: number): void {
@@ -164,21 +167,17 @@ class BoundedMemoryStore implements MemoryStore {
       // A cost that can never fit says nothing about the key.
       if (!allowed && retryAfterMs !== null && retryAfterMs > longestMs) longestMs = retryAfterMs;
     }
-    if (longestMs > 0) this.#pin(entry, nowMs + longestMs);
+    if (longestMs === 0) return;
+    entry.refusedUntilMs = Math.max(entry.refusedUntilMs, nowMs + longestMs);
+    this.#pin(entry);
   }
 
-  #pin(entry: Entry, untilMs: number): void {
-    if (untilMs > entry.refusedUntilMs) entry.refusedUntilMs = untilMs;
-    if (entry.place !== 'keys') return;
-    this.#drop(entry);
-    this.#refused.add(entry);
+  /** Puts an entry among those being refused, for as long as its policies or a block refuse it. */
+  #pin(entry: Entry): void {
+    if (entry.place !== 'keys' && entry.place !== 'refused') return;
+    if (entry.place === 'keys') this.#drop(entry);
     entry.place = 'refused';
-  }
-
-  #unpin(entry: Entry): void {
-    this.#drop(entry);
-    entry.refusedUntilMs = 0;
-    this.#remember(entry);
+    this.#refused.set(entry, Math.max(entry.refusedUntilMs, entry.blockedUntilMs));
   }
 
   #add(entry: Entry): void {
@@ -257,7 +256,7 @@ class BoundedMemoryStore implements MemoryStore {
   #bucketOf(key: string): number {
     let hash = this.#seed;
     for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 16_777_619);
-    return (hash >>> 0) % OVERFLOW_BUCKETS;
+    return hash >>> BUCKET_SHIFT;
   }
 }
 

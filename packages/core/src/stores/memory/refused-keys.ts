@@ -1,9 +1,3 @@
-/** A key that is being refused, and until when. */
-export interface Refused {
-  readonly key: string;
-  refusedUntilMs: number;
-}
-
 interface Slot<T> {
   readonly item: T;
   untilMs: number;
@@ -12,10 +6,9 @@ interface Slot<T> {
 
 /**
  * The keys that are being refused, in a binary heap by the time their refusal ends: how many there are is exact at
- * every instant, and costs a step per doubling of their number. A refusal that is prolonged is put right when its first
- * end comes up, so that prolonging costs nothing.
+ * every instant, and costs a step per doubling of their number.
  */
-export class RefusedKeys<T extends Refused> {
+export class RefusedKeys<T extends { readonly key: string }> {
   readonly #byKey = new Map<string, Slot<T>>();
   readonly #heap: Slot<T>[] = [];
 
@@ -27,10 +20,18 @@ export class RefusedKeys<T extends Refused> {
     return this.#byKey.get(key)?.item;
   }
 
-  add(item: T): void {
-    const slot = { item, untilMs: item.refusedUntilMs, at: 0 };
-    this.#byKey.set(item.key, slot);
-    this.#up(slot, this.#heap.length);
+  /** Adds an item, or moves the end of its refusal. */
+  set(item: T, untilMs: number): void {
+    const slot = this.#byKey.get(item.key);
+    if (slot?.untilMs === untilMs) return;
+    if (slot !== undefined) {
+      slot.untilMs = untilMs;
+      this.#place(slot, slot.at);
+      return;
+    }
+    const added = { item, untilMs, at: this.#heap.length };
+    this.#byKey.set(item.key, added);
+    this.#up(added, added.at);
   }
 
   delete(key: string): void {
@@ -43,16 +44,10 @@ export class RefusedKeys<T extends Refused> {
 
   /** Lets go of one key whose refusal is over, if there is one. */
   release(nowMs: number): T | undefined {
-    for (let first = this.#heap[0]; first !== undefined && first.untilMs <= nowMs; first = this.#heap[0]) {
-      const { item } = first;
-      if (item.refusedUntilMs <= nowMs) {
-        this.delete(item.key);
-        return item;
-      }
-      first.untilMs = item.refusedUntilMs;
-      this.#place(first, 0);
-    }
-    return undefined;
+    const first = this.#heap[0];
+    if (first === undefined || first.untilMs > nowMs) return undefined;
+    this.delete(first.item.key);
+    return first.item;
   }
 
   /** Puts a slot where it belongs, starting from `at`. */

@@ -23,7 +23,8 @@ local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local LATEST_MS = 9007199254740991 -- 2^53 - 1
 local reply = { now_ms }
 
--- Per key: the states as text, until when it is blocked, when the states are over (if known), whether to write it.
+-- Per key: the states as text, until when it is blocked, when the states are over, and the plan that changed them:
+-- a key without one is not written.
 local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
 local failed = {}
 local reading -- the key whose value is being read: the one to blame when that fails
@@ -56,10 +57,9 @@ local function read(key)
   reply[key + 1] = value
   if value and string.byte(value) == 33 then -- !
     local instant, states = string.match(value, "^!(%d+)!(.*)$")
-    blocked_until_ms[key] = assert(tonumber(instant))
+    blocked_until_ms[key] = to_integer(instant)
     value = states
   end
-  assert(not value or not string.find(value, "[^%d: ]")) -- digits alone are read alike by both twins
   texts[key] = value or ""
   return texts[key]
 end
@@ -68,7 +68,7 @@ end
 local function split(text, count)
   local states, from = {}, 1
   for j = 1, count do
-    local ending = string.find(text, " ", from, true) or #text + 1
+    local ending = j < count and string.find(text, " ", from, true) or #text + 1
     states[j] = string.sub(text, from, ending - 1)
     from = ending + 1
   end
@@ -92,7 +92,7 @@ local function decide(plan, text, cost)
   return table.concat(states, " "), latest_ms
 end
 
--- What the request in progress has changed, in threes: key, text before, reset_at_ms before.
+-- What the request in progress has changed: a table each of the key, and its text, reset_at_ms and plan before.
 local undo
 
 local function consume(upto)

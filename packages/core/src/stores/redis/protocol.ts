@@ -137,7 +137,8 @@ export function readValue(value: unknown, key: string, policies: readonly NamedP
     blockedUntilMs = instant;
     text = text.slice(ending + 1);
   }
-  const texts = policies.length === 1 ? [text] : text.split(' ');
+  const texts = policies.length === 1 || text === '' ? [text] : text.split(' ');
+  if (text !== '' && texts.length !== policies.length) return foreign(key, 'it holds states of more or fewer policies');
   const states: unknown[] = [];
   for (let j = 0; j < policies.length; j++) {
     const stored = texts[j] ?? '';

@@ -28,7 +28,7 @@ export interface RedisStore extends Store {
 const MOST_KEYS = 256;
 const MOST_BYTES = 65_536;
 /** A server that hangs must not fill this process's memory with calls that nobody waits for: some 6 kB each. */
-const MOST_UNANSWERED = 10_000;
+const MOST_LOST = 10_000;
 
 /**
  * Limits that hold across processes: every list of requests is one script call, decided at one instant of the server's
@@ -91,7 +91,8 @@ class ScriptedStore implements RedisStore {
   readonly #check: boolean;
   readonly #script: Script;
   readonly #instantOf: (() => number) | undefined;
-  #unanswered = 0;
+  /** Calls that are unanswered, and that nobody waits for any more. */
+  #lost = 0;
 
   constructor(
     own: OwnClient | undefined,
@@ -112,15 +113,34 @@ class ScriptedStore implements RedisStore {
 
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
     const client = this.#adopted ?? (await (this.#own as OwnClient).open());
-    if (waiting?.abandoned === true) throw new StoreError('SLUICE_STORE_TIMEOUT', 'nobody waits for this any more');
+    if (isAbandoned(waiting)) throw new StoreError('SLUICE_STORE_TIMEOUT', 'nobody waits for this any more');
+    if (this.#lost >= MOST_LOST) {
+      throw new StoreError(
+        'SLUICE_STORE_FAILED',
+        `Redis has left ${String(MOST_LOST)} calls unanswered that nobody waits for any more; no more are sent until it answers`,
+      );
+    }
+    if (waiting !== undefined) waiting.onAbandoned = () => this.#lost++;
+    try {
+      return await this.#send(client, requests, waiting);
+    } finally {
+      if (isAbandoned(waiting)) this.#lost--;
+    }
+  }
+
+  async #send(
+    client: RedisClient,
+    requests: readonly StoreRequest[],
+    waiting: StoreCall | undefined,
+  ): Promise<StoreAnswers> {
     const calls = this.oneSubjectPerCall ? requests.map((request) => [request]) : withinBounds(requests);
     const [only] = calls;
-    if (calls.length === 1 && only !== undefined) return this.#call(client, only);
+    if (calls.length === 1 && only !== undefined) return this.#call(client, only, waiting);
     // What one call decided stands, whatever becomes of the others.
     const answers = await Promise.all(
       calls.map(async (call) => {
         try {
-          return await this.#call(client, call);
+          return await this.#call(client, call, waiting);
         } catch (error) {
           return call.map(() => error as Error);
         }
@@ -133,30 +153,29 @@ class ScriptedStore implements RedisStore {
     await this.#own?.close();
   }
 
-  async #call(client: RedisClient, requests: readonly StoreRequest[]): Promise<StoreAnswers> {
-    if (this.#unanswered >= MOST_UNANSWERED) {
-      throw new StoreError(
-        'SLUICE_STORE_FAILED',
-        `Redis has left ${String(MOST_UNANSWERED)} calls unanswered; no more are sent until it answers`,
-      );
-    }
+  async #call(
+    client: RedisClient,
+    requests: readonly StoreRequest[],
+    waiting: StoreCall | undefined,
+  ): Promise<StoreAnswers> {
     const call = writeCall(requests, this.#prefix, this.#check);
     const args = this.#instantOf === undefined ? call.args : [...call.args, String(this.#instantOf())];
     let reply: unknown;
-    this.#unanswered++;
     try {
-      reply = await runScript(client, this.#script, call.keys, args);
+      reply = await runScript(client, this.#script, call.keys, args, waiting);
     } catch (error) {
       throw new StoreError(
         'SLUICE_STORE_FAILED',
         `Redis did not decide: ${error instanceof Error ? error.message : String(error)}`,
         { cause: error },
       );
-    } finally {
-      this.#unanswered--;
     }
     return readReply(reply, call);
   }
+}
+
+function isAbandoned(call: StoreCall | undefined): boolean {
+  return call?.abandoned === true;
 }
 
 /** Cuts a list, in order, into lists that one call may carry. */

@@ -1,3 +1,4 @@
+import type { StoreCall } from '../store.ts';
 import type { RedisClient } from './client.ts';
 
 export interface Script {
@@ -7,18 +8,19 @@ export interface Script {
 
 /**
  * Runs a script by its SHA-1: one round trip. When the server does not know it (first use, restart, failover, SCRIPT
- * FLUSH) it is sent once in full. Nothing else is tried again: a call that failed otherwise may have counted.
+ * FLUSH) it is sent once in full. Not for a decision that nobody waits for any more. Nothing else is tried again: a call that failed otherwise may have counted.
  */
 export async function runScript(
   client: RedisClient,
   script: Script,
   keys: readonly string[],
   args: readonly string[],
+  waiting?: StoreCall,
 ): Promise<unknown> {
   try {
     return await client.evalsha(script.sha1, keys, args);
   } catch (error) {
-    if (!isNoScript(error)) throw error;
+    if (!isNoScript(error) || waiting?.abandoned === true) throw error;
     return await client.eval(script.source, keys, args);
   }
 }

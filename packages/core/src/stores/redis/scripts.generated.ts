@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '29765c78be163080ee098775078e00d97e001b20',
+  sha1: 'a080f83492a1dc82a115e873654a5a88d3be4f5e',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -8,18 +8,19 @@ return string.format("%d%06d", instant_ms, field)
 end
 return string.format("%d:%d", instant_ms, field)
 end
+local function to_integer(digits)
+local value = digits and tonumber(digits)
+if not value or value > 9007199254740991 then
+error("not a whole number")
+end
+return value
+end
 local function decode_pair(text)
-local colon = string.find(text, ":", 1, true)
-local instant_ms, field
-if colon then
-instant_ms, field = tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon + 1))
-else
-instant_ms, field = tonumber(string.sub(text, 1, -7)), tonumber(string.sub(text, -6))
+local instant_ms, field = string.match(text, "^(%d+)(%d%d%d%d%d%d)$")
+if not instant_ms then
+instant_ms, field = string.match(text, "^(%d+):(%d+)$")
 end
-if not (instant_ms >= 0 and instant_ms <= 9007199254740991 and field >= 0 and field <= 9007199254740991) then
-error("not an instant and a field")
-end
-return instant_ms, field
+return to_integer(instant_ms), to_integer(field)
 end
 if string.find(ARGV[1], "f", 1, true) then
 local fixed_window = { kind = "f", arity = 3 }
@@ -107,14 +108,14 @@ if string.find(ARGV[1], "s", 1, true) then
 local sliding_window = { kind = "s", arity = 3 }
 local function read_blocks(policy, text)
 local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
-last_ms, sum = tonumber(last_ms), tonumber(sum)
-if not (last_ms <= 9007199254740991 and sum <= 9007199254740991) then
+last_ms, sum, newest = to_integer(last_ms), to_integer(sum), to_integer(newest)
+if string.find(older, "::", 1, true) or string.sub(older, -1) == ":" or to_integer(block_ms) == 0 then
 error("not a state of blocks")
 end
-if tonumber(block_ms) ~= policy[2] or tonumber(blocks) ~= policy[3] then
+if to_integer(block_ms) ~= policy[2] or to_integer(blocks) ~= policy[3] then
 return last_ms, sum, sum, "", false
 end
-return last_ms, sum, tonumber(newest), older, true
+return last_ms, sum, newest, older, true
 end
 local function block_start(at_ms, block_ms)
 return math.floor(at_ms / block_ms) * block_ms
@@ -288,17 +289,16 @@ end
 reply[key + 1] = value
 if value and string.byte(value) == 33 then
 local instant, states = string.match(value, "^!(%d+)!(.*)$")
-blocked_until_ms[key] = assert(tonumber(instant))
+blocked_until_ms[key] = to_integer(instant)
 value = states
 end
-assert(not value or not string.find(value, "[^%d: ]"))
 texts[key] = value or ""
 return texts[key]
 end
 local function split(text, count)
 local states, from = {}, 1
 for j = 1, count do
-local ending = string.find(text, " ", from, true) or #text + 1
+local ending = j < count and string.find(text, " ", from, true) or #text + 1
 states[j] = string.sub(text, from, ending - 1)
 from = ending + 1
 end
