@@ -30,7 +30,8 @@ const packages = readdirSync(join(root, 'packages'))
 try {
   const modules = join(work, 'node_modules');
   for (const { name, folder } of packages) {
-    if (pnpm(['pack', '--pack-destination', work, '--reporter=silent'], folder).status !== 0) throw new Error(`${name} cannot be packed`);
+    if (pnpm(['pack', '--pack-destination', work, '--reporter=silent'], folder).status !== 0)
+      throw new Error(`${name} cannot be packed`);
     const tarball = join(
       work,
       readdirSync(work).find(
@@ -73,6 +74,15 @@ try {
       `express().use(rateLimit({ limit: 1, window: '1m', key: byUser((request) => request.get('x-user')) }), (request, response) => {\n` +
       `  response.json(request.rateLimit?.decision.remaining ?? decision.remaining);\n});\n`,
   );
+  writeFileSync(
+    join(work, 'without-ioredis.mjs'),
+    `import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
+const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }), store: redisStore('redis://127.0.0.1:1'), timeoutMs: 10_000 });
+const code = await limiter.consume('a').then(() => 'none', (error) => error.code);
+if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a URL gives \${code}\`);
+`,
+  );
+  run('node', ['without-ioredis.mjs'], work);
   run('node', ['program.mjs'], work);
   run('node', ['program.cjs'], work);
   const tsc = join(root, 'node_modules/@typescript/native/bin/tsc');
