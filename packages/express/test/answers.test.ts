@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fixedWindow, rateLimit, tokenBucket, type RateLimitOptions, type Store } from '@sluice/express';
-import { fakeClock } from '@sluice/testkit';
+import { fakeClock, memory, realRedis } from '@sluice/testkit';
 import request from 'supertest';
 import { frameworks } from './frameworks.ts';
 import { exchange, listen } from './raw-http.ts';
-import { memory, realRedis } from './stores.ts';
 
 const AT_MS = 1_795_262_429_400; // 30.6 seconds before the minute is over
 const QUOTA = 'https://iana.org/assignments/http-problem-types#quota-exceeded';

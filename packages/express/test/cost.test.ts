@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fixedWindow, rateLimit, type RateLimitOptions } from '@sluice/express';
-import { fakeClock } from '@sluice/testkit';
+import { fakeClock, memory, realRedis } from '@sluice/testkit';
 import request from 'supertest';
 import { frameworks } from './frameworks.ts';
 import { tellError } from './on-error.ts';
-import { memory, realRedis } from './stores.ts';
 
 const policy = fixedWindow({ limit: 10, window: '60s' });
 

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { byHeader, byIp, byUser, fixedWindow, rateLimit, type RateLimitOptions, type Store } from '@sluice/express';
-import { fakeClock } from '@sluice/testkit';
+import { fakeClock, memory, realRedis } from '@sluice/testkit';
 import type { Express } from 'express';
 import request from 'supertest';
 import { frameworks } from './frameworks.ts';
-import { memory, realRedis } from './stores.ts';
 
 const twoPerIp = fixedWindow({ limit: 2, window: '1s' });
 const threePerUser = fixedWindow({ limit: 3, window: '1h' });

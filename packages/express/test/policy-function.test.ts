@@ -7,12 +7,11 @@ import {
   type PolicyOption,
   type RateLimitOptions,
 } from '@sluice/express';
-import { fakeClock } from '@sluice/testkit';
+import { fakeClock, memory, realRedis } from '@sluice/testkit';
 import type { Request } from 'express';
 import request from 'supertest';
 import { frameworks } from './frameworks.ts';
 import { tellError } from './on-error.ts';
-import { memory, realRedis } from './stores.ts';
 
 const plans: Record<string, Policy | readonly Policy[]> = {
   free: fixedWindow({ name: 'free', limit: 1, window: '60s' }),

@@ -1,3 +1,4 @@
+export { memory, realRedis, type ClockedStores } from './clocked-stores.ts';
 export { describeStore, type StoreFactory } from './describe-store.ts';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { seeded, testSeed, type Random } from './random.ts';

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fixedWindow, tokenBucket } from '@sluice/core';
 import { fieldWriter, type HeadersOption } from '@sluice/core/http';
-import { fakeClock } from '@sluice/testkit';
+import { fakeClock, memory, realRedis } from '@sluice/testkit';
 import { lines, plainEnforcer } from './plain-enforcer.ts';
-import { memory, realRedis } from './stores.ts';
 
 // The vectors of docs: their clock reads 2026-11-21T12:00:00.250Z, which is where fakeClock() begins.
 const NOON_MS = 1_795_262_400_000;

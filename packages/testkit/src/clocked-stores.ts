@@ -1,5 +1,6 @@
 import { memoryStore, type Clock, type Store } from '@sluice/core';
-import { startRedis, virtualRedisStore } from '@sluice/testkit';
+import { startRedis } from './redis-server.ts';
+import { virtualRedisStore } from './virtual-redis.ts';
 import { Redis } from 'ioredis';
 
 /** A kind of store under a clock of the test's. */
