@@ -4,3 +4,4 @@ export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { seeded, testSeed, type Random } from './random.ts';
 export { freePort, startRedis, type RedisServer } from './redis-server.ts';
 export { PRODUCTION_LINE, TEST_LINE, testFrame, virtualRedisStore } from './virtual-redis.ts';
+export { useRedis, type RunningRedis } from './use-redis.ts';

@@ -1,25 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
 import { createLimiter, type Decision } from '@sluice/core';
-import { fakeClock, seeded, startRedis, type RedisServer } from '@sluice/testkit';
+import { fakeClock, seeded, useRedis } from '@sluice/testkit';
 import { START_MS, nextInstant } from '../traces/step.ts';
 import { kernels, memory, redisGround } from './grounds.ts';
 import { anyPolicy, forAll, open, refusal, scenes, seed, someCost } from './scene.ts';
 
-let server: RedisServer;
-let redis: Redis;
+const redis = useRedis();
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-
-const grounds = [kernels, memory, redisGround(() => redis)];
+const grounds = [kernels, memory, redisGround(redis)];
 const lists = scenes(fc.array(anyPolicy, { minLength: 2, maxLength: 4 }));
 
 const remainingOf = ({ policies }: Decision): number[] => policies.map(({ remaining }) => remaining);

@@ -1,25 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
 import { createLimiter, memoryStore, slidingWindow, type Duration, type Limiter, type Policy } from '@sluice/core';
-import { fakeClock, startRedis, type RedisServer } from '@sluice/testkit';
+import { fakeClock, useRedis } from '@sluice/testkit';
 import { references } from '../models/index.ts';
 import { kernels, memory, redisGround } from './grounds.ts';
 import { limiterOf, open, refusal, scenes, seed, type Scene, type ScenePlan } from './scene.ts';
 
-let server: RedisServer;
-let redis: Redis;
+const redis = useRedis();
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-
-const grounds = [kernels, memory, redisGround(() => redis)];
+const grounds = [kernels, memory, redisGround(redis)];
 /** Longer waits, of a state that was huge under a policy that is slow, are no whole numbers of milliseconds any more. */
 const LONGEST_EXACT_MS = 2 ** 50;
 
@@ -85,16 +74,13 @@ describe.each(references)('a key of $algorithm whose policy has got other number
   it('does not expire in Redis before its resetAfterMs, when it is written anew', async () => {
     await fc.assert(
       fc.asyncProperty(changes, async (change) => {
-        const { limiter, key } = await afterChange(
-          change,
-          redisGround(() => redis),
-        );
+        const { limiter, key } = await afterChange(change, redisGround(redis));
         await limiter.block(key, 1);
         const { atMs, resetAfterMs } = await limiter.peek(key, 0);
-        const [name = ''] = await redis.keys(`sluice:{${key}}*`);
+        const [name = ''] = await redis.client.keys(`sluice:{${key}}*`);
 
         if (resetAfterMs <= LONGEST_EXACT_MS) {
-          expect(await redis.pexpiretime(name)).toBeGreaterThanOrEqual(atMs + resetAfterMs);
+          expect(await redis.client.pexpiretime(name)).toBeGreaterThanOrEqual(atMs + resetAfterMs);
         }
       }),
       { numRuns: 100, seed },

@@ -1,30 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
-import { startRedis, type RedisServer } from '@sluice/testkit';
+import { describe, expect, it } from '@jest/globals';
+import { useRedis } from '@sluice/testkit';
 import { kernels, memory, redisGround } from './grounds.ts';
 import { forAll, open, sceneKinds, someCost } from './scene.ts';
 
-let server: RedisServer;
-let redis: Redis;
+const redis = useRedis();
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-
-const inRedis = redisGround(() => redis);
+const inRedis = redisGround(redis);
 
 describe.each(sceneKinds)('law 6, $kind: expiry', ({ plans }) => {
   it('comes not before the key is as if never used and not blocked, and soon after that', async () => {
     await forAll(plans, 100, async (plan) => {
       const { limiter, key } = await open(inRedis, plan, { goesBack: true });
       const { atMs, resetAfterMs, policies } = await limiter.peek(key, 0);
-      const [name] = await redis.keys(`sluice:{${key}}*`);
-      const expireAtMs = name === undefined ? undefined : await redis.pexpiretime(name);
+      const [name] = await redis.client.keys(`sluice:{${key}}*`);
+      const expireAtMs = name === undefined ? undefined : await redis.client.pexpiretime(name);
 
       const longestMs = Math.max(60_000, ...policies.map(({ windowMs }) => windowMs));
       const resetAtMs = atMs + resetAfterMs;

@@ -1,7 +1,6 @@
-import type { Redis } from 'ioredis';
 import { memoryStore, type Store, type StoreRequest } from '@sluice/core';
 import { evaluate, type KeyState } from '@sluice/core/internal';
-import { virtualRedisStore, type FakeClock } from '@sluice/testkit';
+import { virtualRedisStore, type FakeClock, type RunningRedis } from '@sluice/testkit';
 
 /** Where a law is put to the test. */
 export interface Ground {
@@ -30,7 +29,6 @@ export function kernelStore(clock: FakeClock): Store {
 export const kernels: Ground = { name: 'the kernels', runs: 250, store: kernelStore };
 export const memory: Ground = { name: 'the memory store', runs: 120, store: (clock) => memoryStore({ clock }) };
 
-/** The connection is made in beforeAll, after the tests have been named. */
-export function redisGround(connection: () => Redis): Ground {
-  return { name: 'Redis', runs: 25, store: (clock) => virtualRedisStore(connection(), clock, {}, 0) };
+export function redisGround(redis: RunningRedis): Ground {
+  return { name: 'Redis', runs: 25, store: (clock) => virtualRedisStore(redis.client, clock, {}, 0) };
 }

@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
-import { startRedis, type RedisServer } from '@sluice/testkit';
+import { describe, expect, it } from '@jest/globals';
+import { useRedis } from '@sluice/testkit';
 import { kernels, memory, redisGround } from './grounds.ts';
 import { forAll, open, sceneKinds, someCost } from './scene.ts';
 
-let server: RedisServer;
-let redis: Redis;
+const redis = useRedis();
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-
-const grounds = [kernels, memory, redisGround(() => redis)];
+const grounds = [kernels, memory, redisGround(redis)];
 
 describe.each(sceneKinds)('law 4, $kind: a peek', ({ plans }) => {
   it.each(grounds)('agrees with the consume that follows it at the same instant, in $name', async (ground) => {

@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { describe, expect, it } from '@jest/globals';
 import type { Decision } from '@sluice/core';
-import { startRedis, type RedisServer } from '@sluice/testkit';
+import { useRedis } from '@sluice/testkit';
 import { references } from '../models/index.ts';
 import { kernels, memory, redisGround } from './grounds.ts';
 import { forAll, open, scenes, someCost, type Scene } from './scene.ts';
 
-let server: RedisServer;
-let redis: Redis;
+const redis = useRedis();
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-
-const grounds = [kernels, memory, redisGround(() => redis)];
+const grounds = [kernels, memory, redisGround(redis)];
 
 /** An admission after the scene's past, if there can be one. */
 async function admission(scene: Scene): Promise<Decision | undefined> {

@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { describe, expect, it } from '@jest/globals';
 import { createLimiter, memoryStore } from '@sluice/core';
-import { fakeClock, startRedis, virtualRedisStore, type RedisServer } from '@sluice/testkit';
+import { fakeClock, useRedis, virtualRedisStore } from '@sluice/testkit';
 import { kernels, memory, redisGround } from './grounds.ts';
 import { forAll, open, refusal, sceneKinds } from './scene.ts';
 
-let server: RedisServer;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const redis = useRedis();
 
 /** Every key with its value and its expiry. */
 async function contents(): Promise<unknown> {
-  const keys = (await redis.keys('*')).sort();
-  return Promise.all(keys.map(async (key) => [key, await redis.get(key), await redis.pexpiretime(key)]));
+  const keys = (await redis.client.keys('*')).sort();
+  return Promise.all(keys.map(async (key) => [key, await redis.client.get(key), await redis.client.pexpiretime(key)]));
 }
 
 describe.each(sceneKinds)('law 1, $kind: a refusal', ({ plans }) => {
@@ -37,9 +26,9 @@ describe.each(sceneKinds)('law 1, $kind: a refusal', ({ plans }) => {
   });
 
   it('leaves value and expiry as they were in Redis', async () => {
-    const ground = redisGround(() => redis);
+    const ground = redisGround(redis);
     await forAll(plans, ground.runs, async (plan) => {
-      await redis.flushall();
+      await redis.client.flushall();
       const scene = await open(ground, plan, { goesBack: true });
       const refused = await refusal(scene);
       const before = await contents();
@@ -53,17 +42,17 @@ describe.each(sceneKinds)('law 1, $kind: a refusal', ({ plans }) => {
 
   it('of a key that was never used creates no key', async () => {
     await forAll(plans, 20, async ({ policies }) => {
-      await redis.flushall();
+      await redis.client.flushall();
       const clock = fakeClock();
       const policy = policies.map((one, i) => ({ ...one, name: `p${String(i)}` }));
       const store = memoryStore({ clock });
 
-      for (const where of [store, virtualRedisStore(redis, clock)]) {
+      for (const where of [store, virtualRedisStore(redis.client, clock)]) {
         const { allowed } = await createLimiter({ policy, store: where }).consume('new', Number.MAX_SAFE_INTEGER);
         expect(allowed).toBe(false);
       }
 
-      expect([store.size, await redis.dbsize()]).toEqual([0, 0]);
+      expect([store.size, await redis.client.dbsize()]).toEqual([0, 0]);
     });
   });
 });

@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
-import { startRedis, type RedisServer } from '@sluice/testkit';
+import { describe, expect, it } from '@jest/globals';
+import { useRedis } from '@sluice/testkit';
 import { retryOf, modelled } from '../models/verdict.ts';
 import { kernels, memory, redisGround } from './grounds.ts';
 import { forAll, open, refusal, sceneKinds } from './scene.ts';
 
-let server: RedisServer;
-let redis: Redis;
+const redis = useRedis();
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-
-const grounds = [kernels, memory, redisGround(() => redis)];
+const grounds = [kernels, memory, redisGround(redis)];
 
 describe.each(sceneKinds)('law 2, $kind: what was refused', ({ plans }) => {
   it.each(grounds)('is admitted after retryAfterMs, and at no earlier millisecond, in $name', async (ground) => {

@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
-import { startRedis, type RedisServer } from '@sluice/testkit';
+import { describe, expect, it } from '@jest/globals';
+import { useRedis } from '@sluice/testkit';
 import { references } from '../models/index.ts';
 import { kernels, memory, redisGround } from './grounds.ts';
 import { forAll, open, scenes, sceneKinds, someCost } from './scene.ts';
 
-let server: RedisServer;
-let redis: Redis;
+const redis = useRedis();
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-
-const grounds = [kernels, memory, redisGround(() => redis)];
+const grounds = [kernels, memory, redisGround(redis)];
 
 describe.each(sceneKinds)('law 5, $kind: time', ({ plans }) => {
   it.each(grounds)('a: what is admitted now is admitted at every later instant, in $name', async (ground) => {

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
   fixedWindow,
@@ -9,19 +8,9 @@ import {
   type Decision,
   type Store,
 } from '@sluice/core';
-import { fakeClock, seeded, startRedis, testSeed, virtualRedisStore, type RedisServer } from '@sluice/testkit';
+import { fakeClock, seeded, testSeed, useRedis, virtualRedisStore } from '@sluice/testkit';
 
-let server: RedisServer;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const redis = useRedis();
 
 const policy = [
   fixedWindow({ name: 'minute', limit: 30, window: '1m' }),
@@ -49,7 +38,7 @@ async function day(storeOf: (clock: ReturnType<typeof fakeClock>) => Store): Pro
 describe('the memory store', () => {
   it('decides as Redis does, in every field but the source', async () => {
     const inMemory = await day((clock) => memoryStore({ clock }));
-    const inRedis = await day((clock) => virtualRedisStore(redis, clock));
+    const inRedis = await day((clock) => virtualRedisStore(redis.client, clock));
 
     expect(inRedis.map((decision) => ({ ...decision, source: 'memory' }))).toEqual(inMemory);
     expect(new Set(inMemory.map(({ outcome }) => outcome))).toEqual(new Set(['allowed', 'denied', 'blocked']));

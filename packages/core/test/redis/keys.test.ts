@@ -1,30 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
 import { createLimiter, fixedWindow, redisStore, type Limiter } from '@sluice/core';
 import { encodeSubject } from '@sluice/core/internal';
-import { startRedis, testSeed, type RedisServer } from '@sluice/testkit';
+import { testSeed, useRedis } from '@sluice/testkit';
 
-let server: RedisServer;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const redis = useRedis();
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.client.flushall();
 });
 
 const limiter = (name: string, prefix?: string): Limiter =>
   createLimiter({
     name,
     policy: fixedWindow({ limit: 5, window: '1h' }),
-    store: redisStore(redis, prefix === undefined ? {} : { prefix }),
+    store: redisStore(redis.client, prefix === undefined ? {} : { prefix }),
     onStoreError: 'throw',
     timeoutMs: 60_000,
   });
@@ -74,7 +63,7 @@ describe('the key of a subject', () => {
   it('is prefix, subject in braces, limiter, and the layout of its state', async () => {
     await limiter('orders').consume('user-42');
 
-    expect(await redis.keys('*')).toEqual(['sluice:{user-42}:orders:1f']);
+    expect(await redis.client.keys('*')).toEqual(['sluice:{user-42}:orders:1f']);
   });
 
   it('holds the names and kinds of its policies, never their numbers', async () => {
@@ -85,19 +74,19 @@ describe('the key of a subject', () => {
     await createLimiter({
       name: 'orders',
       policy,
-      store: redisStore(redis),
+      store: redisStore(redis.client),
       onStoreError: 'throw',
       timeoutMs: 60_000,
     }).consume('user-42');
 
-    expect(await redis.keys('*')).toEqual(['sluice:{user-42}:orders:1f.burst,f.steady']);
+    expect(await redis.client.keys('*')).toEqual(['sluice:{user-42}:orders:1f.burst,f.steady']);
   });
 
   it('stays in its hash tag and short, whatever the subject is', async () => {
     const some = limiter('tags');
     for (const subject of AWKWARD) await some.consume(subject);
 
-    const keys = await redis.keys('*');
+    const keys = await redis.client.keys('*');
 
     expect(keys).toHaveLength(AWKWARD.length);
     expect(keys.map(hashTag).filter((tag) => tag === '' || /[{}\s]/.test(tag))).toEqual([]);
@@ -133,6 +122,6 @@ describe('the key of a subject', () => {
     await limiter('two').consume('a');
     await limiter('one', 'other').consume('a');
 
-    expect(await redis.dbsize()).toBe(3);
+    expect(await redis.client.dbsize()).toBe(3);
   });
 });

@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { redisStore, type Limit, type Part, type StoreAnswers, type StoreRequest } from '@sluice/core';
 import { keyScope, namePolicies } from '@sluice/core/internal';
-import { startRedis, type RedisServer } from '@sluice/testkit';
+import { useRedis } from '@sluice/testkit';
 import { references } from '../models/index.ts';
 
-let server: RedisServer;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const redis = useRedis();
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.client.flushall();
 });
 
 const OPTIONS: Readonly<Record<string, object>> = {
@@ -57,36 +46,36 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
   const part = (subject: string): Part => ({ limit, subject, cost: 1 });
   const consume = (subject: string): StoreRequest => ({ op: 'consume', parts: [part(subject)] });
   const between = (request: StoreRequest): Promise<StoreAnswers> =>
-    redisStore(redis).perform([consume('one'), request, consume('other')]);
+    redisStore(redis.client).perform([consume('one'), request, consume('other')]);
 
   it.each(TEXTS)(
     '%j: is that request’s error, is left alone, and its neighbours in the call are decided',
     async (text) => {
-      await redis.set(key, text);
+      await redis.client.set(key, text);
 
       expect(show(await between(consume('bad')))).toEqual(['decided', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
-      expect(await redis.get(key)).toBe(text);
+      expect(await redis.client.get(key)).toBe(text);
     },
   );
 
   it('a list where a string is expected: is that request’s error, and its neighbours in the call are decided', async () => {
-    await redis.rpush(key, 'a', 'b');
+    await redis.client.rpush(key, 'a', 'b');
 
     expect(show(await between(consume('bad')))).toEqual(['decided', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
-    expect(await redis.lrange(key, 0, -1)).toEqual(['a', 'b']);
+    expect(await redis.client.lrange(key, 0, -1)).toEqual(['a', 'b']);
   });
 
   it('takes nothing from the other keys of the same request', async () => {
-    await redis.set(key, 'hello');
+    await redis.client.set(key, 'hello');
 
     await between({ op: 'consume', parts: [part('one'), part('bad'), part('other')] });
 
-    const [one] = await redisStore(redis).perform([{ op: 'peek', parts: [part('one')] }]);
+    const [one] = await redisStore(redis.client).perform([{ op: 'peek', parts: [part('one')] }]);
     expect(one).toMatchObject({ parts: [{ policies: [{ remaining: 4 }] }] });
   });
 
   it('is named in the error by its form, without the subject', async () => {
-    await redis.set(key, 'hello');
+    await redis.client.set(key, 'hello');
 
     const [, error] = await between(consume('bad'));
 
@@ -104,10 +93,10 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
     { op: 'reset', part: part('bad') },
   ])('is that request’s error, and left alone, also for $op', async (request) => {
     for (const text of ['hello', '1:2:3:x', '!x!1795262400250000001']) {
-      await redis.set(key, text);
+      await redis.client.set(key, text);
 
       expect(show(await between(request))).toEqual(['decided', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
-      expect(await redis.get(key)).toBe(text);
+      expect(await redis.client.get(key)).toBe(text);
     }
   });
 });

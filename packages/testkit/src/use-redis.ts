@@ -1,0 +1,31 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { startRedis, type RedisServer } from './redis-server.ts';
+
+/** A real server of this test file and a connection to it, there while its tests run. */
+export interface RunningRedis {
+  readonly client: Redis;
+  readonly server: RedisServer;
+}
+
+/** Starts a server before the tests of the file, or block, that calls this, and ends it after them. */
+export function useRedis(args: readonly string[] = []): RunningRedis {
+  let server: RedisServer | undefined;
+  let client: Redis | undefined;
+  beforeAll(async () => {
+    server = await startRedis(args);
+    client = new Redis(server.url);
+  });
+  afterAll(async () => {
+    client?.disconnect();
+    await server?.stop();
+  });
+  return {
+    get client() {
+      return client as Redis;
+    },
+    get server() {
+      return server as RedisServer;
+    },
+  };
+}
