@@ -46,7 +46,7 @@ for (const file of ['README.md', 'packages/core/README.md', 'packages/express/RE
       stdout: printed,
       stderr,
     } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-      cwd: join(root, 'packages/express/dist/esm'),
+      cwd: root,
       encoding: 'utf8',
     });
     if (status !== 0 || printed.trimEnd() !== expected.join('\n')) {
