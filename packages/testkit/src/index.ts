@@ -2,6 +2,7 @@ export { memory, realRedis, type ClockedStores } from './clocked-stores.ts';
 export { describeStore, type StoreFactory } from './describe-store.ts';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { seeded, testSeed, type Random } from './random.ts';
+export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort, startRedis, type RedisServer } from './redis-server.ts';
 export { PRODUCTION_LINE, TEST_LINE, testFrame, virtualRedisStore } from './virtual-redis.ts';
 export { useRedis, type RunningRedis } from './use-redis.ts';

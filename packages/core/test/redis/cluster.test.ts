@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
+import { Cluster as Cluster5 } from 'ioredis-5';
+import {
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  slidingWindow,
+  tokenBucket,
+  type IoredisClient,
+  type StoreRequest,
+} from '@sluice/core';
+import { keyScope, namePolicies } from '@sluice/core/internal';
+import { startRedisCluster, type RedisCluster } from '@sluice/testkit';
+
+const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
+const policies = [
+  slidingWindow({ name: 'burst', limit: 50, window: '1h' }),
+  fixedWindow({ name: 'hourly', limit: 40, window: '1h' }),
+  tokenBucket({ name: 'steady', capacity: 45, refill: 1, every: '1d' }),
+];
+
+let cluster: RedisCluster;
+beforeAll(async () => {
+  cluster = await startRedisCluster(3);
+});
+afterAll(async () => {
+  await cluster.stop();
+});
+
+describe.each([
+  ['ioredis 6', Cluster],
+  ['ioredis 5', Cluster5],
+])('a cluster of three, through %s', (version, Client) => {
+  let client: IoredisClient & { disconnect(): void };
+  beforeAll(() => {
+    client = new Client(cluster.nodes.map(({ host, port }) => ({ host, port })));
+  });
+  afterAll(() => {
+    client.disconnect();
+  });
+
+  it('admits exactly the limit of every key, on whichever node it lives', async () => {
+    const limiter = createLimiter({
+      name: version.replace(' ', '-'),
+      policy: policies,
+      store: redisStore(client),
+      ...strict,
+    });
+    const keys = Array.from({ length: 30 }, (_, i) => `client-${String(i)}`);
+
+    const admitted = await Promise.all(
+      keys.map(async (key) => {
+        const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.consume(key)));
+        return decisions.filter(({ allowed }) => allowed).length;
+      }),
+    );
+
+    expect(admitted).toEqual(keys.map(() => 40));
+  });
+
+  it('decides a list of requests on keys of several nodes, and edits them', async () => {
+    const store = redisStore(client, { prefix: version.replace(' ', '') });
+    const named = namePolicies(fixedWindow({ limit: 2, window: '1h' }), 'list');
+    const limit = { policies: named, scope: keyScope('list', named) };
+    const parts = Array.from({ length: 20 }, (_, i) => ({ limit, subject: `subject-${String(i)}`, cost: 1 }));
+    const consume = parts.map((part): StoreRequest => ({ op: 'consume', parts: [part] }));
+
+    const answers = await store.perform(consume);
+    await store.perform(parts.map((part): StoreRequest => ({ op: 'block', part, durationMs: 60_000 })));
+    const blocked = await store.perform(consume);
+
+    expect(
+      answers.map((answer) => (answer instanceof Error ? answer : answer.parts[0]?.policies[0]?.remaining)),
+    ).toEqual(parts.map(() => 1));
+    expect(blocked.every((answer) => !(answer instanceof Error) && answer.parts[0]?.blocked === true)).toBe(true);
+  });
+
+  it('refuses limits with keys of their own when the limiter is made', () => {
+    const limits = [
+      { name: 'per-ip', policy: fixedWindow({ limit: 2, window: '1h' }) },
+      { name: 'per-user', policy: fixedWindow({ limit: 2, window: '1h' }) },
+    ] as const;
+
+    expect(() => createLimiter({ limits, store: redisStore(client) })).toThrow(
+      expect.objectContaining({ code: 'SLUICE_CLUSTER_SEVERAL_SUBJECTS' }),
+    );
+  });
+});
