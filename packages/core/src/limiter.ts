@@ -139,8 +139,8 @@ function singleLimiter(core: LimiterCore, policy: unknown): Limiter {
 }
 
 function limitsLimiter(core: LimiterCore, given: unknown, policy: unknown): Limiter<SubjectByLimit> {
-  if (policy !== undefined) throw new PolicyError('limits', 'createLimiter takes policy or limits, got both');
   const limits = limitsByName(core, given);
+  if (policy !== undefined) throw new PolicyError('limits', 'createLimiter takes policy or limits, got both');
   const names = [...limits.keys()];
   return new PlacedLimiter(core, (keys) => {
     if (typeof keys !== 'object' || (keys as unknown) === null) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis-5';
 import {
@@ -10,21 +10,11 @@ import {
   type Limiter,
   type RedisClient,
 } from '@sluice/core';
-import { startRedis, type RedisServer } from '@sluice/testkit';
+import { useRedis } from '@sluice/testkit';
 
-let server: RedisServer;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const redis = useRedis();
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.client.flushall();
 });
 
 const policy = [
@@ -46,17 +36,17 @@ async function expectDecisions(limiter: Limiter): Promise<void> {
 }
 
 const bare = (): RedisClient => ({
-  evalsha: (sha1, keys, args) => redis.evalsha(sha1, keys.length, ...keys, ...args),
-  eval: (script, keys, args) => redis.eval(script, keys.length, ...keys, ...args),
+  evalsha: (sha1, keys, args) => redis.client.evalsha(sha1, keys.length, ...keys, ...args),
+  eval: (script, keys, args) => redis.client.eval(script, keys.length, ...keys, ...args),
 });
 
 describe('a Redis store', () => {
   it.each<[string, () => IoredisClient & { disconnect(): void }]>([
-    ['ioredis 6', () => new Redis(server.url)],
-    ['ioredis 5', () => new Redis5(server.url)],
-    ['numbers as strings', () => new Redis(server.url, { stringNumbers: true })],
-    ['a keyPrefix of its own', () => new Redis(server.url, { keyPrefix: 'app:' })],
-    ['automatic pipelining', () => new Redis(server.url, { enableAutoPipelining: true })],
+    ['ioredis 6', () => new Redis(redis.server.url)],
+    ['ioredis 5', () => new Redis5(redis.server.url)],
+    ['numbers as strings', () => new Redis(redis.server.url, { stringNumbers: true })],
+    ['a keyPrefix of its own', () => new Redis(redis.server.url, { keyPrefix: 'app:' })],
+    ['automatic pipelining', () => new Redis(redis.server.url, { enableAutoPipelining: true })],
   ])('decides through a client with %s', async (_what, connect) => {
     const client = connect();
 
@@ -78,14 +68,15 @@ describe('a Redis store', () => {
       eval: async (...call) => asBuffers(await client.eval(...call)),
     };
 
-    const store = redisStore(binary, { check: false });
+    const store = redisStore(binary);
     await expectDecisions(createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 }));
   });
 
   it('opens a URL on first use, and closes it with its last limiter', async () => {
-    const connections = async (): Promise<number> => ((await redis.client('LIST')) as string).trim().split('\n').length;
+    const connections = async (): Promise<number> =>
+      ((await redis.client.client('LIST')) as string).trim().split('\n').length;
     const before = await connections();
-    const limiter = limiterOn(server.url);
+    const limiter = limiterOn(redis.server.url);
     expect(await connections()).toBe(before);
 
     await expectDecisions(limiter);
@@ -99,17 +90,17 @@ describe('a Redis store', () => {
   });
 
   it('keeps its keys behind the keyPrefix of the client', async () => {
-    const client = new Redis(server.url, { keyPrefix: 'app:' });
+    const client = new Redis(redis.server.url, { keyPrefix: 'app:' });
 
     await limiterOn(client).consume('key');
 
-    expect(await redis.keys('*')).toEqual(['app:sluice:{key}:default:1s.steady,t.burst']);
+    expect(await redis.client.keys('*')).toEqual(['app:sluice:{key}:default:1s.steady,t.burst']);
     client.disconnect();
   });
 
   it('warns once of a keyPrefix with braces, which would move every key to one hash slot', () => {
     const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const client = new Redis(server.url, { keyPrefix: '{app}:', lazyConnect: true });
+    const client = new Redis(redis.server.url, { keyPrefix: '{app}:', lazyConnect: true });
 
     redisStore(client);
     redisStore(client);
@@ -121,7 +112,7 @@ describe('a Redis store', () => {
   });
 
   it('decides more requests than one call may carry, in order', async () => {
-    const limiter = limiterOn(redis);
+    const limiter = limiterOn(redis.client);
 
     const decisions = await Promise.all(Array.from({ length: 1_000 }, (_, i) => limiter.consume(`key-${String(i)}`)));
 
@@ -129,11 +120,11 @@ describe('a Redis store', () => {
   });
 
   it('leaves a client that was handed in open', async () => {
-    const limiter = limiterOn(redis);
+    const limiter = limiterOn(redis.client);
     await limiter.consume('key');
 
     await limiter.close();
 
-    expect(await redis.ping()).toBe('PONG');
+    expect(await redis.client.ping()).toBe('PONG');
   });
 });

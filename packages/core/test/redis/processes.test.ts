@@ -1,21 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
-import { startRedis, type RedisServer } from '@sluice/testkit';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { useRedis } from '@sluice/testkit';
 import { startChild, type ChildReport, type PolicyText } from '../children/start.ts';
 
-let server: RedisServer;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const redis = useRedis();
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.client.flushall();
 });
 
 async function together(
@@ -23,7 +12,7 @@ async function together(
   clocks: readonly (string | undefined)[],
   calls: number,
 ): Promise<ChildReport[]> {
-  const children = await Promise.all(clocks.map((clock) => startChild(server.url, policies, calls, clock)));
+  const children = await Promise.all(clocks.map((clock) => startChild(redis.server.url, policies, calls, clock)));
   return Promise.all(children.map((child) => child.run()));
 }
 

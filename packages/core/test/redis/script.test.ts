@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
   fixedWindow,
@@ -10,26 +9,16 @@ import {
   type RedisClient,
 } from '@sluice/core';
 import { frame } from '@sluice/core/internal';
-import { PRODUCTION_LINE, TEST_LINE, startRedis, testFrame, type RedisServer } from '@sluice/testkit';
+import { PRODUCTION_LINE, TEST_LINE, testFrame, useRedis } from '@sluice/testkit';
 
-let server: RedisServer;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const redis = useRedis();
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.client.flushall();
 });
 
 const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
 const serverMs = async (): Promise<number> => {
-  const [seconds, micros] = await redis.time();
+  const [seconds, micros] = await redis.client.time();
   return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
 };
 
@@ -55,8 +44,8 @@ describe('the production script', () => {
 
   it('takes no instant from a caller', async () => {
     const client: RedisClient = {
-      evalsha: (sha1, keys, args) => redis.evalsha(sha1, keys.length, ...keys, ...args, '1795262400250'),
-      eval: (script, keys, args) => redis.eval(script, keys.length, ...keys, ...args, '1795262400250'),
+      evalsha: (sha1, keys, args) => redis.client.evalsha(sha1, keys.length, ...keys, ...args, '1795262400250'),
+      eval: (script, keys, args) => redis.client.eval(script, keys.length, ...keys, ...args, '1795262400250'),
     };
     const limiter = createLimiter({
       policy: fixedWindow({ limit: 5, window: '1m' }),
@@ -74,7 +63,7 @@ describe('the production script', () => {
   it('tells decisions the time of the server, in whole milliseconds', async () => {
     const limiter = createLimiter({
       policy: fixedWindow({ limit: 5, window: '1m' }),
-      store: redisStore(redis),
+      store: redisStore(redis.client),
       ...strict,
     });
     const before = await serverMs();
@@ -95,12 +84,12 @@ describe('the production script', () => {
     tokenBucket({ capacity: 5, refill: 1, every: '1d', overdraft: 3 }),
     tokenBucket({ capacity: 5, refill: 2, every: '1m', mode: 'interval' }),
   ])('law 6: writes with every key an expiry, not before its reset nor long after, for %j', async (policy) => {
-    const limiter = createLimiter({ policy, store: redisStore(redis), ...strict });
+    const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
 
     for (let i = 0; i < 3; i++) {
       const { atMs, resetAfterMs, policies } = await limiter.consume('key');
-      const [key = ''] = await redis.keys('*');
-      const expireAtMs = await redis.pexpiretime(key);
+      const [key = ''] = await redis.client.keys('*');
+      const expireAtMs = await redis.client.pexpiretime(key);
 
       expect(expireAtMs).toBeGreaterThanOrEqual(atMs + resetAfterMs);
       expect(expireAtMs).toBeLessThanOrEqual(atMs + resetAfterMs + Math.max(60_000, policies[0]?.windowMs ?? 0));
@@ -110,15 +99,15 @@ describe('the production script', () => {
   it('keeps a blocked key until the block is over, and a window longer in case the clock steps back', async () => {
     const limiter = createLimiter({
       policy: fixedWindow({ limit: 5, window: '1s' }),
-      store: redisStore(redis),
+      store: redisStore(redis.client),
       ...strict,
     });
     await limiter.block('key', '1h');
-    const [key = ''] = await redis.keys('*');
+    const [key = ''] = await redis.client.keys('*');
 
     const { atMs, retryAfterMs } = await limiter.consume('key');
 
-    expect(await redis.pexpiretime(key)).toBe(atMs + (retryAfterMs ?? 0) + 1_000);
+    expect(await redis.client.pexpiretime(key)).toBe(atMs + (retryAfterMs ?? 0) + 1_000);
   });
 });
 
@@ -126,9 +115,9 @@ describe('a server that has forgotten the script', () => {
   const policy = fixedWindow({ limit: 1000, window: '1h' });
 
   it('is sent it in full within the same call, which counts once', async () => {
-    const limiter = createLimiter({ policy, store: redisStore(redis), ...strict });
+    const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
     await limiter.consume('key');
-    await redis.script('FLUSH');
+    await redis.client.script('FLUSH');
 
     const { remaining } = await limiter.consume('key');
 
@@ -136,8 +125,8 @@ describe('a server that has forgotten the script', () => {
   });
 
   it('neither loses nor doubles any of many calls on their way', async () => {
-    const limiter = createLimiter({ policy, store: redisStore(redis), ...strict });
-    await redis.script('FLUSH');
+    const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
+    await redis.client.script('FLUSH');
 
     const decisions = await Promise.all(Array.from({ length: 200 }, () => limiter.consume('key')));
 

@@ -1,28 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { fixedWindow, slidingWindow, tokenBucket, type Policy, type StoreRequest } from '@sluice/core';
 import { keyScope, namePolicies } from '@sluice/core/internal';
-import { fakeClock, startRedis, virtualRedisStore, type RedisServer } from '@sluice/testkit';
+import { fakeClock, virtualRedisStore, useRedis } from '@sluice/testkit';
 import { START_MS } from '../traces/step.ts';
 
-let server: RedisServer;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const redis = useRedis();
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.client.flushall();
 });
 
 const KEYS = 50_000;
 const FIRST = 100_000;
-const usedMemory = async (): Promise<number> => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+const usedMemory = async (): Promise<number> =>
+  Number(/used_memory:(\d+)/.exec(await redis.client.info('memory'))?.[1]);
 
 /** Writes a value under many keys, for a start. */
 const COPY = `for i = tonumber(ARGV[1]), tonumber(ARGV[2]) do
@@ -37,7 +27,7 @@ async function bytesPerKey(policy: Policy, instants: readonly number[]): Promise
   const clock = fakeClock();
   const policies = namePolicies(policy, 'sizes');
   const limit = { policies, scope: keyScope('sizes', policies) };
-  const store = virtualRedisStore(redis, clock, { check: false }, 0);
+  const store = virtualRedisStore(redis.client, clock, {}, 0);
   const consume = (i: number): StoreRequest => ({
     op: 'consume',
     parts: [{ limit, subject: `user-${String(i)}`, cost: 1 }],
@@ -48,12 +38,12 @@ async function bytesPerKey(policy: Policy, instants: readonly number[]): Promise
     clock.atMs = atMs;
     if (atMs !== instants.at(-1)) await store.perform([consume(FIRST)]);
   }
-  const start = await redis.get(`sluice:{user-${String(FIRST)}}${limit.scope}`);
-  await redis.eval(COPY, 0, FIRST, FIRST + KEYS - 1, limit.scope, start ?? '', START_MS);
+  const start = await redis.client.get(`sluice:{user-${String(FIRST)}}${limit.scope}`);
+  await redis.client.eval(COPY, 0, FIRST, FIRST + KEYS - 1, limit.scope, start ?? '', START_MS);
   for (let i = 0; i < KEYS; i += 5_000)
     await store.perform(Array.from({ length: 5_000 }, (_, j) => consume(FIRST + i + j)));
 
-  return { bytes: ((await usedMemory()) - before) / KEYS, key: (await redis.randomkey()) ?? '' };
+  return { bytes: ((await usedMemory()) - before) / KEYS, key: (await redis.client.randomkey()) ?? '' };
 }
 
 describe('a key of 29 characters, its value and its expiry', () => {
@@ -73,7 +63,7 @@ describe('a key of 29 characters, its value and its expiry', () => {
     const { bytes, key } = await bytesPerKey(slidingWindow({ limit: 1_000_000, window: '1m' }), instants);
 
     expect(key).toHaveLength(29);
-    expect((await redis.get(key))?.split(':')).toHaveLength(14);
+    expect((await redis.client.get(key))?.split(':')).toHaveLength(14);
     expect(bytes).toBeLessThanOrEqual(250);
   });
 });
