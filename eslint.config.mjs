@@ -48,11 +48,11 @@ export default tseslint.config(
   arrows(['packages/core/src/stores/**/*.ts'], ['**/http/**', '**/limiter*'], 'A store knows no limiter and no HTTP.'),
   arrows(
     ['packages/core/src/*.ts'],
-    ['ioredis', 'express'],
+    ['ioredis', 'express', 'fastify', 'koa', '@nestjs/*'],
     'Only stores/redis/client.ts knows a Redis library, and adapters their framework.',
   ),
   arrows(
-    ['packages/{express,testkit}/src/**/*.ts', 'examples/**/*.ts'],
+    ['packages/{express,fastify,koa,nestjs,testkit}/src/**/*.ts', 'examples/**/*.ts'],
     ['**/core/src/**'],
     'Packages are imported by their names.',
   ),

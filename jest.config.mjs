@@ -25,7 +25,15 @@ const project = (name, folder = `packages/${name}`) => ({
 });
 
 export default {
-  projects: [project('core'), project('express'), project('testkit'), project('live-traffic', 'examples/live-traffic')],
+  projects: [
+    project('core'),
+    project('express'),
+    project('fastify'),
+    project('koa'),
+    project('nestjs'),
+    project('testkit'),
+    project('live-traffic', 'examples/live-traffic'),
+  ],
   testTimeout: 120_000,
   // Each worker runs its own Redis server, and the tests of exactness start processes: two at a time fit two cores.
   maxWorkers: 2,

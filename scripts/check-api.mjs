@@ -4,7 +4,14 @@ import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const entries = { core: ['core', 'index'], 'core-http': ['core', 'http/index'], express: ['express', 'index'] };
+const entries = {
+  core: ['core', 'index'],
+  'core-http': ['core', 'http/index'],
+  express: ['express', 'index'],
+  fastify: ['fastify', 'index'],
+  koa: ['koa', 'index'],
+  nestjs: ['nestjs', 'index'],
+};
 const check = process.argv.includes('--check');
 let stale = false;
 

@@ -36,7 +36,7 @@ export type {
   StoreCall,
   StoreRequest,
 } from './stores/store.ts';
-export type { SluiceWarningCode } from './warnings.ts';
+export { silenceWarnings, type SluiceWarningCode } from './warnings.ts';
 export {
   byAll,
   byHeader,
@@ -50,3 +50,15 @@ export {
   type KeyReader,
   type KeyValue,
 } from './http/keys/key-parts.ts';
+export type { Limited } from './http/limited.ts';
+export type { RateLimitInfo } from './http/enforcer.ts';
+export type { HeaderFormat, HeadersOption } from './http/headers.ts';
+export type {
+  HttpLimitOptions,
+  KeyByLimit,
+  OnMissingKey,
+  PolicyOption,
+  RefundOptions,
+  RefundWhen,
+} from './http/options.ts';
+export { RateLimitError } from './http/problem.ts';

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { combine, unavailable, type Decision } from './decision.ts';
 import { PolicyError, SluiceError, StoreError, rangeError, shown, typeError, type SluiceErrorCode } from './errors.ts';
 import { keyScope } from './key.ts';
@@ -7,6 +8,7 @@ import type { NamedPolicy } from './policy.ts';
 import { localStore, withinDeadline, type OnStoreError } from './stores/fallback.ts';
 import { memoryStore } from './stores/memory/memory-store.ts';
 import type { Limit, Part, Store, StoreAnswer, StoreAnswers, StoreCall, StoreRequest } from './stores/store.ts';
+import { warnOnce } from './warnings.ts';
 
 /** The options of a limiter that say where and how it decides, whatever it decides over. */
 export interface LimiterCoreOptions {
@@ -96,12 +98,19 @@ export class LimiterCore {
     this.#shared = shared;
     this.#onStoreError = onStoreError;
     this.#timeoutMs = timeoutMs;
-    this.#local = onStoreError === 'local' && store.source !== 'memory' ? localStore() : undefined;
+    this.#local = onStoreError === 'local' && store.source !== 'memory' ? localStore(store) : undefined;
   }
 
   /** Takes the name on the store: the last step of making a limiter, when all else has been checked. */
   claim(): void {
     claimName(this.store, this.name, this.#shared);
+    if (this.store.source === 'memory' && cluster.isWorker) {
+      warnOnce(
+        'SLUICE_MEMORY_IN_CLUSTER',
+        `the limiter ${this.name} counts in the memory of this worker, and every worker of a cluster has its own: ` +
+          'together they admit the limit times their number. Give it store: redisStore(...).',
+      );
+    }
   }
 
   limitOf(policies: readonly NamedPolicy[]): Limit {
@@ -163,14 +172,26 @@ export class LimiterCore {
         `refund gives back a whole number of units, from 0 to the ${String(decision.cost)} of the decision, got ${shown(cost)}`,
       );
     }
-    if (!decision.allowed || cost === 0 || receipt.refunded) return;
+    if (cost > 0) await this.#giveBack(decision, receipt, (part) => Math.min(cost, part.cost));
+  }
+
+  /** Gives back what those parts of a decision took that are chosen; as {@link refund}, once. */
+  async refundParts(decision: Decision, chosen: (part: Part) => boolean): Promise<void> {
+    const receipt = this.#receipts.get(decision);
+    if (receipt !== undefined) await this.#giveBack(decision, receipt, (part) => (chosen(part) ? part.cost : 0));
+  }
+
+  async #giveBack(decision: Decision, receipt: Receipt, costOf: (part: Part) => number): Promise<void> {
+    if (!decision.allowed || receipt.refunded) return;
     receipt.refunded = true;
     const { store, parts, answer } = receipt;
-    const requests = parts.map((part, i): EditingRequest => {
+    const requests = parts.flatMap((part, i): EditingRequest[] => {
+      const cost = costOf(part);
+      if (cost === 0) return [];
       const chargedUntilMs = (answer.parts[i]?.policies ?? []).map(({ resetAfterMs }) => answer.atMs + resetAfterMs);
-      return { op: 'refund', part: { ...part, cost: Math.min(cost, part.cost) }, chargedUntilMs };
+      return [{ op: 'refund', part: { ...part, cost }, chargedUntilMs }];
     });
-    await this.edit(requests, store);
+    if (requests.length > 0) await this.edit(requests, store);
   }
 
   /** Settles what is in flight. Called again, it answers when the first call does. */

@@ -112,75 +112,76 @@ export function createLimiter(options: LimiterOptions): Limiter | Limiter<Subjec
 export function createLimiter(options: LimiterOptions): Limiter | Limiter<SubjectByLimit> {
   checkOptions(options, ['policy', 'limits', ...CORE_OPTIONS], 'createLimiter');
   const core = new LimiterCore(options);
-  const limiter =
-    options.limits === undefined
-      ? singleLimiter(core, options.policy)
-      : limitsLimiter(core, options.limits, options.policy);
+  if (options.limits !== undefined && (options.policy as unknown) !== undefined) {
+    throw new PolicyError('limits', 'createLimiter takes policy or limits, got both');
+  }
+  const limits = options.limits === undefined ? singleLimit(core, options.policy) : limitsByName(core, options.limits);
   core.claim();
-  return limiter;
+  return new PlacedLimiter<string & SubjectByLimit>(core, limits);
 }
 
 type SubjectByLimit = Readonly<Record<string, string | undefined>>;
+/** What a limiter counts: one limit or, with a key each, several by their names. */
+export type LimiterLimits = Limit | ReadonlyMap<string, Limit>;
 /** Where a key's units are counted: its limits, and its encoded subject under each. */
 type Place = readonly [limit: Limit, subject: string];
 
-function singleLimiter(core: LimiterCore, policy: unknown): Limiter {
+function singleLimit(core: LimiterCore, policy: unknown): Limit {
   if (policy === undefined) {
     throw new PolicyError(
       'policy',
       'createLimiter needs a policy, such as fixedWindow({ limit: 100, window: "1m" }), or limits; got neither',
     );
   }
-  const limit = core.limitOf(namePolicies(policy, core.name));
-  return new PlacedLimiter(core, (key) => {
-    checkSubject(key);
-    return [[limit, encodeSubject(key)]];
-  });
+  return core.limitOf(namePolicies(policy, core.name));
 }
 
-function limitsLimiter(core: LimiterCore, given: unknown, policy: unknown): Limiter<SubjectByLimit> {
-  const limits = limitsByName(core, given);
-  if (policy !== undefined) throw new PolicyError('limits', 'createLimiter takes policy or limits, got both');
+function placesByLimit(limits: ReadonlyMap<string, Limit>, keys: unknown): readonly Place[] {
   const names = [...limits.keys()];
-  return new PlacedLimiter(core, (keys) => {
-    if (typeof keys !== 'object' || (keys as unknown) === null) {
-      throw typeError(
-        'SLUICE_KEY_INVALID',
-        `with limits the key is an object with a key for ${listed(names)}, got ${shown(keys)}; nothing was consumed`,
-      );
-    }
-    for (const name of Object.keys(keys)) {
-      if (limits.has(name)) continue;
-      const meant = nearest(name, names);
-      const hint = meant === undefined ? `known: ${listed(names)}` : `did you mean ${shown(meant)}?`;
-      throw typeError('SLUICE_KEY_INVALID', `there is no limit named ${shown(name)}; ${hint}; nothing was consumed`);
-    }
-    const places: Place[] = [];
-    for (const [name, limit] of limits) {
-      const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
-      if (key === undefined) continue;
-      checkSubject(key, `the key of ${name}`);
-      places.push([limit, encodeSubject(key)]);
-    }
-    if (places.length === 0) {
-      throw typeError(
-        'SLUICE_KEY_INVALID',
-        `at least one limit needs a key, got none for ${listed(names)}; nothing was consumed`,
-      );
-    }
-    return places;
-  });
+  if (typeof keys !== 'object' || keys === null) {
+    throw typeError(
+      'SLUICE_KEY_INVALID',
+      `with limits the key is an object with a key for ${listed(names)}, got ${shown(keys)}; nothing was consumed`,
+    );
+  }
+  for (const name of Object.keys(keys)) {
+    if (limits.has(name)) continue;
+    const meant = nearest(name, names);
+    const hint = meant === undefined ? `known: ${listed(names)}` : `did you mean ${shown(meant)}?`;
+    throw typeError('SLUICE_KEY_INVALID', `there is no limit named ${shown(name)}; ${hint}; nothing was consumed`);
+  }
+  const places: Place[] = [];
+  for (const [name, limit] of limits) {
+    const key = Object.hasOwn(keys, name) ? (keys as SubjectByLimit)[name] : undefined;
+    if (key === undefined) continue;
+    checkSubject(key, `the key of ${name}`);
+    places.push([limit, encodeSubject(key)]);
+  }
+  if (places.length === 0) {
+    throw typeError(
+      'SLUICE_KEY_INVALID',
+      `at least one limit needs a key, got none for ${listed(names)}; nothing was consumed`,
+    );
+  }
+  return places;
 }
 
-class PlacedLimiter<Key> implements Limiter<Key> {
+/** What {@link createLimiter} makes, over limits that have been checked. */
+export class PlacedLimiter<Key> implements Limiter<Key> {
   readonly name: string;
   readonly #core: LimiterCore;
-  readonly #placesOf: (key: Key) => readonly Place[];
+  readonly #limits: LimiterLimits;
 
-  constructor(core: LimiterCore, placesOf: (key: Key) => readonly Place[]) {
+  constructor(core: LimiterCore, limits: LimiterLimits) {
     this.name = core.name;
     this.#core = core;
-    this.#placesOf = placesOf;
+    this.#limits = limits;
+  }
+
+  /** What a limiter is made of; undefined for what is none, or comes from another copy of this package. */
+  static partsOf(limiter: unknown): { readonly core: LimiterCore; readonly limits: LimiterLimits } | undefined {
+    if (typeof limiter !== 'object' || limiter === null || !(#core in limiter)) return undefined;
+    return { core: limiter.#core, limits: limiter.#limits };
   }
 
   // Each is async so that every error is a rejection.
@@ -214,14 +215,22 @@ class PlacedLimiter<Key> implements Limiter<Key> {
     await this.#core.close();
   }
 
-  #partsOf(key: Key, cost: number): readonly Part[] {
+  #partsOf(key: unknown, cost: number): readonly Part[] {
     checkCost(cost);
-    return this.#placesOf(key).map(([limit, subject]) => ({ limit, subject, cost }));
+    if (isByName(this.#limits)) {
+      return placesByLimit(this.#limits, key).map(([limit, subject]) => ({ limit, subject, cost }));
+    }
+    checkSubject(key);
+    return [{ limit: this.#limits, subject: encodeSubject(key), cost }];
   }
 
   async #edit(key: Key, requestOf: (part: Part) => Parameters<LimiterCore['edit']>[0][number]): Promise<void> {
     await this.#core.edit(this.#partsOf(key, 0).map(requestOf));
   }
+}
+
+export function isByName(limits: LimiterLimits): limits is ReadonlyMap<string, Limit> {
+  return limits instanceof Map;
 }
 
 /**

@@ -1,16 +1,35 @@
 /** Every code a warning of Sluice can carry. Each has a heading in docs/reference/errors.md. */
-export type SluiceWarningCode = 'SLUICE_MEMORY_SATURATED' | 'SLUICE_REDIS_KEY_PREFIX' | 'SLUICE_ROUTE_UNKNOWN';
+export type SluiceWarningCode =
+  | 'SLUICE_CONTEXT_UNKNOWN'
+  | 'SLUICE_LIMITER_PER_REQUEST'
+  | 'SLUICE_MEMORY_IN_CLUSTER'
+  | 'SLUICE_MEMORY_SATURATED'
+  | 'SLUICE_PROXY_HOP_COUNT'
+  | 'SLUICE_PROXY_NOT_TRUSTED'
+  | 'SLUICE_PROXY_TRUSTS_ALL'
+  | 'SLUICE_REDIS_KEY_PREFIX'
+  | 'SLUICE_REFUND_FAILED'
+  | 'SLUICE_ROUTE_UNKNOWN';
 
 const given = new Set<string>();
+const silenced = new Set<SluiceWarningCode>();
 
 /**
- * Warns through `process.emitWarning`, once per code and subject. `node --disable-warning=<code>` silences one.
+ * Says that these warnings are known, in this process, and need not be given. The flag `--disable-warning=CODE` of Node
+ * does the same from outside.
+ */
+export function silenceWarnings(...codes: readonly SluiceWarningCode[]): void {
+  for (const code of codes) silenced.add(code);
+}
+
+/**
+ * Warns through `process.emitWarning`, once per code and subject.
  *
  * @param about - What the warning is about; the same code warns once for each.
  */
 export function warnOnce(code: SluiceWarningCode, message: string, about = ''): void {
   const once = `${code} ${about}`;
-  if (given.has(once)) return;
+  if (silenced.has(code) || given.has(once)) return;
   given.add(once);
   process.emitWarning(message, {
     type: 'SluiceWarning',

@@ -1,30 +1,5 @@
 import type { Request } from 'express';
-
-/** What Express 4 and the router of Express 5 have in common inside: a handler and the paths it stands on. */
-interface Layer {
-  readonly route?: unknown;
-  readonly name: string;
-  readonly handle: { readonly stack?: readonly Layer[] };
-  match(path: string): boolean | Match;
-  /** Where Express 4, and 5 before router 2.3, leave what has matched. */
-  readonly path?: string;
-  readonly params?: Match['params'];
-  readonly regexp?: RegExp;
-}
-
-interface Match {
-  readonly path: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly pattern?: string | RegExp;
-}
-
-interface App {
-  readonly _router?: { readonly stack: readonly Layer[] };
-  readonly router?: { readonly stack: readonly Layer[] };
-  readonly parent?: App;
-  readonly mountpath?: string | readonly string[];
-  enabled(setting: string): boolean;
-}
+import { appsOf, below, layersOf, matchOf, templateOf, type App, type Layer } from './router-layers.ts';
 
 /** What is looked for: the route that has matched or, before one has, the place where the middleware is mounted. */
 interface Sought {
@@ -42,9 +17,7 @@ interface Sought {
  */
 export function mountPath(request: Request): string | undefined {
   if (request.baseUrl === '') return '';
-  const apps: App[] = [];
-  for (let app = request.app as unknown as App | undefined; app !== undefined; app = app.parent) apps.unshift(app);
-  const [root, ...inner] = apps as [App, ...App[]];
+  const [root, ...inner] = appsOf(request);
   const sought = {
     route: request.route as unknown,
     apps: inner,
@@ -72,37 +45,9 @@ function wayTo(sought: Sought, layers: readonly Layer[], base: string, path: str
 
     const inside = app === undefined ? layer.handle.stack : layersOf(app);
     if (inside === undefined) continue;
-    const pathLeft = path.slice(match.path.length);
-    const below = app === undefined ? sought : { ...sought, apps: sought.apps.slice(1) };
-    const rest = wayTo(below, inside, baseLeft, pathLeft.startsWith('/') ? pathLeft : `/${pathLeft}`);
+    const soughtInside = app === undefined ? sought : { ...sought, apps: sought.apps.slice(1) };
+    const rest = wayTo(soughtInside, inside, baseLeft, below(path, match));
     if (rest !== undefined) return own + rest;
   }
   return undefined;
-}
-
-function matchOf(layer: Layer, path: string): Match | undefined {
-  try {
-    const match = layer.match(path);
-    if (match === false) return undefined;
-    return match === true ? { path: layer.path ?? '', params: layer.params ?? {} } : match;
-  } catch {
-    return undefined; // it cannot be decoded: the router passes it over too
-  }
-}
-
-/** What was taken, where the pattern can take nothing else; else the pattern, or at least the names of its parameters. */
-function templateOf(
-  taken: string,
-  { params, pattern }: { params: Match['params']; pattern?: string | RegExp | undefined },
-  caseSensitive: boolean,
-): string {
-  const names = Object.keys(params);
-  const written = pattern instanceof RegExp ? pattern.source.endsWith('(?=\\/|$)') : true; // as Express 4 compiles a text
-  // The router finds /API and /api alike unless told otherwise, so they are one.
-  if (names.length === 0 && written) return caseSensitive ? taken : taken.toLowerCase();
-  return pattern === undefined ? `/:${names.join('/:')}` : String(pattern);
-}
-
-function layersOf(app: App): readonly Layer[] {
-  return (app._router ?? app.router)?.stack ?? []; // Express 4 throws at `router`
 }

@@ -297,7 +297,7 @@ describe('@RateLimit() with bad options', () => {
     ['a bad limit', { limit: 0.5, window: '1m' }, 'limit'],
     ['no policy', {}, 'policy'],
     ['a bad name', { name: 'no name', policy: once }, 'name'],
-    ['no options', undefined, 'policy'],
+    ['no options', undefined, 'rateLimit'],
   ])('fails when the class is defined: %s', (_what, options, field) => {
     const define = () => {
       class Orders {

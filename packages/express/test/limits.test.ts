@@ -36,7 +36,7 @@ describe.each(
       if (id !== undefined) Object.assign(req, { user: { id } });
       next();
     });
-    app.use(rateLimit({ onStoreError: 'throw', ...options }), (req, response) => {
+    app.use(rateLimit({ onStoreError: 'throw', ...options } as RateLimitOptions), (req, response) => {
       response.json(req.rateLimit?.key ?? null);
     });
     return app;

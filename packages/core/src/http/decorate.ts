@@ -21,7 +21,10 @@ export interface MethodDecorator {
  *
  * @param check - Called at once, when the class is defined, so that bad options fail there.
  */
-export function methodDecorator(check: () => void, wrap: (method: Method, place: string) => Method): MethodDecorator {
+export function methodDecorator(
+  check: () => unknown,
+  wrap: (method: Method, place: string) => Method,
+): MethodDecorator {
   check();
   const decorate = (first: unknown, second: unknown, descriptor?: PropertyDescriptor): unknown => {
     if (typeof first === 'function' && isMethodContext(second)) return standardMethod(first as Method, second, wrap);

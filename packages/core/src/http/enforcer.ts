@@ -1,269 +1,259 @@
-import { slidingWindow } from '../algorithms/sliding-window/policy.ts';
 import type { Decision } from '../decision.ts';
-import type { Duration } from '../duration.ts';
 import { PolicyError, shown } from '../errors.ts';
-import { encodeSubject } from '../key.ts';
-import { CORE_OPTIONS, LimiterCore, checkCost } from '../limiter-core.ts';
-import { limitsByName } from '../limiter.ts';
-import { checkOptions } from '../options.ts';
-import { namePolicies, type Policy } from '../policy.ts';
-import type { Limit, Part } from '../stores/store.ts';
-import { fieldWriter, type Field, type FieldWriter } from './headers.ts';
-import { byIp, type Key } from './keys/key-parts.ts';
-import { isOptionalKey, keyFunction, type ReadKey } from './keys/read-key.ts';
-import {
-  HTTP_OPTIONS,
-  PER_LIMIT_OPTIONS,
-  type HttpLimitOptions,
-  type OnMissingKey,
-  type PolicyOption,
-  type RateLimitOptions,
-} from './options.ts';
-import { missingKeyRefusal, refusalOf, type Refusal } from './problem.ts';
-import type { RequestReader } from './reader.ts';
+import { checkDistinct } from '../policy.ts';
+import type { Part } from '../stores/store.ts';
+import { warnOnce } from '../warnings.ts';
+import { answer } from './answer.ts';
+import { Doctor } from './doctor.ts';
+import type { Framework, RequestReader } from './framework.ts';
+import type { Field } from './headers.ts';
+import { Layer, type Asking } from './layer.ts';
+import type { RateLimitOptions } from './options.ts';
+import { refusalOf, type Refusal } from './problem.ts';
+import { givesBack, whenFinished, type Refund } from './refund.ts';
 
 /** The decision and the key, as they stand on the request afterwards. */
 export interface RateLimitInfo {
-  /** With `limits`, the keys by the name of their limit. */
+  /** Where several limits decided, the keys by the name of their limit. */
   readonly key: string | Readonly<Record<string, string>>;
   readonly decision: Decision;
 }
 
-/** What an adapter is to do with a request. */
-export interface Enforcement {
+/** What is to be done with a request. */
+export interface Enforcement<Request, Response> {
   /** Header fields of the answer, whoever writes it. */
   readonly fields: readonly Field[];
   /** Undefined when the request was not limited. */
   readonly info: RateLimitInfo | undefined;
   /** Set when the request is refused: the answer to give, unless `onDenied` gives it or `throw` makes an error of it. */
   readonly refusal: Refusal | undefined;
+  /** Those that say how to answer. */
+  readonly options?: RateLimitOptions<Request, Response>;
+  /** The client has left while it waited: nobody is to be answered. */
+  readonly hasLeft?: boolean;
 }
 
-export interface Enforcer<Request> {
-  /**
-   * Decides about a request. Rejects when the options of the user throw, and when `onStoreError` says so.
-   *
-   * A second call with the same request passes it: a middleware that is mounted twice counts once.
-   */
-  enforce(request: Request): Promise<Enforcement>;
-}
-
-/** One limit of a request, ready to be asked. */
-interface AskedLimit<Request> {
-  readonly name: string;
-  readonly readKey: ReadKey<Request>;
-  readonly cost: number | ((request: Request) => number | Promise<number>);
-  readonly onMissingKey: OnMissingKey;
-  readonly limitFor: (request: Request) => Limit | Promise<Limit>;
-}
-
-const PASS: Enforcement = { fields: [], info: undefined, refusal: undefined };
-/** No subject of a request looks like this: those that begin with `#` are hashed to more characters. */
-const MISSING_SUBJECT = '#missing';
+const PASS = { fields: [], info: undefined, refusal: undefined } as const;
+const GONE = { ...PASS, hasLeft: true } as const;
 
 /**
- * Everything an adapter does that is the same in every framework: reads keys, asks the limiter, writes header fields,
- * words the refusal.
+ * Decides about requests, over one layer of limits or over several as one decision: everything is taken, or nothing, in
+ * one round trip. The innermost layer that limits a request says how it is answered.
+ */
+export class Enforcer<Request, Response> {
+  readonly #layers: readonly Layer<Request, Response>[];
+  readonly #framework: Framework<Request, Response>;
+  readonly #doctor: Doctor<Request, Response>;
+
+  /**
+   * @param layers - The outermost first; made and claimed.
+   * @throws PolicyError when their limits cannot be decided together: two of one name, or different stores.
+   */
+  constructor(layers: readonly Layer<Request, Response>[], framework: Framework<Request, Response>) {
+    checkTogether(layers);
+    this.#layers = layers;
+    this.#framework = framework;
+    this.#doctor = new Doctor(framework);
+  }
+
+  /**
+   * Decides, writes the header fields, and answers a request that is refused. Resolves to whether the request goes on.
+   *
+   * Each layer sees a request once: a middleware that is mounted twice counts once.
+   *
+   * @throws (rejects) what the functions of the user throw; StoreError, when `onStoreError` says so; RateLimitError for a
+   * refusal, with `throw: true`.
+   */
+  async limit(request: Request, response: Response): Promise<boolean> {
+    return answer(this.#framework, await this.enforce(request, response), request, response);
+  }
+
+  /** The first half of {@link limit}: decides, and writes nothing. */
+  async enforce(request: Request, response: Response): Promise<Enforcement<Request, Response>> {
+    const raw = this.#framework.rawRequest(request);
+    const layers = this.#layers.filter((layer) => layer.notices(raw));
+    if (layers.length === 0 || isPreflight(this.#framework, request)) return PASS;
+    // The address is read before anything is waited for, and remembered by the socket: it cannot be asked once the client
+    // is gone.
+    this.#framework.address(request);
+    this.#doctor.examine(request);
+
+    const enforced: Asking<Request, Response>[] = [];
+    const reported: Asking<Request, Response>[] = [];
+    for (const layer of layers) {
+      const asking = await layer.ask(request);
+      if (asking === undefined) continue;
+      if (!('layer' in asking)) return { ...PASS, refusal: asking, options: layer.options };
+      (layer.reports ? reported : enforced).push(asking);
+    }
+    const groups = [enforced, ...reported.map((asking) => [asking])];
+    const [decided, ...reports] = await Promise.all(groups.map((group) => this.#decide(group, request, response)));
+    if (decided === 'left' || reports.includes('left')) return GONE;
+    const info = decided ?? (reports[0] as RateLimitInfo | undefined);
+    const layer = enforced.at(-1)?.layer;
+    if (decided === undefined || layer === undefined) return { ...PASS, info };
+    const { decision } = decided;
+    return {
+      fields: decision.outcome === 'unavailable' ? [] : layer.writeFields(decision),
+      info,
+      refusal: decision.allowed ? undefined : refusalOf(decision),
+      options: layer.options,
+    };
+  }
+
+  /** One decision over what layers ask for. The application hears of it, and it is given back when its time comes. */
+  async #decide(
+    askings: readonly Asking<Request, Response>[],
+    request: Request,
+    response: Response,
+  ): Promise<RateLimitInfo | 'left' | undefined> {
+    const innermost = askings.at(-1);
+    if (innermost === undefined) return undefined;
+    const decision = await this.#decideInTurn(innermost.layer, askings, response);
+    if (decision === undefined) return 'left';
+    this.#settleLater(innermost.layer, askings, decision, request, response);
+    const key =
+      askings.length === 1 && innermost.layer.hasOneKey
+        ? (innermost.keys[innermost.layer.name] ?? '')
+        : Object.fromEntries(askings.flatMap(({ keys }) => Object.entries(keys)));
+    await innermost.layer.options.onDecision?.(decision, { key, request });
+    return { key, decision };
+  }
+
+  /** Decides, after others have had their turn where units may be given back. Undefined when the client left meanwhile. */
+  async #decideInTurn(
+    { core }: Layer<Request, Response>,
+    askings: readonly Asking<Request, Response>[],
+    response: Response,
+  ): Promise<Decision | undefined> {
+    const parts = askings.flatMap((asking) => asking.parts);
+    const busy = turnsOf(askings).find(({ refund, key }) => refund.queue.isWaiting(key));
+    const first = busy === undefined ? await core.decide('consume', parts) : undefined;
+    const turn = first === undefined ? busy : turnFor(askings, first);
+    if (turn?.refund.queue.hasRoom !== true) return first ?? core.decide('consume', parts);
+    return turn.refund.queue.wait(
+      turn.key,
+      turn.refund.holdMs,
+      this.#framework.rawResponse(response),
+      async () => core.decide('consume', parts),
+      (decision) => turnFor(askings, decision) === undefined,
+    );
+  }
+
+  #settleLater(
+    { core }: Layer<Request, Response>,
+    askings: readonly Asking<Request, Response>[],
+    decision: Decision,
+    request: Request,
+    response: Response,
+  ): void {
+    if (!decision.allowed || askings.every(({ layer }) => layer.refund === undefined)) return;
+    const raw = this.#framework.rawResponse(response);
+    whenFinished(raw, () => {
+      settle(raw.statusCode).catch((error: unknown) => {
+        warnOnce(
+          'SLUICE_REFUND_FAILED',
+          `units could not be given back: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      });
+    });
+    const settle = async (status: number): Promise<void> => {
+      const chosen = new Set<Part>();
+      for (const { layer, parts } of askings) {
+        if (layer.refund === undefined || !(await givesBack(layer.refund.when, request, response, status))) continue;
+        for (const part of parts) chosen.add(part);
+      }
+      await core.refundParts(decision, (part) => chosen.has(part));
+      for (const { refund, key } of turnsOf(askings)) refund.queue.call(key);
+    };
+  }
+}
+
+/**
+ * An enforcer of one layer: what `rateLimit(options)` of an adapter is.
  *
  * @param options - What the user gave, unchecked. `ownOptions` names those of them that the adapter itself understands.
  * @throws PolicyError for bad or unknown options; `SLUICE_LIMITER_NAME_TAKEN` for a name that is in use on the store.
  */
 export function createEnforcer<Request, Response>(
   options: RateLimitOptions<Request, Response>,
-  reader: RequestReader<Request>,
+  framework: Framework<Request, Response>,
   ownOptions: readonly string[] = [],
-): Enforcer<Request> {
-  checkOptions(options, [...HTTP_OPTIONS, ...CORE_OPTIONS, ...ownOptions], 'rateLimit');
-  checkHooks(options);
-  const core = new LimiterCore(options);
-  const asked = askedLimits(core, options, reader);
-  const writeFields = fieldWriter(options.headers);
-  core.claim();
-  return new HttpEnforcer(core, asked, reader, writeFields, options);
+): { readonly enforcer: Enforcer<Request, Response>; readonly layer: Layer<Request, Response> } {
+  const layer = new Layer(options, framework, ownOptions);
+  const enforcer = new Enforcer([layer], framework);
+  layer.claim();
+  return { enforcer, layer };
 }
 
-function checkHooks(options: object): void {
-  const given = options as Readonly<Record<string, unknown>>;
-  for (const name of ['skip', 'onDenied', 'onDecision']) {
-    if (given[name] !== undefined && typeof given[name] !== 'function') {
-      throw new PolicyError(name, `${name} must be a function, got ${shown(given[name])}`, 'SLUICE_OPTION_INVALID');
+/** Where a request waits for units that others may give back. */
+interface Turn<Request, Response> {
+  readonly refund: Refund<Request, Response>;
+  readonly key: string;
+}
+
+/** The turns of all limits under which requests are made to wait. */
+function turnsOf<Request, Response>(askings: readonly Asking<Request, Response>[]): Turn<Request, Response>[] {
+  return askings.flatMap(({ layer: { refund }, parts }) =>
+    refund === undefined || refund.holdMs === 0 ? [] : parts.map((part) => ({ refund, key: queueKey(part) })),
+  );
+}
+
+/** Where to wait after a refusal: only if every limit that refuses makes requests wait, and waiting may help. */
+function turnFor<Request, Response>(
+  askings: readonly Asking<Request, Response>[],
+  decision: Decision,
+): Turn<Request, Response> | undefined {
+  if (decision.outcome !== 'denied') return undefined;
+  let turn: Turn<Request, Response> | undefined;
+  let i = 0;
+  for (const { layer, parts } of askings) {
+    for (const part of parts) {
+      const policies = decision.policies.slice(i, (i += part.limit.policies.length));
+      if (policies.every(({ allowed }) => allowed)) continue;
+      const { refund } = layer;
+      if (refund === undefined || refund.holdMs === 0) return undefined;
+      if (policies.some(({ retryAfterMs }) => retryAfterMs === null)) return undefined;
+      turn ??= { refund, key: queueKey(part) };
     }
   }
-  if (given['throw'] !== undefined && typeof given['throw'] !== 'boolean') {
+  return turn;
+}
+
+function queueKey({ limit, subject }: Part): string {
+  return `${limit.scope} ${subject}`;
+}
+
+function checkTogether<Request, Response>(layers: readonly Layer<Request, Response>[]): void {
+  const together = layers.filter(({ reports }) => !reports);
+  checkDistinct(
+    together.flatMap((layer) => layer.policyNames),
+    'name',
+  );
+  const store = together[0]?.core.store;
+  if (together.some(({ core }) => core.store !== store)) {
     throw new PolicyError(
-      'throw',
-      `throw must be true or false, got ${shown(given['throw'])}`,
+      'store',
+      `limits that act on one request together are decided in one store, got several in ${together.map(({ name }) => shown(name)).join(' and ')}; give the inner one no store of its own, or say override: true there`,
       'SLUICE_OPTION_INVALID',
     );
   }
+  if (store?.oneSubjectPerCall === true && together.reduce((sum, { subjects }) => sum + subjects, 0) > 1) {
+    throw new PolicyError(
+      'limits',
+      `limits with keys of their own live on different nodes of a cluster, where they cannot be decided together, got ${together.map(({ name }) => shown(name)).join(' and ')}; say override: true on the inner one, or use Redis without cluster`,
+      'SLUICE_CLUSTER_SEVERAL_SUBJECTS',
+    );
+  }
 }
 
-function askedLimits<Request, Response>(
-  core: LimiterCore,
-  options: RateLimitOptions<Request, Response>,
-  reader: RequestReader<Request>,
-): readonly AskedLimit<Request>[] {
-  if (options.limits === undefined)
-    return [askedLimit(core.name, options, limitFor(core, policyOption(options)), reader, 'deny')];
-  for (const [name, value] of Object.entries(options) as [string, unknown][]) {
-    if (value === undefined || !['policy', 'limit', 'window', 'key', 'onMissingKey'].includes(name)) continue;
-    throw new PolicyError(
-      name,
-      `${name} goes into the entries of limits, got ${shown(value)} beside them`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  const limits = limitsByName(core, options.limits, ['name', 'policy', ...PER_LIMIT_OPTIONS]);
-  return options.limits.map((entry: HttpLimitOptions<Request>, i) => {
-    const limit = limits.get(entry.name) as Limit;
-    const missing = entry.key !== undefined && isOptionalKey(entry.key) ? 'skip' : 'deny';
-    const withCost = options.cost === undefined || entry.cost !== undefined ? entry : { ...entry, cost: options.cost };
-    return askedLimit(entry.name, withCost, () => limit, reader, missing, `limits[${String(i)}].`);
-  });
-}
-
-function askedLimit<Request>(
-  name: string,
-  options: { key?: Key<Request>; cost?: AskedLimit<Request>['cost']; onMissingKey?: OnMissingKey },
-  limitForRequest: AskedLimit<Request>['limitFor'],
-  reader: RequestReader<Request>,
-  missing: OnMissingKey,
-  where = '',
-): AskedLimit<Request> {
-  const { key = byIp<Request>(), cost = 1 } = options;
-  const onMissingKey: string = options.onMissingKey ?? missing;
-  if (onMissingKey !== 'deny' && onMissingKey !== 'skip' && onMissingKey !== 'shared') {
-    const field = `${where}onMissingKey`;
-    throw new PolicyError(
-      field,
-      `${field} must be "deny", "skip" or "shared", got ${shown(onMissingKey)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  if (typeof cost !== 'function' && (!Number.isSafeInteger(cost) || cost < 1)) {
-    const field = `${where}cost`;
-    throw new PolicyError(
-      field,
-      `${field} must be a whole number, at least 1, or a function of the request, got ${shown(cost)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  return { name, readKey: keyFunction(key, reader, `${where}key`), cost, onMissingKey, limitFor: limitForRequest };
-}
-
-function policyOption<Request, Response>(options: RateLimitOptions<Request, Response>): PolicyOption<Request> {
-  const { policy, limit, window }: { policy?: PolicyOption<Request>; limit?: number; window?: Duration } = options;
-  if (policy !== undefined) {
-    if (limit === undefined && window === undefined) return policy;
-    throw new PolicyError(
-      'policy',
-      'rateLimit takes policy, or limit and window, got both; put the numbers into the policy',
-    );
-  }
-  if (limit === undefined && window === undefined) {
-    throw new PolicyError(
-      'policy',
-      'rateLimit needs limit and window, such as { limit: 100, window: "1m" }, or a policy, or limits; got none of them',
-    );
-  }
-  return slidingWindow({ limit: limit as number, window: window as Duration });
-}
-
-/** The limit of a policy option. A policy that a function hands out again and again is checked once. */
-function limitFor<Request>(core: LimiterCore, option: PolicyOption<Request>): AskedLimit<Request>['limitFor'] {
-  if (typeof option !== 'function') {
-    const limit = core.limitOf(namePolicies(option, core.name));
-    return () => limit;
-  }
-  const known = new WeakMap<object, Limit>();
-  return async (request) => {
-    const policy: unknown = await option(request);
-    if (typeof policy !== 'object' || policy === null) {
-      throw new PolicyError(
-        'policy',
-        `the policy function must answer a policy or a list of them, got ${shown(policy)}; requests without a limit are for skip`,
-      );
-    }
-    let limit = known.get(policy);
-    if (limit === undefined) {
-      for (const one of Array.isArray(policy) ? (policy as Policy[]) : [policy as Policy]) {
-        if ((one as Partial<Policy> | null)?.name !== undefined) continue;
-        throw new PolicyError(
-          'policy.name',
-          'a policy that a function answers needs a name: policies of different names never share state',
-        );
-      }
-      limit = core.limitOf(namePolicies(policy, core.name));
-      known.set(policy, limit);
-    }
-    return limit;
-  };
-}
-
-class HttpEnforcer<Request, Response> implements Enforcer<Request> {
-  readonly #core: LimiterCore;
-  readonly #asked: readonly AskedLimit<Request>[];
-  readonly #reader: RequestReader<Request>;
-  readonly #writeFields: FieldWriter;
-  readonly #options: RateLimitOptions<Request, Response>;
-  readonly #seen = new WeakSet<object>();
-
-  constructor(
-    core: LimiterCore,
-    asked: readonly AskedLimit<Request>[],
-    reader: RequestReader<Request>,
-    writeFields: FieldWriter,
-    options: RateLimitOptions<Request, Response>,
-  ) {
-    this.#core = core;
-    this.#asked = asked;
-    this.#reader = reader;
-    this.#writeFields = writeFields;
-    this.#options = options;
-  }
-
-  async enforce(request: Request): Promise<Enforcement> {
-    if (this.#seen.has(request as object) || this.#isPreflight(request)) return PASS;
-    this.#seen.add(request as object);
-    // Read before anything is waited for, and remembered by the socket: it cannot be asked once the client is gone.
-    this.#reader.address(request);
-    if (await this.#options.skip?.(request)) return PASS;
-
-    const parts: Part[] = [];
-    const found: Record<string, string> = {};
-    for (const asked of this.#asked) {
-      const key = await asked.readKey(request);
-      if (key === undefined && asked.onMissingKey === 'skip') continue;
-      if (key === undefined && asked.onMissingKey === 'deny') {
-        return { fields: [], info: undefined, refusal: missingKeyRefusal() };
-      }
-      const cost = typeof asked.cost === 'function' ? await asked.cost(request) : asked.cost;
-      checkCost(cost);
-      if (cost === 0) continue;
-      parts.push({
-        limit: await asked.limitFor(request),
-        subject: key === undefined ? MISSING_SUBJECT : encodeSubject(key),
-        cost,
-      });
-      found[asked.name] = key ?? '';
-    }
-    if (parts.length === 0) return PASS;
-
-    const decision = await this.#core.decide('consume', parts);
-    const key = this.#options.limits === undefined ? (found[this.#core.name] ?? '') : found;
-    await this.#options.onDecision?.(decision, { key, request });
-    const fields = decision.outcome === 'unavailable' ? [] : this.#writeFields(decision);
-    return { fields, info: { key, decision }, refusal: decision.allowed ? undefined : refusalOf(decision) };
-  }
-
-  /** A browser's question whether it may ask at all, which has no body. Any other OPTIONS counts. */
-  #isPreflight(request: Request): boolean {
-    return (
-      this.#reader.method(request) === 'OPTIONS' &&
-      this.#reader.header(request, 'origin') !== undefined &&
-      this.#reader.header(request, 'access-control-request-method') !== undefined &&
-      (this.#reader.header(request, 'content-length') ?? '0') === '0' &&
-      this.#reader.header(request, 'transfer-encoding') === undefined
-    );
-  }
+/** A browser's question whether it may ask at all, which has no body. Any other OPTIONS counts. */
+function isPreflight<Request>(reader: RequestReader<Request>, request: Request): boolean {
+  return (
+    reader.method(request) === 'OPTIONS' &&
+    reader.header(request, 'origin') !== undefined &&
+    reader.header(request, 'access-control-request-method') !== undefined &&
+    (reader.header(request, 'content-length') ?? '0') === '0' &&
+    reader.header(request, 'transfer-encoding') === undefined
+  );
 }

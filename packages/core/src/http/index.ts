@@ -1,10 +1,18 @@
 /** The framework-neutral part of every adapter. */
 export { methodDecorator, type MethodDecorator } from './decorate.ts';
-export { createEnforcer, type Enforcement, type Enforcer, type RateLimitInfo } from './enforcer.ts';
-export { fieldWriter, type Field, type FieldWriter, type HeaderFormat, type HeadersOption } from './headers.ts';
+export { Enforcer, createEnforcer, type Enforcement, type RateLimitInfo } from './enforcer.ts';
+export type { Framework, ProxyTrust, RawResponse, RequestReader } from './framework.ts';
+export { fieldWriter, type Field, type FieldWriter } from './headers.ts';
 export { canonicalAddress } from './keys/address.ts';
-export type { Key, KeyPart, KeyReader, KeyValue } from './keys/key-parts.ts';
-export type { HttpLimitOptions, OnMissingKey, PolicyOption, RateLimitOptions } from './options.ts';
-export { RateLimitError, type Refusal } from './problem.ts';
-export type { RequestReader } from './reader.ts';
+export { hasLimit, inheritOptions, outermost, type ScopeOptions } from './inherit.ts';
+export { Layer } from './layer.ts';
+export { expectLongLife, withLimiter, type Limited } from './limited.ts';
+export {
+  namedByPlace,
+  type KeyByLimit,
+  type KeyEachOptions,
+  type OneKeyOptions,
+  type RateLimitOptions,
+} from './options.ts';
+export type { Refusal } from './problem.ts';
 export { warnOnce } from '../warnings.ts';

@@ -1,6 +1,7 @@
 import type { Decision } from '../decision.ts';
 import type { Duration } from '../duration.ts';
 import type { LimiterCoreOptions } from '../limiter-core.ts';
+import type { Limiter } from '../limiter.ts';
 import type { Policy } from '../policy.ts';
 import type { HeadersOption } from './headers.ts';
 import type { Key } from './keys/key-parts.ts';
@@ -16,6 +17,9 @@ type MaybePromise<T> = T | Promise<T>;
  */
 export type PolicyOption<Request> =
   Policy | readonly Policy[] | ((request: Request) => MaybePromise<Policy | readonly Policy[]>);
+
+/** The keys of a request by the name of their limit; one that is left out leaves its limit out. */
+export type KeyByLimit = Readonly<Record<string, string | undefined>>;
 
 interface PerLimitOptions<Request> {
   /** What is limited. Default `byIp()`. */
@@ -35,11 +39,40 @@ export interface HttpLimitOptions<Request> extends PerLimitOptions<Request> {
   readonly policy: Policy;
 }
 
-interface SharedOptions<Request, Response> extends LimiterCoreOptions {
+/**
+ * Which answers give their units back: those below 400, those from 400 on, or those for which a function says true.
+ */
+export type RefundWhen<Request, Response> =
+  'on-success' | 'on-failure' | ((request: Request, response: Response) => MaybePromise<boolean>);
+
+/** {@link RefundWhen}, with what those do that come while units are taken which may be given back. */
+export interface RefundOptions<Request, Response> {
+  readonly when: RefundWhen<Request, Response>;
+  /**
+   * How long a request that would be refused waits for others to give their units back, in turn, in whole milliseconds.
+   * Default 0: it is refused at once. Another process's refunds are noticed within 100 ms.
+   */
+  readonly holdMs?: number;
+}
+
+interface SharedOptions<Request, Response> {
   /** Requests that are not limited at all. */
   skip?: (request: Request) => MaybePromise<boolean>;
+  /** Clients that are not limited: addresses, CIDR ranges, or whole keys. */
+  allow?: readonly string[];
+  /** Clients that are answered 403: addresses, CIDR ranges, or whole keys. Stands above `allow`. */
+  deny?: readonly string[];
+  /** `report` decides, counts and tells `onDecision`, but refuses nobody and sends no fields. Default `enforce`. */
+  mode?: 'enforce' | 'report';
   /** Default `draft-11`. */
   headers?: HeadersOption;
+  /** Adds the fields to Access-Control-Expose-Headers where the answer allows an origin. Default false. */
+  cors?: boolean;
+  /**
+   * Gives the units back once the answer is known: units are taken first, so that of many at once no more than the limit
+   * run together. An aborted answer gives nothing back.
+   */
+  refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response>;
   /** Answers a refused request itself; status and header fields have been set. */
   onDenied?: (request: Request, response: Response, decision: Decision) => unknown;
   /** Told of every decision: for logs and metrics. It is waited for, and what it throws is the request's error. */
@@ -53,27 +86,73 @@ interface SharedOptions<Request, Response> extends LimiterCoreOptions {
   throw?: boolean;
 }
 
-/**
- * The options of every adapter. Three ways to say what the limit is: `limit` and `window` (a sliding window), `policy`,
- * or `limits`.
- */
-export type RateLimitOptions<Request, Response> = SharedOptions<Request, Response> &
-  (
-    | (PerLimitOptions<Request> & { limit: number; window: Duration; policy?: never; limits?: never })
-    | (PerLimitOptions<Request> & { policy: PolicyOption<Request>; limit?: never; window?: never; limits?: never })
-    | {
-        limits: readonly HttpLimitOptions<Request>[];
+/** Three ways to say what the limit of a single key is. */
+type OneKey<Request, NoLimits> =
+  | (LimiterCoreOptions &
+      PerLimitOptions<Request> & {
+        limit: number;
+        window: Duration;
+        policy?: never;
+        limits?: NoLimits;
+        limiter?: never;
+      })
+  | (LimiterCoreOptions &
+      PerLimitOptions<Request> & {
+        policy: PolicyOption<Request>;
+        limit?: never;
+        window?: never;
+        limits?: NoLimits;
+        limiter?: never;
+      })
+  | ({ [Name in keyof LimiterCoreOptions]?: never } & PerLimitOptions<Request> & {
+        /** A limiter made before: it counts together with whoever else uses it. */
+        limiter: Limiter;
         limit?: never;
         window?: never;
         policy?: never;
-        key?: never;
-        cost?: number | ((request: Request) => MaybePromise<number>);
-        onMissingKey?: never;
-      }
-  );
+        limits?: NoLimits;
+      });
+
+interface KeyEach<Request> extends LimiterCoreOptions {
+  limits: readonly HttpLimitOptions<Request>[];
+  limit?: never;
+  window?: never;
+  policy?: never;
+  limiter?: never;
+  key?: never;
+  /** For the entries that say none. */
+  cost?: number | ((request: Request) => MaybePromise<number>);
+  onMissingKey?: never;
+}
+
+/**
+ * The options of every adapter, which are the same everywhere but for the type of the request. Four ways to say what the
+ * limit is: `limit` and `window` (a sliding window), `policy`, `limits` with a key each, or a `limiter` made before.
+ */
+export type RateLimitOptions<Request, Response> = SharedOptions<Request, Response> &
+  (OneKey<Request, never> | KeyEach<Request>);
+
+/** An entry that nothing is: functions in it are typed all the same, while TypeScript looks for the right signature. */
+type NoEntry<Request> = HttpLimitOptions<Request> & { readonly name: never };
+
+/** {@link RateLimitOptions} with a single key. */
+export type OneKeyOptions<Request, Response> = SharedOptions<Request, Response> &
+  OneKey<Request, readonly NoEntry<Request>[]>;
+
+/** {@link RateLimitOptions} with a key per limit. */
+export type KeyEachOptions<Request, Response> = SharedOptions<Request, Response> & KeyEach<Request>;
 
 export const PER_LIMIT_OPTIONS: readonly string[] = ['key', 'cost', 'onMissingKey'];
 export const HTTP_OPTIONS: readonly string[] = [
-  ...['limit', 'window', 'policy', 'limits', 'skip', 'headers', 'onDenied', 'onDecision', 'throw'],
+  ...['limit', 'window', 'policy', 'limits', 'limiter', 'skip', 'allow', 'deny', 'mode', 'headers', 'cors', 'refund'],
+  ...['onDenied', 'onDecision', 'throw'],
   ...PER_LIMIT_OPTIONS,
 ];
+
+/** Options with a name made of a place in the code, unless they say another. A limiter that is handed in has its own. */
+export function namedByPlace<Options extends { limiter?: unknown; name?: string | undefined }>(
+  options: Options,
+  place: string,
+): Options {
+  return options.limiter === undefined ? { ...options, name: options.name ?? place } : options;
+}

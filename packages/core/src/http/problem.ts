@@ -8,6 +8,8 @@ export interface Refusal {
   readonly fields: readonly Field[];
   readonly contentType: 'application/problem+json';
   readonly body: string;
+  /** For people, in an error. */
+  readonly reason: string;
 }
 
 const NO_STORE: Field = { name: 'Cache-Control', value: 'no-store', append: false };
@@ -16,7 +18,7 @@ const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-ex
 
 /** The answer to a request that was refused. Carries Retry-After unless waiting does not help, and never the key. */
 export function refusalOf(decision: Decision): Refusal {
-  if (decision.outcome === 'unavailable') return plain(503, 'Service Unavailable');
+  if (decision.outcome === 'unavailable') return plain(503, 'Service Unavailable', 'The rate limiter cannot decide');
   const violated = decision.policies.filter(({ allowed }) => !allowed).map(({ name }) => name);
   const fields: Field[] = [NO_STORE];
   if (decision.retryAfterMs !== null) {
@@ -27,20 +29,28 @@ export function refusalOf(decision: Decision): Refusal {
     fields,
     contentType: CONTENT_TYPE,
     body: JSON.stringify({ type: QUOTA_EXCEEDED, title: 'Quota Exceeded', status: 429, 'violated-policies': violated }),
+    reason: 'Too many requests',
   };
 }
 
 /** The answer to a request that has no key to count it by. */
 export function missingKeyRefusal(): Refusal {
-  return plain(403, 'Forbidden', 'This request carries nothing to count it by.');
+  const reason = 'The request carries nothing to count it by';
+  return plain(403, 'Forbidden', reason, 'This request carries nothing to count it by.');
 }
 
-function plain(status: 403 | 503, title: string, detail?: string): Refusal {
+/** The answer to a client on a `deny` list. */
+export function forbiddenRefusal(): Refusal {
+  return plain(403, 'Forbidden', 'The client is on a deny list');
+}
+
+function plain(status: 403 | 503, title: string, reason: string, detail?: string): Refusal {
   return {
     status,
     fields: [NO_STORE],
     contentType: CONTENT_TYPE,
     body: JSON.stringify({ type: 'about:blank', title, status, detail }),
+    reason,
   };
 }
 
@@ -54,27 +64,20 @@ export class RateLimitError extends SluiceError {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly expose = true;
-  /** Undefined when the request had no key. */
+  /** Undefined when nothing was decided: the request had no key, or its client is on a `deny` list. */
   readonly decision: Decision | undefined;
 
   /** @param written - A header field as it stands on the answer, with what other limiters of the request wrote. */
   constructor(
-    { status, fields }: Refusal,
+    { status, fields, reason }: Refusal,
     decision: Decision | undefined,
     ownFields: readonly Field[],
-    written: (name: string) => string,
+    written: (name: string) => string | undefined,
   ) {
-    super(
-      'SLUICE_DENIED',
-      status === 429
-        ? 'Too many requests'
-        : status === 403
-          ? 'The request carries nothing to count it by'
-          : 'The rate limiter cannot decide',
-    );
+    super('SLUICE_DENIED', reason);
     this.status = status;
     this.statusCode = status;
-    this.headers = Object.fromEntries([...ownFields, ...fields].map(({ name }) => [name, written(name)]));
+    this.headers = Object.fromEntries([...ownFields, ...fields].map(({ name }) => [name, written(name) ?? '']));
     this.decision = decision;
   }
 }

@@ -39,11 +39,21 @@ export async function withinDeadline(
   }
 }
 
-/** A memory store that is made when it is first needed, and whose decisions say that they are local. */
-export function localStore(): Store {
-  let store: Store | undefined;
-  return {
-    source: 'local',
-    perform: (requests: readonly StoreRequest[]) => (store ??= memoryStore()).perform(requests),
-  };
+const standIns = new WeakMap<Store, Store>();
+
+/**
+ * The memory store that stands in for a store while it is away, made when it is first needed: one for all limiters of
+ * that store, so that those which count together go on doing so. Its decisions say that they are local.
+ */
+export function localStore(store: Store): Store {
+  let standIn = standIns.get(store);
+  if (standIn === undefined) {
+    let memory: Store | undefined;
+    standIn = {
+      source: 'local',
+      perform: (requests: readonly StoreRequest[]) => (memory ??= memoryStore()).perform(requests),
+    };
+    standIns.set(store, standIn);
+  }
+  return standIn;
 }

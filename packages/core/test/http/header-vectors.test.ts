@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { fixedWindow, tokenBucket } from '@sluice/core';
-import { fieldWriter, type HeadersOption } from '@sluice/core/http';
+import { fixedWindow, tokenBucket, type HeadersOption } from '@sluice/core';
+import { fieldWriter } from '@sluice/core/http';
 import { fakeClock, memory, realRedis } from '@sluice/testkit';
 import { lines, plainEnforcer } from './plain-enforcer.ts';
 

@@ -1,4 +1,5 @@
-import { createEnforcer, type Enforcement, type RateLimitOptions, type RequestReader } from '@sluice/core/http';
+import { EventEmitter } from 'node:events';
+import { createEnforcer, type Enforcement, type Framework, type RateLimitOptions } from '@sluice/core/http';
 
 /** A request of no framework: what a reader can be asked, written down. */
 export interface PlainRequest {
@@ -11,24 +12,49 @@ export interface PlainRequest {
   readonly parts?: readonly string[];
 }
 
-export type PlainOptions = RateLimitOptions<PlainRequest, never>;
+/** A response of no framework, which ends when a test says so. */
+export class PlainResponse extends EventEmitter {
+  headersSent = false;
+  writableEnded = false;
+  statusCode = 200;
+  body: string | undefined;
+  readonly headers = new Map<string, string>();
+}
 
-const reader: RequestReader<PlainRequest> = {
+export type PlainOptions = RateLimitOptions<PlainRequest, PlainResponse>;
+type PlainEnforcement = Enforcement<PlainRequest, PlainResponse>;
+
+export const plainFramework: Framework<PlainRequest, PlainResponse> = {
   address: ({ address = '192.0.2.1' }) => address,
   method: ({ method = 'GET' }) => method,
   route: ({ route }) => route,
   header: ({ headers }, name) => headers?.[name],
   user: ({ user }) => user,
+  rawRequest: (request) => request as object,
+  rawResponse: (response) => response,
+  getHeader: (response, name) => response.headers.get(name.toLowerCase()),
+  setHeader: (response, name, value) => {
+    response.headers.set(name.toLowerCase(), value);
+  },
+  setStatus: (response, status) => {
+    response.statusCode = status;
+  },
+  send: (response, body) => {
+    response.body = body;
+  },
+  record: () => {},
 };
 
 /** A limiter over plain requests: the framework-neutral part, without a framework. */
-export function plainEnforcer(options: PlainOptions): (request?: PlainRequest) => Promise<Enforcement> {
-  const enforcer = createEnforcer(options, reader);
+export function plainEnforcer(
+  options: PlainOptions,
+): (request?: PlainRequest, response?: PlainResponse) => Promise<PlainEnforcement> {
+  const { enforcer } = createEnforcer(options, plainFramework);
   // Each call is a request of its own, even with equal contents: one that is seen twice counts once.
-  return (request = {}) => enforcer.enforce({ ...request });
+  return (request = {}, response = new PlainResponse()) => enforcer.enforce({ ...request }, response);
 }
 
 /** An answer's header fields as lines, in order. */
-export function lines({ fields, refusal }: Enforcement): string[] {
+export function lines({ fields, refusal }: PlainEnforcement): string[] {
   return [...fields, ...(refusal?.fields ?? [])].map(({ name, value }) => `${name}: ${value}`);
 }

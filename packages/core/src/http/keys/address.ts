@@ -23,6 +23,22 @@ export function canonicalAddress(text: string, ipv6Prefix: number): string | und
   return ipv6Prefix === 128 ? formatIpv6(kept) : `${formatIpv6(kept)}/${String(ipv6Prefix)}`;
 }
 
+/**
+ * An address as eight groups of 16 bits, the same for all its spellings; IPv4 as `::ffff:a.b.c.d`. Undefined when the
+ * text is none.
+ */
+export function addressBits(text: string): readonly number[] | undefined {
+  const address = withoutDecoration(text);
+  const ipv4 = parseIpv4(address);
+  if (ipv4 !== undefined) return mapped(ipv4 >>> 16, ipv4 & 0xffff);
+  const groups = parseIpv6(address);
+  return groups !== undefined && isNat64(groups) ? mapped(groups[6] as number, groups[7] as number) : groups;
+}
+
+function mapped(high: number, low: number): readonly number[] {
+  return [0, 0, 0, 0, 0, 0xffff, high, low];
+}
+
 /** Without brackets, port and zone: `[fe80::1%eth0]:443` is `fe80::1`. */
 function withoutDecoration(text: string): string {
   let address = text;
@@ -94,10 +110,17 @@ function parseGroups(text: string, mayEndInIpv4: boolean): number[] | undefined 
 }
 
 function embeddedIpv4(groups: readonly number[]): string | undefined {
-  const [a, b, c, d, e, f, high = 0, low = 0] = groups;
-  const mapped = a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff;
-  const nat64 = a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0;
-  return mapped || nat64 ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : undefined;
+  const [high = 0, low = 0] = groups.slice(6);
+  return isIpv4(groups) || isNat64(groups) ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : undefined;
+}
+
+/** Whether eight groups are an IPv4 address, mapped. */
+export function isIpv4([a, b, c, d, e, f]: readonly number[]): boolean {
+  return a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff;
+}
+
+function isNat64([a, b, c, d, e, f]: readonly number[]): boolean {
+  return a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0;
 }
 
 /** RFC 5952: lower case, the longest run of two or more zero groups as `::`. */

@@ -1,5 +1,5 @@
 import { PolicyError, shown } from '../../errors.ts';
-import type { RequestReader } from '../reader.ts';
+import type { RequestReader } from '../framework.ts';
 import { canonicalAddress } from './address.ts';
 
 /** What a key may be made of; undefined, null and '' mean that this request has none. */
@@ -49,11 +49,15 @@ export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<
   };
 }
 
+/** What requests share that no route matches. Templates begin with a slash or a star. */
+const UNMATCHED = '(unmatched)';
+
 /**
  * The template of the matched route with its mount path, such as `/users/:id`: never the URL, which has many spellings.
+ * Requests that match no route share one key.
  */
 export function byRoute<Request>(): KeyReader<Request> {
-  return { optional: false, read: (request, reader) => reader.route(request) };
+  return { optional: false, read: (request, reader) => reader.route(request) ?? UNMATCHED };
 }
 
 /** The method; HEAD counts as GET. */

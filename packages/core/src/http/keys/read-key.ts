@@ -1,5 +1,5 @@
 import { PolicyError, shown, typeError } from '../../errors.ts';
-import type { RequestReader } from '../reader.ts';
+import type { RequestReader } from '../framework.ts';
 import {
   byAll,
   byHeader,

@@ -1,0 +1,191 @@
+import { slidingWindow } from '../algorithms/sliding-window/policy.ts';
+import type { Duration } from '../duration.ts';
+import { PolicyError, shown } from '../errors.ts';
+import type { LimiterCore } from '../limiter-core.ts';
+import { PlacedLimiter, isByName, limitsByName, type LimiterLimits } from '../limiter.ts';
+import { listed } from '../options.ts';
+import { namePolicies, type Policy } from '../policy.ts';
+import type { Limit } from '../stores/store.ts';
+import type { RequestReader } from './framework.ts';
+import { byIp, type Key } from './keys/key-parts.ts';
+import { isOptionalKey, keyFunction, type ReadKey } from './keys/read-key.ts';
+import { PER_LIMIT_OPTIONS, type HttpLimitOptions, type OnMissingKey, type PolicyOption } from './options.ts';
+
+/** One limit of a request, ready to be asked. */
+export interface AskedLimit<Request> {
+  readonly name: string;
+  readonly readKey: ReadKey<Request>;
+  readonly cost: number | ((request: Request) => number | Promise<number>);
+  readonly onMissingKey: OnMissingKey;
+  readonly limitFor: (request: Request) => Limit | Promise<Limit>;
+}
+
+/** What a user's options say of limits and keys, before it is known which of them go together. */
+interface GivenLimits<Request> {
+  policy?: PolicyOption<Request>;
+  limit?: number;
+  window?: Duration;
+  limits?: readonly HttpLimitOptions<Request>[];
+  limiter?: unknown;
+  key?: Key<Request>;
+  cost?: AskedLimit<Request>['cost'];
+  onMissingKey?: OnMissingKey;
+}
+
+/** The limits that options ask for, and the limiter over them; none where a function picks the policy. */
+export interface AskedLimits<Request> {
+  readonly asked: readonly AskedLimit<Request>[];
+  readonly limits: LimiterLimits | undefined;
+}
+
+/**
+ * Reads the options `policy`, `limit` and `window`, `limits` or `limiter`, and the keys that go with them.
+ *
+ * @throws PolicyError naming the field, what was expected and what came.
+ */
+export function askedLimits<Request>(
+  core: LimiterCore,
+  given: GivenLimits<Request>,
+  reader: RequestReader<Request>,
+): AskedLimits<Request> {
+  if (given.limiter !== undefined) {
+    const limit = handedIn(given.limiter).limit;
+    return { asked: [askedLimit(core.name, given, () => limit, reader, 'deny')], limits: limit };
+  }
+  if (given.limits !== undefined) return ofLimits(core, given, given.limits, reader);
+  const policy = policyOption(given);
+  const limitFor = limitForRequests(core, policy);
+  const asked = askedLimit(core.name, given, limitFor, reader, 'deny');
+  return { asked: [asked], limits: typeof policy === 'function' ? undefined : (limitFor as () => Limit)() };
+}
+
+/**
+ * What a limiter that was handed in is made of.
+ *
+ * @throws PolicyError when it is none, or one of several limits.
+ */
+export function handedIn(limiter: unknown): { readonly core: LimiterCore; readonly limit: Limit } {
+  const parts = PlacedLimiter.partsOf(limiter);
+  if (parts === undefined) {
+    throw new PolicyError(
+      'limiter',
+      `limiter must be what createLimiter() of this copy of @sluice/core made, got ${shown(limiter)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  if (isByName(parts.limits)) {
+    throw new PolicyError(
+      'limiter',
+      `limiter must be one with a single key, got one with the limits ${listed([...parts.limits.keys()])}; give rateLimit those limits, with their keys`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  return { core: parts.core, limit: parts.limits };
+}
+
+function ofLimits<Request>(
+  core: LimiterCore,
+  given: GivenLimits<Request>,
+  entries: readonly HttpLimitOptions<Request>[],
+  reader: RequestReader<Request>,
+): AskedLimits<Request> {
+  for (const [name, value] of Object.entries(given) as [string, unknown][]) {
+    if (value === undefined || !['policy', 'limit', 'window', 'key', 'onMissingKey'].includes(name)) continue;
+    throw new PolicyError(
+      name,
+      `${name} goes into the entries of limits, got ${shown(value)} beside them`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  const limits = limitsByName(core, entries, ['name', 'policy', ...PER_LIMIT_OPTIONS]);
+  const asked = entries.map((entry, i) => {
+    const limit = limits.get(entry.name) as Limit;
+    const missing = entry.key !== undefined && isOptionalKey(entry.key) ? 'skip' : 'deny';
+    const withCost = given.cost === undefined || entry.cost !== undefined ? entry : { ...entry, cost: given.cost };
+    return askedLimit(entry.name, withCost, () => limit, reader, missing, `limits[${String(i)}].`);
+  });
+  return { asked, limits };
+}
+
+interface OneAsked<Request> {
+  key?: Key<Request>;
+  cost?: AskedLimit<Request>['cost'];
+  onMissingKey?: OnMissingKey;
+}
+
+function askedLimit<Request>(
+  name: string,
+  options: OneAsked<Request>,
+  limitFor: AskedLimit<Request>['limitFor'],
+  reader: RequestReader<Request>,
+  missing: OnMissingKey,
+  where = '',
+): AskedLimit<Request> {
+  const { key = byIp<Request>(), cost = 1 } = options;
+  const onMissingKey: string = options.onMissingKey ?? missing;
+  if (onMissingKey !== 'deny' && onMissingKey !== 'skip' && onMissingKey !== 'shared') {
+    const field = `${where}onMissingKey`;
+    throw new PolicyError(
+      field,
+      `${field} must be "deny", "skip" or "shared", got ${shown(onMissingKey)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  if (typeof cost !== 'function' && (!Number.isSafeInteger(cost) || cost < 1)) {
+    const field = `${where}cost`;
+    throw new PolicyError(
+      field,
+      `${field} must be a whole number, at least 1, or a function of the request, got ${shown(cost)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  return { name, readKey: keyFunction(key, reader, `${where}key`), cost, onMissingKey, limitFor };
+}
+
+function policyOption<Request>({ policy, limit, window }: GivenLimits<Request>): PolicyOption<Request> {
+  if (policy !== undefined) {
+    if (limit === undefined && window === undefined) return policy;
+    throw new PolicyError(
+      'policy',
+      'rateLimit takes policy, or limit and window, got both; put the numbers into the policy',
+    );
+  }
+  if (limit === undefined && window === undefined) {
+    throw new PolicyError(
+      'policy',
+      'rateLimit needs limit and window, such as { limit: 100, window: "1m" }, or a policy, limits, or a limiter; got none of them',
+    );
+  }
+  return slidingWindow({ limit: limit as number, window: window as Duration });
+}
+
+/** The limit of a policy option. A policy that a function hands out again and again is checked once. */
+function limitForRequests<Request>(core: LimiterCore, option: PolicyOption<Request>): AskedLimit<Request>['limitFor'] {
+  if (typeof option !== 'function') {
+    const limit = core.limitOf(namePolicies(option, core.name));
+    return () => limit;
+  }
+  const known = new WeakMap<object, Limit>();
+  return async (request) => {
+    const policy: unknown = await option(request);
+    if (typeof policy !== 'object' || policy === null) {
+      throw new PolicyError(
+        'policy',
+        `the policy function must answer a policy or a list of them, got ${shown(policy)}; requests without a limit are for skip`,
+      );
+    }
+    let limit = known.get(policy);
+    if (limit === undefined) {
+      for (const one of Array.isArray(policy) ? (policy as Policy[]) : [policy as Policy]) {
+        if ((one as Partial<Policy> | null)?.name !== undefined) continue;
+        throw new PolicyError(
+          'policy.name',
+          'a policy that a function answers needs a name: policies of different names never share state',
+        );
+      }
+      limit = core.limitOf(namePolicies(policy, core.name));
+      known.set(policy, limit);
+    }
+    return limit;
+  };
+}

@@ -1,0 +1,83 @@
+import { PolicyError, shown } from '../errors.ts';
+import { addressBits, isIpv4 } from './keys/address.ts';
+
+/** Addresses whose first `prefix` bits are those of `bits`: eight groups of 16. */
+interface Range {
+  readonly bits: readonly number[];
+  readonly prefix: number;
+}
+
+/** What stands for an address or a range but is none must not pass for a key that nobody has. */
+const LIKE_AN_ADDRESS = /^(\d+(\.\d+){3}|[\da-f]*:[\da-f]*:[\da-f:.]*)(\/.*)?$/i;
+
+/** The clients of an `allow` or `deny` list: addresses, CIDR ranges and whole keys. */
+export class ClientList {
+  readonly #ranges: readonly Range[];
+  readonly #keys: ReadonlySet<string>;
+
+  /** @throws PolicyError naming the entry that is neither address, range nor key. */
+  constructor(given: unknown, field: string) {
+    if (!Array.isArray(given)) {
+      throw new PolicyError(
+        field,
+        `${field} must be a list of addresses, CIDR ranges such as "10.0.0.0/8", or keys, got ${shown(given)}`,
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+    const ranges: Range[] = [];
+    const keys = new Set<string>();
+    for (const [i, entry] of given.entries()) {
+      const range = typeof entry === 'string' ? parseRange(entry) : undefined;
+      if (range !== undefined) {
+        ranges.push(range);
+      } else if (typeof entry !== 'string' || entry === '' || LIKE_AN_ADDRESS.test(entry)) {
+        throw new PolicyError(
+          `${field}[${String(i)}]`,
+          `${field}[${String(i)}] must be an address, a CIDR range such as "10.0.0.0/8" or "2001:db8::/32", or a key, got ${shown(entry)}`,
+          'SLUICE_OPTION_INVALID',
+        );
+      } else {
+        keys.add(entry);
+      }
+    }
+    this.#ranges = ranges;
+    this.#keys = keys;
+  }
+
+  /** Whether any entry is a key, so that keys must be read to know. */
+  get hasKeys(): boolean {
+    return this.#keys.size > 0;
+  }
+
+  hasAddress(address: string | undefined): boolean {
+    if (address === undefined || this.#ranges.length === 0) return false;
+    const bits = addressBits(address);
+    return bits !== undefined && this.#ranges.some((range) => isWithin(bits, range));
+  }
+
+  hasKey(key: string): boolean {
+    return this.#keys.has(key);
+  }
+}
+
+function parseRange(text: string): Range | undefined {
+  const slash = text.indexOf('/');
+  const address = slash === -1 ? text : text.slice(0, slash);
+  const bits = addressBits(address);
+  if (bits === undefined) return undefined;
+  if (slash === -1) return { bits, prefix: 128 };
+  const written = text.slice(slash + 1);
+  const ofIpv4 = address.includes('.') && !address.includes(':');
+  const prefix = /^\d{1,3}$/.test(written) ? Number(written) : Infinity;
+  if (prefix > (ofIpv4 ? 32 : 128)) return undefined;
+  return { bits, prefix: ofIpv4 ? 96 + prefix : prefix };
+}
+
+function isWithin(bits: readonly number[], range: Range): boolean {
+  if (range.prefix < 96 && isIpv4(bits)) return false; // ::/0 is all of IPv6, and no IPv4
+  for (let group = 0, left = range.prefix; left > 0; group++, left -= 16) {
+    const mask = left >= 16 ? 0xffff : (0xffff << (16 - left)) & 0xffff;
+    if ((((bits[group] as number) ^ (range.bits[group] as number)) & mask) !== 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,49 @@
+import type { RateLimitInfo } from './enforcer.ts';
+
+/**
+ * What an adapter knows how to read from its framework's request. The same questions everywhere, so that all else is
+ * written once.
+ */
+export interface RequestReader<Request> {
+  /**
+   * The client's address as the framework resolved it, under the application's own trust in proxies. Undefined once the
+   * socket is gone.
+   */
+  address(request: Request): string | undefined;
+  method(request: Request): string;
+  /** The template of the matched route, mount path included, such as `/users/:id`. Undefined when no route matched. */
+  route(request: Request): string | undefined;
+  /** A header field's value, as the framework reads it to the application too. Names are lower case. */
+  header(request: Request, name: string): string | undefined;
+  /** The id of the user, from where the framework's usual authentication puts it. */
+  user(request: Request): string | number | null | undefined;
+}
+
+/** Whose word the application takes for a client's address: that of every proxy, or of a number of hops. */
+export type ProxyTrust = 'everyone' | 'hops' | undefined;
+
+/** Node's own response, of HTTP/1 or HTTP/2, as far as limiting needs it. */
+export interface RawResponse {
+  readonly headersSent: boolean;
+  readonly writableEnded: boolean;
+  readonly statusCode: number;
+  once(event: 'close' | 'finish', listener: () => void): unknown;
+  off(event: 'close' | 'finish', listener: () => void): unknown;
+}
+
+/** All that differs between frameworks: reading a request, and writing an answer in the framework's own way. */
+export interface Framework<Request, Response> extends RequestReader<Request> {
+  /** Node's own request: the same object however often the framework wraps it. */
+  rawRequest(request: Request): { readonly socket?: { readonly remoteAddress?: string | undefined } | null };
+  rawResponse(response: Response): RawResponse;
+  /** A header field as it stands on the answer so far; several lines of it joined by commas. */
+  getHeader(response: Response, name: string): string | undefined;
+  setHeader(response: Response, name: string, value: string): void;
+  setStatus(response: Response, status: number): void;
+  /** Sends the body, and so the answer. */
+  send(response: Response, body: string): void;
+  /** Leaves the key and the decision where the application's handlers look for them. */
+  record(request: Request, info: RateLimitInfo): void;
+  /** Undefined where the application's trust is neither, or cannot be read. Asked once. */
+  proxyTrust?(request: Request): ProxyTrust;
+}

@@ -1,0 +1,202 @@
+import { PolicyError, shown, typeError } from '../errors.ts';
+import { encodeSubject } from '../key.ts';
+import { CORE_OPTIONS, LimiterCore, checkCost } from '../limiter-core.ts';
+import { PlacedLimiter, isByName, type Limiter } from '../limiter.ts';
+import { checkOptions } from '../options.ts';
+import type { Part } from '../stores/store.ts';
+import { askedLimits, handedIn, type AskedLimits } from './asked-limits.ts';
+import { ClientList } from './client-list.ts';
+import type { Framework } from './framework.ts';
+import { fieldWriter, type FieldWriter } from './headers.ts';
+import { HTTP_OPTIONS, type RateLimitOptions } from './options.ts';
+import { forbiddenRefusal, missingKeyRefusal, type Refusal } from './problem.ts';
+import { parseRefund, type Refund } from './refund.ts';
+
+/** The key of a request by the name of its limit. */
+export type FoundKeys = Readonly<Record<string, string>>;
+
+/** What a layer wants to take for a request. */
+export interface Asking<Request, Response> {
+  readonly layer: Layer<Request, Response>;
+  readonly parts: readonly Part[];
+  readonly keys: FoundKeys;
+}
+
+/** No subject of a request looks like this: those that begin with `#` are hashed to more characters. */
+const MISSING_SUBJECT = '#missing';
+
+/**
+ * The limits that one place of an application asks for: what `rateLimit(options)` was given there, checked and ready.
+ * Several layers may be decided as one: see `Enforcer`.
+ */
+export class Layer<Request, Response> {
+  readonly core: LimiterCore;
+  readonly options: RateLimitOptions<Request, Response>;
+  /** Whether it only reports. */
+  readonly reports: boolean;
+  readonly refund: Refund<Request, Response> | undefined;
+  readonly writeFields: FieldWriter;
+  readonly #framework: Framework<Request, Response>;
+  readonly #asked: AskedLimits<Request>;
+  readonly #allow: ClientList | undefined;
+  readonly #deny: ClientList | undefined;
+  /** The requests that it has seen, and what it found. */
+  readonly #seen = new WeakMap<object, FoundKeys | undefined>();
+  #limiter: Limiter<never> | undefined;
+
+  /**
+   * @param options - What the user gave, unchecked. `ownOptions` names those of them that the adapter itself understands.
+   * @throws PolicyError for bad or unknown options. A name is not taken before {@link claim}.
+   */
+  constructor(
+    options: RateLimitOptions<Request, Response>,
+    framework: Framework<Request, Response>,
+    ownOptions: readonly string[] = [],
+  ) {
+    checkOptions(options, [...HTTP_OPTIONS, ...CORE_OPTIONS, ...ownOptions], 'rateLimit');
+    checkKinds(options);
+    this.core = options.limiter === undefined ? new LimiterCore(options) : handedIn(options.limiter).core;
+    this.#asked = askedLimits(this.core, options, framework);
+    this.#allow = options.allow === undefined ? undefined : new ClientList(options.allow, 'allow');
+    this.#deny = options.deny === undefined ? undefined : new ClientList(options.deny, 'deny');
+    this.options = options;
+    this.reports = options.mode === 'report';
+    const refund = parseRefund(options.refund);
+    // Who is never refused need not wait either.
+    this.refund = refund !== undefined && this.reports ? { ...refund, holdMs: 0 } : refund;
+    this.writeFields = this.reports ? () => [] : fieldWriter(options.headers);
+    this.#framework = framework;
+  }
+
+  get name(): string {
+    return this.core.name;
+  }
+
+  /** The names of its policies; none where a function picks them. */
+  get policyNames(): readonly string[] {
+    const { limits } = this.#asked;
+    if (limits === undefined) return [];
+    return (isByName(limits) ? [...limits.values()] : [limits]).flatMap(({ policies }) =>
+      policies.map(({ name }) => name),
+    );
+  }
+
+  /** The most keys that a request is counted by here. */
+  get subjects(): number {
+    return this.#asked.asked.length;
+  }
+
+  /** Takes its name on its store: when all else has been checked. A limiter that was handed in has it already. */
+  claim(): this {
+    if (this.options.limiter === undefined) this.core.claim();
+    return this;
+  }
+
+  /**
+   * The limiter over the same budgets.
+   *
+   * @throws PolicyError where a function picks the policy, so that there is no one limiter.
+   */
+  get limiter(): Limiter<never> {
+    if (this.options.limiter !== undefined) return this.options.limiter;
+    if (this.#asked.limits === undefined) {
+      throw new PolicyError(
+        'policy',
+        'there is no one limiter where a function picks the policy; make one with createLimiter for each policy',
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+    return (this.#limiter ??= new PlacedLimiter<never>(this.core, this.#asked.limits));
+  }
+
+  /** Whether this layer has not seen the request before; from now on it has. */
+  notices(request: object): boolean {
+    if (this.#seen.has(request)) return false;
+    this.#seen.set(request, undefined);
+    return true;
+  }
+
+  /**
+   * The request's key or, with several limits, its keys.
+   *
+   * @throws TypeError `SLUICE_KEY_INVALID` when it has none.
+   */
+  async keyFor(request: Request): Promise<string | FoundKeys> {
+    const keys = this.#seen.get(this.#framework.rawRequest(request)) ?? (await this.#readKeys(request));
+    const key = this.hasOneKey ? keys[this.name] : keys;
+    if (key !== undefined && key !== '') return key;
+    throw typeError('SLUICE_KEY_INVALID', `this request has no key to be counted by in ${this.name}`);
+  }
+
+  /** Whether a key is a string, and not one for each limit. */
+  get hasOneKey(): boolean {
+    const { limits } = this.#asked;
+    return limits === undefined || !isByName(limits);
+  }
+
+  /** What to take for a request, or the answer that refuses it; undefined when it is not limited here. */
+  async ask(request: Request): Promise<Asking<Request, Response> | Refusal | undefined> {
+    const { skip } = this.options;
+    if (this.#deny !== undefined || this.#allow !== undefined) {
+      const address = this.#framework.address(request);
+      if (!this.reports && this.#deny?.hasAddress(address) === true) return forbiddenRefusal();
+      if (this.#allow?.hasAddress(address) === true) return undefined;
+    }
+    if (skip !== undefined && (await skip(request))) return undefined;
+
+    const parts: Part[] = [];
+    const keys: Record<string, string> = {};
+    let isAllowed = false;
+    for (const limit of this.#asked.asked) {
+      const pending = limit.readKey(request);
+      const key = typeof pending === 'object' ? await pending : pending;
+      if (key !== undefined) {
+        if (!this.reports && this.#deny?.hasKey(key) === true) return forbiddenRefusal();
+        isAllowed ||= this.#allow?.hasKey(key) === true;
+      } else if (limit.onMissingKey === 'skip') {
+        continue;
+      } else if (limit.onMissingKey === 'deny') {
+        return this.reports ? undefined : missingKeyRefusal();
+      }
+      const cost = typeof limit.cost === 'function' ? await limit.cost(request) : limit.cost;
+      checkCost(cost);
+      keys[limit.name] = key ?? '';
+      if (cost === 0) continue;
+      const subject = key === undefined ? MISSING_SUBJECT : encodeSubject(key);
+      parts.push({ limit: await limit.limitFor(request), subject, cost });
+    }
+    this.#seen.set(this.#framework.rawRequest(request), keys);
+    return isAllowed || parts.length === 0 ? undefined : { layer: this, parts, keys };
+  }
+
+  async #readKeys(request: Request): Promise<FoundKeys> {
+    const keys: Record<string, string> = {};
+    for (const { name, readKey } of this.#asked.asked) {
+      const key = await readKey(request);
+      if (key !== undefined) keys[name] = key;
+    }
+    return keys;
+  }
+}
+
+function checkKinds(options: object): void {
+  const given = options as Readonly<Record<string, unknown>>;
+  const check = (names: readonly string[], is: (value: unknown) => boolean, expected: string): void => {
+    for (const name of names) {
+      if (given[name] === undefined || is(given[name])) continue;
+      throw new PolicyError(name, `${name} must be ${expected}, got ${shown(given[name])}`, 'SLUICE_OPTION_INVALID');
+    }
+  };
+  check(['skip', 'onDenied', 'onDecision'], (value) => typeof value === 'function', 'a function');
+  check(['throw', 'cors'], (value) => typeof value === 'boolean', 'true or false');
+  check(['mode'], (value) => value === 'enforce' || value === 'report', '"enforce" or "report"');
+  if (given['limiter'] === undefined) return;
+  for (const name of ['policy', 'limit', 'window', 'limits', ...CORE_OPTIONS]) {
+    if (given[name] === undefined) continue;
+    throw new PolicyError(
+      name,
+      `${name} belongs to the limiter that is given, got ${shown(given[name])} beside it; say it where that one is made`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+}

@@ -1,0 +1,59 @@
+import type { Limiter } from '../limiter.ts';
+import { warnOnce } from '../warnings.ts';
+import type { Layer } from './layer.ts';
+
+/**
+ * What stands on every middleware, so that a handler can reset or block what the middleware counts:
+ * `await login.limiter.reset(await login.keyFor(request))`.
+ */
+export interface Limited<Request, Key> {
+  /**
+   * The limiter behind it: its own, or the one it was given.
+   *
+   * @throws PolicyError where a function picks the policy: there is no one limiter then.
+   */
+  readonly limiter: Limiter<Key>;
+  /**
+   * The request's key or, with several limits, its keys by limit.
+   *
+   * @throws (rejects) TypeError `SLUICE_KEY_INVALID` when it has none.
+   */
+  keyFor(request: Request): Promise<Key>;
+}
+
+/** Puts `limiter` and `keyFor` on a middleware. */
+export function withLimiter<Handler extends object, Request, Response>(
+  handler: Handler,
+  layer: Layer<Request, Response>,
+): Handler & Limited<Request, never> {
+  Object.defineProperties(handler, {
+    limiter: { get: () => layer.limiter, enumerable: true },
+    keyFor: { value: (request: Request) => layer.keyFor(request), enumerable: true },
+  });
+  return handler as Handler & Limited<Request, never>;
+}
+
+let builtForOneRequest = 0;
+
+/**
+ * Watches for middleware that is built for each request anew, and so never counts past one: it is used in the very turn
+ * in which it was made. Answers what to call at each use.
+ */
+export function expectLongLife(): () => void {
+  let isNew = true;
+  queueMicrotask(() => {
+    isNew = false;
+  });
+  return () => {
+    if (!isNew) return;
+    isNew = false;
+    builtForOneRequest++;
+    // Once may be a test.
+    if (builtForOneRequest < 2) return;
+    warnOnce(
+      'SLUICE_LIMITER_PER_REQUEST',
+      'rateLimit() is called for every request, so each has a limiter and a memory of its own, and none is ever refused. ' +
+        'Call it once, outside the handler, and use what it returns.',
+    );
+  };
+}

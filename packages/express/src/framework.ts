@@ -1,0 +1,45 @@
+import type { Framework } from '@sluice/core/http';
+import type { Request, Response } from 'express';
+import { routeTemplate } from './route-template.ts';
+
+/**
+ * How Express 4 and 5 are read and answered.
+ *
+ * @param self - The middleware that asks: the routes behind it are those that a request may still reach.
+ */
+export function frameworkFor(self: () => unknown): Framework<Request, Response> {
+  return {
+    address: (request) => request.ip,
+    method: (request) => request.method,
+    route: (request) => routeTemplate(request, self()),
+    header: (request, name) => request.get(name),
+    user: (request) => userOf(request as { user?: { id?: string | number } }),
+    rawRequest: (request) => request,
+    rawResponse: (response) => response,
+    getHeader: (response, name) => {
+      const value = response.getHeader(name);
+      return Array.isArray(value) ? value.join(', ') : value?.toString();
+    },
+    setHeader: (response, name, value) => {
+      response.setHeader(name, value);
+    },
+    setStatus: (response, status) => {
+      response.statusCode = status;
+    },
+    send: (response, body) => {
+      response.end(body);
+    },
+    record: (request, info) => {
+      request.rateLimit = info;
+    },
+    // What is believed of a hop far away, from an address that nobody has, is believed of all.
+    proxyTrust: (request) => {
+      const trusts = request.app.get('trust proxy fn') as ((address: string, hop: number) => boolean) | undefined;
+      return trusts?.('192.0.2.1', 100) === true ? 'everyone' : undefined;
+    },
+  };
+}
+
+function userOf({ user }: { user?: { id?: string | number } }): string | number | undefined {
+  return user?.id;
+}

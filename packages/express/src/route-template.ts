@@ -1,0 +1,107 @@
+import { warnOnce } from '@sluice/core/http';
+import type { Request } from 'express';
+import { mountPath } from './mount-path.ts';
+import { appsOf, below, layersOf, matchOf, templateOf, type App, type Layer } from './router-layers.ts';
+
+/** What a request meets on its way through the routers, in order. */
+type Step =
+  | { readonly meets: 'self' }
+  | { readonly meets: 'route'; readonly template: string; readonly methods: Readonly<Record<string, unknown>> }
+  /** A function on a path of its own, which may answer what lies below, or an application that cannot be looked into. */
+  | { readonly meets: 'handler' | 'application'; readonly template: string };
+
+/**
+ * The template of a request's route, mount paths included, as it is written in the application. In `app.use`, where no
+ * route has matched yet, the one that is going to: the first behind the middleware that stands on this path. Undefined
+ * when there is none.
+ *
+ * @param self - The middleware that asks.
+ */
+export function routeTemplate(request: Request, self: unknown): string | undefined {
+  const { route } = request as { route?: { path: string | RegExp | readonly unknown[] } };
+  if (route === undefined) return upcoming(request, self);
+  const path = mountPath(request);
+  if (path === undefined) {
+    warnOnce(
+      'SLUICE_ROUTE_UNKNOWN',
+      `byRoute() did not find where the router of ${JSON.stringify(request.baseUrl)} is mounted, so this path itself is the key. ` +
+        'Mount applications with app.use, not router.use, and routers under paths without parameters.',
+    );
+  }
+  return (path ?? request.baseUrl.toLowerCase()) + String(route.path) || '/';
+}
+
+function upcoming(request: Request, self: unknown): string | undefined {
+  const [root, ...inner] = appsOf(request);
+  const caseSensitive = root.enabled('case sensitive routing');
+  const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
+  let found: Step | undefined;
+  // The route of another method, for a middleware behind may yet change the request's; else who else stands on this path.
+  let otherwise: Step | undefined;
+  let hasPassed = false;
+  for (const step of stepsThrough(
+    { apps: inner, caseSensitive, self },
+    layersOf(root),
+    request.baseUrl + request.path,
+    '',
+  )) {
+    if (step.meets === 'self') {
+      [found, otherwise, hasPassed] = [undefined, undefined, true];
+    } else if (step.meets === 'application' || (step.meets === 'route' && handles(step.methods, method))) {
+      found ??= step;
+      if (hasPassed) break;
+    } else if (otherwise === undefined || (step.meets === 'route' && otherwise.meets !== 'route')) {
+      otherwise = step;
+    }
+  }
+  const step = found ?? otherwise;
+  if (step === undefined || step.meets === 'self') return undefined;
+  if (step.meets !== 'route') {
+    warnOnce(
+      'SLUICE_ROUTE_UNKNOWN',
+      `byRoute() was asked in app.use, and on ${step.template || '/'} stands a function or an application that cannot be looked into: all below it shares one budget. ` +
+        'Put the limiter on the routes themselves, or into that application, for budgets of their own.',
+      step.template,
+    );
+  }
+  return step.template || '/';
+}
+
+interface Way {
+  /** The applications that the request has entered, the next one first. */
+  readonly apps: readonly App[];
+  readonly caseSensitive: boolean;
+  readonly self: unknown;
+}
+
+function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: string): Generator<Step> {
+  for (const layer of layers) {
+    const match = matchOf(layer, path);
+    if (match === undefined) continue;
+    if (layer.handle === way.self) {
+      yield { meets: 'self' };
+      continue;
+    }
+    if (layer.route !== undefined) {
+      yield { meets: 'route', template: above + String(layer.route.path), methods: layer.route.methods };
+      continue;
+    }
+    const taken = match.path.replace(/\/$/, '');
+    const [app] = layer.name === 'mounted_app' ? way.apps : [];
+    const pattern = app?.mountpath?.toString() ?? layer.regexp;
+    const own = above + (taken === '' ? '' : templateOf(taken, { pattern, ...match }, way.caseSensitive));
+    if (layer.handle.stack !== undefined) {
+      yield* stepsThrough(way, layer.handle.stack, below(path, match), own);
+    } else if (app !== undefined) {
+      yield* stepsThrough({ ...way, apps: way.apps.slice(1) }, layersOf(app), below(path, match), own);
+    } else if (layer.name === 'mounted_app') {
+      yield { meets: 'application', template: own };
+    } else if (taken !== '' && layer.handle.length < 4) {
+      yield { meets: 'handler', template: own };
+    }
+  }
+}
+
+function handles(methods: Readonly<Record<string, unknown>>, method: string): boolean {
+  return methods['_all'] === true || methods[method] === true || (method === 'get' && methods['head'] === true);
+}

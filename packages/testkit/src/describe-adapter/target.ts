@@ -1,0 +1,71 @@
+import type { RateLimitInfo } from '@sluice/core';
+import type { RateLimitOptions } from '@sluice/core/http';
+
+/** What requests of every framework have in common: enough for the functions that the suite gives as options. */
+export interface AnyRequest {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/** The options of every adapter, as the suite writes them. */
+export type SuiteOptions = RateLimitOptions<AnyRequest, never>;
+
+/** What a handler of the suite is told, whatever framework calls it. */
+export interface Call {
+  readonly method: string;
+  readonly headers: AnyRequest['headers'];
+  /** The parsed body, where there is one. */
+  readonly body: unknown;
+  /** The key and the decision, from where the adapter leaves them for handlers. */
+  readonly rateLimit: RateLimitInfo | undefined;
+}
+
+/** What a handler of the suite answers. */
+export interface Answer {
+  /** Default 200. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default empty. */
+  readonly body?: string;
+}
+
+export interface SuiteRoute {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Such as `/login` or `/users/:id`. */
+  readonly path: string;
+  /** Limits of this route alone, in the framework's own way of saying so: a middleware of the route, its config, a decorator. */
+  readonly limit?: SuiteOptions;
+  /** May throw: then the framework's own error answer is sent. */
+  readonly handle: (call: Call) => Answer | Promise<Answer>;
+}
+
+/** An application, as a scenario of the suite wants it. */
+export interface SuiteApp {
+  /** Limits of the whole application, the outermost first: 404s and bare OPTIONS included. */
+  readonly limits?: readonly SuiteOptions[];
+  readonly routes: readonly SuiteRoute[];
+  /** Header fields that stand on the answer before the limiter sees the request, as a CORS middleware sets them. */
+  readonly before?: Readonly<Record<string, string>>;
+  /** Trust X-Forwarded-For from 127.0.0.1, so that a test can be several clients. Default false: trust nobody. */
+  readonly trustLoopback?: boolean;
+  /** Put the user named by the header `x-user` where the framework's usual authentication puts it, ahead of the limiter. */
+  readonly users?: boolean;
+  /** Change the method to that of `x-http-method-override`, ahead of the limiter or behind it, before routing. */
+  readonly methodOverride?: 'before' | 'after';
+}
+
+export interface RunningApp {
+  /** On 127.0.0.1. */
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** A framework in one version, as the suite starts it: on a real port, over real HTTP. */
+export interface AdapterTarget {
+  /** Such as `Express 5`. */
+  readonly name: string;
+  start(app: SuiteApp): Promise<RunningApp>;
+  /** The same over HTTP/2 without TLS, where the framework speaks it. */
+  startHttp2?(app: SuiteApp): Promise<RunningApp>;
+  /** What the framework cannot do, so that the suite leaves it out: each with a reason in the target's file. */
+  readonly cannot?: readonly ('methodOverride' | 'limits404')[];
+}
