@@ -1,6 +1,16 @@
 // Holds the documents against the code: every code of an error or warning has a heading in docs/reference/errors.md and every heading a code; every link
-// between files leads somewhere; every example that says so runs.
-import { existsSync, readFileSync } from 'node:fs';
+// between files leads somewhere; every example that says so is checked by the compiler, or runs.
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -23,8 +33,13 @@ for (const code of codes) if (!headings.has(code)) problems.push(`docs/reference
 for (const code of headings)
   if (!codes.has(code)) problems.push(`docs/reference/errors.md describes ${code}, which the code does not have`);
 
-const { stdout } = spawnSync('git', ['ls-files', '*.md'], { cwd: root, encoding: 'utf8' });
-for (const file of stdout.split('\n').filter(Boolean)) {
+// New files count before they are committed; files that somebody has removed and not committed yet do not.
+const { stdout } = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+  cwd: root,
+  encoding: 'utf8',
+});
+const documents = stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
+for (const file of documents) {
   const text = read(file).replace(/```.*?```/gs, '');
   for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
     if (/^[a-z]+:/.test(target)) continue;
@@ -37,26 +52,88 @@ for (const file of stdout.split('\n').filter(Boolean)) {
   }
 }
 
-// Blocks of the kind ```js run``` are programs; what they print stands in their `// prints` comments.
-for (const file of ['README.md', 'packages/core/README.md', 'packages/express/README.md']) {
-  for (const [, program] of read(file).matchAll(/```js run\n(.*?)```/gs)) {
-    const expected = [...program.matchAll(/\/\/ prints (.*)$/gm)].map((match) => match[1]);
-    const {
-      status,
-      stdout: printed,
-      stderr,
-    } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-      cwd: root,
-      encoding: 'utf8',
-    });
-    if (status !== 0 || printed.trimEnd() !== expected.join('\n')) {
-      problems.push(`${file}: a program prints\n${printed}${stderr}\ninstead of\n${expected.join('\n')}`);
-    }
-  }
-}
+checkExamples({
+  target: 'es2022',
+  module: 'nodenext',
+  moduleDetection: 'force',
+  types: ['node'],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  experimentalDecorators: true,
+  emitDecoratorMetadata: true,
+  skipLibCheck: true,
+  rootDir: '.',
+  outDir: 'out',
+});
 
 for (const problem of problems) console.error(problem);
 process.exit(problems.length > 0 ? 1 : 0);
+
+// Blocks of the kind ```ts check``` have no type errors. Those of the kinds ```js run``` and ```ts run``` are programs; what they print stands in their
+// `// prints` comments. All of them see the built packages, and whatever these are developed with.
+function checkExamples(compilerOptions) {
+  const examples = documents.flatMap(examplesIn);
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
+  try {
+    linkPackages(join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*.ts'] }));
+    for (const { path, source } of examples) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), source);
+    }
+    if (examples.some(({ path }) => path.endsWith('.ts'))) compile(folder);
+    for (const { file, line, path, source, runs } of examples) {
+      if (!runs) continue;
+      const expected = [...source.matchAll(/\/\/ prints (.*)$/gm)].map((match) => match[1]);
+      const program = path.endsWith('.ts') ? join('out', path.replace(/ts$/, 'js')) : path;
+      const run = spawnSync(process.execPath, [program], { cwd: folder, encoding: 'utf8', timeout: 60_000 });
+      if (run.status === 0 && run.stdout.trimEnd() === expected.join('\n')) continue;
+      problems.push(
+        `${file}:${line}: the program prints\n${run.stdout}${run.stderr}\ninstead of\n${expected.join('\n')}`,
+      );
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function examplesIn(file) {
+  const text = read(file);
+  return [...text.matchAll(/^```(js run|ts run|ts check)\n(.*?)^```$/gms)].map(({ 1: kind, 2: source, index }) => {
+    const line = text.slice(0, index).split('\n').length;
+    const path = `${file.replace(/\.md$/, '')}-${line}.${kind.slice(0, 2)}`;
+    // On the lines where they stand in the document, so that what the compiler says leads there.
+    return { file, line, path, source: '\n'.repeat(line) + source, runs: kind.endsWith('run') };
+  });
+}
+
+function compile(folder) {
+  const tsc = join(root, 'node_modules/@typescript/native/bin/tsc');
+  const { stdout: said, stderr } = spawnSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  if (said + stderr !== '') problems.push((said + stderr).replace(/^(\S+)-\d+\.ts\((\d+),\d+\)/gm, '$1.md:$2'));
+}
+
+// Whatever the workspace or one of its packages depends on, under the name it has there; the first one that has it.
+function linkPackages(folder) {
+  const owners = ['', ...readdirSync(join(root, 'packages')).map((name) => join('packages', name))];
+  for (const owner of owners) {
+    const from = join(root, owner, 'node_modules');
+    if (!existsSync(from)) continue;
+    const names = readdirSync(from).filter((name) => !name.startsWith('.'));
+    for (const name of names.flatMap((one) =>
+      one.startsWith('@') ? readdirSync(join(from, one)).map((inner) => join(one, inner)) : [one],
+    )) {
+      const link = join(folder, name);
+      if (existsSync(link)) continue;
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(join(from, name), link);
+    }
+  }
+}
 
 function anchorsOf(markdown) {
   const headings = [...markdown.matchAll(/^#+ (.*)$/gm)].map((match) => match[1]);
