@@ -3,7 +3,7 @@ import { fixedWindow, rateLimit, tokenBucket, type RateLimitOptions, type Store 
 import { fakeClock, memory, realRedis } from '@sluice/testkit';
 import request from 'supertest';
 import { frameworks } from './frameworks.ts';
-import { exchange, listen } from './raw-http.ts';
+import { exchange, listen } from '@sluice/testkit';
 
 const AT_MS = 1_795_262_429_400; // 30.6 seconds before the minute is over
 const QUOTA = 'https://iana.org/assignments/http-problem-types#quota-exceeded';

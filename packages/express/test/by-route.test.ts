@@ -3,7 +3,7 @@ import { byRoute, fixedWindow, rateLimit, type RateLimitOptions } from '@sluice/
 import type { Express, RequestHandler } from 'express';
 import request from 'supertest';
 import { frameworks } from './frameworks.ts';
-import { exchange, listen, statuses } from './raw-http.ts';
+import { exchange, listen, statuses } from '@sluice/testkit';
 
 const options: RateLimitOptions = { policy: fixedWindow({ limit: 1, window: '1h' }), key: byRoute() };
 const tellKey: RequestHandler = (req, response) => {

@@ -12,7 +12,7 @@ import {
 import { startRedis, type RedisServer } from '@sluice/testkit';
 import { Redis } from 'ioredis';
 import { frameworks } from './frameworks.ts';
-import { exchange, listen, open, received, statuses } from './raw-http.ts';
+import { exchange, listen, open, received, statuses } from '@sluice/testkit';
 
 const request = (last: boolean): string => `GET / HTTP/1.1\r\nHost: test\r\n${last ? 'Connection: close\r\n' : ''}\r\n`;
 

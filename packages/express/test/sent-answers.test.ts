@@ -4,7 +4,7 @@ import { byIp, fixedWindow, memoryStore, rateLimit, type Store } from '@sluice/e
 import request from 'supertest';
 import { frameworks } from './frameworks.ts';
 import { onError } from './on-error.ts';
-import { listen, open, type Listening } from './raw-http.ts';
+import { listen, open, type Listening } from '@sluice/testkit';
 
 /** A store that answers when it is told to. */
 function gatedStore(): { store: Store; asked: Promise<void>; answer: () => Promise<void> } {

@@ -1,7 +1,19 @@
 export { memory, realRedis, type ClockedStores } from './clocked-stores.ts';
+export { describeAdapter } from './describe-adapter/describe-adapter.ts';
+export type {
+  AdapterTarget,
+  Answer,
+  AnyRequest,
+  Call,
+  RunningApp,
+  SuiteApp,
+  SuiteOptions,
+  SuiteRoute,
+} from './describe-adapter/target.ts';
 export { describeStore, type StoreFactory } from './describe-store.ts';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { seeded, testSeed, type Random } from './random.ts';
+export { exchange, listen, open, received, statuses, type Listening } from './raw-http.ts';
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort, startRedis, type RedisServer } from './redis-server.ts';
 export { PRODUCTION_LINE, TEST_LINE, testFrame, virtualRedisStore } from './virtual-redis.ts';

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 
-/** A server that listens, for tests that write the bytes of a request themselves. */
+/** A server that listens on 127.0.0.1, for tests that write the bytes of a request themselves. */
 export interface Listening {
   readonly server: Server;
   readonly port: number;
   readonly close: () => Promise<void>;
 }
 
+/** Serves on a free port. */
 export async function listen(app: RequestListener): Promise<Listening> {
   const server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -23,6 +24,7 @@ export async function listen(app: RequestListener): Promise<Listening> {
   };
 }
 
+/** A connection over which nothing has been sent. */
 export async function open(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');

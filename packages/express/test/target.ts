@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { rateLimit, type RateLimitOptions } from '@sluice/express';
+import type { AdapterTarget, RunningApp, SuiteApp, SuiteOptions, SuiteRoute } from '@sluice/testkit';
+import type { Express, RequestHandler, Request } from 'express';
+
+/** The contract suite's applications, written with a version of Express. */
+export function targetOf({ version, express }: { version: string; express: () => Express }): AdapterTarget {
+  return {
+    name: version,
+    async start(suiteApp) {
+      return listening(appOf(express(), suiteApp));
+    },
+  };
+}
+
+function appOf(app: Express, { limits = [], routes, before, trustLoopback, users, methodOverride }: SuiteApp): Express {
+  if (trustLoopback === true) app.set('trust proxy', 'loopback');
+  if (before !== undefined) {
+    app.use((_request, response, next) => {
+      response.set(before);
+      next();
+    });
+  }
+  if (users === true) {
+    app.use((request, _response, next) => {
+      const id = request.get('x-user');
+      if (id !== undefined) Object.assign(request, { user: { id } });
+      next();
+    });
+  }
+  if (methodOverride === 'before') app.use(overrideMethod);
+  for (const limit of limits) app.use(limiterOf(limit));
+  if (methodOverride === 'after') app.use(overrideMethod);
+  for (const route of routes) {
+    const method = route.method.toLowerCase() as 'get';
+    app[method](route.path, ...(route.limit === undefined ? [] : [limiterOf(route.limit)]), handlerOf(route));
+  }
+  return app;
+}
+
+const overrideMethod: RequestHandler = (request, _response, next) => {
+  request.method = request.get('x-http-method-override') ?? request.method;
+  next();
+};
+
+function limiterOf(options: SuiteOptions): RequestHandler {
+  return rateLimit(options as unknown as RateLimitOptions);
+}
+
+function handlerOf({ handle }: SuiteRoute): RequestHandler {
+  return (request, response, next) => {
+    const { method, headers, rateLimit: info } = request;
+    const body: unknown = (request as Request & { body?: unknown }).body;
+    Promise.resolve()
+      .then(() => handle({ method, headers, body, rateLimit: info }))
+      .then((answer) => {
+        response
+          .status(answer.status ?? 200)
+          .set(answer.headers ?? {})
+          .send(answer.body ?? '');
+      })
+      .catch(next);
+  };
+}
+
+async function listening(app: Express): Promise<RunningApp> {
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

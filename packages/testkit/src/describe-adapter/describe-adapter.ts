@@ -1,0 +1,16 @@
+import { describe } from '@jest/globals';
+import { headerVectors } from './header-vectors.ts';
+import { suiteFor } from './suite.ts';
+import type { AdapterTarget } from './target.ts';
+
+/**
+ * The contract that every adapter must pass, over real HTTP: the answers byte for byte, the options, and limits that no
+ * way of asking escapes.
+ */
+export function describeAdapter(target: AdapterTarget): void {
+  describe(`the adapter of ${target.name}`, () => {
+    const suite = suiteFor(target);
+
+    headerVectors(suite);
+  });
+}

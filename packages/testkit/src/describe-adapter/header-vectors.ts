@@ -1,0 +1,347 @@
+import { describe, expect, it } from '@jest/globals';
+import { fixedWindow, slidingWindow, tokenBucket, type Store } from '@sluice/core';
+import { fakeClock } from '../fake-clock.ts';
+import { send, type HttpAnswer } from './http-client.ts';
+import { PLACES, type Suite } from './suite.ts';
+import type { AnyRequest } from './target.ts';
+
+/** 2026-11-21T12:00:00Z. */
+const NOON_MS = 1_795_262_400_000;
+const QUOTA = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
+
+const costOf = ({ headers }: AnyRequest): number => Number(headers['x-cost'] ?? 1);
+const cost = (units: number): { headers: Record<string, string> } => ({ headers: { 'X-Cost': String(units) } });
+
+interface LimiterFields {
+  readonly policy: string | undefined;
+  readonly state: string | undefined;
+  readonly retryAfter: string | undefined;
+}
+
+/** The header fields of an answer that are the limiter's. */
+function fieldsOf({ headers }: HttpAnswer): LimiterFields {
+  return {
+    policy: headers['ratelimit-policy'],
+    state: headers['ratelimit'],
+    retryAfter: headers['retry-after'],
+  };
+}
+
+const NO_FIELDS: LimiterFields = { policy: undefined, state: undefined, retryAfter: undefined };
+
+/** The fields and bodies of answers, byte for byte. */
+export function headerVectors(suite: Suite): void {
+  describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
+    'the fields of a limit $place, over $kind',
+    ({ stores, place }) => {
+      it('of a first request tell what is left, and until when (V1)', async () => {
+        const server = await suite.serve(
+          {
+            name: 'default',
+            policy: fixedWindow({ limit: 100, window: '60s' }),
+            ...stores.fresh(fakeClock(NOON_MS + 250)),
+          },
+          { place, handle: () => ({ headers: { 'Cache-Control': 'public, max-age=60' }, body: 'hello' }) },
+        );
+
+        const answer = await server.send();
+
+        expect(answer.status).toBe(200);
+        expect(answer.body).toBe('hello');
+        expect(answer.headers['cache-control']).toBe('public, max-age=60');
+        expect(fieldsOf(answer)).toEqual({
+          policy: '"default";q=100;w=60',
+          state: '"default";r=99;t=60',
+          retryAfter: undefined,
+        });
+      });
+
+      it('of the last unit are no error, and those of a refusal come with problem details (V2, V3)', async () => {
+        const clock = fakeClock(NOON_MS + 29_400);
+        const server = await suite.serve(
+          {
+            name: 'default',
+            policy: fixedWindow({ limit: 100, window: '60s', align: 'clock' }),
+            cost: costOf,
+            ...stores.fresh(clock),
+          },
+          { place },
+        );
+        await server.send(cost(99));
+
+        const last = await server.send();
+        const refused = await server.send();
+        clock.atMs = NOON_MS + 59_999;
+        const late = await server.send();
+
+        expect(last.status).toBe(200);
+        expect(fieldsOf(last)).toEqual({
+          policy: '"default";q=100;w=60',
+          state: '"default";r=0;t=31',
+          retryAfter: undefined,
+        });
+        expect([refused.status, refused.statusText]).toEqual([429, 'Too Many Requests']);
+        expect(fieldsOf(refused)).toEqual({
+          policy: '"default";q=100;w=60',
+          state: '"default";r=0;t=31',
+          retryAfter: '31',
+        });
+        expect(refused.headers).toMatchObject({
+          'content-type': 'application/problem+json',
+          'cache-control': 'no-store',
+        });
+        expect(refused.body).toBe(
+          `{"type":"${QUOTA}","title":"Quota Exceeded","status":429,"violated-policies":["default"]}`,
+        );
+        expect(fieldsOf(late)).toMatchObject({ state: '"default";r=0;t=1', retryAfter: '1' });
+        expect(server.calls).toHaveLength(2);
+      });
+
+      it('of two policies stand side by side, and a refusal names the one that was violated (V4, V5)', async () => {
+        const clock = fakeClock(NOON_MS - 2000);
+        const server = await suite.serve(
+          {
+            name: 'both',
+            limits: [
+              {
+                name: 'burst',
+                policy: fixedWindow({ limit: 10, window: '1s' }),
+                cost: ({ headers }) => Number(headers['x-burst'] ?? 1),
+              },
+              { name: 'daily', policy: fixedWindow({ limit: 1000, window: '1d', align: 'clock' }), cost: costOf },
+            ],
+            ...stores.fresh(clock),
+          },
+          { place },
+        );
+        await server.send();
+        clock.atMs = NOON_MS;
+
+        const allowed = await server.send({ headers: { 'X-Burst': '6', 'X-Cost': '6' } });
+        clock.advance(2000);
+        await server.send(cost(993));
+        const refused = await server.send();
+
+        const policy = '"burst";q=10;w=1, "daily";q=1000;w=86400';
+        expect(fieldsOf(allowed)).toEqual({
+          policy,
+          state: '"burst";r=4;t=1, "daily";r=993;t=43200',
+          retryAfter: undefined,
+        });
+        expect(refused.status).toBe(429);
+        expect(fieldsOf(refused)).toEqual({
+          policy,
+          state: '"burst";r=9;t=1, "daily";r=0;t=43198',
+          retryAfter: '43198',
+        });
+        expect(refused.body).toBe(
+          `{"type":"${QUOTA}","title":"Quota Exceeded","status":429,"violated-policies":["daily"]}`,
+        );
+      });
+
+      it('of a bucket tell when the next unit comes (V6)', async () => {
+        const clock = fakeClock(NOON_MS);
+        const server = await suite.serve(
+          {
+            name: 'api',
+            policy: tokenBucket({ capacity: 10, refill: 10, every: '60s' }),
+            cost: costOf,
+            ...stores.fresh(clock),
+          },
+          { place },
+        );
+
+        const first = await server.send();
+        await server.send(cost(8));
+        const tenth = await server.send();
+        const refused = await server.send();
+        clock.advance(250);
+        const again = await server.send();
+        clock.advance(5750);
+        const admitted = await server.send();
+
+        const policy = '"api";q=10;w=60';
+        expect(fieldsOf(first)).toEqual({ policy, state: '"api";r=9;t=6', retryAfter: undefined });
+        expect(fieldsOf(tenth)).toEqual({ policy, state: '"api";r=0;t=6', retryAfter: undefined });
+        expect([refused.status, again.status, admitted.status]).toEqual([429, 429, 200]);
+        expect(fieldsOf(refused)).toEqual({ policy, state: '"api";r=0;t=6', retryAfter: '6' });
+        expect(fieldsOf(again)).toEqual({ policy, state: '"api";r=0;t=6', retryAfter: '6' });
+        expect(fieldsOf(admitted)).toEqual({ policy, state: '"api";r=0;t=6', retryAfter: undefined });
+      });
+
+      it('of a HEAD that is refused are those of GET, without a body (V13)', async () => {
+        const server = await suite.serve(
+          {
+            name: 'default',
+            policy: fixedWindow({ limit: 1, window: '60s' }),
+            ...stores.fresh(fakeClock(NOON_MS)),
+          },
+          { place },
+        );
+        await server.send();
+
+        const refused = await server.send({ method: 'HEAD' });
+
+        expect(refused.status).toBe(429);
+        expect(refused.headers).toMatchObject({
+          'content-type': 'application/problem+json',
+          'cache-control': 'no-store',
+        });
+        expect(fieldsOf(refused)).toEqual({
+          policy: '"default";q=1;w=60',
+          state: '"default";r=0;t=60',
+          retryAfter: '60',
+        });
+        expect(refused.body).toBe('');
+      });
+
+      it.each([
+        [500, 1],
+        [1500, 2],
+      ])('of a window of %i ms give it as %i s (V16)', async (window, seconds) => {
+        const server = await suite.serve(
+          { name: 'fast', policy: fixedWindow({ limit: 5, window }), ...stores.fresh(fakeClock(NOON_MS)) },
+          { place },
+        );
+
+        const answer = await server.send();
+
+        expect(fieldsOf(answer).policy).toBe(`"fast";q=5;w=${String(seconds)}`);
+      });
+
+      it('never go below zero when the limit was lowered below what was used (V17)', async () => {
+        let limit = 200;
+        const server = await suite.serve(
+          {
+            policy: () => fixedWindow({ name: 'plan', limit, window: '60s' }),
+            cost: costOf,
+            ...stores.fresh(fakeClock(NOON_MS)),
+          },
+          { place },
+        );
+        await server.send(cost(120));
+        limit = 100;
+
+        const refused = await server.send();
+
+        expect(refused.status).toBe(429);
+        expect(fieldsOf(refused)).toEqual({
+          policy: '"plan";q=100;w=60',
+          state: '"plan";r=0;t=60',
+          retryAfter: '60',
+        });
+      });
+
+      it('are none where a request is skipped, and none but the application’s own (V14)', async () => {
+        const server = await suite.serve(
+          { name: 'default', limit: 1, window: '60s', skip: () => true, ...stores.fresh(fakeClock(NOON_MS)) },
+          { place, handle: () => ({ headers: { 'X-Own': 'kept' }, body: 'hello' }) },
+        );
+
+        const answers = [await server.send(), await server.send()];
+
+        expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+        expect(answers.map(fieldsOf)).toEqual([NO_FIELDS, NO_FIELDS]);
+        expect(answers[1]?.headers['x-own']).toBe('kept');
+      });
+
+      it('are none where a client is on the allow list (V14)', async () => {
+        const server = await suite.serve(
+          { name: 'default', limit: 1, window: '60s', allow: ['127.0.0.0/8'], ...stores.fresh(fakeClock(NOON_MS)) },
+          { place },
+        );
+
+        const answers = [await server.send(), await server.send()];
+
+        expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+        expect(answers.map(fieldsOf)).toEqual([NO_FIELDS, NO_FIELDS]);
+      });
+    },
+  );
+
+  describe.each(PLACES)('when the store fails, a limit %s', (place) => {
+    const failing = (): Store => ({
+      source: 'redis',
+      perform: async () => Promise.reject(new Error('connection lost')),
+    });
+
+    it('with onStoreError: "allow" passes without fields (V14)', async () => {
+      const server = await suite.serve(
+        { name: 'default', limit: 1, window: '60s', store: failing(), onStoreError: 'allow' },
+        { place },
+      );
+
+      const answers = [await server.send(), await server.send()];
+
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      expect(answers.map(fieldsOf)).toEqual([NO_FIELDS, NO_FIELDS]);
+    });
+
+    it('with onStoreError: "deny" answers 503 with problem details, without fields (V15)', async () => {
+      const server = await suite.serve(
+        { name: 'default', limit: 1, window: '60s', store: failing(), onStoreError: 'deny' },
+        { place },
+      );
+
+      const answer = await server.send();
+
+      expect(answer.status).toBe(503);
+      expect(fieldsOf(answer)).toEqual(NO_FIELDS);
+      expect(answer.headers).toMatchObject({
+        'content-type': 'application/problem+json',
+        'cache-control': 'no-store',
+      });
+      expect(answer.body).toBe('{"type":"about:blank","title":"Service Unavailable","status":503}');
+      expect(server.calls).toHaveLength(0);
+    });
+  });
+
+  describe.each(suite.stores)('the fields of an application’s limit and a route’s, over $kind', (stores) => {
+    it('are two members each, the outer one first (V12)', async () => {
+      const exactly = stores.fresh(fakeClock(NOON_MS));
+      const { port } = await suite.start({
+        limits: [{ name: 'global', policy: fixedWindow({ limit: 1000, window: '1h' }), cost: 12, ...exactly }],
+        routes: [
+          {
+            method: 'GET',
+            path: '/items',
+            limit: { name: 'login', policy: fixedWindow({ limit: 5, window: '300s' }), ...exactly },
+            handle: () => ({ body: 'hello' }),
+          },
+        ],
+      });
+
+      const answer = await send(port);
+
+      expect(fieldsOf(answer)).toEqual({
+        policy: '"global";q=1000;w=3600, "login";q=5;w=300',
+        state: '"global";r=988;t=3600, "login";r=4;t=300',
+        retryAfter: undefined,
+      });
+    });
+
+    it('name in a refusal the one that refuses, and wait for it alone', async () => {
+      const exactly = stores.fresh(fakeClock(NOON_MS));
+      const { port } = await suite.start({
+        limits: [{ name: 'global', policy: slidingWindow({ limit: 1000, window: '1h' }), ...exactly }],
+        routes: [
+          {
+            method: 'GET',
+            path: '/items',
+            limit: { name: 'login', policy: fixedWindow({ limit: 1, window: '300s' }), ...exactly },
+            handle: () => ({ body: 'hello' }),
+          },
+        ],
+      });
+      await send(port);
+
+      const refused = await send(port);
+
+      expect(refused.status).toBe(429);
+      expect(refused.headers['ratelimit-policy']).toBe('"global";q=1000;w=3600, "login";q=1;w=300');
+      expect(refused.headers['ratelimit']).toMatch(/^"global";r=99[89];t=\d+, "login";r=0;t=300$/);
+      expect(refused.headers['retry-after']).toBe('300');
+      expect(refused.body).toContain('"violated-policies":["login"]');
+    });
+  });
+}
