@@ -21,14 +21,19 @@ export interface Limited<Request, Key> {
   keyFor(request: Request): Promise<Key>;
 }
 
-/** Puts `limiter` and `keyFor` on a middleware. */
+/**
+ * Puts `limiter` and `keyFor` on a middleware.
+ *
+ * @param layer - What it asks, or how to get it where that is made when it is first needed.
+ */
 export function withLimiter<Handler extends object, Request, Response>(
   handler: Handler,
-  layer: Layer<Request, Response>,
+  layer: Layer<Request, Response> | (() => Layer<Request, Response>),
 ): Handler & Limited<Request, never> {
+  const layerNow = typeof layer === 'function' ? layer : () => layer;
   Object.defineProperties(handler, {
-    limiter: { get: () => layer.limiter, enumerable: true },
-    keyFor: { value: (request: Request) => layer.keyFor(request), enumerable: true },
+    limiter: { get: () => layerNow().limiter, enumerable: true },
+    keyFor: { value: async (request: Request) => layerNow().keyFor(request), enumerable: true },
   });
   return handler as Handler & Limited<Request, never>;
 }

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { PolicyError } from '@sluice/core';
+import { Enforcer, Layer, hasLimit, inheritOptions, outermost } from '@sluice/core/http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { framework } from './framework.ts';
+import { ROUTE_OPTIONS, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
+import { checkPlace, scopesOf, type Scope } from './scopes.ts';
+
+type FastifyLayer = Layer<FastifyRequest, FastifyReply>;
+type FastifyEnforcer = Enforcer<FastifyRequest, FastifyReply>;
+type ByHook = ReadonlyMap<LimitHook, FastifyEnforcer>;
+
+/** What a place takes over from those around it, and the limits that hold there. */
+interface Surroundings {
+  readonly options: SluiceOptions;
+  readonly layers: readonly { readonly layer: FastifyLayer; readonly hook: LimitHook }[];
+}
+
+/**
+ * The limits of one application, in all its scopes: made when it is ready or, for routes that were declared before the
+ * plugin, when the first request asks.
+ */
+export class Limits {
+  /** By what Fastify keeps for each route: the config, which is another object for each. */
+  readonly #enforcers = new WeakMap<object, ByHook>();
+  readonly #unmatched = new WeakMap<FastifyInstance, ByHook>();
+  readonly #scopes = new Map<Scope, Surroundings>();
+  /** By the options and the place, so that HEAD and GET have one. */
+  readonly #routes = new WeakMap<object, Map<string, FastifyLayer>>();
+  /** The limit that each group said first. */
+  readonly #groups = new Map<string, string>();
+  readonly #hooks = new Set<LimitHook>();
+  readonly #outside: Surroundings = { options: outermost({}), layers: [] };
+
+  /** Whether any limit decides at this hook. What is declared before the plugin is known from the first hook on. */
+  uses(hook: LimitHook): boolean {
+    return hook === 'onRequest' || this.#hooks.has(hook);
+  }
+
+  /** What decides about a request at a hook; undefined when nothing does. */
+  enforcerFor(request: FastifyRequest, hook: LimitHook): FastifyEnforcer | undefined {
+    const { config, url, method } = request.routeOptions;
+    if (url === undefined) {
+      let unmatched = this.#unmatched.get(request.server);
+      if (unmatched === undefined) this.#unmatched.set(request.server, (unmatched = this.#combined(request.server)));
+      return unmatched.get(hook);
+    }
+    let enforcers = this.#enforcers.get(config);
+    if (enforcers === undefined) {
+      enforcers = this.#combined(request.server, config.rateLimit, placeOf(method, url));
+      this.#enforcers.set(config, enforcers);
+    }
+    return enforcers.get(hook);
+  }
+
+  /**
+   * Makes the limits of a scope and of a route, so that what is wrong with them is known before the first request.
+   *
+   * @throws PolicyError for bad options, and for limits that cannot be decided together.
+   */
+  prepare(app: FastifyInstance, route?: RouteLimitOptions | false, place?: string): void {
+    this.#combined(app, route, place);
+  }
+
+  /** A limit that stands alone in its route's own hook. */
+  hookLayer(app: FastifyInstance, options: RouteLimitOptions, place: string): FastifyLayer {
+    return this.#routeLayer(this.#surroundings(app).options, options, place);
+  }
+
+  #combined(app: FastifyInstance, route?: RouteLimitOptions | false, place = ''): ByHook {
+    if (route === false) return new Map();
+    const around = this.#surroundings(app);
+    let { layers } = around;
+    if (route !== undefined) {
+      const layer = this.#routeLayer(around.options, route, place);
+      const own = { layer, hook: route.hook ?? around.options.hook ?? 'onRequest' };
+      layers = route.override === true ? [own] : [...layers, own];
+    }
+    const byHook = new Map<LimitHook, FastifyEnforcer>();
+    for (const hook of new Set(layers.map((one) => one.hook))) {
+      this.#hooks.add(hook);
+      const together = layers.filter((one) => one.hook === hook).map(({ layer }) => layer);
+      byHook.set(hook, new Enforcer(together, framework));
+    }
+    return byHook;
+  }
+
+  /** The scopes around a place, from the outside in. Each is made once, whoever lies in it. */
+  #surroundings(app: FastifyInstance): Surroundings {
+    let around = this.#outside;
+    for (const scope of scopesOf(app)) {
+      let made = this.#scopes.get(scope);
+      if (made === undefined) this.#scopes.set(scope, (made = within(around, scope)));
+      around = made;
+    }
+    return around;
+  }
+
+  #routeLayer(around: SluiceOptions, options: RouteLimitOptions, place: string): FastifyLayer {
+    const places = this.#routes.get(options) ?? new Map<string, FastifyLayer>();
+    this.#routes.set(options, places);
+    const known = places.get(place);
+    if (known !== undefined) return known;
+    checkPlace(options, ROUTE_OPTIONS);
+    const { group } = options;
+    if (group !== undefined) this.#checkGroup(group, options);
+    const named =
+      options.limiter !== undefined
+        ? options
+        : group === undefined
+          ? { ...options, name: options.name ?? `route-${hashed(place)}` }
+          : { ...options, name: group, shared: true };
+    const layer = new Layer(inheritOptions(around, named as RouteLimitOptions), framework, ROUTE_OPTIONS).claim();
+    places.set(place, layer);
+    return layer;
+  }
+
+  #checkGroup(group: string, { name, policy, limit, window, limits, limiter }: RouteLimitOptions): void {
+    if (name !== undefined || limiter !== undefined) {
+      throw new PolicyError(
+        'group',
+        `a group is the name of the limit, and has one of its own, got ${name === undefined ? 'limiter' : 'name'} beside group ${JSON.stringify(group)}`,
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+    const said = JSON.stringify({
+      policy: typeof policy === 'function' ? String(policy) : policy,
+      limit,
+      window,
+      limits,
+    });
+    const first = this.#groups.get(group);
+    this.#groups.set(group, said);
+    if (first !== undefined && first !== said) {
+      throw new PolicyError(
+        'group',
+        `the routes of group ${JSON.stringify(group)} share one budget, so they say the same limit, got ${said} after ${first}`,
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+  }
+}
+
+/** What holds inside a scope, given what holds around it. */
+function within(around: Surroundings, { options, place }: Scope): Surroundings {
+  if (options === false) return { options: around.options, layers: [] };
+  const inherited = inheritOptions(around.options, options);
+  const hook = options.hook ?? around.options.hook ?? 'onRequest';
+  const outer = options.override === true ? [] : around.layers;
+  if (!hasLimit(options)) return { options: { ...inherited, hook }, layers: outer };
+  const name = options.name ?? (place === '' ? 'default' : `scope-${hashed(place)}`);
+  const named = options.limiter === undefined ? { ...inherited, name } : inherited;
+  const layer = new Layer(named as RouteLimitOptions, framework, ROUTE_OPTIONS).claim();
+  return { options: { ...inherited, hook }, layers: [...outer, { layer, hook }] };
+}
+
+/** A route as it is written, HEAD as GET. */
+export function placeOf(method: string | readonly string[] | undefined, url: string): string {
+  const methods = [method ?? []].flat().map((one) => (one === 'HEAD' ? 'GET' : one));
+  return `${[...new Set(methods)].sort().join(',')} ${url}`;
+}
+
+/** Short, and the same in every process. */
+function hashed(place: string): string {
+  return createHash('sha256').update(place).digest('hex').slice(0, 10);
+}

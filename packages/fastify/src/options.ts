@@ -1,0 +1,34 @@
+import type { RateLimitOptions as NeutralOptions, ScopeOptions } from '@sluice/core/http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** When a limit decides. `onRequest` is the earliest; the others are for keys that need the body or the user. */
+export type LimitHook = 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler';
+
+export const LIMIT_HOOKS: readonly LimitHook[] = ['onRequest', 'preParsing', 'preValidation', 'preHandler'];
+
+interface PlaceOptions {
+  /** Default: that of the scope around it, at last `onRequest`. */
+  hook?: LimitHook;
+  /** Whether this limit stands in the place of those around it, instead of beside them. Default false. */
+  override?: boolean;
+}
+
+/** The options of a limit: see the README for the table. */
+export type RateLimitOptions = NeutralOptions<FastifyRequest, FastifyReply>;
+
+/**
+ * The options of the plugin, which hold for its scope and all that lie in it. Without a limit of its own they are only
+ * what the limits inside take over: `{ store }`.
+ */
+export type SluiceOptions = ScopeOptions<FastifyRequest, FastifyReply> & PlaceOptions;
+
+/** What stands in a route's `config.rateLimit`. */
+export type RouteLimitOptions = RateLimitOptions &
+  PlaceOptions & {
+    /** Routes of one group share one budget. They say the same limit; the group is its name. */
+    group?: string;
+  };
+
+/** The names of the options that Fastify alone knows. */
+export const SCOPE_OPTIONS: readonly string[] = ['hook', 'override'];
+export const ROUTE_OPTIONS: readonly string[] = [...SCOPE_OPTIONS, 'group'];

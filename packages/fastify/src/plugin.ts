@@ -1,0 +1,154 @@
+import type { KeyByLimit, RateLimitInfo } from '@sluice/core';
+import { Enforcer, withLimiter, type KeyEachOptions, type Limited, type OneKeyOptions } from '@sluice/core/http';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { framework } from './framework.ts';
+import { Limits, placeOf } from './limits.ts';
+import {
+  LIMIT_HOOKS,
+  ROUTE_OPTIONS,
+  type LimitHook,
+  type RateLimitOptions,
+  type RouteLimitOptions,
+  type SluiceOptions,
+} from './options.ts';
+import { addScope, chainOf, checkPlace } from './scopes.ts';
+
+/** A hook that limits the routes it stands on: `onRequest` is the earliest place for it. */
+export interface RateLimitHook<Key = string> extends Limited<FastifyRequest, Key> {
+  (request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]): void;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The key and the decision, once a limit has seen the request. */
+    rateLimit?: RateLimitInfo;
+  }
+  interface FastifyContextConfig {
+    /** The limit of this route, beside those of its scopes; false switches all of them off. */
+    rateLimit?: RouteLimitOptions | false;
+  }
+  interface FastifyInstance {
+    /**
+     * A hook that limits the routes it stands on, which share its budget: `{ onRequest: app.rateLimit({ policy }) }`. It
+     * decides for itself, after the limits of the scope; a limit in `config.rateLimit` is decided together with them.
+     *
+     * @throws PolicyError for bad or unknown options.
+     */
+    rateLimit(options: OneKeyOptions<FastifyRequest, FastifyReply> & { group?: string }): RateLimitHook;
+    rateLimit(options: KeyEachOptions<FastifyRequest, FastifyReply> & { group?: string }): RateLimitHook<KeyByLimit>;
+    rateLimit(options: RateLimitOptions & { group?: string }): RateLimitHook<string | KeyByLimit>;
+  }
+}
+
+/** A hook made by `app.rateLimit()`, which is named by the route that it is first found on. */
+interface HookPlace {
+  place: string | undefined;
+}
+
+const limitsOfRoot = new WeakMap<FastifyInstance, Limits>();
+const hookPlaces = new WeakMap<object, HookPlace>();
+
+/**
+ * Fastify plugin. Its limit holds for the scope in which it is registered, 404s and routes declared before it included;
+ * routes add to it with `config.rateLimit`. Without a limit of its own it says only what those of routes take over.
+ *
+ * @example
+ * ```ts
+ * await app.register(sluice, { limit: 100, window: '1m' });
+ * app.get('/report', { config: { rateLimit: { policy } } }, handler);
+ * ```
+ *
+ * @throws (rejects, when the application gets ready) PolicyError for bad or unknown options, naming the field, what was
+ * expected and what came.
+ */
+export const sluice: FastifyPluginAsync<SluiceOptions> = fp(register, { fastify: '5.x', name: '@sluice/fastify' });
+
+// A promise, so that what is thrown here is told as it is.
+// eslint-disable-next-line @typescript-eslint/require-await
+async function register(app: FastifyInstance, options: SluiceOptions): Promise<void> {
+  const chain = chainOf(app);
+  const root = chain[0] as FastifyInstance;
+  const limits = limitsOfRoot.get(root) ?? new Limits();
+  const isFirstInScope = !app.hasDecorator('rateLimit');
+  limitsOfRoot.set(root, limits);
+  addScope(app, options);
+  if (isFirstInScope) install(app, limits);
+  app.addHook('onReady', (ready) => {
+    limits.prepare(app);
+    ready();
+  });
+}
+
+/** Hooks that see all requests of a scope and of those inside it; what is to be done they ask of the route. */
+function install(app: FastifyInstance, limits: Limits): void {
+  app.decorateRequest('rateLimit', undefined);
+  app.decorate('rateLimit', rateLimit as FastifyInstance['rateLimit']);
+  app.addHook('onRegister', (scope, given) => {
+    const { config } = given as { config?: { rateLimit?: SluiceOptions | false } };
+    if (config?.rateLimit !== undefined) addScope(scope, config.rateLimit);
+  });
+  app.addHook('onRoute', function (route) {
+    const place = placeOf(route.method, route.url);
+    for (const hook of LIMIT_HOOKS.flatMap((name) => route[name] ?? [])) {
+      const found = hookPlaces.get(hook);
+      if (found !== undefined) found.place ??= place;
+    }
+    const own = route.config?.rateLimit;
+    if (own === undefined || own === false) return;
+    checkPlace(own, ROUTE_OPTIONS);
+    app.addHook('onReady', (ready) => {
+      limits.prepare(this, own, place);
+      ready();
+    });
+  });
+  for (const hook of LIMIT_HOOKS) {
+    const limit = limitAt((request) => (limits.uses(hook) ? limits.enforcerFor(request, hook) : undefined));
+    addHook(app, hook, limit);
+  }
+
+  function rateLimit(this: FastifyInstance, options: RouteLimitOptions): RateLimitHook<never> {
+    checkPlace(options, ROUTE_OPTIONS);
+    const found: HookPlace = { place: undefined };
+    const layer = () => limits.hookLayer(this, options, found.place ?? `hook ${this.prefix}`);
+    let enforcer: Enforcer<FastifyRequest, FastifyReply> | undefined;
+    const handler = withLimiter(
+      limitAt(() => (enforcer ??= new Enforcer([layer()], framework))),
+      layer,
+    );
+    hookPlaces.set(handler, found);
+    return handler;
+  }
+}
+
+/** Fastify gives the hook `preParsing` the payload, and then `done`. */
+function limitAt(
+  enforcerFor: (request: FastifyRequest) => Enforcer<FastifyRequest, FastifyReply> | undefined,
+): (request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]) => void {
+  return (request, reply, ...rest) => {
+    const done = rest.at(-1) as (error?: unknown) => void;
+    let enforcer: Enforcer<FastifyRequest, FastifyReply> | undefined;
+    try {
+      enforcer = enforcerFor(request);
+    } catch (error) {
+      done(error);
+      return;
+    }
+    if (enforcer === undefined) {
+      done();
+      return;
+    }
+    enforcer.limit(request, reply).then(
+      (passes) => {
+        if (passes) done();
+      },
+      (error: unknown) => {
+        done(error instanceof Error ? error : new Error(`not an error was thrown: ${String(error)}`));
+      },
+    );
+  };
+}
+
+function addHook(app: FastifyInstance, name: LimitHook, hook: ReturnType<typeof limitAt>): void {
+  (app.addHook as (name: LimitHook, hook: ReturnType<typeof limitAt>) => unknown)(name, hook);
+}

@@ -1,0 +1,25 @@
+import { Layer, createEnforcer, methodDecorator, namedByPlace, type MethodDecorator } from '@sluice/core/http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { framework } from './framework.ts';
+import type { RateLimitOptions } from './options.ts';
+
+/**
+ * Limits a handler method `(request, reply)` of a class, under the limiter name `<Class>.<method>` unless the options say
+ * another. Works as a standard decorator and under `experimentalDecorators`. Decides when the handler is called, after
+ * all hooks.
+ *
+ * @throws PolicyError for bad or unknown options, when the class is defined.
+ */
+export function RateLimit(options: RateLimitOptions): MethodDecorator {
+  return methodDecorator(
+    () => new Layer(options, framework),
+    (method, place) => {
+      const { enforcer } = createEnforcer(namedByPlace(options, place), framework);
+      return async function (this: unknown, ...args: never[]): Promise<unknown> {
+        const [request, reply] = args as unknown as [FastifyRequest, FastifyReply];
+        // A handler that answers with its reply has answered, or never will: the client has left.
+        return (await enforcer.limit(request, reply)) ? method.apply(this, args) : reply;
+      };
+    },
+  );
+}

@@ -1,0 +1,78 @@
+import { sluice, type RateLimitOptions, type RouteLimitOptions } from '@sluice/fastify';
+import type { AdapterTarget, Call, RunningApp, SuiteApp, SuiteOptions } from '@sluice/testkit';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+
+/** Fastify 5, as the contract suite starts it. */
+export const fastify5: AdapterTarget = {
+  name: 'Fastify 5',
+  start: (app) => run(Fastify(settings(app)), app),
+  startHttp2: (app) => run(Fastify({ ...settings(app), http2: true }) as unknown as FastifyInstance, app),
+};
+
+function settings({ trustLoopback = false, methodOverride }: SuiteApp) {
+  return {
+    trustProxy: trustLoopback ? '127.0.0.1' : false,
+    // Fastify routes before any hook runs: there is no other place for a change of the method.
+    ...(methodOverride !== undefined && {
+      rewriteUrl: (request: { method?: string; url?: string; headers: SuiteHeaders }) => {
+        const given = request.headers['x-http-method-override'];
+        if (typeof given === 'string') request.method = given;
+        return request.url ?? '/';
+      },
+    }),
+  };
+}
+
+type SuiteHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+async function run(
+  app: FastifyInstance,
+  { limits = [], routes, before = {}, users = false }: SuiteApp,
+): Promise<RunningApp> {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(before);
+    const user = request.headers['x-user'];
+    if (users && typeof user === 'string') Object.assign(request, { user: { id: user } });
+  });
+  await app.register(sluice, (limits[0] ?? {}) as RateLimitOptions);
+  for (const more of limits.slice(1)) app.addHook('onRequest', app.rateLimit(more as RateLimitOptions) as never);
+  for (const { method, path, limit, handle } of routes) {
+    const config = limit === undefined ? {} : { rateLimit: ownStore(limit, limits) as RouteLimitOptions };
+    app.route({
+      method,
+      url: path,
+      config,
+      handler: async (request, reply) => {
+        const { status = 200, headers = {}, body = '' } = await handle(callOf(request));
+        return reply.code(status).headers(headers).send(body);
+      },
+    });
+  }
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const address = app.server.address();
+  return {
+    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
+    close: async () => {
+      app.server.closeAllConnections?.();
+      await app.close();
+    },
+  };
+}
+
+/** Limits that act together stand in one store; where the suite says no other, in that of the application. */
+function ownStore(limit: SuiteOptions, limits: readonly SuiteOptions[]): SuiteOptions & { override?: boolean } {
+  const [outer] = limits;
+  const differs = outer !== undefined && limit.store !== undefined && outer.store !== limit.store;
+  return differs ? { ...limit, override: true } : limit;
+}
+
+function callOf(request: FastifyRequest): Call {
+  return {
+    method: request.method,
+    headers: request.headers,
+    body: request.body,
+    rateLimit: request.rateLimit,
+  };
+}
+
+export type { FastifyReply };
