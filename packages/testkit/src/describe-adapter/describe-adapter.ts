@@ -1,5 +1,8 @@
 import { describe } from '@jest/globals';
+import { addresses } from './addresses.ts';
 import { headerVectors } from './header-vectors.ts';
+import { methods } from './methods.ts';
+import { spellings } from './spellings.ts';
 import { suiteFor } from './suite.ts';
 import type { AdapterTarget } from './target.ts';
 
@@ -12,5 +15,8 @@ export function describeAdapter(target: AdapterTarget): void {
     const suite = suiteFor(target);
 
     headerVectors(suite);
+    spellings(suite);
+    methods(suite);
+    addresses(suite);
   });
 }

@@ -1,0 +1,163 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { byIp, fixedWindow, silenceWarnings } from '@sluice/core';
+import fc from 'fast-check';
+import { PLACES, type Server, type Suite } from './suite.ts';
+
+const policy = fixedWindow({ limit: 3, window: '1h' });
+
+/** A client that comes through the proxy that the application trusts. */
+const from = (address: string): { headers: Record<string, string> } => ({ headers: { 'X-Forwarded-For': address } });
+
+/** Addresses of the internet: those of the machine itself are proxies here. */
+const ipv4 = fc
+  .tuple(fc.integer({ min: 1, max: 126 }), fc.nat(255), fc.nat(255), fc.nat(255))
+  .map(([a, b, c, d]) => ({ a, b, c, d, text: [a, b, c, d].join('.') }));
+const ipv6 = fc
+  .tuple(
+    fc.integer({ min: 0x2000, max: 0x3fff }),
+    fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 7, maxLength: 7 }),
+  )
+  .map(([first, rest]) => [first, ...rest]);
+
+const hex = (...octets: readonly [number, number]): string => (octets[0] * 256 + octets[1]).toString(16);
+
+const ipv4Spellings = ipv4.map(({ a, b, c, d, text }) => [
+  text,
+  `::ffff:${text}`,
+  `::FFFF:${text}`,
+  `::ffff:${hex(a, b)}:${hex(c, d)}`,
+  `0:0:0:0:0:ffff:${hex(a, b)}:${hex(c, d)}`,
+  `0000:0000:0000:0000:0000:FFFF:${text}`,
+  `64:ff9b::${text}`,
+  `64:ff9b::${hex(a, b)}:${hex(c, d)}`,
+  `${text}:4711`,
+  `[::ffff:${text}]:4711`,
+]);
+const ipv6Spellings = ipv6.map((groups) => {
+  const plain = groups.map((group) => group.toString(16)).join(':');
+  const compressed = new URL(`http://[${plain}]`).hostname.slice(1, -1);
+  return [
+    plain,
+    compressed,
+    plain.toUpperCase(),
+    groups.map((group) => group.toString(16).padStart(4, '0')).join(':'),
+    `[${compressed}]`,
+    `[${plain}]:4711`,
+    `${compressed}%eth0`,
+  ];
+});
+
+/** One budget per client, whatever address it writes, and however it writes it. */
+export function addresses(suite: Suite): void {
+  // The suite is such a proxy.
+  beforeAll(() => {
+    silenceWarnings('SLUICE_PROXY_NOT_TRUSTED');
+  });
+
+  describe.each(PLACES)('a limit per address, %s', (place) => {
+    const limited = (trustLoopback: boolean, keys: unknown[] = []): Promise<Server> =>
+      suite.serve(
+        {
+          name: 'address',
+          policy,
+          key: byIp(),
+          onDecision: (_decision, { key }) => {
+            keys.push(key);
+          },
+        },
+        { place, trustLoopback },
+      );
+
+    it('believes no header of whoever is not trusted (B6)', async () => {
+      const keys: unknown[] = [];
+      const server = await limited(false, keys);
+      const spoofed: Record<string, string | readonly string[]>[] = [
+        ...['X-Forwarded-For', 'X-Real-IP', 'CF-Connecting-IP', 'True-Client-IP', 'X-Client-IP', 'X-Cluster-Client-IP'],
+        ...['Fastly-Client-IP', 'X-Forwarded', 'Forwarded-For', 'Client-IP', 'Via'],
+      ].map((name, i) => ({ [name]: `203.0.113.${String(i)}` }));
+      spoofed.push(
+        { Forwarded: 'for=203.0.113.50;proto=https' },
+        { 'X-Forwarded-For': ['203.0.113.51', '203.0.113.52'] },
+        { 'X-Forwarded-For': '203.0.113.53:4711, 127.0.0.1' },
+        { 'X-Forwarded-For': '127.0.0.1' },
+        { 'X-Forwarded-For': 'unknown, , _hidden' },
+        { 'X-Forwarded-For': '2001:db8::1', 'X-Forwarded-Host': 'other', 'X-Forwarded-Proto': 'https' },
+      );
+
+      const statuses = [];
+      for (const headers of spoofed) statuses.push((await server.send({ headers })).status);
+
+      expect(statuses).toEqual(spoofed.map((_headers, i) => (i < 3 ? 200 : 429)));
+      expect(new Set(keys)).toEqual(new Set(['127.0.0.1']));
+    });
+
+    it('tells clients behind a trusted proxy apart', async () => {
+      const server = await limited(true);
+      await server.statuses(3, from('203.0.113.1'));
+
+      const statuses = [
+        (await server.send(from('203.0.113.1'))).status,
+        (await server.send(from('203.0.113.2'))).status,
+        (await server.send(from('6.6.6.6, 203.0.113.1'))).status,
+      ];
+
+      expect(statuses).toEqual([429, 200, 429]);
+    });
+
+    it('counts all addresses of a /64 as one client, and two /64 as two (B5)', async () => {
+      const keys: unknown[] = [];
+      const server = await limited(true, keys);
+
+      for (let i = 0; i < 256; i++) {
+        await server.send(from(`2001:db8:1:2:${(i * 257).toString(16)}:${i.toString(16)}::1`));
+      }
+      const other = await server.send(from('2001:db8:1:3::1'));
+
+      expect(server.calls).toHaveLength(4);
+      expect(other.status).toBe(200);
+      expect(new Set(keys)).toEqual(new Set(['2001:db8:1:2::/64', '2001:db8:1:3::/64']));
+    });
+  });
+
+  it.each([
+    ['IPv4', ipv4Spellings],
+    ['IPv6', ipv6Spellings],
+  ])('any two spellings of an %s address are one client (B7)', async (_family, spellingsOfOne) => {
+    const keys: unknown[] = [];
+    const server = await suite.serve(
+      {
+        name: 'spelt-addresses',
+        limit: 1_000_000,
+        window: '1h',
+        key: byIp({ ipv6Prefix: 128 }),
+        onDecision: (_decision, { key }) => {
+          keys.push(key);
+        },
+      },
+      { trustLoopback: true },
+    );
+
+    await fc.assert(
+      fc.asyncProperty(spellingsOfOne, async (spelt) => {
+        keys.length = 0;
+
+        for (const text of spelt) await server.send(from(text));
+
+        expect(keys).toEqual(spelt.map(() => keys[0]));
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it('what is no address is no client (B7)', async () => {
+    const server = await suite.serve({ name: 'no-address', policy }, { trustLoopback: true });
+
+    const statuses = [];
+    for (const text of ['unknown', '_hidden', '01.02.03.04', '1.2.3', '0x7f.1', '1.2.3.4.5', 'g::1', '1::2::3']) {
+      statuses.push((await server.send(from(text))).status);
+    }
+
+    expect(new Set(statuses)).toEqual(new Set([403]));
+    expect(server.calls).toHaveLength(0);
+  });
+}

@@ -1,0 +1,163 @@
+import { describe, expect, it } from '@jest/globals';
+import { byIp, byMethod, byRoute, fixedWindow } from '@sluice/core';
+import { exchange } from '../raw-http.ts';
+import { send } from './http-client.ts';
+import { PLACES, type Suite } from './suite.ts';
+
+const policy = fixedWindow({ limit: 3, window: '1h' });
+
+/** Ways to ask for a path: some are the same resource to a framework, some are another or none, which is its own affair. */
+function spellingsOf(path: string): readonly string[] {
+  const name = path.slice(1);
+  const first = `%${name.charCodeAt(0).toString(16)}`;
+  const rest = name.slice(1);
+  return [
+    ...[path, path.toUpperCase(), `/${name.charAt(0).toUpperCase()}${rest}`, `${path}/`, `${path}//`, `/${path}`],
+    ...[`//${path}`, `/.${path}`, `/x/..${path}`, `${path}/.`, `${path}/../${name}`, `/${first}${rest}`],
+    ...[`/${first.toUpperCase()}${rest}`, `/%25${first.slice(1)}${rest}`, `${path};a=1`, `${path}?`, `${path}?x=1`],
+    ...[
+      `${path}?${path}`,
+      `${path}#f`,
+      `${path}%23f`,
+      `http://test${path}`,
+      `HTTP://OTHER${path}`,
+      `http://test/${path}`,
+    ],
+    ...[
+      `${path}%2F`,
+      `${path}%2f`,
+      `%2F${name}`,
+      `/%2F${name}`,
+      `${path}%00`,
+      `${path}%20`,
+      `${path}%09`,
+      `${path}%0A`,
+    ],
+    ...[`${path}.`, `${path}%3Fx`, `${path}%E8`, `/%c0%af${name}`, `\\${name}`, `${path}\\`, `${path}&`, `${path}*`],
+  ];
+}
+
+/** One budget, however a request is spelt. */
+export function spellings(suite: Suite): void {
+  const can = (what: 'methodOverride' | 'limits404'): boolean => suite.target.cannot?.includes(what) !== true;
+
+  describe.each(PLACES)('a limit per address and route, %s', (place) => {
+    it.each([
+      ['POST', '/login', '/login'],
+      ['GET', '/users/:id', '/users/1'],
+    ] as const)('lets no spelling of %s %s reach the handler beyond it (B1)', async (method, path, plain) => {
+      const server = await suite.serve(
+        { name: 'spelt', policy, key: [byIp(), byRoute()] },
+        { place, method, path, handle: () => ({ body: 'handled' }) },
+      );
+      const bytes = (target: string): string =>
+        `${method} ${target} HTTP/1.1\r\nHost: test\r\n${method === 'POST' ? 'Content-Length: 0\r\n' : ''}Connection: close\r\n\r\n`;
+      const spelt = spellingsOf(plain);
+
+      for (const target of [...spelt, ...spelt]) await exchange(server.port, bytes(target));
+      const executions = server.calls.length;
+      const afterwards = await server.statuses(4, { path: plain });
+
+      expect(executions).toBeGreaterThan(0);
+      expect(executions).toBeLessThanOrEqual(3);
+      expect(afterwards.slice(3)).toEqual([429]);
+      expect(server.calls.length).toBeLessThanOrEqual(3);
+    });
+
+    it('has one budget for all ids in a path (B1)', async () => {
+      const server = await suite.serve({ name: 'ids', policy, key: byRoute() }, { place, path: '/users/:id' });
+
+      const statuses = [];
+      for (const id of ['1', '2', 'ann', '%41nn', 'x-y']) {
+        statuses.push((await server.send({ path: `/users/${id}` })).status);
+      }
+
+      expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    });
+
+    it('counts HEAD with GET (B3)', async () => {
+      const server = await suite.serve({ name: 'head', policy, key: [byIp(), byRoute(), byMethod()] }, { place });
+
+      const statuses = [
+        (await server.send()).status,
+        (await server.send({ method: 'HEAD' })).status,
+        (await server.send()).status,
+        (await server.send({ method: 'HEAD' })).status,
+        (await server.send()).status,
+      ];
+
+      expect(statuses).toEqual([200, 200, 200, 429, 429]);
+      expect(server.calls).toHaveLength(3);
+    });
+
+    it('does not believe X-HTTP-Method-Override where the application does not (B2)', async () => {
+      const server = await suite.serve(
+        { name: 'method', policy, key: [byIp(), byMethod()] },
+        { place, method: 'POST' },
+      );
+      await server.statuses(3);
+
+      const refused = await server.send({ headers: { 'X-HTTP-Method-Override': 'PUT' } });
+
+      expect(refused.status).toBe(429);
+    });
+  });
+
+  if (can('methodOverride')) {
+    describe.each(['before', 'after'] as const)('a method override %s the limiter', (methodOverride) => {
+      it.each([
+        ['application-wide', 'POST', 'PUT'],
+        ['application-wide', 'PUT', 'POST'],
+        ['at the route', 'POST', 'PUT'],
+      ] as const)('leads past no limit (%s, from %s to %s) (B2)', async (place, from, to) => {
+        const server = await suite.serve(
+          { name: 'override', policy, key: [byIp(), byRoute()] },
+          { place, method: to, path: '/pay', methodOverride },
+        );
+        const overridden = { method: from, headers: { 'X-HTTP-Method-Override': to } };
+
+        const statuses = [
+          ...(await server.statuses(2)),
+          ...(await server.statuses(2, overridden)),
+          ...(await server.statuses(2)),
+          ...(await server.statuses(2, overridden)),
+        ];
+
+        expect(statuses).toEqual([200, 200, 200, 429, 429, 429, 429, 429]);
+        expect(server.calls).toHaveLength(3);
+      });
+
+      it('leads to no second budget of a path that has both methods (B2)', async () => {
+        let executions = 0;
+        const handle = (): object => {
+          executions++;
+          return {};
+        };
+        const { port } = await suite.start({
+          limits: [{ name: 'override', policy, key: [byIp(), byRoute()] }],
+          routes: [
+            { method: 'POST', path: '/pay', handle },
+            { method: 'PUT', path: '/pay', handle },
+          ],
+          methodOverride,
+        });
+
+        const statuses = [];
+        for (const [method, to] of [
+          ['POST', 'POST'],
+          ['POST', 'PUT'],
+          ['PUT', 'PUT'],
+          ['PUT', 'POST'],
+          ['POST', 'PUT'],
+          ['PUT', 'PUT'],
+        ] as const) {
+          const headers = { 'X-HTTP-Method-Override': to };
+          statuses.push((await send(port, { method, path: '/pay', headers })).status);
+        }
+
+        expect(statuses).toEqual([200, 200, 200, 429, 429, 429]);
+        expect(executions).toBe(3);
+      });
+    });
+  }
+}
