@@ -1,0 +1,107 @@
+import {
+  createEnforcer,
+  expectLongLife,
+  methodDecorator,
+  namedByPlace,
+  withLimiter,
+  Layer,
+  type KeyByLimit,
+  type KeyEachOptions,
+  type Limited,
+  type MethodDecorator,
+  type OneKeyOptions,
+  type RateLimitInfo,
+  type RateLimitOptions as NeutralOptions,
+} from '@sluice/core/http';
+import type { Context, DefaultContext, DefaultState, ExtendableContext, Next, ParameterizedContext } from 'koa';
+import { frameworkFor } from './framework.ts';
+
+/** The options of {@link rateLimit}: see the README for the table. */
+export type RateLimitOptions<State = DefaultState, Custom = DefaultContext> = NeutralOptions<
+  ParameterizedContext<State, Custom>,
+  ParameterizedContext<State, Custom>
+>;
+
+/**
+ * Middleware for an application or a route, whatever types its state has. `Key` is a string or, with several limits, an
+ * object with a key per limit.
+ */
+export interface RateLimitMiddleware<Key = string> extends Limited<ExtendableContext, Key> {
+  (ctx: ExtendableContext, next: Next): Promise<unknown>;
+}
+
+declare module 'koa' {
+  interface DefaultState {
+    /** The key and the decision, once a limiter has seen the request. */
+    rateLimit?: RateLimitInfo;
+  }
+  // Of applications that give their state a type of their own.
+  interface ExtendableContext {
+    state: { rateLimit?: RateLimitInfo };
+  }
+}
+
+type OneKey<Ctx> = OneKeyOptions<Ctx, Ctx>;
+type KeyEach<Ctx> = KeyEachOptions<Ctx, Ctx>;
+type OwnContext<State, Custom> = ParameterizedContext<State, Custom>;
+
+/**
+ * Koa middleware. A request over the limit is answered with 429; a store failure follows `onStoreError`.
+ *
+ * Where the application gives its state a type of its own, `rateLimit<State>(options)` has it in the functions too.
+ *
+ * @example
+ * ```ts
+ * app.use(rateLimit({ limit: 100, window: '1m' }));
+ * ```
+ *
+ * @throws PolicyError for bad or unknown options, naming the field, what was expected and what came.
+ */
+export function rateLimit(options: OneKey<Context>): RateLimitMiddleware;
+export function rateLimit(options: KeyEach<Context>): RateLimitMiddleware<KeyByLimit>;
+export function rateLimit<State = DefaultState, Custom = DefaultContext>(
+  options: OneKey<OwnContext<State, Custom>>,
+): RateLimitMiddleware;
+export function rateLimit<State = DefaultState, Custom = DefaultContext>(
+  options: KeyEach<OwnContext<State, Custom>>,
+): RateLimitMiddleware<KeyByLimit>;
+export function rateLimit(options: RateLimitOptions): RateLimitMiddleware<string | KeyByLimit>;
+export function rateLimit(options: object): RateLimitMiddleware<never> {
+  const { enforcer, layer } = createEnforcer(
+    options as RateLimitOptions,
+    frameworkFor(() => middleware),
+  );
+  const use = expectLongLife();
+  const middleware = async (ctx: ExtendableContext, next: Next): Promise<unknown> => {
+    use();
+    const passes = await enforcer.limit(ctx, ctx);
+    return passes && ctx.writable ? next() : undefined; // nobody is left to answer when the client is gone
+  };
+  return withLimiter(middleware, layer);
+}
+
+/**
+ * Limits a handler method `(ctx, next)` of a class, under the limiter name `<Class>.<method>` unless the options say
+ * another. Works as a standard decorator and under `experimentalDecorators`.
+ *
+ * @throws PolicyError for bad or unknown options, when the class is defined.
+ */
+export function RateLimit(options: RateLimitOptions): MethodDecorator;
+export function RateLimit<State = DefaultState, Custom = DefaultContext>(
+  options: RateLimitOptions<State, Custom>,
+): MethodDecorator;
+export function RateLimit(options: object): MethodDecorator {
+  const own = options as RateLimitOptions;
+  const framework = frameworkFor(() => undefined);
+  return methodDecorator(
+    () => new Layer(own, framework),
+    (method, place) => {
+      const { enforcer } = createEnforcer(namedByPlace(own, place), framework);
+      return async function (this: unknown, ...args: never[]): Promise<unknown> {
+        const [ctx] = args as unknown as [ParameterizedContext];
+        const passes = await enforcer.limit(ctx, ctx);
+        return passes && ctx.writable ? method.apply(this, args) : undefined;
+      };
+    },
+  );
+}
