@@ -1,6 +1,8 @@
 // What the workspace's own tests look at. Not part of the package: its exports leave this out.
 export { algorithms, algorithmOf, type AnyAlgorithm } from './algorithms/index.ts';
 export type { Algorithm, Kernel, PolicyBase, Verdict } from './algorithms/algorithm.ts';
+export { ClientList } from './http/client-list.ts';
+export { quotaItem, stateItem } from './http/headers.ts';
 export { LimiterCore } from './limiter-core.ts';
 export { namePolicies, namePolicy, type NamedPolicy } from './policy.ts';
 export { encodeSubject, keyScope } from './key.ts';

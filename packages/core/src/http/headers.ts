@@ -58,22 +58,94 @@ function writerOf(format: unknown): FieldWriter {
   }
 }
 
-/**
- * Lists of named items, one per policy. `t` is the time until one more unit than `r` can be had. Names need no
- * escaping: they are checked when they are given.
- */
+/** Lists of named items, one per policy. `t` is the time until one more unit than `r` can be had. */
 function draft11({ policies }: Decision): readonly Field[] {
   let quotas = '';
   let states = '';
   for (const { name, limit, windowMs, remaining, nextAfterMs } of policies) {
-    const separator = quotas === '' ? '"' : ', "';
-    quotas += `${separator}${name}";q=${String(limit)};w=${String(seconds(windowMs))}`;
-    states += `${separator}${name}";r=${String(remaining)}${nextAfterMs === null ? '' : `;t=${String(seconds(nextAfterMs))}`}`;
+    const separator = quotas === '' ? '' : ', ';
+    quotas += separator + quotaItem(name, { q: limit, w: seconds(windowMs) });
+    states += separator + stateItem(name, { r: remaining, t: nextAfterMs === null ? undefined : seconds(nextAfterMs) });
   }
   return [
     { name: 'RateLimit-Policy', value: quotas, append: true },
     { name: 'RateLimit', value: states, append: true },
   ];
+}
+
+/** What a parameter may carry beside those of the draft: a vendor's own. */
+type Extension = string | number | boolean | Uint8Array;
+
+/** What stands in both fields of draft-11. */
+interface ItemParameters {
+  /** The partition that the policy applies to. */
+  readonly pk?: Uint8Array | undefined;
+  /** Parameters of a vendor, by their keys. */
+  readonly vendor?: Readonly<Record<string, Extension>> | undefined;
+}
+
+/**
+ * One item of RateLimit-Policy in draft-11: a quota, its unit (`requests` unless said), and its window in seconds.
+ *
+ * @throws TypeError for what no structured field (RFC 9651) can carry.
+ */
+export function quotaItem(
+  name: string,
+  parameters: ItemParameters & { readonly q: number; readonly qu?: string; readonly w?: number | undefined },
+): string {
+  const { q, qu, w } = parameters;
+  let item = `${text(name)};q=${integer(q)}`;
+  if (qu !== undefined) item += `;qu=${text(qu)}`;
+  if (w !== undefined) item += `;w=${integer(w, 1)}`;
+  return item + extensions(parameters);
+}
+
+/**
+ * One item of RateLimit in draft-11: what is left, and the seconds until there is more.
+ *
+ * @throws TypeError for what no structured field (RFC 9651) can carry.
+ */
+export function stateItem(
+  name: string,
+  parameters: ItemParameters & { readonly r: number; readonly t?: number | undefined },
+): string {
+  const { r, t } = parameters;
+  const item = `${text(name)};r=${integer(r)}`;
+  return (t === undefined ? item : `${item};t=${integer(t)}`) + extensions(parameters);
+}
+
+function extensions({ pk, vendor }: ItemParameters): string {
+  let written = pk === undefined ? '' : `;pk=${bytes(pk)}`;
+  if (vendor === undefined) return written;
+  for (const [key, value] of Object.entries(vendor)) {
+    if (!/^[a-z*][a-z0-9_.*-]*$/.test(key)) refuse('a parameter key in lower case', key);
+    if (value === true) written += `;${key}`;
+    else if (value === false) written += `;${key}=?0`;
+    else if (typeof value === 'string') written += `;${key}=${text(value)}`;
+    else written += `;${key}=${typeof value === 'number' ? integer(value, -LARGEST_LIMIT) : bytes(value)}`;
+  }
+  return written;
+}
+
+function integer(value: number, least = 0): string {
+  if (Number.isInteger(value) && value >= least && value <= LARGEST_LIMIT) return String(value);
+  return refuse(`a whole number from ${String(least)} to ${String(LARGEST_LIMIT)}`, value);
+}
+
+function text(value: string): string {
+  // Names of policies, which is what comes here for every answer, were checked when they were given.
+  if (/^[\w.-]+$/.test(value)) return `"${value}"`;
+  if (value === '' || /[^ -~]/.test(value)) refuse('printable ASCII that is not empty', value);
+  return `"${value.replaceAll(/["\\]/g, '\\$&')}"`;
+}
+
+function bytes(value: unknown): string {
+  if (!(value instanceof Uint8Array)) return refuse('bytes in a Uint8Array', value);
+  return `:${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')}:`;
+}
+
+function refuse(expected: string, value: unknown): never {
+  throw new TypeError(`a header field takes ${expected}, got ${shown(value)}`);
 }
 
 function draft7(decision: Decision): readonly Field[] {
