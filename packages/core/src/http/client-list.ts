@@ -1,5 +1,5 @@
 import { PolicyError, shown } from '../errors.ts';
-import { addressBits, isIpv4 } from './keys/address.ts';
+import { addressBits, isIpv4, writtenBits } from './keys/address.ts';
 
 /** Addresses whose first `prefix` bits are those of `bits`: eight groups of 16. */
 interface Range {
@@ -7,8 +7,12 @@ interface Range {
   readonly prefix: number;
 }
 
-/** What stands for an address or a range but is none must not pass for a key that nobody has. */
-const LIKE_AN_ADDRESS = /^(\d+(\.\d+){3}|[\da-f]*:[\da-f]*:[\da-f:.]*)(\/.*)?$/i;
+/**
+ * What stands for an address or a range but is none must not pass for a key that nobody has: dotted numbers or groups
+ * between colons, with whatever else people write about them. A bar joins the parts of a key, and is in no address.
+ */
+const LIKE_AN_ADDRESS =
+  /^\s*\[?(\d+(\.\d+){3}|[\da-f]*:[\da-f]*:[\da-f:.]*)([\]%:/\s-][^|]*)?$|^\s*\d+(\.(\d+|\*)){0,3}\.?\/\d+\s*$|^\s*\d+(\.\d+)*\.\*/i;
 
 /** The clients of an `allow` or `deny` list: addresses, CIDR ranges and whole keys. */
 export class ClientList {
@@ -62,15 +66,20 @@ export class ClientList {
 
 function parseRange(text: string): Range | undefined {
   const slash = text.indexOf('/');
-  const address = slash === -1 ? text : text.slice(0, slash);
-  const bits = addressBits(address);
-  if (bits === undefined) return undefined;
-  if (slash === -1) return { bits, prefix: 128 };
+  if (slash === -1) {
+    const bits = addressBits(text);
+    return bits && { bits, prefix: 128 };
+  }
+  const address = text.slice(0, slash);
   const written = text.slice(slash + 1);
-  const ofIpv4 = address.includes('.') && !address.includes(':');
-  const prefix = /^\d{1,3}$/.test(written) ? Number(written) : Infinity;
+  const bits = addressBits(address);
+  if (bits === undefined || !/^\d{1,3}$/.test(written)) return undefined;
+  const ofIpv4 = !/:.*:/.test(address); // IPv4 has one colon at most, before a port
+  const prefix = Number(written);
   if (prefix > (ofIpv4 ? 32 : 128)) return undefined;
-  return { bits, prefix: ofIpv4 ? 96 + prefix : prefix };
+  if (ofIpv4) return { bits, prefix: 96 + prefix };
+  // A range that holds more than the IPv4 addresses in IPv6 is one of IPv6.
+  return { bits: prefix < 96 ? (writtenBits(address) ?? bits) : bits, prefix };
 }
 
 function isWithin(bits: readonly number[], range: Range): boolean {

@@ -41,27 +41,36 @@ export class Layer<Request, Response> {
   readonly #allow: ClientList | undefined;
   readonly #deny: ClientList | undefined;
   /** The requests that it has seen, and what it found. */
-  readonly #seen = new WeakMap<object, FoundKeys | undefined>();
+  readonly #seen: WeakMap<object, FoundKeys | undefined>;
+  readonly #origin: Layer<Request, Response> | undefined;
   #limiter: Limiter<never> | undefined;
 
   /**
    * @param options - What the user gave, unchecked. `ownOptions` names those of them that the adapter itself understands.
+   * `origin` is for {@link variant}.
    * @throws PolicyError for bad or unknown options. A name is not taken before {@link claim}.
    */
   constructor(
     options: RateLimitOptions<Request, Response>,
     framework: Framework<Request, Response>,
     ownOptions: readonly string[] = [],
+    origin?: Layer<Request, Response>,
   ) {
-    checkOptions(options, [...HTTP_OPTIONS, ...CORE_OPTIONS, ...ownOptions], 'rateLimit');
-    checkKinds(options);
-    this.core = options.limiter === undefined ? new LimiterCore(options) : handedIn(options.limiter).core;
+    if (origin === undefined) {
+      checkOptions(options, [...HTTP_OPTIONS, ...CORE_OPTIONS, ...ownOptions], 'rateLimit');
+      checkKinds(options);
+    }
+    this.#origin = origin;
+    this.#seen = origin === undefined ? new WeakMap() : origin.#seen;
+    this.core =
+      origin?.core ?? (options.limiter === undefined ? new LimiterCore(options) : handedIn(options.limiter).core);
     this.#asked = askedLimits(this.core, options, framework);
     this.#allow = options.allow === undefined ? undefined : new ClientList(options.allow, 'allow');
-    this.#deny = options.deny === undefined ? undefined : new ClientList(options.deny, 'deny');
+    const deny = options.deny === undefined ? undefined : new ClientList(options.deny, 'deny');
     this.options = options;
     this.reports = options.mode === 'report';
-    const refund = parseRefund(options.refund);
+    this.#deny = this.reports ? undefined : deny;
+    const refund = origin === undefined ? parseRefund(options.refund) : origin.refund;
     // Who is never refused need not wait either.
     this.refund = refund !== undefined && this.reports ? { ...refund, holdMs: 0 } : refund;
     this.writeFields = this.reports ? () => [] : fieldWriter(options.headers);
@@ -88,8 +97,26 @@ export class Layer<Request, Response> {
 
   /** Takes its name on its store: when all else has been checked. A limiter that was handed in has it already. */
   claim(): this {
-    if (this.options.limiter === undefined) this.core.claim();
+    if (this.options.limiter === undefined && this.#origin === undefined) this.core.claim();
     return this;
+  }
+
+  /**
+   * The same limits for another place: read in another way, or without some entries of `limits`. Both count in the same
+   * budgets, and what one of them has noticed, the other leaves alone.
+   *
+   * @param without - Names of entries; at least one entry stays.
+   */
+  variant({
+    framework = this.#framework,
+    without = [],
+  }: {
+    readonly framework?: Framework<Request, Response>;
+    readonly without?: readonly string[];
+  }): Layer<Request, Response> {
+    const limits = this.options.limits?.filter(({ name }) => !without.includes(name));
+    const options = (limits === undefined ? this.options : { ...this.options, limits }) as typeof this.options;
+    return new Layer(options, framework, [], this);
   }
 
   /**
@@ -124,7 +151,7 @@ export class Layer<Request, Response> {
   async keyFor(request: Request): Promise<string | FoundKeys> {
     const keys = this.#seen.get(this.#framework.rawRequest(request)) ?? (await this.#readKeys(request));
     const key = this.hasOneKey ? keys[this.name] : keys;
-    if (key !== undefined && key !== '') return key;
+    if (key !== undefined && Object.keys(keys).length > 0) return key;
     throw typeError('SLUICE_KEY_INVALID', `this request has no key to be counted by in ${this.name}`);
   }
 
@@ -137,36 +164,41 @@ export class Layer<Request, Response> {
   /** What to take for a request, or the answer that refuses it; undefined when it is not limited here. */
   async ask(request: Request): Promise<Asking<Request, Response> | Refusal | undefined> {
     const { skip } = this.options;
+    let isAllowed = false;
     if (this.#deny !== undefined || this.#allow !== undefined) {
       const address = this.#framework.address(request);
-      if (!this.reports && this.#deny?.hasAddress(address) === true) return forbiddenRefusal();
-      if (this.#allow?.hasAddress(address) === true) return undefined;
+      if (this.#deny?.hasAddress(address) === true) return forbiddenRefusal();
+      isAllowed = this.#allow?.hasAddress(address) === true;
+      if (isAllowed && this.#deny?.hasKeys !== true) return undefined;
     }
     if (skip !== undefined && (await skip(request))) return undefined;
 
     const parts: Part[] = [];
     const keys: Record<string, string> = {};
-    let isAllowed = false;
+    let isMissing = false;
     for (const limit of this.#asked.asked) {
       const pending = limit.readKey(request);
       const key = typeof pending === 'object' ? await pending : pending;
-      if (key !== undefined) {
-        if (!this.reports && this.#deny?.hasKey(key) === true) return forbiddenRefusal();
+      if (key === undefined) {
+        if (limit.onMissingKey === 'skip') continue;
+        isMissing ||= limit.onMissingKey === 'deny';
+      } else {
+        if (this.#deny?.hasKey(key) === true) return forbiddenRefusal();
         isAllowed ||= this.#allow?.hasKey(key) === true;
-      } else if (limit.onMissingKey === 'skip') {
-        continue;
-      } else if (limit.onMissingKey === 'deny') {
-        return this.reports ? undefined : missingKeyRefusal();
+        keys[limit.name] = key;
       }
+      if (isAllowed || isMissing) continue; // nothing is taken, but a later key may be one that is denied or allowed
       const cost = typeof limit.cost === 'function' ? await limit.cost(request) : limit.cost;
       checkCost(cost);
-      keys[limit.name] = key ?? '';
       if (cost === 0) continue;
       const subject = key === undefined ? MISSING_SUBJECT : encodeSubject(key);
-      parts.push({ limit: await limit.limitFor(request), subject, cost });
+      const found = limit.limitFor(request);
+      parts.push({ limit: found instanceof Promise ? await found : found, subject, cost });
     }
     this.#seen.set(this.#framework.rawRequest(request), keys);
-    return isAllowed || parts.length === 0 ? undefined : { layer: this, parts, keys };
+    if (isAllowed) return undefined;
+    if (isMissing) return this.reports ? undefined : missingKeyRefusal();
+    return parts.length === 0 ? undefined : { layer: this, parts, keys };
   }
 
   async #readKeys(request: Request): Promise<FoundKeys> {

@@ -8,6 +8,7 @@ export interface PlainRequest {
   readonly route?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly user?: string;
+  readonly socket?: { readonly remoteAddress?: string };
   /** For key functions of the tests. */
   readonly parts?: readonly string[];
 }
@@ -16,13 +17,28 @@ export interface PlainRequest {
 export class PlainResponse extends EventEmitter {
   headersSent = false;
   writableEnded = false;
+  destroyed = false;
   statusCode = 200;
   body: string | undefined;
   readonly headers = new Map<string, string>();
+
+  /** The handler has answered, and the answer is handed over whole. */
+  finish(statusCode = 200): void {
+    this.statusCode = statusCode;
+    this.writableEnded = true;
+    this.emit('finish');
+    this.leave();
+  }
+
+  /** The client is gone. */
+  leave(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
 }
 
 export type PlainOptions = RateLimitOptions<PlainRequest, PlainResponse>;
-type PlainEnforcement = Enforcement<PlainRequest, PlainResponse>;
+export type PlainEnforcement = Enforcement<PlainRequest, PlainResponse>;
 
 export const plainFramework: Framework<PlainRequest, PlainResponse> = {
   address: ({ address = '192.0.2.1' }) => address,
@@ -30,7 +46,7 @@ export const plainFramework: Framework<PlainRequest, PlainResponse> = {
   route: ({ route }) => route,
   header: ({ headers }, name) => headers?.[name],
   user: ({ user }) => user,
-  rawRequest: (request) => request as object,
+  rawRequest: (request) => request,
   rawResponse: (response) => response,
   getHeader: (response, name) => response.headers.get(name.toLowerCase()),
   setHeader: (response, name, value) => {

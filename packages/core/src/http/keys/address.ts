@@ -28,11 +28,15 @@ export function canonicalAddress(text: string, ipv6Prefix: number): string | und
  * text is none.
  */
 export function addressBits(text: string): readonly number[] | undefined {
+  const groups = writtenBits(text);
+  return groups !== undefined && isNat64(groups) ? mapped(groups[6] as number, groups[7] as number) : groups;
+}
+
+/** As {@link addressBits}, but a NAT64 address is the IPv6 address that it is written as. */
+export function writtenBits(text: string): readonly number[] | undefined {
   const address = withoutDecoration(text);
   const ipv4 = parseIpv4(address);
-  if (ipv4 !== undefined) return mapped(ipv4 >>> 16, ipv4 & 0xffff);
-  const groups = parseIpv6(address);
-  return groups !== undefined && isNat64(groups) ? mapped(groups[6] as number, groups[7] as number) : groups;
+  return ipv4 === undefined ? parseIpv6(address) : mapped(ipv4 >>> 16, ipv4 & 0xffff);
 }
 
 function mapped(high: number, low: number): readonly number[] {
