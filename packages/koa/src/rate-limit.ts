@@ -5,6 +5,7 @@ import {
   namedByPlace,
   withLimiter,
   Layer,
+  type Enforcer,
   type KeyByLimit,
   type KeyEachOptions,
   type Limited,
@@ -43,7 +44,6 @@ declare module 'koa' {
 
 type OneKey<Ctx> = OneKeyOptions<Ctx, Ctx>;
 type KeyEach<Ctx> = KeyEachOptions<Ctx, Ctx>;
-type OwnContext<State, Custom> = ParameterizedContext<State, Custom>;
 
 /**
  * Koa middleware. A request over the limit is answered with 429; a store failure follows `onStoreError`.
@@ -60,10 +60,10 @@ type OwnContext<State, Custom> = ParameterizedContext<State, Custom>;
 export function rateLimit(options: OneKey<Context>): RateLimitMiddleware;
 export function rateLimit(options: KeyEach<Context>): RateLimitMiddleware<KeyByLimit>;
 export function rateLimit<State = DefaultState, Custom = DefaultContext>(
-  options: OneKey<OwnContext<State, Custom>>,
+  options: OneKey<ParameterizedContext<State, Custom>>,
 ): RateLimitMiddleware;
 export function rateLimit<State = DefaultState, Custom = DefaultContext>(
-  options: KeyEach<OwnContext<State, Custom>>,
+  options: KeyEach<ParameterizedContext<State, Custom>>,
 ): RateLimitMiddleware<KeyByLimit>;
 export function rateLimit(options: RateLimitOptions): RateLimitMiddleware<string | KeyByLimit>;
 export function rateLimit(options: object): RateLimitMiddleware<never> {
@@ -74,8 +74,7 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
   const use = expectLongLife();
   const middleware = async (ctx: ExtendableContext, next: Next): Promise<unknown> => {
     use();
-    const passes = await enforcer.limit(ctx, ctx);
-    return passes && ctx.writable ? next() : undefined; // nobody is left to answer when the client is gone
+    return (await passes(enforcer, ctx)) ? next() : undefined;
   };
   return withLimiter(middleware, layer);
 }
@@ -99,9 +98,19 @@ export function RateLimit(options: object): MethodDecorator {
       const { enforcer } = createEnforcer(namedByPlace(own, place), framework);
       return async function (this: unknown, ...args: never[]): Promise<unknown> {
         const [ctx] = args as unknown as [ParameterizedContext];
-        const passes = await enforcer.limit(ctx, ctx);
-        return passes && ctx.writable ? method.apply(this, args) : undefined;
+        return (await passes(enforcer, ctx)) ? method.apply(this, args) : undefined;
       };
     },
   );
+}
+
+/** Whether the request goes on. When the client has gone, nobody is left to be answered. */
+async function passes(enforcer: Enforcer<Context, Context>, ctx: Context): Promise<boolean> {
+  try {
+    return (await enforcer.limit(ctx, ctx)) && ctx.writable;
+  } catch (error) {
+    if (error !== undefined && error !== null) throw error;
+    // Koa would take it for no error, and never answer.
+    throw new Error(`not an error was thrown: ${String(error)}`, { cause: error });
+  }
 }

@@ -13,6 +13,7 @@ interface RouterLayer {
 interface Router {
   readonly opts: { readonly routerPath?: string; readonly exclusive?: unknown };
   readonly exclusive?: boolean;
+  readonly stack: readonly RouterLayer[];
   match(path: string, method: string): Readonly<Record<'path' | 'pathAndMethod', readonly RouterLayer[]>>;
   matchHost?(host: string): boolean;
 }
@@ -52,7 +53,7 @@ export function routeTemplate(ctx: Context, self: unknown): string | undefined {
       routes.own.find(({ stack }) => stack.includes(self)) ??
       routes.own.find(({ path }) => path === ctx._matchedRoute) ??
       firstToRun(ctx.router, routes);
-    return mounted + String(route?.path ?? ctx._matchedRoute);
+    return mounted + (route === undefined ? String(ctx._matchedRoute) : templateOf(ctx.router, route));
   }
   if (mounted === '') return upcoming(ctx, middleware);
   warnOnce(
@@ -77,15 +78,24 @@ function upcoming(ctx: Context, middleware: readonly unknown[]): string | undefi
     );
   }
   // The route of another method, for a middleware behind may yet change the request's.
-  let otherwise: RouterLayer | undefined;
+  let otherwise: string | undefined;
   for (const router of routers) {
     if (router.matchHost?.(ctx.host) === false) continue;
     const routes = routesOf(router, ctx);
     const route = firstToRun(router, routes);
-    if (routes.own.length > 0 && route !== undefined) return String(route.path);
-    otherwise ??= route;
+    const template = route && templateOf(router, route);
+    if (routes.own.length > 0) return template;
+    otherwise ??= template;
   }
-  return otherwise && String(otherwise.path);
+  return otherwise;
+}
+
+/** The path as it is written or, of a route that was given a list of them, all: they share one list of handlers. */
+function templateOf({ stack }: Router, route: RouterLayer): string {
+  return stack
+    .filter((layer) => layer.stack === route.stack)
+    .map(({ path }) => String(path))
+    .join(',');
 }
 
 function routesOf(router: Router, ctx: Context): Routes {

@@ -1,0 +1,37 @@
+import { afterEach } from '@jest/globals';
+import { listen, type Listening } from '@sluice/testkit';
+import type Koa from 'koa';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** An application that listens. */
+export interface Served extends Listening {
+  readonly ask: (path?: string, request?: RequestInit) => Promise<Answer>;
+}
+
+/** Serves applications until a test is over. To be called inside `describe`. */
+export function useServers(): (app: Koa) => Promise<Served> {
+  const running = new Set<Listening>();
+  afterEach(async () => {
+    await Promise.all([...running].map(({ close }) => close()));
+    running.clear();
+  });
+  return async (app) => {
+    const answer = app.callback();
+    const listening = await listen((request, response) => {
+      void answer(request, response);
+    });
+    running.add(listening);
+    return {
+      ...listening,
+      async ask(path = '/', request = {}) {
+        const { status, headers, body } = await fetch(`http://127.0.0.1:${String(listening.port)}${path}`, request);
+        return { status, headers, text: await new Response(body).text() };
+      },
+    };
+  };
+}
