@@ -1,7 +1,11 @@
 import { describe } from '@jest/globals';
 import { addresses } from './addresses.ts';
+import { costs } from './costs.ts';
 import { headerVectors } from './header-vectors.ts';
+import { keys } from './keys.ts';
 import { methods } from './methods.ts';
+import { races } from './races.ts';
+import { severalLimits } from './several-limits.ts';
 import { spellings } from './spellings.ts';
 import { suiteFor } from './suite.ts';
 import type { AdapterTarget } from './target.ts';
@@ -18,5 +22,9 @@ export function describeAdapter(target: AdapterTarget): void {
     spellings(suite);
     methods(suite);
     addresses(suite);
+    keys(suite);
+    severalLimits(suite);
+    costs(suite);
+    races(suite);
   });
 }

@@ -1,0 +1,92 @@
+import { describe, expect, it } from '@jest/globals';
+import { fixedWindow } from '@sluice/core';
+import { fakeClock } from '../fake-clock.ts';
+import type { HttpRequest } from './http-client.ts';
+import { PLACES, type Suite } from './suite.ts';
+import type { AnyRequest, SuiteOptions } from './target.ts';
+
+const policy = fixedWindow({ limit: 10, window: '60s' });
+const costOf = ({ headers }: AnyRequest): number => Number(headers['x-cost'] ?? 1);
+const cost = (units: number): HttpRequest => ({ headers: { 'X-Cost': String(units) } });
+
+/** Requests that take more than one unit, and requests that try to take none (B15). */
+export function costs(suite: Suite): void {
+  describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
+    'a cost, $place, over $kind',
+    ({ stores, place }) => {
+      it('is the units that every request takes', async () => {
+        const server = await suite.serve({ name: 'cost', policy, cost: 4, ...stores.fresh(fakeClock()) }, { place });
+
+        const answers = [await server.send(), await server.send(), await server.send()];
+
+        expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+        expect(answers.map(({ headers }) => headers['ratelimit'])).toEqual([
+          '"cost";r=6;t=60',
+          '"cost";r=2;t=60',
+          '"cost";r=2;t=60',
+        ]);
+      });
+
+      it.each<[string, SuiteOptions['cost']]>([
+        ['a function', costOf],
+        ['an async function', async (request) => Promise.resolve(costOf(request))],
+      ])('may be %s of the request, and a refusal takes nothing', async (_kind, asked) => {
+        const server = await suite.serve(
+          { name: 'cost', policy, ...(asked === undefined ? {} : { cost: asked }), ...stores.fresh() },
+          { place },
+        );
+
+        const statuses = [];
+        for (const units of [7, 4, 3, 1]) statuses.push((await server.send(cost(units))).status);
+
+        expect(statuses).toEqual([200, 429, 200, 429]);
+      });
+
+      it('above the limit is refused, says no Retry-After, and takes nothing', async () => {
+        const server = await suite.serve(
+          { name: 'cost', policy, cost: costOf, ...stores.fresh(fakeClock()) },
+          { place },
+        );
+
+        const refused = await server.send(cost(11));
+        const whole = await server.send(cost(10));
+
+        expect(refused.status).toBe(429);
+        expect(refused.headers['retry-after']).toBeUndefined();
+        expect(refused.headers['ratelimit']).toBe('"cost";r=10');
+        expect(whole.status).toBe(200);
+        expect(server.calls).toHaveLength(1);
+      });
+
+      it('of 0 leaves a request out: not counted, no fields', async () => {
+        const server = await suite.serve({ name: 'cost', policy, cost: costOf, ...stores.fresh() }, { place });
+        await server.send(cost(10));
+
+        const free = await server.send(cost(0));
+        const refused = await server.send(cost(1));
+
+        expect(free.status).toBe(200);
+        expect(free.headers['ratelimit']).toBeUndefined();
+        expect(refused.status).toBe(429);
+      });
+    },
+  );
+
+  describe.each(PLACES)('a cost function %s', (place) => {
+    it.each<[unknown]>([[NaN], [-1], [0.5], [Infinity], [2 ** 53], ['5'], [undefined], [null]])(
+      'that answers %p is an error and no free pass, and takes nothing',
+      async (bad) => {
+        let answered: unknown = bad;
+        const server = await suite.serve({ name: 'cost', policy, cost: () => answered as number }, { place });
+
+        const failed = await server.send();
+        answered = 10;
+        const whole = await server.send();
+
+        expect(failed.status).toBe(500);
+        expect(whole.status).toBe(200);
+        expect(server.calls).toHaveLength(1);
+      },
+    );
+  });
+}

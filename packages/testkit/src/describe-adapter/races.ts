@@ -1,0 +1,204 @@
+import { once } from 'node:events';
+import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { fixedWindow } from '@sluice/core';
+import { exchange, open, received, statuses } from '../raw-http.ts';
+import { gate, tally } from './gate.ts';
+import { send } from './http-client.ts';
+import { PLACES, type Suite } from './suite.ts';
+import type { RunningApp, SuiteApp } from './target.ts';
+
+const policy = fixedWindow({ limit: 5, window: '1d' });
+const ping = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) } as const;
+const get = (last: boolean): string =>
+  `GET /items HTTP/1.1\r\nHost: test\r\n${last ? 'Connection: close\r\n' : ''}\r\n`;
+
+/** Many requests at once, and clients that leave: exactly the limit is admitted, and whoever was counted stays counted. */
+export function races(suite: Suite): void {
+  describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
+    'a limit $place, over $kind',
+    ({ stores, place }) => {
+      it('admits exactly 5 of 8 requests that are pipelined on one connection', async () => {
+        const server = await suite.serve({ name: 'race', policy, ...stores.fresh() }, { place });
+
+        const text = await exchange(server.port, get(false).repeat(7) + get(true));
+
+        expect(statuses(text)).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
+        expect(server.calls).toHaveLength(5);
+      });
+
+      it('admits exactly 5 of 200 connections whose last bytes come together (B13)', async () => {
+        const server = await suite.serve(
+          { name: 'race', policy, skip: isPing, ...stores.fresh() },
+          { place, more: [ping] },
+        );
+        const sockets: Socket[] = [];
+        for (let i = 0; i < 200; i++) sockets.push(await open(server.port));
+        const answers = sockets.map(received);
+        for (const socket of sockets) socket.write(get(true).slice(0, -1));
+        // Connections are accepted in order: when one behind them is answered, they all wait for their last byte.
+        await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+
+        for (const socket of sockets) socket.write('\n');
+        const outcomes = (await Promise.all(answers)).flatMap(statuses);
+
+        expect(outcomes.filter((status) => status === 200)).toHaveLength(5);
+        expect(outcomes.filter((status) => status === 429)).toHaveLength(195);
+        expect(server.calls).toHaveLength(5);
+      });
+
+      it('counts those who leave before they are answered (B14)', async () => {
+        const decisions = tally();
+        const held = gate();
+        const server = await suite.serve(
+          {
+            name: 'leave',
+            policy,
+            onDecision: () => {
+              decisions.add();
+            },
+            ...stores.fresh(),
+          },
+          { place, handle: async () => held.opened.then(() => ({})) },
+        );
+        const sockets: Socket[] = [];
+        for (let i = 0; i < 5; i++) {
+          const socket = await open(server.port);
+          socket.write(get(true));
+          sockets.push(socket);
+        }
+        await decisions.reaches(5);
+        for (const socket of sockets) socket.resetAndDestroy();
+
+        const after = await server.statuses(2);
+        held.open();
+
+        expect(after).toEqual([429, 429]);
+        expect(server.calls).toHaveLength(5);
+      });
+
+      it('is not escaped by those who leave at once (B14)', async () => {
+        const server = await suite.serve({ name: 'leave', policy, ...stores.fresh() }, { place });
+        for (let i = 0; i < 30; i++) {
+          const socket = await open(server.port);
+          socket.write(get(true));
+          const closed = once(socket, 'close');
+          if (i % 2 === 0) socket.resetAndDestroy();
+          else socket.destroy();
+          await closed;
+        }
+
+        await server.statuses(6);
+
+        expect(server.calls.length).toBeLessThanOrEqual(5);
+      });
+    },
+  );
+
+  const { target } = suite;
+  if (target.startHttp2 === undefined) return;
+
+  describe.each(suite.stores)('over HTTP/2 and $kind, a limit', (stores) => {
+    const ends: (() => Promise<void>)[] = [];
+    afterEach(async () => {
+      for (const end of ends.splice(0).reverse()) await end();
+    });
+    const session = async (app: SuiteApp): Promise<ClientHttp2Session> => {
+      const running = (await target.startHttp2?.(app)) as RunningApp;
+      ends.push(() => running.close());
+      const client = connect(`http://127.0.0.1:${String(running.port)}`);
+      client.on('error', () => {});
+      ends.push(async () => {
+        if (client.closed) return;
+        const closed = once(client, 'close');
+        client.destroy();
+        await closed;
+      });
+      await once(client, 'connect');
+      return client;
+    };
+    const statusOf = async (stream: ClientHttp2Stream): Promise<number> => {
+      const [headers] = (await once(stream, 'response')) as [{ ':status': number }];
+      stream.resume();
+      await once(stream, 'close');
+      return headers[':status'];
+    };
+
+    it('admits exactly 5 of 30 streams that end in one packet (B13)', async () => {
+      let executions = 0;
+      const client = await session({
+        routes: [
+          {
+            method: 'POST',
+            path: '/items',
+            limit: { name: 'h2', policy, ...stores.fresh() },
+            handle: () => {
+              executions++;
+              return { body: 'hello' };
+            },
+          },
+        ],
+      });
+      const streams = Array.from({ length: 30 }, () => {
+        const stream = client.request({ ':method': 'POST', ':path': '/items', 'content-type': 'application/json' });
+        stream.on('error', () => {}); // refused before its body was whole
+        return stream;
+      });
+      const outcomes = streams.map(statusOf);
+
+      for (const stream of streams) stream.end('{}');
+      const answered = await Promise.all(outcomes);
+
+      expect(answered.filter((status) => status === 200)).toHaveLength(5);
+      expect(answered.filter((status) => status === 429)).toHaveLength(25);
+      expect(executions).toBe(5);
+    });
+
+    it('counts streams that are reset once they were counted, and none that are reset at once escapes (B14)', async () => {
+      const decisions = tally();
+      const held = gate();
+      let executions = 0;
+      const client = await session({
+        routes: [
+          {
+            method: 'GET',
+            path: '/items',
+            limit: {
+              name: 'h2',
+              policy,
+              onDecision: () => {
+                decisions.add();
+              },
+              ...stores.fresh(),
+            },
+            handle: async () => {
+              executions++;
+              await held.opened;
+              return {};
+            },
+          },
+        ],
+      });
+      const request = (): ClientHttp2Stream => {
+        const stream = client.request({ ':path': '/items' });
+        stream.on('error', () => {});
+        return stream;
+      };
+      const counted = Array.from({ length: 5 }, request);
+      await decisions.reaches(5);
+      for (const stream of counted) stream.close(8);
+      for (let i = 0; i < 50; i++) request().close(8);
+
+      const status = await statusOf(request());
+      held.open();
+
+      expect(status).toBe(429);
+      expect(executions).toBe(5);
+    });
+  });
+}
+
+function isPing({ headers }: { readonly headers: Readonly<Record<string, unknown>> }): boolean {
+  return headers['x-ping'] === 'yes';
+}
