@@ -1,6 +1,15 @@
 import type { KeyByLimit, RateLimitInfo } from '@sluice/core';
 import { Enforcer, withLimiter, type KeyEachOptions, type Limited, type OneKeyOptions } from '@sluice/core/http';
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyPluginCallback,
+  FastifyReply,
+  FastifyRequest,
+  FastifyTypeProvider,
+  RawServerBase,
+  RawServerDefault,
+} from 'fastify';
 import fp from 'fastify-plugin';
 import { framework } from './framework.ts';
 import { Limits, placeOf } from './limits.ts';
@@ -14,9 +23,12 @@ import {
 } from './options.ts';
 import { addScope, chainOf, checkPlace } from './scopes.ts';
 
+/** A request of any route, over HTTP/1 or HTTP/2. */
+type AnyRequest = Pick<FastifyRequest, 'ip' | 'method' | 'url'>;
+
 /** A hook that limits the routes it stands on: `onRequest` is the earliest place for it. */
-export interface RateLimitHook<Key = string> extends Limited<FastifyRequest, Key> {
-  (request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]): void;
+export interface RateLimitHook<Key = string> extends Limited<AnyRequest, Key> {
+  (request: AnyRequest, reply: object, ...rest: unknown[]): void;
 }
 
 declare module 'fastify' {
@@ -41,6 +53,30 @@ declare module 'fastify' {
   }
 }
 
+declare module 'fastify/types/register.js' {
+  interface RegisterOptions {
+    /** What holds in the scope that is registered, as if it registered the plugin itself. */
+    config?: { rateLimit?: SluiceOptions | false };
+  }
+  /* eslint-disable @typescript-eslint/no-unused-vars -- an interface is added to under the parameters that it has */
+  interface FastifyRegister<
+    T = void,
+    RawServer extends RawServerBase = RawServerDefault,
+    TypeProviderDefault extends FastifyTypeProvider = FastifyTypeProvider,
+    LoggerDefault extends FastifyBaseLogger = FastifyBaseLogger,
+  > {
+    /* eslint-enable @typescript-eslint/no-unused-vars */
+    // Without type parameters, so that `byUser((request) => ...)` in the options knows its request.
+    (plugin: SluicePlugin, options: SluiceOptions & RegisterOptions): T;
+  }
+}
+
+/** The plugin of `@sluice/fastify`. */
+export interface SluicePlugin extends FastifyPluginCallback<SluiceOptions> {
+  readonly [brand]: true;
+}
+declare const brand: unique symbol;
+
 /** A hook made by `app.rateLimit()`, which is named by the route that it is first found on. */
 interface HookPlace {
   place: string | undefined;
@@ -62,7 +98,7 @@ const hookPlaces = new WeakMap<object, HookPlace>();
  * @throws (rejects, when the application gets ready) PolicyError for bad or unknown options, naming the field, what was
  * expected and what came.
  */
-export const sluice: FastifyPluginAsync<SluiceOptions> = fp(register, { fastify: '5.x', name: '@sluice/fastify' });
+export const sluice: SluicePlugin = fp(register, { fastify: '5.x', name: '@sluice/fastify' }) as object as SluicePlugin;
 
 // A promise, so that what is thrown here is told as it is.
 // eslint-disable-next-line @typescript-eslint/require-await
@@ -85,8 +121,7 @@ function install(app: FastifyInstance, limits: Limits): void {
   app.decorateRequest('rateLimit', undefined);
   app.decorate('rateLimit', rateLimit as FastifyInstance['rateLimit']);
   app.addHook('onRegister', (scope, given) => {
-    const { config } = given as { config?: { rateLimit?: SluiceOptions | false } };
-    if (config?.rateLimit !== undefined) addScope(scope, config.rateLimit);
+    if (given.config?.rateLimit !== undefined) addScope(scope, given.config.rateLimit);
   });
   app.addHook('onRoute', function (route) {
     const place = placeOf(route.method, route.url);
@@ -124,12 +159,12 @@ function install(app: FastifyInstance, limits: Limits): void {
 /** Fastify gives the hook `preParsing` the payload, and then `done`. */
 function limitAt(
   enforcerFor: (request: FastifyRequest) => Enforcer<FastifyRequest, FastifyReply> | undefined,
-): (request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]) => void {
+): (request: AnyRequest, reply: object, ...rest: unknown[]) => void {
   return (request, reply, ...rest) => {
     const done = rest.at(-1) as (error?: unknown) => void;
     let enforcer: Enforcer<FastifyRequest, FastifyReply> | undefined;
     try {
-      enforcer = enforcerFor(request);
+      enforcer = enforcerFor(request as FastifyRequest);
     } catch (error) {
       done(error);
       return;
@@ -138,7 +173,7 @@ function limitAt(
       done();
       return;
     }
-    enforcer.limit(request, reply).then(
+    enforcer.limit(request as FastifyRequest, reply as FastifyReply).then(
       (passes) => {
         if (passes) done();
       },

@@ -1,12 +1,13 @@
-import { sluice, type RateLimitOptions, type RouteLimitOptions } from '@sluice/fastify';
+import { sluice } from '@sluice/fastify';
 import type { AdapterTarget, Call, RunningApp, SuiteApp, SuiteOptions } from '@sluice/testkit';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Socket } from 'node:net';
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 
 /** Fastify 5, as the contract suite starts it. */
 export const fastify5: AdapterTarget = {
   name: 'Fastify 5',
-  start: (app) => run(Fastify(settings(app)), app),
-  startHttp2: (app) => run(Fastify({ ...settings(app), http2: true }) as unknown as FastifyInstance, app),
+  start: (app) => run(Fastify(settings(app) as object), app),
+  startHttp2: (app) => run(Fastify({ ...settings(app), http2: true } as object), app),
 };
 
 function settings({ trustLoopback = false, methodOverride }: SuiteApp) {
@@ -34,10 +35,10 @@ async function run(
     const user = request.headers['x-user'];
     if (users && typeof user === 'string') Object.assign(request, { user: { id: user } });
   });
-  await app.register(sluice, (limits[0] ?? {}) as RateLimitOptions);
-  for (const more of limits.slice(1)) app.addHook('onRequest', app.rateLimit(more as RateLimitOptions) as never);
+  await app.register(sluice, (limits[0] ?? {}) as never);
+  for (const more of limits.slice(1)) app.addHook('onRequest', app.rateLimit(more as never) as never);
   for (const { method, path, limit, handle } of routes) {
-    const config = limit === undefined ? {} : { rateLimit: ownStore(limit, limits) as RouteLimitOptions };
+    const config = limit === undefined ? {} : { rateLimit: ownStore(limit, limits) as never };
     app.route({
       method,
       url: path,
@@ -48,12 +49,20 @@ async function run(
       },
     });
   }
+  const connections = new Set<{ destroy(): void }>();
+  // A connection of HTTP/1, a session of HTTP/2.
+  for (const event of ['connection', 'session']) {
+    app.server.on(event, (connection: Socket) => {
+      connections.add(connection);
+      connection.once('close', () => connections.delete(connection));
+    });
+  }
   await app.listen({ host: '127.0.0.1', port: 0 });
   const address = app.server.address();
   return {
     port: typeof address === 'object' ? (address?.port ?? 0) : 0,
     close: async () => {
-      app.server.closeAllConnections?.();
+      for (const connection of connections) connection.destroy();
       await app.close();
     },
   };
@@ -74,5 +83,3 @@ function callOf(request: FastifyRequest): Call {
     rateLimit: request.rateLimit,
   };
 }
-
-export type { FastifyReply };
