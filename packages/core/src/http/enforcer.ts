@@ -44,6 +44,9 @@ export class Enforcer<Request, Response> {
   readonly #layers: readonly Layer<Request, Response>[];
   readonly #framework: Framework<Request, Response>;
   readonly #doctor: Doctor<Request, Response>;
+  /** Whether any layer gives units back, and whether any makes requests wait for that. */
+  readonly #refunds: boolean;
+  readonly #holds: boolean;
 
   /**
    * @param layers - The outermost first; made and claimed.
@@ -54,6 +57,8 @@ export class Enforcer<Request, Response> {
     this.#layers = layers;
     this.#framework = framework;
     this.#doctor = new Doctor(framework);
+    this.#refunds = layers.some(({ refund }) => refund !== undefined);
+    this.#holds = layers.some(({ refund }) => refund !== undefined && refund.holdMs > 0);
   }
 
   /**
@@ -71,7 +76,7 @@ export class Enforcer<Request, Response> {
   /** The first half of {@link limit}: decides, and writes nothing. */
   async enforce(request: Request, response: Response): Promise<Enforcement<Request, Response>> {
     const raw = this.#framework.rawRequest(request);
-    const layers = this.#layers.filter((layer) => layer.notices(raw));
+    const layers = this.#newTo(raw);
     if (layers.length === 0 || isPreflight(this.#framework, request)) return PASS;
     // The address is read before anything is waited for, and remembered by the socket: it cannot be asked once the client
     // is gone.
@@ -86,13 +91,29 @@ export class Enforcer<Request, Response> {
       if (!('layer' in asking)) return { ...PASS, refusal: asking, options: layer.options };
       (layer.reports ? reported : enforced).push(asking);
     }
-    const groups = [enforced, ...reported.map((asking) => [asking])];
-    const [decided, ...reports] = await Promise.all(groups.map((group) => this.#decide(group, request, response)));
-    if (decided === 'left' || reports.includes('left')) return GONE;
-    const info = decided ?? (reports[0] as RateLimitInfo | undefined);
+    const deciding = this.#decide(enforced, request, response);
+    if (reported.length === 0) return this.#enforcementOf(await deciding, enforced);
+    const reports = reported.map((asking) => this.#decide([asking], request, response));
+    const [decided, report] = await Promise.all([deciding, ...reports]);
+    return this.#enforcementOf(decided ?? report, enforced);
+  }
+
+  /** The layers that have not seen a request before. */
+  #newTo(raw: object): readonly Layer<Request, Response>[] {
+    const [only] = this.#layers;
+    if (this.#layers.length > 1 || only === undefined) return this.#layers.filter((layer) => layer.notices(raw));
+    return only.notices(raw) ? this.#layers : [];
+  }
+
+  /** @param enforced - None where the decision is a report. */
+  #enforcementOf(
+    info: RateLimitInfo | 'left' | undefined,
+    enforced: readonly Asking<Request, Response>[],
+  ): Enforcement<Request, Response> {
+    if (info === 'left') return GONE;
     const layer = enforced.at(-1)?.layer;
-    if (decided === undefined || layer === undefined) return { ...PASS, info };
-    const { decision } = decided;
+    if (info === undefined || layer === undefined) return { ...PASS, info };
+    const { decision } = info;
     return {
       fields: decision.outcome === 'unavailable' ? [] : layer.writeFields(decision),
       info,
@@ -109,14 +130,18 @@ export class Enforcer<Request, Response> {
   ): Promise<RateLimitInfo | 'left' | undefined> {
     const innermost = askings.at(-1);
     if (innermost === undefined) return undefined;
-    const decision = await this.#decideInTurn(innermost.layer, askings, response);
+    const { layer } = innermost;
+    const parts = askings.length === 1 ? innermost.parts : askings.flatMap((asking) => asking.parts);
+    const decision = this.#holds
+      ? await this.#decideInTurn(layer, askings, parts, response)
+      : await layer.core.decide('consume', parts);
     if (decision === undefined) return 'left';
-    this.#settleLater(innermost.layer, askings, decision, request, response);
+    if (this.#refunds) this.#settleLater(layer, askings, decision, request, response);
     const key =
-      askings.length === 1 && innermost.layer.hasOneKey
-        ? (innermost.keys[innermost.layer.name] ?? '')
+      askings.length === 1 && layer.hasOneKey
+        ? (innermost.keys[layer.name] ?? '')
         : Object.fromEntries(askings.flatMap(({ keys }) => Object.entries(keys)));
-    await innermost.layer.options.onDecision?.(decision, { key, request });
+    if (layer.options.onDecision !== undefined) await layer.options.onDecision(decision, { key, request });
     return { key, decision };
   }
 
@@ -124,20 +149,31 @@ export class Enforcer<Request, Response> {
   async #decideInTurn(
     { core }: Layer<Request, Response>,
     askings: readonly Asking<Request, Response>[],
+    parts: readonly Part[],
     response: Response,
   ): Promise<Decision | undefined> {
-    const parts = askings.flatMap((asking) => asking.parts);
+    const startMs = performance.now();
     const busy = turnsOf(askings).find(({ refund, key }) => refund.queue.isWaiting(key));
-    const first = busy === undefined ? await core.decide('consume', parts) : undefined;
-    const turn = first === undefined ? busy : turnFor(askings, first);
-    if (turn?.refund.queue.hasRoom !== true) return first ?? core.decide('consume', parts);
-    return turn.refund.queue.wait(
-      turn.key,
-      turn.refund.holdMs,
-      this.#framework.rawResponse(response),
-      async () => core.decide('consume', parts),
-      (decision) => turnFor(askings, decision) === undefined,
-    );
+    // Who comes after others that wait takes nothing before them, and only sees whether waiting makes sense.
+    let decision: Decision | undefined = await core.decide(busy === undefined ? 'consume' : 'peek', parts);
+    let turn = decision.outcome === 'allowed' ? busy : turnFor(askings, decision);
+    if (turn === undefined) return decision;
+    if (!turn.refund.queue.hasRoom) return decision.allowed ? core.decide('consume', parts) : decision;
+    // What refuses it may change while it waits: then it waits for that, in the turn of that.
+    while (turn !== undefined) {
+      const { refund, key }: Turn<Request, Response> = turn;
+      const endMs = startMs + refund.holdMs;
+      decision = await refund.queue.wait(
+        key,
+        endMs,
+        this.#framework.rawResponse(response),
+        async () => core.decide('consume', parts),
+        (tried) => turnFor(askings, tried)?.key !== key,
+      );
+      if (decision === undefined || performance.now() >= endMs) return decision;
+      turn = turnFor(askings, decision);
+    }
+    return decision;
   }
 
   #settleLater(
@@ -149,24 +185,33 @@ export class Enforcer<Request, Response> {
   ): void {
     if (!decision.allowed || askings.every(({ layer }) => layer.refund === undefined)) return;
     const raw = this.#framework.rawResponse(response);
-    whenFinished(raw, () => {
-      settle(raw.statusCode).catch((error: unknown) => {
-        warnOnce(
-          'SLUICE_REFUND_FAILED',
-          `units could not be given back: ${error instanceof Error ? error.message : String(error)}`,
-        );
-      });
-    });
     const settle = async (status: number): Promise<void> => {
       const chosen = new Set<Part>();
       for (const { layer, parts } of askings) {
-        if (layer.refund === undefined || !(await givesBack(layer.refund.when, request, response, status))) continue;
+        if (layer.refund === undefined) continue;
+        try {
+          if (!(await givesBack(layer.refund.when, request, response, status))) continue;
+        } catch (error) {
+          warnOfRefund(error); // the rules of other layers hold nevertheless
+          continue;
+        }
         for (const part of parts) chosen.add(part);
       }
+      if (chosen.size === 0) return;
       await core.refundParts(decision, (part) => chosen.has(part));
       for (const { refund, key } of turnsOf(askings)) refund.queue.call(key);
     };
+    whenFinished(raw, () => {
+      settle(raw.statusCode).catch(warnOfRefund);
+    });
   }
+}
+
+function warnOfRefund(error: unknown): void {
+  warnOnce(
+    'SLUICE_REFUND_FAILED',
+    `units could not be given back: ${error instanceof Error ? error.message : String(error)}`,
+  );
 }
 
 /**

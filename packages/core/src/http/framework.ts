@@ -27,6 +27,12 @@ export interface RawResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   readonly statusCode: number;
+  /** Whether the client has left or the answer is over: of HTTP/1. */
+  readonly destroyed?: boolean;
+  /** Of HTTP/1: what is left of it tells an answer that was cut off from one that was handed over. */
+  readonly socket?: { readonly destroyed: boolean } | null;
+  /** Of HTTP/2, where `finish` comes for an answer that was cut off too. */
+  readonly stream?: { readonly destroyed?: boolean; readonly rstCode?: number };
   once(event: 'close' | 'finish', listener: () => void): unknown;
   off(event: 'close' | 'finish', listener: () => void): unknown;
 }

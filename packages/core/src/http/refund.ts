@@ -56,9 +56,14 @@ export function givesBack<Request, Response>(
  * calls.
  */
 export function whenFinished(response: RawResponse, finished: () => void): void {
+  const { socket } = response; // gone from the response when it finishes
   const finish = (): void => {
     response.off('close', close);
-    finished();
+    // A cut ends what is being written, so `finish` comes all the same.
+    const { stream } = response;
+    const isCut =
+      stream === undefined ? socket?.destroyed === true : !response.writableEnded || (stream.rstCode ?? 0) !== 0;
+    if (!isCut) finished();
   };
   const close = (): void => {
     response.off('finish', finish);

@@ -36,17 +36,19 @@ export class TurnQueue {
   }
 
   /**
-   * Waits for this one's turn and tries, until `attempt` answers something that `isFinal`, or `holdMs` are over, when it
-   * is tried once more. Undefined when the client has left: then nothing was tried in its name since.
+   * Waits for this one's turn and tries, until `attempt` answers something that `isFinal`, or `endMs` has come (by
+   * `performance.now()`), when it is tried once more. Undefined when the client has left: then nothing was tried in its
+   * name since.
    */
   async wait<T>(
     key: string,
-    holdMs: number,
+    endMs: number,
     response: RawResponse,
     attempt: () => Promise<T>,
     isFinal: (result: T) => boolean,
   ): Promise<T | undefined> {
-    const place: Place = { called: false, hasLeft: false, wake: undefined };
+    // Called from the start: units may have been given back since it was refused, before it stood here to be called.
+    const place: Place = { called: true, hasLeft: isGone(response), wake: undefined };
     const queue = this.#waiting.get(key) ?? [];
     this.#waiting.set(key, queue);
     queue.push(place);
@@ -57,9 +59,9 @@ export class TurnQueue {
     };
     response.once('close', leave);
     try {
-      for (const endMs = performance.now() + holdMs; ;) {
+      for (;;) {
         const leftMs = endMs - performance.now();
-        if (leftMs > 0 && !(place.called && queue[0] === place)) {
+        if (!place.hasLeft && leftMs > 0 && !(place.called && queue[0] === place)) {
           await pause(place, queue[0] === place ? Math.min(leftMs, ASK_AGAIN_MS) : leftMs);
         }
         if (place.hasLeft) return undefined;
@@ -77,6 +79,11 @@ export class TurnQueue {
       else this.call(key); // there may be room for the next one as well
     }
   }
+}
+
+/** Whether the client has left before anybody listened. */
+function isGone({ destroyed, stream }: RawResponse): boolean {
+  return destroyed === true || stream?.destroyed === true;
 }
 
 /** Until woken, or so long. */

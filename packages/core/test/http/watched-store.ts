@@ -8,9 +8,14 @@ export interface WatchedStore extends Store {
   quiet(): Promise<void>;
 }
 
+/** When all is done that waits for nothing but its turn. */
+export const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
 export function watched(store: Store): WatchedStore {
   let inFlight = 0;
-  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
     source: store.source,
     calls: [],
@@ -22,9 +27,9 @@ export function watched(store: Store): WatchedStore {
       return (answers as Promise<StoreAnswers>).finally(() => inFlight--);
     },
     async quiet() {
-      do await turn();
+      do await nextTurn();
       while (inFlight > 0);
-      await turn();
+      await nextTurn();
     },
   };
 }
