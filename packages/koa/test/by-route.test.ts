@@ -138,9 +138,22 @@ describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application 
     it('is found for a limiter that is called by another middleware', async () => {
       const limiter = rateLimit(options);
       const router = new Router();
+      router.all('/{*any}', goOn);
       router.get('/users/:id', async (ctx, next) => limiter(ctx, next), tellKey);
 
       expect(await keyOf(await served(router.routes()), '/users/1')).toBe('/users/:id');
+    });
+
+    it('is the route’s own on older routers, which tell the last route that matches', async () => {
+      const tellLast: Middleware = async (ctx, next) => {
+        Object.assign(ctx, { _matchedRoute: '/users/me' });
+        await next();
+      };
+      const router = new Router();
+      router.get('/users/:id', tellLast, rateLimit(options), tellKey);
+      router.get('/users/me', tellKey);
+
+      expect(await keyOf(await served(router.routes()), '/users/me')).toBe('/users/:id');
     });
   });
 
@@ -180,6 +193,14 @@ describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application 
       const second = new Router().get('/list', tellKey);
       const third = new Router().get('/:other', tellKey);
       const app = await served(rateLimit(options), first.routes(), second.routes(), third.routes());
+
+      expect(await keyOf(app, '/list')).toBe('/list');
+    });
+
+    it('is that of a router behind it, whatever has matched before', async () => {
+      const before = new Router().get('/:anything', goOn);
+      const behind = new Router().get('/list', tellKey);
+      const app = await served(before.routes(), rateLimit(options), behind.routes());
 
       expect(await keyOf(app, '/list')).toBe('/list');
     });
