@@ -1,1 +1,15 @@
 export * from '@sluice/core';
+export type { NestRequest, NestResponse } from './framework.ts';
+export { CurrentRateLimit, RateLimit, SkipRateLimit } from './rate-limit.decorator.ts';
+export { RateLimitException } from './rate-limit.exception.ts';
+export { RateLimitGuard } from './rate-limit.guard.ts';
+export { RateLimitMiddleware } from './rate-limit.middleware.ts';
+export { RateLimitModule, type RateLimitModuleAsyncOptions, type RateLimitModuleOptions } from './rate-limit.module.ts';
+export {
+  RATE_LIMIT_OPTIONS,
+  type RateLimitDecoratorOptions,
+  type RateLimitOptions,
+  type RateLimitOptionsFactory,
+  type RateLimitScopeOptions,
+} from './rate-limit.options.ts';
+export { RateLimits } from './rate-limits.ts';

@@ -1,4 +1,5 @@
 /** The framework-neutral part of every adapter. */
+export { answer } from './answer.ts';
 export { methodDecorator, type MethodDecorator } from './decorate.ts';
 export { Enforcer, createEnforcer, type Enforcement, type RateLimitInfo } from './enforcer.ts';
 export type { Framework, ProxyTrust, RawResponse, RequestReader } from './framework.ts';

@@ -1,0 +1,36 @@
+import { Inject, Injectable, type NestMiddleware } from '@nestjs/common';
+import { RawReply, type NestRequest, type NestResponse, type NodeResponse } from './framework.ts';
+import { answerHttp } from './rate-limit.exception.ts';
+import { RateLimits } from './rate-limits.ts';
+
+/**
+ * The limit of the module, ahead of routing: for what guards never see, such as 404s and OPTIONS. The guard does not count
+ * it again. `@SkipRateLimit()` and `override` are not known yet here: leave such routes out with `exclude()`.
+ *
+ * @example
+ * ```ts
+ * consumer.apply(RateLimitMiddleware).forRoutes('{*path}');
+ * ```
+ */
+export class RateLimitMiddleware implements NestMiddleware {
+  static {
+    Injectable()(this);
+    Inject(RateLimits)(this, undefined, 0);
+  }
+
+  readonly #limits: RateLimits;
+
+  constructor(limits: RateLimits) {
+    this.#limits = limits;
+  }
+
+  async use(request: object, response: object, next: () => void): Promise<void> {
+    const enforcer = this.#limits.middleware;
+    if (enforcer !== undefined) {
+      const reply = 'send' in response ? (response as NestResponse) : new RawReply(response as NodeResponse);
+      const enforcement = await enforcer.enforce(request as NestRequest, reply);
+      if (!(await answerHttp(enforcement, request as NestRequest, reply))) return;
+    }
+    next();
+  }
+}

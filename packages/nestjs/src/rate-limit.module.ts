@@ -1,0 +1,161 @@
+import {
+  Injectable,
+  Module,
+  type CanActivate,
+  type DynamicModule,
+  type ExecutionContext,
+  type FactoryProvider,
+  type InjectionToken,
+  type ModuleMetadata,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
+import { APP_GUARD, ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import { PolicyError } from '@sluice/core';
+import type { NestRequest, NestResponse } from './framework.ts';
+import { RateLimitGuard } from './rate-limit.guard.ts';
+import { RateLimitMiddleware } from './rate-limit.middleware.ts';
+import {
+  RATE_LIMIT_OPTIONS,
+  checkScope,
+  type RateLimitOptionsFactory,
+  type RateLimitScopeOptions,
+} from './rate-limit.options.ts';
+import { RateLimits } from './rate-limits.ts';
+
+interface GuardOption {
+  /**
+   * The guard of the whole application. False: none, for guards that `@UseGuards()` places, behind one that finds out who
+   * the user is. Default `RateLimitGuard`, unless the application registers one of its own.
+   */
+  guard?: Type<RateLimitGuard> | false;
+}
+
+/** What `RateLimitModule.forRoot` takes. */
+export type RateLimitModuleOptions<Request = NestRequest, Response = NestResponse> = RateLimitScopeOptions<
+  Request,
+  Response
+> &
+  GuardOption;
+
+/** What `RateLimitModule.forRootAsync` takes: one of `useFactory`, `useClass` and `useExisting`. */
+export interface RateLimitModuleAsyncOptions<Request = NestRequest, Response = NestResponse>
+  extends Pick<ModuleMetadata, 'imports'>, GuardOption {
+  inject?: NonNullable<FactoryProvider['inject']>;
+  useFactory?: (
+    ...injected: never[]
+  ) => RateLimitScopeOptions<Request, Response> | Promise<RateLimitScopeOptions<Request, Response>>;
+  useClass?: Type<RateLimitOptionsFactory<Request, Response>>;
+  useExisting?: InjectionToken<RateLimitOptionsFactory<Request, Response>>;
+}
+
+/** Limits an application. To be imported once, in the root module; it is global. */
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- as modules of Nest are
+export class RateLimitModule {
+  static {
+    Module({})(this);
+  }
+
+  /**
+   * @example
+   * ```ts
+   * RateLimitModule.forRoot({ limit: 100, window: '1m', store })
+   * ```
+   *
+   * @throws PolicyError for bad or unknown options, naming the field, what was expected and what came.
+   */
+  static forRoot(options?: RateLimitModuleOptions): DynamicModule;
+  static forRoot<Request, Response = NestResponse>(options: RateLimitModuleOptions<Request, Response>): DynamicModule;
+  static forRoot({ guard, ...options }: GuardOption = {}): DynamicModule {
+    checkScope(options);
+    return moduleOf({ provide: RATE_LIMIT_OPTIONS, useValue: options }, [], guard);
+  }
+
+  /**
+   * As {@link forRoot}, with options that are made of what is injected. Bad ones fail the start.
+   *
+   * @throws PolicyError when it does not say how they are made.
+   */
+  static forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule;
+  static forRootAsync<Request, Response = NestResponse>(
+    options: RateLimitModuleAsyncOptions<Request, Response>,
+  ): DynamicModule;
+  static forRootAsync(options: RateLimitModuleAsyncOptions<never, never>): DynamicModule {
+    const { imports = [], inject = [], guard, useFactory, useClass, useExisting } = options;
+    if ([useFactory, useClass, useExisting].filter((way) => way !== undefined).length !== 1) {
+      throw new PolicyError(
+        'forRootAsync',
+        'forRootAsync takes one of useFactory, useClass and useExisting',
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+    const provider: FactoryProvider =
+      useFactory !== undefined
+        ? { provide: RATE_LIMIT_OPTIONS, useFactory, inject }
+        : {
+            provide: RATE_LIMIT_OPTIONS,
+            useFactory: (factory: RateLimitOptionsFactory) => factory.createRateLimitOptions(),
+            inject: [useClass ?? (useExisting as InjectionToken)],
+          };
+    const module = moduleOf(provider, useClass === undefined ? [] : [useClass], guard);
+    return { ...module, imports };
+  }
+}
+
+function moduleOf(options: Provider, more: readonly Provider[], guard: unknown = RateLimitGuard): DynamicModule {
+  if (guard !== false && !isGuard(guard)) {
+    throw new PolicyError(
+      'guard',
+      'guard must be RateLimitGuard, a class that extends it, or false',
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  const limits: FactoryProvider = {
+    provide: RateLimits,
+    useFactory: (scope: RateLimitScopeOptions, modules: ModulesContainer) => new RateLimits(scope, modules),
+    inject: [RATE_LIMIT_OPTIONS, ModulesContainer],
+  };
+  const guards: Provider[] =
+    guard === false
+      ? []
+      : [
+          guard,
+          {
+            provide: APP_GUARD,
+            useFactory: (own: RateLimitGuard, application: ApplicationConfig) => new AutomaticGuard(own, application),
+            inject: [guard, ApplicationConfig],
+          },
+        ];
+  return {
+    module: RateLimitModule,
+    global: true,
+    providers: [options, ...more, limits, RateLimitMiddleware, ...guards],
+    exports: [RATE_LIMIT_OPTIONS, RateLimits, RateLimitMiddleware],
+  };
+}
+
+/** The guard that comes with the module. It steps aside where the application registers one of its own. */
+class AutomaticGuard implements CanActivate {
+  static {
+    Injectable()(this);
+  }
+
+  readonly #guard: RateLimitGuard;
+  readonly #application: ApplicationConfig;
+
+  constructor(guard: RateLimitGuard, application: ApplicationConfig) {
+    this.#guard = guard;
+    this.#application = application;
+  }
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const hasOwn =
+      this.#application.getGlobalGuards().some((guard) => guard instanceof RateLimitGuard) ||
+      this.#application.getGlobalRequestGuards().some(({ metatype }) => isGuard(metatype));
+    return hasOwn || this.#guard.canActivate(context);
+  }
+}
+
+function isGuard(value: unknown): value is Type<RateLimitGuard> {
+  return typeof value === 'function' && (value === RateLimitGuard || value.prototype instanceof RateLimitGuard);
+}

@@ -1,0 +1,261 @@
+import type { ExecutionContext, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { MetadataScanner, type ModulesContainer } from '@nestjs/core';
+import { PolicyError, type Limiter } from '@sluice/core';
+import { Enforcer, Layer, hasLimit, inheritOptions, namedByPlace, outermost } from '@sluice/core/http';
+import { executionFramework, httpFramework, type NestRequest, type NestResponse } from './framework.ts';
+import { limitsOf, skippedOf, type Placed, type Skipped } from './rate-limit.decorator.ts';
+import {
+  DECORATOR_OPTIONS,
+  checkScope,
+  type RateLimitOptions,
+  type RateLimitScopeOptions,
+} from './rate-limit.options.ts';
+
+type NestLayer = Layer<NestRequest, NestResponse>;
+type NestEnforcer = Enforcer<NestRequest, NestResponse>;
+// eslint-disable-next-line @typescript-eslint/no-unsafe-function-type -- as Nest has it
+type Target = Function;
+
+/** What decides about the calls of one handler; neither is there when nothing limits it. */
+interface HandlerLimits {
+  readonly http: NestEnforcer | undefined;
+  /** For all that is not HTTP: made when it is first needed. */
+  readonly execution: () => NestEnforcer | undefined;
+}
+
+/**
+ * All limits of an application: those of the module, of classes and of methods. Inject it to reset or block what they
+ * count: `await limits.limiter('login').reset(await limits.keyFor('login', request))`.
+ */
+export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #options: RateLimitScopeOptions;
+  readonly #modules: ModulesContainer;
+  readonly #ofModule: NestLayer | undefined;
+  /** What `@RateLimit()` asks for, in the order in which it was found. */
+  readonly #placed = new Map<Placed, NestLayer>();
+  readonly #claimed = new Set<NestLayer>();
+  readonly #handlers = new WeakMap<Target, WeakMap<Target, HandlerLimits>>();
+  readonly #executions = new WeakSet<ExecutionContext>();
+  readonly #middleware: NestEnforcer | undefined;
+
+  /** @throws PolicyError for bad or unknown options of the module. */
+  constructor(options: RateLimitScopeOptions, modules: ModulesContainer) {
+    checkScope(options);
+    this.#options = outermost(options);
+    this.#modules = modules;
+    this.#ofModule = hasLimit(options) ? new Layer(this.#options as RateLimitOptions, httpFramework) : undefined;
+    this.#middleware = this.#ofModule && new Enforcer([this.#ofModule], httpFramework);
+  }
+
+  /**
+   * The limiter of a name: that of the module is `default`, those of decorators `Orders` or `Orders.list`, unless they say
+   * another. `Key` is a string or, for one with `limits`, an object with a key per limit.
+   *
+   * @throws PolicyError when there is none, or when a function picks its policy.
+   */
+  limiter<Key = string>(name: string): Limiter<Key> {
+    return this.#named(name).limiter;
+  }
+
+  /**
+   * What a limiter counts a request by: a key or, with `limits`, its keys by limit.
+   *
+   * @throws (rejects) PolicyError when there is no such limiter; TypeError `SLUICE_KEY_INVALID` when the request has no
+   * key.
+   */
+  async keyFor<Key = string>(name: string, request: object): Promise<Key> {
+    return (await this.#named(name).keyFor(request as NestRequest)) as Key;
+  }
+
+  /** What decides about a call of a handler; undefined when nothing limits it, or another guard has asked already. */
+  enforcerFor(context: ExecutionContext): NestEnforcer | undefined {
+    const limits = this.#limitsFor(context.getClass(), context.getHandler());
+    if (context.getType() === 'http') return limits.http;
+    // There is no request here by which a layer notices that it has seen it.
+    if (this.#executions.has(context)) return undefined;
+    this.#executions.add(context);
+    return limits.execution();
+  }
+
+  /** What decides in the middleware: the limits of the module alone. */
+  get middleware(): NestEnforcer | undefined {
+    return this.#middleware;
+  }
+
+  /**
+   * Makes the limits of all handlers, so that what is wrong with them fails the start.
+   *
+   * @throws PolicyError for names that are taken or that nothing has, and for limits that cannot be decided together.
+   */
+  onApplicationBootstrap(): void {
+    const modules = [...this.#modules.values()];
+    if (modules.filter(({ providers }) => providers.has(RateLimits)).length > 1) {
+      throw new PolicyError(
+        'forRoot',
+        'RateLimitModule.forRoot() is imported more than once, and every request would count by each; import it once, in the root module',
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+    const scanner = new MetadataScanner();
+    for (const { controllers, providers } of modules) {
+      for (const { metatype, inject, instance } of [...controllers.values(), ...providers.values()]) {
+        const type: unknown = inject === undefined ? metatype : (instance as object | null)?.constructor;
+        if (typeof type === 'function' && type.prototype !== undefined) this.#prepare(type, scanner);
+      }
+    }
+    this.#claim();
+  }
+
+  /** Gives the names back, so that another application of this process may have them. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([...this.#claimed].map((layer) => layer.core.close()));
+  }
+
+  #prepare(type: Target, scanner: MetadataScanner): void {
+    const prototype = type.prototype as Readonly<Record<string, Target>>;
+    const isDecorated = speaks(type);
+    for (const name of scanner.getAllMethodNames(prototype)) {
+      const handler = prototype[name];
+      if (handler !== undefined && (isDecorated || speaks(handler))) this.#make(type, handler);
+    }
+  }
+
+  #limitsFor(type: Target, handler: Target): HandlerLimits {
+    const known = this.#handlers.get(type)?.get(handler);
+    if (known !== undefined) return known;
+    const made = this.#make(type, handler);
+    this.#claim();
+    return made;
+  }
+
+  #make(type: Target, handler: Target): HandlerLimits {
+    const layers = this.#layersOf(type, handler);
+    const http = layers.length === 0 ? undefined : new Enforcer(layers, httpFramework);
+    let execution: NestEnforcer | undefined;
+    const limits: HandlerLimits = {
+      http,
+      execution: () => {
+        if (http === undefined || execution !== undefined) return execution;
+        const framework = executionFramework(`${type.name}.${handler.name}`);
+        execution = new Enforcer(
+          layers.map((layer) => layer.variant({ framework })),
+          framework,
+        );
+        return execution;
+      },
+    };
+    const ofType = this.#handlers.get(type) ?? new WeakMap<Target, HandlerLimits>();
+    this.#handlers.set(type, ofType.set(handler, limits));
+    return limits;
+  }
+
+  /** The limits of module, class and method, the outermost first, but for those that are left out. */
+  #layersOf(type: Target, handler: Target): readonly NestLayer[] {
+    const outside = this.#ofModule === undefined ? [] : [this.#ofModule];
+    const ofClass = this.#within({ all: outside, layers: outside }, limitsOf(type));
+    const beside = leaveOut(ofClass, skippedOf(type), type.name);
+    const ofMethod = this.#within({ all: ofClass.all, layers: beside }, limitsOf(handler));
+    return leaveOut(ofMethod, skippedOf(handler), `${type.name}.${handler.name}`);
+  }
+
+  #within(around: Surroundings, placed: readonly Placed[]): Surroundings {
+    let { all, layers } = around;
+    for (const target of new Set(placed.map((one) => one.target))) {
+      const here = placed.filter((one) => one.target === target);
+      const own = here.map((one, i) => this.#layerOf(one, i));
+      all = [...all, ...own];
+      layers = here.some(({ options }) => options.override) ? own : [...layers, ...own];
+    }
+    return { all, layers };
+  }
+
+  #layerOf(placed: Placed, index: number): NestLayer {
+    const known = this.#placed.get(placed);
+    if (known !== undefined) return known;
+    const place = index === 0 ? placed.place : `${placed.place}-${String(index + 1)}`;
+    const options: RateLimitOptions = inheritOptions(this.#options, placed.options);
+    const layer = new Layer(namedByPlace(options, place), httpFramework, DECORATOR_OPTIONS);
+    this.#placed.set(placed, layer);
+    return layer;
+  }
+
+  /** Takes the names: all of them, or none. */
+  #claim(): void {
+    const before = new Set(this.#claimed);
+    try {
+      for (const layer of this.#layers) {
+        if (this.#claimed.has(layer)) continue;
+        layer.claim();
+        if (layer.options.limiter === undefined) this.#claimed.add(layer);
+      }
+    } catch (error) {
+      for (const layer of this.#claimed) {
+        if (before.has(layer)) continue;
+        this.#claimed.delete(layer);
+        void layer.core.close();
+      }
+      throw error;
+    }
+  }
+
+  get #layers(): readonly NestLayer[] {
+    return [...(this.#ofModule === undefined ? [] : [this.#ofModule]), ...this.#placed.values()];
+  }
+
+  #named(name: string): NestLayer {
+    const layer = this.#layers.find((one) => one.name === name);
+    if (layer !== undefined) return layer;
+    throw unknownName('name', `there is no limiter named ${JSON.stringify(name)}`, this.#layers);
+  }
+}
+
+/** The limits that reach a place, and those of them that hold there. */
+interface Surroundings {
+  /** Those that an `override` has displaced or a class leaves out as well: to name them is no mistake. */
+  readonly all: readonly NestLayer[];
+  readonly layers: readonly NestLayer[];
+}
+
+function speaks(target: Target): boolean {
+  return limitsOf(target).length > 0 || skippedOf(target) !== undefined;
+}
+
+/** What is left after `@SkipRateLimit()` of a place. */
+function leaveOut({ all, layers }: Surroundings, skipped: Skipped | undefined, place: string): readonly NestLayer[] {
+  if (skipped === undefined) return layers;
+  if (skipped.length === 0) return [];
+  for (const name of skipped) {
+    if (all.some((layer) => namesOf(layer).includes(name))) continue;
+    const what = `@SkipRateLimit(${JSON.stringify(name)}) on ${place} names no limit that holds there`;
+    throw unknownName('@SkipRateLimit', what, all);
+  }
+  return layers.flatMap((layer) => without(layer, skipped, place));
+}
+
+function without(layer: NestLayer, skipped: Skipped, place: string): readonly NestLayer[] {
+  const isSkipped = (name: string): boolean => skipped.includes(name);
+  if (isSkipped(layer.name)) return [];
+  const { policyNames } = layer;
+  const { limits } = layer.options;
+  const isLeft = policyNames.map((name, i) => !isSkipped(name) && !isSkipped(limits?.[i]?.name ?? name));
+  if (isLeft.every((left) => left)) return [layer];
+  if (!isLeft.includes(true)) return [];
+  if (limits !== undefined) {
+    return [layer.variant({ without: limits.filter((_limit, i) => isLeft[i] !== true).map(({ name }) => name) })];
+  }
+  throw new PolicyError(
+    '@SkipRateLimit',
+    `@SkipRateLimit() on ${place} leaves out some of the policies ${policyNames.join(', ')} of ${layer.name}, which are counted together under one key; write them as entries of limits to skip them alone`,
+    'SLUICE_OPTION_INVALID',
+  );
+}
+
+function namesOf(layer: NestLayer): readonly string[] {
+  return [layer.name, ...(layer.options.limits ?? []).map(({ name }) => name), ...layer.policyNames];
+}
+
+function unknownName(field: string, what: string, layers: readonly NestLayer[]): PolicyError {
+  const names = [...new Set(layers.flatMap(namesOf))];
+  const known = names.length === 0 ? 'there are none' : `known: ${names.join(', ')}`;
+  return new PolicyError(field, `${what}; ${known}`, 'SLUICE_OPTION_INVALID');
+}

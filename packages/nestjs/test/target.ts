@@ -1,0 +1,125 @@
+import {
+  Controller,
+  Delete,
+  Get,
+  Module,
+  Post,
+  Put,
+  Req,
+  Res,
+  type DynamicModule,
+  type MiddlewareConsumer,
+  type NestModule,
+} from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import {
+  RateLimit,
+  RateLimitMiddleware,
+  RateLimitModule,
+  type NestRequest,
+  type NestResponse,
+  type RateLimitDecoratorOptions,
+} from '@sluice/nestjs';
+import type { AdapterTarget, AnyRequest, RunningApp, SuiteApp, SuiteOptions, SuiteRoute } from '@sluice/testkit';
+
+type Platform = 'express' | 'fastify';
+type Handler = (request: AnyRequest & { method: string }, response: object, next: () => void) => void;
+
+/** NestJS 12 on Express, as the contract suite starts it. */
+export const nestOnExpress: AdapterTarget = { name: 'NestJS 12 on Express', start: (app) => run('express', app) };
+
+/** NestJS 12 on Fastify, which routes before any middleware runs, so that no middleware changes a request's method. */
+export const nestOnFastify: AdapterTarget = {
+  name: 'NestJS 12 on Fastify',
+  start: (app) => run('fastify', app),
+  cannot: ['methodOverride'],
+};
+
+async function run(platform: Platform, suiteApp: SuiteApp): Promise<RunningApp> {
+  const { before, trustLoopback = false, users = false, methodOverride } = suiteApp;
+  const adapter =
+    platform === 'express' ? new ExpressAdapter() : new FastifyAdapter({ trustProxy: trustLoopback && '127.0.0.1' });
+  const app = await NestFactory.create(rootOf(suiteApp), adapter as ExpressAdapter, { logger: false });
+  if (trustLoopback && platform === 'express') (adapter as ExpressAdapter).set('trust proxy', 'loopback');
+  const use = (middleware: Handler): unknown => app.use(middleware);
+  if (before !== undefined) {
+    use((_request, response, next) => {
+      for (const [name, value] of Object.entries(before)) (response as Setter).setHeader(name, value);
+      next();
+    });
+  }
+  if (users) {
+    use((request, _response, next) => {
+      const id = request.headers['x-user'];
+      if (id !== undefined) Object.assign(request, { user: { id } });
+      next();
+    });
+  }
+  if (methodOverride === 'before') use(overrideMethod);
+  await app.listen(0, '127.0.0.1');
+  const server = app.getHttpServer();
+  return {
+    port: (server.address() as { port: number }).port,
+    close: async () => {
+      server.closeAllConnections();
+      await app.close();
+    },
+  };
+}
+
+interface Setter {
+  setHeader(name: string, value: string): unknown;
+}
+
+const overrideMethod: Handler = (request, _response, next) => {
+  const given = request.headers['x-http-method-override'];
+  if (typeof given === 'string') request.method = given;
+  next();
+};
+
+/** The root module: the limit of the application stands in `forRoot`, and in the middleware for what guards never see. */
+function rootOf({ limits: [limit] = [], routes, methodOverride }: SuiteApp): DynamicModule {
+  class Root implements NestModule {
+    configure(consumer: MiddlewareConsumer): void {
+      consumer.apply(RateLimitMiddleware).forRoutes('{*path}');
+      if (methodOverride === 'after') consumer.apply(overrideMethod).forRoutes('{*path}');
+    }
+  }
+  Module({})(Root);
+  return {
+    module: Root,
+    imports: [RateLimitModule.forRoot((limit ?? {}) as object)],
+    controllers: routes.map((route) => controllerOf(route, limit)),
+  };
+}
+
+const verbs = { GET: Get, POST: Post, PUT: Put, DELETE: Delete };
+
+/** A class with one handler, decorated by hand. */
+function controllerOf({ method, path, limit, handle }: SuiteRoute, outer: SuiteOptions | undefined): new () => object {
+  class Suite {
+    async handle(request: NestRequest, response: NestResponse): Promise<void> {
+      const { method: asked, headers, body, rateLimit } = request;
+      const answer = await handle({ method: asked, headers, body, rateLimit });
+      response.status(answer.status ?? 200);
+      for (const [name, value] of Object.entries(answer.headers ?? {})) response.header(name, value);
+      response.send(answer.body ?? '');
+    }
+  }
+  const { prototype } = Suite;
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, 'handle') as TypedPropertyDescriptor<unknown>;
+  Controller()(Suite);
+  verbs[method](path)(prototype, 'handle', descriptor);
+  Req()(prototype, 'handle', 0);
+  Res()(prototype, 'handle', 1);
+  if (limit !== undefined) RateLimit(ownStore(limit, outer))(prototype, 'handle', descriptor);
+  return Suite;
+}
+
+/** Limits that act together stand in one store; where the suite says another, the limit stands alone. */
+function ownStore(limit: SuiteOptions, outer: SuiteOptions | undefined): RateLimitDecoratorOptions {
+  const differs = outer !== undefined && limit.store !== undefined && outer.store !== limit.store;
+  return { ...(limit as unknown as RateLimitDecoratorOptions), ...(differs && { override: true }) };
+}
