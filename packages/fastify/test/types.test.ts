@@ -85,8 +85,10 @@ export function routes(app: FastifyInstance): void {
     { config: { rateLimit: { policy, group: 'search', override: true, key: [byIp(), byRoute()] } } },
     () => '',
   );
-  // @ts-expect-error there is no such option
-  app.get('/e', { config: { rateLimit: { policy, max: 5 } } }, () => '');
+  // @ts-expect-error five is no policy
+  app.get('/d', { config: { rateLimit: { policy: 5 } } }, () => '');
+  // @ts-expect-error there is no such hook
+  app.get('/e', { config: { rateLimit: { policy, hook: 'onSend' } } }, () => '');
 
   const login = app.rateLimit({ policy });
   app.post<{ Body: { name: string } }>('/login', { onRequest: login, preHandler: [login] }, async (request) => {
