@@ -463,8 +463,9 @@ describe('a queue', () => {
     first.response.finish();
     await turns();
 
-    // In one go, as they come over one connection: the refusal of the second, then that the first has given back.
-    await slow.answerAll();
+    // It is heard that the first has given back before it is heard that the second was refused.
+    await slow.answerNewest();
+    await slow.answer();
     await slow.answer();
 
     expect(fate(second)).toBe('runs');
@@ -559,6 +560,7 @@ function slowStore(store: Store): {
   readonly store: Store;
   /** Answers the oldest question. */
   answer(): Promise<void>;
+  answerNewest(): Promise<void>;
   /** Answers all questions that have been asked, in one go. */
   answerAll(): Promise<void>;
 } {
@@ -575,6 +577,11 @@ function slowStore(store: Store): {
     async answer() {
       await turns();
       waiting.shift()?.();
+      await turns();
+    },
+    async answerNewest() {
+      await turns();
+      waiting.pop()?.();
       await turns();
     },
     async answerAll() {

@@ -1,0 +1,235 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  byHeader,
+  byIp,
+  byUser,
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  type Limited,
+  type Limiter,
+} from '@sluice/core';
+import { createEnforcer, withLimiter } from '@sluice/core/http';
+import {
+  plainEnforcer,
+  plainFramework,
+  PlainResponse,
+  type PlainOptions,
+  type PlainRequest,
+} from './plain-enforcer.ts';
+
+const policy = fixedWindow({ limit: 2, window: '1h' });
+
+describe('a limiter that is handed in', () => {
+  it('counts together with whoever else uses it', async () => {
+    const limiter = createLimiter({ name: 'login', policy });
+    const enforce = plainEnforcer({ limiter, key: byUser() });
+    await limiter.consume('ann');
+    await enforce({ user: 'ann' });
+
+    const refused = await enforce({ user: 'ann' });
+
+    expect(refused.refusal?.status).toBe(429);
+    expect(refused.fields[1]?.value).toMatch(/^"login";r=0;t=\d+$/);
+    expect((await limiter.peek('ann')).remaining).toBe(0);
+    expect((await enforce({ user: 'bob' })).refusal).toBeUndefined();
+  });
+
+  it('may be handed in several times: its name is its own', async () => {
+    const limiter = createLimiter({ name: 'login', policy });
+    const [here, there] = [plainEnforcer({ limiter }), plainEnforcer({ limiter, cost: 2 })];
+    await here();
+
+    expect((await there()).refusal?.status).toBe(429);
+  });
+
+  it('decides by its several policies', async () => {
+    const limiter = createLimiter({
+      policy: [
+        fixedWindow({ name: 'minute', limit: 5, window: '1m' }),
+        fixedWindow({ name: 'day', limit: 1, window: '1d' }),
+      ],
+    });
+    const enforce = plainEnforcer({ limiter });
+    await enforce();
+
+    expect(JSON.parse((await enforce()).refusal?.body ?? '')).toMatchObject({ 'violated-policies': ['day'] });
+  });
+
+  it('refuses all once it is closed, as an error', async () => {
+    const limiter = createLimiter({ policy });
+    const enforce = plainEnforcer({ limiter });
+
+    await limiter.close();
+
+    await expect(enforce()).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+  });
+
+  it.each<[string, object, string, RegExp]>([
+    [
+      'something else',
+      { limiter: {} },
+      'limiter',
+      /^limiter must be what createLimiter\(\) of this copy .*, got an object with no fields/,
+    ],
+    ['null', { limiter: null }, 'limiter', /limiter must be what createLimiter\(\).*, got null/],
+    ['a store', { limiter: memoryStore() }, 'limiter', /limiter must be what createLimiter\(\)/],
+    [
+      'a copy of one',
+      { limiter: { ...createLimiter({ policy }) } },
+      'limiter',
+      /limiter must be what createLimiter\(\)/,
+    ],
+    [
+      'one of several limits',
+      {
+        limiter: createLimiter({
+          limits: [
+            { name: 'a', policy },
+            { name: 'b', policy },
+          ],
+        }),
+      },
+      'limiter',
+      /limiter must be one with a single key, got one with the limits a and b;/,
+    ],
+    ...(
+      [
+        ['policy', policy],
+        ['limit', 5],
+        ['window', '1m'],
+        ['limits', [{ name: 'a', policy }]],
+        ['name', 'other'],
+        ['shared', true],
+        ['store', memoryStore()],
+        ['onStoreError', 'deny'],
+        ['timeoutMs', 50],
+      ] as const
+    ).map(([name, value]): [string, object, string, RegExp] => [
+      `one beside ${name}`,
+      { limiter: createLimiter({ policy }), [name]: value },
+      name,
+      new RegExp(`^${name} belongs to the limiter that is given, got .* beside it; say it where that one is made`, 's'),
+    ]),
+  ])('is refused when it is %s', (_what, options, field, message) => {
+    expect(() => plainEnforcer(options as PlainOptions)).toThrow(
+      expect.objectContaining({
+        name: 'PolicyError',
+        code: 'SLUICE_OPTION_INVALID',
+        field,
+        message: expect.stringMatching(message) as unknown,
+      }),
+    );
+  });
+});
+
+describe('what stands on a middleware', () => {
+  interface Middleware<Key> {
+    readonly limited: Limited<PlainRequest, Key> & { readonly limiter: Limiter<Key> };
+    pass(request?: PlainRequest): Promise<number>;
+  }
+  const middleware = <Key = string>(options: PlainOptions): Middleware<Key> => {
+    const { enforcer, layer } = createEnforcer<PlainRequest, PlainResponse>(options, plainFramework);
+    const handler = async (request: PlainRequest = {}): Promise<number> => {
+      const response = new PlainResponse();
+      await enforcer.limit(request, response);
+      return response.statusCode;
+    };
+    return { limited: withLimiter(handler, layer), pass: handler };
+  };
+
+  it('resets what the middleware counts', async () => {
+    const { limited, pass } = middleware({ policy, key: byUser() });
+    await pass({ user: 'ann' });
+    await pass({ user: 'ann' });
+    const request = { user: 'ann' };
+    expect(await pass(request)).toBe(429);
+
+    await limited.limiter.reset(await limited.keyFor(request));
+
+    expect(await pass({ user: 'ann' })).toBe(200);
+  });
+
+  it('is the limiter that was handed in', () => {
+    const limiter = createLimiter({ policy });
+
+    expect(middleware({ limiter }).limited.limiter).toBe(limiter);
+  });
+
+  it('is one and the same limiter every time', () => {
+    const { limited } = middleware({ policy });
+
+    expect(limited.limiter).toBe(limited.limiter);
+  });
+
+  it('tells the key of a request that was never seen', async () => {
+    const { limited } = middleware({ policy, key: [byIp(), byUser()] });
+
+    await expect(limited.keyFor({ address: '::ffff:192.0.2.9', user: 'a|b' })).resolves.toBe('192.0.2.9|a%7Cb');
+  });
+
+  it('tells the key that was counted, though it cannot be read any more', async () => {
+    let reads = 0;
+    const { limited, pass } = middleware({ policy, key: () => `key-${String(reads++)}` });
+    const request = {};
+    await pass(request);
+
+    await expect(limited.keyFor(request)).resolves.toBe('key-0');
+  });
+
+  it('tells the key of a request that was skipped', async () => {
+    const { limited, pass } = middleware({ policy, key: byUser(), skip: () => true });
+    const request = { user: 'ann' };
+    await pass(request);
+
+    await expect(limited.keyFor(request)).resolves.toBe('ann');
+  });
+
+  it('tells of several limits the keys by limit, without those that are missing', async () => {
+    const { limited, pass } = middleware<Readonly<Record<string, string | undefined>>>({
+      limits: [
+        { name: 'per-ip', policy, key: byIp() },
+        { name: 'per-user', policy, key: byUser() },
+        { name: 'per-app', policy, key: byHeader('x-app'), onMissingKey: 'shared' },
+      ],
+    });
+    const request = { address: '192.0.2.7' };
+    await pass(request);
+    await pass({ address: '192.0.2.7' });
+
+    const keys = await limited.keyFor(request);
+    await limited.limiter.reset(keys);
+
+    expect(keys).toEqual({ 'per-ip': '192.0.2.7' });
+    expect((await limited.limiter.peek({ 'per-ip': '192.0.2.7' })).remaining).toBe(2);
+  });
+
+  it.each<[string, PlainOptions]>([
+    ['a single limit', { policy, key: byUser() }],
+    ['a single limit that shares what has none', { policy, key: byUser(), onMissingKey: 'shared' }],
+    ['several limits', { limits: [{ name: 'per-user', policy, key: byUser() }] }],
+  ])('has no key to tell for a request without one: %s', async (_what, options) => {
+    const { limited, pass } = middleware(options);
+    const request = {};
+    await pass(request);
+
+    await expect(limited.keyFor(request)).rejects.toMatchObject({ name: 'TypeError', code: 'SLUICE_KEY_INVALID' });
+    await expect(limited.keyFor({})).rejects.toMatchObject({ code: 'SLUICE_KEY_INVALID' });
+  });
+
+  it('is no one limiter where a function picks the policy, which is a clear error', async () => {
+    const { limited, pass } = middleware({ policy: () => fixedWindow({ name: 'free', limit: 1, window: '1h' }) });
+
+    expect(() => limited.limiter).toThrow(
+      expect.objectContaining({
+        name: 'PolicyError',
+        field: 'policy',
+        message: expect.stringMatching(
+          /^there is no one limiter where a function picks the policy; make one/,
+        ) as unknown,
+      }),
+    );
+    expect(await pass()).toBe(200);
+    await expect(limited.keyFor({})).resolves.toBe('192.0.2.1');
+  });
+});
