@@ -1,9 +1,18 @@
 // Packs every public package as it would be published, and looks at the tarball: publint, attw, and three programs that import it (ES module, CommonJS,
 // TypeScript).
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pnpm } from './pnpm.mjs';
 
@@ -51,28 +60,60 @@ try {
     console.log(`${name}: ${shipped.length} files, publint and attw agree`);
   }
   // What the packages expect to be there: their users have the framework and its types.
-  mkdirSync(join(modules, '@types'));
-  symlinkSync(join(root, 'packages/express/node_modules/express'), join(modules, 'express'));
-  symlinkSync(join(root, 'packages/express/node_modules/@types/express'), join(modules, '@types/express'));
-  symlinkSync(join(root, 'node_modules/@types/node'), join(modules, '@types/node'));
+  for (const [owner, ...names] of [
+    ['packages/express', 'express', '@types/express'],
+    ['packages/fastify', 'fastify', 'fastify-plugin'],
+    ['packages/koa', 'koa', '@types/koa'],
+    ['packages/nestjs', '@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
+    ['.', '@types/node'],
+  ]) {
+    for (const name of names) {
+      mkdirSync(dirname(join(modules, name)), { recursive: true });
+      symlinkSync(realpathSync(join(root, owner, 'node_modules', name)), join(modules, name));
+    }
+  }
   const program = "const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) });\n";
   const main =
-    'const first = await limiter.consume("a");\nconst second = await limiter.consume("a");\nif (!first.allowed || second.allowed) throw new Error("a limit of 1 does not hold");\nif (typeof rateLimit({ limit: 1, window: "1m" }) !== "function") throw new Error("no middleware");\n';
-  writeFileSync(
-    join(work, 'program.mjs'),
-    `import { createLimiter, fixedWindow, rateLimit } from '@sluice/express';\n${program}${main}`,
-  );
-  writeFileSync(
-    join(work, 'program.cjs'),
-    `const { createLimiter, fixedWindow, rateLimit } = require('@sluice/express');\n${program}(async () => {\n${main}})().catch((error) => { console.error(error); process.exit(1); });\n`,
-  );
+    'const first = await limiter.consume("a");\nconst second = await limiter.consume("a");\nif (!first.allowed || second.allowed) throw new Error("a limit of 1 does not hold");\n';
+  const frameworks = {
+    express: "if (typeof rateLimit({ limit: 1, window: '1m' }) !== 'function') throw new Error('no middleware');\n",
+    fastify: "if (typeof sluice !== 'function') throw new Error('no plugin');\n",
+    koa: "if (typeof rateLimit({ limit: 1, window: '1m' }) !== 'function') throw new Error('no middleware');\n",
+    nestjs:
+      "if (RateLimitModule.forRoot({ limit: 1, window: '1m' }).module !== RateLimitModule) throw new Error('no module');\n",
+  };
+  const own = { express: 'rateLimit', fastify: 'sluice', koa: 'rateLimit', nestjs: 'RateLimitModule' };
+  for (const [framework, check] of Object.entries(frameworks)) {
+    const names = `{ createLimiter, fixedWindow, ${own[framework]} }`;
+    writeFileSync(
+      join(work, `${framework}.mjs`),
+      `import ${names} from '@sluice/${framework}';\n${program}${main}${check}`,
+    );
+    writeFileSync(
+      join(work, `${framework}.cjs`),
+      `const ${names} = require('@sluice/${framework}');\n${program}(async () => {\n${main}${check}})().catch((error) => { console.error(error); process.exit(1); });\n`,
+    );
+  }
   writeFileSync(
     join(work, 'program.mts'),
-    `import express from 'express';\nimport { byUser, createLimiter, fixedWindow, rateLimit, type Decision } from '@sluice/express';\n` +
-      `const limiter = createLimiter({ limits: [{ name: 'per-ip', policy: fixedWindow({ limit: 1, window: '1m' }) }] });\n` +
-      `const decision: Decision = await limiter.consume({ 'per-ip': 'a' });\n` +
-      `express().use(rateLimit({ limit: 1, window: '1m', key: byUser((request) => request.get('x-user')) }), (request, response) => {\n` +
-      `  response.json(request.rateLimit?.decision.remaining ?? decision.remaining);\n});\n`,
+    `import express from 'express';
+import Fastify from 'fastify';
+import Koa from 'koa';
+import { byUser, createLimiter, fixedWindow, rateLimit, type Decision } from '@sluice/express';
+import sluice from '@sluice/fastify';
+import { rateLimit as koaRateLimit } from '@sluice/koa';
+import { RateLimitModule } from '@sluice/nestjs';
+const limiter = createLimiter({ limits: [{ name: 'per-ip', policy: fixedWindow({ limit: 1, window: '1m' }) }] });
+const decision: Decision = await limiter.consume({ 'per-ip': 'a' });
+express().use(rateLimit({ limit: 1, window: '1m', key: byUser((request) => request.get('x-user')) }), (request, response) => {
+  response.json(request.rateLimit?.decision.remaining ?? decision.remaining);
+});
+const app = Fastify();
+await app.register(sluice, { limit: 1, window: '1m', key: byUser((request) => request.id) });
+app.get('/', { onRequest: app.rateLimit({ limit: 1, window: '1m' }), config: { rateLimit: false } }, (request) => request.rateLimit?.decision.remaining);
+new Koa().use(koaRateLimit({ limit: 1, window: '1m', key: (ctx) => ctx.ip })).use((ctx) => (ctx.body = ctx.state.rateLimit?.decision.remaining));
+RateLimitModule.forRoot({ limit: 1, window: '1m' });
+`,
   );
   writeFileSync(
     join(work, 'without-ioredis.mjs'),
@@ -83,8 +124,10 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
 `,
   );
   run('node', ['without-ioredis.mjs'], work);
-  run('node', ['program.mjs'], work);
-  run('node', ['program.cjs'], work);
+  for (const framework of Object.keys(frameworks)) {
+    run('node', [`${framework}.mjs`], work);
+    run('node', [`${framework}.cjs`], work);
+  }
   const tsc = join(root, 'node_modules/@typescript/native/bin/tsc');
   run(
     'node',
