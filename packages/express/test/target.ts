@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rateLimit, type RateLimitOptions } from '@sluice/express';
 import type { AdapterTarget, RunningApp, SuiteApp, SuiteOptions, SuiteRoute } from '@sluice/testkit';
-import type { Express, RequestHandler, Request } from 'express';
+import type { Express, Request, RequestHandler, Response } from 'express';
 
 /** The contract suite's applications, written with a version of Express. */
 export function targetOf({ version, express }: { version: string; express: () => Express }): AdapterTarget {
@@ -11,6 +11,9 @@ export function targetOf({ version, express }: { version: string; express: () =>
     name: version,
     async start(suiteApp) {
       return listening(appOf(express(), suiteApp));
+    },
+    answer(response: Response, { status = 200, body }) {
+      response.status(status).send(body);
     },
   };
 }

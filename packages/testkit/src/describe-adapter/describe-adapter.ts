@@ -1,10 +1,17 @@
 import { describe } from '@jest/globals';
 import { addresses } from './addresses.ts';
+import { cors } from './cors.ts';
 import { costs } from './costs.ts';
+import { failures } from './failures.ts';
 import { headerVectors } from './header-vectors.ts';
 import { keys } from './keys.ts';
+import { lists } from './lists.ts';
 import { methods } from './methods.ts';
+import { options } from './options.ts';
 import { races } from './races.ts';
+import { refunds } from './refunds.ts';
+import { refusals } from './refusals.ts';
+import { reportMode } from './report-mode.ts';
 import { severalLimits } from './several-limits.ts';
 import { spellings } from './spellings.ts';
 import { suiteFor } from './suite.ts';
@@ -26,5 +33,12 @@ export function describeAdapter(target: AdapterTarget): void {
     severalLimits(suite);
     costs(suite);
     races(suite);
+    refunds(suite);
+    lists(suite);
+    reportMode(suite);
+    options(suite);
+    refusals(suite);
+    failures(suite);
+    cors(suite);
   });
 }

@@ -66,6 +66,8 @@ export interface AdapterTarget {
   start(app: SuiteApp): Promise<RunningApp>;
   /** The same over HTTP/2 without TLS, where the framework speaks it. */
   startHttp2?(app: SuiteApp): Promise<RunningApp>;
+  /** Answers in the framework's own way, as an application's `onDenied` does. `response` is what that is given. */
+  answer?(response: never, answer: Answer): void;
   /** What the framework cannot do, so that the suite leaves it out: each with a reason in the target's file. */
   readonly cannot?: readonly ('methodOverride' | 'limits404')[];
 }

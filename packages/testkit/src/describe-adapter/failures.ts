@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import { fixedWindow, redisStore, type OnStoreError, type Store } from '@sluice/core';
+import { Redis } from 'ioredis';
+import { startRedis } from '../redis-server.ts';
+import { PLACES, type Suite } from './suite.ts';
+import type { SuiteOptions } from './target.ts';
+
+const once = fixedWindow({ limit: 1, window: '1h' });
+const fail = (): never => {
+  throw new Error('broken');
+};
+const failLater = async (): Promise<never> => {
+  await Promise.resolve();
+  throw new Error('broken');
+};
+
+/** Stores that fail, and functions of the user that throw: never a free pass, never a request that hangs. */
+export function failures(suite: Suite): void {
+  describe.each(PLACES)('a limit %s', (place) => {
+    it.each<[string, Partial<SuiteOptions>]>([
+      ['key', { key: fail }],
+      ['key, later', { key: failLater }],
+      ['a part of the key', { key: [() => 'k', failLater] }],
+      ['cost', { cost: fail }],
+      ['cost, later', { cost: failLater }],
+      ['skip', { skip: fail }],
+      ['skip, later', { skip: failLater }],
+      ['policy', { policy: fail }],
+      ['policy, later', { policy: failLater }],
+      ['onDecision', { onDecision: fail }],
+      ['onDecision, later', { onDecision: failLater }],
+    ])('lets no request pass, and hangs none, when %s throws: 500', async (_which, options) => {
+      const server = await suite.serve({ name: 'broken', policy: once, ...options } as SuiteOptions, { place });
+
+      const answer = await server.send();
+
+      expect(answer.status).toBe(500);
+      expect(answer.headers['ratelimit']).toBeUndefined();
+      expect(server.calls).toHaveLength(0);
+    });
+
+    it.each([
+      ['', fail],
+      [', later', failLater],
+    ])('lets no request pass, and hangs none, when onDenied throws%s', async (_when, onDenied) => {
+      const server = await suite.serve({ name: 'broken', policy: once, onDenied }, { place });
+      await server.send();
+
+      const answer = await server.send();
+
+      // 429 has been set by then, and some frameworks keep a status that says error.
+      expect([429, 500]).toContain(answer.status);
+      expect(server.calls).toHaveLength(1);
+    });
+
+    it.each([undefined, null, 0, 'route', 'router'])('lets no request pass when %p is thrown', async (thrown) => {
+      const server = await suite.serve(
+        {
+          name: 'broken',
+          policy: once,
+          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what must not happen, and does
+          key: () => Promise.reject(thrown),
+        },
+        { place },
+      );
+
+      const answer = await server.send();
+
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(server.calls).toHaveLength(0);
+    });
+
+    it('takes nothing when a function throws before the decision', async () => {
+      let isBroken = true;
+      const server = await suite.serve(
+        { name: 'broken', policy: once, cost: () => (isBroken ? fail() : 1) },
+        { place },
+      );
+      await server.send();
+      isBroken = false;
+
+      expect(await server.statuses(2)).toEqual([200, 429]);
+    });
+
+    describe.each<[string, () => Store]>([
+      ['rejects', () => ({ source: 'redis', perform: async () => Promise.reject(new Error('connection lost')) })],
+      ['throws', () => ({ source: 'redis', perform: fail })],
+      ['never answers', () => ({ source: 'redis', perform: async () => new Promise(() => {}) })],
+    ])('when the store %s', (_how, newStore) => {
+      it.each<[OnStoreError | undefined, number[]]>([
+        ['local', [200, 429]],
+        [undefined, [200, 429]],
+        ['allow', [200, 200]],
+        ['deny', [503, 503]],
+        ['throw', [500, 500]],
+      ])('does as onStoreError: %p says', async (onStoreError, expected) => {
+        const server = await suite.serve(
+          {
+            name: 'away',
+            policy: once,
+            store: newStore(),
+            timeoutMs: 1,
+            ...(onStoreError === undefined ? {} : { onStoreError }),
+          },
+          { place },
+        );
+
+        expect(await server.statuses(2)).toEqual(expected);
+        expect(server.calls).toHaveLength(expected.filter((status) => status === 200).length);
+      });
+    });
+  });
+
+  it('when Redis is gone, each onStoreError does as it says', async () => {
+    const redis = await startRedis();
+    const client = new Redis(redis.url, { retryStrategy: () => null });
+    client.on('error', () => {});
+    const modes: readonly OnStoreError[] = ['local', 'allow', 'deny', 'throw'];
+    const servers = [];
+    for (const onStoreError of modes) {
+      const store = redisStore(client, { prefix: onStoreError });
+      servers.push(await suite.serve({ name: 'gone', policy: once, store, onStoreError, timeoutMs: 60_000 }));
+    }
+
+    const before = [];
+    for (const server of servers) before.push(await server.statuses(2));
+    await redis.stop();
+    const after = [];
+    for (const server of servers) after.push(await server.statuses(2));
+    client.disconnect();
+
+    expect(before).toEqual(modes.map(() => [200, 429]));
+    expect(after).toEqual([
+      [200, 429],
+      [200, 200],
+      [503, 503],
+      [500, 500],
+    ]);
+  });
+}

@@ -1,0 +1,188 @@
+import { describe, expect, it } from '@jest/globals';
+import { createLimiter, fixedWindow, type HeadersOption, type Policy } from '@sluice/core';
+import { fakeClock } from '../fake-clock.ts';
+import type { HttpRequest } from './http-client.ts';
+import { PLACES, type Suite } from './suite.ts';
+import type { AnyRequest, SuiteOptions } from './target.ts';
+
+const oneAMinute = fixedWindow({ limit: 1, window: '60s' });
+const plans: Readonly<Record<string, Policy | readonly Policy[]>> = {
+  free: fixedWindow({ name: 'free', limit: 1, window: '60s' }),
+  paid: fixedWindow({ name: 'paid', limit: 2, window: '60s' }),
+  both: [
+    fixedWindow({ name: 'free', limit: 1, window: '60s' }),
+    fixedWindow({ name: 'hourly', limit: 5, window: '1h' }),
+  ],
+};
+const planOf = ({ headers }: AnyRequest): Policy => plans[String(headers['x-plan'])] as Policy;
+const onPlan = (plan: string): HttpRequest => ({ headers: { 'X-Plan': plan } });
+
+/** The options that say what is limited, who decides, who is told, and in which format. */
+export function options(suite: Suite): void {
+  describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
+    'a policy that is a function, $place, over $kind',
+    ({ stores, place }) => {
+      it.each<[string, SuiteOptions['policy']]>([
+        ['sync', planOf],
+        ['async', async (request: AnyRequest) => Promise.resolve(planOf(request))],
+      ])('(%s) gives each request the limit of its plan', async (_kind, policy) => {
+        const server = await suite.serve({ name: 'plans', policy, ...stores.fresh() } as SuiteOptions, { place });
+
+        const free = [await server.send(onPlan('free')), await server.send(onPlan('free'))];
+        const paid = await server.statuses(3, onPlan('paid'));
+        const both = await server.send(onPlan('both'));
+
+        expect(free.map(({ status }) => status)).toEqual([200, 429]);
+        expect(free[0]?.headers['ratelimit-policy']).toBe('"free";q=1;w=60');
+        expect(paid).toEqual([200, 200, 429]);
+        expect(both.status).toBe(200);
+        expect(both.headers['ratelimit-policy']).toBe('"free";q=1;w=60, "hourly";q=5;w=3600');
+      });
+    },
+  );
+
+  describe.each(suite.stores)('a limiter that was made before, over $kind', (stores) => {
+    it('counts together with other middleware that was given it, and with whoever else uses it', async () => {
+      const limiter = createLimiter({
+        name: 'handed-in',
+        policy: fixedWindow({ limit: 5, window: '1h' }),
+        ...stores.fresh(),
+      });
+      const first = await suite.serve({ limiter }, { path: '/first' });
+      const second = await suite.serve({ limiter }, { path: '/second', place: 'application-wide' });
+
+      const statuses = [...(await first.statuses(2)), ...(await second.statuses(2))];
+      const direct = await limiter.consume('127.0.0.1');
+      const refused = [...(await first.statuses(1)), ...(await second.statuses(1))];
+      await limiter.reset('127.0.0.1');
+      const again = await first.statuses(1);
+
+      expect(statuses).toEqual([200, 200, 200, 200]);
+      expect(direct).toMatchObject({ allowed: true, remaining: 0 });
+      expect(refused).toEqual([429, 429]);
+      expect(again).toEqual([200]);
+    });
+  });
+
+  describe.each(PLACES)('a limit %s', (place) => {
+    it('of { limit, window } is a sliding window per address', async () => {
+      const server = await suite.serve({ name: 'short', limit: 2, window: '1m' }, { place, trustLoopback: true });
+      const as = (address: string): HttpRequest => ({ headers: { 'X-Forwarded-For': address } });
+
+      const answers = [await server.send(as('203.0.113.1')), await server.send(as('203.0.113.1'))];
+      const statuses = [
+        ...(await server.statuses(1, as('203.0.113.1'))),
+        ...(await server.statuses(1, as('203.0.113.2'))),
+      ];
+
+      expect(answers[1]?.headers['ratelimit-policy']).toBe('"short";q=2;w=60');
+      expect(statuses).toEqual([429, 200]);
+      expect(server.calls[0]?.rateLimit?.decision.policies[0]?.windowMs).toBe(60_000);
+    });
+
+    it('passes what skip says, without counting it, and asks nothing else about it', async () => {
+      const asked: string[] = [];
+      const server = await suite.serve(
+        {
+          name: 'skip',
+          policy: oneAMinute,
+          skip: async ({ headers }) => Promise.resolve(headers['x-health'] === 'yes'),
+          key: () => {
+            asked.push('key');
+            return 'k';
+          },
+          cost: () => {
+            asked.push('cost');
+            return 1;
+          },
+        },
+        { place },
+      );
+
+      const free = await server.statuses(3, { headers: { 'X-Health': 'yes' } });
+      const askedOfFree = [...asked];
+      const counted = await server.statuses(2);
+
+      expect(free).toEqual([200, 200, 200]);
+      expect(askedOfFree).toEqual([]);
+      expect(server.calls[0]?.rateLimit).toBeUndefined();
+      expect(counted).toEqual([200, 429]);
+    });
+
+    it('tells onDecision every decision, with the key and the request', async () => {
+      const told: unknown[] = [];
+      const server = await suite.serve(
+        {
+          name: 'told',
+          policy: oneAMinute,
+          onDecision: async (decision, { key, request }) => {
+            await Promise.resolve();
+            told.push([decision.outcome, decision.policy, decision.remaining, key, request.headers['x-request']]);
+          },
+        },
+        { place },
+      );
+
+      await server.send({ headers: { 'X-Request': 'a' } });
+      await server.send({ headers: { 'X-Request': 'b' } });
+
+      expect(told).toEqual([
+        ['allowed', 'told', 0, '127.0.0.1', 'a'],
+        ['denied', 'told', 0, '127.0.0.1', 'b'],
+      ]);
+    });
+
+    it.each<[string, HeadersOption | undefined, Readonly<Record<string, string>>]>([
+      ['nothing', undefined, { 'ratelimit-policy': '"fields";q=1;w=60', ratelimit: '"fields";r=0;t=60' }],
+      ['"draft-11"', 'draft-11', { 'ratelimit-policy': '"fields";q=1;w=60', ratelimit: '"fields";r=0;t=60' }],
+      ['"draft-7"', 'draft-7', { 'ratelimit-policy': '1;w=60', ratelimit: 'limit=1, remaining=0, reset=60' }],
+      [
+        '"draft-6"',
+        'draft-6',
+        { 'ratelimit-limit': '1', 'ratelimit-remaining': '0', 'ratelimit-reset': '60', 'ratelimit-policy': '1;w=60' },
+      ],
+      [
+        '{ legacy: "epoch" }',
+        { legacy: 'epoch' },
+        { 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1795262461' },
+      ],
+      [
+        '{ legacy: "delta" }',
+        { legacy: 'delta' },
+        { 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '60' },
+      ],
+      [
+        'a list',
+        ['draft-11', { legacy: 'delta' }],
+        {
+          'ratelimit-policy': '"fields";q=1;w=60',
+          ratelimit: '"fields";r=0;t=60',
+          'x-ratelimit-limit': '1',
+          'x-ratelimit-remaining': '0',
+          'x-ratelimit-reset': '60',
+        },
+      ],
+      ['false', false, {}],
+    ])('with headers: %s writes just these fields, allowed or refused', async (_written, headers, expected) => {
+      const [memory] = suite.stores;
+      const server = await suite.serve(
+        {
+          name: 'fields',
+          policy: oneAMinute,
+          ...(headers === undefined ? {} : { headers }),
+          ...memory?.fresh(fakeClock(1_795_262_400_250)),
+        },
+        { place },
+      );
+
+      const answers = [await server.send(), await server.send()];
+
+      expect(answers.map(({ status }) => status)).toEqual([200, 429]);
+      for (const answer of answers) {
+        const written = Object.entries(answer.headers).filter(([name]) => name.includes('ratelimit'));
+        expect(Object.fromEntries(written)).toEqual(expected);
+      }
+      expect(answers[1]?.headers).toMatchObject({ 'retry-after': '60', 'cache-control': 'no-store' });
+    });
+  });
+}
