@@ -488,33 +488,32 @@ describe('a queue', () => {
     expect(fate(third)).toBe('runs');
   });
 
-  it('lets one wait for what refuses it by now, and those behind it go on', async () => {
+  it('lets one wait for what refuses it by now, in the turn of that', async () => {
     const store = memoryStore();
-    const held = { when: 'on-success', holdMs: HOLD_MS } as const;
-    const own = { store, refund: held } as const;
-    const perUser = new Layer<PlainRequest, PlainResponse>(
-      { ...own, name: 'per-user', policy: fixedWindow({ limit: 1, window: '1h' }), key: byUser() },
-      plainFramework,
-    ).claim();
-    const all = new Layer<PlainRequest, PlainResponse>(
-      { ...own, name: 'all', policy: fixedWindow({ limit: 2, window: '1h' }), key: byAll() },
-      plainFramework,
-    ).claim();
+    const layerOf = (name: string, limit: number, options: Partial<PlainOptions>): Layer<PlainRequest, PlainResponse> =>
+      new Layer<PlainRequest, PlainResponse>(
+        { name, policy: fixedWindow({ limit, window: '1h' }), store, ...options } as PlainOptions,
+        plainFramework,
+      ).claim();
+    const created = (_request: PlainRequest, { statusCode }: PlainResponse): boolean => statusCode === 201;
+    const perUser = layerOf('per-user', 1, { key: byUser(), refund: { when: 'on-success', holdMs: HOLD_MS } });
+    const all = layerOf('all', 2, { key: byAll(), refund: { when: created, holdMs: HOLD_MS } });
     const { visit } = sceneOf(new Enforcer([perUser, all], plainFramework), all);
-    const ann = visit({ user: 'ann' });
-    const bob = visit({ user: 'bob' });
-    const annAgain = visit({ user: 'ann' });
+    const [ann, bob, annAgain] = [visit({ user: 'ann' }), visit({ user: 'bob' }), visit({ user: 'ann' })];
     await turns();
     const cid = visit({ user: 'cid' });
     await turns();
-    expect(fates([ann, bob, annAgain, cid])).toEqual(['runs', 'runs', 'waits', 'waits']);
 
-    ann.response.finish();
+    ann.response.finish(200);
     await turns();
-    bob.response.finish();
+    expect(fates([annAgain, cid])).toEqual(['waits', 'waits']);
+    bob.response.finish(201);
+    await turns();
+    expect(fates([annAgain, cid])).toEqual(['waits', 'runs']);
+    cid.response.finish(201);
     await turns();
 
-    expect(fates([annAgain, cid])).toEqual(['runs', 'runs']);
+    expect(fate(annAgain)).toBe('runs');
   });
 
   it('holds a thousand, and refuses more at once', async () => {

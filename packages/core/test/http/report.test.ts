@@ -18,7 +18,7 @@ describe('the mode report', () => {
     const enforce = plainEnforcer({
       policy,
       mode: 'report',
-      onDecision: ({ outcome, remaining }, { key }) => told.push(`${String(key)} ${outcome} ${String(remaining)}`),
+      onDecision: ({ outcome, remaining }, { key }) => told.push(`${key as string} ${outcome} ${String(remaining)}`),
     });
 
     const answers = [await enforce(), await enforce(), await enforce()];
