@@ -235,14 +235,11 @@ function leaveOut({ all, layers }: Surroundings, skipped: Skipped | undefined, p
 function without(layer: NestLayer, skipped: Skipped, place: string): readonly NestLayer[] {
   const isSkipped = (name: string): boolean => skipped.includes(name);
   if (isSkipped(layer.name)) return [];
-  const { policyNames } = layer;
-  const { limits } = layer.options;
-  const isLeft = policyNames.map((name, i) => !isSkipped(name) && !isSkipped(limits?.[i]?.name ?? name));
-  if (isLeft.every((left) => left)) return [layer];
-  if (!isLeft.includes(true)) return [];
-  if (limits !== undefined) {
-    return [layer.variant({ without: limits.filter((_limit, i) => isLeft[i] !== true).map(({ name }) => name) })];
-  }
+  const { policyNames } = layer; // with `limits`, those of the entries
+  const left = policyNames.filter((name) => !isSkipped(name));
+  if (left.length === policyNames.length) return [layer];
+  if (left.length === 0) return [];
+  if (layer.options.limits !== undefined) return [layer.variant({ without: skipped })];
   throw new PolicyError(
     '@SkipRateLimit',
     `@SkipRateLimit() on ${place} leaves out some of the policies ${policyNames.join(', ')} of ${layer.name}, which are counted together under one key; write them as entries of limits to skip them alone`,
@@ -251,7 +248,7 @@ function without(layer: NestLayer, skipped: Skipped, place: string): readonly Ne
 }
 
 function namesOf(layer: NestLayer): readonly string[] {
-  return [layer.name, ...(layer.options.limits ?? []).map(({ name }) => name), ...layer.policyNames];
+  return [layer.name, ...layer.policyNames];
 }
 
 function unknownName(field: string, what: string, layers: readonly NestLayer[]): PolicyError {

@@ -1,19 +1,4 @@
-import {
-  Controller,
-  Delete,
-  Get,
-  Module,
-  Post,
-  Put,
-  Req,
-  Res,
-  type DynamicModule,
-  type MiddlewareConsumer,
-  type NestModule,
-} from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
 import {
   RateLimit,
   RateLimitMiddleware,
@@ -23,50 +8,43 @@ import {
   type RateLimitDecoratorOptions,
 } from '@sluice/nestjs';
 import type { AdapterTarget, AnyRequest, RunningApp, SuiteApp, SuiteOptions, SuiteRoute } from '@sluice/testkit';
+import { serve, type Platform, type RootModule } from './serve.ts';
 
-type Platform = 'express' | 'fastify';
 type Handler = (request: AnyRequest & { method: string }, response: object, next: () => void) => void;
 
 /** NestJS 12 on Express, as the contract suite starts it. */
-export const nestOnExpress: AdapterTarget = { name: 'NestJS 12 on Express', start: (app) => run('express', app) };
+export const nestOnExpress: AdapterTarget = { name: 'NestJS 12 on Express', start: (app) => run('Express', app) };
 
 /** NestJS 12 on Fastify, which routes before any middleware runs, so that no middleware changes a request's method. */
 export const nestOnFastify: AdapterTarget = {
   name: 'NestJS 12 on Fastify',
-  start: (app) => run('fastify', app),
+  start: (app) => run('Fastify', app),
   cannot: ['methodOverride'],
 };
 
 async function run(platform: Platform, suiteApp: SuiteApp): Promise<RunningApp> {
   const { before, trustLoopback = false, users = false, methodOverride } = suiteApp;
-  const adapter =
-    platform === 'express' ? new ExpressAdapter() : new FastifyAdapter({ trustProxy: trustLoopback && '127.0.0.1' });
-  const app = await NestFactory.create(rootOf(suiteApp), adapter as ExpressAdapter, { logger: false });
-  if (trustLoopback && platform === 'express') (adapter as ExpressAdapter).set('trust proxy', 'loopback');
-  const use = (middleware: Handler): unknown => app.use(middleware);
-  if (before !== undefined) {
-    use((_request, response, next) => {
-      for (const [name, value] of Object.entries(before)) (response as Setter).setHeader(name, value);
-      next();
-    });
-  }
-  if (users) {
-    use((request, _response, next) => {
-      const id = request.headers['x-user'];
-      if (id !== undefined) Object.assign(request, { user: { id } });
-      next();
-    });
-  }
-  if (methodOverride === 'before') use(overrideMethod);
-  await app.listen(0, '127.0.0.1');
-  const server = app.getHttpServer();
-  return {
-    port: (server.address() as { port: number }).port,
-    close: async () => {
-      server.closeAllConnections();
-      await app.close();
+  const { port, close } = await serve(platform, rootOf(suiteApp), {
+    trustLoopback,
+    prepare: (nest) => {
+      const use = (middleware: Handler): unknown => nest.use(middleware);
+      if (before !== undefined) {
+        use((_request, response, next) => {
+          for (const [name, value] of Object.entries(before)) (response as Setter).setHeader(name, value);
+          next();
+        });
+      }
+      if (users) {
+        use((request, _response, next) => {
+          const id = request.headers['x-user'];
+          if (id !== undefined) Object.assign(request, { user: { id } });
+          next();
+        });
+      }
+      if (methodOverride === 'before') use(overrideMethod);
     },
-  };
+  });
+  return { port, close };
 }
 
 interface Setter {
@@ -79,19 +57,15 @@ const overrideMethod: Handler = (request, _response, next) => {
   next();
 };
 
-/** The root module: the limit of the application stands in `forRoot`, and in the middleware for what guards never see. */
-function rootOf({ limits: [limit] = [], routes, methodOverride }: SuiteApp): DynamicModule {
-  class Root implements NestModule {
-    configure(consumer: MiddlewareConsumer): void {
-      consumer.apply(RateLimitMiddleware).forRoutes('{*path}');
-      if (methodOverride === 'after') consumer.apply(overrideMethod).forRoutes('{*path}');
-    }
-  }
-  Module({})(Root);
+/** The limit of the application stands in `forRoot`, and in the middleware for what guards never see. */
+function rootOf({ limits: [limit] = [], routes, methodOverride }: SuiteApp): RootModule {
   return {
-    module: Root,
     imports: [RateLimitModule.forRoot((limit ?? {}) as object)],
     controllers: routes.map((route) => controllerOf(route, limit)),
+    configure(consumer) {
+      consumer.apply(RateLimitMiddleware).forRoutes('{*path}');
+      if (methodOverride === 'after') consumer.apply(overrideMethod).forRoutes('{*path}');
+    },
   };
 }
 

@@ -1,0 +1,91 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach } from '@jest/globals';
+import { Module, type INestApplication, type MiddlewareConsumer, type ModuleMetadata } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+
+export type Platform = 'Express' | 'Fastify';
+export const platforms: readonly Platform[] = ['Express', 'Fastify'];
+
+/** The root module of an application. */
+export interface RootModule extends ModuleMetadata {
+  readonly configure?: (consumer: MiddlewareConsumer) => void;
+}
+
+/** What can be asked of a NestJS application before it listens. */
+interface Prepared {
+  /** Trust X-Forwarded-For from 127.0.0.1. */
+  readonly trustLoopback?: boolean;
+  readonly prepare?: (app: INestApplication) => void;
+}
+
+export interface Served {
+  readonly app: INestApplication;
+  readonly port: number;
+  readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
+  /** The statuses of requests for a path, one after the other. */
+  readonly statuses: (path: string, count: number) => Promise<number[]>;
+  readonly close: () => Promise<void>;
+}
+
+/** A NestJS application on a real port of 127.0.0.1. */
+export async function serve(
+  platform: Platform,
+  { configure, ...metadata }: RootModule,
+  { trustLoopback = false, prepare }: Prepared = {},
+): Promise<Served> {
+  class Root {
+    configure(consumer: MiddlewareConsumer): void {
+      configure?.(consumer);
+    }
+  }
+  Module(metadata)(Root);
+  const express = new ExpressAdapter();
+  if (trustLoopback) express.set('trust proxy', 'loopback');
+  const adapter =
+    platform === 'Express' ? express : new FastifyAdapter({ trustProxy: trustLoopback ? '127.0.0.1' : false });
+  // Else Nest would end the process with a start that fails.
+  const settings = { logger: false, abortOnError: false } as const;
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class in name only
+  const app = await NestFactory.create<INestApplication<Server>>(Root, adapter, settings);
+  prepare?.(app);
+  try {
+    await app.listen(0, '127.0.0.1');
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  const server = app.getHttpServer();
+  const { port } = server.address() as AddressInfo;
+  const ask = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${String(port)}${path}`, init);
+  return {
+    app,
+    port,
+    fetch: ask,
+    async statuses(path, count) {
+      const statuses = [];
+      for (let i = 0; i < count; i++) statuses.push((await ask(path)).status);
+      return statuses;
+    },
+    async close() {
+      server.closeAllConnections();
+      await app.close();
+    },
+  };
+}
+
+/** {@link serve}, until the test is over. To be called inside `describe`, or at the top of a file. */
+export function untilTestIsOver(): typeof serve {
+  const running = new Set<Served>();
+  afterEach(async () => {
+    await Promise.all([...running].map((served) => served.close()));
+    running.clear();
+  });
+  return async (...args) => {
+    const served = await serve(...args);
+    running.add(served);
+    return served;
+  };
+}
