@@ -47,5 +47,8 @@ export function inheritOptions<Options extends object>(outer: object, inner: Opt
   if (own['limits'] === undefined && OF_THE_KEY.every((name) => own[name] === undefined)) {
     for (const name of OF_THE_KEY) if (from[name] !== undefined) taken[name] = from[name];
   }
-  return { ...taken, ...inner };
+  // Who answers by itself does not throw because the outer one would.
+  if (own['onDenied'] !== undefined) delete taken['throw'];
+  const said = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+  return { ...taken, ...said } as Options;
 }
