@@ -205,7 +205,8 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   #named(name: string): NestLayer {
     const layer = this.#layers.find((one) => one.name === name);
     if (layer !== undefined) return layer;
-    throw unknownName('name', `there is no limiter named ${JSON.stringify(name)}`, this.#layers);
+    const names = this.#layers.map((one) => one.name);
+    throw unknownName('name', `there is no limiter named ${JSON.stringify(name)}`, names);
   }
 }
 
@@ -227,7 +228,7 @@ function leaveOut({ all, layers }: Surroundings, skipped: Skipped | undefined, p
   for (const name of skipped) {
     if (all.some((layer) => namesOf(layer).includes(name))) continue;
     const what = `@SkipRateLimit(${JSON.stringify(name)}) on ${place} names no limit that holds there`;
-    throw unknownName('@SkipRateLimit', what, all);
+    throw unknownName('@SkipRateLimit', what, all.flatMap(namesOf));
   }
   return layers.flatMap((layer) => without(layer, skipped, place));
 }
@@ -251,8 +252,7 @@ function namesOf(layer: NestLayer): readonly string[] {
   return [layer.name, ...layer.policyNames];
 }
 
-function unknownName(field: string, what: string, layers: readonly NestLayer[]): PolicyError {
-  const names = [...new Set(layers.flatMap(namesOf))];
-  const known = names.length === 0 ? 'there are none' : `known: ${names.join(', ')}`;
+function unknownName(field: string, what: string, names: readonly string[]): PolicyError {
+  const known = names.length === 0 ? 'there are none' : `known: ${[...new Set(names)].join(', ')}`;
   return new PolicyError(field, `${what}; ${known}`, 'SLUICE_OPTION_INVALID');
 }

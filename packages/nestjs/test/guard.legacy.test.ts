@@ -1,0 +1,338 @@
+/* eslint-disable @typescript-eslint/no-extraneous-class -- modules of Nest are empty */
+import { describe, expect, it, jest } from '@jest/globals';
+import {
+  Catch,
+  Controller,
+  Get,
+  HttpException,
+  Injectable,
+  Scope,
+  UseGuards,
+  type ArgumentsHost,
+  type CallHandler,
+  type CanActivate,
+  type ExceptionFilter,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import {
+  RateLimit,
+  RateLimitException,
+  RateLimitGuard,
+  RateLimitModule,
+  RateLimits,
+  byRoute,
+  byUser,
+  fixedWindow,
+  type NestRequest,
+} from '@sluice/nestjs';
+import { platforms, untilTestIsOver } from './serve.ts';
+
+const upTo = (limit: number) => fixedWindow({ limit, window: '1h' });
+
+@Controller()
+class Pages {
+  @Get('page')
+  page() {
+    return 'a page';
+  }
+
+  @Get('tight')
+  @RateLimit({ policy: upTo(1) })
+  tight() {
+    return '';
+  }
+}
+
+/** Puts the user of the header where an authentication would, as late as a guard of a controller does. */
+@Injectable()
+class Authentication implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<{ user?: object; headers: Record<string, string> }>();
+    request.user = { sub: request.headers['x-user'] };
+    return true;
+  }
+}
+
+describe.each(platforms)('the guard on %s', (platform) => {
+  const serve = untilTestIsOver();
+
+  it('answers for itself: no filter, interceptor or handler hears of a refused request', async () => {
+    const heard: string[] = [];
+    @Catch()
+    class Filter implements ExceptionFilter {
+      catch(): void {
+        heard.push('filter');
+      }
+    }
+    class Interceptor implements NestInterceptor {
+      intercept(_context: ExecutionContext, next: CallHandler) {
+        heard.push('interceptor');
+        return next.handle();
+      }
+    }
+    const { statuses } = await serve(platform, {
+      imports: [RateLimitModule.forRoot({ policy: upTo(1) })],
+      controllers: [Pages],
+      providers: [
+        { provide: APP_FILTER, useClass: Filter },
+        { provide: APP_INTERCEPTOR, useClass: Interceptor },
+      ],
+    });
+
+    const answers = await statuses('/page', 3);
+
+    expect(answers).toEqual([200, 429, 429]);
+    expect(heard).toEqual(['interceptor']);
+  });
+
+  it('hands a refusal to exception filters with throw: true, fields on the answer', async () => {
+    const caught: HttpException[] = [];
+    @Catch(HttpException)
+    class Filter implements ExceptionFilter<HttpException> {
+      catch(exception: HttpException, host: ArgumentsHost): void {
+        caught.push(exception);
+        const response = host.switchToHttp().getResponse<{ status(code: number): { send(body: string): void } }>();
+        response.status(exception.getStatus()).send('slowly');
+      }
+    }
+    const { fetch } = await serve(platform, {
+      imports: [RateLimitModule.forRoot({ policy: upTo(1), throw: true })],
+      controllers: [Pages],
+      providers: [{ provide: APP_FILTER, useClass: Filter }],
+    });
+    await fetch('/page');
+
+    const refused = await fetch('/page');
+
+    expect(refused.status).toBe(429);
+    expect(await refused.text()).toBe('slowly');
+    expect(refused.headers.get('ratelimit-policy')).toBe('"default";q=1;w=3600');
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(caught[0]).toBeInstanceOf(RateLimitException);
+    expect(caught[0]).toMatchObject({
+      code: 'SLUICE_DENIED',
+      message: 'Too many requests',
+      decision: { allowed: false, policy: 'default' },
+      headers: { 'RateLimit-Policy': '"default";q=1;w=3600', 'Cache-Control': 'no-store' },
+    });
+    expect(caught[0]?.getResponse()).toMatchObject({ title: 'Quota Exceeded', 'violated-policies': ['default'] });
+  });
+
+  it('lets Nest answer with the problem details where no filter catches what throw: true throws', async () => {
+    const { fetch } = await serve(platform, {
+      imports: [RateLimitModule.forRoot({ policy: upTo(1), throw: true })],
+      controllers: [Pages],
+    });
+    await fetch('/page');
+
+    const refused = await fetch('/page');
+
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toMatchObject({ status: 429, 'violated-policies': ['default'] });
+  });
+
+  it.each<[string, () => Parameters<typeof serve>[1], Parameters<typeof serve>[2]]>([
+    ['as APP_GUARD', () => ({ providers: [{ provide: APP_GUARD, useClass: Counting }] }), {}],
+    [
+      'as APP_GUARD for each request',
+      () => ({ providers: [{ provide: APP_GUARD, useClass: Counting, scope: Scope.REQUEST }] }),
+      {},
+    ],
+    ['by useGlobalGuards', () => ({}), { prepare: (app) => app.useGlobalGuards(new Counting(app.get(RateLimits))) }],
+  ])('steps aside where the application registers one of its own %s', async (_how, own, settings) => {
+    Counting.calls = 0;
+    const { statuses } = await serve(
+      platform,
+      {
+        imports: [RateLimitModule.forRoot({ policy: upTo(2) })],
+        controllers: [Pages],
+        ...own(),
+      },
+      settings,
+    );
+
+    const answers = await statuses('/page', 3);
+
+    expect(answers).toEqual([200, 200, 429]);
+    expect(Counting.calls).toBe(3);
+  });
+
+  it('counts once beside itself', async () => {
+    @Controller()
+    @UseGuards(RateLimitGuard)
+    class Guarded {
+      @Get()
+      @UseGuards(RateLimitGuard)
+      page() {
+        return '';
+      }
+    }
+    const { statuses } = await serve(platform, {
+      imports: [RateLimitModule.forRoot({ policy: upTo(2) })],
+      controllers: [Guarded],
+    });
+
+    expect(await statuses('/', 3)).toEqual([200, 200, 429]);
+  });
+
+  it('stands behind the one that authenticates, with guard: false', async () => {
+    @Controller()
+    @UseGuards(Authentication, RateLimitGuard)
+    class Accounts {
+      @Get()
+      @RateLimit({ policy: upTo(1), key: byUser() })
+      read() {
+        return '';
+      }
+    }
+    const { fetch } = await serve(platform, {
+      imports: [RateLimitModule.forRoot({ guard: false })],
+      controllers: [Accounts],
+    });
+    const as = async (user: string) => (await fetch('/', { headers: { 'x-user': user } })).status;
+
+    expect([await as('ann'), await as('bob'), await as('ann')]).toEqual([200, 200, 429]);
+  });
+
+  it('gives the units of failed answers back, with the status that the handler has set', async () => {
+    @Controller()
+    class Login {
+      calls = 0;
+
+      @Get()
+      @RateLimit({ policy: upTo(1), refund: 'on-failure' })
+      login() {
+        this.calls++;
+        if (this.calls < 3) throw new HttpException('wrong', 401);
+        return '';
+      }
+    }
+    const { statuses } = await serve(platform, { imports: [RateLimitModule.forRoot()], controllers: [Login] });
+
+    expect(await statuses('/', 4)).toEqual([401, 401, 200, 429]);
+  });
+});
+
+class Counting extends RateLimitGuard {
+  static calls = 0;
+
+  protected override shouldSkip(): boolean {
+    Counting.calls++;
+    return false;
+  }
+}
+
+describe('the guard in contexts that are not HTTP', () => {
+  const serve = untilTestIsOver();
+
+  interface Message {
+    readonly socket: { readonly remoteAddress: string };
+    readonly handshake?: string;
+    rateLimit?: unknown;
+  }
+
+  class Gateway {
+    @RateLimit({ policy: upTo(2) })
+    say() {
+      return '';
+    }
+
+    hear() {
+      return '';
+    }
+  }
+
+  /** As Nest makes one for each execution. */
+  const contextOf = (type: string, client: Message, handler = Gateway.prototype.say): ExecutionContext =>
+    ({
+      getType: () => type,
+      getArgByIndex: () => client,
+      getClass: () => Gateway,
+      getHandler: () => handler,
+    }) as unknown as ExecutionContext;
+
+  class Messages extends RateLimitGuard {
+    protected override requestOf(context: ExecutionContext): NestRequest | undefined {
+      return context.getType<string>() === 'http' ? super.requestOf(context) : context.getArgByIndex<NestRequest>(0);
+    }
+  }
+
+  const guardOf = async (Guard: typeof RateLimitGuard, options = {}) => {
+    const { app } = await serve('Express', {
+      imports: [RateLimitModule.forRoot(options)],
+      providers: [Guard, Gateway],
+    });
+    return app.get(Guard);
+  };
+  const client = (address: string): Message => ({ socket: { remoteAddress: address } });
+
+  it('lets everything pass, and warns of it once', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const guard = await guardOf(RateLimitGuard);
+
+    const passes = [
+      await guard.canActivate(contextOf('graphql', client('192.0.2.1'))),
+      await guard.canActivate(contextOf('graphql', client('192.0.2.1'))),
+      await guard.canActivate(contextOf('graphql', client('192.0.2.1'))),
+    ];
+
+    expect(passes).toEqual([true, true, true]);
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(warn).toHaveBeenCalledWith(
+      expect.stringContaining('requestOf'),
+      expect.objectContaining({ code: 'SLUICE_CONTEXT_UNKNOWN' }),
+    );
+    warn.mockRestore();
+  });
+
+  it('counts every execution of what requestOf answers, and refuses by an exception', async () => {
+    const guard = await guardOf(Messages);
+    const one = client('192.0.2.1');
+
+    const passes = [await guard.canActivate(contextOf('ws', one)), await guard.canActivate(contextOf('ws', one))];
+    const refused = guard.canActivate(contextOf('ws', one));
+
+    expect(passes).toEqual([true, true]);
+    await expect(refused).rejects.toBeInstanceOf(RateLimitException);
+    await expect(refused).rejects.toMatchObject({
+      status: 429,
+      headers: { 'RateLimit-Policy': '"Gateway.say";q=2;w=3600', 'Retry-After': '3600' },
+    });
+    expect(await guard.canActivate(contextOf('ws', client('192.0.2.2')))).toBe(true);
+    expect(one.rateLimit).toMatchObject({ key: '192.0.2.1', decision: { allowed: false } });
+  });
+
+  it('counts an execution once, however many guards it meets', async () => {
+    const guard = await guardOf(Messages);
+    const execution = contextOf('ws', client('192.0.2.1'));
+
+    for (let i = 0; i < 3; i++) await guard.canActivate(execution);
+
+    expect(await guard.canActivate(contextOf('ws', client('192.0.2.1')))).toBe(true);
+  });
+
+  it('takes the handler for the route', async () => {
+    const keys: unknown[] = [];
+    const onDecision = (_decision: unknown, { key }: { key: unknown }) => keys.push(key);
+    const guard = await guardOf(Messages, { policy: upTo(9), key: byRoute(), onDecision });
+
+    await guard.canActivate(contextOf('graphql', client('192.0.2.1'), Gateway.prototype.hear));
+    await guard.canActivate(contextOf('graphql', client('192.0.2.1')));
+
+    expect(keys).toEqual(['Gateway.hear', { default: 'Gateway.say', 'Gateway.say': 'Gateway.say' }]);
+  });
+
+  it('refuses with the exception that refuse() makes', async () => {
+    class Refusing extends Messages {
+      protected override refuse(exception: RateLimitException): never {
+        throw new TypeError(`as a WsException: ${exception.message}`);
+      }
+    }
+    const guard = await guardOf(Refusing, { policy: upTo(1) });
+    await guard.canActivate(contextOf('ws', client('192.0.2.1')));
+
+    await expect(guard.canActivate(contextOf('ws', client('192.0.2.1')))).rejects.toThrow('as a WsException');
+  });
+});
