@@ -122,7 +122,7 @@ function askedLimit<Request>(
   where = '',
 ): AskedLimit<Request> {
   const { key = byIp<Request>(), cost = 1 } = options;
-  const onMissingKey: string = options.onMissingKey ?? missing;
+  const onMissingKey: string = options.onMissingKey === undefined ? missing : options.onMissingKey;
   if (onMissingKey !== 'deny' && onMissingKey !== 'skip' && onMissingKey !== 'shared') {
     const field = `${where}onMissingKey`;
     throw new PolicyError(

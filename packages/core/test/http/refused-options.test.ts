@@ -150,3 +150,113 @@ describe.each<[string, unknown, string]>([
     );
   });
 });
+
+// What every message of a refused option tells: which one, what was expected, what came.
+describe.each<[option: string, values: readonly unknown[], expected: string, field?: string]>([
+  ['mode', ['shadow', true, null], 'mode must be "enforce" or "report"'],
+  ['cors', ['*', 1, null], 'cors must be true or false'],
+  ['throw', [1, null], 'throw must be true or false'],
+  ['skip', ['/health', null, ['/health']], 'skip must be a function'],
+  ['onDenied', [429, null], 'onDenied must be a function'],
+  ['onDecision', ['log', null], 'onDecision must be a function'],
+  [
+    'allow',
+    ['10.0.0.0/8', null, () => true],
+    'allow must be a list of addresses, CIDR ranges such as "10.0.0.0/8", or keys',
+  ],
+  ['deny', ['10.0.0.0/8', null, {}], 'deny must be a list of addresses, CIDR ranges such as "10.0.0.0/8", or keys'],
+  ['allow', [['10.0.0.0/40'], [null]], 'allow[0] must be an address, a CIDR range', 'allow[0]'],
+  ['deny', [['::1', '1.2.3.4/99']], 'deny[1] must be an address', 'deny[1]'],
+  [
+    'refund',
+    ['success', 'onSuccess', true, 200, null],
+    'refund must be "on-success", "on-failure" or a function of request and response',
+  ],
+  [
+    'refund',
+    [{ when: 'always' }, { when: true }, {}],
+    'refund.when must be "on-success", "on-failure" or a function of request and response',
+    'refund.when',
+  ],
+  [
+    'refund',
+    [-1, 0.5, NaN, Infinity, 2 ** 31, '500ms', null].map((holdMs) => ({ when: 'on-success', holdMs })),
+    'refund.holdMs must be a whole number of milliseconds, at least 0',
+    'refund.holdMs',
+  ],
+  ['refund', [['on-success']], 'refund takes an object with when and holdMs'],
+  ['onMissingKey', ['allow', true, null], 'onMissingKey must be "deny", "skip" or "shared"'],
+  ['headers', ['draft-12', true, null, {}], 'headers must be "draft-11"'],
+])('the option %s', (option, values, expected, field = option) => {
+  it.each(values.map((value) => [value]))(`given %j, is refused: ${expected}`, (value) => {
+    const store = watchedStore();
+
+    expect(() => plainEnforcer({ policy, store, [option]: value } as PlainOptions)).toThrow(
+      expect.objectContaining({
+        name: 'PolicyError',
+        code: 'SLUICE_OPTION_INVALID',
+        field,
+        message: expect.stringMatching(
+          new RegExp(`^${expected.replace(/[[\]().]/g, '\\$&')}.*[,;] got .`, 's'),
+        ) as unknown,
+      }),
+    );
+    expect(() => plainEnforcer({ policy, store })).not.toThrow(); // the name was not taken
+  });
+});
+
+describe('a name that means something elsewhere', () => {
+  it.each([
+    ['whitelist', 'did you mean "allow"?'],
+    ['allowList', 'did you mean "allow"?'],
+    ['allowlist', 'did you mean "allow"?'],
+    ['blacklist', 'did you mean "deny"?'],
+    ['denyList', 'did you mean "deny"?'],
+    ['skipSuccessfulRequests', 'did you mean refund: "on-success"?'],
+    ['skipFailedRequests', 'did you mean refund: "on-failure"?'],
+    ['requestWasSuccessful', 'did you mean "refund"?'],
+    ['holdMs', 'did you mean refund: { when: "on-success", holdMs: 500 }?'],
+    ['dryRun', 'did you mean mode: "report"?'],
+    ['shadow', 'did you mean mode: "report"?'],
+    ['shadowMode', 'did you mean mode: "report"?'],
+    ['draft_polli_ratelimit_headers', 'did you mean "headers"?'],
+    ['enableDraftSpec', 'did you mean "headers"?'],
+    ['addHeaders', 'did you mean "headers"?'],
+    ['standardHeaders', 'did you mean "headers"?'],
+    ['keyGenerator', 'did you mean "key"?'],
+    ['getTracker', 'did you mean "key"?'],
+    ['identifier', 'did you mean "name"?'],
+    ['namespace', 'did you mean "name"?'],
+    ['groupId', 'did you mean "name"?'],
+    ['errorMessage', 'did you mean "onDenied"?'],
+    ['insuranceLimiter', 'did you mean "onStoreError"?'],
+    ['storage', 'did you mean "store"?'],
+    ['throttlers', 'did you mean "limits"?'],
+    ['trustProxy', 'whom to believe about addresses is a setting of the framework itself'],
+    ['requestPropertyName', 'the key and the decision are always on the request, as rateLimit'],
+    ['ban', 'to refuse a key for a while call limiter.block(key, "1h")'],
+    ['blockDuration', 'to refuse a key for a while call limiter.block(key, "1h")'],
+    ['allows', 'did you mean "allow"?'],
+    ['Deny', 'did you mean "deny"?'],
+    ['onDenyed', 'did you mean "onDenied"?'],
+    ['constructor', 'known: limit, window, policy'],
+    ['somethingElseEntirely', 'known: limit, window, policy'],
+  ])('%s: says what it is called here', (name, hint) => {
+    expect(() => plainEnforcer({ policy, [name]: 1 } as unknown as PlainOptions)).toThrow(
+      expect.objectContaining({
+        name: 'PolicyError',
+        code: 'SLUICE_OPTION_UNKNOWN',
+        field: name,
+        message: expect.stringContaining(`rateLimit has no option "${name}" (got 1); ${hint}`) as unknown,
+      }),
+    );
+  });
+
+  it('is refused inside refund too, by its place', () => {
+    const refund = { when: 'on-success', hold: 500 };
+
+    expect(() => plainEnforcer({ policy, refund } as unknown as PlainOptions)).toThrow(
+      /^refund has no option "hold" \(got 500\); did you mean "holdMs"\?/,
+    );
+  });
+});
