@@ -42,9 +42,12 @@ export class Doctor<Request, Response> {
 
   /** A proxy that names its client, on a private network, and is not believed. */
   #examineProxy(request: Request): void {
-    if (this.#framework.header(request, 'x-forwarded-for') === undefined) return;
+    const named = this.#framework.header(request, 'x-forwarded-for');
+    if (named === undefined) return;
     const peer = this.#framework.rawRequest(request).socket?.remoteAddress;
     if (peer === undefined || peer !== this.#framework.address(request) || !isPrivate(peer)) return;
+    // A proxy's own question, a health check perhaps: who is believed cannot be told.
+    if (named.split(',').some((address) => address.trim() === peer)) return;
     this.#hasFoundProxy = true;
     warnOnce(
       'SLUICE_PROXY_NOT_TRUSTED',
