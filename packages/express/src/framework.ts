@@ -13,7 +13,7 @@ export function frameworkFor(self: () => unknown): Framework<Request, Response> 
     method: (request) => request.method,
     route: (request) => routeTemplate(request, self()),
     header: (request, name) => request.get(name),
-    user: (request) => userOf(request as { user?: { id?: string | number } }),
+    user: (request) => userOf(request as { user?: User | null }),
     rawRequest: (request) => request,
     rawResponse: (response) => response,
     getHeader: (response, name) => {
@@ -40,6 +40,11 @@ export function frameworkFor(self: () => unknown): Framework<Request, Response> 
   };
 }
 
-function userOf({ user }: { user?: { id?: string | number } }): string | number | undefined {
-  return user?.id;
+interface User {
+  readonly id?: string | number | null;
+  readonly sub?: string | number | null;
+}
+
+function userOf({ user }: { user?: User | null }): string | number | null | undefined {
+  return user?.id ?? user?.sub;
 }
