@@ -1,5 +1,7 @@
 import { describe } from '@jest/globals';
+import { aborts } from './aborts.ts';
 import { addresses } from './addresses.ts';
+import { retryingClients } from './clients.ts';
 import { cors } from './cors.ts';
 import { costs } from './costs.ts';
 import { failures } from './failures.ts';
@@ -8,6 +10,7 @@ import { keys } from './keys.ts';
 import { lists } from './lists.ts';
 import { methods } from './methods.ts';
 import { options } from './options.ts';
+import { parsers } from './parsers.ts';
 import { races } from './races.ts';
 import { refunds } from './refunds.ts';
 import { refusals } from './refusals.ts';
@@ -39,6 +42,9 @@ export function describeAdapter(target: AdapterTarget): void {
     options(suite);
     refusals(suite);
     failures(suite);
+    aborts(suite);
     cors(suite);
+    parsers(suite);
+    retryingClients(suite);
   });
 }

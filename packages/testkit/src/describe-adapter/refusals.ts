@@ -69,17 +69,16 @@ export function refusals(suite: Suite): void {
     it('tells onDenied the request and the decision', async () => {
       const told: unknown[] = [];
 
-      const answer = await refusedBy({
+      await refusedBy({
         onDenied: async ({ headers }, response, decision: Decision) => {
           await new Promise(setImmediate);
           told.push([headers['host'] !== undefined, decision.outcome, decision.retryAfterMs]);
-          if (target.answer === undefined) throw new Error('this target has no way to answer');
+          if (target.answer === undefined) throw new Error('nothing to answer with');
           target.answer(response, { status: 420, body: 'calm' });
         },
       });
 
       expect(told).toEqual([[true, 'denied', 60_000]]);
-      expect(answer.status).toBe(target.answer === undefined ? 500 : 420);
     });
 
     if (target.answer !== undefined) {

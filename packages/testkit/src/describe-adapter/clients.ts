@@ -1,0 +1,86 @@
+import { describe, expect, it } from '@jest/globals';
+import { fixedWindow, memoryStore, type Clock } from '@sluice/core';
+import { Agent, RetryAgent, request } from 'undici';
+import { PLACES, type Suite } from './suite.ts';
+
+/** What is used of got and ky. */
+type Got = (url: string, options: object) => Promise<{ readonly statusCode: number; readonly body: string }>;
+type Ky = (url: string, options: object) => Promise<Response>;
+
+/** Not written where they are imported: lint follows what is, to look for cycles, and fails on their sources. */
+const GOT: string = 'got';
+const KY: string = 'ky';
+
+/** Real clients, as their users set them up to come again: what they get in the end, and its body. */
+const clients: readonly [string, (url: string) => Promise<[number, string]>][] = [
+  [
+    'undici',
+    async (url) => {
+      const agent = new RetryAgent(new Agent(), { maxRetries: 2 });
+      const { statusCode, body } = await request(url, { dispatcher: agent });
+      const text = await body.text();
+      await agent.close();
+      return [statusCode, text];
+    },
+  ],
+  [
+    'got',
+    async (url) => {
+      const { got } = (await import(GOT)) as { got: Got };
+      const { statusCode, body } = await got(url, { retry: { limit: 2 } });
+      return [statusCode, body];
+    },
+  ],
+  [
+    'ky',
+    async (url) => {
+      const { default: ky } = (await import(KY)) as { default: Ky };
+      const answer = await ky(url, { retry: { limit: 2 }, headers: { Connection: 'close' } });
+      return [answer.status, await answer.text()];
+    },
+  ],
+];
+
+/** Stands still until the first refusal, and goes from then on: a slow machine refuses just as a fast one does. */
+function clockFromFirstRefusal(): Clock & { start(): void } {
+  const beginMs = 1_795_262_400_000;
+  let startedMs: number | undefined;
+  return {
+    now: () => (startedMs === undefined ? beginMs : beginMs + performance.now() - startedMs),
+    start() {
+      startedMs ??= performance.now();
+    },
+  };
+}
+
+/** Clients that honour Retry-After get through after waiting. */
+export function retryingClients(suite: Suite): void {
+  describe.each(PLACES)('a client that was refused by a limit %s', (place) => {
+    it('gets through after the second that Retry-After said: undici’s RetryAgent, got and ky', async () => {
+      const runs = clients.map(async ([name, fetchIt]) => {
+        const clock = clockFromFirstRefusal();
+        const outcomes: string[] = [];
+        const server = await suite.serve(
+          {
+            name: 'retry',
+            // A timer may come a few milliseconds early.
+            policy: fixedWindow({ limit: 1, window: 980 }),
+            store: memoryStore({ clock }),
+            onDecision: ({ outcome }) => {
+              if (outcome === 'denied') clock.start();
+              outcomes.push(outcome);
+            },
+          },
+          { place },
+        );
+        await server.send();
+
+        return [name, await fetchIt(`http://127.0.0.1:${String(server.port)}/items`), outcomes];
+      });
+
+      expect(await Promise.all(runs)).toEqual(
+        clients.map(([name]) => [name, [200, 'hello'], ['allowed', 'denied', 'allowed']]),
+      );
+    });
+  });
+}
