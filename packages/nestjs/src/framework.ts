@@ -4,7 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 /**
  * What the requests of both platforms have in common. For all that your platform has, name its type:
- * `@RateLimit<Request>({ ... })`, `RateLimitModule.forRoot<FastifyRequest>({ ... })`.
+ * `@RateLimit<Request>({ ... })`, `RateLimitModule.forRoot<FastifyRequest>({ ... })`; what your application puts there is
+ * declared by `declare module '@sluice/nestjs' { interface NestRequest { tenant?: string } }`.
  */
 export interface NestRequest {
   readonly method: string;
@@ -15,8 +16,8 @@ export interface NestRequest {
   readonly params?: unknown;
   readonly query?: unknown;
   readonly body?: unknown;
-  /** What your authentication left. */
-  readonly user?: unknown;
+  /** What the usual authentication leaves. */
+  readonly user?: { readonly id?: string | number; readonly sub?: string | number } | undefined;
   /** The key and the decision, once a limit has seen the request. */
   rateLimit?: RateLimitInfo;
 }

@@ -23,8 +23,8 @@ export class RateLimitGuard implements CanActivate {
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = this.requestOf(context);
-    if (request === undefined) {
+    const request = this.requestOf(context) as NestRequest | null | undefined;
+    if (request === undefined || request === null) {
       const type = context.getType<string>();
       warnOnce(
         'SLUICE_CONTEXT_UNKNOWN',
@@ -57,11 +57,9 @@ export class RateLimitGuard implements CanActivate {
     const { fields, info, refusal } = enforcement;
     if (info !== undefined) record(request, info);
     if (refusal !== undefined) {
-      const headers = [...fields, ...refusal.fields].map(({ name, value }) => [name, value]);
-      this.refuse(
-        new RateLimitException(refusal, info?.decision, Object.fromEntries(headers) as Record<string, string>),
-        context,
-      );
+      const headers = Object.fromEntries([...fields, ...refusal.fields].map(({ name, value }) => [name, value]));
+      this.refuse(new RateLimitException(refusal, info?.decision, headers), context);
+      return false; // whatever an override does: a refused call goes no further
     }
     return true;
   }

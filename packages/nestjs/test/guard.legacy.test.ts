@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-extraneous-class -- modules of Nest are empty */
+ 
 import { describe, expect, it, jest } from '@jest/globals';
 import {
   Catch,
