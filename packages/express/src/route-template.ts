@@ -18,8 +18,8 @@ type Step =
  * @param self - The middleware that asks.
  */
 export function routeTemplate(request: Request, self: unknown): string | undefined {
-  const { route } = request as { route?: { path: string | RegExp | readonly unknown[] } };
-  if (route === undefined) return upcoming(request, self);
+  const { route } = request as { route?: Route };
+  if (route === undefined || isPast(route, request, self)) return upcoming(request, self);
   const path = mountPath(request);
   if (path === undefined) {
     warnOnce(
@@ -29,6 +29,22 @@ export function routeTemplate(request: Request, self: unknown): string | undefin
     );
   }
   return (path ?? request.baseUrl.toLowerCase()) + String(route.path) || '/';
+}
+
+interface Route {
+  readonly path: string | RegExp | readonly unknown[];
+  readonly stack?: readonly { readonly handle: unknown }[];
+}
+
+/** Whether the route let the request pass, which Express leaves there: the middleware stands not in it, but behind it. */
+function isPast({ stack = [] }: Route, request: Request, self: unknown): boolean {
+  if (self === undefined || stack.some(({ handle }) => handle === self)) return false;
+  const [root, ...apps] = appsOf(request);
+  const way = { apps, caseSensitive: root.enabled('case sensitive routing'), self };
+  for (const { meets } of stepsThrough(way, layersOf(root), request.baseUrl + request.path, '')) {
+    if (meets === 'self') return true;
+  }
+  return false;
 }
 
 function upcoming(request: Request, self: unknown): string | undefined {

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { byRoute, fixedWindow, rateLimit, type RateLimitOptions } from '@sluice/express';
+import { exchange, listen, statuses } from '@sluice/testkit';
 import type { Express, RequestHandler } from 'express';
 import request from 'supertest';
 import { frameworks } from './frameworks.ts';
-import { exchange, listen, statuses } from '@sluice/testkit';
 
 const options: RateLimitOptions = { policy: fixedWindow({ limit: 1, window: '1h' }), key: byRoute() };
 const tellKey: RequestHandler = (req, response) => {

@@ -66,21 +66,6 @@ describe.each(frameworks)('throw: true on $version', ({ express }) => {
     });
   });
 
-  it('is answered by the default error handler with 429 and the fields', async () => {
-    const app = appWith();
-    await request(app).get('/');
-
-    const answer = await request(app).get('/');
-
-    expect(answer.status).toBe(429);
-    expect(answer.headers).toMatchObject({
-      'ratelimit-policy': '"default";q=1;w=60',
-      ratelimit: '"default";r=0;t=60',
-      'retry-after': '60',
-      'cache-control': 'no-store',
-    });
-  });
-
   it('keeps the fields of a limiter that came before, with the default error handler too', async () => {
     const store = memoryStore({ clock: fakeClock() });
     const app = express();
@@ -124,11 +109,5 @@ describe.each(frameworks)('throw: true on $version', ({ express }) => {
 
     expect(answer.text).toContain('Too many requests');
     expect(answer.text).not.toContain('secret-key');
-  });
-
-  it('lets an allowed request pass', async () => {
-    const answer = await request(appWith()).get('/');
-
-    expect(answer.status).toBe(200);
   });
 });

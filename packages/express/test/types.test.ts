@@ -7,11 +7,13 @@ import {
   byMethod,
   byRoute,
   byUser,
+  createLimiter,
   fixedWindow,
   memoryStore,
   rateLimit,
   redisStore,
   type Decision,
+  type KeyByLimit,
   type KeyValue,
   type RateLimitError,
   type RateLimitInfo,
@@ -144,6 +146,44 @@ export function options(app: Application, router: Router, client: Redis): void {
   rateLimit({ policy, cost: () => 'much' });
   // @ts-expect-error an option of byIp
   rateLimit({ policy, key: byIp({ prefix: 64 }) });
+}
+
+/** Never called: the compiler reads it. */
+export async function limiters(req: Request): Promise<void> {
+  const one = rateLimit({ policy });
+  const key: string = await one.keyFor(req);
+  await one.limiter.reset(key);
+
+  const several = rateLimit({ limits: [{ name: 'per-user', policy, key: byUser((asked) => asked.account?.id) }] });
+  await several.limiter.reset(await several.keyFor(req));
+  // @ts-expect-error several limits have a key each
+  await several.limiter.reset('ann');
+
+  const handedIn = rateLimit({ limiter: createLimiter({ policy }), key: byUser((asked) => asked.account?.id) });
+  await handedIn.limiter.reset('ann');
+  // @ts-expect-error a limiter that is handed in has a single key
+  rateLimit({ limiter: createLimiter({ limits: [{ name: 'per-user', policy }] }) });
+  // @ts-expect-error the store and the name are the limiter's
+  rateLimit({ limiter: createLimiter({ policy }), name: 'other' });
+
+  const kept = rateLimit({} as RateLimitOptions);
+  const eitherKey: string | KeyByLimit = await kept.keyFor(req);
+  unused(eitherKey);
+
+  rateLimit({
+    policy,
+    refund: { when: (asked, response) => response.statusCode === 200 && asked.ip === 'a', holdMs: 4 },
+    allow: ['10.0.0.0/8'],
+    deny: ['stolen'],
+    mode: 'report',
+    cors: true,
+  });
+  // @ts-expect-error no such rule
+  rateLimit({ policy, refund: 'always' });
+  // @ts-expect-error no such mode
+  rateLimit({ policy, mode: 'dry-run' });
+  // @ts-expect-error lists are of texts
+  rateLimit({ policy, allow: [/10\..*/] });
 }
 
 /* eslint-enable */
