@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { byAll, byRoute, createLimiter, fixedWindow, memoryStore } from '@sluice/core';
+import { Enforcer, Layer } from '@sluice/core/http';
+import { plainFramework, PlainResponse, type PlainRequest } from './plain-enforcer.ts';
+
+const two = fixedWindow({ limit: 2, window: '1h' });
+const three = fixedWindow({ limit: 3, window: '1h' });
+
+type PlainLayer = Layer<PlainRequest, PlainResponse>;
+
+async function remaining(layer: PlainLayer, request: PlainRequest = {}): Promise<readonly unknown[]> {
+  const { info } = await new Enforcer([layer], plainFramework).enforce(request, new PlainResponse());
+  return (info?.decision.policies ?? []).map(({ name, remaining: left }) => `${name} ${String(left)}`);
+}
+
+describe('a variant of a layer', () => {
+  it('leaves entries of limits out, and counts the others in the same budgets', async () => {
+    const layer: PlainLayer = new Layer(
+      {
+        limits: [
+          { name: 'short', policy: two, key: byAll() },
+          { name: 'long', policy: three },
+        ],
+      },
+      plainFramework,
+    );
+    const long = layer.variant({ without: ['short'] });
+
+    expect(await remaining(layer)).toEqual(['short 1', 'long 2']);
+    expect(await remaining(long)).toEqual(['long 1']);
+    expect(await remaining(layer)).toEqual(['short 0', 'long 0']);
+  });
+
+  it('leaves alone what the layer has noticed', async () => {
+    const layer: PlainLayer = new Layer({ policy: two }, plainFramework);
+    const request = {};
+    await remaining(layer, request);
+
+    expect(await remaining(layer.variant({}), request)).toEqual([]);
+    expect(await remaining(layer)).toEqual(['default 0']);
+  });
+
+  it('is read by another framework', async () => {
+    const layer: PlainLayer = new Layer({ policy: two, key: byRoute() }, plainFramework);
+    const elsewhere = layer.variant({ framework: { ...plainFramework, route: () => 'Orders.list' } });
+
+    expect(await layer.keyFor({ route: '/orders' })).toBe('/orders');
+    expect(await elsewhere.keyFor({ route: '/orders' })).toBe('Orders.list');
+  });
+
+  it('takes no name', () => {
+    const store = memoryStore();
+    const layer: PlainLayer = new Layer({ name: 'orders', policy: two, store }, plainFramework);
+
+    layer.variant({}).claim();
+
+    expect(() => createLimiter({ name: 'orders', policy: two, store })).not.toThrow();
+  });
+});
