@@ -36,6 +36,9 @@ export interface Enforcement<Request, Response> {
 const PASS = { fields: [], info: undefined, refusal: undefined } as const;
 const GONE = { ...PASS, hasLeft: true } as const;
 
+/** What came of a decision; `left` when the client has left meanwhile, nothing when nothing was asked for. */
+type Decided = RateLimitInfo | 'left' | undefined;
+
 /**
  * Decides about requests, over one layer of limits or over several as one decision: everything is taken, or nothing, in
  * one round trip. The innermost layer that limits a request says how it is answered.
@@ -91,10 +94,12 @@ export class Enforcer<Request, Response> {
       if (!('layer' in asking)) return { ...PASS, refusal: asking, options: layer.options };
       (layer.reports ? reported : enforced).push(asking);
     }
-    const deciding = this.#decide(enforced, request, response);
-    if (reported.length === 0) return this.#enforcementOf(await deciding, enforced);
-    const reports = reported.map((asking) => this.#decide([asking], request, response));
-    const [decided, report] = await Promise.all([deciding, ...reports]);
+    if (reported.length === 0) {
+      const decided = this.#decide(enforced, request, response);
+      return this.#enforcementOf(decided instanceof Promise ? await decided : decided, enforced);
+    }
+    const groups = [enforced, ...reported.map((asking) => [asking])];
+    const [decided, report] = await Promise.all(groups.map(async (group) => this.#decide(group, request, response)));
     return this.#enforcementOf(decided ?? report, enforced);
   }
 
@@ -106,10 +111,7 @@ export class Enforcer<Request, Response> {
   }
 
   /** @param enforced - None where the decision is a report. */
-  #enforcementOf(
-    info: RateLimitInfo | 'left' | undefined,
-    enforced: readonly Asking<Request, Response>[],
-  ): Enforcement<Request, Response> {
+  #enforcementOf(info: Decided, enforced: readonly Asking<Request, Response>[]): Enforcement<Request, Response> {
     if (info === 'left') return GONE;
     const layer = enforced.at(-1)?.layer;
     if (info === undefined || layer === undefined) return { ...PASS, info };
@@ -122,27 +124,47 @@ export class Enforcer<Request, Response> {
     };
   }
 
-  /** One decision over what layers ask for. The application hears of it, and it is given back when its time comes. */
-  async #decide(
+  /**
+   * One decision over what layers ask for. The application hears of it, and it is given back when its time comes. At once,
+   * where the store answers at once: most requests need no promise here.
+   */
+  #decide(
     askings: readonly Asking<Request, Response>[],
     request: Request,
     response: Response,
-  ): Promise<RateLimitInfo | 'left' | undefined> {
+  ): Decided | Promise<Decided> {
     const innermost = askings.at(-1);
     if (innermost === undefined) return undefined;
     const { layer } = innermost;
     const parts = askings.length === 1 ? innermost.parts : askings.flatMap((asking) => asking.parts);
     const decision = this.#holds
-      ? await this.#decideInTurn(layer, askings, parts, response)
-      : await layer.core.decide('consume', parts);
+      ? this.#decideInTurn(layer, askings, parts, response)
+      : layer.core.decide('consume', parts);
+    return decision instanceof Promise
+      ? decision.then((made) => this.#conclude(innermost, askings, made, request, response))
+      : this.#conclude(innermost, askings, decision, request, response);
+  }
+
+  #conclude(
+    { layer, keys }: Asking<Request, Response>,
+    askings: readonly Asking<Request, Response>[],
+    decision: Decision | undefined,
+    request: Request,
+    response: Response,
+  ): Decided | Promise<Decided> {
     if (decision === undefined) return 'left';
     if (this.#refunds) this.#settleLater(layer, askings, decision, request, response);
     const key =
       askings.length === 1 && layer.hasOneKey
-        ? (innermost.keys[layer.name] ?? '')
-        : Object.fromEntries(askings.flatMap(({ keys }) => Object.entries(keys)));
-    if (layer.options.onDecision !== undefined) await layer.options.onDecision(decision, { key, request });
-    return { key, decision };
+        ? (keys[layer.name] ?? '')
+        : Object.fromEntries(askings.flatMap((asking) => Object.entries(asking.keys)));
+    const info = { key, decision };
+    return layer.options.onDecision === undefined ? info : this.#tell(layer, info, request);
+  }
+
+  async #tell({ options }: Layer<Request, Response>, info: RateLimitInfo, request: Request): Promise<RateLimitInfo> {
+    await options.onDecision?.(info.decision, { key: info.key, request });
+    return info;
   }
 
   /** Decides, after others have had their turn where units may be given back. Undefined when the client left meanwhile. */

@@ -40,8 +40,8 @@ export class Layer<Request, Response> {
   readonly #asked: AskedLimits<Request>;
   readonly #allow: ClientList | undefined;
   readonly #deny: ClientList | undefined;
-  /** The requests that it has seen, and what it found. */
-  readonly #seen: WeakMap<object, FoundKeys | undefined>;
+  /** The requests that it has seen, and what it found. Written once for each: an entry is what costs. */
+  readonly #seen: WeakMap<object, { keys: FoundKeys | undefined }>;
   readonly #origin: Layer<Request, Response> | undefined;
   #limiter: Limiter<never> | undefined;
 
@@ -139,7 +139,7 @@ export class Layer<Request, Response> {
   /** Whether this layer has not seen the request before; from now on it has. */
   notices(request: object): boolean {
     if (this.#seen.has(request)) return false;
-    this.#seen.set(request, undefined);
+    this.#seen.set(request, { keys: undefined });
     return true;
   }
 
@@ -149,7 +149,7 @@ export class Layer<Request, Response> {
    * @throws TypeError `SLUICE_KEY_INVALID` when it has none.
    */
   async keyFor(request: Request): Promise<string | FoundKeys> {
-    const keys = this.#seen.get(this.#framework.rawRequest(request)) ?? (await this.#readKeys(request));
+    const keys = this.#seen.get(this.#framework.rawRequest(request))?.keys ?? (await this.#readKeys(request));
     const key = this.hasOneKey ? keys[this.name] : keys;
     if (key !== undefined && Object.keys(keys).length > 0) return key;
     throw typeError('SLUICE_KEY_INVALID', `this request has no key to be counted by in ${this.name}`);
@@ -195,7 +195,8 @@ export class Layer<Request, Response> {
       const found = limit.limitFor(request);
       parts.push({ limit: found instanceof Promise ? await found : found, subject, cost });
     }
-    this.#seen.set(this.#framework.rawRequest(request), keys);
+    const seen = this.#seen.get(this.#framework.rawRequest(request));
+    if (seen !== undefined) seen.keys = keys;
     if (isAllowed) return undefined;
     if (isMissing) return this.reports ? undefined : missingKeyRefusal();
     return parts.length === 0 ? undefined : { layer: this, parts, keys };

@@ -65,7 +65,10 @@ describe('the items of the draft-11 fields', () => {
     ['a wait below zero', () => stateItem('a', { r: 1, t: -1 })],
     ['a unit that is not ASCII', () => quotaItem('a', { q: 1, qu: 'größe' })],
     ['a partition that is text (N9)', () => quotaItem('a', { q: 1, pk: 'App-999' as unknown as Uint8Array })],
-    ['a partition that is a buffer (N9)', () => stateItem('a', { r: 1, pk: new ArrayBuffer(4) as Uint8Array })],
+    [
+      'a partition that is a buffer (N9)',
+      () => stateItem('a', { r: 1, pk: new ArrayBuffer(4) as unknown as Uint8Array }),
+    ],
     ['a partition that is null (N9)', () => stateItem('a', { r: 1, pk: null as unknown as Uint8Array })],
     ['a vendor key with a capital letter (N10)', () => quotaItem('a', { q: 1, vendor: { acmeBurst: 1 } })],
     ['a vendor key that is empty', () => quotaItem('a', { q: 1, vendor: { '': 1 } })],

@@ -100,7 +100,7 @@ describe('the outermost options', () => {
   it('have a store, for all inside to take over', () => {
     const options: { store?: Store } = outermost<{ policy: typeof policy; store?: Store }>({ policy });
 
-    const inner: { store?: Store } = inheritOptions(options, { policy });
+    const inner = inheritOptions<{ policy: typeof policy; store?: Store }>(options, { policy });
 
     expect(options.store?.source).toBe('memory');
     expect(inner.store).toBe(options.store);

@@ -40,7 +40,7 @@ describe.each([memory, realRedis()])('a refund over $kind', (stores) => {
     };
   };
 
-  it.each<[string, PlainOptions['refund'], number, number]>([
+  it.each<[string, NonNullable<PlainOptions['refund']>, number, number]>([
     ['on-success gives back for 200', 'on-success', 200, 5],
     ['on-success gives back for 304', 'on-success', 304, 5],
     ['on-success gives back for 399', 'on-success', 399, 5],
@@ -298,7 +298,10 @@ describe('over HTTP/2', () => {
     const session = connectHttp2(`http://127.0.0.1:${String(port)}`);
     const stream = session.request({ ':path': '/' }).on('error', () => undefined);
 
-    if (leaves) await leaveOnceReached(server, () => { stream.close(8); });
+    if (leaves)
+      await leaveOnceReached(server, () => {
+        stream.close(8);
+      });
     else stream.resume();
     await over;
 

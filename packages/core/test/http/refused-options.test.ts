@@ -191,7 +191,7 @@ describe.each<[option: string, values: readonly unknown[], expected: string, fie
   it.each(values.map((value) => [value]))(`given %j, is refused: ${expected}`, (value) => {
     const store = watchedStore();
 
-    expect(() => plainEnforcer({ policy, store, [option]: value } as PlainOptions)).toThrow(
+    expect(() => plainEnforcer({ policy, store, [option]: value })).toThrow(
       expect.objectContaining({
         name: 'PolicyError',
         code: 'SLUICE_OPTION_INVALID',
@@ -242,7 +242,7 @@ describe('a name that means something elsewhere', () => {
     ['constructor', 'known: limit, window, policy'],
     ['somethingElseEntirely', 'known: limit, window, policy'],
   ])('%s: says what it is called here', (name, hint) => {
-    expect(() => plainEnforcer({ policy, [name]: 1 } as unknown as PlainOptions)).toThrow(
+    expect(() => plainEnforcer({ policy, [name]: 1 })).toThrow(
       expect.objectContaining({
         name: 'PolicyError',
         code: 'SLUICE_OPTION_UNKNOWN',
