@@ -1,4 +1,3 @@
- 
 import { describe, expect, it, jest } from '@jest/globals';
 import { Catch, Controller, Get, Req, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';

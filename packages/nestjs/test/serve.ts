@@ -18,6 +18,8 @@ export interface RootModule extends ModuleMetadata {
 interface Prepared {
   /** Trust X-Forwarded-For from 127.0.0.1. */
   readonly trustLoopback?: boolean;
+  /** Speak HTTP/2, without TLS. Fastify alone can. */
+  readonly http2?: boolean;
   readonly prepare?: (app: INestApplication) => void;
 }
 
@@ -34,7 +36,7 @@ export interface Served {
 export async function serve(
   platform: Platform,
   { configure, ...metadata }: RootModule,
-  { trustLoopback = false, prepare }: Prepared = {},
+  { trustLoopback = false, http2 = false, prepare }: Prepared = {},
 ): Promise<Served> {
   class Root {
     configure(consumer: MiddlewareConsumer): void {
@@ -45,7 +47,9 @@ export async function serve(
   const express = new ExpressAdapter();
   if (trustLoopback) express.set('trust proxy', 'loopback');
   const adapter =
-    platform === 'Express' ? express : new FastifyAdapter({ trustProxy: trustLoopback ? '127.0.0.1' : false });
+    platform === 'Express'
+      ? express
+      : new FastifyAdapter({ trustProxy: trustLoopback && '127.0.0.1', ...(http2 && { http2 }) } as object);
   // Else Nest would end the process with a start that fails.
   const settings = { logger: false, abortOnError: false } as const;
   // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class in name only
@@ -70,7 +74,8 @@ export async function serve(
       return statuses;
     },
     async close() {
-      server.closeAllConnections();
+      // Of HTTP/1; those of HTTP/2 Fastify ends by itself.
+      (server as Partial<Server>).closeAllConnections?.();
       await app.close();
     },
   };

@@ -19,13 +19,15 @@ export const nestOnExpress: AdapterTarget = { name: 'NestJS 12 on Express', star
 export const nestOnFastify: AdapterTarget = {
   name: 'NestJS 12 on Fastify',
   start: (app) => run('Fastify', app),
+  startHttp2: (app) => run('Fastify', app, true),
   cannot: ['methodOverride'],
 };
 
-async function run(platform: Platform, suiteApp: SuiteApp): Promise<RunningApp> {
+async function run(platform: Platform, suiteApp: SuiteApp, http2 = false): Promise<RunningApp> {
   const { before, trustLoopback = false, users = false, methodOverride } = suiteApp;
   const { port, close } = await serve(platform, rootOf(suiteApp), {
     trustLoopback,
+    http2,
     prepare: (nest) => {
       const use = (middleware: Handler): unknown => nest.use(middleware);
       if (before !== undefined) {
