@@ -117,6 +117,21 @@ export const httpFramework: Framework<NestRequest, NestResponse> = {
 };
 
 /**
+ * Both platforms ahead of routing, where Fastify's middleware has Node's own request, which knows of no application.
+ *
+ * @param platform - The application, once it is asked for.
+ */
+export function middlewareFramework(platform: () => object | undefined): Framework<NestRequest, NestResponse> {
+  return {
+    ...httpFramework,
+    proxyTrust: (request) => {
+      const app = platform();
+      return httpFramework.proxyTrust?.(request) ?? (app && trustOfFastify(app));
+    },
+  };
+}
+
+/**
  * What is neither Express nor Fastify: GraphQL, WebSockets, messages. Nothing is written, and each call counts, also of
  * several on one request.
  *

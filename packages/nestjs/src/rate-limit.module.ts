@@ -10,7 +10,7 @@ import {
   type Provider,
   type Type,
 } from '@nestjs/common';
-import { APP_GUARD, ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import { APP_GUARD, ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { PolicyError } from '@sluice/core';
 import type { NestRequest, NestResponse } from './framework.ts';
 import { RateLimitGuard } from './rate-limit.guard.ts';
@@ -112,8 +112,9 @@ function moduleOf(options: Provider, more: readonly Provider[], guard: unknown =
   }
   const limits: FactoryProvider = {
     provide: RateLimits,
-    useFactory: (scope: RateLimitScopeOptions, modules: ModulesContainer) => new RateLimits(scope, modules),
-    inject: [RATE_LIMIT_OPTIONS, ModulesContainer],
+    useFactory: (scope: RateLimitScopeOptions, modules: ModulesContainer, platform: HttpAdapterHost) =>
+      new RateLimits(scope, modules, platform),
+    inject: [RATE_LIMIT_OPTIONS, ModulesContainer, HttpAdapterHost],
   };
   const guards: Provider[] =
     guard === false

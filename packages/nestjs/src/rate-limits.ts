@@ -1,8 +1,14 @@
 import type { ExecutionContext, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { MetadataScanner, type ModulesContainer } from '@nestjs/core';
+import { MetadataScanner, type HttpAdapterHost, type ModulesContainer } from '@nestjs/core';
 import { PolicyError, type Limiter } from '@sluice/core';
 import { Enforcer, Layer, hasLimit, inheritOptions, namedByPlace, outermost } from '@sluice/core/http';
-import { executionFramework, httpFramework, type NestRequest, type NestResponse } from './framework.ts';
+import {
+  executionFramework,
+  httpFramework,
+  middlewareFramework,
+  type NestRequest,
+  type NestResponse,
+} from './framework.ts';
 import { limitsOf, skippedOf, type Placed, type Skipped } from './rate-limit.decorator.ts';
 import {
   DECORATOR_OPTIONS,
@@ -39,12 +45,13 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   readonly #middleware: NestEnforcer | undefined;
 
   /** @throws PolicyError for bad or unknown options of the module. */
-  constructor(options: RateLimitScopeOptions, modules: ModulesContainer) {
+  constructor(options: RateLimitScopeOptions, modules: ModulesContainer, platform?: HttpAdapterHost) {
     checkScope(options);
     this.#options = outermost(options);
     this.#modules = modules;
     this.#ofModule = hasLimit(options) ? new Layer(this.#options as RateLimitOptions, httpFramework) : undefined;
-    this.#middleware = this.#ofModule && new Enforcer([this.#ofModule], httpFramework);
+    const framework = middlewareFramework(() => platform?.httpAdapter.getInstance<object>());
+    this.#middleware = this.#ofModule && new Enforcer([this.#ofModule], framework);
   }
 
   /**

@@ -1,3 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it, jest } from '@jest/globals';
 import {
   Catch,
@@ -27,6 +30,9 @@ import {
   type NestRequest,
 } from '@sluice/nestjs';
 import { platforms, untilTestIsOver } from './serve.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const upTo = (limit: number) => fixedWindow({ limit, window: '1h' });
 
@@ -84,6 +90,30 @@ describe.each(platforms)('the guard on %s', (platform) => {
 
     expect(answers).toEqual([200, 429, 429]);
     expect(heard).toEqual(['interceptor']);
+  });
+
+  it('is forgotten together with the requests that it has refused', async () => {
+    const seen: WeakRef<object>[] = [];
+    const { statuses } = await serve(platform, {
+      imports: [
+        RateLimitModule.forRoot({
+          policy: upTo(1),
+          skip: (request) => {
+            seen.push(new WeakRef(request));
+            return false;
+          },
+        }),
+      ],
+      controllers: [Pages],
+    });
+
+    const answers = await statuses('/page', 100);
+    await setImmediate(); // a WeakRef holds what it was made of until the turn is over
+    collectGarbage();
+
+    expect(answers.filter((status) => status === 429)).toHaveLength(99);
+    // Node keeps those of connections that are still open.
+    expect(seen.filter((request) => request.deref() !== undefined).length).toBeLessThan(20);
   });
 
   it('hands a refusal to exception filters with throw: true, fields on the answer', async () => {

@@ -159,4 +159,17 @@ describe('RateLimitMiddleware', () => {
     );
     warn.mockRestore();
   });
+
+  it('warns of an application that believes every client', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const { statuses } = await serve('Fastify', rootOf({ policy: upTo(2) }), { trustEverybody: true });
+
+    await statuses('/nowhere', 1);
+
+    expect(warn).toHaveBeenCalledWith(
+      expect.stringContaining('trusts every proxy'),
+      expect.objectContaining({ code: 'SLUICE_PROXY_TRUSTS_ALL' }),
+    );
+    warn.mockRestore();
+  });
 });

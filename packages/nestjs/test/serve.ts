@@ -18,6 +18,8 @@ export interface RootModule extends ModuleMetadata {
 interface Prepared {
   /** Trust X-Forwarded-For from 127.0.0.1. */
   readonly trustLoopback?: boolean;
+  /** Trust X-Forwarded-For from anybody, as nobody should. */
+  readonly trustEverybody?: boolean;
   /** Speak HTTP/2, without TLS. Fastify alone can. */
   readonly http2?: boolean;
   readonly prepare?: (app: INestApplication) => void;
@@ -36,7 +38,7 @@ export interface Served {
 export async function serve(
   platform: Platform,
   { configure, ...metadata }: RootModule,
-  { trustLoopback = false, http2 = false, prepare }: Prepared = {},
+  { trustLoopback = false, trustEverybody = false, http2 = false, prepare }: Prepared = {},
 ): Promise<Served> {
   class Root {
     configure(consumer: MiddlewareConsumer): void {
@@ -45,11 +47,14 @@ export async function serve(
   }
   Module(metadata)(Root);
   const express = new ExpressAdapter();
-  if (trustLoopback) express.set('trust proxy', 'loopback');
+  if (trustLoopback || trustEverybody) express.set('trust proxy', trustEverybody || 'loopback');
   const adapter =
     platform === 'Express'
       ? express
-      : new FastifyAdapter({ trustProxy: trustLoopback && '127.0.0.1', ...(http2 && { http2 }) } as object);
+      : new FastifyAdapter({
+          trustProxy: trustEverybody || (trustLoopback && '127.0.0.1'),
+          ...(http2 && { http2 }),
+        } as object);
   // Else Nest would end the process with a start that fails.
   const settings = { logger: false, abortOnError: false } as const;
   // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class in name only
