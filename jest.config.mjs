@@ -33,6 +33,10 @@ export default {
     project('nestjs'),
     project('testkit'),
     project('live-traffic', 'examples/live-traffic'),
+    project('example-express', 'examples/express'),
+    project('example-fastify', 'examples/fastify'),
+    project('example-koa', 'examples/koa'),
+    project('example-nestjs', 'examples/nestjs'),
   ],
   testTimeout: 120_000,
   // Each worker runs its own Redis server, and the tests of exactness start processes: two at a time fit two cores.

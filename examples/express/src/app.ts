@@ -1,0 +1,85 @@
+import { byIp, byUser, fixedWindow, rateLimit, slidingWindow, type Store } from '@sluice/express';
+import express, { type Express, type Request, type RequestHandler } from 'express';
+import { accountOf, logIn, userOf, type Credentials, type User } from './accounts.ts';
+
+declare global {
+  // eslint-disable-next-line @typescript-eslint/no-namespace -- Express types its request through this namespace
+  namespace Express {
+    interface Request {
+      user?: User;
+    }
+  }
+}
+
+// Named, so that each has its own state: who changes plans begins afresh.
+const plans = {
+  free: fixedWindow({ limit: 10, window: '1m', name: 'free' }),
+  paid: fixedWindow({ limit: 100, window: '1m', name: 'paid' }),
+};
+
+/** The service, with its limits kept in a store. */
+export function createApp(store: Store): Express {
+  // A decision that Redis has not made within this time is made in the memory of this process.
+  const common = { store, timeoutMs: 1000 };
+  const app = express();
+  app.disable('x-powered-by');
+  // The address of the proxy: from it alone X-Forwarded-For is believed. Never `true`.
+  app.set('trust proxy', '127.0.0.1');
+
+  // Ahead of everything: also of what no route matches, and of the authentication.
+  app.use(rateLimit({ ...common, name: 'service', policy: slidingWindow({ limit: 60, window: '1m' }) }));
+
+  app.get('/', (request, response) => {
+    response.json({ address: request.ip, left: request.rateLimit?.decision.remaining });
+  });
+
+  // A route that costs much.
+  const report = rateLimit({ ...common, name: 'report', policy: fixedWindow({ limit: 3, window: '1h' }) });
+  app.get('/report', report, (_request, response) => {
+    response.json({ rows: Array.from({ length: 1000 }, (_, i) => i * i) });
+  });
+
+  // The tight limit hurts only whoever fails; the wide one is against guesses from many addresses. Decided together, and
+  // behind the body parser, because their keys are in the body. Good logins get their unit back.
+  const account = (request: Request): string => accountOf(request.body as Credentials | undefined);
+  const login = rateLimit({
+    ...common,
+    name: 'login',
+    limits: [
+      { name: 'login', policy: fixedWindow({ limit: 5, window: '1m' }), key: [byIp(), account] },
+      { name: 'account', policy: fixedWindow({ limit: 20, window: '1h' }), key: account },
+    ],
+    refund: 'on-success',
+  });
+  app.post('/login', express.json(), login, (request, response) => {
+    const token = logIn(request.body as Credentials | undefined);
+    if (token === undefined) response.status(401).json({ error: 'wrong user or password' });
+    else response.json({ token });
+  });
+
+  // By user, so behind the authentication; how much depends on the plan.
+  const orders = rateLimit({
+    ...common,
+    name: 'orders',
+    policy: ({ user }) => plans[user?.plan ?? 'free'],
+    key: byUser(),
+  });
+  app.get('/orders', authenticate, orders, (request, response) => {
+    response.json({ user: request.user?.id, orders: [] });
+  });
+
+  app.use((_request, response) => {
+    response.status(404).json({ error: 'not found' });
+  });
+  return app;
+}
+
+const authenticate: RequestHandler = (request, response, next) => {
+  const user = userOf(request.get('authorization'));
+  if (user === undefined) {
+    response.status(401).set('WWW-Authenticate', 'Bearer').json({ error: 'log in first' });
+  } else {
+    request.user = user;
+    next();
+  }
+};

@@ -1,0 +1,82 @@
+import sluice, { byIp, byUser, fixedWindow, slidingWindow, type Store } from '@sluice/fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { accountOf, logIn, userOf, type Credentials, type User } from './accounts.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    user?: User;
+  }
+}
+
+// Named, so that each has its own state: who changes plans begins afresh.
+const plans = {
+  free: fixedWindow({ limit: 10, window: '1m', name: 'free' }),
+  paid: fixedWindow({ limit: 100, window: '1m', name: 'paid' }),
+};
+
+/** The service, with its limits kept in a store. */
+export async function createApp(store: Store): Promise<FastifyInstance> {
+  // The address of the proxy: from it alone X-Forwarded-For is believed. Never `true`, nor a number.
+  const app = Fastify({ trustProxy: '127.0.0.1' });
+  app.decorateRequest('user');
+
+  // For all routes, and for what no route matches. Those of routes below take over the store and the time: a decision that
+  // Redis has not made by then is made in the memory of this process.
+  await app.register(sluice, {
+    store,
+    timeoutMs: 1000,
+    name: 'service',
+    policy: slidingWindow({ limit: 60, window: '1m' }),
+  });
+
+  app.get('/', (request) => ({ address: request.ip, left: request.rateLimit?.decision.remaining }));
+
+  // A route that costs much: one decision together with the limit of the service, so what is refused here costs nothing there.
+  const report = { name: 'report', policy: fixedWindow({ limit: 3, window: '1h' }) };
+  app.get('/report', { config: { rateLimit: report } }, () => ({
+    rows: Array.from({ length: 1000 }, (_, i) => i * i),
+  }));
+
+  // The tight limit hurts only whoever fails; the wide one is against guesses from many addresses. Decided together, and
+  // in `preHandler`, because their keys are in the body. Good logins get their unit back.
+  const account = (request: FastifyRequest): string => accountOf(request.body as Credentials | undefined);
+  app.post<{ Body: Credentials | undefined }>(
+    '/login',
+    {
+      config: {
+        rateLimit: {
+          name: 'login',
+          hook: 'preHandler',
+          limits: [
+            { name: 'login', policy: fixedWindow({ limit: 5, window: '1m' }), key: [byIp(), account] },
+            { name: 'account', policy: fixedWindow({ limit: 20, window: '1h' }), key: account },
+          ],
+          refund: 'on-success',
+        },
+      },
+    },
+    async (request, reply) => {
+      const token = logIn(request.body);
+      return token === undefined ? reply.code(401).send({ error: 'wrong user or password' }) : { token };
+    },
+  );
+
+  // By user, so a hook of its own behind the authentication; how much depends on the plan.
+  const orders = app.rateLimit({
+    name: 'orders',
+    policy: ({ user }) => plans[user?.plan ?? 'free'],
+    key: byUser(),
+  });
+  app.get('/orders', { onRequest: [authenticate, orders] }, ({ user }) => ({ user: user?.id, orders: [] }));
+
+  return app;
+}
+
+async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const user = userOf(request.headers.authorization);
+  if (user === undefined) {
+    return reply.code(401).header('WWW-Authenticate', 'Bearer').send({ error: 'log in first' });
+  }
+  request.user = user;
+  return undefined;
+}

@@ -1,0 +1,88 @@
+import { bodyParser } from '@koa/bodyparser';
+import Router from '@koa/router';
+import { byIp, byUser, fixedWindow, rateLimit, slidingWindow, type Store } from '@sluice/koa';
+import Koa, { type Context, type Middleware } from 'koa';
+import { accountOf, logIn, userOf, type Credentials, type User } from './accounts.ts';
+
+declare module 'koa' {
+  interface DefaultState {
+    user?: User;
+  }
+}
+
+// Named, so that each has its own state: who changes plans begins afresh.
+const plans = {
+  free: fixedWindow({ limit: 10, window: '1m', name: 'free' }),
+  paid: fixedWindow({ limit: 100, window: '1m', name: 'paid' }),
+};
+
+/** The service, with its limits kept in a store. */
+export function createApp(store: Store): Koa {
+  // A decision that Redis has not made within this time is made in the memory of this process.
+  const common = { store, timeoutMs: 1000 };
+  // One proxy in front, which appends to X-Forwarded-For: the last address there counts. Koa believes whoever connects, so
+  // nobody but the proxy may reach this service. Never `proxy` alone.
+  const app = new Koa({ proxy: true, maxIpsCount: 1 });
+  const router = new Router();
+
+  // Ahead of everything: also of what no route matches, and of the authentication.
+  app.use(rateLimit({ ...common, name: 'service', policy: slidingWindow({ limit: 60, window: '1m' }) }));
+  app.use(router.routes());
+  app.use((ctx) => {
+    ctx.status = 404;
+    ctx.body = { error: 'not found' };
+  });
+
+  router.get('/', (ctx) => {
+    ctx.body = { address: ctx.ip, left: ctx.state.rateLimit?.decision.remaining };
+  });
+
+  // A route that costs much.
+  const report = rateLimit({ ...common, name: 'report', policy: fixedWindow({ limit: 3, window: '1h' }) });
+  router.get('/report', report, (ctx) => {
+    ctx.body = { rows: Array.from({ length: 1000 }, (_, i) => i * i) };
+  });
+
+  // The tight limit hurts only whoever fails; the wide one is against guesses from many addresses. Decided together, and
+  // behind the body parser, because their keys are in the body. Good logins get their unit back.
+  const account = (ctx: Context): string => accountOf(ctx.request.body as Credentials | undefined);
+  const login = rateLimit({
+    ...common,
+    name: 'login',
+    limits: [
+      { name: 'login', policy: fixedWindow({ limit: 5, window: '1m' }), key: [byIp(), account] },
+      { name: 'account', policy: fixedWindow({ limit: 20, window: '1h' }), key: account },
+    ],
+    refund: 'on-success',
+  });
+  router.post('/login', bodyParser(), login, (ctx) => {
+    const token = logIn(ctx.request.body as Credentials | undefined);
+    ctx.status = token === undefined ? 401 : 200;
+    ctx.body = token === undefined ? { error: 'wrong user or password' } : { token };
+  });
+
+  // By user, so behind the authentication; how much depends on the plan.
+  const orders = rateLimit({
+    ...common,
+    name: 'orders',
+    policy: ({ state }) => plans[state.user?.plan ?? 'free'],
+    key: byUser(),
+  });
+  router.get('/orders', authenticate, orders, (ctx) => {
+    ctx.body = { user: ctx.state.user?.id, orders: [] };
+  });
+
+  return app;
+}
+
+const authenticate: Middleware = async (ctx, next) => {
+  const user = userOf(ctx.get('authorization'));
+  if (user === undefined) {
+    ctx.status = 401;
+    ctx.set('WWW-Authenticate', 'Bearer');
+    ctx.body = { error: 'log in first' };
+  } else {
+    ctx.state.user = user;
+    await next();
+  }
+};

@@ -1,0 +1,55 @@
+import { Body, Controller, Get, HttpCode, Post, Req, UnauthorizedException } from '@nestjs/common';
+import { CurrentRateLimit, RateLimit, byIp, byUser, fixedWindow, type RateLimitInfo } from '@sluice/nestjs';
+import { accountOf, logIn, type Credentials } from './accounts.ts';
+import { Public, type AppRequest } from './auth.guard.ts';
+
+// Named, so that each has its own state: who changes plans begins afresh.
+const plans = {
+  free: fixedWindow({ limit: 10, window: '1m', name: 'free' }),
+  paid: fixedWindow({ limit: 100, window: '1m', name: 'paid' }),
+};
+
+const account = ({ body }: AppRequest): string => accountOf(body as Credentials | undefined);
+
+@Controller()
+export class AppController {
+  @Public()
+  @Get()
+  index(@Req() request: AppRequest, @CurrentRateLimit() limit: RateLimitInfo | undefined): object {
+    return { address: request.ip, left: limit?.decision.remaining };
+  }
+
+  // A route that costs much.
+  @Public()
+  @RateLimit({ name: 'report', policy: fixedWindow({ limit: 3, window: '1h' }) })
+  @Get('report')
+  report(): object {
+    return { rows: Array.from({ length: 1000 }, (_, i) => i * i) };
+  }
+
+  // The tight limit hurts only whoever fails; the wide one is against guesses from many addresses. They are decided
+  // together, and good logins get their unit back.
+  @Public()
+  @RateLimit<AppRequest>({
+    name: 'login',
+    limits: [
+      { name: 'login', policy: fixedWindow({ limit: 5, window: '1m' }), key: [byIp(), account] },
+      { name: 'account', policy: fixedWindow({ limit: 20, window: '1h' }), key: account },
+    ],
+    refund: 'on-success',
+  })
+  @Post('login')
+  @HttpCode(200)
+  logIn(@Body() credentials: Credentials | undefined): object {
+    const token = logIn(credentials);
+    if (token === undefined) throw new UnauthorizedException('wrong user or password');
+    return { token };
+  }
+
+  // By user; how much depends on the plan.
+  @RateLimit<AppRequest>({ name: 'orders', policy: ({ user }) => plans[user?.plan ?? 'free'], key: byUser() })
+  @Get('orders')
+  orders(@Req() { user }: AppRequest): object {
+    return { user: user?.id, orders: [] };
+  }
+}
