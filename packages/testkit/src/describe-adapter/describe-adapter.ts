@@ -9,6 +9,7 @@ import { headerVectors } from './header-vectors.ts';
 import { keys } from './keys.ts';
 import { lists } from './lists.ts';
 import { methods } from './methods.ts';
+import { noFields } from './no-fields.ts';
 import { options } from './options.ts';
 import { parsers } from './parsers.ts';
 import { races } from './races.ts';
@@ -17,6 +18,7 @@ import { refusals } from './refusals.ts';
 import { reportMode } from './report-mode.ts';
 import { severalLimits } from './several-limits.ts';
 import { spellings } from './spellings.ts';
+import { stackedLimits } from './stacked-limits.ts';
 import { suiteFor } from './suite.ts';
 import type { AdapterTarget } from './target.ts';
 
@@ -29,6 +31,8 @@ export function describeAdapter(target: AdapterTarget): void {
     const suite = suiteFor(target);
 
     headerVectors(suite);
+    noFields(suite);
+    stackedLimits(suite);
     spellings(suite);
     methods(suite);
     addresses(suite);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, slidingWindow, tokenBucket, type Store } from '@sluice/core';
+import { fixedWindow, tokenBucket } from '@sluice/core';
 import { fakeClock } from '../fake-clock.ts';
-import { send, type HttpAnswer } from './http-client.ts';
+import { fieldsOf } from './limiter-fields.ts';
 import { PLACES, type Suite } from './suite.ts';
 import type { AnyRequest } from './target.ts';
 
@@ -11,23 +11,6 @@ const QUOTA = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
 const costOf = ({ headers }: AnyRequest): number => Number(headers['x-cost'] ?? 1);
 const cost = (units: number): { headers: Record<string, string> } => ({ headers: { 'X-Cost': String(units) } });
-
-interface LimiterFields {
-  readonly policy: string | undefined;
-  readonly state: string | undefined;
-  readonly retryAfter: string | undefined;
-}
-
-/** The header fields of an answer that are the limiter's. */
-function fieldsOf({ headers }: HttpAnswer): LimiterFields {
-  return {
-    policy: headers['ratelimit-policy'],
-    state: headers['ratelimit'],
-    retryAfter: headers['retry-after'],
-  };
-}
-
-const NO_FIELDS: LimiterFields = { policy: undefined, state: undefined, retryAfter: undefined };
 
 /** The fields and bodies of answers, byte for byte. */
 export function headerVectors(suite: Suite): void {
@@ -231,117 +214,6 @@ export function headerVectors(suite: Suite): void {
           retryAfter: '60',
         });
       });
-
-      it('are none where a request is skipped, and none but the application’s own (V14)', async () => {
-        const server = await suite.serve(
-          { name: 'default', limit: 1, window: '60s', skip: () => true, ...stores.fresh(fakeClock(NOON_MS)) },
-          { place, handle: () => ({ headers: { 'X-Own': 'kept' }, body: 'hello' }) },
-        );
-
-        const answers = [await server.send(), await server.send()];
-
-        expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-        expect(answers.map(fieldsOf)).toEqual([NO_FIELDS, NO_FIELDS]);
-        expect(answers[1]?.headers['x-own']).toBe('kept');
-      });
-
-      it('are none where a client is on the allow list (V14)', async () => {
-        const server = await suite.serve(
-          { name: 'default', limit: 1, window: '60s', allow: ['127.0.0.0/8'], ...stores.fresh(fakeClock(NOON_MS)) },
-          { place },
-        );
-
-        const answers = [await server.send(), await server.send()];
-
-        expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-        expect(answers.map(fieldsOf)).toEqual([NO_FIELDS, NO_FIELDS]);
-      });
     },
   );
-
-  describe.each(PLACES)('when the store fails, a limit %s', (place) => {
-    const failing = (): Store => ({
-      source: 'redis',
-      perform: async () => Promise.reject(new Error('connection lost')),
-    });
-
-    it('with onStoreError: "allow" passes without fields (V14)', async () => {
-      const server = await suite.serve(
-        { name: 'default', limit: 1, window: '60s', store: failing(), onStoreError: 'allow' },
-        { place },
-      );
-
-      const answers = [await server.send(), await server.send()];
-
-      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-      expect(answers.map(fieldsOf)).toEqual([NO_FIELDS, NO_FIELDS]);
-    });
-
-    it('with onStoreError: "deny" answers 503 with problem details, without fields (V15)', async () => {
-      const server = await suite.serve(
-        { name: 'default', limit: 1, window: '60s', store: failing(), onStoreError: 'deny' },
-        { place },
-      );
-
-      const answer = await server.send();
-
-      expect(answer.status).toBe(503);
-      expect(fieldsOf(answer)).toEqual(NO_FIELDS);
-      expect(answer.headers).toMatchObject({
-        'content-type': 'application/problem+json',
-        'cache-control': 'no-store',
-      });
-      expect(answer.body).toBe('{"type":"about:blank","title":"Service Unavailable","status":503}');
-      expect(server.calls).toHaveLength(0);
-    });
-  });
-
-  describe.each(suite.stores)('the fields of an application’s limit and a route’s, over $kind', (stores) => {
-    it('are two members each, the outer one first (V12)', async () => {
-      const exactly = stores.fresh(fakeClock(NOON_MS));
-      const { port } = await suite.start({
-        limits: [{ name: 'global', policy: fixedWindow({ limit: 1000, window: '1h' }), cost: 12, ...exactly }],
-        routes: [
-          {
-            method: 'GET',
-            path: '/items',
-            limit: { name: 'login', policy: fixedWindow({ limit: 5, window: '300s' }), ...exactly },
-            handle: () => ({ body: 'hello' }),
-          },
-        ],
-      });
-
-      const answer = await send(port);
-
-      expect(fieldsOf(answer)).toEqual({
-        policy: '"global";q=1000;w=3600, "login";q=5;w=300',
-        state: '"global";r=988;t=3600, "login";r=4;t=300',
-        retryAfter: undefined,
-      });
-    });
-
-    it('name in a refusal the one that refuses, and wait for it alone', async () => {
-      const exactly = stores.fresh(fakeClock(NOON_MS));
-      const { port } = await suite.start({
-        limits: [{ name: 'global', policy: slidingWindow({ limit: 1000, window: '1h' }), ...exactly }],
-        routes: [
-          {
-            method: 'GET',
-            path: '/items',
-            limit: { name: 'login', policy: fixedWindow({ limit: 1, window: '300s' }), ...exactly },
-            handle: () => ({ body: 'hello' }),
-          },
-        ],
-      });
-      await send(port);
-
-      const refused = await send(port);
-
-      expect(refused.status).toBe(429);
-      expect(refused.headers['ratelimit-policy']).toBe('"global";q=1000;w=3600, "login";q=1;w=300');
-      expect(refused.headers['ratelimit']).toMatch(/^"global";r=99[89];t=\d+, "login";r=0;t=300$/);
-      expect(refused.headers['retry-after']).toBe('300');
-      expect(refused.body).toContain('"violated-policies":["login"]');
-    });
-  });
 }
