@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-extraneous-class -- modules of Nest are empty */
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -8,6 +9,7 @@ import {
   Get,
   HttpException,
   Injectable,
+  Module,
   Scope,
   UseGuards,
   type ArgumentsHost,
@@ -204,6 +206,23 @@ describe.each(platforms)('the guard on %s', (platform) => {
     });
 
     expect(await statuses('/', 3)).toEqual([200, 200, 429]);
+  });
+
+  it('comes after a global one that authenticates: of the root module, or of one imported before', async () => {
+    const authentication = { provide: APP_GUARD, useClass: Authentication };
+    class Users {}
+    Module({ providers: [authentication] })(Users);
+    const limits = () => RateLimitModule.forRoot({ policy: upTo(1), key: byUser() });
+    const asAnnTwice = async ({ fetch }: Awaited<ReturnType<typeof serve>>) => {
+      const ask = () => fetch('/page', { headers: { 'x-user': 'ann' } });
+      return [(await ask()).status, (await ask()).status];
+    };
+
+    const ofRoot = await serve(platform, { imports: [limits()], controllers: [Pages], providers: [authentication] });
+    const before = await serve(platform, { imports: [Users, limits()], controllers: [Pages] });
+
+    expect(await asAnnTwice(ofRoot)).toEqual([200, 429]);
+    expect(await asAnnTwice(before)).toEqual([200, 429]);
   });
 
   it('stands behind the one that authenticates, with guard: false', async () => {

@@ -85,6 +85,26 @@ describe.each(platforms)('RateLimitMiddleware on %s', (platform) => {
     expect(await statuses('/page', 2)).toEqual([200, 429]);
   });
 
+  it('stands ahead of body parsers and outside of a global prefix with app.use', async () => {
+    const { fetch, statuses } = await serve(
+      platform,
+      { imports: [RateLimitModule.forRoot({ policy: upTo(2) })], controllers: [Pages] },
+      {
+        prepare: (app) => {
+          app.setGlobalPrefix('api');
+          const middleware = app.get(RateLimitMiddleware);
+          app.use(middleware.use.bind(middleware));
+        },
+      },
+    );
+    const broken = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' };
+
+    expect((await fetch('/api/page', broken)).status).not.toBe(429);
+    expect(await statuses('/api/page', 1)).toEqual([200]);
+    expect(await statuses('/outside', 1)).toEqual([429]);
+    expect((await fetch('/api/page', broken)).status).toBe(429);
+  });
+
   it('passes everything where the module has no limit', async () => {
     const { statuses } = await serve(platform, rootOf({}));
 
