@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { fixedWindow, silenceWarnings } from '@sluice/core';
+import { fixedWindow, silenceWarnings, type Store } from '@sluice/core';
 import { fakeClock } from '../fake-clock.ts';
 import { open } from '../raw-http.ts';
 import { gate, tally, type Gate, type Tally } from './gate.ts';
@@ -145,6 +145,47 @@ export function refunds(suite: Suite): void {
         expect(statuses).toEqual(statuses.map(() => 200));
         expect(running.highest).toBe(5);
         expect(server.calls).toHaveLength(20);
+      });
+
+      it('asks again for who waits with holdMs, and refuses nobody for having asked too early', async () => {
+        const asked = tally();
+        const begun = tally();
+        const held = gate();
+        const { store, ...rest } = stores.fresh();
+        const watched: Store = {
+          source: store.source,
+          perform(requests, call) {
+            asked.add();
+            return store.perform(requests, call);
+          },
+        };
+        const server = await suite.serve(
+          {
+            name: 'patient',
+            policy: fixedWindow({ limit: 1, window: '1h' }),
+            refund: { when: 'on-success', holdMs: 30_000 },
+            store: watched,
+            ...rest,
+          },
+          {
+            place,
+            handle: async () => {
+              begun.add();
+              await held.opened;
+              return { body: 'hello' };
+            },
+          },
+        );
+        const first = server.send();
+        await begun.reaches(1);
+        const second = server.send();
+        await asked.reaches(3); // once for the first, and twice for the second
+
+        held.open();
+        const statuses = [(await first).status, (await second).status];
+
+        expect(statuses).toEqual([200, 200]);
+        expect(server.calls).toHaveLength(2);
       });
 
       it('refuses who waited in vain', async () => {

@@ -96,6 +96,24 @@ export function severalLimits(suite: Suite): void {
         expect(refused.status).toBe(429);
       });
 
+      it('limit nothing where every one is left out', async () => {
+        const server = await suite.serve(
+          {
+            name: 'several',
+            limits: [threePerUser, { ...threePerUser, name: 'per-key', key: byHeader('x-api-key') }],
+            ...stores.fresh(fakeClock()),
+          },
+          { place, ...clients },
+        );
+
+        const answers = [];
+        for (let i = 0; i < 4; i++) answers.push(await server.send(as('203.0.113.1')));
+
+        expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+        expect(answers.map(stateOf)).toEqual([undefined, undefined, undefined, undefined]);
+        expect(server.calls[0]?.rateLimit).toBeUndefined();
+      });
+
       it('refuse with 403 where one that says so has no key, and take nothing of the others', async () => {
         const server = await suite.serve(
           {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { byIp, byMethod, byRoute, fixedWindow } from '@sluice/core';
+import { byIp, byMethod, byRoute, fixedWindow, memoryStore } from '@sluice/core';
 import { exchange } from '../raw-http.ts';
 import { send } from './http-client.ts';
 import { PLACES, type Suite } from './suite.ts';
@@ -88,6 +88,27 @@ export function spellings(suite: Suite): void {
 
       expect(statuses).toEqual([200, 200, 200, 429, 429]);
       expect(server.calls).toHaveLength(3);
+    });
+
+    it('tells methods apart by byMethod()', async () => {
+      let executions = 0;
+      const handle = (): object => {
+        executions++;
+        return {};
+      };
+      const limit = { name: 'methods', policy, key: [byIp(), byMethod()], shared: true, store: memoryStore() };
+      const methods = ['GET', 'POST', 'DELETE'] as const;
+      const { port } = await suite.start(
+        place === 'at the route'
+          ? { routes: methods.map((method) => ({ method, path: '/items', handle, limit })) }
+          : { limits: [limit], routes: methods.map((method) => ({ method, path: '/items', handle })) },
+      );
+
+      const statuses = [];
+      for (const method of methods) for (let i = 0; i < 4; i++) statuses.push((await send(port, { method })).status);
+
+      expect(statuses).toEqual([200, 200, 200, 429, 200, 200, 200, 429, 200, 200, 200, 429]);
+      expect(executions).toBe(9);
     });
 
     it('does not believe X-HTTP-Method-Override where the application does not (B2)', async () => {
