@@ -32,11 +32,7 @@ export function frameworkFor(self: () => unknown): Framework<Request, Response> 
     record: (request, info) => {
       request.rateLimit = info;
     },
-    // What is believed of a hop far away, from an address that nobody has, is believed of all.
-    proxyTrust: (request) => {
-      const trusts = request.app.get('trust proxy fn') as ((address: string, hop: number) => boolean) | undefined;
-      return trusts?.('192.0.2.1', 100) === true ? 'everyone' : undefined;
-    },
+    proxyTrust: (request) => request.app.get('trust proxy fn') as unknown,
   };
 }
 

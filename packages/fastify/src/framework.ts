@@ -1,4 +1,4 @@
-import type { Framework, ProxyTrust } from '@sluice/core/http';
+import type { Framework } from '@sluice/core/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** How Fastify 5 is read and answered. */
@@ -37,17 +37,10 @@ export const framework: Framework<FastifyRequest, FastifyReply> = {
 };
 
 /** The option `trustProxy`, which Fastify keeps under a symbol: where that is not to be found, nothing is known. */
-function trustOf(app: FastifyInstance): ProxyTrust {
+function trustOf(app: FastifyInstance): unknown {
   for (let at: object | null = app; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     const symbol = Object.getOwnPropertySymbols(at).find(({ description }) => description === 'fastify.options');
-    if (symbol === undefined) continue;
-    const options = (at as Readonly<Record<symbol, { trustProxy?: unknown } | undefined>>)[symbol];
-    const trust = options?.trustProxy;
-    if (typeof trust === 'number') return 'hops';
-    // What is believed of a hop far away, from an address that nobody has, is believed of all.
-    const isEverybody =
-      typeof trust === 'function' && (trust as (address: string, hop: number) => unknown)('192.0.2.1', 100) === true;
-    return trust === true || isEverybody ? 'everyone' : undefined;
+    if (symbol !== undefined) return (at as Record<symbol, { trustProxy?: unknown } | undefined>)[symbol]?.trustProxy;
   }
   return undefined;
 }

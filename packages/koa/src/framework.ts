@@ -30,7 +30,7 @@ export function frameworkFor(self: () => unknown): Framework<ParameterizedContex
     record: (ctx, info) => {
       ctx.state.rateLimit = info;
     },
-    proxyTrust: ({ app }) => (trustsEveryone(app) ? 'everyone' : undefined),
+    proxyTrust: ({ app }) => trustsEveryone(app),
   };
 }
 

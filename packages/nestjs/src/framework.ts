@@ -1,5 +1,5 @@
 import type { RateLimitInfo } from '@sluice/core';
-import { warnOnce, type Framework, type ProxyTrust, type RawResponse } from '@sluice/core/http';
+import { warnOnce, type Framework, type RawResponse } from '@sluice/core/http';
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
@@ -112,7 +112,7 @@ export const httpFramework: Framework<NestRequest, NestResponse> = {
   record,
   proxyTrust: (request) => {
     const { app, server } = request as FoundRequest;
-    return trustsEveryone(app?.get('trust proxy fn')) ? 'everyone' : server && trustOfFastify(server);
+    return app === undefined ? server && trustOfFastify(server) : app.get('trust proxy fn');
   },
 };
 
@@ -227,19 +227,11 @@ function userOf(request: FoundRequest | undefined): string | number | undefined 
   return user?.id ?? user?.sub;
 }
 
-/** What is believed of a hop far away, from an address that nobody has, is believed of all. */
-function trustsEveryone(trust: unknown): boolean {
-  return typeof trust === 'function' && (trust as (address: string, hop: number) => unknown)('192.0.2.1', 100) === true;
-}
-
 /** The option `trustProxy`, which Fastify keeps under a symbol: where that is not to be found, nothing is known. */
-function trustOfFastify(app: object): ProxyTrust {
+function trustOfFastify(app: object): unknown {
   for (let at: object | null = app; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     const symbol = Object.getOwnPropertySymbols(at).find(({ description }) => description === 'fastify.options');
-    if (symbol === undefined) continue;
-    const trust = (at as Readonly<Record<symbol, { trustProxy?: unknown } | undefined>>)[symbol]?.trustProxy;
-    if (typeof trust === 'number') return 'hops';
-    return trust === true || trustsEveryone(trust) ? 'everyone' : undefined;
+    if (symbol !== undefined) return (at as Record<symbol, { trustProxy?: unknown } | undefined>)[symbol]?.trustProxy;
   }
   return undefined;
 }

@@ -25,13 +25,13 @@ export class Doctor<Request, Response> {
 
   #examineTrust(request: Request): void {
     const trust = this.#framework.proxyTrust?.(request);
-    if (trust === 'everyone') {
+    if (trust === true || believesAnybody(trust)) {
       warnOnce(
         'SLUICE_PROXY_TRUSTS_ALL',
         'the application trusts every proxy, so a client that sends X-Forwarded-For chooses its own address, and a budget of its own with each. ' +
           'Trust the addresses of your proxies instead.',
       );
-    } else if (trust === 'hops') {
+    } else if (typeof trust === 'number') {
       warnOnce(
         'SLUICE_PROXY_HOP_COUNT',
         'trustProxy is a number, which Fastify 5.12 no longer heeds: all clients behind the proxy have its address, and share one budget. ' +
@@ -55,6 +55,11 @@ export class Doctor<Request, Response> {
         'Set the trust of your framework to the addresses of your proxies; if there is no proxy, silence this warning.',
     );
   }
+}
+
+/** What is believed of a hop far away, from an address that nobody has, is believed of all. */
+function believesAnybody(trust: unknown): boolean {
+  return typeof trust === 'function' && (trust as (address: string, hop: number) => unknown)('192.0.2.1', 100) === true;
 }
 
 /** Loopback, private, unique local and link-local addresses. */

@@ -19,9 +19,6 @@ export interface RequestReader<Request> {
   user(request: Request): string | number | null | undefined;
 }
 
-/** Whose word the application takes for a client's address: that of every proxy, or of a number of hops. */
-export type ProxyTrust = 'everyone' | 'hops' | undefined;
-
 /** Node's own response, of HTTP/1 or HTTP/2, as far as limiting needs it. */
 export interface RawResponse {
   readonly headersSent: boolean;
@@ -50,6 +47,9 @@ export interface Framework<Request, Response> extends RequestReader<Request> {
   send(response: Response, body: string): void;
   /** Leaves the key and the decision where the application's handlers look for them. */
   record(request: Request, info: RateLimitInfo): void;
-  /** Undefined where the application's trust is neither, or cannot be read. Asked once. */
-  proxyTrust?(request: Request): ProxyTrust;
+  /**
+   * Whom the application believes about addresses: true for everybody, a number of hops where the framework does not heed
+   * it, a function of address and hop; anything else, and undefined, says nothing. Asked once, for warnings.
+   */
+  proxyTrust?(request: Request): unknown;
 }

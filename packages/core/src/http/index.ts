@@ -2,7 +2,7 @@
 export { answer } from './answer.ts';
 export { methodDecorator, type MethodDecorator } from './decorate.ts';
 export { Enforcer, createEnforcer, type Enforcement, type RateLimitInfo } from './enforcer.ts';
-export type { Framework, ProxyTrust, RawResponse, RequestReader } from './framework.ts';
+export type { Framework, RawResponse, RequestReader } from './framework.ts';
 export { fieldWriter, type Field, type FieldWriter } from './headers.ts';
 export { canonicalAddress } from './keys/address.ts';
 export { hasLimit, inheritOptions, outermost, type ScopeOptions } from './inherit.ts';

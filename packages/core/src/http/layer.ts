@@ -62,13 +62,12 @@ export class Layer<Request, Response> {
     }
     this.#origin = origin;
     this.#seen = origin === undefined ? new WeakMap() : origin.#seen;
-    this.core =
-      origin?.core ?? (options.limiter === undefined ? new LimiterCore(options) : handedIn(options.limiter).core);
+    this.reports = options.mode === 'report';
+    this.core = origin?.core ?? coreOf(options, this.reports);
     this.#asked = askedLimits(this.core, options, framework);
     this.#allow = options.allow === undefined ? undefined : new ClientList(options.allow, 'allow');
     const deny = options.deny === undefined ? undefined : new ClientList(options.deny, 'deny');
     this.options = options;
-    this.reports = options.mode === 'report';
     this.#deny = this.reports ? undefined : deny;
     const refund = origin === undefined ? parseRefund(options.refund) : origin.refund;
     // Who is never refused need not wait either.
@@ -210,6 +209,12 @@ export class Layer<Request, Response> {
     }
     return keys;
   }
+}
+
+function coreOf<Request, Response>(options: RateLimitOptions<Request, Response>, reports: boolean): LimiterCore {
+  if (options.limiter !== undefined) return handedIn(options.limiter).core;
+  // What only reports fails no request either: `onDecision` hears that the decision is unavailable.
+  return new LimiterCore(reports && options.onStoreError === 'throw' ? { ...options, onStoreError: 'allow' } : options);
 }
 
 function checkKinds(options: object): void {

@@ -84,7 +84,7 @@ describe('the mode report', () => {
     expect((await layer.limiter.peek('192.0.2.1' as never)).remaining).toBe(2);
   });
 
-  it.each(['deny', 'allow', 'local'] as const)(
+  it.each(['deny', 'allow', 'local', 'throw'] as const)(
     'lets all pass while the store is away, with onStoreError %s',
     async (onStoreError) => {
       const store: Store = {
