@@ -44,7 +44,8 @@ interface User {
   readonly sub?: string | number | null;
 }
 
-function userOf({ user }: { user?: User | null }): string | number | null | undefined {
+function userOf(state: object): string | number | null | undefined {
+  const { user } = state as { user?: User | null };
   return user?.id ?? user?.sub;
 }
 

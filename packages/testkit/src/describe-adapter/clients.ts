@@ -3,14 +3,6 @@ import { fixedWindow, memoryStore, type Clock } from '@sluice/core';
 import { Agent, RetryAgent, request } from 'undici';
 import { PLACES, type Suite } from './suite.ts';
 
-/** What is used of got and ky. */
-type Got = (url: string, options: object) => Promise<{ readonly statusCode: number; readonly body: string }>;
-type Ky = (url: string, options: object) => Promise<Response>;
-
-/** Not written where they are imported: lint follows what is, to look for cycles, and fails on their sources. */
-const GOT: string = 'got';
-const KY: string = 'ky';
-
 /** Real clients, as their users set them up to come again: what they get in the end, and its body. */
 const clients: readonly [string, (url: string) => Promise<[number, string]>][] = [
   [
@@ -26,7 +18,7 @@ const clients: readonly [string, (url: string) => Promise<[number, string]>][] =
   [
     'got',
     async (url) => {
-      const { got } = (await import(GOT)) as { got: Got };
+      const { got } = await import('got');
       const { statusCode, body } = await got(url, { retry: { limit: 2 } });
       return [statusCode, body];
     },
@@ -34,7 +26,7 @@ const clients: readonly [string, (url: string) => Promise<[number, string]>][] =
   [
     'ky',
     async (url) => {
-      const { default: ky } = (await import(KY)) as { default: Ky };
+      const { default: ky } = await import('ky');
       const answer = await ky(url, { retry: { limit: 2 }, headers: { Connection: 'close' } });
       return [answer.status, await answer.text()];
     },
