@@ -6,6 +6,11 @@ import { parseList } from 'structured-headers';
 import { fakeClock } from '../fake-clock.ts';
 import { PLACES, type Suite } from './suite.ts';
 
+declare global {
+  /** Of the DOM, which is not here: structured-headers names it in its types. */
+  type BufferSource = ArrayBufferView | ArrayBuffer;
+}
+
 /** 2026-11-21T12:00:00.250Z. */
 const AT_MS = 1_795_262_400_250;
 
