@@ -236,12 +236,14 @@ export function isByName(limits: LimiterLimits): limits is ReadonlyMap<string, L
 /**
  * The limits of a `limits` list, checked, by name.
  *
+ * @param isLater - Whether an entry's policy is none yet, so that it is checked and left out.
  * @throws PolicyError naming the entry and the field.
  */
 export function limitsByName(
   core: LimiterCore,
   given: unknown,
   known: readonly string[] = ['name', 'policy'],
+  isLater: (policy: unknown) => boolean = () => false,
 ): ReadonlyMap<string, Limit> {
   if (!Array.isArray(given) || given.length === 0) {
     throw new PolicyError(
@@ -262,10 +264,11 @@ export function limitsByName(
     return parseName((item as LimitOptions).name, `${where}.name`);
   });
   checkDistinct(names, 'limits.name');
-  return new Map(
-    names.map((name, i) => [
-      name,
-      core.limitOf([namePolicy((given[i] as LimitOptions).policy, name, `limits[${String(i)}].policy`)]),
-    ]),
-  );
+  const limits = new Map<string, Limit>();
+  for (const [i, name] of names.entries()) {
+    const { policy } = given[i] as LimitOptions;
+    if (isLater(policy)) continue;
+    limits.set(name, core.limitOf([namePolicy(policy, name, `limits[${String(i)}].policy`)]));
+  }
+  return limits;
 }

@@ -72,6 +72,7 @@ export function options(app: Application, router: Router, client: Redis): void {
   rateLimit({ policy: async (req) => Promise.resolve(plans[req.account?.plan ?? 'free']) });
   rateLimit({ policy: (req) => [plans.free, plans[req.account?.plan ?? 'paid']] });
   rateLimit({ policy, cost: (req) => Number(req.get('content-length') ?? 1), skip: (req) => req.path === '/health' });
+  rateLimit({ limits: [{ name: 'by-plan', policy: (req) => plans[req.account?.plan ?? 'free'], key: byIp() }] });
   rateLimit({
     limits: [
       { name: 'per-ip', policy, key: byIp() },

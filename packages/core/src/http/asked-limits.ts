@@ -97,14 +97,16 @@ function ofLimits<Request>(
       'SLUICE_OPTION_INVALID',
     );
   }
-  const limits = limitsByName(core, entries, ['name', 'policy', ...PER_LIMIT_OPTIONS]);
+  const isFunction = (policy: unknown): boolean => typeof policy === 'function';
+  const limits = limitsByName(core, entries, ['name', 'policy', ...PER_LIMIT_OPTIONS], isFunction);
   const asked = entries.map((entry, i) => {
-    const limit = limits.get(entry.name) as Limit;
+    const limit = limits.get(entry.name);
+    const limitFor = limit === undefined ? limitForRequests(core, entry.policy) : () => limit;
     const missing = entry.key !== undefined && isOptionalKey(entry.key) ? 'skip' : 'deny';
     const withCost = given.cost === undefined || entry.cost !== undefined ? entry : { ...entry, cost: given.cost };
-    return askedLimit(entry.name, withCost, () => limit, reader, missing, `limits[${String(i)}].`);
+    return askedLimit(entry.name, withCost, limitFor, reader, missing, `limits[${String(i)}].`);
   });
-  return { asked, limits };
+  return { asked, limits: limits.size === entries.length ? limits : undefined };
 }
 
 interface OneAsked<Request> {

@@ -80,13 +80,11 @@ export class Layer<Request, Response> {
     return this.core.name;
   }
 
-  /** The names of its policies; none where a function picks them. */
+  /** The names of its policies or of its entries of `limits`; none where a function picks the policy. */
   get policyNames(): readonly string[] {
     const { limits } = this.#asked;
-    if (limits === undefined) return [];
-    return (isByName(limits) ? [...limits.values()] : [limits]).flatMap(({ policies }) =>
-      policies.map(({ name }) => name),
-    );
+    if (this.options.limits !== undefined) return this.options.limits.map(({ name }) => name);
+    return limits === undefined || isByName(limits) ? [] : limits.policies.map(({ name }) => name);
   }
 
   /** The most keys that a request is counted by here. */
@@ -156,8 +154,7 @@ export class Layer<Request, Response> {
 
   /** Whether a key is a string, and not one for each limit. */
   get hasOneKey(): boolean {
-    const { limits } = this.#asked;
-    return limits === undefined || !isByName(limits);
+    return this.options.limits === undefined;
   }
 
   /** What to take for a request, or the answer that refuses it; undefined when it is not limited here. */

@@ -36,7 +36,8 @@ interface PerLimitOptions<Request> {
 /** One of several limits with a key each, decided together. */
 export interface HttpLimitOptions<Request> extends PerLimitOptions<Request> {
   readonly name: string;
-  readonly policy: Policy;
+  /** The function's policies are named: different names never share state. */
+  readonly policy: Policy | ((request: Request) => MaybePromise<Policy>);
 }
 
 /**
