@@ -50,7 +50,7 @@ export {
   type KeyReader,
   type KeyValue,
 } from './http/keys/key-parts.ts';
-export type { Limited } from './http/limited.ts';
+export type { Limited } from './http/with-limiter.ts';
 export type { RateLimitInfo } from './http/enforcer.ts';
 export type { HeaderFormat, HeadersOption } from './http/headers.ts';
 export type {

@@ -9,6 +9,7 @@ export type SluiceWarningCode =
   | 'SLUICE_PROXY_TRUSTS_ALL'
   | 'SLUICE_REDIS_KEY_PREFIX'
   | 'SLUICE_REFUND_FAILED'
+  | 'SLUICE_REPORT_FAILED'
   | 'SLUICE_ROUTE_UNKNOWN';
 
 const given = new Set<string>();

@@ -1,4 +1,4 @@
-import type { Framework } from '@sluice/core/http';
+import { fieldText, userIdOf, type Framework } from '@sluice/core/http';
 import type { Request, Response } from 'express';
 import { routeTemplate } from './route-template.ts';
 
@@ -13,15 +13,15 @@ export function frameworkFor(self: () => unknown): Framework<Request, Response> 
     method: (request) => request.method,
     route: (request) => routeTemplate(request, self()),
     header: (request, name) => request.get(name),
-    user: (request) => userOf(request as { user?: User | null }),
+    user: (request) => userIdOf((request as { user?: unknown }).user),
     rawRequest: (request) => request,
     rawResponse: (response) => response,
-    getHeader: (response, name) => {
-      const value = response.getHeader(name);
-      return Array.isArray(value) ? value.join(', ') : value?.toString();
-    },
+    getHeader: (response, name) => fieldText(response.getHeader(name)),
     setHeader: (response, name, value) => {
       response.setHeader(name, value);
+    },
+    removeHeader: (response, name) => {
+      response.removeHeader(name);
     },
     setStatus: (response, status) => {
       response.statusCode = status;
@@ -34,13 +34,4 @@ export function frameworkFor(self: () => unknown): Framework<Request, Response> 
     },
     proxyTrust: (request) => request.app.get('trust proxy fn') as unknown,
   };
-}
-
-interface User {
-  readonly id?: string | number | null;
-  readonly sub?: string | number | null;
-}
-
-function userOf({ user }: { user?: User | null }): string | number | null | undefined {
-  return user?.id ?? user?.sub;
 }

@@ -1,4 +1,5 @@
 import {
+  asError,
   createEnforcer,
   expectLongLife,
   methodDecorator,
@@ -98,11 +99,4 @@ export function RateLimit(options: RateLimitOptions): MethodDecorator {
       };
     },
   );
-}
-
-/** What is no object could tell Express something else: `undefined` to go on, `'route'` to pass over the handler. */
-function asError(thrown: unknown): object {
-  return typeof thrown === 'object' && thrown !== null
-    ? thrown
-    : new Error(`not an error was thrown: ${String(thrown)}`);
 }

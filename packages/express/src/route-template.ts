@@ -1,7 +1,7 @@
 import { warnOnce } from '@sluice/core/http';
 import type { Request } from 'express';
 import { mountPath } from './mount-path.ts';
-import { appsOf, below, layersOf, matchOf, templateOf, type App, type Layer } from './router-layers.ts';
+import { appsOf, below, layersOf, matchOf, mountedOn, templateOf, type App, type Layer } from './router-layers.ts';
 
 /** What a request meets on its way through the routers, in order. */
 type Step =
@@ -20,15 +20,16 @@ type Step =
 export function routeTemplate(request: Request, self: unknown): string | undefined {
   const { route } = request as { route?: Route };
   if (route === undefined || isPast(route, request, self)) return upcoming(request, self);
-  const path = mountPath(request);
-  if (path === undefined) {
-    warnOnce(
-      'SLUICE_ROUTE_UNKNOWN',
-      `byRoute() did not find where the router of ${JSON.stringify(request.baseUrl)} is mounted, so this path itself is the key. ` +
-        'Mount applications with app.use, not router.use, and routers under paths without parameters.',
-    );
-  }
-  return (path ?? request.baseUrl.toLowerCase()) + String(route.path) || '/';
+  return (mountPath(request) ?? unknownMount()) + String(route.path) || '/';
+}
+
+/** What stands for a mount path that cannot be known. Never the URL's own, which has many spellings. */
+function unknownMount(): string {
+  warnOnce(
+    'SLUICE_ROUTE_UNKNOWN',
+    'byRoute() did not find where its application is mounted, so one budget is shared wherever that is. Mount applications with app.use, not router.use.',
+  );
+  return '*';
 }
 
 interface Route {
@@ -71,7 +72,9 @@ function upcoming(request: Request, self: unknown): string | undefined {
     }
   }
   const step = found ?? otherwise;
-  if (step === undefined || step.meets === 'self') return undefined;
+  if (step === undefined || step.meets === 'self') {
+    return request.baseUrl !== '' && mountPath(request) === undefined ? unknownMount() : undefined;
+  }
   if (step.meets !== 'route') {
     warnOnce(
       'SLUICE_ROUTE_UNKNOWN',
@@ -104,7 +107,7 @@ function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: 
     }
     const taken = match.path.replace(/\/$/, '');
     const [app] = layer.name === 'mounted_app' ? way.apps : [];
-    const pattern = app?.mountpath?.toString() ?? layer.regexp;
+    const pattern = mountedOn(app) ?? layer.regexp;
     const own = above + (taken === '' ? '' : templateOf(taken, { pattern, ...match }, way.caseSensitive));
     if (layer.handle.stack !== undefined) {
       yield* stepsThrough(way, layer.handle.stack, below(path, match), own);

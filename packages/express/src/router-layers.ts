@@ -10,12 +10,13 @@ export interface Layer {
   readonly path?: string;
   readonly params?: Match['params'];
   readonly regexp?: RegExp;
+  readonly matchers?: readonly { readonly name: string }[];
 }
 
 export interface Match {
   readonly path: string;
   readonly params: Readonly<Record<string, unknown>>;
-  readonly pattern?: string | RegExp;
+  readonly pattern?: unknown;
 }
 
 export interface App {
@@ -31,23 +32,56 @@ export function matchOf(layer: Layer, path: string): Match | undefined {
   try {
     const match = layer.match(path);
     if (match === false) return undefined;
-    return match === true ? { path: layer.path ?? '', params: layer.params ?? {} } : match;
+    if (match !== true) return match;
+    const isRegExp = layer.matchers?.some(({ name }) => name === 'regexpMatcher') === true; // of router 2.2
+    const found = { path: layer.path ?? '', params: layer.params ?? {} };
+    return isRegExp ? { ...found, pattern: '(RegExp)' } : found;
   } catch {
     return undefined; // it cannot be decoded: the router passes it over too
   }
 }
 
-/** What was taken, where the pattern can take nothing else; else the pattern, or at least the names of its parameters. */
+/**
+ * What was taken, where the pattern can take nothing else; else the pattern or, of routers that do not keep it, what was
+ * taken with the names of its parameters in place of their values.
+ */
 export function templateOf(
   taken: string,
-  { params, pattern }: { params: Match['params']; pattern?: string | RegExp | undefined },
+  { params, pattern }: { params: Match['params']; pattern?: unknown },
   caseSensitive: boolean,
 ): string {
+  const written = caseSensitive ? taken : taken.toLowerCase();
+  if (pattern !== undefined) return isPlain(pattern) ? written : (pattern as RegExp).toString();
   const names = Object.keys(params);
-  const written = pattern instanceof RegExp ? pattern.source.endsWith('(?=\\/|$)') : true; // as Express 4 compiles a text
-  // The router finds /API and /api alike unless told otherwise, so they are one.
-  if (names.length === 0 && written) return caseSensitive ? taken : taken.toLowerCase();
-  return pattern === undefined ? `/:${names.join('/:')}` : String(pattern);
+  if (names.length === 0) return written;
+  const values = taken.split('/').map(decoded);
+  const parts = written.split('/');
+  // From the end, for parameters follow the parts that name them: /tenants/:id of /tenants/tenants.
+  for (const [name, value] of Object.entries(params).toReversed()) {
+    for (const one of [value].flat().toReversed()) {
+      const at = values.lastIndexOf(one as string);
+      // A value that is no part of its own (`/v:version`) must not stay: the client chose it.
+      if (at === -1) return `/:${names.join('/:')}`;
+      parts[at] = `:${name}`;
+      values[at] = '';
+    }
+  }
+  return parts.join('/');
+}
+
+/** Whether a pattern is a text that stands for itself: as it is written, or as Express 4 compiles it. */
+function isPlain(pattern: unknown): boolean {
+  return pattern instanceof RegExp
+    ? /^\^(?:\\[/.]|[\w~!@&=,;%-])*\\\/\?\(\?=\\\/\|\$\)$/.test(pattern.source)
+    : typeof pattern === 'string' && !/[{}()[\]*+?!:\\]/.test(pattern);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** The applications around a request, from the outermost to the one that handles it now. */
@@ -65,4 +99,11 @@ export function below(path: string, match: Match): string {
 
 export function layersOf(app: App): readonly Layer[] {
   return (app._router ?? app.router)?.stack ?? []; // Express 4 throws at `router`
+}
+
+/** Several patterns are no text: which of them has matched is not known. */
+/** The pattern that an application is mounted on, or all where it has several: which has matched is not known. */
+export function mountedOn(app: App | undefined): unknown {
+  const path: unknown = app?.mountpath;
+  return Array.isArray(path) ? path.map(String).join(',') : path;
 }

@@ -33,14 +33,14 @@ describe('the mount path, where a router keeps no patterns', () => {
     expect(mountPath(requestOf(layers, route, '/API'))).toBe('/api');
   });
 
-  it('is the names of its parameters, whatever their values', () => {
+  it('names its parameters in the place of their values', () => {
     const layers = [oldLayer(/^\/tenants\/(?<tenant>[^/]+)\/(?<shop>[^/]+)/i, inner)];
 
     const paths = ['/tenants/1/2', '/tenants/3/4', '/Tenants/tenants/5'].map((path) =>
       mountPath(requestOf(layers, route, path)),
     );
 
-    expect(paths).toEqual(['/:tenant/:shop', '/:tenant/:shop', '/:tenant/:shop']);
+    expect(paths).toEqual(new Array(3).fill('/tenants/:tenant/:shop'));
   });
 
   it('is unknown where no router leads to the route', () => {

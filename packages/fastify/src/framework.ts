@@ -1,4 +1,4 @@
-import type { Framework } from '@sluice/core/http';
+import { fieldText, userIdOf, type Framework } from '@sluice/core/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** How Fastify 5 is read and answered. */
@@ -6,22 +6,16 @@ export const framework: Framework<FastifyRequest, FastifyReply> = {
   address: (request) => request.ip,
   method: (request) => request.method,
   route: (request) => request.routeOptions.url,
-  header: (request, name) => {
-    const value = request.headers[name];
-    return Array.isArray(value) ? value.join(', ') : value;
-  },
-  user: (request) => {
-    const { user } = request as { user?: { id?: string | number; sub?: string | number } | null };
-    return user?.id ?? user?.sub;
-  },
+  header: (request, name) => fieldText(request.headers[name]),
+  user: (request) => userIdOf((request as { user?: unknown }).user),
   rawRequest: (request) => request.raw,
   rawResponse: (reply) => reply.raw,
-  getHeader: (reply, name) => {
-    const value = reply.getHeader(name);
-    return Array.isArray(value) ? value.join(', ') : value?.toString();
-  },
+  getHeader: (reply, name) => fieldText(reply.getHeader(name)),
   setHeader: (reply, name, value) => {
     void reply.header(name, value);
+  },
+  removeHeader: (reply, name) => {
+    void reply.removeHeader(name);
   },
   setStatus: (reply, status) => {
     void reply.code(status);
@@ -29,6 +23,9 @@ export const framework: Framework<FastifyRequest, FastifyReply> = {
   // As bytes: to the type of a text, Fastify adds a charset.
   send: (reply, body) => {
     void reply.send(Buffer.from(body));
+  },
+  answerWith: (reply, value) => {
+    if (!reply.sent) void reply.send(value);
   },
   record: (request, info) => {
     request.rateLimit = info;

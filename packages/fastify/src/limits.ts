@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { PolicyError } from '@sluice/core';
+import { PolicyError, type Store } from '@sluice/core';
 import { Enforcer, Layer, hasLimit, inheritOptions, outermost } from '@sluice/core/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 import { ROUTE_OPTIONS, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
-import { checkPlace, scopesOf, type Scope } from './scopes.ts';
+import { checkLimit, scopesOf, type Scope } from './scopes.ts';
 
 type FastifyLayer = Layer<FastifyRequest, FastifyReply>;
 type FastifyEnforcer = Enforcer<FastifyRequest, FastifyReply>;
@@ -27,8 +27,11 @@ export class Limits {
   readonly #scopes = new Map<Scope, Surroundings>();
   /** By the options and the place, so that HEAD and GET have one. */
   readonly #routes = new WeakMap<object, Map<string, FastifyLayer>>();
-  /** The limit that each group said first. */
-  readonly #groups = new Map<string, string>();
+  /** What each group said first. */
+  readonly #groups = new Map<string, { readonly said: string; readonly store: Store }>();
+  readonly #names = new Map<string, number>();
+  readonly #claimed: FastifyLayer[] = [];
+  readonly #later: (() => void)[] = [];
   readonly #hooks = new Set<LimitHook>();
   readonly #outside: Surroundings = { options: outermost({}), layers: [] };
 
@@ -54,12 +57,30 @@ export class Limits {
   }
 
   /**
-   * Makes the limits of a scope and of a route, so that what is wrong with them is known before the first request.
+   * Has the limits of a scope and of a route made when the application gets ready, so that what is wrong with them is
+   * known before the first request.
+   */
+  prepareLater(app: FastifyInstance, route?: RouteLimitOptions | false, place?: string): void {
+    this.#later.push(() => this.#combined(app, route, place));
+  }
+
+  /** As {@link prepareLater}, for a limit in a route's own hook. */
+  prepareHookLater(make: () => unknown): void {
+    this.#later.push(make);
+  }
+
+  /**
+   * Makes what is to be made, in the order in which the application said it.
    *
    * @throws PolicyError for bad options, and for limits that cannot be decided together.
    */
-  prepare(app: FastifyInstance, route?: RouteLimitOptions | false, place?: string): void {
-    this.#combined(app, route, place);
+  prepare(): void {
+    for (const make of this.#later.splice(0)) make();
+  }
+
+  /** Gives the names back, and ends what stores have opened for us. */
+  async close(): Promise<void> {
+    await Promise.all(this.#claimed.map(({ core }) => core.close()));
   }
 
   /** A limit that stands alone in its route's own hook. */
@@ -90,10 +111,24 @@ export class Limits {
     let around = this.#outside;
     for (const scope of scopesOf(app)) {
       let made = this.#scopes.get(scope);
-      if (made === undefined) this.#scopes.set(scope, (made = within(around, scope)));
+      if (made === undefined) this.#scopes.set(scope, (made = this.#within(around, scope)));
       around = made;
     }
     return around;
+  }
+
+  /** What holds inside a scope, given what holds around it. */
+  #within(around: Surroundings, { options, place }: Scope): Surroundings {
+    if (options === false) return { options: around.options, layers: [] };
+    const inherited = inheritOptions(around.options, options);
+    const hook = options.hook ?? around.options.hook ?? 'onRequest';
+    const outer = options.override === true ? [] : around.layers;
+    if (!hasLimit(options)) return { options: { ...inherited, hook }, layers: outer };
+    const name = options.name ?? (place === '' ? 'default' : `scope-${hashed(place)}`);
+    const named = options.limiter === undefined ? { ...inherited, name } : inherited;
+    const layer = new Layer(named as RouteLimitOptions, framework, ROUTE_OPTIONS);
+    this.#claim(layer);
+    return { options: { ...inherited, hook }, layers: [...outer, { layer, hook }] };
   }
 
   #routeLayer(around: SluiceOptions, options: RouteLimitOptions, place: string): FastifyLayer {
@@ -101,21 +136,41 @@ export class Limits {
     this.#routes.set(options, places);
     const known = places.get(place);
     if (known !== undefined) return known;
-    checkPlace(options, ROUTE_OPTIONS);
+    checkLimit(options, ROUTE_OPTIONS);
     const { group } = options;
-    if (group !== undefined) this.#checkGroup(group, options);
     const named =
       options.limiter !== undefined
         ? options
         : group === undefined
-          ? { ...options, name: options.name ?? `route-${hashed(place)}` }
+          ? { ...options, name: options.name ?? this.#unusedName(`route-${hashed(place)}`) }
           : { ...options, name: group, shared: true };
-    const layer = new Layer(inheritOptions(around, named as RouteLimitOptions), framework, ROUTE_OPTIONS).claim();
+    const inherited = inheritOptions(around, named as RouteLimitOptions);
+    // Of a group all routes are one, in keys as well.
+    const ofGroup = group === undefined ? framework : { ...framework, route: () => group };
+    const layer = new Layer(inherited, ofGroup, ROUTE_OPTIONS);
+    if (group !== undefined) this.#checkGroup(group, options, layer);
+    this.#claim(layer);
     places.set(place, layer);
     return layer;
   }
 
-  #checkGroup(group: string, { name, policy, limit, window, limits, limiter }: RouteLimitOptions): void {
+  /** The second of a place, such as a hook beside a config, or a route for another host, is numbered. */
+  #unusedName(name: string): string {
+    const count = (this.#names.get(name) ?? 0) + 1;
+    this.#names.set(name, count);
+    return count === 1 ? name : `${name}-${String(count)}`;
+  }
+
+  #claim(layer: FastifyLayer): void {
+    layer.claim();
+    if (layer.options.limiter === undefined) this.#claimed.push(layer);
+  }
+
+  #checkGroup(
+    group: string,
+    { name, policy, limit, window, limits, limiter }: RouteLimitOptions,
+    { core: { store } }: FastifyLayer,
+  ): void {
     if (name !== undefined || limiter !== undefined) {
       throw new PolicyError(
         'group',
@@ -129,29 +184,23 @@ export class Limits {
       window,
       limits,
     });
-    const first = this.#groups.get(group);
-    this.#groups.set(group, said);
-    if (first !== undefined && first !== said) {
+    const first = this.#groups.get(group) ?? { said, store };
+    this.#groups.set(group, first);
+    if (first.store !== store) {
       throw new PolicyError(
         'group',
-        `the routes of group ${JSON.stringify(group)} share one budget, so they say the same limit, got ${said} after ${first}`,
+        `the routes of group ${JSON.stringify(group)} share one budget, so they have one store, got another than before`,
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+    if (first.said !== said) {
+      throw new PolicyError(
+        'group',
+        `the routes of group ${JSON.stringify(group)} share one budget, so they say the same limit, got ${said} after ${first.said}`,
         'SLUICE_OPTION_INVALID',
       );
     }
   }
-}
-
-/** What holds inside a scope, given what holds around it. */
-function within(around: Surroundings, { options, place }: Scope): Surroundings {
-  if (options === false) return { options: around.options, layers: [] };
-  const inherited = inheritOptions(around.options, options);
-  const hook = options.hook ?? around.options.hook ?? 'onRequest';
-  const outer = options.override === true ? [] : around.layers;
-  if (!hasLimit(options)) return { options: { ...inherited, hook }, layers: outer };
-  const name = options.name ?? (place === '' ? 'default' : `scope-${hashed(place)}`);
-  const named = options.limiter === undefined ? { ...inherited, name } : inherited;
-  const layer = new Layer(named as RouteLimitOptions, framework, ROUTE_OPTIONS).claim();
-  return { options: { ...inherited, hook }, layers: [...outer, { layer, hook }] };
 }
 
 /** A route as it is written, HEAD as GET. */

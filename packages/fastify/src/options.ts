@@ -32,3 +32,5 @@ export type RouteLimitOptions = RateLimitOptions &
 /** The names of the options that Fastify alone knows. */
 export const SCOPE_OPTIONS: readonly string[] = ['hook', 'override'];
 export const ROUTE_OPTIONS: readonly string[] = [...SCOPE_OPTIONS, 'group'];
+/** A hook says by itself when it decides, and stands apart from the limits around it. */
+export const HOOK_OPTIONS: readonly string[] = ['group'];

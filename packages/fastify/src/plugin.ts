@@ -1,5 +1,12 @@
 import type { KeyByLimit, RateLimitInfo } from '@sluice/core';
-import { Enforcer, withLimiter, type KeyEachOptions, type Limited, type OneKeyOptions } from '@sluice/core/http';
+import {
+  Enforcer,
+  asError,
+  withLimiter,
+  type KeyEachOptions,
+  type Limited,
+  type OneKeyOptions,
+} from '@sluice/core/http';
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -14,6 +21,7 @@ import fp from 'fastify-plugin';
 import { framework } from './framework.ts';
 import { Limits, placeOf } from './limits.ts';
 import {
+  HOOK_OPTIONS,
   LIMIT_HOOKS,
   ROUTE_OPTIONS,
   type LimitHook,
@@ -21,7 +29,7 @@ import {
   type RouteLimitOptions,
   type SluiceOptions,
 } from './options.ts';
-import { addScope, chainOf, checkPlace } from './scopes.ts';
+import { addScope, chainOf, checkLimit } from './scopes.ts';
 
 /** A request of any route, over HTTP/1 or HTTP/2. */
 type AnyRequest = Pick<FastifyRequest, 'ip' | 'method' | 'url'>;
@@ -82,6 +90,8 @@ interface HookPlace {
   place: string | undefined;
 }
 
+/** Where the hooks stand: scopes inside have them too. */
+const installed = new WeakSet<FastifyInstance>();
 const limitsOfRoot = new WeakMap<FastifyInstance, Limits>();
 const hookPlaces = new WeakMap<object, HookPlace>();
 
@@ -106,18 +116,16 @@ async function register(app: FastifyInstance, options: SluiceOptions): Promise<v
   const chain = chainOf(app);
   const root = chain[0] as FastifyInstance;
   const limits = limitsOfRoot.get(root) ?? new Limits();
-  const isFirstInScope = !app.hasDecorator('rateLimit');
+  const isFirstInScope = !chain.some((at) => installed.has(at));
   limitsOfRoot.set(root, limits);
   addScope(app, options);
+  limits.prepareLater(app);
   if (isFirstInScope) install(app, limits);
-  app.addHook('onReady', (ready) => {
-    limits.prepare(app);
-    ready();
-  });
 }
 
 /** Hooks that see all requests of a scope and of those inside it; what is to be done they ask of the route. */
 function install(app: FastifyInstance, limits: Limits): void {
+  installed.add(app);
   app.decorateRequest('rateLimit', undefined);
   app.decorate('rateLimit', rateLimit as FastifyInstance['rateLimit']);
   app.addHook('onRegister', (scope, given) => {
@@ -131,21 +139,25 @@ function install(app: FastifyInstance, limits: Limits): void {
     }
     const own = route.config?.rateLimit;
     if (own === undefined || own === false) return;
-    checkPlace(own, ROUTE_OPTIONS);
-    app.addHook('onReady', (ready) => {
-      limits.prepare(this, own, place);
-      ready();
-    });
+    checkLimit(own, ROUTE_OPTIONS);
+    limits.prepareLater(this, own, place);
   });
+  app.addHook('onReady', (ready) => {
+    limits.prepare();
+    ready();
+  });
+  app.addHook('onClose', async () => limits.close());
   for (const hook of LIMIT_HOOKS) {
     const limit = limitAt((request) => (limits.uses(hook) ? limits.enforcerFor(request, hook) : undefined));
     addHook(app, hook, limit);
   }
 
   function rateLimit(this: FastifyInstance, options: RouteLimitOptions): RateLimitHook<never> {
-    checkPlace(options, ROUTE_OPTIONS);
+    checkLimit(options, HOOK_OPTIONS);
     const found: HookPlace = { place: undefined };
-    const layer = () => limits.hookLayer(this, options, found.place ?? `hook ${this.prefix}`);
+    let made: ReturnType<Limits['hookLayer']> | undefined;
+    const layer = () => (made ??= limits.hookLayer(this, options, found.place ?? `hook ${this.prefix}`));
+    limits.prepareHookLater(layer);
     let enforcer: Enforcer<FastifyRequest, FastifyReply> | undefined;
     const handler = withLimiter(
       limitAt(() => (enforcer ??= new Enforcer([layer()], framework))),
@@ -178,7 +190,7 @@ function limitAt(
         if (passes) done();
       },
       (error: unknown) => {
-        done(error instanceof Error ? error : new Error(`not an error was thrown: ${String(error)}`));
+        done(asError(error));
       },
     );
   };

@@ -1,8 +1,8 @@
 import { PolicyError } from '@sluice/core';
-import { Layer, hasLimit } from '@sluice/core/http';
+import { checkPlace } from '@sluice/core/http';
 import type { FastifyInstance } from 'fastify';
 import { framework } from './framework.ts';
-import { LIMIT_HOOKS, SCOPE_OPTIONS, type RouteLimitOptions, type SluiceOptions } from './options.ts';
+import { LIMIT_HOOKS, SCOPE_OPTIONS, type SluiceOptions } from './options.ts';
 
 /** What one registration of the plugin, or the config of one, says for its scope; false switches all around it off. */
 export interface Scope {
@@ -35,8 +35,7 @@ export function scopesOf(app: FastifyInstance): readonly Scope[] {
  * @throws PolicyError for bad options.
  */
 export function addScope(app: FastifyInstance, options: SluiceOptions | false): void {
-  // With some limit, where it only says what others take over.
-  if (options !== false) checkPlace(hasLimit(options) ? options : { ...options, limit: 1, window: 1 }, SCOPE_OPTIONS);
+  if (options !== false) checkLimit(options, SCOPE_OPTIONS, true);
   const own = scopes.get(app) ?? [];
   const root = chainOf(app)[0] as FastifyInstance;
   const byPrefix = counts.get(root) ?? new Map<string, number>();
@@ -50,18 +49,17 @@ export function addScope(app: FastifyInstance, options: SluiceOptions | false): 
 /**
  * Checks the options of a place before it is known what they take over, so that mistakes are told where they are made.
  *
+ * @param mayBeEmpty - Whether it may say no limit.
  * @throws PolicyError for bad options.
  */
-export function checkPlace(options: object, ownOptions: readonly string[]): void {
-  const { hook, override, group } = options as Readonly<Record<string, unknown>>;
+export function checkLimit(options: object, ownOptions: readonly string[], mayBeEmpty = false): void {
+  const { hook, group, name = group } = options as Readonly<Record<string, unknown>>;
   if (hook !== undefined && !(LIMIT_HOOKS as readonly unknown[]).includes(hook)) {
     throw invalid('hook', `one of ${LIMIT_HOOKS.join(', ')}`, hook);
   }
-  if (override !== undefined && typeof override !== 'boolean') throw invalid('override', 'true or false', override);
   if (group !== undefined && typeof group !== 'string') throw invalid('group', 'a name', group);
-  const name = (options as { name?: string }).name ?? group;
-  // Nothing is claimed: the name on the real store is still free.
-  new Layer({ ...options, name } as RouteLimitOptions, framework, ownOptions);
+  const named: unknown = typeof options === 'object' && group !== undefined ? { ...options, name } : options;
+  checkPlace(named, framework, ownOptions, mayBeEmpty);
 }
 
 function invalid(field: string, expected: string, got: unknown): PolicyError {

@@ -1,4 +1,4 @@
-import type { Framework } from '@sluice/core/http';
+import { fieldText, userIdOf, type Framework } from '@sluice/core/http';
 import type { ExtendableContext, ParameterizedContext } from 'koa';
 import { routeTemplate } from './route-template.ts';
 
@@ -13,12 +13,15 @@ export function frameworkFor(self: () => unknown): Framework<ParameterizedContex
     method: (ctx) => ctx.method,
     route: (ctx) => routeTemplate(ctx, self()),
     header: (ctx, name) => present(ctx.get(name)),
-    user: (ctx) => userOf(ctx.state),
+    user: (ctx) => userIdOf((ctx.state as { user?: unknown }).user),
     rawRequest: (ctx) => ctx.req,
     rawResponse: (ctx) => ctx.res,
-    getHeader: (ctx, name) => present([ctx.response.get(name)].flat().join(', ')),
+    getHeader: (ctx, name) => present(fieldText(ctx.response.get(name)) ?? ''),
     setHeader: (ctx, name, value) => {
       ctx.set(name, value);
+    },
+    removeHeader: (ctx, name) => {
+      ctx.remove(name);
     },
     setStatus: (ctx, status) => {
       ctx.status = status;
@@ -37,16 +40,6 @@ export function frameworkFor(self: () => unknown): Framework<ParameterizedContex
 /** Koa answers an empty text for what is not there. */
 function present(value: string): string | undefined {
   return value === '' ? undefined : value;
-}
-
-interface User {
-  readonly id?: string | number | null;
-  readonly sub?: string | number | null;
-}
-
-function userOf(state: object): string | number | null | undefined {
-  const { user } = state as { user?: User | null };
-  return user?.id ?? user?.sub;
 }
 
 /** Another field than this one is set by the proxy alone: it has one value, not a list that clients can begin. */

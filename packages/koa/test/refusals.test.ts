@@ -164,7 +164,7 @@ describe.each(frameworks)('a refusal on $version', ({ Koa: Application }) => {
 
       const { status, headers, text } = await ask();
 
-      expect([status, text]).toEqual([429, 'Too many requests [SLUICE_DENIED]']);
+      expect([status, text]).toEqual([429, 'Too many requests']);
       expect(Object.fromEntries(headers)).toMatchObject({
         'ratelimit-policy': '"default";q=1;w=60',
         ratelimit: '"default";r=0;t=60',

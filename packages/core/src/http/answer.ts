@@ -3,6 +3,9 @@ import type { Framework } from './framework.ts';
 import type { Field } from './headers.ts';
 import { RateLimitError } from './problem.ts';
 
+/** What middleware ahead of the limiter may have said of the body that is not going to be sent. */
+const OF_ANOTHER_BODY = ['Content-Length', 'Content-Encoding', 'ETag'] as const;
+
 /**
  * Writes the header fields of a request that was decided and, where it is refused, answers it.
  *
@@ -32,9 +35,11 @@ export async function answer<Request, Response>(
   if (options?.throw === true) throw errorOf(refusal);
   framework.setStatus(response, refusal.status);
   if (info !== undefined && options?.onDenied !== undefined) {
-    await options.onDenied(request, response, info.decision);
+    const value = await options.onDenied(request, response, info.decision);
+    if (value !== undefined && value !== response) framework.answerWith?.(response, value);
     return false;
   }
+  for (const name of OF_ANOTHER_BODY) framework.removeHeader(response, name);
   framework.setHeader(response, 'Content-Type', refusal.contentType);
   framework.send(response, refusal.body);
   return false;

@@ -22,14 +22,14 @@ export interface AskedLimit<Request> {
 
 /** What a user's options say of limits and keys, before it is known which of them go together. */
 interface GivenLimits<Request> {
-  policy?: PolicyOption<Request>;
-  limit?: number;
-  window?: Duration;
-  limits?: readonly HttpLimitOptions<Request>[];
+  policy?: PolicyOption<Request> | undefined;
+  limit?: number | undefined;
+  window?: Duration | undefined;
+  limits?: readonly HttpLimitOptions<Request>[] | undefined;
   limiter?: unknown;
-  key?: Key<Request>;
-  cost?: AskedLimit<Request>['cost'];
-  onMissingKey?: OnMissingKey;
+  key?: Key<Request> | undefined;
+  cost?: AskedLimit<Request>['cost'] | undefined;
+  onMissingKey?: OnMissingKey | undefined;
 }
 
 /** The limits that options ask for, and the limiter over them; none where a function picks the policy. */
@@ -110,9 +110,9 @@ function ofLimits<Request>(
 }
 
 interface OneAsked<Request> {
-  key?: Key<Request>;
-  cost?: AskedLimit<Request>['cost'];
-  onMissingKey?: OnMissingKey;
+  key?: Key<Request> | undefined;
+  cost?: AskedLimit<Request>['cost'] | undefined;
+  onMissingKey?: OnMissingKey | undefined;
 }
 
 function askedLimit<Request>(

@@ -2,6 +2,8 @@ import { warnOnce } from '../warnings.ts';
 import type { Framework } from './framework.ts';
 import { addressBits, isIpv4 } from './keys/address.ts';
 
+const UNIX_SOCKET = 'a Unix socket';
+
 /**
  * Looks at requests for settings of the application under which clients escape limits, or share one by mistake, and
  * warns of them once.
@@ -44,8 +46,11 @@ export class Doctor<Request, Response> {
   #examineProxy(request: Request): void {
     const named = this.#framework.header(request, 'x-forwarded-for');
     if (named === undefined) return;
-    const peer = this.#framework.rawRequest(request).socket?.remoteAddress;
-    if (peer === undefined || peer !== this.#framework.address(request) || !isPrivate(peer)) return;
+    const { socket } = this.#framework.rawRequest(request);
+    // On a Unix socket nobody has an address but those whom the proxy names.
+    const peer = socket?.destroyed === false ? (socket.remoteAddress ?? UNIX_SOCKET) : undefined;
+    if (peer === undefined || (peer !== UNIX_SOCKET && !isPrivate(peer))) return;
+    if ((this.#framework.address(request) ?? UNIX_SOCKET) !== peer) return;
     // A proxy's own question, a health check perhaps: who is believed cannot be told.
     if (named.split(',').some((address) => address.trim() === peer)) return;
     this.#hasFoundProxy = true;
@@ -59,7 +64,12 @@ export class Doctor<Request, Response> {
 
 /** What is believed of a hop far away, from an address that nobody has, is believed of all. */
 function believesAnybody(trust: unknown): boolean {
-  return typeof trust === 'function' && (trust as (address: string, hop: number) => unknown)('192.0.2.1', 100) === true;
+  if (typeof trust !== 'function') return false;
+  try {
+    return (trust as (address: string, hop: number) => unknown)('192.0.2.1', 100) === true;
+  } catch {
+    return false; // it knows its hops, and this is none of them
+  }
 }
 
 /** Loopback, private, unique local and link-local addresses. */
@@ -76,4 +86,29 @@ function isPrivate(address: string): boolean {
   return (
     a === 10 || a === 127 || (a === 172 && b >= 16 && b < 32) || (a === 192 && b === 168) || (a === 169 && b === 254)
   );
+}
+
+let builtForOneRequest = 0;
+
+/**
+ * Watches for middleware that is built for each request anew, and so never counts past one: it is used in the very turn
+ * in which it was made. Answers what to call at each use.
+ */
+export function expectLongLife(): () => void {
+  let isNew = true;
+  queueMicrotask(() => {
+    isNew = false;
+  });
+  return () => {
+    if (!isNew) return;
+    isNew = false;
+    builtForOneRequest++;
+    // Once may be a test.
+    if (builtForOneRequest < 2) return;
+    warnOnce(
+      'SLUICE_LIMITER_PER_REQUEST',
+      'rateLimit() is called for every request, so each has a limiter and a memory of its own, and none is ever refused. ' +
+        'Call it once, outside the handler, and use what it returns.',
+    );
+  };
 }

@@ -5,7 +5,7 @@ import type { Part } from '../stores/store.ts';
 import { warnOnce } from '../warnings.ts';
 import { answer } from './answer.ts';
 import { Doctor } from './doctor.ts';
-import type { Framework, RequestReader } from './framework.ts';
+import type { Framework } from './framework.ts';
 import type { Field } from './headers.ts';
 import { Layer, type Asking } from './layer.ts';
 import type { RateLimitOptions } from './options.ts';
@@ -89,7 +89,7 @@ export class Enforcer<Request, Response> {
     const enforced: Asking<Request, Response>[] = [];
     const reported: Asking<Request, Response>[] = [];
     for (const layer of layers) {
-      const asking = await layer.ask(request);
+      const asking = await (layer.reports ? quietly(async () => layer.ask(request)) : layer.ask(request));
       if (asking === undefined) continue;
       if (!('layer' in asking)) return { ...PASS, refusal: asking, options: layer.options };
       (layer.reports ? reported : enforced).push(asking);
@@ -98,8 +98,10 @@ export class Enforcer<Request, Response> {
       const decided = this.#decide(enforced, request, response);
       return this.#enforcementOf(decided instanceof Promise ? await decided : decided, enforced);
     }
-    const groups = [enforced, ...reported.map((asking) => [asking])];
-    const [decided, report] = await Promise.all(groups.map(async (group) => this.#decide(group, request, response)));
+    const [decided, report] = await Promise.all([
+      this.#decide(enforced, request, response),
+      ...reported.map((asking) => quietly(async () => this.#decide([asking], request, response))),
+    ]);
     return this.#enforcementOf(decided ?? report, enforced);
   }
 
@@ -138,7 +140,7 @@ export class Enforcer<Request, Response> {
     const { layer } = innermost;
     const parts = askings.length === 1 ? innermost.parts : askings.flatMap((asking) => asking.parts);
     const decision = this.#holds
-      ? this.#decideInTurn(layer, askings, parts, response)
+      ? this.#decideInTurn(layer, askings, parts, request, response)
       : layer.core.decide('consume', parts);
     return decision instanceof Promise
       ? decision.then((made) => this.#conclude(innermost, askings, made, request, response))
@@ -172,6 +174,7 @@ export class Enforcer<Request, Response> {
     { core }: Layer<Request, Response>,
     askings: readonly Asking<Request, Response>[],
     parts: readonly Part[],
+    request: Request,
     response: Response,
   ): Promise<Decision | undefined> {
     const startMs = performance.now();
@@ -180,7 +183,7 @@ export class Enforcer<Request, Response> {
     let decision: Decision | undefined = await core.decide(busy === undefined ? 'consume' : 'peek', parts);
     let turn = decision.outcome === 'allowed' ? busy : turnFor(askings, decision);
     if (turn === undefined) return decision;
-    if (!turn.refund.queue.hasRoom) return decision.allowed ? core.decide('consume', parts) : decision;
+    if (!turn.refund.queue.hasRoomFor(turn.key)) return decision.allowed ? core.decide('consume', parts) : decision;
     // What refuses it may change while it waits: then it waits for that, in the turn of that.
     while (turn !== undefined) {
       const { refund, key }: Turn<Request, Response> = turn;
@@ -188,6 +191,7 @@ export class Enforcer<Request, Response> {
       decision = await refund.queue.wait(
         key,
         endMs,
+        this.#framework.rawRequest(request),
         this.#framework.rawResponse(response),
         async () => core.decide('consume', parts),
         (tried) => turnFor(askings, tried)?.key !== key,
@@ -253,6 +257,19 @@ export function createEnforcer<Request, Response>(
   return { enforcer, layer };
 }
 
+/** What only reports fails no request, whatever its functions throw. */
+async function quietly<T>(report: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await report();
+  } catch (error) {
+    warnOnce(
+      'SLUICE_REPORT_FAILED',
+      `a limit that only reports could not decide, and let the request pass: ${error instanceof Error ? error.message : String(error)}`,
+    );
+    return undefined;
+  }
+}
+
 /** Where a request waits for units that others may give back. */
 interface Turn<Request, Response> {
   readonly refund: Refund<Request, Response>;
@@ -314,13 +331,17 @@ function checkTogether<Request, Response>(layers: readonly Layer<Request, Respon
   }
 }
 
-/** A browser's question whether it may ask at all, which has no body. Any other OPTIONS counts. */
-function isPreflight<Request>(reader: RequestReader<Request>, request: Request): boolean {
+/**
+ * A browser's question whether it may ask at all, which carries neither a body nor who asks. Any other OPTIONS counts.
+ */
+function isPreflight<Request, Response>(framework: Framework<Request, Response>, request: Request): boolean {
+  if (framework.method(request) !== 'OPTIONS') return false;
+  const has = (name: string): boolean => framework.header(request, name) !== undefined;
   return (
-    reader.method(request) === 'OPTIONS' &&
-    reader.header(request, 'origin') !== undefined &&
-    reader.header(request, 'access-control-request-method') !== undefined &&
-    (reader.header(request, 'content-length') ?? '0') === '0' &&
-    reader.header(request, 'transfer-encoding') === undefined
+    has('origin') &&
+    has('access-control-request-method') &&
+    (framework.header(request, 'content-length') ?? '0') === '0' &&
+    !['transfer-encoding', 'content-type', 'authorization', 'cookie'].some(has) &&
+    framework.rawRequest(request).stream?.endAfterHeaders !== false
   );
 }

@@ -19,6 +19,13 @@ export interface RequestReader<Request> {
   user(request: Request): string | number | null | undefined;
 }
 
+/** Node's own request, as far as limiting needs it. */
+export interface RawRequest {
+  readonly socket?: { readonly remoteAddress?: string | undefined; readonly destroyed?: boolean } | null;
+  /** Of HTTP/2: whether nothing followed the header fields. */
+  readonly stream?: { readonly endAfterHeaders?: boolean };
+}
+
 /** Node's own response, of HTTP/1 or HTTP/2, as far as limiting needs it. */
 export interface RawResponse {
   readonly headersSent: boolean;
@@ -37,14 +44,21 @@ export interface RawResponse {
 /** All that differs between frameworks: reading a request, and writing an answer in the framework's own way. */
 export interface Framework<Request, Response> extends RequestReader<Request> {
   /** Node's own request: the same object however often the framework wraps it. */
-  rawRequest(request: Request): { readonly socket?: { readonly remoteAddress?: string | undefined } | null };
+  rawRequest(request: Request): RawRequest;
   rawResponse(response: Response): RawResponse;
   /** A header field as it stands on the answer so far; several lines of it joined by commas. */
   getHeader(response: Response, name: string): string | undefined;
   setHeader(response: Response, name: string, value: string): void;
   setStatus(response: Response, status: number): void;
+  /** Of an answer that was begun for another body. */
+  removeHeader(response: Response, name: string): void;
   /** Sends the body, and so the answer. */
   send(response: Response, body: string): void;
+  /**
+   * Answers with what `onDenied` answered, where handlers of the framework answer so too. Not called for undefined or for
+   * the response itself.
+   */
+  answerWith?(response: Response, value: unknown): void;
   /** Leaves the key and the decision where the application's handlers look for them. */
   record(request: Request, info: RateLimitInfo): void;
   /**
@@ -52,4 +66,15 @@ export interface Framework<Request, Response> extends RequestReader<Request> {
    * it, a function of address and hop; anything else, and undefined, says nothing. Asked once, for warnings.
    */
   proxyTrust?(request: Request): unknown;
+}
+
+/** A user's id, from what authentication leaves: `id`, or the `sub` of a token. */
+export function userIdOf(user: unknown): string | number | null | undefined {
+  const { id, sub } = (user ?? {}) as Record<'id' | 'sub', string | number | null | undefined>;
+  return id ?? sub;
+}
+
+/** A header field as one text: Node has the lines of some as a list. */
+export function fieldText(value: string | number | readonly string[] | undefined): string | undefined {
+  return typeof value === 'object' ? value.join(', ') : value?.toString();
 }

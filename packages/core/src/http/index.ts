@@ -2,12 +2,21 @@
 export { answer } from './answer.ts';
 export { methodDecorator, type MethodDecorator } from './decorate.ts';
 export { Enforcer, createEnforcer, type Enforcement, type RateLimitInfo } from './enforcer.ts';
-export type { Framework, RawResponse, RequestReader } from './framework.ts';
+export { expectLongLife } from './doctor.ts';
+export { asError } from './as-error.ts';
+export {
+  fieldText,
+  userIdOf,
+  type Framework,
+  type RawRequest,
+  type RawResponse,
+  type RequestReader,
+} from './framework.ts';
 export { fieldWriter, type Field, type FieldWriter } from './headers.ts';
 export { canonicalAddress } from './keys/address.ts';
-export { hasLimit, inheritOptions, outermost, type ScopeOptions } from './inherit.ts';
+export { checkPlace, hasLimit, inheritOptions, outermost, type ScopeOptions } from './inherit.ts';
 export { Layer } from './layer.ts';
-export { expectLongLife, withLimiter, type Limited } from './limited.ts';
+export { withLimiter, type Limited } from './with-limiter.ts';
 export {
   namedByPlace,
   type KeyByLimit,

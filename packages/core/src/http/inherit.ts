@@ -1,5 +1,8 @@
 import { memoryStore } from '../stores/memory/memory-store.ts';
+import { PolicyError, shown } from '../errors.ts';
 import { handedIn } from './asked-limits.ts';
+import type { Framework } from './framework.ts';
+import { Layer } from './layer.ts';
 import type { RateLimitOptions } from './options.ts';
 
 /** The options of a place that may have no limit of its own, and only says what those inside it take over. */
@@ -51,4 +54,31 @@ export function inheritOptions<Options extends object>(outer: object, inner: Opt
   if (own['onDenied'] !== undefined) delete taken['throw'];
   const said = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
   return { ...taken, ...said } as Options;
+}
+
+/**
+ * Checks the options of a place before it is known what they take over and how they are named, so that mistakes are told
+ * where they are made. Takes no name on a store.
+ *
+ * @param mayBeEmpty - Whether the place may say no limit, but only what those inside it take over.
+ * @throws PolicyError for bad or unknown options.
+ */
+export function checkPlace<Request, Response>(
+  options: unknown,
+  framework: Framework<Request, Response>,
+  ownOptions: readonly string[],
+  mayBeEmpty = false,
+): void {
+  if (typeof options === 'object' && options !== null) {
+    const { override } = options as { readonly override?: unknown };
+    if (override !== undefined && typeof override !== 'boolean') {
+      throw new PolicyError(
+        'override',
+        `override must be true or false, got ${shown(override)}`,
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+    if (mayBeEmpty && !hasLimit(options)) options = { ...options, limit: 1, window: 1 };
+  }
+  new Layer(options as RateLimitOptions<Request, Response>, framework, ownOptions);
 }

@@ -180,8 +180,8 @@ export class Layer<Request, Response> {
         isMissing ||= limit.onMissingKey === 'deny';
       } else {
         if (this.#deny?.hasKey(key) === true) return forbiddenRefusal();
-        isAllowed ||= this.#allow?.hasKey(key) === true;
         keys[limit.name] = key;
+        if (this.#allow?.hasKey(key) === true) continue; // of this limit: others may go by what anybody can write
       }
       if (isAllowed || isMissing) continue; // nothing is taken, but a later key may be one that is denied or allowed
       const cost = typeof limit.cost === 'function' ? await limit.cost(request) : limit.cost;

@@ -23,14 +23,14 @@ export type KeyByLimit = Readonly<Record<string, string | undefined>>;
 
 interface PerLimitOptions<Request> {
   /** What is limited. Default `byIp()`. */
-  key?: Key<Request>;
+  key?: Key<Request> | undefined;
   /**
    * Units that a request takes: a whole number, or a function that says so. A function that answers 0 leaves this limit
    * out. Default 1.
    */
-  cost?: number | ((request: Request) => MaybePromise<number>);
+  cost?: number | ((request: Request) => MaybePromise<number>) | undefined;
   /** Default `deny`; among `limits`, `skip` for `byUser()` and `byHeader()`. */
-  onMissingKey?: OnMissingKey;
+  onMissingKey?: OnMissingKey | undefined;
 }
 
 /** One of several limits with a key each, decided together. */
@@ -58,33 +58,35 @@ export interface RefundOptions<Request, Response> {
 
 interface SharedOptions<Request, Response> {
   /** Requests that are not limited at all. */
-  skip?: (request: Request) => MaybePromise<boolean>;
+  skip?: ((request: Request) => MaybePromise<boolean>) | undefined;
   /** Clients that are not limited: addresses, CIDR ranges, or whole keys. */
-  allow?: readonly string[];
+  allow?: readonly string[] | undefined;
   /** Clients that are answered 403: addresses, CIDR ranges, or whole keys. Stands above `allow`. */
-  deny?: readonly string[];
+  deny?: readonly string[] | undefined;
   /** `report` decides, counts and tells `onDecision`, but refuses nobody and sends no fields. Default `enforce`. */
-  mode?: 'enforce' | 'report';
+  mode?: 'enforce' | 'report' | undefined;
   /** Default `draft-11`. */
-  headers?: HeadersOption;
+  headers?: HeadersOption | undefined;
   /** Adds the fields to Access-Control-Expose-Headers where the answer allows an origin. Default false. */
-  cors?: boolean;
+  cors?: boolean | undefined;
   /**
    * Gives the units back once the answer is known: units are taken first, so that of many at once no more than the limit
    * run together. An aborted answer gives nothing back.
    */
-  refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response>;
+  refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined;
   /** Answers a refused request itself; status and header fields have been set. */
-  onDenied?: (request: Request, response: Response, decision: Decision) => unknown;
+  onDenied?: ((request: Request, response: Response, decision: Decision) => unknown) | undefined;
   /** Told of every decision: for logs and metrics. It is waited for, and what it throws is the request's error. */
-  onDecision?: (
-    decision: Decision,
-    context: { readonly key: string | Readonly<Record<string, string>>; readonly request: Request },
-  ) => unknown;
+  onDecision?:
+    | ((
+        decision: Decision,
+        context: { readonly key: string | Readonly<Record<string, string>>; readonly request: Request },
+      ) => unknown)
+    | undefined;
   /**
    * Hands a refusal to the framework's error handler, as an error with status, code and headers, instead of answering.
    */
-  throw?: boolean;
+  throw?: boolean | undefined;
 }
 
 /** Three ways to say what the limit of a single key is. */

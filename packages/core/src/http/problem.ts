@@ -41,7 +41,7 @@ export function missingKeyRefusal(): Refusal {
 
 /** The answer to a client on a `deny` list. */
 export function forbiddenRefusal(): Refusal {
-  return plain(403, 'Forbidden', 'The client is on a deny list');
+  return plain(403, 'Forbidden', 'Forbidden');
 }
 
 function plain(status: 403 | 503, title: string, reason: string, detail?: string): Refusal {
@@ -75,6 +75,7 @@ export class RateLimitError extends SluiceError {
     written: (name: string) => string | undefined,
   ) {
     super('SLUICE_DENIED', reason);
+    this.message = reason; // frameworks show it to the client
     this.status = status;
     this.statusCode = status;
     this.headers = Object.fromEntries([...ownFields, ...fields].map(({ name }) => [name, written(name) ?? '']));

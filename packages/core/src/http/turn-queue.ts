@@ -1,9 +1,10 @@
-import type { RawResponse } from './framework.ts';
+import type { RawRequest, RawResponse } from './framework.ts';
 
 /** How often the first in a queue asks again unbidden: what other processes give back is told to nobody here. */
 const ASK_AGAIN_MS = 100;
-/** Requests that one queue holds at most; more are not made to wait. */
+/** Requests that wait at most, in all and for one key; more are not made to wait. One client fills no more than its own. */
 const MOST_WAITING = 1000;
+const MOST_WAITING_FOR_ONE = 100;
 
 interface Place {
   /** Whether there is reason to ask that has not been acted on. */
@@ -22,9 +23,9 @@ export class TurnQueue {
     return this.#waiting.has(key);
   }
 
-  /** Whether another request may be made to wait. */
-  get hasRoom(): boolean {
-    return this.#size < MOST_WAITING;
+  /** Whether another request may be made to wait for this key. */
+  hasRoomFor(key: string): boolean {
+    return this.#size < MOST_WAITING && (this.#waiting.get(key)?.length ?? 0) < MOST_WAITING_FOR_ONE;
   }
 
   /** Says that units of a key were given back: the first in its queue asks. */
@@ -43,6 +44,7 @@ export class TurnQueue {
   async wait<T>(
     key: string,
     endMs: number,
+    request: RawRequest,
     response: RawResponse,
     attempt: () => Promise<T>,
     isFinal: (result: T) => boolean,
@@ -64,7 +66,8 @@ export class TurnQueue {
         if (!place.hasLeft && leftMs > 0 && !(place.called && queue[0] === place)) {
           await pause(place, queue[0] === place ? Math.min(leftMs, ASK_AGAIN_MS) : leftMs);
         }
-        if (place.hasLeft) return undefined;
+        // A response that is behind others on its connection has no socket yet, and hears of no end.
+        if (place.hasLeft || request.socket?.destroyed === true) return undefined;
         const isOver = endMs - performance.now() <= 0;
         if (queue[0] !== place && !isOver) continue; // woken too early
         place.called = false;

@@ -27,7 +27,7 @@ async function send(requests: readonly PlainRequest[], trust?: unknown): Promise
 
 const forwarded = (peer: string | undefined, address: string, field?: string): PlainRequest => ({
   address,
-  socket: peer === undefined ? {} : { remoteAddress: peer },
+  socket: peer === undefined ? {} : { remoteAddress: peer, destroyed: false },
   headers: field === undefined ? {} : { 'x-forwarded-for': field },
 });
 

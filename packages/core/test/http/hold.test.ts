@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { byAll, byUser, fixedWindow, memoryStore, type Decision, type Store } from '@sluice/core';
+import { byAll, byIp, byUser, fixedWindow, memoryStore, type Decision, type Store } from '@sluice/core';
 import { createEnforcer, Enforcer, Layer, type Enforcement } from '@sluice/core/http';
 import { fakeClock } from '@sluice/testkit';
 import { plainFramework, PlainResponse, type PlainOptions, type PlainRequest } from './plain-enforcer.ts';
@@ -516,15 +516,18 @@ describe('a queue', () => {
     expect(fate(annAgain)).toBe('runs');
   });
 
-  it('holds a thousand, and refuses more at once', async () => {
-    const { visits, visit, layer } = scene(1);
-    const [, ...waiting] = visits(1_001);
+  it('holds a hundred for one key, and refuses more of that key at once', async () => {
+    const { visits, visit, layer } = scene(1, { key: byIp() });
+    const [, ...waiting] = visits(101);
     await turns();
     expect(new Set(fates(waiting))).toEqual(new Set(['waits']));
 
     const more = visit();
     await turns();
     expect(fate(more)).toBe('429');
+    const others = [visit({ address: '192.0.2.9' }), visit({ address: '192.0.2.9' })];
+    await turns();
+    expect(fates(others)).toEqual(['runs', 'waits']);
 
     waiting[0]?.response.leave();
     await turns();
@@ -533,7 +536,7 @@ describe('a queue', () => {
     expect(fate(another)).toBe('waits');
 
     await pass(HOLD_MS);
-    expect(layer.refund?.queue.hasRoom).toBe(true);
+    expect(layer.refund?.queue.hasRoomFor('another')).toBe(true);
   });
 
   it('is gone when nobody waits: the next one is decided in one call', async () => {

@@ -8,7 +8,7 @@ export interface PlainRequest {
   readonly route?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly user?: string;
-  readonly socket?: { readonly remoteAddress?: string };
+  readonly socket?: { readonly remoteAddress?: string; readonly destroyed?: boolean };
   /** For key functions of the tests. */
   readonly parts?: readonly string[];
 }
@@ -51,6 +51,9 @@ export const plainFramework: Framework<PlainRequest, PlainResponse> = {
   getHeader: (response, name) => response.headers.get(name.toLowerCase()),
   setHeader: (response, name, value) => {
     response.headers.set(name.toLowerCase(), value);
+  },
+  removeHeader: (response, name) => {
+    response.headers.delete(name.toLowerCase());
   },
   setStatus: (response, status) => {
     response.statusCode = status;

@@ -174,10 +174,7 @@ describe('a rule that throws', () => {
     const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const store = memoryStore();
     const layer = (name: string, refund: PlainOptions['refund']): Layer<PlainRequest, PlainResponse> =>
-      new Layer<PlainRequest, PlainResponse>(
-        { name, policy, key: byAll(), store, refund } as PlainOptions,
-        plainFramework,
-      ).claim();
+      new Layer<PlainRequest, PlainResponse>({ name, policy, key: byAll(), store, refund }, plainFramework).claim();
     const layers = [
       layer('sync', () => {
         throw new Error('no such column');

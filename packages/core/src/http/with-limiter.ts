@@ -1,5 +1,4 @@
 import type { Limiter } from '../limiter.ts';
-import { warnOnce } from '../warnings.ts';
 import type { Layer } from './layer.ts';
 
 /**
@@ -36,29 +35,4 @@ export function withLimiter<Handler extends object, Request, Response>(
     keyFor: { value: async (request: Request) => layerNow().keyFor(request), enumerable: true },
   });
   return handler as Handler & Limited<Request, never>;
-}
-
-let builtForOneRequest = 0;
-
-/**
- * Watches for middleware that is built for each request anew, and so never counts past one: it is used in the very turn
- * in which it was made. Answers what to call at each use.
- */
-export function expectLongLife(): () => void {
-  let isNew = true;
-  queueMicrotask(() => {
-    isNew = false;
-  });
-  return () => {
-    if (!isNew) return;
-    isNew = false;
-    builtForOneRequest++;
-    // Once may be a test.
-    if (builtForOneRequest < 2) return;
-    warnOnce(
-      'SLUICE_LIMITER_PER_REQUEST',
-      'rateLimit() is called for every request, so each has a limiter and a memory of its own, and none is ever refused. ' +
-        'Call it once, outside the handler, and use what it returns.',
-    );
-  };
 }
