@@ -1,6 +1,20 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import sluice, { byHeader, byRoute, byUser, fixedWindow, memoryStore, type Store } from '@sluice/fastify';
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
+import sluice, {
+  byHeader,
+  byIp,
+  byRoute,
+  byUser,
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  type Store,
+} from '@sluice/fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
 
 const one = fixedWindow({ limit: 1, window: '1m' });
 const two = fixedWindow({ limit: 2, window: '1m' });
@@ -202,6 +216,14 @@ describe('the limit of a route', () => {
     expect(declare).toThrow(expect.objectContaining({ field: 'hook' }));
   });
 
+  it.each([true, 'five', 5])('is an object or false, and not %p', async (rateLimit) => {
+    create();
+    await app.register(sluice, {});
+    const declare = () => app.get('/a', { config: { rateLimit: rateLimit as never } }, () => 'a');
+
+    expect(declare).toThrow(expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', field: 'rateLimit' }));
+  });
+
   it('is refused when the application gets ready, where it has the name of the one around it', async () => {
     create();
     await app.register(sluice, { policy: ten, name: 'api' });
@@ -250,6 +272,24 @@ describe('a group of routes', () => {
     app.get('/b', { config: { rateLimit: { group: 'search', policy: ten, cost: 9 } } }, () => '');
 
     expect(await statuses('/b', '/a', '/a')).toEqual([200, 200, 429]);
+  });
+
+  it('shares it whatever the key says of routes', async () => {
+    create();
+    await app.register(sluice, { key: [byIp(), byRoute()] });
+    for (const path of ['/a', '/b'])
+      app.get(path, { config: { rateLimit: { group: 'search', policy: one } } }, () => '');
+
+    expect(await statuses('/a', '/b')).toEqual([200, 429]);
+  });
+
+  it('has one store', async () => {
+    create();
+    await app.register(sluice, {});
+    app.get('/a', { config: { rateLimit: { group: 'search', policy: one } } }, () => '');
+    app.get('/b', { config: { rateLimit: { group: 'search', policy: one, store: memoryStore() } } }, () => '');
+
+    await expect(app.ready()).rejects.toMatchObject({ field: 'group', message: expect.stringContaining('store') });
   });
 
   it('says one limit', async () => {
@@ -437,6 +477,98 @@ describe('app.rateLimit()', () => {
     await app.register(sluice, {});
 
     expect(() => app.rateLimit({ policy: one, max: 1 } as never)).toThrow(expect.objectContaining({ field: 'max' }));
+  });
+});
+
+describe('limits beside each other', () => {
+  it('may stand on one route without names: in its config, and in its hooks', async () => {
+    create();
+    await app.register(sluice, {});
+    const hooks = [app.rateLimit({ policy: two }), app.rateLimit({ policy: ten })];
+    app.get('/a', { onRequest: hooks, config: { rateLimit: { policy: ten } } }, () => 'a');
+    for (const policy of [two, ten]) app.addHook('onRequest', app.rateLimit({ policy }));
+
+    const all = await answers('/a', '/a', '/a');
+
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 429]);
+    const names = (all[0]?.headers.get('ratelimit-policy') ?? '').split(', ').map((item) => item.split(';')[0]);
+    expect(new Set(names).size).toBe(5);
+  });
+
+  it('may stand on routes that differ in their constraints alone', async () => {
+    create();
+    await app.register(sluice, {});
+    for (const version of ['1.0.0', '2.0.0']) {
+      app.get('/a', { constraints: { version }, config: { rateLimit: { policy: one } } }, () => version);
+    }
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as { port: number };
+    const get = async (version: string) =>
+      (await fetch(`http://127.0.0.1:${String(port)}/a`, { headers: { 'accept-version': version } })).status;
+
+    expect([await get('1.0.0'), await get('2.0.0'), await get('1.0.0'), await get('2.0.0')]).toEqual([
+      200, 200, 429, 429,
+    ]);
+  });
+
+  it('fail the start where a hook has a name that is taken', async () => {
+    create();
+    await app.register(sluice, { name: 'api', policy: ten });
+    app.get('/a', { onRequest: app.rateLimit({ name: 'api', policy: one }) }, () => 'a');
+
+    await expect(app.ready()).rejects.toMatchObject({ code: 'SLUICE_LIMITER_NAME_TAKEN' });
+  });
+
+  it('take no option that only limits inside others have', async () => {
+    create();
+    await app.register(sluice, {});
+
+    expect(() => app.rateLimit({ policy: one, override: true } as never)).toThrow(
+      expect.objectContaining({ code: 'SLUICE_OPTION_UNKNOWN' }),
+    );
+  });
+});
+
+describe('an application', () => {
+  it('gives its names back when it closes, for the next one on its store', async () => {
+    const store = memoryStore();
+    for (let i = 0; i < 2; i++) {
+      create();
+      await app.register(sluice, { policy: ten, store });
+      app.get('/a', { config: { rateLimit: { policy: one } }, onRequest: app.rateLimit({ policy: two }) }, () => 'a');
+      await app.ready();
+      await app.close();
+    }
+
+    expect(() => createLimiter({ policy: one, store })).not.toThrow();
+  });
+
+  it('may not have another decorator of that name: no limit is left out in silence', async () => {
+    create();
+    app.decorate('rateLimit', (() => () => {}) as never);
+    void app.register(sluice, { policy: one });
+
+    await expect(app.ready()).rejects.toMatchObject({ code: 'FST_ERR_DEC_ALREADY_PRESENT' });
+  });
+});
+
+describe('onDenied', () => {
+  it.each<[string, object]>([
+    ['what it answers', { onDenied: () => ({ slow: 'down' }) }],
+    ['what it promises', { onDenied: async () => Promise.resolve({ slow: 'down' }) }],
+    [
+      'what it sends itself',
+      { onDenied: (_request: FastifyRequest, reply: FastifyReply) => reply.send({ slow: 'down' }) },
+    ],
+  ])('is answered with %s', async (_what, options) => {
+    create();
+    await app.register(sluice, { policy: one, ...options });
+    app.get('/a', () => 'a');
+
+    const [, refused] = await answers('/a', '/a');
+
+    expect(refused?.status).toBe(429);
+    expect(await refused?.json()).toEqual({ slow: 'down' });
   });
 });
 
