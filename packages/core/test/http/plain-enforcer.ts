@@ -8,6 +8,8 @@ export interface PlainRequest {
   readonly route?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly user?: string;
+  /** Of HTTP/2. */
+  readonly stream?: { readonly endAfterHeaders: boolean };
   readonly socket?: { readonly remoteAddress?: string; readonly destroyed?: boolean };
   /** For key functions of the tests. */
   readonly parts?: readonly string[];

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { byHeader, createLimiter, fixedWindow, memoryStore, type Decision, type Store } from '@sluice/core';
 import { createEnforcer } from '@sluice/core/http';
 import {
@@ -82,6 +82,22 @@ describe('the mode report', () => {
     await nextTurn();
 
     expect((await layer.limiter.peek('192.0.2.1' as never)).remaining).toBe(2);
+  });
+
+  it.each<[string, Partial<PlainOptions>]>([
+    ['key', { key: () => ['a'] as never }],
+    ['cost', { cost: () => Number.NaN }],
+    ['policy', { policy: () => policy }],
+    ['skip', { skip: () => Promise.reject(new Error('broken')) }],
+    ['onDecision', { onDecision: () => Promise.reject(new Error('broken')) }],
+  ])('lets all pass whose function %s throws', async (_name, options) => {
+    jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const enforce = plainEnforcer({ policy, mode: 'report', ...options } as PlainOptions);
+
+    const answer = await enforce();
+    jest.restoreAllMocks();
+
+    expect([answer.fields, answer.refusal]).toEqual([[], undefined]);
   });
 
   it.each(['deny', 'allow', 'local', 'throw'] as const)(
