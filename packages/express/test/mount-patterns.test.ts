@@ -1,0 +1,86 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { byRoute, fixedWindow, rateLimit } from '@sluice/express';
+import type { Application, RequestHandler } from 'express';
+import request from 'supertest';
+import { frameworks } from './frameworks.ts';
+
+const options = { policy: fixedWindow({ limit: 1, window: '1h' }), key: byRoute() };
+
+/** Paths that one pattern takes, all of them: each a key of its own would be no limit. */
+const patterns: readonly [string, string | RegExp, readonly [string, string]][] = [
+  ['Express 4', '/fo+', ['/fo', '/foo']],
+  ['Express 4', '/a?p?i', ['/api', '/i']],
+  ['Express 5', '/x{y}{z}', ['/x', '/xyz']],
+  ['Express 4', /^\/v\d+/, ['/v1', '/v22']],
+  ['Express 5', /^\/v\d+/, ['/v1', '/v22']],
+  ['Express 4', /^\/w\d+(?=\/|$)/, ['/w1', '/w22']],
+  ['Express 5', /^\/w\d+(?=\/|$)/, ['/w1', '/w22']],
+  ['Express 4', '/:tenant', ['/a', '/%62']],
+  ['Express 5', '/:tenant', ['/a', '/%62']],
+];
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+describe.each(patterns)('a mount on %s by the pattern %s', (version, pattern, paths) => {
+  const { express } = frameworks.find((framework) => framework.version === version) as (typeof frameworks)[number];
+  const ok: RequestHandler = (_request, response) => {
+    response.end();
+  };
+
+  const statuses = async (app: Application): Promise<number[]> => {
+    const all: number[] = [];
+    for (const path of paths) all.push((await request(app).get(`${path}/login`)).status);
+    return all;
+  };
+
+  it('is one key, of a router with the limiter on its route', async () => {
+    const app = express();
+    const router = express.Router();
+    router.get('/login', rateLimit(options), ok);
+    app.use(pattern, router);
+
+    expect(await statuses(app)).toEqual([200, 429]);
+  });
+
+  it('is one key, of an application with the limiter on its route', async () => {
+    const app = express();
+    const mounted = express();
+    mounted.get('/login', rateLimit(options), ok);
+    app.use(pattern, mounted);
+
+    expect(await statuses(app)).toEqual([200, 429]);
+  });
+
+  it('is one key ahead of the routes', async () => {
+    const app = express();
+    const router = express.Router();
+    router.get('/login', ok);
+    app.use(rateLimit(options));
+    app.use(pattern, router);
+
+    expect(await statuses(app)).toEqual([200, 429]);
+  });
+
+  it('is one key ahead of a function, and not a warning for each path', async () => {
+    const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const app = express();
+    app.use(pattern, rateLimit(options), ok);
+
+    expect(await statuses(app)).toEqual([200, 429]);
+    expect(emitWarning.mock.calls.length).toBeLessThanOrEqual(1); // the other version may have warned of the same
+  });
+
+  it('is one key of a router that is called by hand', async () => {
+    jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const app = express();
+    const router = express.Router();
+    router.get('/login', rateLimit(options), ok);
+    app.use(pattern, (req, response, next) => {
+      router(req, response, next);
+    });
+
+    expect(await statuses(app)).toEqual([200, 429]);
+  });
+});
