@@ -17,7 +17,7 @@ import {
 import type { NextFunction, Request, Response } from 'express';
 import { frameworkFor } from './framework.ts';
 
-/** The options of {@link rateLimit}: see the README for the table. */
+/** The options of {@link rateLimit}: docs/reference/options.md has the table. */
 export type RateLimitOptions = NeutralOptions<Request, Response>;
 
 /**

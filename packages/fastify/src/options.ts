@@ -13,7 +13,7 @@ interface PlaceOptions {
   override?: boolean;
 }
 
-/** The options of a limit: see the README for the table. */
+/** The options of a limit: docs/reference/options.md has the table. */
 export type RateLimitOptions = NeutralOptions<FastifyRequest, FastifyReply>;
 
 /**

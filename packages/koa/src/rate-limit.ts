@@ -18,7 +18,7 @@ import {
 import type { Context, DefaultContext, DefaultState, ExtendableContext, Next, ParameterizedContext } from 'koa';
 import { frameworkFor } from './framework.ts';
 
-/** The options of {@link rateLimit}: see the README for the table. */
+/** The options of {@link rateLimit}: docs/reference/options.md has the table. */
 export type RateLimitOptions<State = DefaultState, Custom = DefaultContext> = NeutralOptions<
   ParameterizedContext<State, Custom>,
   ParameterizedContext<State, Custom>

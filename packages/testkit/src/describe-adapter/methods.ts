@@ -30,8 +30,6 @@ export function methods(suite: Suite): void {
       }
     });
 
-    if (suite.target.cannot?.includes('limits404') === true) return;
-
     it.each<[string, HttpRequest]>([
       ['a bare OPTIONS', { method: 'OPTIONS' }],
       ['an OPTIONS with an Origin alone', { method: 'OPTIONS', headers: { Origin: 'https://shop.example' } }],

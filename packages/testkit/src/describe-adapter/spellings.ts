@@ -39,8 +39,6 @@ function spellingsOf(path: string): readonly string[] {
 
 /** One budget, however a request is spelt. */
 export function spellings(suite: Suite): void {
-  const can = (what: 'methodOverride' | 'limits404'): boolean => suite.target.cannot?.includes(what) !== true;
-
   describe.each(PLACES)('a limit per address and route, %s', (place) => {
     it.each([
       ['POST', '/login', '/login'],
@@ -124,7 +122,7 @@ export function spellings(suite: Suite): void {
     });
   });
 
-  if (can('methodOverride')) {
+  if (suite.target.cannot?.includes('methodOverride') !== true) {
     describe.each(['before', 'after'] as const)('a method override %s the limiter', (methodOverride) => {
       it.each([
         ['application-wide', 'POST', 'PUT'],

@@ -69,5 +69,5 @@ export interface AdapterTarget {
   /** Answers in the framework's own way, as an application's `onDenied` does. `response` is what that is given. */
   answer?(response: never, answer: Answer): void;
   /** What the framework cannot do, so that the suite leaves it out: each with a reason in the target's file. */
-  readonly cannot?: readonly ('methodOverride' | 'limits404')[];
+  readonly cannot?: readonly 'methodOverride'[];
 }
