@@ -1,5 +1,6 @@
 export * from '@sluice/core';
-export type { NestRequest, NestResponse } from './framework.ts';
+export type { NestRequest } from './nest-request.ts';
+export type { NestResponse } from './nest-response.ts';
 export { CurrentRateLimit, RateLimit, SkipRateLimit } from './rate-limit.decorator.ts';
 export { RateLimitException } from './rate-limit.exception.ts';
 export { RateLimitGuard } from './rate-limit.guard.ts';

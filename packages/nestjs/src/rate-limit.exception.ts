@@ -1,7 +1,9 @@
 import { HttpException } from '@nestjs/common';
 import { RateLimitError, type Decision } from '@sluice/core';
 import { answer, type Enforcement, type Refusal } from '@sluice/core/http';
-import { httpFramework, type NestRequest, type NestResponse } from './framework.ts';
+import { httpFramework } from './framework.ts';
+import type { NestRequest } from './nest-request.ts';
+import type { NestResponse } from './nest-response.ts';
 
 /**
  * A refusal as an exception: of `throw: true`, whose header fields stand on the response already, and of contexts that

@@ -1,6 +1,7 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { warnOnce } from '@sluice/core/http';
-import { infoOf, record, type NestRequest, type NestResponse } from './framework.ts';
+import { infoOf, record, type NestRequest } from './nest-request.ts';
+import type { NestResponse } from './nest-response.ts';
 import { RateLimitException, answerHttp } from './rate-limit.exception.ts';
 import { RateLimits } from './rate-limits.ts';
 

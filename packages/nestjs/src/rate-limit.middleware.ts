@@ -1,7 +1,9 @@
 import { Inject, Injectable, type NestMiddleware } from '@nestjs/common';
-import { RawReply, type NestRequest, type NestResponse, type NodeResponse } from './framework.ts';
+import type { NestRequest } from './nest-request.ts';
+import type { NestResponse } from './nest-response.ts';
 import { answerHttp } from './rate-limit.exception.ts';
 import { RateLimits } from './rate-limits.ts';
+import { RawReply, type NodeResponse } from './raw-reply.ts';
 
 /**
  * The limit of the module, ahead of routing: for what guards never see, such as 404s and OPTIONS. The guard does not count

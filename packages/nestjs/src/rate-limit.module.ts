@@ -12,15 +12,13 @@ import {
 } from '@nestjs/common';
 import { APP_GUARD, ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { PolicyError } from '@sluice/core';
-import type { NestRequest, NestResponse } from './framework.ts';
+import { checkPlace } from '@sluice/core/http';
+import { httpFramework } from './framework.ts';
+import type { NestRequest } from './nest-request.ts';
+import type { NestResponse } from './nest-response.ts';
 import { RateLimitGuard } from './rate-limit.guard.ts';
 import { RateLimitMiddleware } from './rate-limit.middleware.ts';
-import {
-  RATE_LIMIT_OPTIONS,
-  checkScope,
-  type RateLimitOptionsFactory,
-  type RateLimitScopeOptions,
-} from './rate-limit.options.ts';
+import { RATE_LIMIT_OPTIONS, type RateLimitOptionsFactory, type RateLimitScopeOptions } from './rate-limit.options.ts';
 import { RateLimits } from './rate-limits.ts';
 
 interface GuardOption {
@@ -67,7 +65,7 @@ export class RateLimitModule {
   static forRoot(options?: RateLimitModuleOptions): DynamicModule;
   static forRoot<Request, Response = NestResponse>(options: RateLimitModuleOptions<Request, Response>): DynamicModule;
   static forRoot({ guard, ...options }: GuardOption = {}): DynamicModule {
-    checkScope(options);
+    checkPlace(options, httpFramework, [], true);
     return moduleOf({ provide: RATE_LIMIT_OPTIONS, useValue: options }, [], guard);
   }
 

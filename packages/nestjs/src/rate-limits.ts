@@ -1,21 +1,14 @@
 import type { ExecutionContext, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { MetadataScanner, type HttpAdapterHost, type ModulesContainer } from '@nestjs/core';
 import { PolicyError, type Limiter } from '@sluice/core';
-import { Enforcer, Layer, hasLimit, inheritOptions, namedByPlace, outermost } from '@sluice/core/http';
-import {
-  executionFramework,
-  httpFramework,
-  middlewareFramework,
-  type NestRequest,
-  type NestResponse,
-} from './framework.ts';
-import { limitsOf, skippedOf, type Placed, type Skipped } from './rate-limit.decorator.ts';
-import {
-  DECORATOR_OPTIONS,
-  checkScope,
-  type RateLimitOptions,
-  type RateLimitScopeOptions,
-} from './rate-limit.options.ts';
+import { Enforcer, Layer, checkPlace, hasLimit, inheritOptions, namedByPlace, outermost } from '@sluice/core/http';
+import { executionFramework, httpFramework, middlewareFramework } from './framework.ts';
+import type { NestRequest } from './nest-request.ts';
+import type { NestResponse } from './nest-response.ts';
+import { limitsOf, skippedOf, type Placed } from './rate-limit.decorator.ts';
+import { DECORATOR_OPTIONS, type RateLimitOptions, type RateLimitScopeOptions } from './rate-limit.options.ts';
+import { leaveOut, type Surroundings } from './skipped-limits.ts';
+import { unknownName } from './unknown-name.ts';
 
 type NestLayer = Layer<NestRequest, NestResponse>;
 type NestEnforcer = Enforcer<NestRequest, NestResponse>;
@@ -46,7 +39,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
 
   /** @throws PolicyError for bad or unknown options of the module. */
   constructor(options: RateLimitScopeOptions, modules: ModulesContainer, platform?: HttpAdapterHost) {
-    checkScope(options);
+    checkPlace(options, httpFramework, [], true);
     this.#options = outermost(options);
     this.#modules = modules;
     this.#ofModule = hasLimit(options) ? new Layer(this.#options as RateLimitOptions, httpFramework) : undefined;
@@ -217,49 +210,6 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   }
 }
 
-/** The limits that reach a place, and those of them that hold there. */
-interface Surroundings {
-  /** Those that an `override` has displaced or a class leaves out as well: to name them is no mistake. */
-  readonly all: readonly NestLayer[];
-  readonly layers: readonly NestLayer[];
-}
-
 function speaks(target: Target): boolean {
   return limitsOf(target).length > 0 || skippedOf(target) !== undefined;
-}
-
-/** What is left after `@SkipRateLimit()` of a place. */
-function leaveOut({ all, layers }: Surroundings, skipped: Skipped | undefined, place: string): readonly NestLayer[] {
-  if (skipped === undefined) return layers;
-  if (skipped.length === 0) return [];
-  for (const name of skipped) {
-    if (all.some((layer) => namesOf(layer).includes(name))) continue;
-    const what = `@SkipRateLimit(${JSON.stringify(name)}) on ${place} names no limit that holds there`;
-    throw unknownName('@SkipRateLimit', what, all.flatMap(namesOf));
-  }
-  return layers.flatMap((layer) => without(layer, skipped, place));
-}
-
-function without(layer: NestLayer, skipped: Skipped, place: string): readonly NestLayer[] {
-  const isSkipped = (name: string): boolean => skipped.includes(name);
-  if (isSkipped(layer.name)) return [];
-  const { policyNames } = layer; // with `limits`, those of the entries
-  const left = policyNames.filter((name) => !isSkipped(name));
-  if (left.length === policyNames.length) return [layer];
-  if (left.length === 0) return [];
-  if (layer.options.limits !== undefined) return [layer.variant({ without: skipped })];
-  throw new PolicyError(
-    '@SkipRateLimit',
-    `@SkipRateLimit() on ${place} leaves out some of the policies ${policyNames.join(', ')} of ${layer.name}, which are counted together under one key; write them as entries of limits to skip them alone`,
-    'SLUICE_OPTION_INVALID',
-  );
-}
-
-function namesOf(layer: NestLayer): readonly string[] {
-  return [layer.name, ...layer.policyNames];
-}
-
-function unknownName(field: string, what: string, names: readonly string[]): PolicyError {
-  const known = names.length === 0 ? 'there are none' : `known: ${[...new Set(names)].join(', ')}`;
-  return new PolicyError(field, `${what}; ${known}`, 'SLUICE_OPTION_INVALID');
 }

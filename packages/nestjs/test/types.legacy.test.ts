@@ -106,6 +106,11 @@ export function options(): void {
     },
   });
 
+  RateLimit({ policy, onDenied: (_request, response) => response.status(429).send({ slow: true }) });
+  RateLimit({ policy, onDenied: (_request, response) => response.header('x-why', 'limit').send(['slow']) });
+  RateLimit({ policy, onDenied: (_request, _response, decision) => ({ slow: decision.policy }) });
+  RateLimitModule.forRoot({ policy, onDenied: (_request, response) => response.status(429).send({ slow: true }) });
+
   // All that a platform has, by its name or by that of a parameter.
   RateLimit<Request>({ policy, key: [byIp(), byUser((request) => request.get('x-user'))] });
   RateLimit<Authenticated, Response>({
@@ -168,6 +173,11 @@ class Factory implements RateLimitOptionsFactory {
   createRateLimitOptions(): RateLimitScopeOptions {
     return { limit: 5, window: '1m', key: byUser((request) => request.user?.id) };
   }
+}
+
+/** What both platforms have, by its name. */
+export function replies(express: Response, fastify: FastifyReply): readonly NestResponse[] {
+  return [express, fastify];
 }
 
 /** As GraphQL over HTTP is served, on either platform. */

@@ -1,0 +1,54 @@
+import { PolicyError } from '@sluice/core';
+import type { Layer } from '@sluice/core/http';
+import type { NestRequest } from './nest-request.ts';
+import type { NestResponse } from './nest-response.ts';
+import type { Skipped } from './rate-limit.decorator.ts';
+import { unknownName } from './unknown-name.ts';
+
+type NestLayer = Layer<NestRequest, NestResponse>;
+
+/** The limits that reach a place, and those of them that hold there. */
+export interface Surroundings {
+  /** Those that an `override` has displaced or a class leaves out as well: to name them is no mistake. */
+  readonly all: readonly NestLayer[];
+  readonly layers: readonly NestLayer[];
+}
+
+/**
+ * What is left of the limits of a place after its `@SkipRateLimit()`.
+ *
+ * @throws PolicyError for a name that no limit has there, and for one of several policies under one key.
+ */
+export function leaveOut(
+  { all, layers }: Surroundings,
+  skipped: Skipped | undefined,
+  place: string,
+): readonly NestLayer[] {
+  if (skipped === undefined) return layers;
+  if (skipped.length === 0) return [];
+  for (const name of skipped) {
+    if (all.some((layer) => namesOf(layer).includes(name))) continue;
+    const what = `@SkipRateLimit(${JSON.stringify(name)}) on ${place} names no limit that holds there`;
+    throw unknownName('@SkipRateLimit', what, all.flatMap(namesOf));
+  }
+  return layers.flatMap((layer) => without(layer, skipped, place));
+}
+
+function without(layer: NestLayer, skipped: Skipped, place: string): readonly NestLayer[] {
+  const isSkipped = (name: string): boolean => skipped.includes(name);
+  if (isSkipped(layer.name)) return [];
+  const { policyNames } = layer; // with `limits`, those of the entries
+  const left = policyNames.filter((name) => !isSkipped(name));
+  if (left.length === policyNames.length) return [layer];
+  if (left.length === 0) return [];
+  if (layer.options.limits !== undefined) return [layer.variant({ without: skipped })];
+  throw new PolicyError(
+    '@SkipRateLimit',
+    `@SkipRateLimit() on ${place} leaves out some of the policies ${policyNames.join(', ')} of ${layer.name}, which are counted together under one key; write them as entries of limits to skip them alone`,
+    'SLUICE_OPTION_INVALID',
+  );
+}
+
+function namesOf(layer: NestLayer): readonly string[] {
+  return [layer.name, ...layer.policyNames];
+}

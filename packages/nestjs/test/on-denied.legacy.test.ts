@@ -1,0 +1,100 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Controller, Get } from '@nestjs/common';
+import {
+  RateLimitMiddleware,
+  RateLimitModule,
+  fixedWindow,
+  type Decision,
+  type NestRequest,
+  type NestResponse,
+} from '@sluice/nestjs';
+import { platforms, serve, type Platform, type Served } from './serve.ts';
+
+type OnDenied = (request: NestRequest, response: NestResponse, decision: Decision) => unknown;
+
+@Controller()
+class Pages {
+  @Get('page')
+  page() {
+    return 'a page';
+  }
+}
+
+const places = ['the guard', 'the middleware'] as const;
+const cases = platforms.flatMap((platform) => places.map((place) => [place, platform] as const));
+
+describe.each(cases)('onDenied in %s on %s', (place, platform) => {
+  let served: Served | undefined;
+  afterEach(() => served?.close());
+
+  const refusedBy = async (onDenied: OnDenied): Promise<Response> => {
+    served = await serveWith(platform, place, onDenied);
+    await served.fetch('/page');
+    return served.fetch('/page', { signal: AbortSignal.timeout(5_000) });
+  };
+
+  it('may answer a value, as handlers of Nest do: an object is sent as JSON, with the status that is set', async () => {
+    const refused = await refusedBy((_request, response, { policy }) => {
+      response.status(503);
+      return { slow: policy };
+    });
+
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(refused.headers.get('retry-after')).toBe('3600');
+    expect(await refused.json()).toEqual({ slow: 'default' });
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a text', 'slow down', 'slow down'],
+    ['a number', 42, '42'],
+  ])('may answer %s, also later', async (_what, value, body) => {
+    const refused = await refusedBy(() => Promise.resolve(value));
+
+    expect(refused.status).toBe(429);
+    expect(await refused.text()).toBe(body);
+  });
+
+  it('has what it answers ignored once it has sent something itself', async () => {
+    const refused = await refusedBy((_request, response) => {
+      response.status(503).send('sent');
+      return 'answered';
+    });
+
+    expect(refused.status).toBe(503);
+    expect(await refused.text()).toBe('sent');
+  });
+
+  it.each<[string, unknown, string, RegExp]>([
+    ['an object', { slow: true }, '{"slow":true}', /^application\/json/],
+    ['a list', [1, 2], '[1,2]', /^application\/json/],
+    ['a text', 'slow down', 'slow down', /^text\//],
+    ['bytes', Buffer.from('slow down'), 'slow down', /^application\/octet-stream/],
+  ])('may send %s', async (_what, value, body, type) => {
+    const refused = await refusedBy((_request, response) => response.status(503).header('x-why', 'limit').send(value));
+
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('x-why')).toBe('limit');
+    expect(refused.headers.get('content-type')).toMatch(type);
+    expect(await refused.text()).toBe(body);
+  });
+
+  it('keeps the type that it has set itself', async () => {
+    const refused = await refusedBy((_request, response) =>
+      response.header('content-type', 'application/vnd.slow+json').send({ slow: true }),
+    );
+
+    expect(refused.headers.get('content-type')).toMatch(/^application\/vnd\.slow\+json/);
+    expect(await refused.json()).toEqual({ slow: true });
+  });
+});
+
+async function serveWith(platform: Platform, place: (typeof places)[number], onDenied: OnDenied): Promise<Served> {
+  const isMiddleware = place === 'the middleware';
+  const policy = fixedWindow({ limit: 1, window: '1h' });
+  return serve(platform, {
+    imports: [RateLimitModule.forRoot({ policy, onDenied, ...(isMiddleware && { guard: false }) })],
+    controllers: [Pages],
+    configure: (consumer) => isMiddleware && consumer.apply(RateLimitMiddleware).forRoutes('{*path}'),
+  });
+}
