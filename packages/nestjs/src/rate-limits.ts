@@ -175,8 +175,25 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     const place = index === 0 ? placed.place : `${placed.place}-${String(index + 1)}`;
     const options: RateLimitOptions = inheritOptions(this.#options, placed.options);
     const layer = new Layer(namedByPlace(options, place), httpFramework, DECORATOR_OPTIONS);
+    this.#refuseTwin(placed, layer);
     this.#placed.set(placed, layer);
     return layer;
+  }
+
+  /** Where limits say no name, classes of one name make one twice: said here, for a store knows no places. */
+  #refuseTwin({ place, target }: Placed, { name, core, options }: NestLayer): void {
+    for (const [other, layer] of this.#placed) {
+      if (layer.name.toLowerCase() !== name.toLowerCase() || layer.core.store !== core.store) continue;
+      if (options.limiter !== undefined || layer.options.limiter !== undefined) continue;
+      if (options.shared === true && layer.options.shared === true) continue;
+      const elsewhere = other.place === place ? 'on classes of one name' : `on ${other.place} and on ${place}`;
+      const where = other.target === target ? `on ${place}` : elsewhere;
+      throw new PolicyError(
+        'name',
+        `two @RateLimit() places are both called ${JSON.stringify(name)}, ${where}; give one of them a name, as in @RateLimit({ name: "...", ... }), or both shared: true for one budget`,
+        'SLUICE_LIMITER_NAME_TAKEN',
+      );
+    }
   }
 
   /** Takes the names: all of them, or none. */

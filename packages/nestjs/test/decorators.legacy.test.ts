@@ -10,6 +10,7 @@ import {
   byRoute,
   fixedWindow,
   memoryStore,
+  type RateLimitDecoratorOptions,
   type RateLimitInfo,
   type RateLimitModuleOptions,
 } from '@sluice/nestjs';
@@ -22,6 +23,27 @@ const rootOf = (controller: Type, options: RateLimitModuleOptions = {}) => ({
 });
 const policiesOf = (answer: Response) => answer.headers.get('ratelimit-policy');
 const codeOf = (field: string, code = 'SLUICE_OPTION_INVALID') => expect.objectContaining({ field, code });
+
+/** A class `Orders` with a method `list`: one more with each call. */
+function ordersAt(
+  path: string,
+  {
+    onClass,
+    onMethod = onClass === undefined ? { policy: upTo(1) } : undefined,
+  }: { onClass?: RateLimitDecoratorOptions; onMethod?: RateLimitDecoratorOptions } = {},
+): Type {
+  @Controller(path)
+  class Orders {
+    @Get()
+    list() {
+      return '';
+    }
+  }
+  if (onClass !== undefined) RateLimit(onClass)(Orders);
+  const descriptor = Object.getOwnPropertyDescriptor(Orders.prototype, 'list');
+  if (onMethod !== undefined) RateLimit(onMethod)(Orders.prototype, 'list', descriptor ?? {});
+  return Orders;
+}
 
 describe.each(platforms)('@RateLimit() on %s', (platform) => {
   const serve = untilTestIsOver();
@@ -157,6 +179,52 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
 
     expect(await (await fetch('/users/1')).json()).toEqual(['1', '/users/:id']);
     expect(await statuses('/users/2', 2)).toEqual([200, 429]);
+  });
+
+  it('fails the start where two classes of one name have limits without names, and says so', async () => {
+    const first = ordersAt('v1');
+    const second = ordersAt('v2');
+
+    const start = serve(platform, { imports: [RateLimitModule.forRoot()], controllers: [first, second] });
+
+    await expect(start).rejects.toEqual(codeOf('name', 'SLUICE_LIMITER_NAME_TAKEN'));
+    await expect(start).rejects.toThrow(
+      'two @RateLimit() places are both called "Orders.list", on classes of one name; give one of them a name',
+    );
+  });
+
+  it('fails the start where a class and the one that it extends have one name, and says so', async () => {
+    const Base = ordersAt('v1', { onClass: { policy: upTo(1) } });
+    @Controller('v2')
+    @RateLimit({ policy: upTo(1) })
+    class Orders extends Base {}
+
+    const start = serve(platform, { imports: [RateLimitModule.forRoot()], controllers: [Orders] });
+
+    await expect(start).rejects.toThrow('two @RateLimit() places are both called "Orders", on classes of one name');
+  });
+
+  it('fails the start where two say one name, and says on what', async () => {
+    const first = ordersAt('v1', { onClass: { name: 'orders', policy: upTo(1) } });
+    const second = ordersAt('v2', { onMethod: { name: 'Orders', policy: upTo(1) } });
+
+    const start = serve(platform, { imports: [RateLimitModule.forRoot()], controllers: [first, second] });
+
+    await expect(start).rejects.toThrow(
+      'two @RateLimit() places are both called "Orders", on Orders and on Orders.list; give one of them a name',
+    );
+  });
+
+  it('counts in one budget where two of one name say shared: true', async () => {
+    const options = { policy: upTo(1), shared: true };
+    const first = ordersAt('v1', { onMethod: options });
+    const second = ordersAt('v2', { onMethod: options });
+    const { statuses } = await serve(platform, {
+      imports: [RateLimitModule.forRoot()],
+      controllers: [first, second],
+    });
+
+    expect([...(await statuses('/v1', 1)), ...(await statuses('/v2', 1))]).toEqual([200, 429]);
   });
 
   it('fails the start where limits cannot be decided together', async () => {
