@@ -24,6 +24,7 @@ export class RateLimitGuard implements CanActivate {
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (await this.shouldSkip(context)) return true;
     const request = this.requestOf(context) as NestRequest | null | undefined;
     if (request === undefined || request === null) {
       const type = context.getType<string>();
@@ -35,7 +36,6 @@ export class RateLimitGuard implements CanActivate {
       );
       return true;
     }
-    if (await this.shouldSkip(context)) return true;
     const response = this.responseOf(context) as NestResponse;
     const enforcer = this.limits.enforcerFor(context);
     const before = infoOf(request);
@@ -80,7 +80,7 @@ export class RateLimitGuard implements CanActivate {
     return context.getType() === 'http' ? context.switchToHttp().getResponse() : undefined;
   }
 
-  /** Whether a call is not limited at all. */
+  /** Whether a call is not limited at all. Asked first, in every context. */
   protected shouldSkip(_context: ExecutionContext): boolean | Promise<boolean> {
     return false;
   }

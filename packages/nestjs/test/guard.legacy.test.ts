@@ -1,4 +1,5 @@
 /* eslint-disable @typescript-eslint/no-extraneous-class -- modules of Nest are empty */
+import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -116,6 +117,23 @@ describe.each(platforms)('the guard on %s', (platform) => {
     expect(answers.filter((status) => status === 429)).toHaveLength(99);
     // Node keeps those of connections that are still open.
     expect(seen.filter((request) => request.deref() !== undefined).length).toBeLessThan(20);
+  });
+
+  it('answers in its own form where middleware has begun the answer in another', async () => {
+    const begin = (_request: unknown, response: ServerResponse, next: () => void): void => {
+      response.setHeader('Content-Encoding', 'gzip');
+      next();
+    };
+    const { fetch } = await serve(
+      platform,
+      { imports: [RateLimitModule.forRoot({ deny: ['127.0.0.1'], policy: upTo(1) })], controllers: [Pages] },
+      { prepare: (app) => app.use(begin) },
+    );
+
+    const refused = await fetch('/page');
+
+    expect(refused.headers.get('content-encoding')).toBeNull();
+    expect(await refused.json()).toMatchObject({ status: 403 });
   });
 
   it('hands a refusal to exception filters with throw: true, fields on the answer', async () => {
@@ -332,6 +350,25 @@ describe('the guard in contexts that are not HTTP', () => {
       expect.stringContaining('requestOf'),
       expect.objectContaining({ code: 'SLUICE_CONTEXT_UNKNOWN' }),
     );
+    warn.mockRestore();
+  });
+
+  it('needs no request where shouldSkip leaves everything out, and warns of nothing', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    class OnlyHttp extends RateLimitGuard {
+      protected override shouldSkip(context: ExecutionContext): boolean {
+        return context.getType() !== 'http';
+      }
+    }
+    const guard = await guardOf(OnlyHttp, { policy: upTo(1) });
+
+    const passes = [
+      await guard.canActivate(contextOf('rmq', client('192.0.2.1'))),
+      await guard.canActivate(contextOf('rmq', client('192.0.2.1'))),
+    ];
+
+    expect(passes).toEqual([true, true]);
+    expect(warn).not.toHaveBeenCalled();
     warn.mockRestore();
   });
 
