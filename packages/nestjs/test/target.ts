@@ -60,7 +60,9 @@ const overrideMethod: Handler = (request, _response, next) => {
 };
 
 /** The limit of the application stands in `forRoot`, and in the middleware for what guards never see. */
-function rootOf({ limits: [limit] = [], routes, methodOverride }: SuiteApp): RootModule {
+function rootOf({ limits = [], routes, methodOverride }: SuiteApp): RootModule {
+  const [limit, ...more] = limits;
+  if (more.length > 0) throw new Error('the module has one limit: with `limits`, a scenario may ask for several');
   return {
     imports: [RateLimitModule.forRoot((limit ?? {}) as object)],
     controllers: routes.map((route) => controllerOf(route, limit)),
