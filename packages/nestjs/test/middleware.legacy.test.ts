@@ -1,6 +1,17 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { Catch, Controller, Get, Req, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import { APP_FILTER } from '@nestjs/core';
+import {
+  Catch,
+  Controller,
+  Get,
+  Injectable,
+  Req,
+  UnauthorizedException,
+  type ArgumentsHost,
+  type CanActivate,
+  type ExceptionFilter,
+  type ExecutionContext,
+} from '@nestjs/common';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import {
   CurrentRateLimit,
   RateLimit,
@@ -9,6 +20,7 @@ import {
   RateLimitModule,
   byIp,
   byRoute,
+  byUser,
   fixedWindow,
   type NestRequest,
   type RateLimitInfo,
@@ -68,6 +80,41 @@ describe.each(platforms)('RateLimitMiddleware on %s', (platform) => {
     expect(answer.headers.get('ratelimit-policy')).toBe('"default";q=9;w=3600, "Pages.tight";q=1;w=3600');
     expect(answer.headers.get('ratelimit')).toMatch(/^"default";r=8;t=\d+, "Pages.tight";r=0;t=\d+$/);
     expect(await statuses('/tight', 1)).toEqual([429]);
+  });
+
+  it('stands ahead of a global authentication, which stands ahead of the limits of handlers', async () => {
+    @Injectable()
+    class Authentication implements CanActivate {
+      canActivate(context: ExecutionContext): boolean {
+        const request = context.switchToHttp().getRequest<{ user?: object; headers: Record<string, string> }>();
+        const id = request.headers['x-user'];
+        if (id === undefined) throw new UnauthorizedException();
+        request.user = { id };
+        return true;
+      }
+    }
+    @Controller()
+    class Accounts {
+      @Get('account')
+      @RateLimit({ policy: upTo(1), key: byUser() })
+      read() {
+        return '';
+      }
+    }
+    const { fetch, statuses } = await serve(
+      platform,
+      rootOf(
+        { policy: upTo(5) },
+        { controllers: [Accounts], providers: [{ provide: APP_GUARD, useClass: Authentication }] },
+      ),
+    );
+    const as = async (user: string) => (await fetch('/account', { headers: { 'x-user': user } })).status;
+
+    const known = [await as('ann'), await as('ann'), await as('bob')];
+    const unknown = await statuses('/account', 3);
+
+    expect(known).toEqual([200, 429, 200]);
+    expect(unknown).toEqual([401, 401, 429]);
   });
 
   it('leaves its decision on the request for handlers', async () => {
