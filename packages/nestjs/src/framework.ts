@@ -37,8 +37,8 @@ export const httpFramework: Framework<NestRequest, NestResponse> = {
   },
   // As Nest sends what handlers return: on Express a number as a text.
   answerWith: (response, value) => {
-    const { headersSent, writableEnded } = nodeResponseOf(response);
-    if (headersSent || writableEnded) return; // onDenied has answered by itself
+    const raw = nodeResponseOf(response);
+    if (value === raw || raw.headersSent || raw.writableEnded) return; // onDenied has answered by itself, or goes on to
     const isText = isNode(response) && (typeof value === 'number' || typeof value === 'boolean');
     response.send(isText ? String(value) : value);
   },

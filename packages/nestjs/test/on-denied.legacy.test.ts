@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Controller, Get } from '@nestjs/common';
 import {
@@ -65,6 +66,13 @@ describe.each(cases)('onDenied in %s on %s', (place, platform) => {
     expect(await refused.text()).toBe('sent');
   });
 
+  it('may pipe into Node’s own response, which pipe() answers', async () => {
+    const refused = await refusedBy((_request, response) => Readable.from(['piped']).pipe(nodeResponseOf(response)));
+
+    expect(refused.status).toBe(429);
+    expect(await refused.text()).toBe('piped');
+  });
+
   it.each<[string, unknown, string, RegExp]>([
     ['an object', { slow: true }, '{"slow":true}', /^application\/json/],
     ['a list', [1, 2], '[1,2]', /^application\/json/],
@@ -88,6 +96,11 @@ describe.each(cases)('onDenied in %s on %s', (place, platform) => {
     expect(await refused.json()).toEqual({ slow: true });
   });
 });
+
+/** On Express the response is Node's own. */
+function nodeResponseOf(response: NestResponse & { readonly raw?: unknown }): NodeJS.WritableStream {
+  return (response.raw ?? response) as unknown as NodeJS.WritableStream;
+}
 
 async function serveWith(platform: Platform, place: (typeof places)[number], onDenied: OnDenied): Promise<Served> {
   const isMiddleware = place === 'the middleware';
