@@ -36,7 +36,8 @@ export async function answer<Request, Response>(
   framework.setStatus(response, refusal.status);
   if (info !== undefined && options?.onDenied !== undefined) {
     const value = await options.onDenied(request, response, info.decision);
-    if (value !== undefined && value !== response) framework.answerWith?.(response, value);
+    const isResponse = value === response || value === raw;
+    if (value !== undefined && !isResponse) framework.answerWith?.(response, value);
     return false;
   }
   for (const name of OF_ANOTHER_BODY) framework.removeHeader(response, name);
