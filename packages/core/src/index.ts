@@ -51,7 +51,7 @@ export {
   type KeyValue,
 } from './http/keys/key-parts.ts';
 export type { Limited } from './http/with-limiter.ts';
-export type { RateLimitInfo } from './http/enforcer.ts';
+export type { RateLimitInfo } from './http/framework.ts';
 export type { HeaderFormat, HeadersOption } from './http/headers.ts';
 export type {
   HttpLimitOptions,

@@ -1,7 +1,21 @@
-import type { Enforcement } from './enforcer.ts';
-import type { Framework } from './framework.ts';
+import type { Framework, RateLimitInfo } from './framework.ts';
 import type { Field } from './headers.ts';
-import { RateLimitError } from './problem.ts';
+import type { RateLimitOptions } from './options.ts';
+import { RateLimitError, type Refusal } from './problem.ts';
+
+/** What is to be done with a request. */
+export interface Enforcement<Request, Response> {
+  /** Header fields of the answer, whoever writes it. */
+  readonly fields: readonly Field[];
+  /** Undefined when the request was not limited. */
+  readonly info: RateLimitInfo | undefined;
+  /** Set when the request is refused: the answer to give, unless `onDenied` gives it or `throw` makes an error of it. */
+  readonly refusal: Refusal | undefined;
+  /** Those that say how to answer. */
+  readonly options?: RateLimitOptions<Request, Response>;
+  /** The client has left while it waited: nobody is to be answered. */
+  readonly hasLeft?: boolean;
+}
 
 /** What middleware ahead of the limiter may have said of the body that is not going to be sent. */
 const OF_ANOTHER_BODY = ['Content-Length', 'Content-Encoding', 'ETag'] as const;

@@ -1,37 +1,16 @@
 import type { Decision } from '../decision.ts';
 import { PolicyError, shown } from '../errors.ts';
 import { checkDistinct } from '../policy.ts';
-import type { Part } from '../stores/store.ts';
 import { warnOnce } from '../warnings.ts';
-import { answer } from './answer.ts';
+import { answer, type Enforcement } from './answer.ts';
 import { Doctor } from './doctor.ts';
-import type { Framework } from './framework.ts';
-import type { Field } from './headers.ts';
+import type { Framework, RateLimitInfo } from './framework.ts';
 import { Layer, type Asking } from './layer.ts';
 import type { RateLimitOptions } from './options.ts';
-import { refusalOf, type Refusal } from './problem.ts';
-import { givesBack, whenFinished, type Refund } from './refund.ts';
-
-/** The decision and the key, as they stand on the request afterwards. */
-export interface RateLimitInfo {
-  /** Where several limits decided, the keys by the name of their limit. */
-  readonly key: string | Readonly<Record<string, string>>;
-  readonly decision: Decision;
-}
-
-/** What is to be done with a request. */
-export interface Enforcement<Request, Response> {
-  /** Header fields of the answer, whoever writes it. */
-  readonly fields: readonly Field[];
-  /** Undefined when the request was not limited. */
-  readonly info: RateLimitInfo | undefined;
-  /** Set when the request is refused: the answer to give, unless `onDenied` gives it or `throw` makes an error of it. */
-  readonly refusal: Refusal | undefined;
-  /** Those that say how to answer. */
-  readonly options?: RateLimitOptions<Request, Response>;
-  /** The client has left while it waited: nobody is to be answered. */
-  readonly hasLeft?: boolean;
-}
+import { isPreflight } from './preflight.ts';
+import { refusalOf } from './problem.ts';
+import { settleLater } from './settlement.ts';
+import { decideInTurn } from './turns.ts';
 
 const PASS = { fields: [], info: undefined, refusal: undefined } as const;
 const GONE = { ...PASS, hasLeft: true } as const;
@@ -140,7 +119,13 @@ export class Enforcer<Request, Response> {
     const { layer } = innermost;
     const parts = askings.length === 1 ? innermost.parts : askings.flatMap((asking) => asking.parts);
     const decision = this.#holds
-      ? this.#decideInTurn(layer, askings, parts, request, response)
+      ? decideInTurn(
+          layer.core,
+          askings,
+          parts,
+          this.#framework.rawRequest(request),
+          this.#framework.rawResponse(response),
+        )
       : layer.core.decide('consume', parts);
     return decision instanceof Promise
       ? decision.then((made) => this.#conclude(innermost, askings, made, request, response))
@@ -155,7 +140,7 @@ export class Enforcer<Request, Response> {
     response: Response,
   ): Decided | Promise<Decided> {
     if (decision === undefined) return 'left';
-    if (this.#refunds) this.#settleLater(layer, askings, decision, request, response);
+    if (this.#refunds) settleLater(this.#framework, layer.core, askings, decision, request, response);
     const key =
       askings.length === 1 && layer.hasOneKey
         ? (keys[layer.name] ?? '')
@@ -168,76 +153,6 @@ export class Enforcer<Request, Response> {
     await options.onDecision?.(info.decision, { key: info.key, request });
     return info;
   }
-
-  /** Decides, after others have had their turn where units may be given back. Undefined when the client left meanwhile. */
-  async #decideInTurn(
-    { core }: Layer<Request, Response>,
-    askings: readonly Asking<Request, Response>[],
-    parts: readonly Part[],
-    request: Request,
-    response: Response,
-  ): Promise<Decision | undefined> {
-    const startMs = performance.now();
-    const busy = turnsOf(askings).find(({ refund, key }) => refund.queue.isWaiting(key));
-    // Who comes after others that wait takes nothing before them, and only sees whether waiting makes sense.
-    let decision: Decision | undefined = await core.decide(busy === undefined ? 'consume' : 'peek', parts);
-    let turn = decision.outcome === 'allowed' ? busy : turnFor(askings, decision);
-    if (turn === undefined) return decision;
-    if (!turn.refund.queue.hasRoomFor(turn.key)) return decision.allowed ? core.decide('consume', parts) : decision;
-    // What refuses it may change while it waits: then it waits for that, in the turn of that.
-    while (turn !== undefined) {
-      const { refund, key }: Turn<Request, Response> = turn;
-      const endMs = startMs + refund.holdMs;
-      decision = await refund.queue.wait(
-        key,
-        endMs,
-        this.#framework.rawRequest(request),
-        this.#framework.rawResponse(response),
-        async () => core.decide('consume', parts),
-        (tried) => turnFor(askings, tried)?.key !== key,
-      );
-      if (decision === undefined || performance.now() >= endMs) return decision;
-      turn = turnFor(askings, decision);
-    }
-    return decision;
-  }
-
-  #settleLater(
-    { core }: Layer<Request, Response>,
-    askings: readonly Asking<Request, Response>[],
-    decision: Decision,
-    request: Request,
-    response: Response,
-  ): void {
-    if (!decision.allowed || askings.every(({ layer }) => layer.refund === undefined)) return;
-    const raw = this.#framework.rawResponse(response);
-    const settle = async (status: number): Promise<void> => {
-      const chosen = new Set<Part>();
-      for (const { layer, parts } of askings) {
-        if (layer.refund === undefined) continue;
-        try {
-          if (!(await givesBack(layer.refund.when, request, response, status))) continue;
-        } catch (error) {
-          warnOfRefund(error); // the rules of other layers hold nevertheless
-          continue;
-        }
-        for (const part of parts) chosen.add(part);
-      }
-      if (chosen.size === 0) return;
-      await core.refundParts(decision, (part) => chosen.has(part));
-      for (const { refund, key } of turnsOf(askings)) refund.queue.call(key);
-    };
-    whenFinished(raw, () => {
-      settle(raw.statusCode).catch(warnOfRefund);
-    });
-  }
-}
-
-function warnOfRefund(error: unknown): void {
-  warnOnce(
-    'SLUICE_REFUND_FAILED',
-    `units could not be given back: ${error instanceof Error ? error.message : String(error)}`,
-  );
 }
 
 /**
@@ -270,44 +185,6 @@ async function quietly<T>(report: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Where a request waits for units that others may give back. */
-interface Turn<Request, Response> {
-  readonly refund: Refund<Request, Response>;
-  readonly key: string;
-}
-
-/** The turns of all limits under which requests are made to wait. */
-function turnsOf<Request, Response>(askings: readonly Asking<Request, Response>[]): Turn<Request, Response>[] {
-  return askings.flatMap(({ layer: { refund }, parts }) =>
-    refund === undefined || refund.holdMs === 0 ? [] : parts.map((part) => ({ refund, key: queueKey(part) })),
-  );
-}
-
-/** Where to wait after a refusal: only if every limit that refuses makes requests wait, and waiting may help. */
-function turnFor<Request, Response>(
-  askings: readonly Asking<Request, Response>[],
-  decision: Decision,
-): Turn<Request, Response> | undefined {
-  if (decision.outcome !== 'denied') return undefined;
-  let turn: Turn<Request, Response> | undefined;
-  let i = 0;
-  for (const { layer, parts } of askings) {
-    for (const part of parts) {
-      const policies = decision.policies.slice(i, (i += part.limit.policies.length));
-      if (policies.every(({ allowed }) => allowed)) continue;
-      const { refund } = layer;
-      if (refund === undefined || refund.holdMs === 0) return undefined;
-      if (policies.some(({ retryAfterMs }) => retryAfterMs === null)) return undefined;
-      turn ??= { refund, key: queueKey(part) };
-    }
-  }
-  return turn;
-}
-
-function queueKey({ limit, subject }: Part): string {
-  return `${limit.scope} ${subject}`;
-}
-
 function checkTogether<Request, Response>(layers: readonly Layer<Request, Response>[]): void {
   const together = layers.filter(({ reports }) => !reports);
   checkDistinct(
@@ -329,19 +206,4 @@ function checkTogether<Request, Response>(layers: readonly Layer<Request, Respon
       'SLUICE_CLUSTER_SEVERAL_SUBJECTS',
     );
   }
-}
-
-/**
- * A browser's question whether it may ask at all, which carries neither a body nor who asks. Any other OPTIONS counts.
- */
-function isPreflight<Request, Response>(framework: Framework<Request, Response>, request: Request): boolean {
-  if (framework.method(request) !== 'OPTIONS') return false;
-  const has = (name: string): boolean => framework.header(request, name) !== undefined;
-  return (
-    has('origin') &&
-    has('access-control-request-method') &&
-    (framework.header(request, 'content-length') ?? '0') === '0' &&
-    !['transfer-encoding', 'content-type', 'authorization', 'cookie'].some(has) &&
-    framework.rawRequest(request).stream?.endAfterHeaders !== false
-  );
 }

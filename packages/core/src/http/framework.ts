@@ -1,4 +1,11 @@
-import type { RateLimitInfo } from './enforcer.ts';
+import type { Decision } from '../decision.ts';
+
+/** The decision and the key, as they stand on the request afterwards. */
+export interface RateLimitInfo {
+  /** Where several limits decided, the keys by the name of their limit. */
+  readonly key: string | Readonly<Record<string, string>>;
+  readonly decision: Decision;
+}
 
 /**
  * What an adapter knows how to read from its framework's request. The same questions everywhere, so that all else is

@@ -1,7 +1,7 @@
 /** The framework-neutral part of every adapter. */
-export { answer } from './answer.ts';
+export { answer, type Enforcement } from './answer.ts';
 export { methodDecorator, type MethodDecorator } from './decorate.ts';
-export { Enforcer, createEnforcer, type Enforcement, type RateLimitInfo } from './enforcer.ts';
+export { Enforcer, createEnforcer } from './enforcer.ts';
 export { expectLongLife } from './doctor.ts';
 export { asError } from './as-error.ts';
 export {
@@ -10,6 +10,7 @@ export {
   type Framework,
   type RawRequest,
   type RawResponse,
+  type RateLimitInfo,
   type RequestReader,
 } from './framework.ts';
 export { fieldWriter, type Field, type FieldWriter } from './headers.ts';

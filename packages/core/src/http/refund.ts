@@ -1,6 +1,5 @@
 import { PolicyError, shown } from '../errors.ts';
 import { checkOptions } from '../options.ts';
-import type { RawResponse } from './framework.ts';
 import { TurnQueue } from './turn-queue.ts';
 import type { RefundOptions, RefundWhen } from './options.ts';
 
@@ -38,36 +37,4 @@ export function parseRefund<Request, Response>(
     );
   }
   return { when, holdMs, queue: new TurnQueue() };
-}
-
-/** Whether an answer that is known gives its units back. */
-export function givesBack<Request, Response>(
-  when: RefundWhen<Request, Response>,
-  request: Request,
-  response: Response,
-  status: number,
-): boolean | Promise<boolean> {
-  if (typeof when === 'function') return when(request, response);
-  return when === 'on-success' ? status < 400 : status >= 400;
-}
-
-/**
- * Calls back once a response has been handed over whole. One that is cut off, or whose client leaves before, never
- * calls.
- */
-export function whenFinished(response: RawResponse, finished: () => void): void {
-  const { socket } = response; // gone from the response when it finishes
-  const finish = (): void => {
-    response.off('close', close);
-    // A cut ends what is being written, so `finish` comes all the same.
-    const { stream } = response;
-    const isCut =
-      stream === undefined ? socket?.destroyed === true : !response.writableEnded || (stream.rstCode ?? 0) !== 0;
-    if (!isCut) finished();
-  };
-  const close = (): void => {
-    response.off('finish', finish);
-  };
-  response.once('finish', finish);
-  response.once('close', close);
 }

@@ -1,0 +1,77 @@
+import type { Decision } from '../decision.ts';
+import type { LimiterCore } from '../limiter-core.ts';
+import type { Part } from '../stores/store.ts';
+import type { RawRequest, RawResponse } from './framework.ts';
+import type { Asking } from './layer.ts';
+import type { Refund } from './refund.ts';
+
+/** Decides, after others have had their turn where units may be given back. Undefined when the client left meanwhile. */
+export async function decideInTurn<Request, Response>(
+  core: LimiterCore,
+  askings: readonly Asking<Request, Response>[],
+  parts: readonly Part[],
+  request: RawRequest,
+  response: RawResponse,
+): Promise<Decision | undefined> {
+  const startMs = performance.now();
+  const busy = turnsOf(askings).find(({ refund, key }) => refund.queue.isWaiting(key));
+  // Who comes after others that wait takes nothing before them, and only sees whether waiting makes sense.
+  let decision: Decision | undefined = await core.decide(busy === undefined ? 'consume' : 'peek', parts);
+  let turn = decision.outcome === 'allowed' ? busy : turnFor(askings, decision);
+  if (turn === undefined) return decision;
+  if (!turn.refund.queue.hasRoomFor(turn.key)) return decision.allowed ? core.decide('consume', parts) : decision;
+  // What refuses it may change while it waits: then it waits for that, in the turn of that.
+  while (turn !== undefined) {
+    const { refund, key }: Turn<Request, Response> = turn;
+    const endMs = startMs + refund.holdMs;
+    decision = await refund.queue.wait(
+      key,
+      endMs,
+      request,
+      response,
+      async () => core.decide('consume', parts),
+      (tried) => turnFor(askings, tried)?.key !== key,
+    );
+    if (decision === undefined || performance.now() >= endMs) return decision;
+    turn = turnFor(askings, decision);
+  }
+  return decision;
+}
+
+/** Where a request waits for units that others may give back. */
+interface Turn<Request, Response> {
+  readonly refund: Refund<Request, Response>;
+  readonly key: string;
+}
+
+/** The turns of all limits under which requests are made to wait. */
+export function turnsOf<Request, Response>(askings: readonly Asking<Request, Response>[]): Turn<Request, Response>[] {
+  return askings.flatMap(({ layer: { refund }, parts }) =>
+    refund === undefined || refund.holdMs === 0 ? [] : parts.map((part) => ({ refund, key: queueKey(part) })),
+  );
+}
+
+/** Where to wait after a refusal: only if every limit that refuses makes requests wait, and waiting may help. */
+function turnFor<Request, Response>(
+  askings: readonly Asking<Request, Response>[],
+  decision: Decision,
+): Turn<Request, Response> | undefined {
+  if (decision.outcome !== 'denied') return undefined;
+  let turn: Turn<Request, Response> | undefined;
+  let i = 0;
+  for (const { layer, parts } of askings) {
+    for (const part of parts) {
+      const policies = decision.policies.slice(i, (i += part.limit.policies.length));
+      if (policies.every(({ allowed }) => allowed)) continue;
+      const { refund } = layer;
+      if (refund === undefined || refund.holdMs === 0) return undefined;
+      if (policies.some(({ retryAfterMs }) => retryAfterMs === null)) return undefined;
+      turn ??= { refund, key: queueKey(part) };
+    }
+  }
+  return turn;
+}
+
+function queueKey({ limit, subject }: Part): string {
+  return `${limit.scope} ${subject}`;
+}
