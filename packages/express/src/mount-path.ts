@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { appsOf, below, layersOf, matchOf, mountedOn, templateOf, type App, type Layer } from './router-layers.ts';
+import { appsOf, below, layersOf, matchOf, patternOf, templateOf, type App, type Layer } from './router-layers.ts';
 
 /** What is looked for: the route that has matched or, before one has, the place where the middleware is mounted. */
 interface Sought {
@@ -35,7 +35,7 @@ function wayTo(sought: Sought, layers: readonly Layer[], base: string, path: str
     const taken = match.path.replace(/\/$/, '');
     if (!base.startsWith(taken)) continue;
     const [app] = layer.name === 'mounted_app' ? sought.apps : [];
-    const own = templateOf(taken, { pattern: mountedOn(app) ?? layer.regexp, ...match }, sought.caseSensitive);
+    const own = templateOf(taken, { ...match, pattern: patternOf(layer, app, match) }, sought.caseSensitive);
     const baseLeft = base.slice(taken.length);
     if (sought.route === undefined && baseLeft === '' && taken !== '') return own;
 

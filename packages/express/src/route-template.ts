@@ -1,7 +1,7 @@
 import { warnOnce } from '@sluice/core/http';
 import type { Request } from 'express';
 import { mountPath } from './mount-path.ts';
-import { appsOf, below, layersOf, matchOf, mountedOn, templateOf, type App, type Layer } from './router-layers.ts';
+import { appsOf, below, layersOf, matchOf, patternOf, templateOf, type App, type Layer } from './router-layers.ts';
 
 /** What a request meets on its way through the routers, in order. */
 type Step =
@@ -107,8 +107,8 @@ function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: 
     }
     const taken = match.path.replace(/\/$/, '');
     const [app] = layer.name === 'mounted_app' ? way.apps : [];
-    const pattern = mountedOn(app) ?? layer.regexp;
-    const own = above + (taken === '' ? '' : templateOf(taken, { pattern, ...match }, way.caseSensitive));
+    const pattern = patternOf(layer, app, match);
+    const own = above + (taken === '' ? '' : templateOf(taken, { ...match, pattern }, way.caseSensitive));
     if (layer.handle.stack !== undefined) {
       yield* stepsThrough(way, layer.handle.stack, below(path, match), own);
     } else if (app !== undefined) {

@@ -101,9 +101,14 @@ export function layersOf(app: App): readonly Layer[] {
   return (app._router ?? app.router)?.stack ?? []; // Express 4 throws at `router`
 }
 
-/** Several patterns are no text: which of them has matched is not known. */
-/** The pattern that an application is mounted on, or all where it has several: which has matched is not known. */
-export function mountedOn(app: App | undefined): unknown {
-  const path: unknown = app?.mountpath;
-  return Array.isArray(path) ? path.map(String).join(',') : path;
+/**
+ * The pattern that a layer stands on, where it can be known. An application knows only where it was mounted last, so its
+ * word holds where the layer's own says no more than that it is a pattern.
+ */
+export function patternOf(layer: Layer, app: App | undefined, match: Match): unknown {
+  if (match.pattern !== undefined) return match.pattern;
+  const mountpath: unknown = app?.mountpath;
+  const written = Array.isArray(mountpath) ? mountpath.map(String).join(',') : mountpath;
+  if (layer.regexp === undefined) return Object.keys(match.params).length > 0 ? undefined : written;
+  return written === undefined || isPlain(written) || isPlain(layer.regexp) ? layer.regexp : written;
 }

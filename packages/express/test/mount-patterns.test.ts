@@ -23,6 +23,25 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
+describe.each(frameworks)('an application that is mounted twice on $version', ({ express }) => {
+  it('is one key on each mount, whatever the client writes for a parameter', async () => {
+    const app = express();
+    const mounted = express();
+    mounted.get('/list', rateLimit(options), (_request, response) => {
+      response.end();
+    });
+    app.use('/shops/:shop', mounted);
+    app.use('/plain', mounted);
+
+    const statuses: number[] = [];
+    for (const path of ['/shops/a/list', '/shops/b/list', '/plain/list', '/PLAIN/list']) {
+      statuses.push((await request(app).get(path)).status);
+    }
+
+    expect(statuses).toEqual([200, 429, 200, 429]);
+  });
+});
+
 describe.each(patterns)('a mount on %s by the pattern %s', (version, pattern, paths) => {
   const { express } = frameworks.find((framework) => framework.version === version) as (typeof frameworks)[number];
   const ok: RequestHandler = (_request, response) => {

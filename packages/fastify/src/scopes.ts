@@ -53,7 +53,7 @@ export function addScope(app: FastifyInstance, options: SluiceOptions | false): 
  * @throws PolicyError for bad options.
  */
 export function checkLimit(options: object, ownOptions: readonly string[], mayBeEmpty = false): void {
-  const { hook, group, name = group } = options as Readonly<Record<string, unknown>>;
+  const { hook, group, name = group } = ((options as unknown) ?? {}) as Readonly<Record<string, unknown>>;
   if (hook !== undefined && !(LIMIT_HOOKS as readonly unknown[]).includes(hook)) {
     throw invalid('hook', `one of ${LIMIT_HOOKS.join(', ')}`, hook);
   }

@@ -201,6 +201,28 @@ describe('the limit of a route', () => {
     expect(all[0]?.headers.get('ratelimit')).toBe('"route-fcce6460de";r=0;t=60');
   });
 
+  it.each([
+    ['before', {}],
+    ['after', {}],
+    ['before', { name: 'named' }],
+    ['after', { name: 'named' }],
+  ])('is one for GET and HEAD of a route with several methods, declared %s the plugin, %j', async (when, name) => {
+    create();
+    const declare = () => {
+      app.route({
+        method: ['GET', 'POST'],
+        url: '/a',
+        config: { rateLimit: { policy: two, ...name } },
+        handler: () => 'a',
+      });
+    };
+    if (when === 'before') declare();
+    await app.register(sluice, {});
+    if (when === 'after') declare();
+
+    expect(await statuses('GET /a', 'HEAD /a', 'POST /a', 'GET /a')).toEqual([200, 200, 429, 429]);
+  });
+
   it('is found on routes declared before the plugin', async () => {
     create();
     app.get('/early', { config: { rateLimit: { policy: one } } }, () => 'early');
@@ -217,7 +239,7 @@ describe('the limit of a route', () => {
     expect(declare).toThrow(expect.objectContaining({ field: 'hook' }));
   });
 
-  it.each([true, 'five', 5])('is an object or false, and not %p', async (rateLimit) => {
+  it.each([true, 'five', 5, null])('is an object or false, and not %p', async (rateLimit) => {
     create();
     await app.register(sluice, {});
     const declare = () => app.get('/a', { config: { rateLimit: rateLimit as never } }, () => 'a');

@@ -64,8 +64,9 @@ export class RateLimitModule {
    */
   static forRoot(options?: RateLimitModuleOptions): DynamicModule;
   static forRoot<Request, Response = NestResponse>(options: RateLimitModuleOptions<Request, Response>): DynamicModule;
-  static forRoot({ guard, ...options }: GuardOption = {}): DynamicModule {
-    checkPlace(options, httpFramework, [], true);
+  static forRoot(given: GuardOption = {}): DynamicModule {
+    checkPlace(given, httpFramework, ['guard'], true);
+    const { guard, ...options } = given;
     return moduleOf({ provide: RATE_LIMIT_OPTIONS, useValue: options }, [], guard);
   }
 

@@ -2,7 +2,7 @@ import type { RateLimitOptions as NeutralOptions, ScopeOptions } from '@sluice/c
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 
-/** The options of a limit: see the README for the table. */
+/** The options of a limit: docs/reference/options.md has the table. */
 export type RateLimitOptions<Request = NestRequest, Response = NestResponse> = NeutralOptions<Request, Response>;
 
 /** What `@RateLimit()` takes. */

@@ -117,6 +117,12 @@ describe.each(platforms)('RateLimitModule on %s', (platform) => {
     expect(await statuses('/page', 2)).toEqual([200, 429]);
   });
 
+  it.each([null, [{ limit: 5, ttl: 60_000 }], 'five'])('takes an object, and not %j', (options) => {
+    expect(() => RateLimitModule.forRoot(options as never)).toThrow(
+      expect.objectContaining({ name: 'PolicyError', field: 'rateLimit' }),
+    );
+  });
+
   it('registers no guard with guard: false', async () => {
     const { statuses } = await serve(platform, rootOf(RateLimitModule.forRoot({ policy, guard: false })));
 

@@ -31,7 +31,7 @@ describe.each(cases)('onDenied in %s on %s', (place, platform) => {
   const refusedBy = async (onDenied: OnDenied): Promise<Response> => {
     served = await serveWith(platform, place, onDenied);
     await served.fetch('/page');
-    return served.fetch('/page', { signal: AbortSignal.timeout(5_000) });
+    return served.fetch('/page', { signal: AbortSignal.timeout(60_000) });
   };
 
   it('may answer a value, as handlers of Nest do: an object is sent as JSON, with the status that is set', async () => {

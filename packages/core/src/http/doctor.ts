@@ -54,6 +54,15 @@ export class Doctor<Request, Response> {
     // A proxy's own question, a health check perhaps: who is believed cannot be told.
     if (named.split(',').some((address) => address.trim() === peer)) return;
     this.#hasFoundProxy = true;
+    if (peer === UNIX_SOCKET) {
+      warnOnce(
+        'SLUICE_PROXY_NOT_TRUSTED',
+        'a request came over a Unix socket with X-Forwarded-For, which the application does not believe: no client has an address, and limits by address answer 403 to all. ' +
+          'Trust the first hop, by a function of address and hop: (address, hop) => hop === 0.',
+        UNIX_SOCKET,
+      );
+      return;
+    }
     warnOnce(
       'SLUICE_PROXY_NOT_TRUSTED',
       `a request came from ${peer} with X-Forwarded-For, which the application does not believe: behind a proxy, all clients share the proxy's budget. ` +

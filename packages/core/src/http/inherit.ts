@@ -69,7 +69,7 @@ export function checkPlace<Request, Response>(
   ownOptions: readonly string[],
   mayBeEmpty = false,
 ): void {
-  if (typeof options === 'object' && options !== null) {
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) {
     const { override } = options as { readonly override?: unknown };
     if (override !== undefined && typeof override !== 'boolean') {
       throw new PolicyError(

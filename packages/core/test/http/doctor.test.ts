@@ -97,6 +97,22 @@ describe('a proxy that is not believed', () => {
   });
 });
 
+describe('a proxy on a Unix socket that is not believed', () => {
+  it('is warned of once: nobody has an address', async () => {
+    const framework: Framework<PlainRequest, PlainResponse> = { ...plainFramework, address: () => undefined };
+    const { enforcer } = createEnforcer<PlainRequest, PlainResponse>({ policy }, framework);
+    const request = { socket: { destroyed: false }, headers: { 'x-forwarded-for': '203.0.113.7' } };
+
+    await enforcer.enforce({ ...request, socket: { destroyed: true } }, new PlainResponse());
+    expect(warnings).toEqual([]);
+    await enforcer.enforce({ ...request }, new PlainResponse());
+    await enforcer.enforce({ ...request }, new PlainResponse());
+
+    expect(warnings).toEqual(['SLUICE_PROXY_NOT_TRUSTED']);
+    expect(emitWarning.mock.lastCall?.[0]).toContain('Unix socket');
+  });
+});
+
 describe('middleware that is made for each request', () => {
   it('is warned of from the second one that is used in the turn in which it is made, once', async () => {
     const longLived = expectLongLife();

@@ -135,7 +135,7 @@ export function refunds(suite: Suite): void {
 
       it('of which 20 come at once lets all pass in turn with holdMs, never more than five together', async () => {
         const { running, handled, serve } = manyAtOnce(suite);
-        const server = await serve({ refund: { when: 'on-success', holdMs: 5000 }, ...stores.fresh() }, place);
+        const server = await serve({ refund: { when: 'on-success', holdMs: 30_000 }, ...stores.fresh() }, place);
 
         const answers = Array.from({ length: 20 }, async () => server.send());
         await running.reaches(5);
