@@ -3,8 +3,8 @@ import { PolicyError, type Store } from '@sluice/core';
 import { Enforcer, Layer, hasLimit, inheritOptions, outermost } from '@sluice/core/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
-import { ROUTE_OPTIONS, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
-import { checkLimit, scopesOf, type Scope } from './scopes.ts';
+import { ROUTE_OPTIONS, checkLimit, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
+import { scopesOf, type Scope } from './scopes.ts';
 
 type FastifyLayer = Layer<FastifyRequest, FastifyReply>;
 type FastifyEnforcer = Enforcer<FastifyRequest, FastifyReply>;

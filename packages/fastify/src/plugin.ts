@@ -24,12 +24,13 @@ import {
   HOOK_OPTIONS,
   LIMIT_HOOKS,
   ROUTE_OPTIONS,
+  checkLimit,
   type LimitHook,
   type RateLimitOptions,
   type RouteLimitOptions,
   type SluiceOptions,
 } from './options.ts';
-import { addScope, chainOf, checkLimit } from './scopes.ts';
+import { addScope, chainOf } from './scopes.ts';
 
 /** A request of any route, over HTTP/1 or HTTP/2. */
 type AnyRequest = Pick<FastifyRequest, 'ip' | 'method' | 'url'>;

@@ -1,8 +1,5 @@
-import { PolicyError } from '@sluice/core';
-import { checkPlace } from '@sluice/core/http';
 import type { FastifyInstance } from 'fastify';
-import { framework } from './framework.ts';
-import { LIMIT_HOOKS, SCOPE_OPTIONS, type SluiceOptions } from './options.ts';
+import { SCOPE_OPTIONS, checkLimit, type SluiceOptions } from './options.ts';
 
 /** What one registration of the plugin, or the config of one, says for its scope; false switches all around it off. */
 export interface Scope {
@@ -44,24 +41,4 @@ export function addScope(app: FastifyInstance, options: SluiceOptions | false): 
   counts.set(root, byPrefix);
   own.push({ options, place: app === root && own.length === 0 ? '' : `scope ${app.prefix} ${String(count)}` });
   scopes.set(app, own);
-}
-
-/**
- * Checks the options of a place before it is known what they take over, so that mistakes are told where they are made.
- *
- * @param mayBeEmpty - Whether it may say no limit.
- * @throws PolicyError for bad options.
- */
-export function checkLimit(options: object, ownOptions: readonly string[], mayBeEmpty = false): void {
-  const { hook, group, name = group } = ((options as unknown) ?? {}) as Readonly<Record<string, unknown>>;
-  if (hook !== undefined && !(LIMIT_HOOKS as readonly unknown[]).includes(hook)) {
-    throw invalid('hook', `one of ${LIMIT_HOOKS.join(', ')}`, hook);
-  }
-  if (group !== undefined && typeof group !== 'string') throw invalid('group', 'a name', group);
-  const named: unknown = typeof options === 'object' && group !== undefined ? { ...options, name } : options;
-  checkPlace(named, framework, ownOptions, mayBeEmpty);
-}
-
-function invalid(field: string, expected: string, got: unknown): PolicyError {
-  return new PolicyError(field, `${field} must be ${expected}, got ${JSON.stringify(got)}`, 'SLUICE_OPTION_INVALID');
 }

@@ -1,0 +1,238 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import sluice, { byIp, byRoute, memoryStore } from '@sluice/fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { answersOf, counting, one, ten, two } from './requests.ts';
+
+let app: FastifyInstance;
+
+afterEach(() => app.close());
+
+const create = () => (app = Fastify());
+const answers = async (...requests: string[]): Promise<Response[]> => answersOf(app, requests);
+const statuses = async (...requests: string[]): Promise<number[]> =>
+  (await answersOf(app, requests)).map(({ status }) => status);
+
+describe('the limit of a route', () => {
+  it('is decided together with that of the plugin, in one call, and takes nothing where either refuses', async () => {
+    create();
+    const store = counting();
+    await app.register(sluice, { policy: two, store });
+    app.get('/report', { config: { rateLimit: { name: 'report', policy: one } } }, () => 'report');
+    app.get('/other', () => 'other');
+
+    const all = await answers('/report', '/report', '/other', '/other');
+
+    expect(all.map(({ status }) => status)).toEqual([200, 429, 200, 429]);
+    expect(all[0]?.headers.get('ratelimit-policy')).toBe('"default";q=2;w=60, "report";q=1;w=60');
+    expect(all[1]?.headers.get('ratelimit')).toBe('"default";r=1;t=60, "report";r=0;t=60');
+    expect(store.calls).toBe(4);
+  });
+
+  it('stands alone with override: true', async () => {
+    create();
+    await app.register(sluice, { policy: one });
+    app.get('/big', { config: { rateLimit: { name: 'big', policy: two, override: true } } }, () => 'big');
+
+    const all = await answers('/big', '/big', '/big', '/nowhere');
+
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 429, 404]);
+    expect(all[0]?.headers.get('ratelimit-policy')).toBe('"big";q=2;w=60');
+  });
+
+  it('is none at all with false', async () => {
+    create();
+    await app.register(sluice, { policy: one });
+    app.get('/health', { config: { rateLimit: false } }, () => 'ok');
+
+    const all = await answers('/health', '/health', '/nowhere', '/health');
+
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 404, 200]);
+    expect(all[0]?.headers.get('ratelimit')).toBeNull();
+  });
+
+  it('has a name made of the route, the same in every process, and a budget of its own for each route', async () => {
+    create();
+    const limit = { policy: one };
+    await app.register(sluice, {});
+    app.get('/a/:id', { config: { rateLimit: limit } }, () => 'a');
+    app.get('/b', { config: { rateLimit: limit } }, () => 'b');
+    app.post('/b', { config: { rateLimit: limit } }, () => 'b');
+
+    const all = await answers('/a/1', '/a/2', '/b', 'POST /b', 'HEAD /b');
+
+    expect(all.map(({ status }) => status)).toEqual([200, 429, 200, 200, 429]);
+    expect(all[0]?.headers.get('ratelimit')).toBe('"route-fcce6460de";r=0;t=60');
+  });
+
+  it.each([
+    ['before', {}],
+    ['after', {}],
+    ['before', { name: 'named' }],
+    ['after', { name: 'named' }],
+  ])('is one for GET and HEAD of a route with several methods, declared %s the plugin, %j', async (when, name) => {
+    create();
+    const declare = () => {
+      app.route({
+        method: ['GET', 'POST'],
+        url: '/a',
+        config: { rateLimit: { policy: two, ...name } },
+        handler: () => 'a',
+      });
+    };
+    if (when === 'before') declare();
+    await app.register(sluice, {});
+    if (when === 'after') declare();
+
+    expect(await statuses('GET /a', 'HEAD /a', 'POST /a', 'GET /a')).toEqual([200, 200, 429, 429]);
+  });
+
+  it('is found on routes declared before the plugin', async () => {
+    create();
+    app.get('/early', { config: { rateLimit: { policy: one } } }, () => 'early');
+    await app.register(sluice, { policy: ten });
+
+    expect(await statuses('/early', '/early')).toEqual([200, 429]);
+  });
+
+  it('is refused when the application gets ready, where its options are wrong', async () => {
+    create();
+    await app.register(sluice, {});
+    const declare = () => app.get('/a', { config: { rateLimit: { policy: one, hook: 'onSend' } as never } }, () => 'a');
+
+    expect(declare).toThrow(expect.objectContaining({ field: 'hook' }));
+  });
+
+  it.each([true, 'five', 5, null])('is an object or false, and not %p', async (rateLimit) => {
+    create();
+    await app.register(sluice, {});
+    const declare = () => app.get('/a', { config: { rateLimit: rateLimit as never } }, () => 'a');
+
+    expect(declare).toThrow(expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', field: 'rateLimit' }));
+  });
+
+  it('is refused when the application gets ready, where it has the name of the one around it', async () => {
+    create();
+    await app.register(sluice, { policy: ten, name: 'api' });
+    app.get('/a', { config: { rateLimit: { policy: one, name: 'API' } } }, () => 'a');
+
+    await expect(app.ready()).rejects.toMatchObject({ code: 'SLUICE_LIMITER_NAME_TAKEN' });
+  });
+
+  it('is refused when the application gets ready, where it says another store', async () => {
+    create();
+    await app.register(sluice, { policy: ten });
+    app.get('/a', { config: { rateLimit: { policy: one, store: memoryStore() } } }, () => 'a');
+
+    await expect(app.ready()).rejects.toMatchObject({ field: 'store', message: expect.stringContaining('override') });
+  });
+
+  it('answers 500 for bad options on a route declared before the plugin', async () => {
+    create();
+    app.get('/early', { config: { rateLimit: { policy: one, max: 1 } as never } }, () => 'early');
+    await app.register(sluice, { policy: ten });
+
+    const [answer] = await answers('/early');
+
+    expect(answer?.status).toBe(500);
+    expect(await answer?.text()).toContain('SLUICE_OPTION_UNKNOWN');
+  });
+});
+
+describe('a group of routes', () => {
+  it('shares one budget', async () => {
+    create();
+    await app.register(sluice, {});
+    for (const path of ['/a', '/b'])
+      app.get(path, { config: { rateLimit: { group: 'search', policy: two } } }, () => '');
+
+    const all = await answers('/a', '/b', '/a', '/b');
+
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
+    expect(all[0]?.headers.get('ratelimit-policy')).toBe('"search";q=2;w=60');
+  });
+
+  it('may cost more on one of them', async () => {
+    create();
+    await app.register(sluice, {});
+    app.get('/a', { config: { rateLimit: { group: 'search', policy: ten } } }, () => '');
+    app.get('/b', { config: { rateLimit: { group: 'search', policy: ten, cost: 9 } } }, () => '');
+
+    expect(await statuses('/b', '/a', '/a')).toEqual([200, 200, 429]);
+  });
+
+  it('shares it whatever the key says of routes', async () => {
+    create();
+    await app.register(sluice, { key: [byIp(), byRoute()] });
+    for (const path of ['/a', '/b'])
+      app.get(path, { config: { rateLimit: { group: 'search', policy: one } } }, () => '');
+
+    expect(await statuses('/a', '/b')).toEqual([200, 429]);
+  });
+
+  it('has one store', async () => {
+    create();
+    await app.register(sluice, {});
+    app.get('/a', { config: { rateLimit: { group: 'search', policy: one } } }, () => '');
+    app.get('/b', { config: { rateLimit: { group: 'search', policy: one, store: memoryStore() } } }, () => '');
+
+    await expect(app.ready()).rejects.toMatchObject({ field: 'group', message: expect.stringContaining('store') });
+  });
+
+  it('says one limit', async () => {
+    create();
+    await app.register(sluice, {});
+    app.get('/a', { config: { rateLimit: { group: 'search', policy: one } } }, () => '');
+    app.get('/b', { config: { rateLimit: { group: 'search', policy: two } } }, () => '');
+
+    await expect(app.ready()).rejects.toMatchObject({ code: 'SLUICE_OPTION_INVALID', field: 'group' });
+  });
+});
+
+describe('limits beside each other', () => {
+  it('may stand on one route without names: in its config, and in its hooks', async () => {
+    create();
+    await app.register(sluice, {});
+    const hooks = [app.rateLimit({ policy: two }), app.rateLimit({ policy: ten })];
+    app.get('/a', { onRequest: hooks, config: { rateLimit: { policy: ten } } }, () => 'a');
+    for (const policy of [two, ten]) app.addHook('onRequest', app.rateLimit({ policy }));
+
+    const all = await answers('/a', '/a', '/a');
+
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 429]);
+    const names = (all[0]?.headers.get('ratelimit-policy') ?? '').split(', ').map((item) => item.split(';')[0]);
+    expect(new Set(names).size).toBe(5);
+  });
+
+  it('may stand on routes that differ in their constraints alone', async () => {
+    create();
+    await app.register(sluice, {});
+    for (const version of ['1.0.0', '2.0.0']) {
+      app.get('/a', { constraints: { version }, config: { rateLimit: { policy: one } } }, () => version);
+    }
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as { port: number };
+    const get = async (version: string) =>
+      (await fetch(`http://127.0.0.1:${String(port)}/a`, { headers: { 'accept-version': version } })).status;
+
+    expect([await get('1.0.0'), await get('2.0.0'), await get('1.0.0'), await get('2.0.0')]).toEqual([
+      200, 200, 429, 429,
+    ]);
+  });
+
+  it('fail the start where a hook has a name that is taken', async () => {
+    create();
+    await app.register(sluice, { name: 'api', policy: ten });
+    app.get('/a', { onRequest: app.rateLimit({ name: 'api', policy: one }) }, () => 'a');
+
+    await expect(app.ready()).rejects.toMatchObject({ code: 'SLUICE_LIMITER_NAME_TAKEN' });
+  });
+
+  it('take no option that only limits inside others have', async () => {
+    create();
+    await app.register(sluice, {});
+
+    expect(() => app.rateLimit({ policy: one, override: true } as never)).toThrow(
+      expect.objectContaining({ code: 'SLUICE_OPTION_UNKNOWN' }),
+    );
+  });
+});
