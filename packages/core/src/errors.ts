@@ -16,8 +16,8 @@ export type SluiceErrorCode =
   | 'SLUICE_STORE_KEY_FOREIGN'
   | 'SLUICE_STORE_REPLY_INVALID'
   | 'SLUICE_TWINS_DISAGREE'
+  | 'SLUICE_BREAKER_OPEN'
   | 'SLUICE_REDIS_CLIENT_MISSING'
-  | 'SLUICE_CLUSTER_SEVERAL_SUBJECTS'
   | 'SLUICE_DENIED';
 
 /**
@@ -47,10 +47,54 @@ export class PolicyError extends SluiceError {
 }
 
 /**
+ * Why a store did not decide: it was late (`timeout`); could not be reached (`connection`); is reading its data
+ * (`loading`), running a long script (`busy`), out of memory (`oom`), a replica (`readonly`); does not let this user do
+ * that (`denied`); a cluster or replication that is not whole (`cluster`); a value under the key that is none of ours
+ * (`key`); an answer that makes no sense (`reply`); was not asked, because it failed before (`open`); anything else.
+ */
+export type StoreFailureKind =
+  | 'timeout'
+  | 'connection'
+  | 'loading'
+  | 'busy'
+  | 'oom'
+  | 'readonly'
+  | 'denied'
+  | 'cluster'
+  | 'key'
+  | 'reply'
+  | 'open'
+  | 'other';
+
+const KIND_OF_CODE: Partial<Record<SluiceErrorCode, StoreFailureKind>> = {
+  SLUICE_STORE_TIMEOUT: 'timeout',
+  SLUICE_STORE_KEY_FOREIGN: 'key',
+  SLUICE_STORE_REPLY_INVALID: 'reply',
+  SLUICE_TWINS_DISAGREE: 'reply',
+  SLUICE_BREAKER_OPEN: 'open',
+};
+
+/**
  * The store could not decide: unreachable, late, or its answer made no sense. What happened underneath is the `cause`.
  */
 export class StoreError extends SluiceError {
   override readonly name = 'StoreError';
+  readonly kind: StoreFailureKind;
+
+  constructor(code: SluiceErrorCode, message: string, options?: ErrorOptions & { readonly kind?: StoreFailureKind }) {
+    super(code, message, options);
+    this.kind = options?.kind ?? KIND_OF_CODE[code] ?? 'other';
+  }
+}
+
+/** Any error of a store as one of ours. */
+export function asStoreError(error: unknown): SluiceError {
+  if (error instanceof SluiceError) return error;
+  return new StoreError(
+    'SLUICE_STORE_FAILED',
+    `the store failed: ${error instanceof Error ? error.message : String(error)}`,
+    { cause: error },
+  );
 }
 
 /** A TypeError with a code: the wrong kind of value in a call. Nothing was consumed. */

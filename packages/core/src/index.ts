@@ -10,7 +10,7 @@ export type { Policy } from './algorithms/index.ts';
 export { systemClock, type Clock } from './clock.ts';
 export type { Decision, DecisionSource, Outcome, PolicyDecision } from './decision.ts';
 export type { Duration } from './duration.ts';
-export { PolicyError, SluiceError, StoreError, type SluiceErrorCode } from './errors.ts';
+export { PolicyError, SluiceError, StoreError, type SluiceErrorCode, type StoreFailureKind } from './errors.ts';
 export {
   createLimiter,
   type KeysOf,
@@ -20,8 +20,10 @@ export {
   type LimitsLimiterOptions,
   type SingleLimiterOptions,
 } from './limiter.ts';
-export type { LimiterCoreOptions } from './limiter-core.ts';
-export type { OnStoreError } from './stores/fallback.ts';
+export type { LimiterCoreOptions, OnStoreError } from './core-options.ts';
+export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './observe/channels.ts';
+export type { Status } from './observe/live-limiters.ts';
+export type { BreakerOptions, BreakerState } from './stores/breaker.ts';
 export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.ts';
 export type { IoredisClient, RedisClient } from './stores/redis/client.ts';
 export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';

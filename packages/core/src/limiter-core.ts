@@ -1,41 +1,29 @@
 import cluster from 'node:cluster';
 import { combine, unavailable, type Decision } from './decision.ts';
-import { PolicyError, SluiceError, StoreError, rangeError, shown, typeError, type SluiceErrorCode } from './errors.ts';
+import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions } from './core-options.ts';
+import { SluiceError, StoreError, asStoreError, rangeError, shown, typeError, type SluiceErrorCode } from './errors.ts';
 import { keyScope } from './key.ts';
-import { claimName, releaseName } from './limiter-names.ts';
-import { parseName } from './name.ts';
+import { claimName, namesOn, releaseName } from './limiter-names.ts';
+import { decisions, storeErrors } from './observe/channels.ts';
+import { forget, remember, type Status } from './observe/live-limiters.ts';
 import type { NamedPolicy } from './policy.ts';
-import { localStore, withinDeadline, type OnStoreError } from './stores/fallback.ts';
-import { memoryStore } from './stores/memory/memory-store.ts';
-import type { Limit, Part, Store, StoreAnswer, StoreAnswers, StoreCall, StoreRequest } from './stores/store.ts';
+import { askAcross, liesApart } from './stores/across-subjects.ts';
+import { LocalShare, localStore, type LocalStore } from './stores/local-store.ts';
+import { StoreGuard } from './stores/store-guard.ts';
+import {
+  isPending,
+  type DecidingRequest,
+  type EditingRequest,
+  type Limit,
+  type Part,
+  type Store,
+  type StoreAnswer,
+  type StoreAnswers,
+  type StoreRequest,
+} from './stores/store.ts';
 import { warnOnce } from './warnings.ts';
 
-/** The options of a limiter that say where and how it decides, whatever it decides over. */
-export interface LimiterCoreOptions {
-  /** Stands in keys and header fields. A letter, then up to 63 letters, digits, `.`, `-` or `_`. Default `default`. */
-  name?: string | undefined;
-  /** Says that other limiters of this name on this store mean the same budgets. Default false. */
-  shared?: boolean | undefined;
-  /** Default: a memory store of its own. */
-  store?: Store | undefined;
-  /**
-   * What decides when the store fails or is late. Default `local`: a memory limiter of this process, with the same
-   * policies.
-   */
-  onStoreError?: OnStoreError | undefined;
-  /** The longest a decision may wait for the store, in milliseconds. Default 100. */
-  timeoutMs?: number | undefined;
-}
-
-export const CORE_OPTIONS = ['name', 'shared', 'store', 'onStoreError', 'timeoutMs'] as const;
-
-const ON_STORE_ERROR: readonly OnStoreError[] = ['local', 'allow', 'deny', 'throw'];
 const FAULTS: readonly SluiceErrorCode[] = ['SLUICE_TWINS_DISAGREE', 'SLUICE_REDIS_CLIENT_MISSING'];
-/** Longer timers overflow to 1 ms. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-
-type DecidingRequest = Extract<StoreRequest, { op: 'consume' | 'peek' }>;
-type EditingRequest = Exclude<StoreRequest, DecidingRequest>;
 
 /** What a decision took, and where from: needed to give it back. */
 interface Receipt {
@@ -46,16 +34,17 @@ interface Receipt {
 }
 
 /**
- * What {@link createLimiter} and the adapters stand on: decides over parts in one store, with a deadline, and knows
+ * What {@link createLimiter} and the adapters stand on: decides over parts in one store, within a deadline, and knows
  * what to do when the store fails.
  */
 export class LimiterCore {
   readonly name: string;
   readonly store: Store;
-  readonly #shared: boolean;
-  readonly #onStoreError: OnStoreError;
-  readonly #timeoutMs: number;
-  readonly #local: Store | undefined;
+  readonly #settings: CoreSettings;
+  /** None where the store is this process's memory, which is never late. */
+  readonly #guard: StoreGuard | undefined;
+  readonly #local: LocalStore | undefined;
+  readonly #share: LocalShare;
   readonly #receipts = new WeakMap<Decision, Receipt>();
   #inFlight = 0;
   #idle: (() => void) | undefined;
@@ -63,47 +52,21 @@ export class LimiterCore {
 
   /** @throws PolicyError for a bad option. The name is not claimed before {@link claim}. */
   constructor(options: LimiterCoreOptions) {
-    const {
-      name = 'default',
-      shared = false,
-      store = memoryStore(),
-      onStoreError = 'local',
-      timeoutMs = 100,
-    } = options;
-    this.name = parseName(name, 'name');
-    if (typeof shared !== 'boolean')
-      throw new PolicyError('shared', `shared must be true or false, got ${shown(shared)}`, 'SLUICE_OPTION_INVALID');
-    if (typeof (store as Partial<Store> | null)?.perform !== 'function') {
-      throw new PolicyError(
-        'store',
-        `store must be memoryStore() or redisStore(client), got ${shown(store)}`,
-        'SLUICE_OPTION_INVALID',
-      );
-    }
-    if (!ON_STORE_ERROR.includes(onStoreError)) {
-      throw new PolicyError(
-        'onStoreError',
-        `onStoreError must be "local", "allow", "deny" or "throw", got ${shown(onStoreError)}`,
-        'SLUICE_OPTION_INVALID',
-      );
-    }
-    if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) {
-      throw new PolicyError(
-        'timeoutMs',
-        `timeoutMs must be a whole number of milliseconds, at least 1, got ${shown(timeoutMs)}`,
-        'SLUICE_OPTION_INVALID',
-      );
-    }
+    const settings = parseCoreOptions(options);
+    const { name, store, onStoreError, localShare } = settings;
+    const isMemory = store.source === 'memory';
+    this.name = name;
     this.store = store;
-    this.#shared = shared;
-    this.#onStoreError = onStoreError;
-    this.#timeoutMs = timeoutMs;
-    this.#local = onStoreError === 'local' && store.source !== 'memory' ? localStore(store) : undefined;
+    this.#settings = settings;
+    this.#guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
+    this.#local = onStoreError === 'local' && !isMemory ? localStore(store) : undefined;
+    this.#share = new LocalShare(localShare);
   }
 
   /** Takes the name on the store: the last step of making a limiter, when all else has been checked. */
   claim(): void {
-    claimName(this.store, this.name, this.#shared);
+    claimName(this.store, this.name, this.#settings.shared);
+    remember(this);
     if (this.store.source === 'memory' && cluster.isWorker) {
       warnOnce(
         'SLUICE_MEMORY_IN_CLUSTER',
@@ -113,8 +76,17 @@ export class LimiterCore {
     }
   }
 
+  /** @throws PolicyError when no `localShare` of these policies can be counted. */
   limitOf(policies: readonly NamedPolicy[]): Limit {
-    return { policies, scope: keyScope(this.name, policies) };
+    const limit = { policies, scope: keyScope(this.name, policies) };
+    this.#share.limit(limit);
+    return limit;
+  }
+
+  /** How the limiter's store is, as far as this process knows. Asks nobody. */
+  status(): Status {
+    const memory = this.#local ?? (this.store as Partial<LocalStore>);
+    return { store: this.store.source, breaker: this.#guard?.state ?? 'closed', keysInMemory: memory.size ?? 0 };
   }
 
   /** Takes the cost of every part, or (peek, or a refusal) nothing. Answers at once where the store does. */
@@ -122,18 +94,50 @@ export class LimiterCore {
     this.#checkOpen();
     // Nothing to take is nothing to write.
     const request: DecidingRequest = { op: parts.every(({ cost }) => cost === 0) ? 'peek' : op, parts };
-    const call: StoreCall = { abandoned: false };
+    if (!decisions.hasSubscribers) return this.#decide(request);
+    const startMs = performance.now();
+    const decided = this.#decide(request);
+    return isPending(decided)
+      ? decided.then((decision) => this.#tell(decision, startMs))
+      : this.#tell(decided, startMs);
+  }
+
+  #tell(decision: Decision, startMs: number): Decision {
+    decisions.publish({ limiter: this.name, decision, durationMs: performance.now() - startMs });
+    return decision;
+  }
+
+  #decide(request: DecidingRequest): Decision | Promise<Decision> {
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
-      answers = this.store.perform([request], call);
+      answers = this.#ask(request);
     } catch (error) {
       return this.#withoutStore(request, error);
     }
     if (!isPending(answers)) return this.#conclude(this.store, request, answers[0]);
-    return this.#settle(withinDeadline(answers, this.#timeoutMs, call)).then(
-      ([answer]) => this.#conclude(this.store, request, answer),
-      (error: unknown) => this.#withoutStore(request, error),
+    return this.#settle(
+      answers.then(
+        ([answer]) => this.#conclude(this.store, request, answer),
+        (error: unknown) => this.#withoutStore(request, error),
+      ),
     );
+  }
+
+  #ask(request: DecidingRequest): StoreAnswers | Promise<StoreAnswers> {
+    if (this.#guard === undefined) return this.store.perform([request]);
+    if (liesApart(this.store, request.parts)) {
+      return askAcross(
+        request,
+        (requests, call) => this.#askGuarded(requests, call),
+        (work) => void this.#settle(work),
+      );
+    }
+    return this.#askGuarded([request]);
+  }
+
+  #askGuarded(requests: readonly StoreRequest[], call = { abandoned: false }): StoreAnswers | Promise<StoreAnswers> {
+    const guard = this.#guard as StoreGuard;
+    return guard.perform(requests, subjectOf(requests[0] as StoreRequest), this.#settings.timeoutMs, call);
   }
 
   /**
@@ -144,16 +148,21 @@ export class LimiterCore {
     this.#checkOpen();
     const hereToo = requests.filter(({ op }) => op !== 'refund');
     if (hereToo.length > 0) await this.#local?.perform(hereToo);
-    const call: StoreCall = { abandoned: false };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
-      answers = store.perform(requests, call);
-      if (isPending(answers)) answers = await this.#settle(withinDeadline(answers, this.#timeoutMs, call));
+      answers = store === this.store ? this.#askEdits(requests) : store.perform(requests);
+      if (isPending(answers)) answers = await this.#settle(answers);
     } catch (error) {
-      throw asStoreError(error);
+      throw this.#noteFailure(error);
     }
     const failed = answers.find((answer) => answer instanceof Error);
-    if (failed !== undefined) throw asStoreError(failed);
+    if (failed !== undefined) throw this.#noteFailure(failed);
+  }
+
+  #askEdits(requests: readonly EditingRequest[]): StoreAnswers | Promise<StoreAnswers> {
+    if (this.#guard === undefined) return this.store.perform(requests);
+    if (this.store.oneSubjectPerCall !== true) return this.#askGuarded(requests);
+    return Promise.all(requests.map(async (request) => this.#askGuarded([request]))).then((answers) => answers.flat());
   }
 
   async refund(decision: Decision, given?: number): Promise<void> {
@@ -188,7 +197,8 @@ export class LimiterCore {
     const requests = parts.flatMap((part, i): EditingRequest[] => {
       const cost = costOf(part);
       if (cost === 0) return [];
-      const chargedUntilMs = (answer.parts[i]?.policies ?? []).map(({ resetAfterMs }) => answer.atMs + resetAfterMs);
+      const { atMs = answer.atMs, policies } = answer.parts[i] ?? { policies: [] };
+      const chargedUntilMs = policies.map(({ resetAfterMs }) => atMs + resetAfterMs);
       return [{ op: 'refund', part: { ...part, cost }, chargedUntilMs }];
     });
     if (requests.length > 0) await this.edit(requests, store);
@@ -206,7 +216,10 @@ export class LimiterCore {
         this.#idle = resolve;
       });
     }
-    if (releaseName(this.store, this.name)) await this.store.close?.();
+    forget(this);
+    if (!releaseName(this.store, this.name)) return;
+    this.#guard?.close();
+    await this.store.close?.();
   }
 
   #conclude(
@@ -230,35 +243,47 @@ export class LimiterCore {
   }
 
   #withoutStore(request: DecidingRequest, error: unknown): Decision | Promise<Decision> {
-    if (this.#onStoreError === 'throw' || isFault(error)) throw asStoreError(error);
-    if (this.#onStoreError === 'local' && this.#local !== undefined) {
-      const [answer] = this.#local.perform([request]) as StoreAnswers;
-      return this.#conclude(this.#local, request, answer);
+    const failure = this.#noteFailure(error);
+    const { onStoreError } = this.#settings;
+    const { parts } = request;
+    // The memory store itself may have failed: its clock threw, say. There is nothing to stand in for it.
+    if (onStoreError === 'throw' || (onStoreError === 'local' && this.#local === undefined) || isFault(failure)) {
+      throw failure;
     }
-    if (this.#onStoreError === 'local') throw asStoreError(error); // the memory store itself failed: its clock threw, say
+    if (onStoreError === 'local') {
+      const local = this.#local as LocalStore;
+      const locally = { ...request, parts: this.#share.parts(parts) };
+      const [answer] = local.perform([locally]) as StoreAnswers;
+      return this.#conclude(local, locally, answer);
+    }
     const decision = unavailable(
-      this.#onStoreError === 'allow',
-      Math.max(...request.parts.map((part) => part.cost)),
-      request.parts[0]?.limit.policies[0]?.name ?? this.name,
+      onStoreError === 'allow',
+      Math.max(...parts.map((part) => part.cost)),
+      parts[0]?.limit.policies[0]?.name ?? this.name,
     );
-    this.#receipts.set(decision, {
-      store: this.store,
-      parts: request.parts,
-      answer: { atMs: 0, parts: [] },
-      refunded: true,
-    });
+    this.#receipts.set(decision, { store: this.store, parts, answer: { atMs: 0, parts: [] }, refunded: true });
     return decision;
   }
 
+  /** Tells of a call that failed. Where none was made, because the breaker is open, there is nothing to tell. */
+  #noteFailure(error: unknown): SluiceError {
+    const failure = asStoreError(error);
+    if (storeErrors.hasSubscribers && failure.code !== 'SLUICE_BREAKER_OPEN') {
+      const kind = failure instanceof StoreError ? failure.kind : 'other';
+      storeErrors.publish({ limiter: this.name, store: this.store.source, kind, code: failure.code });
+    }
+    return failure;
+  }
+
   /** Counts what is in flight, for close. */
-  async #settle(answers: Promise<StoreAnswers>): Promise<StoreAnswers> {
+  #settle<T>(work: Promise<T>): Promise<T> {
     this.#inFlight++;
-    try {
-      return await answers;
-    } finally {
+    const left = (): void => {
       this.#inFlight--;
       if (this.#inFlight === 0) this.#idle?.();
-    }
+    };
+    work.then(left, left);
+    return work;
   }
 
   #checkOpen(): void {
@@ -267,40 +292,11 @@ export class LimiterCore {
   }
 }
 
-function isPending(answers: StoreAnswers | Promise<StoreAnswers>): answers is Promise<StoreAnswers> {
-  return !Array.isArray(answers);
+function subjectOf(request: StoreRequest): string {
+  return ('parts' in request ? request.parts[0] : request.part)?.subject ?? '';
 }
 
 /** Not an outage, which passes, but something to be mended: never covered up. */
-function isFault(error: unknown): boolean {
-  return error instanceof SluiceError && FAULTS.includes(error.code);
-}
-
-function asStoreError(error: unknown): SluiceError {
-  if (error instanceof SluiceError) return error;
-  return new StoreError(
-    'SLUICE_STORE_FAILED',
-    `the store failed: ${error instanceof Error ? error.message : String(error)}`,
-    { cause: error },
-  );
-}
-
-/**
- * Checks what a caller gave as a cost.
- *
- * @throws TypeError when it is no number, RangeError when it is no whole one from 0 to 2^53 - 1; both
- * `SLUICE_COST_INVALID`.
- */
-export function checkCost(cost: unknown): asserts cost is number {
-  if (typeof cost !== 'number')
-    throw typeError(
-      'SLUICE_COST_INVALID',
-      `cost must be a whole number, got ${shown(cost)}; write a number such as 1; nothing was consumed`,
-    );
-  if (!Number.isSafeInteger(cost) || cost < 0) {
-    throw rangeError(
-      'SLUICE_COST_INVALID',
-      `cost must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}; ${cost < 0 ? 'to give units back use refund(decision)' : 'count in smaller units'}; nothing was consumed`,
-    );
-  }
+function isFault(error: SluiceError): boolean {
+  return FAULTS.includes(error.code);
 }

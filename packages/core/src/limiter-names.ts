@@ -2,6 +2,7 @@ import { PolicyError, shown } from './errors.ts';
 import type { Store } from './stores/store.ts';
 
 interface Claim {
+  readonly name: string;
   limiters: number;
   readonly shared: boolean;
 }
@@ -19,7 +20,7 @@ export function claimName(store: Store, name: string, shared: boolean): void {
   claims.set(store, names);
   const claim = names.get(name.toLowerCase());
   if (claim === undefined) {
-    names.set(name.toLowerCase(), { limiters: 1, shared });
+    names.set(name.toLowerCase(), { name, limiters: 1, shared });
   } else if (shared && claim.shared) {
     claim.limiters++;
   } else {
@@ -39,4 +40,9 @@ export function releaseName(store: Store, name: string): boolean {
   claim.limiters--;
   if (claim.limiters === 0) names.delete(name.toLowerCase());
   return names.size === 0;
+}
+
+/** The names in use on a store. */
+export function namesOn(store: Store): readonly string[] {
+  return [...(claims.get(store)?.values() ?? [])].map(({ name }) => name);
 }

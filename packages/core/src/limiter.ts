@@ -2,7 +2,10 @@ import type { Decision } from './decision.ts';
 import { parseDuration, type Duration } from './duration.ts';
 import { PolicyError, shown, typeError } from './errors.ts';
 import { checkSubject, encodeSubject } from './key.ts';
-import { CORE_OPTIONS, LimiterCore, checkCost, type LimiterCoreOptions } from './limiter-core.ts';
+import { CORE_OPTIONS, type LimiterCoreOptions } from './core-options.ts';
+import { checkCost } from './cost.ts';
+import { LimiterCore } from './limiter-core.ts';
+import type { Status } from './observe/live-limiters.ts';
 import { parseName } from './name.ts';
 import { checkOptions, listed, nearest } from './options.ts';
 import { checkDistinct, namePolicies, namePolicy, type Policy } from './policy.ts';
@@ -37,7 +40,8 @@ export type KeysOf<Limits extends readonly LimitOptions[]> = {
 
 /**
  * Decides over keys. Decisions of one call are atomic: over all policies and limits, everything is taken or nothing. A
- * memory store answers in this tick, Redis in one round trip.
+ * memory store answers in this tick, Redis in one round trip. (Of limits whose keys live on different nodes of a
+ * cluster, what some took is given back when another refuses, in a second one.)
  *
  * `Key` is a string that is not empty; with `limits`, an object with a key per limit.
  */
@@ -84,6 +88,9 @@ export interface Limiter<Key = string> {
 
   /** Ends a block. Rejects as `reset` does. */
   unblock(key: Key): Promise<void>;
+
+  /** How the limiter's store is, as far as this process knows: whether its breaker is closed, say. Asks nobody. */
+  status(): Status;
 
   /**
    * Settles what is in flight, and closes what the store opened when no other limiter uses it. Calls after it reject with
@@ -211,6 +218,10 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
     await this.#edit(key, (part) => ({ op: 'unblock', part }));
   }
 
+  status(): Status {
+    return this.#core.status();
+  }
+
   async close(): Promise<void> {
     await this.#core.close();
   }
@@ -249,13 +260,6 @@ export function limitsByName(
     throw new PolicyError(
       'limits',
       `limits must be a list such as [{ name: "per-ip", policy: fixedWindow({ limit: 100, window: "1m" }) }], got ${shown(given)}`,
-    );
-  }
-  if (given.length > 1 && core.store.oneSubjectPerCall === true) {
-    throw new PolicyError(
-      'limits',
-      'limits with keys of their own live on different nodes of a cluster, where they cannot be decided together; use one limiter each, or Redis without cluster',
-      'SLUICE_CLUSTER_SEVERAL_SUBJECTS',
     );
   }
   const names = given.map((item: unknown, i) => {

@@ -37,3 +37,8 @@ export function gcd(a: number, b: number): number {
   while (b !== 0) [a, b] = [b, a % b];
   return a;
 }
+
+/** A share of some units, rounded down, at least one. What only the rounding of doubles keeps from being whole is whole. */
+export function shareOf(units: number, share: number): number {
+  return Math.max(Math.floor(Number((units * share).toPrecision(15))), 1);
+}

@@ -10,7 +10,8 @@ export type SluiceWarningCode =
   | 'SLUICE_REDIS_KEY_PREFIX'
   | 'SLUICE_REFUND_FAILED'
   | 'SLUICE_REPORT_FAILED'
-  | 'SLUICE_ROUTE_UNKNOWN';
+  | 'SLUICE_ROUTE_UNKNOWN'
+  | 'SLUICE_STORE_AWAY';
 
 const given = new Set<string>();
 const silenced = new Set<SluiceWarningCode>();

@@ -60,6 +60,12 @@ export interface Algorithm<P extends PolicyBase, S> {
   /** The span that a client is told: the window, or the time that fills the bucket. */
   windowMs(policy: P): number;
 
+  /**
+   * The policy with a share of its units, above 0 and below 1: rounded down, at least one. Throws PolicyError when that
+   * cannot be counted exactly.
+   */
+  share(policy: P, share: number): P;
+
   /** Checks the numbers of a policy, however it came here, and freezes a copy. Throws PolicyError. */
   parse(policy: P): P;
 }

@@ -199,11 +199,4 @@ function checkTogether<Request, Response>(layers: readonly Layer<Request, Respon
       'SLUICE_OPTION_INVALID',
     );
   }
-  if (store?.oneSubjectPerCall === true && together.reduce((sum, { subjects }) => sum + subjects, 0) > 1) {
-    throw new PolicyError(
-      'limits',
-      `limits with keys of their own live on different nodes of a cluster, where they cannot be decided together, got ${together.map(({ name }) => shown(name)).join(' and ')}; say override: true on the inner one, or use Redis without cluster`,
-      'SLUICE_CLUSTER_SEVERAL_SUBJECTS',
-    );
-  }
 }

@@ -15,10 +15,22 @@ type LimitOption = 'limit' | 'window' | 'policy' | 'limiter';
 const LIMIT_OPTIONS = ['limit', 'window', 'policy', 'limits', 'limiter'] as const;
 /** How requests are decided about and answered; never what the limit is, its name, its cost or its refunds. */
 const TAKEN_OVER = [
-  ...['store', 'onStoreError', 'timeoutMs', 'skip', 'allow', 'deny', 'mode', 'headers', 'cors', 'onDenied'],
+  ...[
+    'store',
+    'onStoreError',
+    'localShare',
+    'timeoutMs',
+    'skip',
+    'allow',
+    'deny',
+    'mode',
+    'headers',
+    'cors',
+    'onDenied',
+  ],
   ...['onDecision', 'throw'],
 ] as const;
-const OF_THE_STORE: readonly string[] = ['store', 'onStoreError', 'timeoutMs'];
+const OF_THE_STORE: readonly string[] = ['store', 'onStoreError', 'localShare', 'timeoutMs'];
 /** Who is counted: taken over together, by a limit that says nothing of either. */
 const OF_THE_KEY: readonly string[] = ['key', 'onMissingKey'];
 

@@ -1,6 +1,8 @@
 import { PolicyError, shown, typeError } from '../errors.ts';
 import { encodeSubject } from '../key.ts';
-import { CORE_OPTIONS, LimiterCore, checkCost } from '../limiter-core.ts';
+import { CORE_OPTIONS } from '../core-options.ts';
+import { checkCost } from '../cost.ts';
+import { LimiterCore } from '../limiter-core.ts';
 import { PlacedLimiter, isByName, type Limiter } from '../limiter.ts';
 import { checkOptions } from '../options.ts';
 import type { Part } from '../stores/store.ts';
@@ -85,11 +87,6 @@ export class Layer<Request, Response> {
     const { limits } = this.#asked;
     if (this.options.limits !== undefined) return this.options.limits.map(({ name }) => name);
     return limits === undefined || isByName(limits) ? [] : limits.policies.map(({ name }) => name);
-  }
-
-  /** The most keys that a request is counted by here. */
-  get subjects(): number {
-    return this.#asked.asked.length;
   }
 
   /** Takes its name on its store: when all else has been checked. A limiter that was handed in has it already. */

@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.ts';
 import type { Duration } from '../duration.ts';
-import type { LimiterCoreOptions } from '../limiter-core.ts';
+import type { LimiterCoreOptions } from '../core-options.ts';
 import type { Limiter } from '../limiter.ts';
 import type { Policy } from '../policy.ts';
 import type { HeadersOption } from './headers.ts';

@@ -1,7 +1,7 @@
 import type { Verdict } from '../algorithms/algorithm.ts';
 import type { PolicyDecision } from '../decision.ts';
 import type { NamedPolicy } from '../policy.ts';
-import type { Part, PartAnswer, StoreAnswer, StoreRequest } from './store.ts';
+import type { DecidingRequest, Part, PartAnswer, StoreAnswer, StoreRequest } from './store.ts';
 
 /** What is stored under one key, decoded. Changed in place by {@link evaluate}. */
 export interface KeyState {
@@ -28,7 +28,7 @@ export function evaluate(request: StoreRequest, keys: readonly KeyState[], nowMs
   switch (request.op) {
     case 'consume':
     case 'peek':
-      return decide(request.parts, keys, nowMs, request.op === 'consume');
+      return decide(request, keys, nowMs);
     case 'refund':
       return edit(keys[0], nowMs, (key) => refunded(request.part, request.chargedUntilMs, key, nowMs));
     case 'reset':
@@ -43,7 +43,7 @@ export function evaluate(request: StoreRequest, keys: readonly KeyState[], nowMs
   }
 }
 
-function decide(parts: readonly Part[], keys: readonly KeyState[], nowMs: number, take: boolean): Evaluation {
+function decide({ op, parts, tentative }: DecidingRequest, keys: readonly KeyState[], nowMs: number): Evaluation {
   const before = keys.map(({ states }) => states);
   const answers: PartAnswer[] = [];
   let allowed = true;
@@ -70,9 +70,16 @@ function decide(parts: readonly Part[], keys: readonly KeyState[], nowMs: number
     }
   }
 
-  if (take && charged && allowed) {
+  if (op === 'consume' && charged && allowed) {
+    const shown =
+      tentative === true
+        ? answers.map((taken, i): PartAnswer => {
+            const free = { blockedUntilMs: 0, states: before[i] as readonly unknown[] };
+            return { ...taken, ifNotTaken: untaken(taken, parts[i] as Part, free, nowMs).policies };
+          })
+        : answers;
     for (const key of keys) key.blockedUntilMs = liveBlock(key, nowMs);
-    return { answer: { atMs: nowMs, parts: answers }, changed: true };
+    return { answer: { atMs: nowMs, parts: shown }, changed: true };
   }
   for (let i = keys.length - 1; i >= 0; i--) (keys[i] as KeyState).states = before[i] as readonly unknown[];
   return {

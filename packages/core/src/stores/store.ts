@@ -1,5 +1,6 @@
 import type { DecisionSource, PolicyDecision } from '../decision.ts';
 import type { NamedPolicy } from '../policy.ts';
+import type { BreakerOptions } from './breaker.ts';
 
 /** Policies that share one key, and where in the store they live: made once per limiter. */
 export interface Limit {
@@ -18,13 +19,19 @@ export interface Part {
 
 /** One thing to do, atomically. */
 export type StoreRequest =
-  /** Take the cost from every part or, when one refuses, from none. `peek` takes nothing. */
-  | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[] }
+  /**
+   * Take the cost from every part or, when one refuses, from none. `peek` takes nothing. `tentative`: what is taken may
+   * have to be given back, so the answer also says how things stood without it.
+   */
+  | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[]; readonly tentative?: boolean }
   /** Give the cost back, to each policy in the window that was over at `chargedUntilMs[i]`. */
   | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs: readonly number[] }
   /** Forget the units, but not a block. */
   | { readonly op: 'reset' | 'unblock'; readonly part: Part }
   | { readonly op: 'block'; readonly part: Part; readonly durationMs: number };
+
+export type DecidingRequest = Extract<StoreRequest, { op: 'consume' | 'peek' }>;
+export type EditingRequest = Exclude<StoreRequest, DecidingRequest>;
 
 /**
  * What a store answers to `consume` and `peek`: per part and policy, in order. Other operations answer with no parts.
@@ -41,6 +48,10 @@ export interface PartAnswer {
   readonly policies: readonly PolicyDecision[];
   /** After a peek that would have been admitted: the policies as they would stand then. */
   readonly ifTaken?: readonly PolicyDecision[];
+  /** After a tentative consume that was admitted: the policies as they would stand without it. */
+  readonly ifNotTaken?: readonly PolicyDecision[];
+  /** When this part was decided, where that was not at the answer's `atMs`. */
+  readonly atMs?: number;
 }
 
 /**
@@ -65,7 +76,15 @@ export interface Store {
   readonly source: DecisionSource;
   /** Set where keys of several subjects live on different nodes, so that one call cannot decide over them. */
   readonly oneSubjectPerCall?: boolean;
+  /** Which part of the store a subject lives in, where there are parts that fail by themselves. */
+  shardOf?(subject: string): number | undefined;
+  /** When decisions stop waiting for it while it fails. Default: `failures` 5, `probeEveryMs` 500. `false`: never. */
+  readonly breaker?: BreakerOptions | false;
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
   /** Ends what the store itself opened. It opens again when it is used again. */
   close?(): Promise<void> | void;
+}
+
+export function isPending<T>(answer: T | Promise<T>): answer is Promise<T> {
+  return typeof (answer as Partial<Promise<T>>).then === 'function';
 }

@@ -304,12 +304,6 @@ describe('layers that cannot be decided together', () => {
       'store',
       /decided in one store, got several in "app" and "route"; give the inner one no store of its own, or say override: true there/,
     ],
-    [
-      'several keys in a cluster',
-      [layerOf('app', { store: cluster }), layerOf('route', { store: cluster })],
-      'limits',
-      /different nodes of a cluster.* got "app" and "route"; say override: true/,
-    ],
   ])('are refused: %s', (_what, layers, field, message) => {
     expect(() => over(...layers)).toThrow(
       expect.objectContaining({ name: 'PolicyError', field, message: expect.stringMatching(message) as unknown }),

@@ -183,7 +183,7 @@ describe('a server that hangs', () => {
         sent++;
         return pending;
       }),
-      { check: false },
+      { check: false, breaker: false },
     );
     const limiter = createLimiter({ policy, store, timeoutMs: 1, onStoreError: 'throw' });
     await Promise.allSettled(Array.from({ length: 10_000 }, () => limiter.consume('key')));

@@ -75,15 +75,4 @@ describe.each([
     ).toEqual(parts.map(() => 1));
     expect(blocked.every((answer) => !(answer instanceof Error) && answer.parts[0]?.blocked === true)).toBe(true);
   });
-
-  it('refuses limits with keys of their own when the limiter is made', () => {
-    const limits = [
-      { name: 'per-ip', policy: fixedWindow({ limit: 2, window: '1h' }) },
-      { name: 'per-user', policy: fixedWindow({ limit: 2, window: '1h' }) },
-    ] as const;
-
-    expect(() => createLimiter({ limits, store: redisStore(client) })).toThrow(
-      expect.objectContaining({ code: 'SLUICE_CLUSTER_SEVERAL_SUBJECTS' }),
-    );
-  });
 });

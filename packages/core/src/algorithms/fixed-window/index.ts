@@ -6,6 +6,7 @@ import {
   refundFixedWindow,
   type FixedWindowState,
 } from './kernel.ts';
+import { shareOf } from '../../numbers.ts';
 import { parseFixedWindow, type FixedWindowPolicy } from './policy.ts';
 
 export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState> = {
@@ -18,5 +19,6 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
   decode: decodeFixedWindow,
   numbers: ({ limit, windowMs, align }) => [limit, windowMs, align === 'clock' ? 1 : 0],
   windowMs: (policy) => policy.windowMs,
+  share: (policy, share) => parseFixedWindow({ ...policy, limit: shareOf(policy.limit, share) }),
   parse: parseFixedWindow,
 };

@@ -7,7 +7,7 @@ import {
   resetAtMs,
   type IntervalBucketState,
 } from './kernel.ts';
-import { parseIntervalBucket, type IntervalBucketPolicy } from './policy.ts';
+import { parseIntervalBucket, shareIntervalBucket, type IntervalBucketPolicy } from './policy.ts';
 
 export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBucketState> = {
   name: 'intervalBucket',
@@ -19,5 +19,6 @@ export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBu
   decode: decodeIntervalBucket,
   numbers: ({ capacity, refill, everyMs, overdraft }) => [capacity, refill, everyMs, overdraft],
   windowMs: ({ capacity, refill, everyMs }) => Math.ceil(capacity / refill) * everyMs,
+  share: shareIntervalBucket,
   parse: parseIntervalBucket,
 };

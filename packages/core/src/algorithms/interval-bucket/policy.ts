@@ -1,7 +1,7 @@
 import { parseDuration } from '../../duration.ts';
 import { PolicyError } from '../../errors.ts';
 import { parseName } from '../../name.ts';
-import { parseUnits } from '../../numbers.ts';
+import { parseUnits, shareOf } from '../../numbers.ts';
 import type { PolicyBase } from '../algorithm.ts';
 
 /**
@@ -35,5 +35,17 @@ export function parseIntervalBucket(policy: IntervalBucketPolicy): IntervalBucke
     refill,
     everyMs,
     overdraft,
+  });
+}
+
+/** A share of what comes back at once or, where that is less than a unit, one unit at a slower pace. */
+export function shareIntervalBucket(policy: IntervalBucketPolicy, share: number): IntervalBucketPolicy {
+  const { capacity, refill, everyMs, overdraft } = policy;
+  return parseIntervalBucket({
+    ...policy,
+    capacity: shareOf(capacity, share),
+    refill: shareOf(refill, share),
+    everyMs: Math.ceil(everyMs / Math.min(refill * share, 1)),
+    overdraft: Math.floor(overdraft * share),
   });
 }

@@ -1,3 +1,4 @@
+import { shareOf } from '../../numbers.ts';
 import type { Algorithm } from '../algorithm.ts';
 import {
   decodeSlidingWindow,
@@ -19,5 +20,6 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
   decode: decodeSlidingWindow,
   numbers: (policy) => [policy.limit, policy.precisionMs, blocksOf(policy)],
   windowMs: (policy) => policy.windowMs,
+  share: (policy, share) => parseSlidingWindow({ ...policy, limit: shareOf(policy.limit, share) }),
   parse: parseSlidingWindow,
 };

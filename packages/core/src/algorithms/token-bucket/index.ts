@@ -7,7 +7,7 @@ import {
   tokenBucket,
   type TokenBucketState,
 } from './kernel.ts';
-import { parseTokenBucket, type TokenBucketPolicy } from './policy.ts';
+import { parseTokenBucket, shareTokenBucket, type TokenBucketPolicy } from './policy.ts';
 
 export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, TokenBucketState> = {
   name: 'tokenBucket',
@@ -19,5 +19,6 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, TokenBucketState
   decode: decodeTokenBucket,
   numbers: ({ capacity, p, q, overdraft }) => [capacity, p, q, overdraft],
   windowMs: ({ capacity, p, q }) => Math.ceil((capacity * q) / p),
+  share: shareTokenBucket,
   parse: parseTokenBucket,
 };

@@ -1,7 +1,7 @@
 import { parseDuration, type Duration } from '../../duration.ts';
 import { PolicyError, shown } from '../../errors.ts';
 import { parseName } from '../../name.ts';
-import { gcd, parseUnits } from '../../numbers.ts';
+import { gcd, parseUnits, shareOf } from '../../numbers.ts';
 import { checkOptions } from '../../options.ts';
 import type { PolicyBase } from '../algorithm.ts';
 import { parseIntervalBucket, type IntervalBucketPolicy } from '../interval-bucket/policy.ts';
@@ -93,5 +93,16 @@ export function parseTokenBucket(policy: TokenBucketPolicy): TokenBucketPolicy {
     overdraft,
     p,
     q,
+  });
+}
+
+/** The same units at a slower pace: exact, where a share of `refill` would seldom be whole. */
+export function shareTokenBucket(policy: TokenBucketPolicy, share: number): TokenBucketPolicy {
+  const { capacity, overdraft, everyMs } = policy;
+  return parseTokenBucket({
+    ...policy,
+    capacity: shareOf(capacity, share),
+    overdraft: Math.floor(overdraft * share),
+    everyMs: Math.ceil(everyMs / share),
   });
 }

@@ -1,8 +1,11 @@
 import { PolicyError, StoreError, shown } from '../../errors.ts';
 import { checkOptions } from '../../options.ts';
 import { warnOnce } from '../../warnings.ts';
+import type { BreakerOptions } from '../breaker.ts';
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
 import { adoptClient, clientFor, keyPrefixOf, type IoredisClient, type OwnClient, type RedisClient } from './client.ts';
+import { failureOf } from './failure.ts';
+import { hashSlot } from './hash-slot.ts';
 import { partsOf, readReply, writeCall } from './protocol.ts';
 import { runScript, type Script } from './run-script.ts';
 import { frame } from './scripts.generated.ts';
@@ -15,6 +18,12 @@ export interface RedisStoreOptions {
    * `SLUICE_TWINS_DISAGREE`. Default: whether the environment says `SLUICE_CHECK=1`.
    */
   check?: boolean;
+  /**
+   * When decisions stop waiting for a Redis that fails (default: after 5 failures in a row), and how often it is probed
+   * then (default: every 500 ms). In a cluster there are 16 breakers, each for 1024 hash slots. `false`: every decision
+   * asks, and waits.
+   */
+  breaker?: BreakerOptions | false;
 }
 
 /** A store in Redis, Valkey, or a cluster of them. */
@@ -55,7 +64,8 @@ export function createRedisStore(
   script: Script,
   instantOf?: () => number,
 ): RedisStore {
-  checkOptions(options, ['prefix', 'check'], 'redisStore');
+  checkOptions(options, ['prefix', 'check', 'breaker'], 'redisStore');
+  const breaker = parseBreaker(options.breaker);
   const { prefix = 'sluice', check = process.env['SLUICE_CHECK'] === '1' } = options;
   if (typeof prefix !== 'string' || !/^[A-Za-z0-9._:/-]{1,64}$/.test(prefix)) {
     throw new PolicyError(
@@ -79,36 +89,40 @@ export function createRedisStore(
       'SLUICE_OPTION_INVALID',
     );
   }
-  return new ScriptedStore(own, adopted, prefix, check, script, instantOf);
+  return new ScriptedStore(own, adopted, { prefix, check, breaker, script, instantOf });
 }
+
+interface StoreSettings {
+  readonly prefix: string;
+  readonly check: boolean;
+  readonly breaker: BreakerOptions | false;
+  readonly script: Script;
+  readonly instantOf: (() => number) | undefined;
+}
+
+/** 16 384 hash slots in 16 parts: nodes own ranges of slots. */
+const SHARD_SHIFT = 10;
 
 class ScriptedStore implements RedisStore {
   readonly source = 'redis';
   readonly oneSubjectPerCall: boolean;
   readonly #own: OwnClient | undefined;
   readonly #adopted: RedisClient | undefined;
-  readonly #prefix: string;
-  readonly #check: boolean;
-  readonly #script: Script;
-  readonly #instantOf: (() => number) | undefined;
+  readonly breaker: BreakerOptions | false;
+  readonly #settings: StoreSettings;
   /** Calls that are unanswered, and that nobody waits for any more. */
   #lost = 0;
 
-  constructor(
-    own: OwnClient | undefined,
-    adopted: RedisClient | undefined,
-    prefix: string,
-    check: boolean,
-    script: Script,
-    instantOf: (() => number) | undefined,
-  ) {
+  constructor(own: OwnClient | undefined, adopted: RedisClient | undefined, settings: StoreSettings) {
     this.#own = own;
     this.#adopted = adopted;
     this.oneSubjectPerCall = adopted?.cluster === true;
-    this.#prefix = prefix;
-    this.#check = check;
-    this.#script = script;
-    this.#instantOf = instantOf;
+    this.breaker = settings.breaker;
+    this.#settings = settings;
+  }
+
+  shardOf(subject: string): number | undefined {
+    return this.oneSubjectPerCall ? hashSlot(subject) >> SHARD_SHIFT : undefined;
   }
 
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
@@ -158,20 +172,35 @@ class ScriptedStore implements RedisStore {
     requests: readonly StoreRequest[],
     waiting: StoreCall | undefined,
   ): Promise<StoreAnswers> {
-    const call = writeCall(requests, this.#prefix, this.#check);
-    const args = this.#instantOf === undefined ? call.args : [...call.args, String(this.#instantOf())];
+    const { prefix, check, script, instantOf } = this.#settings;
+    const call = writeCall(requests, prefix, check);
+    const args = instantOf === undefined ? call.args : [...call.args, String(instantOf())];
     let reply: unknown;
     try {
-      reply = await runScript(client, this.#script, call.keys, args, waiting);
+      reply = await runScript(client, script, call.keys, args, waiting);
     } catch (error) {
-      throw new StoreError(
-        'SLUICE_STORE_FAILED',
-        `Redis did not decide: ${error instanceof Error ? error.message : String(error)}`,
-        { cause: error },
-      );
+      throw failureOf(error);
     }
     return readReply(reply, call);
   }
+}
+
+function parseBreaker(given: unknown = {}): BreakerOptions | false {
+  if (given === false) return false;
+  checkOptions(given, ['failures', 'probeEveryMs'], 'breaker');
+  const { failures = 5, probeEveryMs = 500 } = given as BreakerOptions;
+  for (const [field, value, least] of [
+    ['breaker.failures', failures, 1],
+    ['breaker.probeEveryMs', probeEveryMs, 10],
+  ] as const) {
+    if (Number.isInteger(value) && value >= least && value < 2 ** 31) continue;
+    throw new PolicyError(
+      field,
+      `${field} must be a whole number, at least ${String(least)}, got ${shown(value)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  return { failures, probeEveryMs };
 }
 
 function isAbandoned(call: StoreCall | undefined): boolean {

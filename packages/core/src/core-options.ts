@@ -1,0 +1,91 @@
+import { PolicyError, shown } from './errors.ts';
+import { parseName } from './name.ts';
+import { memoryStore } from './stores/memory/memory-store.ts';
+import type { Store } from './stores/store.ts';
+
+/**
+ * What decides when the store does not: a memory store of this process, nobody (the request passes or is refused), or
+ * an error.
+ */
+export type OnStoreError = 'local' | 'allow' | 'deny' | 'throw';
+
+/** The options of a limiter that say where and how it decides, whatever it decides over. */
+export interface LimiterCoreOptions {
+  /** Stands in keys and header fields. A letter, then up to 63 letters, digits, `.`, `-` or `_`. Default `default`. */
+  name?: string | undefined;
+  /** Says that other limiters of this name on this store mean the same budgets. Default false. */
+  shared?: boolean | undefined;
+  /** Default: a memory store of its own. */
+  store?: Store | undefined;
+  /**
+   * What decides when the store fails or is late. Default `local`: a memory limiter of this process, with the same
+   * policies.
+   */
+  onStoreError?: OnStoreError | undefined;
+  /**
+   * The share of each limit that `local` admits in this process, above 0 and at most 1: `1 / processes` keeps the limit
+   * over all of them. Rounded down, at least one unit. Default 1.
+   */
+  localShare?: number | undefined;
+  /** The longest a decision may wait for the store, in milliseconds. Default 100. */
+  timeoutMs?: number | undefined;
+}
+
+export const CORE_OPTIONS = ['name', 'shared', 'store', 'onStoreError', 'localShare', 'timeoutMs'] as const;
+
+const ON_STORE_ERROR: readonly OnStoreError[] = ['local', 'allow', 'deny', 'throw'];
+/** Longer timers overflow to 1 ms. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** The options with their defaults, checked. */
+export interface CoreSettings {
+  readonly name: string;
+  readonly shared: boolean;
+  readonly store: Store;
+  readonly onStoreError: OnStoreError;
+  readonly localShare: number;
+  readonly timeoutMs: number;
+}
+
+/** @throws PolicyError for a bad option, `SLUICE_OPTION_INVALID`. */
+export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
+  const {
+    name = 'default',
+    shared = false,
+    store = memoryStore(),
+    onStoreError = 'local',
+    localShare = 1,
+    timeoutMs = 100,
+  } = options;
+  const check = (is: boolean, field: string, expected: string, got: unknown): void => {
+    if (!is) throw new PolicyError(field, `${field} must be ${expected}, got ${shown(got)}`, 'SLUICE_OPTION_INVALID');
+  };
+  const checkedName = parseName(name, 'name');
+  check(typeof shared === 'boolean', 'shared', 'true or false', shared);
+  check(
+    typeof (store as Partial<Store> | null)?.perform === 'function',
+    'store',
+    'memoryStore() or redisStore(client)',
+    store,
+  );
+  check(ON_STORE_ERROR.includes(onStoreError), 'onStoreError', '"local", "allow", "deny" or "throw"', onStoreError);
+  check(
+    Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= LONGEST_TIMEOUT_MS,
+    'timeoutMs',
+    'a whole number of milliseconds, at least 1',
+    timeoutMs,
+  );
+  check(
+    typeof localShare === 'number' && localShare > 0 && localShare <= 1,
+    'localShare',
+    'a number above 0 and at most 1, such as 0.25 for one of four processes',
+    localShare,
+  );
+  check(
+    options.localShare === undefined || onStoreError === 'local',
+    'localShare',
+    'left out where onStoreError is not "local"',
+    localShare,
+  );
+  return { name: checkedName, shared, store, onStoreError, localShare, timeoutMs };
+}

@@ -1,0 +1,38 @@
+import { channel, type Channel } from 'node:diagnostics_channel';
+import type { Decision, DecisionSource } from '../decision.ts';
+import type { SluiceErrorCode, StoreFailureKind } from '../errors.ts';
+import type { BreakerState } from '../stores/breaker.ts';
+
+/** What is published on `sluice:decision`: every decision, whoever made it. */
+export interface DecisionMessage {
+  readonly limiter: string;
+  readonly decision: Decision;
+  /** From the call to the decision, in milliseconds. */
+  readonly durationMs: number;
+}
+
+/** What is published on `sluice:store.error`: a call of a store that failed or was late. */
+export interface StoreErrorMessage {
+  readonly limiter: string;
+  readonly store: DecisionSource;
+  readonly kind: StoreFailureKind;
+  readonly code: SluiceErrorCode;
+}
+
+/** What is published on `sluice:breaker`: a breaker that changes its state. */
+export interface BreakerMessage {
+  /** The limiters that count in its store. */
+  readonly limiters: readonly string[];
+  readonly store: DecisionSource;
+  /** Which part of the store, where its parts fail by themselves: in a cluster, which sixteenth of the hash slots. */
+  readonly shard: number | undefined;
+  readonly state: BreakerState;
+  readonly previous: BreakerState;
+  /** Why it opened; the kind of the last failure. */
+  readonly kind: StoreFailureKind;
+}
+
+// Made once: publishing where nobody listens costs one look.
+export const decisions = channel('sluice:decision') as Channel<DecisionMessage, DecisionMessage>;
+export const storeErrors = channel('sluice:store.error') as Channel<StoreErrorMessage, StoreErrorMessage>;
+export const breakers = channel('sluice:breaker') as Channel<BreakerMessage, BreakerMessage>;
