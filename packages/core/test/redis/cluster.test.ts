@@ -11,7 +11,7 @@ import {
   type StoreRequest,
 } from '@sluice/core';
 import { keyScope, namePolicies } from '@sluice/core/internal';
-import { startRedisCluster, type RedisCluster } from '@sluice/testkit';
+import { startRedisCluster, STORE_USER, type RedisCluster } from '@sluice/testkit';
 
 const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
 const policies = [
@@ -20,6 +20,7 @@ const policies = [
   tokenBucket({ name: 'steady', capacity: 45, refill: 1, every: '1d' }),
 ];
 
+const redisOptions = { username: STORE_USER.name, password: STORE_USER.password };
 let cluster: RedisCluster;
 beforeAll(async () => {
   cluster = await startRedisCluster(3);
@@ -34,7 +35,10 @@ describe.each([
 ])('a cluster of three, through %s', (version, Client) => {
   let client: IoredisClient & { disconnect(): void };
   beforeAll(() => {
-    client = new Client(cluster.nodes.map(({ host, port }) => ({ host, port })));
+    client = new Client(
+      cluster.nodes.map(({ host, port }) => ({ host, port })),
+      { redisOptions },
+    );
   });
   afterAll(() => {
     client.disconnect();
@@ -60,7 +64,7 @@ describe.each([
   });
 
   it('decides a list of requests on keys of several nodes, and edits them', async () => {
-    const store = redisStore(client, { prefix: version.replace(' ', '') });
+    const store = redisStore(client, { prefix: `sluice:${version.replace(' ', '')}` });
     const named = namePolicies(fixedWindow({ limit: 2, window: '1h' }), 'list');
     const limit = { policies: named, scope: keyScope('list', named) };
     const parts = Array.from({ length: 20 }, (_, i) => ({ limit, subject: `subject-${String(i)}`, cost: 1 }));
@@ -74,5 +78,43 @@ describe.each([
       answers.map((answer) => (answer instanceof Error ? answer : answer.parts[0]?.policies[0]?.remaining)),
     ).toEqual(parts.map(() => 1));
     expect(blocked.every((answer) => !(answer instanceof Error) && answer.parts[0]?.blocked === true)).toBe(true);
+  });
+
+  it('decides limits with keys of their own together: no limit is passed, and what is refused takes nothing', async () => {
+    const limits = [
+      { name: 'per-ip', policy: fixedWindow({ limit: 20, window: '1h' }) },
+      { name: 'per-user', policy: tokenBucket({ capacity: 8, refill: 1, every: '1d' }) },
+    ] as const;
+    const limiter = createLimiter({
+      name: `both-${version.replace(' ', '-')}`,
+      limits,
+      store: redisStore(client),
+      ...strict,
+    });
+    const people = Array.from({ length: 30 }, (_, i) => ({
+      'per-ip': `192.0.2.${String(i % 5)}`,
+      'per-user': `user-${String(i % 10)}`,
+    }));
+
+    const decisions = await Promise.all(
+      people.flatMap((keys) => Array.from({ length: 10 }, async () => ({ keys, ...(await limiter.consume(keys)) }))),
+    );
+    await limiter.close(); // waits for what is given back
+    const later = createLimiter({
+      name: `both-${version.replace(' ', '-')}`,
+      limits,
+      store: redisStore(client),
+      ...strict,
+    });
+
+    for (const [limit, most] of [
+      ['per-ip', 20],
+      ['per-user', 8],
+    ] as const) {
+      for (const key of new Set(people.map((keys) => keys[limit]))) {
+        const admitted = decisions.filter(({ keys, allowed }) => allowed && keys[limit] === key).length;
+        expect((await later.peek({ [limit]: key })).remaining).toBe(most - admitted);
+      }
+    }
   });
 });

@@ -12,7 +12,7 @@ describeStore('in Redis', {
   create: (clock) => virtualRedisStore(redis, clock),
   async setUp() {
     server = await startRedis();
-    redis = new Redis(server.url);
+    redis = new Redis(server.storeUrl);
   },
   async tearDown() {
     redis.disconnect();

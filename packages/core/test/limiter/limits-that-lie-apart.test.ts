@@ -1,0 +1,207 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  tokenBucket,
+  type Store,
+  type StoreAnswers,
+  type StoreRequest,
+} from '@sluice/core';
+import { seeded } from '@sluice/testkit';
+
+/** A store whose subjects live on nodes of their own, which answer after some turns of the event loop. */
+function nodes(turns: () => number, away: (subject: string) => boolean = () => false): Store & { asked: number } {
+  const memory = memoryStore();
+  return {
+    source: 'redis',
+    oneSubjectPerCall: true,
+    shardOf: (subject) => subject.charCodeAt(0),
+    breaker: false,
+    asked: 0,
+    async perform(requests: readonly StoreRequest[]): Promise<StoreAnswers> {
+      this.asked++;
+      const subjects = new Set(
+        requests
+          .flatMap((request) => ('parts' in request ? request.parts : [request.part]))
+          .map(({ subject }) => subject),
+      );
+      if (subjects.size > 1) throw new Error('several subjects in one call');
+      for (let i = turns(); i > 0; i--) await new Promise(setImmediate);
+      if (away([...subjects][0] ?? '')) throw new Error('this node is gone');
+      const answers = memory.perform(requests);
+      for (let i = turns(); i > 0; i--) await new Promise(setImmediate);
+      return answers;
+    },
+  };
+}
+
+const perIp = fixedWindow({ limit: 5, window: '1h' });
+const perUser = tokenBucket({ capacity: 3, refill: 1, every: '1d' });
+const limits = [
+  { name: 'per-ip', policy: perIp },
+  { name: 'per-user', policy: perUser },
+] as const;
+const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
+const settled = async (): Promise<void> => {
+  for (let i = 0; i < 10; i++) await new Promise(setImmediate);
+};
+
+describe('limits whose keys live on different nodes', () => {
+  it('are decided together, in one round trip', async () => {
+    const store = nodes(() => 1);
+    const limiter = createLimiter({ limits, store, ...strict });
+
+    const decision = await limiter.consume({ 'per-ip': '192.0.2.1', 'per-user': 'ann' });
+
+    expect(decision).toMatchObject({ allowed: true, policy: 'per-user', limit: 3, remaining: 2 });
+    expect(decision.policies.map(({ name, remaining }) => [name, remaining])).toEqual([
+      ['per-ip', 4],
+      ['per-user', 2],
+    ]);
+    expect(store.asked).toBe(2); // at once
+  });
+
+  it('give back what they took when another refuses, and say how they stand without it', async () => {
+    const limiter = createLimiter({ limits, store: nodes(() => 1), ...strict });
+    const keys = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
+    await limiter.consume(keys, 3);
+
+    const refused = await limiter.consume(keys);
+    await settled();
+
+    expect(refused).toMatchObject({ allowed: false, outcome: 'denied', policy: 'per-user' });
+    expect(refused.policies.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+      [true, 2],
+      [false, 0],
+    ]);
+    expect((await limiter.peek({ 'per-ip': '192.0.2.1' })).remaining).toBe(2);
+  });
+
+  it('keep their order, whichever subject comes twice', async () => {
+    const third = { name: 'per-ip-day', policy: fixedWindow({ limit: 9, window: '1d' }) } as const;
+    const limiter = createLimiter({ limits: [...limits, third], store: nodes(() => 1), ...strict });
+
+    const { policies } = await limiter.consume({ 'per-ip': '192.0.2.1', 'per-user': 'ann', 'per-ip-day': '192.0.2.1' });
+
+    expect(policies.map(({ name, remaining }) => [name, remaining])).toEqual([
+      ['per-ip', 4],
+      ['per-user', 2],
+      ['per-ip-day', 8],
+    ]);
+  });
+
+  it('are all given back to by a refund, and reset and blocked together', async () => {
+    const limiter = createLimiter({ limits, store: nodes(() => 1), ...strict });
+    const keys = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
+    const decision = await limiter.consume(keys, 2);
+
+    await limiter.refund(decision);
+    expect((await limiter.peek(keys)).policies.map(({ remaining }) => remaining)).toEqual([5, 3]);
+    await limiter.consume(keys, 2);
+    await limiter.reset(keys);
+    expect((await limiter.peek(keys)).policies.map(({ remaining }) => remaining)).toEqual([5, 3]);
+    await limiter.block(keys, '1h');
+    expect((await limiter.consume({ 'per-user': 'ann' })).outcome).toBe('blocked');
+  });
+
+  it('fail together when one node is gone, and the others get back what they gave', async () => {
+    const store = nodes(
+      () => 1,
+      (subject) => subject === 'ann',
+    );
+    const limiter = createLimiter({ limits, store, ...strict });
+
+    await expect(limiter.consume({ 'per-ip': '192.0.2.1', 'per-user': 'ann' })).rejects.toMatchObject({
+      code: 'SLUICE_STORE_FAILED',
+    });
+    await settled();
+
+    expect((await limiter.peek({ 'per-ip': '192.0.2.1' })).remaining).toBe(5);
+  });
+
+  it('are decided here when one node is gone, under local', async () => {
+    const store = nodes(
+      () => 1,
+      (subject) => subject === 'ann',
+    );
+    const limiter = createLimiter({ limits, store });
+    const keys = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
+
+    const decisions = [await limiter.consume(keys, 3), await limiter.consume(keys)];
+
+    expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
+      [true, 'local'],
+      [false, 'local'],
+    ]);
+  });
+
+  it('take nothing on a peek', async () => {
+    const limiter = createLimiter({ limits, store: nodes(() => 1), ...strict });
+    const keys = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
+
+    const peeked = await limiter.peek(keys, 3);
+
+    expect(peeked).toMatchObject({ allowed: true, policy: 'per-user' });
+    expect((await limiter.peek(keys)).policies.map(({ remaining }) => remaining)).toEqual([5, 3]);
+  });
+
+  it('are given back to before the limiter is closed', async () => {
+    let given = 0;
+    const inner = nodes(() => 2);
+    const store: Store = {
+      ...inner,
+      perform: async (requests) => {
+        const answers = await inner.perform(requests);
+        if (requests[0]?.op === 'refund') given++;
+        return answers;
+      },
+    };
+    const limiter = createLimiter({ limits, store, ...strict });
+    await limiter.consume({ 'per-user': 'ann' }, 3);
+    await limiter.consume({ 'per-ip': '192.0.2.1', 'per-user': 'ann' });
+
+    await limiter.close();
+
+    expect(given).toBe(1);
+  });
+
+  it('admit no more than any limit, whatever comes when, and take nothing for what they refuse', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer(),
+        fc.array(fc.record({ ip: fc.integer({ min: 0, max: 2 }), user: fc.integer({ min: 0, max: 2 }) }), {
+          minLength: 1,
+          maxLength: 25,
+        }),
+        async (seed, requests) => {
+          const random = seeded(seed);
+          const limiter = createLimiter({ limits, store: nodes(() => random.integer(0, 3)), ...strict });
+          const taken = new Map<string, number>();
+          const take = (key: string): unknown => taken.set(key, (taken.get(key) ?? 0) + 1);
+
+          await Promise.all(
+            requests.map(async ({ ip, user }) => {
+              const { allowed } = await limiter.consume({
+                'per-ip': `ip-${String(ip)}`,
+                'per-user': `user-${String(user)}`,
+              });
+              if (!allowed) return;
+              take(`ip-${String(ip)}`);
+              take(`user-${String(user)}`);
+            }),
+          );
+          await settled();
+
+          for (const i of [0, 1, 2]) {
+            const [ip, user] = [`ip-${String(i)}`, `user-${String(i)}`];
+            expect((await limiter.peek({ 'per-ip': ip })).remaining).toBe(5 - (taken.get(ip) ?? 0));
+            expect((await limiter.peek({ 'per-user': user })).remaining).toBe(3 - (taken.get(user) ?? 0));
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});

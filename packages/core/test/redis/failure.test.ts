@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import { createLimiter, fixedWindow, redisStore, type StoreError } from '@sluice/core';
+import { hashSlot } from '@sluice/core/internal';
+import { startRedisCluster } from '@sluice/testkit';
+
+const policy = fixedWindow({ limit: 10, window: '1h' });
+
+async function failureOf(error: unknown): Promise<StoreError> {
+  const fail = (): Promise<never> => Promise.reject(error);
+  const store = redisStore({ evalsha: fail, eval: fail });
+  return createLimiter({ policy, store, onStoreError: 'throw' })
+    .consume('key')
+    .then(
+      () => Promise.reject(new Error('was decided')),
+      (failure: unknown) => failure as StoreError,
+    );
+}
+
+describe('the kind of a failure', () => {
+  it.each([
+    ['LOADING Redis is loading the dataset in memory', 'loading'],
+    ['BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.', 'busy'],
+    ["OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:1.", 'oom'],
+    ["READONLY You can't write against a read only replica.", 'readonly'],
+    ['NOPERM this user has no permissions to run the "evalsha" command', 'denied'],
+    ['NOAUTH Authentication required.', 'denied'],
+    ['WRONGPASS invalid username-password pair or user is disabled.', 'denied'],
+    ['ERR ACL failure in script: No permissions to access a key', 'denied'],
+    ['CLUSTERDOWN The cluster is down', 'cluster'],
+    ['TRYAGAIN Multiple keys request during rehashing of slot', 'cluster'],
+    ['MASTERDOWN Link with MASTER is down', 'cluster'],
+    ['MOVED 866 127.0.0.1:7001', 'cluster'],
+    ['connect ECONNREFUSED 127.0.0.1:6379', 'other'],
+    ['Connection is closed.', 'connection'],
+    ["Stream isn't writeable and enableOfflineQueue options is false", 'connection'],
+    ['The client is closed', 'connection'],
+    ['Socket closed unexpectedly', 'connection'],
+    ['Command timed out', 'timeout'],
+    ['toString is not a function', 'other'],
+    ['constructor', 'other'],
+  ])('of "%s" is %s', async (message, kind) => {
+    expect((await failureOf(new Error(message))).kind).toBe(kind);
+  });
+
+  it('is read from the code of the error, and from its cause', async () => {
+    const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+
+    expect((await failureOf(refused)).kind).toBe('connection');
+    expect((await failureOf(new Error('gave up', { cause: refused }))).kind).toBe('connection');
+  });
+
+  it('is told of what is no error at all', async () => {
+    expect(await failureOf('NOAUTH')).toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'denied' });
+    expect(await failureOf(undefined)).toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'other' });
+  });
+});
+
+describe('the message of a failure', () => {
+  it('does not tell the subject of a key', async () => {
+    const error = new Error('NOPERM No permissions to access the key sluice:{ann@example.com}:default:1f');
+
+    expect((await failureOf(error)).message).not.toContain('ann@example.com');
+  });
+});
+
+describe('the hash slot of a subject', () => {
+  it('is the one the server computes', async () => {
+    const cluster = await startRedisCluster(1);
+    const subjects = ['a', 'ann', '192.0.2.1', '2001:db8::/64', '#Vh1zMzRkYQ9p2v0mS4kXAg', '123456789', '~'.repeat(64)];
+
+    const slots = await Promise.all(
+      subjects.map(async (subject) => cluster.admin.slotOf(`sluice:{${subject}}:default:1f`)),
+    );
+    await cluster.stop();
+
+    expect(subjects.map(hashSlot)).toEqual(slots);
+  });
+});
