@@ -98,12 +98,12 @@ export class LimiterCore {
     const startMs = performance.now();
     const decided = this.#decide(request);
     return isPending(decided)
-      ? decided.then((decision) => this.#tell(decision, startMs))
-      : this.#tell(decided, startMs);
+      ? decided.then((decision) => this.#tell(op, decision, startMs))
+      : this.#tell(op, decided, startMs);
   }
 
-  #tell(decision: Decision, startMs: number): Decision {
-    decisions.publish({ limiter: this.name, decision, durationMs: performance.now() - startMs });
+  #tell(op: 'consume' | 'peek', decision: Decision, startMs: number): Decision {
+    decisions.publish({ limiter: this.name, op, decision, durationMs: performance.now() - startMs });
     return decision;
   }
 

@@ -6,6 +6,8 @@ import type { BreakerState } from '../stores/breaker.ts';
 /** What is published on `sluice:decision`: every decision, whoever made it. */
 export interface DecisionMessage {
   readonly limiter: string;
+  /** What was asked for: a peek takes nothing, whatever it answers. A cost of 0 is still a consume here. */
+  readonly op: 'consume' | 'peek';
   readonly decision: Decision;
   /** From the call to the decision, in milliseconds. */
   readonly durationMs: number;
