@@ -25,7 +25,7 @@ export function describeExample(name: string, main: URL): void {
     let example: ExampleBehindProxy;
 
     beforeAll(async () => {
-      await redis.client.flushall();
+      await redis.admin.flushall();
       example = await start();
     });
 
@@ -203,7 +203,7 @@ export function describeExample(name: string, main: URL): void {
     let examples: readonly ExampleBehindProxy[];
 
     beforeAll(async () => {
-      await redis.client.flushall();
+      await redis.admin.flushall();
       examples = [await startOnRedis(main, redis), await startOnRedis(main, redis)];
     });
 
@@ -233,12 +233,12 @@ export function describeExample(name: string, main: URL): void {
 }
 
 /** Starts an example, and waits until it has reached its Redis: before, it limits in memory. */
-async function startOnRedis(main: URL, { server, client }: RunningRedis): Promise<ExampleBehindProxy> {
-  const example = await startBehindProxy(main, { REDIS_URL: server.url });
-  const keys = await client.dbsize();
+async function startOnRedis(main: URL, { server, admin }: RunningRedis): Promise<ExampleBehindProxy> {
+  const example = await startBehindProxy(main, { REDIS_URL: server.storeUrl });
+  const keys = await admin.dbsize();
   for (let i = 0; i < MOST_REQUESTS_AHEAD; i++) {
     await example.newClient().get('/');
-    if ((await client.dbsize()) > keys) return example;
+    if ((await admin.dbsize()) > keys) return example;
   }
   await example.close();
   throw new Error(`nothing is counted in Redis:\n${example.process.stdout}${example.process.stderr}`);

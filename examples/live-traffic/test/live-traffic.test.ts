@@ -86,7 +86,7 @@ describe('with Redis', () => {
   });
 
   it('two at once admit together what one alone would', async () => {
-    const env = { REDIS_URL: redis.url, DURATION: '5s' };
+    const env = { REDIS_URL: redis.storeUrl, DURATION: '5s' };
     const demos = [new DemoProcess(env), new DemoProcess(env)];
     expect(await Promise.all(demos.map((demo) => demo.ends()))).toEqual([0, 0]);
 
@@ -117,7 +117,7 @@ describe('with Redis', () => {
   it('ends by itself, with its table, although Redis takes connections and answers nothing', async () => {
     const silent = await startRedis();
     process.kill(silent.pid, 'SIGSTOP');
-    const demo = new DemoProcess({ REDIS_URL: silent.url, DURATION: '1s' });
+    const demo = new DemoProcess({ REDIS_URL: silent.storeUrl, DURATION: '1s' });
 
     expect(await demo.ends()).toBe(0);
     expect(demo.stderr).toContain('[SLUICE_STORE_TIMEOUT]');

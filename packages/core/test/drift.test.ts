@@ -70,7 +70,7 @@ describe.each(RATES)('the Lua twin of a bucket of $refill per $everyMs ms', (pol
 
   beforeAll(async () => {
     server = await startRedis();
-    redis = new Redis(server.url);
+    redis = new Redis(server.storeUrl);
   });
   afterAll(async () => {
     redis.disconnect();

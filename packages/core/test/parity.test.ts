@@ -17,8 +17,10 @@ let redis: Redis;
 
 beforeAll(async () => {
   server = await startRedis();
-  redis = new Redis(server.url);
-  await redis.script('LOAD', testFrame().source); // so that calls sent in one go keep their order
+  redis = new Redis(server.storeUrl);
+  const admin = new Redis(server.url);
+  await admin.script('LOAD', testFrame().source); // so that calls sent in one go keep their order
+  admin.disconnect();
 });
 afterAll(async () => {
   redis.disconnect();

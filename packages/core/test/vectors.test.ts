@@ -75,7 +75,7 @@ describe.each(references)('the vectors of $algorithm', ({ algorithm, policyOf })
 
   beforeAll(async () => {
     server = await startRedis();
-    redis = new Redis(server.url);
+    redis = new Redis(server.storeUrl);
   });
   afterAll(async () => {
     redis.disconnect();

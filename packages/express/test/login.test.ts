@@ -11,7 +11,7 @@ describe.each(frameworks)('a login handler on $version', ({ version, express }) 
 
   it.each<[string, () => Store]>([
     ['memory', () => memoryStore()],
-    ['Redis', () => redisStore(redis.client, { prefix: version.replace(' ', '') })],
+    ['Redis', () => redisStore(redis.client, { prefix: `sluice:${version.replace(' ', '')}` })],
   ])('resets over %s what its own middleware counts, for this client alone', async (_kind, newStore) => {
     const app = express();
     app.set('trust proxy', 'loopback');

@@ -28,7 +28,7 @@ export function realRedis(): ClockedStores {
     kind: 'Redis',
     async open() {
       const server = await startRedis();
-      const connection = new Redis(server.url);
+      const connection = new Redis(server.storeUrl);
       client = connection;
       stop = async () => {
         connection.disconnect();
@@ -36,6 +36,6 @@ export function realRedis(): ClockedStores {
       };
     },
     close: () => stop(),
-    store: (clock) => virtualRedisStore(client as Redis, clock, { prefix: `s${String(stores++)}` }),
+    store: (clock) => virtualRedisStore(client as Redis, clock, { prefix: `sluice:s${String(stores++)}` }),
   };
 }

@@ -2,9 +2,12 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startRedis, type RedisServer } from './redis-server.ts';
 
-/** A real server of this test file and a connection to it, there while its tests run. */
+/** A real server of this test file and connections to it, there while its tests run. */
 export interface RunningRedis {
+  /** For stores under test: may do what {@link leastPrivilege} says, under `sluice:*`, and nothing else. */
   readonly client: Redis;
+  /** For the tests themselves, to look around and clean up: may do everything. */
+  readonly admin: Redis;
   readonly server: RedisServer;
 }
 
@@ -12,17 +15,23 @@ export interface RunningRedis {
 export function useRedis(args: readonly string[] = []): RunningRedis {
   let server: RedisServer | undefined;
   let client: Redis | undefined;
+  let admin: Redis | undefined;
   beforeAll(async () => {
     server = await startRedis(args);
-    client = new Redis(server.url);
+    client = new Redis(server.storeUrl);
+    admin = new Redis(server.url);
   });
   afterAll(async () => {
     client?.disconnect();
+    admin?.disconnect();
     await server?.stop();
   });
   return {
     get client() {
       return client as Redis;
+    },
+    get admin() {
+      return admin as Redis;
     },
     get server() {
       return server as RedisServer;

@@ -9,7 +9,7 @@ const made = { fixedWindow, slidingWindow, tokenBucket };
 const list = JSON.parse(policies).map(({ make, options }) => made[make](options));
 
 const redis = new Redis(url);
-await redis.ping();
+await redis.get('sluice:connected');
 const limiter = createLimiter({
   name: 'shared',
   policy: list.length === 1 ? list[0] : list,

@@ -12,8 +12,8 @@ describe.each(sceneKinds)('law 6, $kind: expiry', ({ plans }) => {
     await forAll(plans, 100, async (plan) => {
       const { limiter, key } = await open(inRedis, plan, { goesBack: true });
       const { atMs, resetAfterMs, policies } = await limiter.peek(key, 0);
-      const [name] = await redis.client.keys(`sluice:{${key}}*`);
-      const expireAtMs = name === undefined ? undefined : await redis.client.pexpiretime(name);
+      const [name] = await redis.admin.keys(`sluice:{${key}}*`);
+      const expireAtMs = name === undefined ? undefined : await redis.admin.pexpiretime(name);
 
       const longestMs = Math.max(60_000, ...policies.map(({ windowMs }) => windowMs));
       const resetAtMs = atMs + resetAfterMs;

@@ -8,8 +8,8 @@ const redis = useRedis();
 
 /** Every key with its value and its expiry. */
 async function contents(): Promise<unknown> {
-  const keys = (await redis.client.keys('*')).sort();
-  return Promise.all(keys.map(async (key) => [key, await redis.client.get(key), await redis.client.pexpiretime(key)]));
+  const keys = (await redis.admin.keys('*')).sort();
+  return Promise.all(keys.map(async (key) => [key, await redis.admin.get(key), await redis.admin.pexpiretime(key)]));
 }
 
 describe.each(sceneKinds)('law 1, $kind: a refusal', ({ plans }) => {
@@ -28,7 +28,7 @@ describe.each(sceneKinds)('law 1, $kind: a refusal', ({ plans }) => {
   it('leaves value and expiry as they were in Redis', async () => {
     const ground = redisGround(redis);
     await forAll(plans, ground.runs, async (plan) => {
-      await redis.client.flushall();
+      await redis.admin.flushall();
       const scene = await open(ground, plan, { goesBack: true });
       const refused = await refusal(scene);
       const before = await contents();
@@ -42,7 +42,7 @@ describe.each(sceneKinds)('law 1, $kind: a refusal', ({ plans }) => {
 
   it('of a key that was never used creates no key', async () => {
     await forAll(plans, 20, async ({ policies }) => {
-      await redis.client.flushall();
+      await redis.admin.flushall();
       const clock = fakeClock();
       const policy = policies.map((one, i) => ({ ...one, name: `p${String(i)}` }));
       const store = memoryStore({ clock });
@@ -52,7 +52,7 @@ describe.each(sceneKinds)('law 1, $kind: a refusal', ({ plans }) => {
         expect(allowed).toBe(false);
       }
 
-      expect([store.size, await redis.client.dbsize()]).toEqual([0, 0]);
+      expect([store.size, await redis.admin.dbsize()]).toEqual([0, 0]);
     });
   });
 });

@@ -14,7 +14,7 @@ import { useRedis } from '@sluice/testkit';
 
 const redis = useRedis();
 beforeEach(async () => {
-  await redis.client.flushall();
+  await redis.admin.flushall();
 });
 
 const policy = [
@@ -37,16 +37,16 @@ async function expectDecisions(limiter: Limiter): Promise<void> {
 
 const bare = (): RedisClient => ({
   evalsha: (sha1, keys, args) => redis.client.evalsha(sha1, keys.length, ...keys, ...args),
-  eval: (script, keys, args) => redis.client.eval(script, keys.length, ...keys, ...args),
+  eval: (script, keys, args) => redis.admin.eval(script, keys.length, ...keys, ...args),
 });
 
 describe('a Redis store', () => {
   it.each<[string, () => IoredisClient & { disconnect(): void }]>([
-    ['ioredis 6', () => new Redis(redis.server.url)],
-    ['ioredis 5', () => new Redis5(redis.server.url)],
-    ['numbers as strings', () => new Redis(redis.server.url, { stringNumbers: true })],
-    ['a keyPrefix of its own', () => new Redis(redis.server.url, { keyPrefix: 'app:' })],
-    ['automatic pipelining', () => new Redis(redis.server.url, { enableAutoPipelining: true })],
+    ['ioredis 6', () => new Redis(redis.server.storeUrl)],
+    ['ioredis 5', () => new Redis5(redis.server.storeUrl)],
+    ['numbers as strings', () => new Redis(redis.server.storeUrl, { stringNumbers: true })],
+    ['a keyPrefix of its own', () => new Redis(redis.server.storeUrl, { keyPrefix: 'sluice:app:' })],
+    ['automatic pipelining', () => new Redis(redis.server.storeUrl, { enableAutoPipelining: true })],
   ])('decides through a client with %s', async (_what, connect) => {
     const client = connect();
 
@@ -74,9 +74,9 @@ describe('a Redis store', () => {
 
   it('opens a URL on first use, and closes it with its last limiter', async () => {
     const connections = async (): Promise<number> =>
-      ((await redis.client.client('LIST')) as string).trim().split('\n').length;
+      ((await redis.admin.client('LIST')) as string).trim().split('\n').length;
     const before = await connections();
-    const limiter = limiterOn(redis.server.url);
+    const limiter = limiterOn(redis.server.storeUrl);
     expect(await connections()).toBe(before);
 
     await expectDecisions(limiter);
@@ -90,17 +90,17 @@ describe('a Redis store', () => {
   });
 
   it('keeps its keys behind the keyPrefix of the client', async () => {
-    const client = new Redis(redis.server.url, { keyPrefix: 'app:' });
+    const client = new Redis(redis.server.storeUrl, { keyPrefix: 'sluice:app:' });
 
     await limiterOn(client).consume('key');
 
-    expect(await redis.client.keys('*')).toEqual(['app:sluice:{key}:default:1s.steady,t.burst']);
+    expect(await redis.admin.keys('*')).toEqual(['sluice:app:sluice:{key}:default:1s.steady,t.burst']);
     client.disconnect();
   });
 
   it('warns once of a keyPrefix with braces, which would move every key to one hash slot', () => {
     const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const client = new Redis(redis.server.url, { keyPrefix: '{app}:', lazyConnect: true });
+    const client = new Redis(redis.server.storeUrl, { keyPrefix: '{app}:', lazyConnect: true });
 
     redisStore(client);
     redisStore(client);
@@ -125,6 +125,6 @@ describe('a Redis store', () => {
 
     await limiter.close();
 
-    expect(await redis.client.ping()).toBe('PONG');
+    expect((await limiterOn(redis.client).consume('key')).remaining).toBe(1);
   });
 });

@@ -6,7 +6,7 @@ import { testSeed, useRedis } from '@sluice/testkit';
 
 const redis = useRedis();
 beforeEach(async () => {
-  await redis.client.flushall();
+  await redis.admin.flushall();
 });
 
 const limiter = (name: string, prefix?: string): Limiter =>
@@ -63,7 +63,7 @@ describe('the key of a subject', () => {
   it('is prefix, subject in braces, limiter, and the layout of its state', async () => {
     await limiter('orders').consume('user-42');
 
-    expect(await redis.client.keys('*')).toEqual(['sluice:{user-42}:orders:1f']);
+    expect(await redis.admin.keys('*')).toEqual(['sluice:{user-42}:orders:1f']);
   });
 
   it('holds the names and kinds of its policies, never their numbers', async () => {
@@ -79,14 +79,14 @@ describe('the key of a subject', () => {
       timeoutMs: 60_000,
     }).consume('user-42');
 
-    expect(await redis.client.keys('*')).toEqual(['sluice:{user-42}:orders:1f.burst,f.steady']);
+    expect(await redis.admin.keys('*')).toEqual(['sluice:{user-42}:orders:1f.burst,f.steady']);
   });
 
   it('stays in its hash tag and short, whatever the subject is', async () => {
     const some = limiter('tags');
     for (const subject of AWKWARD) await some.consume(subject);
 
-    const keys = await redis.client.keys('*');
+    const keys = await redis.admin.keys('*');
 
     expect(keys).toHaveLength(AWKWARD.length);
     expect(keys.map(hashTag).filter((tag) => tag === '' || /[{}\s]/.test(tag))).toEqual([]);
@@ -120,8 +120,8 @@ describe('the key of a subject', () => {
   it('is no subject’s key under another limiter or prefix', async () => {
     await limiter('one').consume('a');
     await limiter('two').consume('a');
-    await limiter('one', 'other').consume('a');
+    await limiter('one', 'sluice:other').consume('a');
 
-    expect(await redis.client.dbsize()).toBe(3);
+    expect(await redis.admin.dbsize()).toBe(3);
   });
 });

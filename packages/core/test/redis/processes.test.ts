@@ -4,7 +4,7 @@ import { startChild, type ChildReport, type PolicyText } from '../children/start
 
 const redis = useRedis();
 beforeEach(async () => {
-  await redis.client.flushall();
+  await redis.admin.flushall();
 });
 
 async function together(
@@ -12,7 +12,7 @@ async function together(
   clocks: readonly (string | undefined)[],
   calls: number,
 ): Promise<ChildReport[]> {
-  const children = await Promise.all(clocks.map((clock) => startChild(redis.server.url, policies, calls, clock)));
+  const children = await Promise.all(clocks.map((clock) => startChild(redis.server.storeUrl, policies, calls, clock)));
   return Promise.all(children.map((child) => child.run()));
 }
 

@@ -13,12 +13,12 @@ import { PRODUCTION_LINE, TEST_LINE, testFrame, useRedis } from '@sluice/testkit
 
 const redis = useRedis();
 beforeEach(async () => {
-  await redis.client.flushall();
+  await redis.admin.flushall();
 });
 
 const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
 const serverMs = async (): Promise<number> => {
-  const [seconds, micros] = await redis.client.time();
+  const [seconds, micros] = await redis.admin.time();
   return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
 };
 
@@ -45,7 +45,7 @@ describe('the production script', () => {
   it('takes no instant from a caller', async () => {
     const client: RedisClient = {
       evalsha: (sha1, keys, args) => redis.client.evalsha(sha1, keys.length, ...keys, ...args, '1795262400250'),
-      eval: (script, keys, args) => redis.client.eval(script, keys.length, ...keys, ...args, '1795262400250'),
+      eval: (script, keys, args) => redis.admin.eval(script, keys.length, ...keys, ...args, '1795262400250'),
     };
     const limiter = createLimiter({
       policy: fixedWindow({ limit: 5, window: '1m' }),
@@ -88,8 +88,8 @@ describe('the production script', () => {
 
     for (let i = 0; i < 3; i++) {
       const { atMs, resetAfterMs, policies } = await limiter.consume('key');
-      const [key = ''] = await redis.client.keys('*');
-      const expireAtMs = await redis.client.pexpiretime(key);
+      const [key = ''] = await redis.admin.keys('*');
+      const expireAtMs = await redis.admin.pexpiretime(key);
 
       expect(expireAtMs).toBeGreaterThanOrEqual(atMs + resetAfterMs);
       expect(expireAtMs).toBeLessThanOrEqual(atMs + resetAfterMs + Math.max(60_000, policies[0]?.windowMs ?? 0));
@@ -103,11 +103,11 @@ describe('the production script', () => {
       ...strict,
     });
     await limiter.block('key', '1h');
-    const [key = ''] = await redis.client.keys('*');
+    const [key = ''] = await redis.admin.keys('*');
 
     const { atMs, retryAfterMs } = await limiter.consume('key');
 
-    expect(await redis.client.pexpiretime(key)).toBe(atMs + (retryAfterMs ?? 0) + 1_000);
+    expect(await redis.admin.pexpiretime(key)).toBe(atMs + (retryAfterMs ?? 0) + 1_000);
   });
 });
 
@@ -117,7 +117,7 @@ describe('a server that has forgotten the script', () => {
   it('is sent it in full within the same call, which counts once', async () => {
     const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
     await limiter.consume('key');
-    await redis.client.script('FLUSH');
+    await redis.admin.script('FLUSH');
 
     const { remaining } = await limiter.consume('key');
 
@@ -126,7 +126,7 @@ describe('a server that has forgotten the script', () => {
 
   it('neither loses nor doubles any of many calls on their way', async () => {
     const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
-    await redis.client.script('FLUSH');
+    await redis.admin.script('FLUSH');
 
     const decisions = await Promise.all(Array.from({ length: 200 }, () => limiter.consume('key')));
 

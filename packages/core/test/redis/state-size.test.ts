@@ -6,13 +6,12 @@ import { START_MS } from '../traces/step.ts';
 
 const redis = useRedis();
 beforeEach(async () => {
-  await redis.client.flushall();
+  await redis.admin.flushall();
 });
 
 const KEYS = 50_000;
 const FIRST = 100_000;
-const usedMemory = async (): Promise<number> =>
-  Number(/used_memory:(\d+)/.exec(await redis.client.info('memory'))?.[1]);
+const usedMemory = async (): Promise<number> => Number(/used_memory:(\d+)/.exec(await redis.admin.info('memory'))?.[1]);
 
 /** Writes a value under many keys, for a start. */
 const COPY = `for i = tonumber(ARGV[1]), tonumber(ARGV[2]) do
@@ -38,12 +37,12 @@ async function bytesPerKey(policy: Policy, instants: readonly number[]): Promise
     clock.atMs = atMs;
     if (atMs !== instants.at(-1)) await store.perform([consume(FIRST)]);
   }
-  const start = await redis.client.get(`sluice:{user-${String(FIRST)}}${limit.scope}`);
-  await redis.client.eval(COPY, 0, FIRST, FIRST + KEYS - 1, limit.scope, start ?? '', START_MS);
+  const start = await redis.admin.get(`sluice:{user-${String(FIRST)}}${limit.scope}`);
+  await redis.admin.eval(COPY, 0, FIRST, FIRST + KEYS - 1, limit.scope, start ?? '', START_MS);
   for (let i = 0; i < KEYS; i += 5_000)
     await store.perform(Array.from({ length: 5_000 }, (_, j) => consume(FIRST + i + j)));
 
-  return { bytes: ((await usedMemory()) - before) / KEYS, key: (await redis.client.randomkey()) ?? '' };
+  return { bytes: ((await usedMemory()) - before) / KEYS, key: (await redis.admin.randomkey()) ?? '' };
 }
 
 describe('a key of 29 characters, its value and its expiry', () => {
@@ -63,7 +62,7 @@ describe('a key of 29 characters, its value and its expiry', () => {
     const { bytes, key } = await bytesPerKey(slidingWindow({ limit: 1_000_000, window: '1m' }), instants);
 
     expect(key).toHaveLength(29);
-    expect((await redis.client.get(key))?.split(':')).toHaveLength(14);
+    expect((await redis.admin.get(key))?.split(':')).toHaveLength(14);
     expect(bytes).toBeLessThanOrEqual(250);
   });
 });

@@ -6,7 +6,7 @@ import { references } from '../models/index.ts';
 
 const redis = useRedis();
 beforeEach(async () => {
-  await redis.client.flushall();
+  await redis.admin.flushall();
 });
 
 const OPTIONS: Readonly<Record<string, object>> = {
@@ -51,22 +51,22 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
   it.each(TEXTS)(
     '%j: is that request’s error, is left alone, and its neighbours in the call are decided',
     async (text) => {
-      await redis.client.set(key, text);
+      await redis.admin.set(key, text);
 
       expect(show(await between(consume('bad')))).toEqual(['decided', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
-      expect(await redis.client.get(key)).toBe(text);
+      expect(await redis.admin.get(key)).toBe(text);
     },
   );
 
   it('a list where a string is expected: is that request’s error, and its neighbours in the call are decided', async () => {
-    await redis.client.rpush(key, 'a', 'b');
+    await redis.admin.rpush(key, 'a', 'b');
 
     expect(show(await between(consume('bad')))).toEqual(['decided', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
-    expect(await redis.client.lrange(key, 0, -1)).toEqual(['a', 'b']);
+    expect(await redis.admin.lrange(key, 0, -1)).toEqual(['a', 'b']);
   });
 
   it('takes nothing from the other keys of the same request', async () => {
-    await redis.client.set(key, 'hello');
+    await redis.admin.set(key, 'hello');
 
     await between({ op: 'consume', parts: [part('one'), part('bad'), part('other')] });
 
@@ -75,7 +75,7 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
   });
 
   it('is named in the error by its form, without the subject', async () => {
-    await redis.client.set(key, 'hello');
+    await redis.admin.set(key, 'hello');
 
     const [, error] = await between(consume('bad'));
 
@@ -93,10 +93,10 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
     { op: 'reset', part: part('bad') },
   ])('is that request’s error, and left alone, also for $op', async (request) => {
     for (const text of ['hello', '1:2:3:x', '!x!1795262400250000001']) {
-      await redis.client.set(key, text);
+      await redis.admin.set(key, text);
 
       expect(show(await between(request))).toEqual(['decided', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
-      expect(await redis.client.get(key)).toBe(text);
+      expect(await redis.admin.get(key)).toBe(text);
     }
   });
 });

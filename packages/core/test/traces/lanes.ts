@@ -188,7 +188,9 @@ export class Lanes {
     const values = this.keys.map(({ value }) => value);
     // All sent in this tick, in order: the instant is read, and the commands are written, before anything else happens.
     const answers = this.#redisStore.perform(requests);
-    const held = this.#options.redis.mget(this.keys.map(({ subject, limit }) => `sluice:{${subject}}${limit.scope}`));
+    const held = Promise.all(
+      this.keys.map(({ subject, limit }) => this.#options.redis.get(`sluice:{${subject}}${limit.scope}`)),
+    );
     this.#compare('Redis', expected, await answers, steps);
     this.#compare('the value in Redis', values, await held, steps);
   }

@@ -113,12 +113,12 @@ export function failures(suite: Suite): void {
 
   it('when Redis is gone, each onStoreError does as it says', async () => {
     const redis = await startRedis();
-    const client = new Redis(redis.url, { retryStrategy: () => null });
+    const client = new Redis(redis.storeUrl, { retryStrategy: () => null });
     client.on('error', () => {});
     const modes: readonly OnStoreError[] = ['local', 'allow', 'deny', 'throw'];
     const servers = [];
     for (const onStoreError of modes) {
-      const store = redisStore(client, { prefix: onStoreError });
+      const store = redisStore(client, { prefix: `sluice:${onStoreError}` });
       servers.push(await suite.serve({ name: 'gone', policy: once, store, onStoreError, timeoutMs: 60_000 }));
     }
 

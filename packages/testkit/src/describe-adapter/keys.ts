@@ -96,23 +96,23 @@ export function keys(suite: Suite): void {
   });
 
   it('keys in Redis keep their hash tag and their length, whatever clients write into them (B9, B10)', async () => {
-    const { client } = suite.redis;
+    const { client, admin } = suite.redis;
     const server = await suite.serve({
       name: 'tags',
       policy: once,
       key: byHeader('x-api-key'),
-      store: redisStore(client, { prefix: 'tags' }),
+      store: redisStore(client, { prefix: 'sluice:tags' }),
       onStoreError: 'throw',
       timeoutMs: 60_000,
     });
     const sent = ['{a}', '{a}b', '}{', 'a}b{c', '{}', 'a{b', 'k'.repeat(65), 'k'.repeat(2000), 'k'.repeat(8000)];
 
     for (const key of sent) await server.send(withKey(key));
-    const stored = await client.keys('tags:*');
+    const stored = await admin.keys('sluice:tags:*');
 
     expect(server.calls).toHaveLength(sent.length);
     expect(stored).toHaveLength(sent.length);
-    for (const key of stored) expect(key).toMatch(/^tags:\{#[\w-]{22}\}:tags:[^{}]+$/);
+    for (const key of stored) expect(key).toMatch(/^sluice:tags:\{#[\w-]{22}\}:tags:[^{}]+$/);
     expect(new Set(stored.map(({ length }) => length)).size).toBe(1);
   });
 

@@ -67,7 +67,7 @@ export function suiteFor(target: AdapterTarget): Suite {
     {
       kind: 'Redis',
       fresh(clock) {
-        const prefix = `a${String(prefixes++)}`;
+        const prefix = `sluice:a${String(prefixes++)}`;
         return exactly(
           clock === undefined
             ? redisStore(redis.client, { prefix })

@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A TCP proxy before a server, whose faults are set while connections run through it. */
+export interface TcpProxy {
+  readonly host: '127.0.0.1';
+  readonly port: number;
+  /** The same URL by way of the proxy. */
+  through(url: string): string;
+  /** How many connections are open. */
+  readonly connections: number;
+  /** From now on every byte takes this long, each way; the order is kept. */
+  delay(ms: number): void;
+  /** Resets all connections (RST); new ones are taken. */
+  cut(): void;
+  /** Takes no new connections: they are refused. Those that are open go on. */
+  refuse(): void;
+  /** Ends one direction of every connection, as a FIN tells it: to the clients, or to the server. The other goes on. */
+  halfClose(direction: 'to-client' | 'to-server'): void;
+  /** Passes nothing on, either way, of new connections and old; what is sent meanwhile is kept. */
+  hang(): void;
+  /** No delay, no hanging (what was kept is passed on), new connections are taken. What was cut or half-closed stays so. */
+  heal(): Promise<void>;
+  /** Ends it and all connections. */
+  close(): void;
+}
+
+/** Starts a proxy on a free port of the loopback. */
+export async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
+  const pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
+  let delayMs = 0;
+  let hanging: { readonly over: Promise<void>; end(): void } | undefined;
+
+  /** Passes on, in order, what comes from one side. */
+  const pass = (from: Socket, to: Socket): void => {
+    let last = Promise.resolve();
+    const inTurn = (act: () => unknown): void => {
+      const dueAt = performance.now() + delayMs;
+      last = last.then(async () => {
+        await hanging?.over;
+        const wait = dueAt - performance.now();
+        if (wait > 0) await sleep(wait, undefined, { ref: false });
+        act();
+      });
+    };
+    from.on('data', (bytes) => {
+      inTurn(() => to.writable && to.write(bytes));
+    });
+    from.on('end', () => {
+      inTurn(() => to.end());
+    });
+    from.on('error', () => undefined); // closing follows
+    from.on('close', () => {
+      inTurn(() => to.destroy());
+    });
+  };
+
+  const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    const server = connect({ ...target, allowHalfOpen: true, noDelay: true });
+    const pair = { client, server };
+    pairs.add(pair);
+    pass(client, server);
+    pass(server, client);
+    server.on('close', () => pairs.delete(pair));
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+
+  const cut = (): void => {
+    for (const { client, server } of pairs) {
+      client.resetAndDestroy();
+      server.resetAndDestroy();
+    }
+    pairs.clear();
+  };
+  const refuse = (): void => {
+    if (listener.listening) listener.close();
+  };
+  const goOn = (): void => {
+    hanging?.end();
+    hanging = undefined;
+  };
+  return {
+    host: '127.0.0.1',
+    port,
+    through(url) {
+      const changed = new URL(url);
+      changed.host = `127.0.0.1:${String(port)}`;
+      return changed.href;
+    },
+    get connections() {
+      return pairs.size;
+    },
+    delay(ms) {
+      delayMs = ms;
+    },
+    cut,
+    refuse,
+    halfClose(direction) {
+      for (const { client, server } of pairs) (direction === 'to-client' ? client : server).end();
+    },
+    hang() {
+      if (hanging !== undefined) return;
+      let end = (): void => undefined;
+      const over = new Promise<void>((resolve) => (end = resolve));
+      hanging = { over, end };
+    },
+    async heal() {
+      delayMs = 0;
+      goOn();
+      if (listener.listening) return;
+      listener.listen(port, '127.0.0.1');
+      await once(listener, 'listening');
+    },
+    close() {
+      refuse();
+      cut();
+      goOn();
+    },
+  };
+}
