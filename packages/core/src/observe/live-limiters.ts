@@ -13,6 +13,8 @@ export interface Status {
 /** A limiter that metrics look at. */
 export interface Observed {
   readonly name: string;
+  /** Where it counts: limiters of one name on one store are one. */
+  readonly store: object;
   status(): Status;
 }
 

@@ -1,0 +1,76 @@
+import { register as defaultRegister } from 'prom-client';
+import { PolicyError, shown } from '../errors.ts';
+import { checkOptions } from '../options.ts';
+import { GaugeReader } from './gauges.ts';
+import { listen } from './listen.ts';
+import { METRIC_NAMES, registerMetrics, type AnyRegistry } from './prometheus.ts';
+
+export type { AnyRegistry } from './prometheus.ts';
+
+/** The options of {@link collectMetrics}. */
+export interface MetricsOptions {
+  /** Where the metrics are registered. Default: the default registry of prom-client. */
+  register?: AnyRegistry | undefined;
+  /** What their names begin with. Default `sluice_`. */
+  prefix?: string | undefined;
+}
+
+/**
+ * Counts and measures all limiters of this process, whenever they were made, into a registry of prom-client. Labels are
+ * names from the configuration and words of fixed lists, never a key, an address or a path. Every metric is described in
+ * docs/reference/observability.md.
+ *
+ * @returns What ends it, and takes the metrics out of the registry again.
+ * @throws PolicyError `SLUICE_OPTION_INVALID` when one of the names is registered already, as it is when this is called
+ * twice, and for bad options. Nothing is registered then.
+ */
+export function collectMetrics(options: MetricsOptions = {}): () => void {
+  checkOptions(options, ['register', 'prefix'], 'collectMetrics');
+  const { register = defaultRegister, prefix = 'sluice_' } = options;
+  checkFree(register, prefix);
+  const gauges = new GaugeReader();
+  const { decisions, durations, storeErrors, transitions } = registerMetrics(register, prefix, gauges);
+  const registered = METRIC_NAMES.map((name) => [prefix + name, register.getSingleMetric(prefix + name)] as const);
+  const stopListening = listen({
+    onDecision(message) {
+      gauges.onDecision(message);
+      const { limiter, op, decision, durationMs } = message;
+      if (op === 'peek') return; // it took nothing, and refused nobody
+      const { policy, outcome, source } = decision;
+      decisions.inc({ limiter, policy, outcome, source });
+      durations.observe({ limiter, source }, durationMs / 1000);
+    },
+    onStoreError({ limiter, store, kind }) {
+      storeErrors.inc({ limiter, store, kind });
+    },
+    onBreaker(message) {
+      gauges.onBreaker(message);
+      for (const limiter of message.limiters) transitions.inc({ limiter, state: message.state });
+    },
+  });
+  return () => {
+    stopListening();
+    for (const [name, metric] of registered) {
+      // After a `register.clear()` somebody else may have taken the name.
+      if (register.getSingleMetric(name) === metric) register.removeSingleMetric(name);
+    }
+  };
+}
+
+function checkFree(register: AnyRegistry, prefix: string): void {
+  if (typeof (register as Partial<AnyRegistry> | null)?.getSingleMetric !== 'function') {
+    const message = `register must be a Registry of prom-client, got ${shown(register)}`;
+    throw new PolicyError('register', message, 'SLUICE_OPTION_INVALID');
+  }
+  if (typeof prefix !== 'string' || !/^([a-zA-Z_:][a-zA-Z0-9_:]*)?$/.test(prefix)) {
+    const message = `prefix must be the beginning of a metric's name, such as "sluice_", got ${shown(prefix)}`;
+    throw new PolicyError('prefix', message, 'SLUICE_OPTION_INVALID');
+  }
+  const taken = METRIC_NAMES.find((name) => register.getSingleMetric(prefix + name) !== undefined);
+  if (taken === undefined) return;
+  throw new PolicyError(
+    'register',
+    `register has ${prefix + taken} already: collectMetrics is called once for a registry and prefix, and again only after what it returned`,
+    'SLUICE_OPTION_INVALID',
+  );
+}
