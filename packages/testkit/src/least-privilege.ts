@@ -14,12 +14,14 @@ const SCRIPT = '+evalsha +eval +time +get +set +del';
 /**
  * The fewest rights with which a store decides, as the guide on permissions states them: the stores under test have no
  * others. `INFO` is how ioredis learns that a server is still loading. In a cluster clients ask for the slots, and
- * follow keys that move. `CLIENT SETNAME` is there so that the log of denied commands stays empty.
+ * follow keys that move. `CLIENT SETNAME` is there so that the log of denied commands stays empty. Sentinels are asked
+ * for the primary and for each other, and tell subscribers of a failover.
  */
 export const leastPrivilege: LeastPrivilege = {
   server: `${SCRIPT} +info`,
   cluster: `${SCRIPT} +info +cluster|slots +cluster|info +asking +client|setname`,
-  sentinel: '+sentinel|get-master-addr-by-name +sentinel|sentinels +info',
+  sentinel:
+    '&* +sentinel|get-master-addr-by-name +sentinel|sentinels +sentinel|master +sentinel|replicas +info +subscribe +psubscribe',
 };
 
 /** The user of the stores under test, and where it may write. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { connectTo } from './connect-to.ts';
+import { leastPrivilege, STORE_USER } from './least-privilege.ts';
 import { freePort, startProcess, type RedisProcess } from './redis-process.ts';
 import { startRedis, type RedisServer } from './redis-server.ts';
 import { until } from './until.ts';
@@ -110,6 +111,7 @@ function configOf(port: number, folder: string, primaryPort: number, downAfterMs
     `sentinel monitor ${NAME} 127.0.0.1 ${String(primaryPort)} 2`,
     `sentinel down-after-milliseconds ${NAME} ${String(downAfterMs)}`,
     `sentinel failover-timeout ${NAME} 3000`,
+    `user ${STORE_USER.name} on >${STORE_USER.password} ${leastPrivilege.sentinel}`,
     '',
   ].join('\n');
 }
