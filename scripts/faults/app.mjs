@@ -1,0 +1,74 @@
+// A process of its own: an Express server whose limit is counted in Redis.
+import { once } from 'node:events';
+import { subscribe } from 'node:diagnostics_channel';
+import http from 'node:http';
+import { built, libraryOf } from './built.mjs';
+import { answerTo, settings, tell } from './children.mjs';
+import { now } from './clock.mjs';
+
+const { byAll, byHeader, rateLimit, redisStore, slidingWindow } = await built('express/dist/esm/index.js');
+const express = libraryOf('express', 'express');
+const { Redis } = libraryOf('core', 'ioredis');
+
+const { url, limit, windowMs, timeoutMs, keyHeader } = settings;
+
+/** Calls that the client library has not answered yet. */
+let unanswered = 0;
+const { sendCommand } = Redis.prototype;
+Redis.prototype.sendCommand = function (command, stream) {
+  unanswered++;
+  const settle = () => unanswered--;
+  command.promise.then(settle, settle);
+  return sendCommand.call(this, command, stream);
+};
+
+/** The instants of admissions, by who decided, on the clock of the one who did. */
+const admitted = { redis: [], local: [] };
+/** How long decisions took, and those of them that were asked for while the breaker was open. */
+let longestMs = 0;
+const whileOpenMs = [];
+let openedAt = Infinity;
+
+if (keyHeader === undefined) {
+  subscribe('sluice:decision', ({ durationMs }) => {
+    longestMs = Math.max(longestMs, durationMs);
+    if (now() - durationMs >= openedAt) whileOpenMs.push(durationMs);
+  });
+}
+subscribe('sluice:breaker', ({ state, kind }) => {
+  if (state === 'closed') openedAt = Infinity;
+  else openedAt = Math.min(openedAt, now());
+  tell({ state, kind, atMs: now() });
+});
+
+const limiter = rateLimit({
+  name: 'outage',
+  policy: slidingWindow({ limit, window: windowMs }),
+  key: keyHeader === undefined ? byAll() : byHeader(keyHeader),
+  store: redisStore(url),
+  timeoutMs,
+  onDecision({ source, allowed, atMs }, { request }) {
+    request.res.setHeader('x-source', source);
+    if (allowed && keyHeader === undefined) admitted[source].push(atMs);
+  },
+});
+const app = express();
+app.disable('x-powered-by');
+app.get('/unlimited', (_request, response) => response.end('ok')); // what is due to the machine, and not to the limiter
+app.use(limiter);
+app.get('/', (_request, response) => response.end('ok'));
+
+const server = http.createServer(app);
+server.keepAliveTimeout = 0; // connections are the load generator's to close
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+
+answerTo({
+  port: () => server.address().port,
+  report: () => ({ admitted, longestMs, whileOpenMs }),
+  sample() {
+    globalThis.gc();
+    const { rss, heapUsed } = process.memoryUsage();
+    return { rss, heapUsed, unanswered, keysInMemory: limiter.limiter.status().keysInMemory };
+  },
+});
