@@ -25,7 +25,7 @@ export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './obser
 export type { Status } from './observe/live-limiters.ts';
 export type { BreakerOptions, BreakerState } from './stores/breaker.ts';
 export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.ts';
-export type { IoredisClient, RedisClient } from './stores/redis/client.ts';
+export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis/client.ts';
 export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
 export type { NamedPolicy } from './policy.ts';
 export type {

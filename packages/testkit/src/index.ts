@@ -27,3 +27,10 @@ export { startSentinel, type RedisSentinel, type RedisSentinelOptions } from './
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { tlsFixture } from './tls-fixture.ts';
 export { until } from './until.ts';
+export {
+  describeRedisClient,
+  type AnyClient,
+  type Endpoint,
+  type RedisClientTarget,
+  type TestClient,
+} from './describe-redis-client/describe-redis-client.ts';

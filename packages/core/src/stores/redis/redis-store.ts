@@ -3,7 +3,15 @@ import { checkOptions } from '../../options.ts';
 import { warnOnce } from '../../warnings.ts';
 import type { BreakerOptions } from '../breaker.ts';
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
-import { adoptClient, clientFor, keyPrefixOf, type IoredisClient, type OwnClient, type RedisClient } from './client.ts';
+import {
+  adoptClient,
+  clientFor,
+  keyPrefixOf,
+  type IoredisClient,
+  type NodeRedisClient,
+  type OwnClient,
+  type RedisClient,
+} from './client.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
 import { partsOf, readReply, writeCall } from './protocol.ts';
@@ -44,13 +52,17 @@ const MOST_LOST = 10_000;
  * clock, in whole milliseconds. One key per limiter and subject; every key expires. Needs Redis 6.2 or later, or
  * Valkey.
  *
- * @param client - An ioredis client or Cluster, anything with `evalsha` and `eval` (see {@link RedisClient}), or a URL.
+ * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see
+ * {@link RedisClient}), or a URL.
  * A client handed in is never connected or closed here; for a URL one is made, with ioredis, on first use, and closed
  * with the last limiter that uses the store.
  * @throws PolicyError for a client that is none of these, and for bad or unknown options. Nothing is sent before the
  * first decision.
  */
-export function redisStore(client: RedisClient | IoredisClient | string, options: RedisStoreOptions = {}): RedisStore {
+export function redisStore(
+  client: RedisClient | IoredisClient | NodeRedisClient | string,
+  options: RedisStoreOptions = {},
+): RedisStore {
   return createRedisStore(client, options, frame);
 }
 
@@ -59,7 +71,7 @@ export function redisStore(client: RedisClient | IoredisClient | string, options
  * instant from there.
  */
 export function createRedisStore(
-  client: RedisClient | IoredisClient | string,
+  client: RedisClient | IoredisClient | NodeRedisClient | string,
   options: RedisStoreOptions,
   script: Script,
   instantOf?: () => number,
@@ -85,7 +97,7 @@ export function createRedisStore(
   if (own === undefined && adopted === undefined) {
     throw new PolicyError(
       'client',
-      `redisStore takes an ioredis client or Cluster, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(client)}`,
+      `redisStore takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(client)}`,
       'SLUICE_OPTION_INVALID',
     );
   }

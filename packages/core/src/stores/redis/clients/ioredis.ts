@@ -1,0 +1,57 @@
+import type { RedisClient } from './port.ts';
+
+/** A client or Cluster of ioredis 5 or 6, or of iovalkey, as far as it is used here. */
+export interface IoredisClient {
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  defineCommand: unknown;
+  readonly isCluster?: boolean;
+  readonly status?: string;
+  info?(section: string): Promise<unknown>;
+  readonly options?: { readonly keyPrefix?: string | undefined };
+}
+
+/** Whether something that has `evalsha` and `eval` is of this kind. */
+export function isIoredis(client: object): client is IoredisClient {
+  return typeof (client as Partial<IoredisClient>).defineCommand === 'function';
+}
+
+/** The port of such a client. */
+export function adoptIoredis(client: IoredisClient): RedisClient {
+  const explain = (error: unknown): never => {
+    throw explained(error, client.status);
+  };
+  return {
+    evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args).catch(explain),
+    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args).catch(explain),
+    cluster: client.isCluster === true,
+    info: async (section) => client.info?.(section),
+  };
+}
+
+/**
+ * The error as it may be shown. What ioredis attaches to it, the command with all its arguments, would put the keys of
+ * clients into logs.
+ */
+function explained(error: unknown, status: string | undefined): unknown {
+  if (!(error instanceof Error)) return error;
+  if (!/^(Connection is closed|(Stream|Cluster) isn't (writeable|ready))/.test(error.message))
+    return withoutCommand(error);
+  if (status === 'end' || status === 'disconnecting') {
+    return new Error(
+      'the client is closed, and one that was handed in is never opened here: close the limiters first, and then the client',
+      { cause: error },
+    );
+  }
+  const doing = status === undefined || status === 'ready' ? '' : ` (it is ${status})`;
+  return new Error(`the client has no connection to Redis at the moment${doing}`, { cause: error });
+}
+
+/** The same error, but for the `command` that ioredis attaches to a reply that is one: a new one, for the other is not ours. */
+export function withoutCommand(error: Error): Error {
+  if (!('command' in error)) return error;
+  const copy = new Error(error.message, error.cause === undefined ? undefined : { cause: error.cause });
+  copy.name = error.name;
+  if (error.stack !== undefined) copy.stack = error.stack;
+  return copy;
+}

@@ -1,0 +1,51 @@
+import type { RedisClient } from './port.ts';
+
+/** A client, pool, cluster or sentinel of node-redis (the package `redis`), as far as it is used here. */
+export interface NodeRedisClient {
+  evalSha(sha1: string, call: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  eval(script: string, call: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  readonly isOpen: boolean;
+  info?(section: string): Promise<unknown>;
+}
+
+/** What is asked of them at run time and stands in no public type, or only in that of some. */
+interface Unpublished {
+  readonly slots?: unknown;
+  readonly _keyPrefix?: unknown;
+}
+
+/** Whether it is of this kind. What `client.legacy()` answers is not: it takes callbacks. */
+export function isNodeRedis(client: object): client is NodeRedisClient {
+  const { evalSha, eval: evaluate, isOpen } = client as Partial<NodeRedisClient>;
+  return typeof evalSha === 'function' && typeof evaluate === 'function' && typeof isOpen === 'boolean';
+}
+
+/** The port of such a client. */
+export function adoptNodeRedis(client: NodeRedisClient): RedisClient {
+  // A pool answers that it is closed; a cluster would fail in odd ways, and a sentinel would not answer.
+  const checkOpen = (): void => {
+    if (client.isOpen) return;
+    throw new Error(
+      'the client is closed or was never connected, and one that was handed in is never opened here: `await client.connect()` before the first decision, and close it after the limiters',
+    );
+  };
+  // Only a cluster has `slots`.
+  const cluster = 'slots' in client;
+  return {
+    evalsha: async (sha1, keys, args) => {
+      checkOpen();
+      return client.evalSha(sha1, { keys: [...keys], arguments: [...args] });
+    },
+    eval: async (script, keys, args) => {
+      checkOpen();
+      return client.eval(script, { keys: [...keys], arguments: [...args] });
+    },
+    cluster,
+    ...(cluster ? {} : { info: async (section) => client.info?.(section) }), // of all its nodes a cluster would ask
+  };
+}
+
+/** What the client puts in front of every key by itself. */
+export function nodeRedisKeyPrefix(client: object): unknown {
+  return (client as Unpublished)._keyPrefix;
+}

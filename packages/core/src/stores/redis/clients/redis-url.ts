@@ -1,0 +1,58 @@
+import { PolicyError, shown } from '../../../errors.ts';
+
+/** What a URL says of a server, as ioredis takes it. */
+export interface RedisAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly username?: string;
+  readonly password?: string;
+  readonly db: number;
+  readonly tls?: object;
+}
+
+/**
+ * Reads `redis://user:password@host:6379/0`; `rediss:` is TLS. No error shows what may be a password.
+ *
+ * @throws PolicyError when it is none of these, or has a query: options of a client belong to a client that is handed in.
+ */
+export function parseRedisUrl(text: string): RedisAddress {
+  const url = /^rediss?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined)
+    throw invalid('a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS)', text);
+  if (url.search !== '' || url.hash !== '') {
+    throw invalid('a Redis URL has no query here; for options of the client hand a client in', text);
+  }
+  const db = /^\/?(\d{0,9})$/.exec(url.pathname)?.[1];
+  if (db === undefined) throw invalid('a Redis URL ends with the number of a database, or with nothing', text);
+  const username = decoded(url.username, text);
+  const password = decoded(url.password, text);
+  return {
+    host: url.hostname === '' ? 'localhost' : url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? 6379 : Number(url.port),
+    db: Number(db),
+    ...(username === '' ? {} : { username }),
+    ...(password === '' ? {} : { password }),
+    ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
+  };
+}
+
+function decoded(part: string, text: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw invalid('user and password of a Redis URL are written with % as encodeURIComponent does', text);
+  }
+}
+
+function invalid(expected: string, text: string): PolicyError {
+  return new PolicyError('client', `${expected}, got ${shown(withoutSecrets(text))}`, 'SLUICE_OPTION_INVALID');
+}
+
+/** Whatever stands before the last `@`, or in a query, may be a password. */
+function withoutSecrets(text: string): string {
+  const withoutQuery = text.replace(/[?#].*$/s, '?...');
+  const at = withoutQuery.lastIndexOf('@');
+  if (at === -1) return withoutQuery;
+  const scheme = /^[a-z]+:\/\//i.exec(withoutQuery)?.[0] ?? '';
+  return `${scheme}...${withoutQuery.slice(at)}`;
+}

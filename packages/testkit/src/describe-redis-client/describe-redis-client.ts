@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, describe } from '@jest/globals';
+import { describeDecisions } from './decisions.ts';
+import { describeFaults } from './faults.ts';
+import { describeLife } from './life.ts';
+import { startServers, type Servers } from './servers.ts';
+import type { RedisClientTarget } from './target.ts';
+
+export type { Endpoint } from './servers.ts';
+export type { AnyClient, RedisClientTarget, TestClient } from './target.ts';
+
+/**
+ * The contract of every client that `redisStore` takes, on real servers: it decides exactly, whatever the library makes
+ * of replies; nobody waits longer than the deadline while Redis is away, and nothing is sent twice; it decides again
+ * when Redis is back; and nothing is done to a client but sending.
+ */
+export function describeRedisClient(name: string, target: RedisClientTarget): void {
+  describe(`the Redis client ${name}`, () => {
+    let running: Servers | undefined;
+    beforeAll(async () => {
+      running = await startServers(target.cluster === true);
+    });
+    afterAll(async () => running?.stop());
+    const servers = (): Servers => running as Servers;
+
+    const connections = { 'with the recommended settings': target.connect, ...target.variants };
+    for (const [how, connect] of Object.entries(connections)) {
+      describe(how, () => {
+        describeDecisions(servers, connect);
+      });
+    }
+    describeLife(servers, target);
+    describeFaults(servers, target);
+  });
+}

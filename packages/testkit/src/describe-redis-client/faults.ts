@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { fixedWindow, type Limiter } from '@sluice/core';
+import { until } from '../until.ts';
+import type { Servers } from './servers.ts';
+import { limiterOn } from './setup.ts';
+import type { RedisClientTarget } from './target.ts';
+
+const policy = fixedWindow({ limit: 1_000, window: '1h' });
+const AT_ONCE = 50;
+
+/** Redis dies, or hangs, while calls are on their way. */
+export function describeFaults(servers: () => Servers, { connect }: RedisClientTarget): void {
+  describe('while Redis is away', () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    beforeEach(() => {
+      unhandled.length = 0;
+      process.on('unhandledRejection', note);
+    });
+    afterEach(() => {
+      process.off('unhandledRejection', note);
+    });
+    const many = (limiter: Limiter): Promise<unknown>[] =>
+      Array.from({ length: AT_ONCE }, () => limiter.consume('key'));
+    const reasons = async (decisions: readonly Promise<unknown>[]): Promise<unknown[]> =>
+      (await Promise.allSettled(decisions)).map((settled) =>
+        settled.status === 'rejected' ? (settled.reason as Error).name : settled.value,
+      );
+    const decidesAgain = (limiter: Limiter): Promise<unknown> =>
+      until('a decision by Redis', async () => (await limiter.consume('other')).source === 'redis');
+
+    it('killed: every decision is answered for, nothing is sent twice, and Redis decides when it is back', async () => {
+      const { client, close } = await connect(servers().endpoint);
+      const limiter = limiterOn(client, policy, { timeoutMs: 1_000 });
+      await limiter.consume('key');
+      const server = await servers().serverOf('{key}');
+
+      server.pause(); // so that what is sent is not decided
+      const inFlight = many(limiter);
+      await limiter.consume('key').catch(() => undefined);
+      await server.kill();
+      const afterwards = many(limiter);
+
+      expect(await reasons([...inFlight, ...afterwards])).toEqual(Array<string>(2 * AT_ONCE).fill('StoreError'));
+      await server.restart();
+      await until('a decision by Redis', async () => (await limiter.consume('key', 0)).source === 'redis');
+      await decidesAgain(limiter);
+      expect((await limiter.consume('key')).remaining).toBe(999);
+      expect(unhandled).toEqual([]);
+      await close();
+    });
+
+    it('hung: the deadline holds, answers that come late are ignored, and Redis decides when it goes on', async () => {
+      const { client, close } = await connect(servers().endpoint);
+      const limiter = limiterOn(client, policy, { timeoutMs: 100 });
+      await limiter.consume('key');
+      const server = await servers().serverOf('{key}');
+
+      server.pause();
+      const outcomes = await reasons(many(limiter));
+      server.resume();
+
+      expect(outcomes).toEqual(Array<string>(AT_ONCE).fill('StoreError'));
+      await decidesAgain(limiter);
+      const { remaining } = await until('a decision by Redis', () => limiter.consume('key'));
+      expect(remaining).toBeGreaterThanOrEqual(1_000 - 2 - AT_ONCE);
+      expect(remaining).toBeLessThanOrEqual(1_000 - 2);
+      expect(unhandled).toEqual([]);
+      await close();
+    });
+  });
+}

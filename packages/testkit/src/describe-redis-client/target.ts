@@ -1,0 +1,25 @@
+import type { redisStore } from '@sluice/core';
+import type { Endpoint } from './servers.ts';
+
+/** Whatever `redisStore` takes. */
+export type AnyClient = Parameters<typeof redisStore>[0];
+
+/** A client under test. What `connect` makes has the settings that the guide recommends. */
+export interface RedisClientTarget {
+  /** Whether it is for a cluster. Default false. */
+  readonly cluster?: boolean;
+  /** A client as it is handed in, connected, together with the way to end it. */
+  readonly connect: (endpoint: Endpoint) => TestClient | Promise<TestClient>;
+  /** A client that nobody has connected yet, where its library can make one. */
+  readonly unconnected?: (endpoint: Endpoint) => TestClient & { readonly isConnected: () => boolean };
+  /** Clients made in other ways, of which only the decisions are tested. */
+  readonly variants?: Readonly<Record<string, RedisClientTarget['connect']>>;
+  /** A client that puts this in front of every key, where its library can do that. */
+  readonly prefixed?: (endpoint: Endpoint, keyPrefix: string) => TestClient | Promise<TestClient>;
+}
+
+export interface TestClient {
+  readonly client: AnyClient;
+  /** Resolves when it has ended. */
+  readonly close: () => unknown;
+}
