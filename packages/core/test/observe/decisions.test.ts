@@ -1,14 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import {
-  createLimiter,
-  fixedWindow,
-  memoryStore,
-  redisStore,
-  tokenBucket,
-  type DecisionMessage,
-  type Store,
-} from '@sluice/core';
+import { createLimiter, fixedWindow, memoryStore, redisStore, tokenBucket, type Store } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 import { useChannels } from './use-channels.ts';
 
@@ -24,9 +16,7 @@ describe('the channel sluice:decision', () => {
 
     const decision = await limiter.consume('key');
 
-    expect(published.decisions).toEqual<DecisionMessage[]>([
-      { limiter: 'Api', op: 'consume', decision, durationMs: expect.any(Number) as number },
-    ]);
+    expect(published.decisions).toEqual([{ limiter: 'Api', op: 'consume', decision, durationMs: expect.any(Number) }]);
     expect(published.decisions[0]?.decision).toBe(decision);
     expect(published.decisions[0]?.durationMs).toBeGreaterThanOrEqual(0);
   });

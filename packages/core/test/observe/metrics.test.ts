@@ -1,0 +1,314 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Counter, Registry, register as defaultRegister } from 'prom-client';
+import {
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  redisStore,
+  type Limiter,
+  type LimiterOptions,
+  type Store,
+  type StoreRequest,
+} from '@sluice/core';
+import { collectMetrics } from '@sluice/core/metrics';
+import { connectTo, startRedis, until, type RedisServer } from '@sluice/testkit';
+
+const policy = fixedWindow({ name: 'hourly', limit: 2, window: '1h' });
+
+let register: Registry;
+let stop: () => void;
+const limiters: { close(): Promise<void> }[] = [];
+beforeEach(() => {
+  register = new Registry();
+  stop = collectMetrics({ register });
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  stop();
+  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
+});
+
+const limiterOf = (options: Partial<LimiterOptions> = {}): Limiter => {
+  const limiter = createLimiter({ name: 'api', policy, ...options } as LimiterOptions) as Limiter;
+  limiters.push(limiter);
+  return limiter;
+};
+
+/** A store that fails while it is told to. */
+class Fickle implements Store {
+  readonly source = 'redis';
+  readonly breaker = { failures: 2, probeEveryMs: 100 };
+  readonly memory = memoryStore();
+  isAway = true;
+  async perform(requests: readonly StoreRequest[]) {
+    await Promise.resolve();
+    if (this.isAway) throw new Error('away');
+    return this.memory.perform(requests);
+  }
+}
+
+/** The samples of a metric, as a page of metrics shows them, without its name. */
+const samples = async (name: string, of = register): Promise<string[]> => {
+  const lines = (await of.getSingleMetricAsString(name)).split('\n');
+  return lines.filter((line) => line.startsWith(name)).map((line) => line.slice(name.length));
+};
+
+describe('sluice_decisions_total', () => {
+  it('counts decisions by limiter, policy, outcome, and who decided', async () => {
+    const limiter = limiterOf();
+    for (let i = 0; i < 5; i++) await limiter.consume('key');
+    await limiter.block('key', '1m');
+    await limiter.consume('key');
+
+    expect(await samples('sluice_decisions_total')).toEqual([
+      '{limiter="api",policy="hourly",outcome="allowed",source="memory"} 2',
+      '{limiter="api",policy="hourly",outcome="denied",source="memory"} 3',
+      '{limiter="api",policy="hourly",outcome="blocked",source="memory"} 1',
+    ]);
+  });
+
+  it('counts no peeks: they take nothing, and refuse nobody', async () => {
+    const limiter = limiterOf();
+
+    await limiter.peek('key');
+
+    expect(await samples('sluice_decisions_total')).toEqual([]);
+    expect(await samples('sluice_decision_duration_seconds')).toEqual([]);
+  });
+
+  it('shows who stood in for a store that failed', async () => {
+    await limiterOf({ store: new Fickle() }).consume('key');
+    await limiterOf({ store: new Fickle(), name: 'closed', onStoreError: 'deny' }).consume('key');
+
+    expect(await samples('sluice_decisions_total')).toEqual([
+      '{limiter="api",policy="hourly",outcome="allowed",source="local"} 1',
+      '{limiter="closed",policy="hourly",outcome="unavailable",source="none"} 1',
+    ]);
+  });
+});
+
+describe('sluice_decision_duration_seconds', () => {
+  it('has every decision in a bucket, the smallest of 50 µs', async () => {
+    const limiter = limiterOf();
+    await limiter.consume('key');
+    await limiter.consume('key');
+
+    const shown = await samples('sluice_decision_duration_seconds');
+
+    expect(shown[0]).toMatch(/^_bucket\{le="0\.00005",limiter="api",source="memory"\} \d$/);
+    expect(shown).toContain('_bucket{le="+Inf",limiter="api",source="memory"} 2');
+    expect(shown).toContain('_count{limiter="api",source="memory"} 2');
+  });
+
+  it('is in seconds', async () => {
+    const startMs = performance.now();
+    await limiterOf().consume('key');
+    const tookMs = performance.now() - startMs;
+
+    const sum = (await samples('sluice_decision_duration_seconds')).find((line) => line.startsWith('_sum'));
+
+    const seconds = Number(sum?.split(' ')[1]);
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThanOrEqual(tookMs / 1000);
+  });
+});
+
+describe('a store that fails and comes back', () => {
+  it('is counted by kind, its breaker shown, and what stands in for it', async () => {
+    jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate', 'queueMicrotask'] });
+    const store = new Fickle();
+    const limiter = limiterOf({ store });
+    const breaker = (state: string) => [
+      `{limiter="api",state="open"} ${state === 'open' ? '1' : '0'}`,
+      `{limiter="api",state="half-open"} ${state === 'half-open' ? '1' : '0'}`,
+      `{limiter="api",state="closed"} ${state === 'closed' ? '1' : '0'}`,
+    ];
+    expect(await samples('sluice_breaker_state')).toEqual(breaker('closed'));
+    expect(await samples('sluice_fallback_active')).toEqual(['{limiter="api"} 0']);
+
+    for (let i = 0; i < 4; i++) await limiter.consume(`key ${String(i)}`);
+    expect(await samples('sluice_breaker_state')).toEqual(breaker('open'));
+    expect(await samples('sluice_fallback_active')).toEqual(['{limiter="api"} 1']);
+    expect(await samples('sluice_keys_in_memory')).toEqual(['{limiter="api"} 4']);
+    expect(await samples('sluice_store_errors_total')).toEqual(['{limiter="api",store="redis",kind="other"} 2']);
+
+    store.isAway = false;
+    await jest.advanceTimersByTimeAsync(100);
+    expect(await samples('sluice_breaker_state')).toEqual(breaker('closed'));
+    expect(await samples('sluice_fallback_active')).toEqual(['{limiter="api"} 0']); // before anybody has asked
+    expect(await samples('sluice_breaker_transitions_total')).toEqual([
+      '{limiter="api",state="open"} 1',
+      '{limiter="api",state="half-open"} 1',
+      '{limiter="api",state="closed"} 1',
+    ]);
+  });
+
+  it('counts for each of its limiters', async () => {
+    const store = new Fickle();
+    const first = limiterOf({ store, name: 'first' });
+    limiterOf({ store, name: 'second' });
+
+    await first.consume('key');
+    await first.consume('key');
+
+    expect(await samples('sluice_breaker_transitions_total')).toEqual([
+      '{limiter="first",state="open"} 1',
+      '{limiter="second",state="open"} 1',
+    ]);
+  });
+
+  it('is on its fallback no more when it decides again, without a breaker as well', async () => {
+    const store = Object.assign(new Fickle(), { breaker: false as const });
+    const limiter = limiterOf({ store });
+    await limiter.consume('key');
+    expect(await samples('sluice_fallback_active')).toEqual(['{limiter="api"} 1']);
+
+    store.isAway = false;
+    await limiter.consume('key');
+
+    expect(await samples('sluice_fallback_active')).toEqual(['{limiter="api"} 0']);
+  });
+});
+
+describe('a real Redis that is killed', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(async () => {
+    await server.stop();
+  });
+
+  it('is counted as a connection that failed', async () => {
+    const client = connectTo(server.storeUrl);
+    const limiter = limiterOf({ store: redisStore(client, { breaker: { failures: 1 } }), timeoutMs: 60_000 });
+    await until('the store decides', async () => (await limiter.consume('key')).source === 'redis');
+    register.resetMetrics();
+
+    await server.kill();
+    await limiter.consume('key');
+    client.disconnect();
+
+    expect(await samples('sluice_store_errors_total')).toEqual(['{limiter="api",store="redis",kind="connection"} 1']);
+    expect(await samples('sluice_breaker_state')).toContain('{limiter="api",state="closed"} 0');
+  });
+});
+
+describe('what is shown of a limiter', () => {
+  it('is nothing once it is closed', async () => {
+    const limiter = limiterOf({ store: new Fickle() });
+    await limiter.consume('key');
+    await limiter.close();
+
+    for (const name of ['sluice_keys_in_memory', 'sluice_fallback_active', 'sluice_breaker_state']) {
+      expect(await samples(name)).toEqual([]);
+    }
+  });
+
+  it('has no breaker where it counts in memory', async () => {
+    await limiterOf().consume('key');
+
+    expect(await samples('sluice_breaker_state')).toEqual([]);
+    expect(await samples('sluice_keys_in_memory')).toEqual(['{limiter="api"} 1']);
+  });
+
+  it('is once what several of its name hold in one store, and the sum over several stores', async () => {
+    const store = memoryStore();
+    const budget = limiterOf({ store, shared: true });
+    const same = limiterOf({ store, shared: true });
+    const elsewhere = limiterOf();
+
+    await budget.consume('one');
+    await same.consume('two');
+    await elsewhere.consume('three');
+
+    expect(await samples('sluice_keys_in_memory')).toEqual(['{limiter="api"} 3']);
+  });
+
+  it('is the breaker furthest from closed, of several stores', async () => {
+    await limiterOf().consume('key');
+    const failing = limiterOf({ store: new Fickle() });
+    limiterOf({ store: new Fickle() });
+    await failing.consume('key');
+    await failing.consume('key');
+
+    expect(await samples('sluice_breaker_state')).toContain('{limiter="api",state="open"} 1');
+  });
+});
+
+describe('collectMetrics', () => {
+  it('takes its metrics out again, listens no more, and may be called anew', async () => {
+    const limiter = limiterOf();
+    await limiter.consume('key');
+    stop();
+    await limiter.consume('key');
+    expect(register.getMetricsAsArray()).toEqual([]);
+
+    stop = collectMetrics({ register });
+    await limiter.consume('key');
+
+    expect(await samples('sluice_decisions_total')).toHaveLength(1);
+    expect(await samples('sluice_decisions_total')).toEqual([expect.stringContaining('outcome="denied"')]);
+  });
+
+  it('may be ended twice, and takes out nothing of those who came after', () => {
+    register.clear();
+    const again = collectMetrics({ register });
+
+    stop();
+    stop();
+
+    expect(register.getMetricsAsArray()).toHaveLength(7);
+    again();
+    expect(register.getMetricsAsArray()).toEqual([]);
+  });
+
+  it('is refused a second time on one registry, and counts on', async () => {
+    expect(() => collectMetrics({ register })).toThrow(
+      expect.objectContaining({ name: 'PolicyError', code: 'SLUICE_OPTION_INVALID', field: 'register' }),
+    );
+
+    await limiterOf().consume('key');
+    expect(await samples('sluice_decisions_total')).toEqual([expect.stringMatching(/ 1$/)]);
+  });
+
+  it('registers nothing where one name is taken', () => {
+    const other = new Registry();
+    new Counter({ name: 'sluice_store_errors_total', help: 'somebody else’s', registers: [other] });
+
+    expect(() => collectMetrics({ register: other })).toThrow(/sluice_store_errors_total/);
+
+    expect(other.getMetricsAsArray()).toHaveLength(1);
+  });
+
+  it('takes another prefix, and the registry of OpenMetrics', async () => {
+    const open = new Registry<typeof Registry.OPENMETRICS_CONTENT_TYPE>();
+    open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+    const end = collectMetrics({ register: open, prefix: 'shop_limits_' });
+
+    await limiterOf().consume('key');
+
+    expect(await open.metrics()).toContain('shop_limits_decisions_total{limiter="api"');
+    end();
+  });
+
+  it('takes the default registry where none is given', async () => {
+    const end = collectMetrics();
+
+    await limiterOf().consume('key');
+
+    expect(await samples('sluice_decisions_total', defaultRegister)).toHaveLength(1);
+    end();
+    expect(defaultRegister.getMetricsAsArray()).toEqual([]);
+  });
+
+  it.each([
+    [{ prefix: 'sluice-' }, 'SLUICE_OPTION_INVALID', 'prefix'],
+    [{ prefix: 7 }, 'SLUICE_OPTION_INVALID', 'prefix'],
+    [{ register: {} }, 'SLUICE_OPTION_INVALID', 'register'],
+    [{ register: null }, 'SLUICE_OPTION_INVALID', 'register'],
+    [{ registry: 1 }, 'SLUICE_OPTION_UNKNOWN', 'registry'],
+  ])('refuses %j', (options, code, field) => {
+    expect(() => collectMetrics(options as object)).toThrow(expect.objectContaining({ code, field }));
+  });
+});
