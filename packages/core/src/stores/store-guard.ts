@@ -1,19 +1,12 @@
 import { SluiceError, StoreError, type StoreFailureKind } from '../errors.ts';
-import { fixedWindow } from '../algorithms/fixed-window/policy.ts';
-import { keyScope } from '../key.ts';
 import { breakers } from '../observe/channels.ts';
-import { namePolicies } from '../policy.ts';
 import { warnOnce } from '../warnings.ts';
 import { Breaker, type BreakerOptions, type BreakerState } from './breaker.ts';
 import { withinDeadline } from './deadline.ts';
+import { probeRequest } from './probe.ts';
 import { isPending, type Store, type StoreAnswers, type StoreCall, type StoreRequest } from './store.ts';
 
 const guards = new WeakMap<Store, StoreGuard>();
-
-/** A key of its own: no limiter's name begins with a minus. It is written to, and gone a moment later. */
-const probePolicies = namePolicies(fixedWindow({ limit: 1, window: 1 }), 'probe');
-const probeLimit = { policies: probePolicies, scope: keyScope('-probe', probePolicies) };
-const PROBE_SUBJECT = 'probe';
 
 /**
  * Asks a store that may be slow, hung or gone: within a deadline, and not at all while it keeps failing. One for all
@@ -90,7 +83,7 @@ export class StoreGuard {
     const shard = this.#store.shardOf?.(subject);
     let breaker = this.#breakers.get(shard);
     if (breaker === undefined) {
-      breaker = this.#breakerFor(shard, shard === undefined ? PROBE_SUBJECT : subject, timeoutMs);
+      breaker = this.#breakerFor(shard, subject, timeoutMs);
       this.#breakers.set(shard, breaker);
     }
     return breaker;
@@ -103,10 +96,9 @@ export class StoreGuard {
     return new Breaker({
       failures,
       probeEveryMs,
-      // A write, for a store that can only be read is no help.
       probe: async () => {
         const call: StoreCall = { abandoned: false };
-        const request: StoreRequest = { op: 'block', part: { limit: probeLimit, subject, cost: 0 }, durationMs: 1 };
+        const request = probeRequest(shard === undefined ? undefined : subject);
         const [answer] = await withinDeadline(
           Promise.resolve(this.#store.perform([request], call)),
           Math.min(timeoutMs, LONGEST_PROBE_MS),

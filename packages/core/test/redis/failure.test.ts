@@ -6,6 +6,7 @@ import { startRedisCluster } from '@sluice/testkit';
 const policy = fixedWindow({ limit: 10, window: '1h' });
 
 async function failureOf(error: unknown): Promise<StoreError> {
+  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- clients may reject with anything
   const fail = (): Promise<never> => Promise.reject(error);
   const store = redisStore({ evalsha: fail, eval: fail });
   return createLimiter({ policy, store, onStoreError: 'throw' })

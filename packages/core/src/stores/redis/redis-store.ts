@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PolicyError, StoreError, shown } from '../../errors.ts';
 import { checkOptions } from '../../options.ts';
 import { warnOnce } from '../../warnings.ts';
 import type { BreakerOptions } from '../breaker.ts';
+import { withinDeadline } from '../deadline.ts';
+import { probeRequest } from '../probe.ts';
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
 import {
   adoptClient,
@@ -12,6 +15,7 @@ import {
   type OwnClient,
   type RedisClient,
 } from './client.ts';
+import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
 import { partsOf, readReply, writeCall } from './protocol.ts';
@@ -38,6 +42,13 @@ export interface RedisStoreOptions {
 export interface RedisStore extends Store {
   readonly source: 'redis';
   perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers>;
+  /**
+   * Resolves when Redis decides, so that the first requests need not wait for a connection; tries again until then. For
+   * starts and readiness checks; a limiter needs no such call.
+   *
+   * @param timeoutMs - Rejects after so many milliseconds with what failed last. Default 5000.
+   */
+  ready(timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -46,6 +57,8 @@ const MOST_KEYS = 256;
 const MOST_BYTES = 65_536;
 /** A server that hangs must not fill this process's memory with calls that nobody waits for: some 6 kB each. */
 const MOST_LOST = 10_000;
+/** How long `ready` waits between two attempts. */
+const RETRY_MS = 50;
 
 /**
  * Limits that hold across processes: every list of requests is one script call, decided at one instant of the server's
@@ -122,6 +135,8 @@ class ScriptedStore implements RedisStore {
   readonly #adopted: RedisClient | undefined;
   readonly breaker: BreakerOptions | false;
   readonly #settings: StoreSettings;
+  /** Whether the server has been asked how it evicts keys. */
+  #hasLooked = false;
   /** Calls that are unanswered, and that nobody waits for any more. */
   #lost = 0;
 
@@ -175,6 +190,21 @@ class ScriptedStore implements RedisStore {
     return answers.flat();
   }
 
+  async ready(timeoutMs = 5000): Promise<void> {
+    const endMs = performance.now() + timeoutMs;
+    for (;;) {
+      try {
+        const call: StoreCall = { abandoned: false };
+        const leftMs = Math.max(Math.ceil(endMs - performance.now()), 1);
+        await withinDeadline(this.perform([probeRequest()], call), leftMs, call);
+        return;
+      } catch (error) {
+        if (performance.now() + RETRY_MS >= endMs) throw error;
+        await sleep(RETRY_MS);
+      }
+    }
+  }
+
   async close(): Promise<void> {
     await this.#own?.close();
   }
@@ -192,6 +222,10 @@ class ScriptedStore implements RedisStore {
       reply = await runScript(client, script, call.keys, args, waiting);
     } catch (error) {
       throw failureOf(error);
+    }
+    if (!this.#hasLooked) {
+      this.#hasLooked = true;
+      void warnOfEviction(client);
     }
     return readReply(reply, call);
   }
