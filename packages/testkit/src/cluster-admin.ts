@@ -49,11 +49,18 @@ export class ClusterAdmin {
   /**
    * Kill -9 of who answers for a key, and waits until its replica has taken over and every living node knows.
    *
+   * @param meanwhile - Awaited first: the replica has lost its primary, and has not taken over yet.
    * @returns Who answers now, and who was killed.
    */
-  async killPrimaryOf(key: string): Promise<{ promoted: RedisServer; killed: RedisServer }> {
+  async killPrimaryOf(
+    key: string,
+    meanwhile: (replica: RedisServer) => Promise<void> = async () => {},
+  ): Promise<{ promoted: RedisServer; killed: RedisServer }> {
     const killed = await this.primaryOf(key);
+    const replica = await this.replicaOf(key);
     await killed.kill();
+    await until('the replica misses its primary', async () => isOrphaned(this.clientOf(replica)));
+    await meanwhile(replica);
     const promoted = await this.#newPrimaryOf(key, killed);
     return { promoted, killed };
   }
@@ -173,4 +180,9 @@ export class ClusterAdmin {
     }
     throw trouble;
   }
+}
+
+/** Whether it is a replica that has lost its primary, and has read all that came from there. */
+export async function isOrphaned(client: Redis): Promise<boolean> {
+  return /role:slave[^]*master_link_status:down/.test(await client.info('replication'));
 }

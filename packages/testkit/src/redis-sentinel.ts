@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
+import { isOrphaned } from './cluster-admin.ts';
 import { connectTo } from './connect-to.ts';
 import { leastPrivilege, STORE_USER } from './least-privilege.ts';
 import { freePort, startProcess, type RedisProcess } from './redis-process.ts';
@@ -19,15 +20,21 @@ export interface RedisSentinel {
   adminOf(server: RedisServer): Redis;
   /** Whom the Sentinels name as the primary. */
   primary(): Promise<RedisServer>;
-  /** Kill -9 of the primary, and waits until every Sentinel names another one, which says so itself. */
-  killPrimary(): Promise<{ promoted: RedisServer; killed: RedisServer }>;
+  /**
+   * Kill -9 of the primary, and waits until every Sentinel names another one, which says so itself.
+   *
+   * @param meanwhile - Awaited first: the replicas have lost their primary, and none has taken over yet.
+   */
+  killPrimary(
+    meanwhile?: (replicas: readonly RedisServer[]) => Promise<void>,
+  ): Promise<{ promoted: RedisServer; killed: RedisServer }>;
   stop(): Promise<void>;
 }
 
 export interface RedisSentinelOptions {
   /** Default 1. */
   replicas?: number;
-  /** After how long a Sentinel takes a silent server for dead. Default 500. */
+  /** After how long a Sentinel takes a silent server for dead. Default 800. */
   downAfterMs?: number;
 }
 
@@ -35,7 +42,7 @@ const NAME = 'main';
 
 /** Starts them, and waits until every Sentinel knows the others and the replicas. */
 export async function startSentinel(options: RedisSentinelOptions = {}): Promise<RedisSentinel> {
-  const { replicas = 1, downAfterMs = 500 } = options;
+  const { replicas = 1, downAfterMs = 800 } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sluice-sentinel-'));
   const servers: RedisServer[] = [];
   const clients: Redis[] = [];
@@ -89,9 +96,14 @@ export async function startSentinel(options: RedisSentinelOptions = {}): Promise
     servers,
     adminOf,
     primary,
-    async killPrimary() {
+    async killPrimary(meanwhile = async () => {}) {
       const killed = await primary();
       await killed.kill();
+      const replicas = servers.filter((server) => server !== killed);
+      await until('the replicas miss their primary', async () =>
+        (await Promise.all(replicas.map((server) => isOrphaned(adminOf(server))))).every(Boolean),
+      );
+      await meanwhile(replicas);
       const promoted = await until('the Sentinels name another primary', async () => {
         const server = await named();
         if (server === undefined || server === killed) return false;

@@ -73,7 +73,8 @@ describe('a server', () => {
 
   it('may be waited for only until it loads its data', async () => {
     const client = connect(server.url, { enableReadyCheck: false, maxRetriesPerRequest: 20 });
-    await client.eval('for i = 1, 500 do redis.call("SET", i, i) end', 0);
+    await client.config('SET', 'rdbcompression', 'no');
+    await client.eval('for i = 1, 500 do redis.call("SET", i, string.rep("x", 1024)) end', 0);
     await client.save();
 
     await server.restart({ args: SLOWLY, until: '-LOADING' });
@@ -103,7 +104,7 @@ describe('a server', () => {
   });
 });
 
-/** A second of loading for 500 keys, with a look at the clients after each kilobyte. */
+/** A second of loading for 500 keys, with a look at the clients after each. */
 const SLOWLY = ['--key-load-delay', '2000', '--loading-process-events-interval-bytes', '1024'];
 
 describe('until', () => {

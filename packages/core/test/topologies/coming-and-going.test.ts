@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis-5';
+import { fixedWindow, type Limiter } from '@sluice/core';
+import { connectTo, startRedis, startTcpProxy, until, type RedisServer } from '@sluice/testkit';
+import { closeAll, keep, limiterOn, outcomeOf, ways } from './ways.ts';
+
+let server: RedisServer;
+beforeEach(async () => {
+  server = await startRedis();
+});
+afterEach(async () => {
+  await closeAll();
+  await server.stop();
+});
+
+const LIMIT = 10;
+
+/** Asks until Redis decides again. Resolves to what was answered before: none of it is an error. */
+async function untilRedisDecides(limiter: Limiter): Promise<Set<string>> {
+  const before = new Set<string>();
+  await until('Redis decides', async () => {
+    const outcome = await outcomeOf(limiter);
+    if (outcome === 'redis: allowed') return true;
+    before.add(outcome);
+    return false;
+  });
+  return before;
+}
+
+const LOCAL = ['local: allowed', 'local: denied'];
+
+describe.each(ways)('through $name', ({ strict, lenient }) => {
+  it('a server that was killed is missed by nobody but its counts, and takes over again when it is back', async () => {
+    const limiter = lenient(server, { limit: LIMIT });
+    await until('it is connected', async () => (await outcomeOf(limiter, 'other')).startsWith('redis'));
+    await limiter.consume('key', 7);
+
+    await server.kill();
+    const alone: string[] = [];
+    for (let i = 0; i < 3 * LIMIT; i++) alone.push(await outcomeOf(limiter));
+
+    expect(alone).toEqual([
+      ...Array<string>(LIMIT).fill('local: allowed'),
+      ...Array<string>(2 * LIMIT).fill('local: denied'),
+    ]);
+    await server.restart();
+    expect(LOCAL).toEqual(expect.arrayContaining([...(await untilRedisDecides(limiter))]));
+  });
+
+  it('a server that is not there yet does not hold anybody up, and decides when it is', async () => {
+    await server.kill();
+    const limiter = lenient(server, { limit: LIMIT });
+
+    const alone: string[] = [];
+    for (let i = 0; i < 2 * LIMIT; i++) alone.push(await outcomeOf(limiter));
+
+    expect(alone).toEqual([
+      ...Array<string>(LIMIT).fill('local: allowed'),
+      ...Array<string>(LIMIT).fill('local: denied'),
+    ]);
+    await server.restart();
+    expect(LOCAL).toEqual(expect.arrayContaining([...(await untilRedisDecides(limiter))]));
+  });
+
+  it('a server that hangs is answered for locally, and decides again when it wakes', async () => {
+    const limiter = lenient(server, { limit: LIMIT, timeoutMs: 30 });
+    await until('it is connected', async () => (await outcomeOf(limiter, 'other')).startsWith('redis'));
+
+    server.pause();
+    const alone: string[] = [];
+    for (let i = 0; i < 2 * LIMIT; i++) alone.push(await outcomeOf(limiter));
+    server.resume();
+
+    expect(alone).toEqual([
+      ...Array<string>(LIMIT).fill('local: allowed'),
+      ...Array<string>(LIMIT).fill('local: denied'),
+    ]);
+    expect(LOCAL).toEqual(expect.arrayContaining([...(await untilRedisDecides(limiter))]));
+  });
+
+  it('connections that are cut, ended halfway or refused are made anew', async () => {
+    const proxy = await startTcpProxy(server);
+    const behind = { ...server, storeUrl: proxy.through(server.storeUrl) };
+    const limiter = lenient(behind, { limit: 1_000_000 });
+    await untilRedisDecides(limiter);
+
+    const faults = {
+      'cut: ': () => {
+        proxy.cut();
+      },
+      'FIN to the client: ': () => {
+        proxy.halfClose('to-client');
+      },
+      'FIN to the server: ': () => {
+        proxy.halfClose('to-server');
+      },
+      'refused: ': () => {
+        proxy.refuse();
+        proxy.cut();
+      },
+    };
+    const seen: string[] = [];
+    for (const [name, fault] of Object.entries(faults)) {
+      fault();
+      seen.push(name + (await outcomeOf(limiter)));
+      await proxy.heal();
+      seen.push(...[...(await untilRedisDecides(limiter))].map((outcome) => name + outcome));
+    }
+    proxy.close();
+
+    expect(seen.filter((outcome) => !/: (redis|local): allowed$/.test(outcome))).toEqual([]);
+  });
+
+  it('a server that loads its data is answered for locally, and goes on from what it had stored', async () => {
+    const admin = keep(connectTo(server.url));
+    const limiter = lenient(server, { limit: LIMIT });
+    await until('it is connected', async () => (await outcomeOf(limiter, 'other')).startsWith('redis'));
+    await limiter.consume('key', 7);
+    await fill(admin);
+
+    await server.restart({ args: SLOWLY, until: '-LOADING' });
+
+    expect(await outcomeOf(limiter)).toBe('local: allowed');
+    await untilRedisDecides(limiter);
+    const { remaining } = await limiter.peek('key');
+    expect(remaining).toBeLessThanOrEqual(2);
+  });
+
+  it('what a strict limiter throws names the connection, or the wait for it', async () => {
+    const limiter = strict(server, { timeoutMs: 200 });
+    await limiter.consume('key');
+
+    await server.kill();
+
+    // A client that was handed in holds on to the call, for it may come back.
+    expect(['connection', 'timeout']).toContain(await outcomeOf(limiter));
+  });
+});
+
+/** Saves 300 keys of a kilobyte. */
+async function fill(admin: Redis): Promise<void> {
+  await admin.config('SET', 'rdbcompression', 'no');
+  await admin.eval('for i = 1, 300 do redis.call("SET", i, string.rep("x", 1024)) end', 0);
+  await admin.save();
+}
+
+/** Makes the loading of such a key take two milliseconds, with a look at the clients after each. */
+const SLOWLY = ['--key-load-delay', '2000', '--loading-process-events-interval-bytes', '1024'];
+
+describe.each([
+  ['ioredis 6', (url: string) => new Redis(url, { enableReadyCheck: false, maxRetriesPerRequest: 0 })],
+  ['ioredis 5', (url: string) => new Redis5(url, { enableReadyCheck: false, maxRetriesPerRequest: 0 })],
+])('through %s that does not ask whether a server is ready', (_name, connect) => {
+  it('a server that loads its data is told by its kind', async () => {
+    const admin = keep(connectTo(server.url));
+    await fill(admin);
+    await server.restart({ args: SLOWLY, until: '-LOADING' });
+    const policy = fixedWindow({ limit: LIMIT, window: '1h' });
+    const limiter = limiterOn(keep(connect(server.storeUrl)), { policy, onStoreError: 'throw', timeoutMs: 10_000 });
+
+    expect(await outcomeOf(limiter)).toBe('loading');
+
+    await until('it is loaded', async () => (await outcomeOf(limiter)).startsWith('redis'));
+  });
+});

@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { createLimiter, fixedWindow, redisStore, type StoreError } from '@sluice/core';
+import { connectTo, freePort, startRedis, until, type RedisServer } from '@sluice/testkit';
+import { closeAll, keep, outcomeOf, ways } from './ways.ts';
+
+let server: RedisServer;
+let admin: Redis;
+beforeEach(async () => {
+  server = await startRedis();
+  admin = connectTo(server.url);
+});
+afterEach(async () => {
+  await closeAll();
+  admin.disconnect();
+  await server.stop();
+});
+
+describe.each(ways)('through $name', ({ strict, lenient }) => {
+  it('a server that has forgotten the script decides all the same, and goes on counting', async () => {
+    const limiter = strict(server);
+    await limiter.consume('key', 4);
+
+    await admin.script('FLUSH');
+
+    expect(await limiter.consume('key')).toMatchObject({ source: 'redis', remaining: 5 });
+  });
+
+  it('a server that runs a long script of somebody else is busy, and decides afterwards', async () => {
+    const limiter = strict(server);
+    await limiter.consume('key');
+    await admin.config('SET', 'busy-reply-threshold', '20');
+    const other = keep(connectTo(server.url));
+    await other.ping();
+
+    const script = other.eval('while true do end', 0).catch(String);
+
+    expect(await outcomeOf(limiter)).toBe('busy');
+    expect(await outcomeOf(limiter)).toBe('busy');
+    await admin.script('KILL');
+    expect(await script).toMatch('Script killed');
+    expect(await limiter.consume('key')).toMatchObject({ source: 'redis', remaining: 8 });
+  });
+
+  it('a server without memory still refuses and peeks, and says so when it would have to write', async () => {
+    const limiter = strict(server);
+    await limiter.consume('full', 10);
+
+    await admin.config('SET', 'maxmemory', '1');
+
+    expect(await outcomeOf(limiter, 'full')).toBe('redis: denied');
+    expect((await limiter.peek('fresh')).remaining).toBe(10);
+    expect(await outcomeOf(limiter, 'fresh')).toBe('oom');
+    await admin.config('SET', 'maxmemory', '0');
+    expect((await limiter.consume('fresh')).remaining).toBe(9);
+  });
+
+  it('a server that has become a replica is told by its kind, and counts on where it was when it is a primary again', async () => {
+    const limiter = strict(server);
+    await limiter.consume('key', 4);
+
+    await admin.replicaof('127.0.0.1', await freePort());
+
+    expect(await outcomeOf(limiter)).toBe('readonly');
+    await admin.replicaof('NO', 'ONE');
+    expect((await limiter.consume('key')).remaining).toBe(5);
+  });
+
+  it('a replica is not taken for a recovered primary', async () => {
+    const limiter = lenient(server, { store: { breaker: { failures: 1, probeEveryMs: 10 } } });
+    const info = (): Promise<string> => admin.info('commandstats');
+    await limiter.consume('key');
+
+    await admin.replicaof('127.0.0.1', await freePort());
+    expect(await outcomeOf(limiter)).toBe('local: allowed');
+    await admin.config('RESETSTAT');
+    await until('three probes', async () => Number(/evalsha:calls=(\d+)/.exec(await info())?.[1]) >= 3);
+
+    expect(limiter.status().breaker).not.toBe('closed');
+    await admin.replicaof('NO', 'ONE');
+    await until('the store decides again', async () => (await outcomeOf(limiter)) === 'redis: allowed');
+  });
+
+  it('a paused server makes decisions late, which may count, and are never sent twice', async () => {
+    const limiter = strict(server, { timeoutMs: 60 });
+    await limiter.consume('key');
+
+    await admin.call('CLIENT', 'PAUSE', '60000', 'WRITE');
+    const late = await Promise.all([outcomeOf(limiter), outcomeOf(limiter), outcomeOf(limiter)]);
+    await admin.call('CLIENT', 'UNPAUSE');
+
+    expect(late).toEqual(['timeout', 'timeout', 'timeout']);
+    // One connection keeps its order, so the three have been counted by then, each once.
+    expect(await until('it answers', () => limiter.consume('key'))).toMatchObject({ remaining: 5 });
+  });
+
+  it.each(['evalsha', 'time', 'get', 'set'])('a user without %s is denied, and told so', async (command) => {
+    await admin.acl('SETUSER', 'sluice', `-${command}`);
+
+    expect(await outcomeOf(strict(server))).toBe('denied');
+
+    expect(await admin.keys('*')).toEqual([]);
+  });
+
+  it('a user whose keys are others is denied', async () => {
+    expect(await outcomeOf(strict(server, { store: { prefix: 'other' } }))).toBe('denied');
+  });
+
+  it('a user who is denied is limited locally, and by Redis when that has been mended', async () => {
+    const limiter = lenient(server, { store: { breaker: { failures: 5, probeEveryMs: 20 } } });
+    await admin.acl('SETUSER', 'sluice', '-evalsha');
+
+    const outcomes: string[] = [];
+    for (let i = 0; i < 12; i++) outcomes.push(await outcomeOf(limiter));
+
+    expect(outcomes).toEqual([...Array<string>(10).fill('local: allowed'), ...Array<string>(2).fill('local: denied')]);
+    await admin.acl('SETUSER', 'sluice', '+evalsha');
+    await until('the store decides again', async () => (await outcomeOf(limiter)) === 'redis: allowed');
+  });
+
+  it('a wrong password is told as such', async () => {
+    const stranger = { ...server, storeUrl: server.storeUrl.replace('secret', 'wrong') };
+
+    expect(await outcomeOf(strict(stranger, { timeoutMs: 2_000 }))).toBe('denied');
+  });
+
+  it('a server that asks for a password it was not given says so', async () => {
+    await admin.config('SET', 'requirepass', 'secret');
+    const anonymous = { ...server, storeUrl: server.url };
+
+    expect(await outcomeOf(strict(anonymous))).toBe('denied');
+  });
+});
+
+describe('a limiter of several keys', () => {
+  it('has taken from all of them or from none when the memory ends', async () => {
+    const policy = fixedWindow({ limit: 10, window: '1h' });
+    const limits = [
+      { name: 'ip', policy },
+      { name: 'user', policy },
+    ] as const;
+    const client = keep(connectTo(server.storeUrl));
+    const store = redisStore(client, { breaker: false });
+    const limiter = createLimiter({ limits, store, onStoreError: 'throw', timeoutMs: 10_000 });
+    await limiter.consume({ ip: '::1', user: 'ann' });
+    const used = Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1]);
+    await admin.config('SET', 'maxmemory', String(used + 200_000));
+
+    let outcome = '';
+    let calls = 0;
+    while (outcome !== 'oom' && calls < 10_000) {
+      calls++;
+      outcome = await limiter.consume({ ip: `ip-${String(calls)}`, user: `user-${String(calls)}` }).then(
+        ({ source }) => source,
+        (error: unknown) => (error as StoreError).kind,
+      );
+    }
+
+    expect(outcome).toBe('oom');
+    await admin.config('SET', 'maxmemory', '0');
+    const subjects = (await admin.keys('sluice:*')).map((key) => /\{(.*)\}/.exec(key)?.[1] ?? key);
+    const numbers = (kind: string): string[] =>
+      subjects
+        .filter((subject) => subject.startsWith(`${kind}-`))
+        .map((subject) => subject.slice(kind.length + 1))
+        .sort();
+    expect(numbers('ip').length).toBeGreaterThan(10);
+    expect(numbers('ip')).toEqual(numbers('user'));
+    expect(numbers('ip')).toHaveLength(calls - 1);
+  });
+});

@@ -1,0 +1,50 @@
+import { expect } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { fixedWindow, type NamedPolicy } from '@sluice/core';
+import { namePolicies } from '@sluice/core/internal';
+import type { Tally } from './load.ts';
+
+const [{ algorithm }] = namePolicies(fixedWindow({ limit: 1, window: 1 }), 'any') as [NamedPolicy];
+
+/** The units of fixed windows that a server holds, by subject: as it has them stored, whoever it is. */
+export async function unitsIn(admin: Redis): Promise<Map<string, number>> {
+  const units = new Map<string, number>();
+  for (const key of await admin.keys('sluice:*')) {
+    const subject = /\{(.*)\}/.exec(key)?.[1] ?? key;
+    const state = algorithm.decode((await admin.get(key)) ?? '') as { readonly used: number } | undefined;
+    if (state !== undefined) units.set(subject, state.used);
+  }
+  return units;
+}
+
+/**
+ * Holds what was admitted against what a failover has lost.
+ *
+ * @param kept - What the replica held when its primary was gone: subjects that are not among it have lost nothing.
+ * @param held - What it holds in the end, when every key is refused.
+ */
+export function expectAccounted(
+  tallies: ReadonlyMap<string, Tally>,
+  kept: ReadonlyMap<string, number>,
+  held: ReadonlyMap<string, number>,
+  limit: number,
+): void {
+  for (const [subject, { before, after, local }] of tallies) {
+    const keptHere = kept.get(subject) ?? before;
+    const lost = Math.max(before - keptHere, 0);
+    const report =
+      `${subject}: ${String(before)} admitted before and ${String(after)} after; the replica had kept ${String(keptHere)}, ` +
+      `so ${String(lost)} were lost, and holds ${String(held.get(subject))} in the end; ${String(local)} admitted locally`;
+    expect([report, before + after <= limit + lost]).toEqual([report, true]);
+    expect([report, keptHere + after <= limit]).toEqual([report, true]);
+    expect([report, held.get(subject)]).toEqual([report, limit]);
+    expect([report, local <= limit]).toEqual([report, true]);
+  }
+}
+
+/** The keys that never expire. */
+export async function immortalKeys(admin: Redis): Promise<string[]> {
+  const keys = await admin.keys('*');
+  const expiries = await Promise.all(keys.map((key) => admin.pttl(key)));
+  return keys.filter((_, i) => expiries[i] === -1);
+}
