@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Cluster } from 'ioredis';
 import { Cluster as Cluster5 } from 'ioredis-5';
 import { createLimiter, fixedWindow, redisStore, type IoredisClient } from '@sluice/core';
-import { startRedisCluster, STORE_USER, until, type RedisCluster, type RedisServer } from '@sluice/testkit';
+import { startRedisCluster, STORE_USER, type RedisCluster, type RedisServer } from '@sluice/testkit';
 import { startLoad, type Load } from './load.ts';
 import { expectAccounted, immortalKeys, unitsIn } from './units.ts';
-import { closeAll, keep, limiterOn, outcomeOf } from './ways.ts';
+import { closeAll, keep, limiterOn } from './ways.ts';
 
 const LIMIT = 400;
 const policy = fixedWindow({ limit: LIMIT, window: '1h' });
