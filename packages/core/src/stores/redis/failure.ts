@@ -23,11 +23,14 @@ const CONNECTION =
 const CONNECTION_NAMES =
   /^(MaxRetriesPerRequestError|ClusterAllFailedError|Client(Closed|Offline)Error|SocketClosedUnexpectedlyError|SocketTimeoutError|ConnectionTimeoutError|DisconnectsClientError|ReconnectStrategyError|RootNodesUnavailableError|ConnectionError|ClosingError|AggregateError)$/;
 
+/** Subjects stand in braces. Servers cut off what they quote: the end of a message is an end as well. */
+const SUBJECT = /\{[^}]*(\}|$)/g;
+
 /** The error of a call as one of ours, without the subjects of keys in its message. */
 export function failureOf(error: unknown): SluiceError {
   if (error instanceof SluiceError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new StoreError('SLUICE_STORE_FAILED', `Redis did not decide: ${message.replace(/\{[^}]*\}/g, '{...}')}`, {
+  return new StoreError('SLUICE_STORE_FAILED', `Redis did not decide: ${message.replace(SUBJECT, '{...}')}`, {
     cause: error,
     kind: kindOf(error, message),
   });
@@ -37,7 +40,7 @@ function kindOf(error: unknown, message: string): StoreFailureKind {
   const prefix = /^(?:ERR )?-?([A-Z]+)/.exec(message)?.[1] ?? '';
   const kind = Object.hasOwn(PREFIXES, prefix) ? PREFIXES[prefix] : undefined;
   if (kind !== undefined) return kind;
-  if (/ACL failure|no permissions to/i.test(message)) return 'denied';
+  if (/ACL failure|no permissions to|can't run this command/i.test(message)) return 'denied';
   if (error instanceof Error) {
     if (error.name === 'TimeoutError' || /timed out/i.test(message)) return 'timeout';
     const { code } = error as NodeJS.ErrnoException;
