@@ -61,6 +61,7 @@ try {
   }
   // What the packages expect to be there: their users have the framework and its types.
   for (const [owner, ...names] of [
+    ['packages/core', 'prom-client', '@opentelemetry/api'],
     ['packages/express', 'express', '@types/express'],
     ['packages/fastify', 'fastify', 'fastify-plugin'],
     ['packages/koa', 'koa', '@types/koa'],
@@ -100,6 +101,8 @@ try {
 import Fastify from 'fastify';
 import Koa from 'koa';
 import { byUser, createLimiter, fixedWindow, rateLimit, type Decision } from '@sluice/express';
+import { collectMetrics } from '@sluice/core/metrics';
+import { reportToOpenTelemetry } from '@sluice/core/opentelemetry';
 import sluice from '@sluice/fastify';
 import { rateLimit as koaRateLimit } from '@sluice/koa';
 import { RateLimitModule } from '@sluice/nestjs';
@@ -113,6 +116,7 @@ await app.register(sluice, { limit: 1, window: '1m', key: byUser((request) => re
 app.get('/', { onRequest: app.rateLimit({ limit: 1, window: '1m' }), config: { rateLimit: false } }, (request) => request.rateLimit?.decision.remaining);
 new Koa().use(koaRateLimit({ limit: 1, window: '1m', key: (ctx) => ctx.ip })).use((ctx) => (ctx.body = ctx.state.rateLimit?.decision.remaining));
 RateLimitModule.forRoot({ limit: 1, window: '1m' });
+const stops: (() => void)[] = [collectMetrics({ prefix: 'limits_' }), reportToOpenTelemetry()];
 `,
   );
   writeFileSync(
@@ -124,6 +128,17 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
 `,
   );
   run('node', ['without-ioredis.mjs'], work);
+  const metrics =
+    "if (typeof collectMetrics() !== 'function' || typeof reportToOpenTelemetry() !== 'function') throw new Error('no metrics');\n";
+  for (const [file, load] of [
+    ['metrics.mjs', (name, path) => `import { ${name} } from '${path}';\n`],
+    ['metrics.cjs', (name, path) => `const { ${name} } = require('${path}');\n`],
+  ]) {
+    const loaded =
+      load('collectMetrics', '@sluice/core/metrics') + load('reportToOpenTelemetry', '@sluice/core/opentelemetry');
+    writeFileSync(join(work, file), loaded + metrics);
+    run('node', [file], work);
+  }
   for (const framework of Object.keys(frameworks)) {
     run('node', [`${framework}.mjs`], work);
     run('node', [`${framework}.cjs`], work);
