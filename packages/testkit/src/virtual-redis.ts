@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Clock, IoredisClient, RedisStore, RedisStoreOptions } from '@sluice/core';
+import type { Clock, IoredisClient, RedisStoreOptions, Store } from '@sluice/core';
 import { createRedisStore, frame } from '@sluice/core/internal';
 
 /**
@@ -31,7 +31,7 @@ export function virtualRedisStore(
   clock: Clock,
   options: RedisStoreOptions = {},
   eraMs: number = ERA_MS,
-): RedisStore {
+): Store {
   const store = createRedisStore(client, options, testFrame(), () => Math.floor(clock.now()) + eraMs);
   return {
     source: 'redis',

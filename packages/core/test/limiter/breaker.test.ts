@@ -21,7 +21,7 @@ class Fickle implements Store {
   readonly memory = memoryStore();
   asked: string[] = [];
   fails: 'not' | 'at once' | 'never answers' = 'at once';
-  constructor(readonly breaker?: BreakerOptions | false) {}
+  constructor(readonly breaker: BreakerOptions | false = {}) {}
   async perform(requests: readonly StoreRequest[]) {
     this.asked.push(...requests.map(({ op }) => op));
     if (this.fails === 'at once') throw new Error('away');
@@ -271,14 +271,15 @@ describe('the channel sluice:breaker', () => {
     await pass(500);
     unsubscribe('sluice:breaker', listen);
 
-    const common = { limiters: ['Api'], store: 'redis', shard: undefined, kind: 'other' };
-    expect(told).toEqual<BreakerMessage[]>([
+    const common = { limiters: ['Api'], store: 'redis', shard: undefined, kind: 'other' } as const;
+    const expected: readonly BreakerMessage[] = [
       { ...common, state: 'open', previous: 'closed' },
       { ...common, state: 'half-open', previous: 'open' },
       { ...common, state: 'open', previous: 'half-open' },
       { ...common, state: 'half-open', previous: 'open' },
       { ...common, state: 'closed', previous: 'half-open' },
-    ]);
+    ];
+    expect(told).toEqual(expected);
   });
 });
 

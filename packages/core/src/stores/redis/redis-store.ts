@@ -72,6 +72,13 @@ const RETRY_MS = 50;
  * @throws PolicyError for a client that is none of these, and for bad or unknown options. Nothing is sent before the
  * first decision.
  */
+export function redisStore(client: RedisClient, options?: RedisStoreOptions): RedisStore;
+// Two, so that the functions of an object written in place have types.
+export function redisStore(
+  // eslint-disable-next-line @typescript-eslint/unified-signatures
+  client: RedisClient | IoredisClient | NodeRedisClient | string,
+  options?: RedisStoreOptions,
+): RedisStore;
 export function redisStore(
   client: RedisClient | IoredisClient | NodeRedisClient | string,
   options: RedisStoreOptions = {},

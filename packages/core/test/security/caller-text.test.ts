@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { createLimiter, fixedWindow, redisStore, tokenBucket } from '@sluice/core';
+import { frame } from '@sluice/core/internal';
+
+interface Sent {
+  readonly command: 'evalsha' | 'eval';
+  readonly script: string;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+/** What goes out to Redis while somebody decides, edits and gives back under a key. */
+async function sentFor(subject: string): Promise<readonly Sent[]> {
+  const sent: Sent[] = [];
+  const store = redisStore(
+    {
+      evalsha: (script, keys, args) => {
+        sent.push({ command: 'evalsha', script, keys, args });
+        return Promise.reject(new Error('NOSCRIPT No matching script.'));
+      },
+      eval: (script, keys, args) => {
+        sent.push({ command: 'eval', script, keys, args });
+        return Promise.resolve([1_795_262_400_250, ...keys.map(() => null)]);
+      },
+    },
+    { check: false },
+  );
+  const limiter = createLimiter({
+    store,
+    onStoreError: 'throw',
+    policy: [
+      fixedWindow({ name: 'a', limit: 5, window: '1m' }),
+      tokenBucket({ name: 'b', capacity: 5, refill: 1, every: '1s' }),
+    ],
+  });
+  const decision = await limiter.consume(subject, 2);
+  await limiter.refund(decision);
+  await limiter.block(subject, '1m');
+  await limiter.unblock(subject);
+  await limiter.reset(subject);
+  return sent;
+}
+
+const hostile: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ minLength: 1 }),
+  fc.string({ minLength: 1, unit: 'grapheme' }),
+  fc.constantFrom(
+    '"); redis.call("FLUSHALL") --',
+    ']] redis.call("FLUSHALL") --[[',
+    '{a}{b}',
+    '}:default:1f{',
+    '\r\nFLUSHALL\r\n',
+    '*1\r\n$8\r\nFLUSHALL\r\n',
+    '\0',
+    '../../etc/passwd',
+    '-probe',
+    'x'.repeat(10_000),
+  ),
+);
+
+describe('what goes out to Redis', () => {
+  it('is one constant script, whose text holds nothing of a caller', async () => {
+    expect(createHash('sha1').update(frame.source).digest('hex')).toBe(frame.sha1);
+
+    await fc.assert(
+      fc.asyncProperty(hostile, async (subject) => {
+        for (const { command, script } of await sentFor(subject)) {
+          expect(script).toBe(command === 'eval' ? frame.source : frame.sha1);
+        }
+      }),
+    );
+  });
+
+  it('holds a subject in keys alone, in plain ASCII, between the only braces, and not long', async () => {
+    await fc.assert(
+      fc.asyncProperty(hostile, async (subject) => {
+        for (const { keys, args } of await sentFor(subject)) {
+          for (const key of keys) expect(key).toMatch(/^sluice:\{[!-z|~]{1,64}\}:default:1f\.a,t\.b$/);
+          for (const arg of args) expect(arg).toMatch(/^(-?\d+|[a-zA-Z]+)$/);
+        }
+      }),
+    );
+  });
+});
+
+describe('a key object from outside', () => {
+  it.each(['__proto__', 'constructor', 'toString'])('names no limit by %s', async (name) => {
+    const limits = [{ name: 'per-ip', policy: fixedWindow({ limit: 1, window: '1h' }) }] as const;
+    const keys = JSON.parse(`{"per-ip":"192.0.2.1","${name}":"x"}`) as { 'per-ip': string };
+
+    await expect(createLimiter({ limits }).consume(keys)).rejects.toMatchObject({ code: 'SLUICE_KEY_INVALID' });
+  });
+});
