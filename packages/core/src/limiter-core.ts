@@ -126,6 +126,7 @@ export class LimiterCore {
   #ask(request: DecidingRequest): StoreAnswers | Promise<StoreAnswers> {
     if (this.#guard === undefined) return this.store.perform([request]);
     if (liesApart(this.store, request.parts)) {
+      this.#guard.checkLet(request.parts); // before others give what they would have to take back
       return askAcross(
         request,
         (requests, call) => this.#askGuarded(requests, call),

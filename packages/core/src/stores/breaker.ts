@@ -10,7 +10,10 @@ export type BreakerState = 'closed' | 'open' | 'half-open';
 export interface BreakerOptions {
   /** Failures in a row, late answers included, that open the breaker. Default 5. */
   readonly failures?: number;
-  /** How long after a failure a probe is sent, in milliseconds; one at a time. Default 500. */
+  /**
+   * How long after a probe has failed the next one is sent, in milliseconds; one at a time. The first one comes after a
+   * fifth of that: a connection that was reset is back by then. Default 500.
+   */
   readonly probeEveryMs?: number;
 }
 
@@ -25,6 +28,7 @@ export interface BreakerParts {
 
 /** After so many probes that nobody asked in between, probing rests, and the next request is the probe. */
 const IDLE_PROBES = 120;
+const FIRST_PROBE = 1 / 5;
 
 /**
  * A circuit breaker: after repeated failures a store is not asked any more, so that a dead one costs microseconds.
@@ -50,6 +54,11 @@ export class Breaker {
     return this.#state;
   }
 
+  /** Whether the next request is let through. */
+  get lets(): boolean {
+    return this.#state === 'closed' || this.#isResting;
+  }
+
   /**
    * To be called before the store is asked. Answers what {@link succeeded} or {@link failed} is to be given then.
    *
@@ -57,8 +66,7 @@ export class Breaker {
    */
   enter(): number {
     this.#unasked = 0;
-    if (this.#state === 'closed') return this.#epoch;
-    if (this.#isResting) {
+    if (this.lets) {
       this.#isResting = false;
       return this.#epoch;
     }
@@ -80,10 +88,12 @@ export class Breaker {
     this.#lastError = error;
     if (this.#state === 'closed' && ++this.#failures < this.#parts.failures) return;
     this.#epoch++;
+    const { probeEveryMs } = this.#parts;
+    const waitMs = this.#state === 'closed' ? probeEveryMs * FIRST_PROBE : probeEveryMs;
     this.#change('open');
     this.#timer = setTimeout(() => {
       this.#probe();
-    }, this.#parts.probeEveryMs).unref();
+    }, waitMs).unref();
   }
 
   /** Closes, whatever was, and ends probing. */

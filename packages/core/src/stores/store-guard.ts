@@ -4,7 +4,7 @@ import { warnOnce } from '../warnings.ts';
 import { Breaker, type BreakerOptions, type BreakerState } from './breaker.ts';
 import { withinDeadline } from './deadline.ts';
 import { probeRequest } from './probe.ts';
-import { isPending, type Store, type StoreAnswers, type StoreCall, type StoreRequest } from './store.ts';
+import { isPending, type Part, type Store, type StoreAnswers, type StoreCall, type StoreRequest } from './store.ts';
 
 const guards = new WeakMap<Store, StoreGuard>();
 
@@ -71,6 +71,14 @@ export class StoreGuard {
         throw error;
       },
     );
+  }
+
+  /** @throws StoreError `SLUICE_BREAKER_OPEN` when one of these subjects would not be asked for. */
+  checkLet(parts: readonly Part[]): void {
+    for (const { subject } of parts) {
+      const breaker = this.#breakers.get(this.#store.shardOf?.(subject));
+      if (breaker?.lets === false) breaker.enter();
+    }
   }
 
   /** Ends probing: nobody uses the store any more. */

@@ -293,7 +293,7 @@ const TABLE: readonly (readonly [what: string, make: () => unknown, code: string
     /did you mean "prefix"\?/,
   ],
   ['a URL that is none', () => redis('localhost:6379'), OPTION, 'client', /a Redis URL looks like/],
-  ['no client', () => redis(), OPTION, 'client', /takes an ioredis client/],
+  ['no client', () => redis(), OPTION, 'client', /takes a client of ioredis, iovalkey or node-redis/],
   ['a client without evalsha', () => redis({}), OPTION, 'client', /evalsha\(sha1, keys, args\)/],
 ];
 

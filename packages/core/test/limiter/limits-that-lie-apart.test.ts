@@ -137,6 +137,27 @@ describe('limits whose keys live on different nodes', () => {
     ]);
   });
 
+  it('ask no node while the breaker of another is open', async () => {
+    const store = Object.assign(
+      nodes(
+        () => 1,
+        (subject) => subject === 'ann',
+      ),
+      { breaker: { failures: 2 } },
+    );
+    const limiter = createLimiter({ limits, store });
+    const keys = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
+    await limiter.consume(keys);
+    await limiter.consume(keys);
+    await settled();
+    const asked = store.asked;
+
+    expect((await limiter.consume(keys)).source).toBe('local');
+
+    expect(store.asked).toBe(asked);
+    expect((await limiter.consume({ 'per-ip': '192.0.2.1' })).source).toBe('redis');
+  });
+
   it('take nothing on a peek', async () => {
     const limiter = createLimiter({ limits, store: nodes(() => 1), ...strict });
     const keys = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
