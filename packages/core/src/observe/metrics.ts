@@ -40,7 +40,7 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
       decisions.inc({ limiter, policy, outcome, source });
       durations.observe({ limiter, source }, durationMs / 1000);
     },
-    onStoreError({ limiter, store, kind }) {
+    onStoreFailure({ limiter, store, kind }) {
       storeErrors.inc({ limiter, store, kind });
     },
     onBreaker(message) {

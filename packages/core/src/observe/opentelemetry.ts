@@ -42,7 +42,7 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
     advice: { explicitBucketBoundaries: [...DECISION_SECONDS] },
   });
   const storeErrors = meter.createCounter('sluice.store.errors', {
-    description: 'Calls of a store that failed or were late.',
+    description: 'Calls of a store that failed or were late, probes included.',
     unit: '{error}',
   });
   const transitions = meter.createCounter('sluice.breaker.transitions', {
@@ -83,7 +83,7 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
       durations.record(durationMs / 1000, attributes);
       if (!decision.allowed) writeOnSpan(limiter, decision);
     },
-    onStoreError({ limiter, store, kind }) {
+    onStoreFailure({ limiter, store, kind }) {
       storeErrors.add(1, { 'sluice.limiter': limiter, 'sluice.store': store, 'error.type': kind });
     },
     onBreaker(message) {

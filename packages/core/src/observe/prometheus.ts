@@ -87,7 +87,7 @@ export function registerMetrics(register: AnyRegistry, prefix: string, gauges: G
     }),
     storeErrors: new Counter({
       name: name('store_errors_total'),
-      help: 'Calls of a store that failed or were late.',
+      help: 'Calls of a store that failed or were late, probes included.',
       labelNames: ['limiter', 'store', 'kind'],
       registers,
     }),

@@ -143,6 +143,21 @@ describe('a store that fails and comes back', () => {
     ]);
   });
 
+  it('is counted by its probes as well, while nothing else is sent: an outage that lasts does not look like one that is over', async () => {
+    jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate', 'queueMicrotask'] });
+    const limiter = limiterOf({ store: new Fickle() });
+    await limiter.consume('key');
+    await limiter.consume('key');
+
+    await jest.advanceTimersByTimeAsync(1000);
+
+    expect(await samples('sluice_store_errors_total')).toEqual(['{limiter="api",store="redis",kind="other"} 12']);
+    expect(await samples('sluice_breaker_transitions_total')).toEqual([
+      '{limiter="api",state="open"} 11',
+      '{limiter="api",state="half-open"} 10',
+    ]);
+  });
+
   it('counts for each of its limiters', async () => {
     const store = new Fickle();
     const first = limiterOf({ store, name: 'first' });
@@ -181,7 +196,10 @@ describe('a real Redis that is killed', () => {
 
   it('is counted as a connection that failed', async () => {
     const client = connectTo(server.storeUrl);
-    const limiter = limiterOf({ store: redisStore(client, { breaker: { failures: 1 } }), timeoutMs: 60_000 });
+    const limiter = limiterOf({
+      store: redisStore(client, { breaker: { failures: 1, probeEveryMs: 60_000 } }),
+      timeoutMs: 60_000,
+    });
     await until('the store decides', async () => (await limiter.consume('key')).source === 'redis');
     register.resetMetrics();
 
