@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { hasSubscribers } from 'node:diagnostics_channel';
 import { Counter, Registry, register as defaultRegister } from 'prom-client';
 import {
   createLimiter,
@@ -172,6 +173,17 @@ describe('a store that fails and comes back', () => {
     ]);
   });
 
+  it.each(['local', 'allow', 'deny'] as const)(
+    'is on its fallback, %s, from the first failure',
+    async (onStoreError) => {
+      const limiter = limiterOf({ store: new Fickle(), onStoreError });
+
+      await limiter.consume('key');
+
+      expect(await samples('sluice_fallback_active')).toEqual(['{limiter="api"} 1']);
+    },
+  );
+
   it('is on its fallback no more when it decides again, without a breaker as well', async () => {
     const store = Object.assign(new Fickle(), { breaker: false as const });
     const limiter = limiterOf({ store });
@@ -216,11 +228,15 @@ describe('what is shown of a limiter', () => {
   it('is nothing once it is closed', async () => {
     const limiter = limiterOf({ store: new Fickle() });
     await limiter.consume('key');
+    const shown = async () =>
+      Promise.all(
+        ['sluice_keys_in_memory', 'sluice_fallback_active', 'sluice_breaker_state'].map((name) => samples(name)),
+      );
+    expect((await shown()).map(({ length }) => length)).toEqual([1, 1, 3]);
+
     await limiter.close();
 
-    for (const name of ['sluice_keys_in_memory', 'sluice_fallback_active', 'sluice_breaker_state']) {
-      expect(await samples(name)).toEqual([]);
-    }
+    expect(await shown()).toEqual([[], [], []]);
   });
 
   it('has no breaker where it counts in memory', async () => {
@@ -255,12 +271,17 @@ describe('what is shown of a limiter', () => {
 });
 
 describe('collectMetrics', () => {
+  const heard = () => ['sluice:decision', 'sluice:store.error', 'sluice:breaker'].map((name) => hasSubscribers(name));
+
   it('takes its metrics out again, listens no more, and may be called anew', async () => {
     const limiter = limiterOf();
     await limiter.consume('key');
+    expect(heard()).toEqual([true, true, true]);
+
     stop();
-    await limiter.consume('key');
+    expect(heard()).toEqual([false, false, false]);
     expect(register.getMetricsAsArray()).toEqual([]);
+    await limiter.consume('key');
 
     stop = collectMetrics({ register });
     await limiter.consume('key');
