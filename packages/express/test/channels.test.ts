@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { fixedWindow, rateLimit, redisStore, type DecisionMessage, type RateLimitOptions } from '@sluice/express';
+import { inspect } from 'node:util';
+import {
+  byHeader,
+  byIp,
+  byRoute,
+  fixedWindow,
+  rateLimit,
+  redisStore,
+  type DecisionMessage,
+  type RateLimitOptions,
+} from '@sluice/express';
 import { connectTo, useRedis } from '@sluice/testkit';
 import request from 'supertest';
 import { frameworks } from './frameworks.ts';
@@ -60,6 +70,29 @@ describe.each(frameworks)('what is published of requests on $version', ({ expres
     expect(await statusesOf({ policy, skip: () => true })).toEqual([200, 200]);
 
     expect(told()).toEqual([]);
+  });
+
+  it('is never a key, a path, an address or a header', async () => {
+    const app = express();
+    const nowhere = connectTo('redis://127.0.0.1:1');
+    const limits = rateLimit({
+      store: redisStore(nowhere),
+      limits: [
+        { name: 'per-ip', policy, key: byIp() },
+        { name: 'per-route', policy, key: [byRoute(), byHeader('x-id')] },
+      ],
+    });
+    app.get('/users/:id', limits, (_request, response) => {
+      response.send('ok');
+    });
+
+    for (let i = 0; i < 2; i++) await request(app).get('/users/secret?token=secret').set('x-id', 'secret');
+    nowhere.disconnect();
+
+    expect(told()).toHaveLength(2);
+    expect(storeErrors).toHaveLength(2);
+    const all = inspect([decisions, storeErrors], { depth: Infinity, showHidden: true });
+    expect(all).not.toMatch(/secret|users|127\.0\.0\.1|x-id/);
   });
 
   it('is why the store did not decide, and what stood in for it', async () => {

@@ -7,6 +7,7 @@ import {
   redisStore,
   type BreakerMessage,
   type Limiter,
+  type Store,
   type StoreErrorMessage,
 } from '@sluice/core';
 import { connectTo, startRedis, until, type RedisServer } from '@sluice/testkit';
@@ -161,5 +162,23 @@ describe('the channel sluice:breaker', () => {
 
     const [opened] = published.breakers as BreakerMessage[];
     expect(opened).toMatchObject({ limiters: ['first', 'second'], state: 'open', kind: 'connection' });
+  });
+
+  it('says which part of the store it is, where parts fail by themselves', async () => {
+    const store: Store = {
+      source: 'redis',
+      breaker: { failures: 1 },
+      shardOf: (subject) => (subject === 'ann' ? 3 : 7),
+      perform: () => Promise.reject(new Error('away')),
+    };
+    const parted = createLimiter({ name: 'parted', policy, store });
+
+    await parted.consume('bob');
+    await parted.consume('ann');
+
+    expect(published.breakers.map(({ shard, state }) => [shard, state])).toEqual([
+      [7, 'open'],
+      [3, 'open'],
+    ]);
   });
 });
