@@ -4,6 +4,7 @@ import {
   createLimiter,
   fixedWindow,
   redisStore,
+  silenceWarnings,
   StoreError,
   type SingleLimiterOptions,
   type IoredisClient,
@@ -17,7 +18,7 @@ export interface Way {
   readonly name: string;
   /** A limiter that throws what the store fails with, after a generous while. */
   strict(server: RedisServer, options?: WayOptions): Limiter;
-  /** A limiter that decides locally when the store fails or is late. */
+  /** A limiter that decides locally when the store fails or is late, and looks often whether it is back. */
   lenient(server: RedisServer, options?: WayOptions): Limiter;
 }
 
@@ -26,6 +27,8 @@ export interface WayOptions {
   readonly timeoutMs?: number;
   readonly store?: RedisStoreOptions;
 }
+
+silenceWarnings('SLUICE_STORE_AWAY'); // which is what these tests are about
 
 type Connected = IoredisClient & { disconnect(): void; on(event: 'error', listener: () => void): unknown };
 
@@ -66,7 +69,8 @@ function way(name: string, connect: (url: string) => IoredisClient | string): Wa
     name,
     strict: (server, options = {}) =>
       open(server, 'throw', 10_000, { ...options, store: { breaker: false, ...options.store } }),
-    lenient: (server, options = {}) => open(server, 'local', 100, options),
+    lenient: (server, options = {}) =>
+      open(server, 'local', 100, { ...options, store: { breaker: { probeEveryMs: 50 }, ...options.store } }),
   };
 }
 
