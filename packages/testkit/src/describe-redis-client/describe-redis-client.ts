@@ -3,6 +3,7 @@ import { describeDecisions } from './decisions.ts';
 import { describeFaults } from './faults.ts';
 import { describeLife } from './life.ts';
 import { startServers, type Servers } from './servers.ts';
+import { closeLimiters } from './setup.ts';
 import type { RedisClientTarget } from './target.ts';
 
 export type { Endpoint } from './servers.ts';
@@ -22,13 +23,14 @@ export function describeRedisClient(name: string, target: RedisClientTarget): vo
     afterAll(async () => running?.stop());
     const servers = (): Servers => running as Servers;
 
+    closeLimiters();
     const connections = { 'with the recommended settings': target.connect, ...target.variants };
     for (const [how, connect] of Object.entries(connections)) {
       describe(how, () => {
         describeDecisions(servers, connect);
       });
     }
-    describeLife(servers, target);
+    if (target.ours !== true) describeLife(servers, target);
     describeFaults(servers, target);
   });
 }

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { fixedWindow, type Limiter } from '@sluice/core';
 import { until } from '../until.ts';
-import type { Servers } from './servers.ts';
+import { startDeafRelay } from './deaf-relay.ts';
+import type { Endpoint, Servers } from './servers.ts';
 import { limiterOn } from './setup.ts';
 import type { RedisClientTarget } from './target.ts';
 
@@ -9,7 +10,7 @@ const policy = fixedWindow({ limit: 1_000, window: '1h' });
 const AT_ONCE = 50;
 
 /** Redis dies, or hangs, while calls are on their way. */
-export function describeFaults(servers: () => Servers, { connect }: RedisClientTarget): void {
+export function describeFaults(servers: () => Servers, { connect, cluster = false }: RedisClientTarget): void {
   describe('while Redis is away', () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): void => void unhandled.push(reason);
@@ -31,7 +32,7 @@ export function describeFaults(servers: () => Servers, { connect }: RedisClientT
 
     it('killed: every decision is answered for, nothing is sent twice, and Redis decides when it is back', async () => {
       const { client, close } = await connect(servers().endpoint);
-      const limiter = limiterOn(client, policy, { timeoutMs: 1_000 });
+      const limiter = limiterOn(client, policy, 1_000);
       await limiter.consume('key');
       const server = await servers().serverOf('{key}');
 
@@ -50,9 +51,35 @@ export function describeFaults(servers: () => Servers, { connect }: RedisClientT
       await close();
     });
 
+    // Nodes of a cluster tell clients where they are: nothing can stand between.
+    if (!cluster) {
+      it('cut off after it decided: what may have counted is not sent again', async () => {
+        const server = await servers().serverOf('{key}');
+        const relay = await startDeafRelay(server);
+        const { client, close } = await connect(behind(servers().endpoint, relay.port));
+        const limiter = limiterOn(client, policy, 5_000);
+        await limiter.consume('key');
+        const { client: direct, close: closeDirect } = await connect(servers().endpoint);
+        const onlooker = limiterOn(direct, policy, 5_000, limiter);
+
+        relay.loseAnswers();
+        const inFlight = many(limiter);
+        await until('the server has decided', async () => (await onlooker.peek('key')).remaining === 999 - AT_ONCE);
+        relay.cut();
+
+        expect(await reasons(inFlight)).toContain('StoreError'); // a pool may have gone on over other connections
+        await decidesAgain(limiter);
+        expect((await limiter.peek('key')).remaining).toBe(999 - AT_ONCE);
+        expect(unhandled).toEqual([]);
+        await close();
+        await closeDirect();
+        relay.close();
+      });
+    }
+
     it('hung: the deadline holds, answers that come late are ignored, and Redis decides when it goes on', async () => {
       const { client, close } = await connect(servers().endpoint);
-      const limiter = limiterOn(client, policy, { timeoutMs: 100 });
+      const limiter = limiterOn(client, policy, 100);
       await limiter.consume('key');
       const server = await servers().serverOf('{key}');
 
@@ -69,4 +96,11 @@ export function describeFaults(servers: () => Servers, { connect }: RedisClientT
       await close();
     });
   });
+}
+
+/** The same, by way of another port. */
+function behind({ url, nodes, ...user }: Endpoint, port: number): Endpoint {
+  const moved = new URL(url);
+  moved.port = String(port);
+  return { url: moved.href, nodes: nodes.map(({ host }) => ({ host, port })), ...user };
 }

@@ -31,7 +31,7 @@ export function describeLife(servers: () => Servers, { connect, unconnected, pre
         await expect(attempt).rejects.toMatchObject({
           code: 'SLUICE_STORE_FAILED',
           kind: 'connection',
-          message: expect.stringMatching(/closed/) as string,
+          message: expect.stringMatching(/closed/) as unknown,
         });
       }
     });
@@ -44,7 +44,7 @@ export function describeLife(servers: () => Servers, { connect, unconnected, pre
         await expect(limiter.consume('key')).rejects.toMatchObject({
           code: 'SLUICE_STORE_FAILED',
           kind: 'connection',
-          message: expect.stringMatching(/await client\.connect\(\)/) as string,
+          message: expect.stringMatching(/await client\.connect\(\)/) as unknown,
         });
 
         expect(isConnected()).toBe(false);

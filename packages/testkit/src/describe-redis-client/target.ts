@@ -8,6 +8,8 @@ export type AnyClient = Parameters<typeof redisStore>[0];
 export interface RedisClientTarget {
   /** Whether it is for a cluster. Default false. */
   readonly cluster?: boolean;
+  /** Whether `connect` answers what a client is made for, a URL, and none is handed in. Default false. */
+  readonly ours?: boolean;
   /** A client as it is handed in, connected, together with the way to end it. */
   readonly connect: (endpoint: Endpoint) => TestClient | Promise<TestClient>;
   /** A client that nobody has connected yet, where its library can make one. */

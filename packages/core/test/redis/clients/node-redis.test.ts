@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
+import { expect, it, jest } from '@jest/globals';
 import { RESP_TYPES, createClient, createClientPool, createCluster } from 'redis';
-import type { NodeRedisClient } from '@sluice/core';
+import { redisStore, type NodeRedisClient } from '@sluice/core';
 import { describeRedisClient, type Endpoint, type TestClient } from '@sluice/testkit';
 
 interface Connectable extends NodeRedisClient, EventEmitter {
@@ -57,4 +58,15 @@ describeRedisClient('cluster of node-redis 6', {
   connect: (endpoint) => connected(clusterOf(endpoint)),
   unconnected: (endpoint) => made(clusterOf(endpoint)),
   prefixed: (endpoint, keyPrefix) => connected(clusterOf(endpoint, keyPrefix)),
+});
+
+it('warns of a keyPrefix with braces, which would move every key to one hash slot', () => {
+  const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+
+  redisStore(createCluster({ rootNodes: [], keyPrefix: '{shop}:' }));
+
+  expect(warned.mock.calls.map(([, about]) => about)).toEqual([
+    expect.objectContaining({ code: 'SLUICE_REDIS_KEY_PREFIX' }),
+  ]);
+  warned.mockRestore();
 });

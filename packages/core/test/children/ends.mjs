@@ -1,0 +1,19 @@
+// Decides by a URL, waiting for at most so many milliseconds, closes, and has nothing more to do: it ends when nothing keeps it. Without the
+// milliseconds it never decides, nor closes. What goes wrong unseen is printed, and is the exit code.
+import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
+
+const [, , url, timeoutMs] = process.argv;
+process.on('unhandledRejection', (error) => {
+  console.log('unhandled', error);
+  process.exitCode = 1;
+});
+const limiter = createLimiter({
+  policy: fixedWindow({ limit: 10, window: '1h' }),
+  store: redisStore(url),
+  timeoutMs: Number(timeoutMs ?? 100),
+});
+if (timeoutMs !== undefined) {
+  const { source } = await limiter.consume('key');
+  console.log(source);
+  await limiter.close();
+}

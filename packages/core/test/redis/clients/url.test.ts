@@ -1,0 +1,6 @@
+import { describeRedisClient } from '@sluice/testkit';
+
+describeRedisClient('made for a URL', {
+  ours: true,
+  connect: ({ url }) => ({ client: url, close: () => undefined }),
+});
