@@ -8,7 +8,7 @@ const policy = fixedWindow({ limit: 1, window: '1h' });
 const broken = (): Store => ({ source: 'redis', perform: () => Promise.reject(new Error('away')) });
 
 describe('the channel sluice:decision', () => {
-  const published = useChannels();
+  const published = useChannels(() => false);
   const redis = useRedis();
 
   it('tells of every decision: the limiter, what was asked for, the decision itself, and how long it took', async () => {

@@ -43,7 +43,7 @@ const KEYS: Readonly<Record<string, string>> = {
 };
 const TELLTALES = Object.values(KEYS);
 
-const published = useChannels();
+const published = useChannels((limiter) => SCENES.some(({ name }) => limiter === name));
 const register = new Registry();
 const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const reader = new PeriodicExportingMetricReader({ exporter: metricExporter, exportIntervalMillis: 3_600_000 });

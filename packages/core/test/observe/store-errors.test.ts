@@ -14,7 +14,7 @@ import { connectTo, startRedis, until, type RedisServer } from '@sluice/testkit'
 import { useChannels } from './use-channels.ts';
 
 const policy = fixedWindow({ limit: 1000, window: '1h' });
-const published = useChannels();
+const published = useChannels((limiter) => limiter.startsWith('observed'));
 
 let server: RedisServer;
 let client: Redis;
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const limiterOn = (timeoutMs: number): Limiter =>
   createLimiter({
-    name: 'Api',
+    name: 'observed',
     policy,
     store: redisStore(client, { breaker: { failures: 3, probeEveryMs: 20 } }),
     timeoutMs,
@@ -49,13 +49,13 @@ const consume = async (times: number): Promise<void> => {
   for (let i = 0; i < times; i++) await limiter.consume('key');
 };
 const error = (kind: StoreErrorMessage['kind'], code = 'SLUICE_STORE_FAILED'): unknown => ({
-  limiter: 'Api',
+  limiter: 'observed',
   store: 'redis',
   kind,
   code,
 });
 const breaker = (previous: string, state: string, kind: string): unknown => ({
-  limiters: ['Api'],
+  limiters: ['observed'],
   store: 'redis',
   shard: undefined,
   previous,
@@ -113,7 +113,7 @@ describe('when Redis answers with an error', () => {
       [
         'key',
         'SLUICE_STORE_KEY_FOREIGN',
-        async () => admin.multi().flushall().rpush('sluice:{key}:Api:1f', 'a').exec(),
+        async () => admin.multi().flushall().rpush('sluice:{key}:observed:1f', 'a').exec(),
         () => admin.flushall(),
       ],
     ],
@@ -154,14 +154,20 @@ describe('the channel sluice:breaker', () => {
   it('names all limiters that count in the store', async () => {
     const nowhere = connectTo('redis://127.0.0.1:1');
     const store = redisStore(nowhere, { breaker: { failures: 1 } });
-    const both = ['first', 'second'].map((name) => createLimiter({ name, policy, store, timeoutMs: 60_000 }));
+    const both = ['observed-first', 'observed-second'].map((name) =>
+      createLimiter({ name, policy, store, timeoutMs: 60_000 }),
+    );
 
     await both[0]?.consume('key');
     for (const each of both) await each.close();
     nowhere.disconnect();
 
     const [opened] = published.breakers as BreakerMessage[];
-    expect(opened).toMatchObject({ limiters: ['first', 'second'], state: 'open', kind: 'connection' });
+    expect(opened).toMatchObject({
+      limiters: ['observed-first', 'observed-second'],
+      state: 'open',
+      kind: 'connection',
+    });
   });
 
   it('says which part of the store it is, where parts fail by themselves', async () => {
@@ -171,12 +177,14 @@ describe('the channel sluice:breaker', () => {
       shardOf: (subject) => (subject === 'ann' ? 3 : 7),
       perform: () => Promise.reject(new Error('away')),
     };
-    const parted = createLimiter({ name: 'parted', policy, store });
+    const parted = createLimiter({ name: 'observed-parts', policy, store });
 
     await parted.consume('bob');
     await parted.consume('ann');
+    const opened = published.breakers.map(({ shard, state }) => [shard, state]);
+    await parted.close();
 
-    expect(published.breakers.map(({ shard, state }) => [shard, state])).toEqual([
+    expect(opened).toEqual([
       [7, 'open'],
       [3, 'open'],
     ]);

@@ -9,8 +9,13 @@ export interface Published {
   readonly breakers: readonly BreakerMessage[];
 }
 
-/** Listens on all channels while a test of this file runs. */
-export function useChannels(): Published {
+/**
+ * Listens on all channels while a test of this file runs.
+ *
+ * @param isOurs - Whether a limiter is one of this file. Files that ran in this process before may have left breakers open,
+ * whose probes go on.
+ */
+export function useChannels(isOurs: (limiter: string) => boolean): Published {
   const published = {
     decisions: [] as DecisionMessage[],
     storeErrors: [] as StoreErrorMessage[],
@@ -20,7 +25,9 @@ export function useChannels(): Published {
   const listeners = {
     'sluice:decision': (message: unknown) => void decisions.push(message as DecisionMessage),
     'sluice:store.error': (message: unknown) => void storeErrors.push(message as StoreErrorMessage),
-    'sluice:breaker': (message: unknown) => void breakers.push(message as BreakerMessage),
+    'sluice:breaker': (message: unknown) => {
+      if ((message as BreakerMessage).limiters.some(isOurs)) breakers.push(message as BreakerMessage);
+    },
   };
   beforeEach(() => {
     for (const messages of Object.values(published)) messages.length = 0;
