@@ -110,7 +110,9 @@ describe('what is reported to OpenTelemetry', () => {
     expect(await points('sluice.store.errors')).toEqual([
       { ...observed, 'sluice.store': 'redis', 'error.type': 'other', value: 2 },
     ]);
-    expect(await points('sluice.breaker.transitions')).toEqual([{ ...observed, 'sluice.breaker.state': 'open', value: 1 }]);
+    expect(await points('sluice.breaker.transitions')).toEqual([
+      { ...observed, 'sluice.breaker.state': 'open', value: 1 },
+    ]);
     expect(await points('sluice.breaker.state')).toEqual([
       { ...observed, 'sluice.breaker.state': 'open', value: 1 },
       { ...observed, 'sluice.breaker.state': 'half-open', value: 0 },
