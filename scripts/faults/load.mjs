@@ -28,7 +28,8 @@ function send(dueAt) {
     row.waitMs = now() - dueAt;
     answered.push(row);
   };
-  const headers = keyHeader === undefined ? {} : { [keyHeader]: nextKey() };
+  if (keyHeader !== undefined) row.key = nextKey();
+  const headers = keyHeader === undefined ? {} : { [keyHeader]: row.key };
   const path = isLimited ? '/' : '/unlimited';
   const request = http.request({ host: '127.0.0.1', port: ports[server], path, agent, headers, timeout: LONGEST_MS });
   request.on('response', (response) => {
@@ -70,7 +71,7 @@ answerTo({
   take() {
     const taken = answered;
     answered = [];
-    return { rows: taken, open: open.size, born };
+    return { rows: taken };
   },
   /** Sends no more, waits for what is on its way, and tells what is left. */
   async stop() {

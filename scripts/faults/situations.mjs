@@ -26,6 +26,7 @@ export async function startPlace() {
           : blackHole.through(server.storeUrl),
     async end() {
       admin.disconnect();
+      await sleep(200); // a connection that is just closing could not be reset
       proxy.close();
       blackHole.end();
       await server.stop();
@@ -138,3 +139,6 @@ export const situations = {
     },
   },
 };
+
+/** For servers that talk to Redis by way of the proxy: what can happen to both, one after the other. */
+export const passing = ['hung', 'killed', 'refused', 'slow', 'flapping', 'flapping-hung', 'half-closed', 'paused'];
