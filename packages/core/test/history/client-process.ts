@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Call, End, Reply } from './history.ts';
+import type { PolicyText } from './plan.ts';
+
+/** What client.mjs is told. */
+export interface ClientOptions {
+  readonly client: 'url' | 'ioredis';
+  readonly url: string;
+  readonly store: { readonly breaker: { readonly failures: number; readonly probeEveryMs: number } };
+  readonly timeoutMs: number;
+  readonly keys: readonly (readonly PolicyText[])[];
+  readonly seed: number;
+  /** The file for its calls. */
+  readonly log: string;
+  /** Runs an altered script: `replace` is replaced by `by`. */
+  readonly script?: AlteredScript | undefined;
+}
+
+export interface AlteredScript {
+  readonly replace: string;
+  readonly by: string;
+  /** For the test build of the frame, which is told the time by each process: by how much its clock is ahead of that of the one before. */
+  readonly clockAheadMs?: number;
+}
+
+/** A process that calls limiters until it is told to stop, or killed. */
+export interface ClientProcess {
+  readonly number: number;
+  begin(): void;
+  stop(): Promise<void>;
+  /** Kill -9. */
+  kill(): Promise<void>;
+  /** All of its calls, when it has ended. */
+  calls(): readonly Call[];
+}
+
+const SCRIPT = fileURLToPath(new URL('client.mjs', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
+
+/** Starts a process, and waits until it can begin. */
+export async function startClient(number: number, options: ClientOptions): Promise<ClientProcess> {
+  if (!existsSync(BUILT)) throw new Error('packages/core/dist is missing: run `npm run build` first (npm test does)');
+  const child = spawn(process.execPath, [SCRIPT, JSON.stringify({ ...options, number })], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let errors = '';
+  let killed = false;
+  child.stderr.on('data', (text: Buffer) => (errors += text.toString()));
+  child.stdin.on('error', () => undefined); // it may be gone
+  const gone = once(child, 'exit');
+  await Promise.race([once(child.stdout, 'data'), gone]);
+  return {
+    number,
+    begin() {
+      child.stdin.write('begin\n');
+    },
+    async stop() {
+      child.stdin.end();
+      await gone;
+    },
+    async kill() {
+      killed = true;
+      child.kill('SIGKILL');
+      await gone;
+    },
+    calls() {
+      if (!killed && child.exitCode !== 0) throw new Error(`a client process failed:\n${errors}`);
+      return readCalls(number, options.log);
+    },
+  };
+}
+
+/** The lines that client.mjs writes: one when a call is made, one when its end is known. */
+type Line =
+  | { readonly broken: string }
+  | {
+      readonly n: number;
+      readonly op: Call['op'];
+      readonly key: number;
+      readonly cost: number;
+      readonly invokedMs: number;
+      readonly of?: number;
+    }
+  | { readonly n: number; readonly end: End; readonly endedMs: number; readonly reply?: Reply };
+
+function readCalls(number: number, log: string): readonly Call[] {
+  const calls: Call[] = [];
+  const lines = existsSync(log) ? readFileSync(log, 'utf8').split('\n') : [];
+  for (const text of lines.filter((line) => line.endsWith('}'))) {
+    const line = JSON.parse(text) as Line;
+    if ('broken' in line) throw new Error(`a client process met with what must not be:\n${line.broken}`);
+    if ('op' in line) {
+      const { n, op, key, cost, invokedMs, of } = line;
+      const charge = of === undefined ? undefined : calls[of]?.reply;
+      calls[n] = { op, process: number, key: String(key), cost, invokedMs, endedMs: Infinity, end: 'unknown', charge };
+    } else {
+      const { n, end, endedMs, reply } = line;
+      calls[n] = { ...(calls[n] as Call), end, endedMs, reply };
+    }
+  }
+  return calls;
+}

@@ -1,0 +1,127 @@
+// One process of a run: calls limiters of the built package at random, one thing after the other in two loops, and
+// writes every call down before it is made and when its end is known, so that kill -9 loses nothing of that.
+//
+// argv: JSON of ClientOptions (see client-process.ts). It begins with the first line of its input, and ends with it.
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { openSync, writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLimiter, fixedWindow, redisStore, slidingWindow, tokenBucket } from '@sluice/core';
+import { createRedisStore, frame } from '@sluice/core/internal';
+import { Redis } from 'ioredis';
+
+const options = JSON.parse(process.argv[2]);
+const make = { fixedWindow, slidingWindow, tokenBucket };
+const log = openSync(options.log, 'a');
+const write = (line) => writeSync(log, `${JSON.stringify(line)}\n`);
+/** The monotonic clock of the machine, in ms. */
+const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
+
+process.on('uncaughtException', (error) => {
+  write({ broken: `uncaught: ${error.stack}` });
+  process.exit(1);
+});
+
+const client = options.client === 'url' ? options.url : ownClient();
+const store = options.script === undefined ? redisStore(client, options.store) : alteredStore();
+const limiters = options.keys.map((policies, key) =>
+  createLimiter({
+    name: `limiter-${key}`,
+    policy: policies.map(({ make: kind, options: given }) => make[kind](given)),
+    store,
+    onStoreError: 'throw',
+    timeoutMs: options.timeoutMs,
+  }),
+);
+
+/** As a decision may not wait: nothing is queued while there is no connection, and nothing sent again. */
+function ownClient() {
+  const redis = new Redis(options.url, { enableOfflineQueue: false, autoResendUnfulfilledCommands: false });
+  redis.on('error', () => undefined);
+  return redis;
+}
+
+/** The store on a script with a fault, or with this process's own idea of the time. */
+function alteredStore() {
+  const { replace, by, clockAheadMs } = options.script;
+  if (!frame.source.includes(replace)) throw new Error(`the script has no ${replace}`);
+  const source = frame.source.replace(replace, by);
+  const sha1 = createHash('sha1').update(source).digest('hex');
+  const instantOf = clockAheadMs === undefined ? undefined : () => Date.now() + options.number * clockAheadMs;
+  return createRedisStore(client, { ...options.store, check: false }, { source, sha1 }, instantOf);
+}
+
+let state = options.seed >>> 0;
+function random(most) {
+  state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+  return Math.floor((state / 2 ** 32) * most);
+}
+
+let calls = 0;
+/** Decisions that may be given back: of a key, with the number of the call that took them. */
+const taken = [];
+
+async function call(key) {
+  const n = calls++;
+  const limiter = limiters[key];
+  const kind = random(100);
+  const cost = [1, 1, 1, 1, 2, 3][random(6)];
+  const given = kind >= 88 && kind < 98 ? taken.splice(random(taken.length), 1)[0] : undefined;
+  const asked =
+    given !== undefined
+      ? { op: 'refund', key: given.key, cost: 1 + random(given.decision.cost), of: given.n }
+      : { op: kind < 78 ? 'consume' : kind < 98 ? 'peek' : 'reset', key, cost };
+  write({ n, ...asked, invokedMs: nowMs() });
+  try {
+    const decision = await ask(limiter, asked, given);
+    write({ n, end: 'answered', endedMs: nowMs(), reply: decision && replyOf(decision) });
+    if (decision?.allowed && asked.op === 'consume') taken.push({ n, key, decision });
+    if (taken.length > 20) taken.shift();
+  } catch (error) {
+    write({ n, end: endOf(error), endedMs: nowMs(), error: `${error.message}` });
+  }
+}
+
+function ask(limiter, { op, key, cost }, given) {
+  const subject = 'subject';
+  if (op === 'refund') return limiters[key].refund(given.decision, cost);
+  return op === 'reset' ? limiter.reset(subject) : limiter[op](subject, cost);
+}
+
+function replyOf({ allowed, atMs, policies }) {
+  const said = ({ allowed, remaining, retryAfterMs, resetAfterMs, nextAfterMs }) => ({
+    allowed,
+    remaining,
+    retryAfterMs,
+    resetAfterMs,
+    nextAfterMs,
+  });
+  return { allowed, atMs, policies: policies.map(said) };
+}
+
+function endOf(error) {
+  if (error.code === 'SLUICE_BREAKER_OPEN') return 'unsent';
+  if (/there is no connection to|Stream isn't writeable/.test(error.message)) return 'unsent';
+  if (error.code === 'SLUICE_STORE_TIMEOUT' || error.code === 'SLUICE_STORE_FAILED') return 'unknown';
+  write({ broken: error.stack });
+  return 'unknown';
+}
+
+let going = true;
+const begun = once(process.stdin, 'data');
+process.stdin.on('end', () => (going = false));
+
+async function loop() {
+  while (going) {
+    await call(random(limiters.length));
+    const pause = random(100);
+    if (pause < 60) await sleep(random(8));
+    else if (pause < 61) await sleep(random(400));
+  }
+}
+
+process.stdout.write('ready\n');
+await begun;
+await Promise.all([loop(), loop()]);
+await Promise.all(limiters.map((limiter) => limiter.close()));
+process.exit(0);

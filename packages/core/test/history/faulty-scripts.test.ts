@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import { PRODUCTION_LINE, TEST_LINE } from '@sluice/testkit';
+import { checkHistory } from './check-history.ts';
+import type { AlteredScript } from './client-process.ts';
+import type { Plan, PolicyText } from './plan.ts';
+import { run } from './run.ts';
+
+const fixed: PolicyText = { make: 'fixedWindow', options: { limit: 5, window: 300 } };
+const bucket: PolicyText = { make: 'tokenBucket', options: { capacity: 5, refill: 5, every: 200 } };
+
+const refusal = 'if now_ms < full_at_ms - math.floor((capacity * q - needed * q - part) / p) then\nreturn false\nend';
+const expiry = 'expire_at_ms = math.min(expire_at_ms + plan_of[key].kept_ms, LATEST_MS)';
+
+const faulty: readonly (readonly [string, PolicyText, AlteredScript])[] = [
+  [
+    'forgets a unit of every admission',
+    fixed,
+    { replace: 'encode_pair(end_ms, used + cost)', by: 'encode_pair(end_ms, used + cost - 1)' },
+  ],
+  ['charges what it refuses', bucket, { replace: refusal, by: '' }],
+  [
+    'gives back twice what it is asked to',
+    fixed,
+    { replace: 'math.max(used - cost, 0)', by: 'math.max(used - 2 * cost, 0)' },
+  ],
+  ['lets keys expire before they are over', fixed, { replace: expiry, by: 'expire_at_ms = now_ms + 30' }],
+  ['takes the time from its callers', bucket, { replace: PRODUCTION_LINE, by: TEST_LINE, clockAheadMs: 50 }],
+];
+
+describe('a script is found out by what its callers see, without any fault of the server, that', () => {
+  it.each(faulty)('%s', async (_what, policy, script) => {
+    const plan: Plan = {
+      seed: 1,
+      processes: [
+        { client: 'url', proxied: false },
+        { client: 'ioredis', proxied: false },
+      ],
+      keys: [[policy]],
+      faults: [{ afterMs: 1000, fault: { what: 'script flush' } }],
+    };
+
+    const { defects, ...rest } = checkHistory(await run(plan, script));
+
+    process.stdout.write(JSON.stringify({ defects: defects.length, ...rest }) + '\n');
+    expect(defects).not.toEqual([]);
+  });
+});

@@ -1,0 +1,82 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { testSeed } from '@sluice/testkit';
+import { checkHistory, type Verdict } from './check-history.ts';
+import type { History } from './history.ts';
+import { planOf } from './plan.ts';
+import { run } from './run.ts';
+
+/** How much is run: scripts/check-history.mjs asks for more. A seed alone is run with SLUICE_SEED=<seed> SLUICE_HISTORY_SEEDS=1. */
+const count = Number(process.env['SLUICE_HISTORY_SEEDS'] ?? 20);
+const seconds = Number(process.env['SLUICE_HISTORY_SECONDS'] ?? 3);
+const reports = process.env['SLUICE_HISTORY_REPORT'] === '1';
+const AT_ONCE = 4;
+
+const first = testSeed(1);
+const seeds = Array.from({ length: count }, (_, i) => first + i);
+const verdicts = new Map<number, Verdict | Error>();
+
+async function lived(seed: number): Promise<History | Error> {
+  try {
+    return await run(planOf(seed, seconds * 1000));
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function verdictOf(history: History | Error): Verdict | Error {
+  try {
+    return history instanceof Error ? history : checkHistory(history);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** For whoever wants to know what happened: it will not happen a second time. */
+function keep(seed: number, history: History): void {
+  const file = join(tmpdir(), `sluice-history-${String(seed)}.json`);
+  writeFileSync(file, JSON.stringify(history));
+  process.stdout.write(`seed ${String(seed)}: the history is in ${file}\n`);
+}
+
+/** A line for scripts/check-history.mjs. */
+function report(seed: number, verdict: Verdict | Error): void {
+  const line = verdict instanceof Error ? { seed, error: verdict.stack } : { seed, ...verdict };
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+beforeAll(
+  async () => {
+    for (let i = 0; i < seeds.length; i += AT_ONCE) {
+      const together = seeds.slice(i, i + AT_ONCE);
+      const histories = await Promise.all(together.map(lived));
+      for (const [at, seed] of together.entries()) {
+        const verdict = verdictOf(histories[at] as History);
+        verdicts.set(seed, verdict);
+        if (!(verdict instanceof Error) && verdict.defects.length > 0) keep(seed, histories[at] as History);
+        if (reports) report(seed, verdict);
+      }
+    }
+  },
+  60_000 + ((count * seconds * 1000) / AT_ONCE) * 4,
+);
+
+describe('what several processes saw while server, connections and processes failed', () => {
+  it.each(seeds)(
+    'is explained, to the last number, by policies performed one call after the other: seed %i',
+    (seed) => {
+      expect(verdicts.get(seed)).toMatchObject({ defects: [] });
+    },
+  );
+
+  it('had calls of unknown end and losses of memory in it, and could be explained almost throughout', () => {
+    const sum = (field: 'unknown' | 'cuts' | 'explained' | 'undecided'): number =>
+      [...verdicts.values()].reduce((total, one) => total + (one instanceof Error ? 0 : one[field]), 0);
+
+    expect(sum('unknown')).toBeGreaterThan(0);
+    expect(sum('cuts')).toBeGreaterThan(0);
+    expect(sum('undecided')).toBeLessThan(sum('explained') / 10);
+  });
+});

@@ -1,0 +1,151 @@
+import type {
+  FixedWindowPolicy,
+  IntervalBucketPolicy,
+  Policy,
+  SlidingWindowPolicy,
+  TokenBucketPolicy,
+} from '@sluice/core';
+import type { PolicyReply, Reply } from './history.ts';
+
+/** Numbers that stand for a key under one policy, the same for all that decide alike. None: as if never used. */
+export type State = readonly number[];
+
+/**
+ * One policy by the promises of design.md §5, over states that can be kept, compared and branched from, which the
+ * models of ../models cannot. A test holds it to them.
+ *
+ * The clock never goes back. Numbers are as small as in the histories that are checked: nothing is rounded.
+ */
+export interface Rule {
+  /** What can be had at once. */
+  readonly limit: number;
+  readonly overdraft: number;
+  /** The state as it stands at a later instant, without what is over by then. */
+  later(state: State, atMs: number): State;
+  /** Whole units that are left, below 0 when they are owed. For this and what follows the state is that of `atMs`. */
+  left(state: State, atMs: number): number;
+  charge(state: State, cost: number, atMs: number): State;
+  /** @param place - The policy's place in the decision that is given back. */
+  giveBack(state: State, cost: number, charge: Reply, place: number, atMs: number): State;
+  /**
+   * Where to look first: instants at which something must have happened after `fromMs` if at `toMs` the policy said so.
+   * The instants between them make no difference, mostly.
+   */
+  likely(fromMs: number, toMs: number, said: readonly PolicyReply[]): readonly number[];
+}
+
+/** The instants of a clock that ticks every so often, and at that instant. */
+function ticks(fromMs: number, toMs: number, everyMs: number, atMs = 0): number[] {
+  const list = [];
+  for (let ms = toMs - ((((toMs - atMs) % everyMs) + everyMs) % everyMs); ms >= fromMs; ms -= everyMs) list.push(ms);
+  return list;
+}
+
+const UNUSED: State = [];
+
+export function ruleOf(policy: Policy): Rule {
+  switch (policy.algorithm) {
+    case 'fixedWindow':
+      return fixedWindowRule(policy);
+    case 'slidingWindow':
+      return slidingWindowRule(policy);
+    case 'tokenBucket':
+      return tokenBucketRule(policy);
+    case 'intervalBucket':
+      return intervalBucketRule(policy);
+  }
+}
+
+/** Whether so many units, at least one, can be had in a state of that instant. */
+export function fits(rule: Rule, state: State, cost: number, atMs: number): boolean {
+  const left = rule.left(state, atMs);
+  return rule.overdraft === 0 ? left >= cost : left >= 1 && left - cost >= -rule.overdraft;
+}
+
+/** The state is the end of the window, and what was taken in it. */
+function fixedWindowRule({ limit, windowMs, align }: FixedWindowPolicy): Rule {
+  return {
+    limit,
+    overdraft: 0,
+    later: (state, atMs) => (atMs >= (state[0] ?? 0) ? UNUSED : state),
+    left: ([, used = 0]) => limit - used,
+    charge: ([end, used = 0], cost, atMs) => [
+      end ?? atMs + windowMs - (align === 'clock' ? atMs % windowMs : 0),
+      used + cost,
+    ],
+    giveBack([end, used = 0], cost, charge, place) {
+      if (end === undefined) return UNUSED;
+      const charged = charge.atMs + (charge.policies[place]?.resetAfterMs ?? 0);
+      return [end, charged === end ? Math.max(used - cost, 0) : used];
+    },
+    likely: (fromMs, toMs, said) =>
+      align === 'clock'
+        ? ticks(fromMs, toMs, windowMs)
+        : said.map(({ resetAfterMs }) => toMs + resetAfterMs - windowMs),
+  };
+}
+
+/** The state is which block of the clock holds how many units, block by block. */
+function slidingWindowRule({ limit, windowMs, precisionMs }: SlidingWindowPolicy): Rule {
+  const blocks = (state: State): [number, number][] =>
+    state.flatMap((block, i) => (i % 2 === 0 ? [[block, state[i + 1] ?? 0] as [number, number]] : []));
+  const add = (state: State, at: number, units: number): State => {
+    const list = new Map(blocks(state));
+    list.set(at, Math.max((list.get(at) ?? 0) + units, 0));
+    return [...list].filter(([, held]) => held > 0).flat();
+  };
+  return {
+    limit,
+    overdraft: 0,
+    // It counts until a window has passed between its end and the start of the current block.
+    later: (state, atMs) =>
+      blocks(state)
+        .filter(([block]) => (Math.floor(atMs / precisionMs) - block - 1) * precisionMs < windowMs)
+        .flat(),
+    left: (state) => limit - blocks(state).reduce((sum, [, units]) => sum + units, 0),
+    charge: (state, cost, atMs) => add(state, Math.floor(atMs / precisionMs), cost),
+    giveBack: (state, cost, charge) => add(state, Math.floor(charge.atMs / precisionMs), -cost),
+    likely: (fromMs, toMs) => ticks(fromMs, toMs, precisionMs),
+  };
+}
+
+/** The state is what the level (in units times `every`) would be at instant 0, had the bucket always been as it is now. */
+function tokenBucketRule({ capacity, refill, everyMs, overdraft }: TokenBucketPolicy): Rule {
+  const full = capacity * everyMs;
+  const later = (state: State, atMs: number): State => ((state[0] ?? full) + refill * atMs >= full ? UNUSED : state);
+  return {
+    limit: capacity,
+    overdraft,
+    later,
+    left: ([level], atMs) => (level === undefined ? capacity : Math.floor((level + refill * atMs) / everyMs)),
+    charge: ([level], cost, atMs) => [(level ?? full - refill * atMs) - cost * everyMs],
+    giveBack: ([level], cost, _charge, _place, atMs) =>
+      level === undefined ? UNUSED : later([level + cost * everyMs], atMs),
+    // So many units were taken from a full bucket then.
+    likely: (_fromMs, toMs, said) =>
+      said.flatMap(({ resetAfterMs }) =>
+        Array.from({ length: capacity + overdraft }, (_, i) =>
+          Math.floor(toMs + resetAfterMs - ((i + 1) * everyMs) / refill),
+        ),
+      ),
+  };
+}
+
+/** The state is the last boundary of a period, and what was missing from a full bucket then or has been taken since. */
+function intervalBucketRule({ capacity, refill, everyMs, overdraft }: IntervalBucketPolicy): Rule {
+  return {
+    limit: capacity,
+    overdraft,
+    later([boundary, missing = 0], atMs) {
+      if (boundary === undefined) return UNUSED;
+      const periods = Math.floor((atMs - boundary) / everyMs);
+      return missing <= periods * refill ? UNUSED : [boundary + periods * everyMs, missing - periods * refill];
+    },
+    left: ([, missing = 0]) => capacity - missing,
+    charge: ([boundary, missing = 0], cost, atMs) => [boundary ?? atMs, missing + cost],
+    giveBack: ([boundary, missing = 0], cost) =>
+      boundary === undefined || missing <= cost ? UNUSED : [boundary, missing - cost],
+    likely: (fromMs, toMs, said) =>
+      said.flatMap(({ resetAfterMs }) => ticks(fromMs, toMs, everyMs, toMs + resetAfterMs)),
+  };
+}
