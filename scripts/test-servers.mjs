@@ -1,0 +1,58 @@
+// Runs the suite on one server after another, and says what came of it: `npm run test:servers -- /usr/bin/redis-server /opt/valkey/bin/valkey-server`.
+// What follows a further `--` is for jest, and narrows the run: `... -- --selectProjects core -- redis topologies`.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+
+const given = process.argv.slice(2);
+const end = given.indexOf('--');
+const servers = end === -1 ? given : given.slice(0, end);
+const forJest = end === -1 ? [] : given.slice(end + 1);
+if (servers.length === 0) {
+  console.error('Usage: npm run test:servers -- <redis-server or valkey-server>... [-- <arguments of jest>]');
+  process.exit(2);
+}
+
+const versions = servers.map((server) => {
+  const { stdout } = spawnSync(server, ['--version'], { encoding: 'utf8' });
+  const version = /^(\w+) server v=(\S+)/.exec(stdout ?? '');
+  if (version !== null) return `${version[1]} ${version[2]}`;
+  console.error(`${server} does not run as a server of Redis or Valkey.`);
+  return process.exit(2);
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-servers-'));
+const results = servers.map((server, i) => {
+  console.log(`\n=== ${versions[i]} (${server})`);
+  const report = join(folder, `${i}.json`);
+  const { status } = spawnSync('npm', ['test', '--', '--json', `--outputFile=${report}`, ...forJest], {
+    stdio: ['inherit', 'ignore', 'inherit'], // jest writes its report there as well
+    env: { ...process.env, REDIS_SERVER: server },
+  });
+  return { status, ...read(report) };
+});
+rmSync(folder, { recursive: true, force: true });
+
+console.log();
+for (const [i, { passed, failed, total, failures, status }] of results.entries()) {
+  console.log(`${versions[i]}: ${passed} of ${total} tests passed, ${failed} failed${status === 0 ? '' : ': FAILED'}`);
+  for (const failure of failures) console.log(`  ${failure}`);
+}
+process.exit(results.every(({ status }) => status === 0) ? 0 : 1);
+
+function read(report) {
+  let json;
+  try {
+    json = JSON.parse(readFileSync(report, 'utf8'));
+  } catch {
+    return { passed: 0, failed: 0, total: 0, failures: ['the suite did not run'] };
+  }
+  const failures = json.testResults.flatMap(({ name, message, assertionResults }) => {
+    const file = relative(process.cwd(), name);
+    const failed = assertionResults.filter(({ status }) => status === 'failed');
+    if (failed.length === 0 && message !== '') return [`${file} did not run`];
+    return failed.map(({ fullName }) => `${file}: ${fullName}`);
+  });
+  return { passed: json.numPassedTests, failed: json.numFailedTests, total: json.numTotalTests, failures };
+}
