@@ -47,9 +47,9 @@ export default tseslint.config(
   ),
   arrows(['packages/core/src/stores/**/*.ts'], ['**/http/**', '**/limiter*'], 'A store knows no limiter and no HTTP.'),
   arrows(
-    ['packages/core/src/*.ts'],
-    ['ioredis', 'express', 'fastify', 'koa', '@nestjs/*'],
-    'Only stores/redis/client.ts knows a Redis library, and adapters their framework.',
+    ['packages/core/src/*.ts', 'packages/core/src/http/**/*.ts', 'packages/core/src/stores/*.ts'],
+    ['ioredis', 'prom-client', '@opentelemetry/*', 'express', 'fastify', 'koa', '@nestjs/*'],
+    'Only stores/redis/clients/ knows a Redis library, observe/ what metrics go to, and adapters their framework.',
   ),
   arrows(
     ['packages/{express,fastify,koa,nestjs,testkit}/src/**/*.ts', 'examples/**/*.ts'],
