@@ -21,7 +21,7 @@ export const leastPrivilege: LeastPrivilege = {
   server: `${SCRIPT} +info`,
   cluster: `${SCRIPT} +info +cluster|slots +cluster|info +asking +client|setname`,
   sentinel:
-    '&* +sentinel|get-master-addr-by-name +sentinel|sentinels +sentinel|master +sentinel|replicas +info +subscribe +psubscribe',
+    '&* +sentinel|get-master-addr-by-name +sentinel|sentinels +sentinel|master +sentinel|replicas +subscribe +psubscribe',
 };
 
 /** The user of the stores under test, and where it may write. */

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis-5';
-import { createLimiter, fixedWindow, redisStore, type IoredisClient } from '@sluice/core';
+import { createClient, createCluster, createSentinel } from 'redis';
+import { createLimiter, fixedWindow, redisStore, type IoredisClient, type NodeRedisClient } from '@sluice/core';
 import {
   connectTo,
   leastPrivilege,
@@ -10,21 +11,46 @@ import {
   startRedisCluster,
   startSentinel,
   STORE_USER,
+  until,
   type RedisCluster,
   type RedisSentinel,
   type RedisServer,
 } from '@sluice/testkit';
 
-type Connected = IoredisClient & { disconnect(): void; on(event: 'error', listener: () => void): unknown };
+/** A client that is connected, or connects by itself. */
+interface Opened {
+  readonly client: IoredisClient | NodeRedisClient;
+  close(): unknown;
+}
+type Open = () => Opened | Promise<Opened>;
+
+interface Events {
+  on(event: 'error', listener: () => void): unknown;
+}
+function ofIoredis(client: IoredisClient & Events & { disconnect(): void }): Opened {
+  client.on('error', () => undefined);
+  return {
+    client,
+    close: () => {
+      client.disconnect();
+    },
+  };
+}
+async function ofNodeRedis(
+  client: NodeRedisClient & Events & { connect(): Promise<unknown>; destroy(): unknown },
+): Promise<Opened> {
+  client.on('error', () => undefined);
+  await client.connect();
+  return { client, close: () => client.destroy() };
+}
 
 const { name: username, password, keys } = STORE_USER;
 const credentials = { username, password };
 const policy = fixedWindow({ limit: 100, window: '1h' });
 
 /** Connects, and does everything that a store does. Resolves to how it ended. */
-async function decideThrough(connect: () => Connected, between: () => Promise<void> = async () => {}): Promise<string> {
-  const client = connect();
-  client.on('error', () => undefined);
+async function decideThrough(open: Open, between: () => Promise<void> = async () => {}): Promise<string> {
+  const { client, close } = await open();
   const limiter = createLimiter({
     policy,
     store: redisStore(client, { breaker: false }),
@@ -43,18 +69,22 @@ async function decideThrough(connect: () => Connected, between: () => Promise<vo
     return String(error);
   } finally {
     await limiter.close();
-    client.disconnect();
+    await close();
   }
 }
 
-/** What the server has denied to anybody since it was last asked: commands and keys. */
+/**
+ * What the server has denied to anybody since it was last asked: commands and keys. Clients tell their version to
+ * servers that are new enough, and take no for an answer.
+ */
 async function denied(admin: Redis): Promise<string[]> {
   const log = (await admin.acl('LOG')) as unknown[];
   await admin.acl('LOG', 'RESET');
-  return log.map((entry) => {
+  const objects = log.map((entry) => {
     const fields = Array.isArray(entry) ? pairs(entry) : (entry as Record<string, unknown>);
     return String(fields['object']);
   });
+  return objects.filter((object) => object !== 'client|setinfo');
 }
 
 const pairs = (list: readonly unknown[]): Record<string, unknown> =>
@@ -70,6 +100,12 @@ const give = (admin: Redis, command: string): Promise<unknown> => admin.acl('SET
 /** A server forgets the script, so that it is sent in full as well. */
 const forgetScripts = (admins: readonly Redis[]): Promise<unknown> =>
   Promise.all(admins.map((admin) => admin.script('FLUSH')));
+
+/** Keeps ioredis from saying that it may not ask whether a server is ready. */
+const hush = (): void => void jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 describe('the rights of the guide on permissions', () => {
   it('are those that the stores under test have', async () => {
@@ -95,24 +131,26 @@ describe('on one server', () => {
     admin.disconnect();
     await server.stop();
   });
-  const clients: [string, () => Connected][] = [
-    ['ioredis 6', () => new Redis(server.storeUrl)],
-    ['ioredis 5', () => new Redis5(server.storeUrl)],
+  const clients: [string, Open][] = [
+    ['ioredis 6', () => ofIoredis(new Redis(server.storeUrl))],
+    ['ioredis 5', () => ofIoredis(new Redis5(server.storeUrl))],
+    ['node-redis', () => ofNodeRedis(createClient({ url: server.storeUrl }))],
   ];
 
-  it.each(clients)('all that a store does is granted, through %s', async (_version, connect) => {
+  it.each(clients)('all that a store does is granted, through %s', async (_version, open) => {
     await forgetScripts([admin]);
 
-    expect(await decideThrough(connect)).toBe('decided');
+    expect(await decideThrough(open)).toBe('decided');
 
     expect(await denied(admin)).toEqual([]);
   });
 
   it.each(commandsOf(leastPrivilege.server))('%s is needed', async (command) => {
+    hush();
     await forgetScripts([admin]);
     await take(admin, command);
 
-    await decideThrough(() => new Redis(server.storeUrl));
+    await decideThrough(() => ofIoredis(new Redis(server.storeUrl)));
 
     await give(admin, command);
     expect(await denied(admin)).toContain(command);
@@ -132,24 +170,40 @@ describe('behind Sentinel', () => {
     await sentinel.stop();
   });
 
-  interface Options {
-    sentinels: { host: string; port: number }[];
-    name: string;
-    failoverDetector: boolean;
-  }
-  it.each<[string, (options: Options) => Connected]>([
-    ['ioredis 6', (options) => new Redis(options)],
-    ['ioredis 5', (options) => new Redis5(options)],
-  ])('all that a store does is granted, through %s that watches for failovers', async (_version, connect) => {
-    const { sentinels, name } = sentinel;
-    const options = {
-      ...{ ...credentials, sentinelUsername: username, sentinelPassword: password },
-      ...{ sentinels: [...sentinels], name, failoverDetector: true },
-    };
+  const options = (): { sentinels: { host: string; port: number }[]; name: string; failoverDetector: boolean } => ({
+    ...{ ...credentials, sentinelUsername: username, sentinelPassword: password },
+    ...{ sentinels: [...sentinel.sentinels], name: sentinel.name, failoverDetector: true },
+  });
+  const nodeRedisSentinel = (): ReturnType<typeof createSentinel> =>
+    createSentinel({
+      name: sentinel.name,
+      sentinelRootNodes: [...sentinel.sentinels],
+      nodeClientOptions: credentials,
+      sentinelClientOptions: credentials,
+    });
+  const clients: [string, Open][] = [
+    ['ioredis 6', () => ofIoredis(new Redis(options()))],
+    ['ioredis 5', () => ofIoredis(new Redis5(options()))],
+    ['node-redis', () => ofNodeRedis(nodeRedisSentinel())],
+  ];
 
-    expect(await decideThrough(() => connect(options))).toBe('decided');
+  it.each(clients)('all that a store does is granted, through %s that watches for failovers', async (_name, open) => {
+    expect(await decideThrough(open)).toBe('decided');
 
     expect((await Promise.all(admins.map(denied))).flat()).toEqual([]);
+  });
+
+  it.each(commandsOf(leastPrivilege.sentinel))('%s is asked of Sentinels by one client or another', async (command) => {
+    hush();
+    const watchers = admins.slice(0, sentinel.sentinels.length);
+    await Promise.all(watchers.map((admin) => take(admin, command)));
+    const ioredis = ofIoredis(new Redis(options()));
+    const nodeRedis = ofNodeRedis(nodeRedisSentinel());
+
+    await until(`${command} is denied`, async () => (await Promise.all(watchers.map(denied))).flat().includes(command));
+
+    await Promise.all(watchers.map((admin) => give(admin, command)));
+    for (const { close } of [ioredis, await nodeRedis]) await close();
   });
 });
 
@@ -165,33 +219,38 @@ describe('in a cluster', () => {
   });
   const nodes = (): { host: string; port: number }[] => cluster.nodes.map(({ host, port }) => ({ host, port }));
   const options = { redisOptions: credentials, clusterRetryStrategy: () => null };
+  const clients: [string, Open][] = [
+    ['ioredis 6', () => ofIoredis(new Cluster(nodes(), options))],
+    ['ioredis 5', () => ofIoredis(new Cluster5(nodes(), options))],
+    [
+      'node-redis',
+      () => ofNodeRedis(createCluster({ rootNodes: nodes().map((socket) => ({ socket })), defaults: credentials })),
+    ],
+  ];
 
   /** The slot of `key` on its way to the other node, and back home afterwards. */
-  const whileItMoves = async (connect: () => Connected): Promise<string> => {
+  const whileItMoves = async (open: Open): Promise<string> => {
     const { admin } = cluster;
     const slot = await admin.slotOf('sluice:{key}:default:1f');
     const home = await admin.primaryOf('sluice:{key}:default:1f');
     const away = cluster.nodes.find((node) => node !== home) ?? home;
     let ended = 'not moved';
-    await decideThrough(connect, async () => {
+    await decideThrough(open, async () => {
       await admin.moveSlot(slot, away, async () => {
         // It ends by resetting the key, so that the second time it is asked for where it is not any more.
-        ended = await decideThrough(connect);
-        if (ended === 'decided') ended = await decideThrough(connect);
+        ended = await decideThrough(open);
+        if (ended === 'decided') ended = await decideThrough(open);
       });
     });
     await admin.moveSlot(slot, home);
     return ended;
   };
 
-  it.each<[string, typeof Cluster | typeof Cluster5]>([
-    ['ioredis 6', Cluster],
-    ['ioredis 5', Cluster5],
-  ])('all that a store does is granted, also while its key moves, through %s', async (_version, Client) => {
+  it.each(clients)('all that a store does is granted, also while its key moves, through %s', async (_version, open) => {
     await forgetScripts(admins);
     await Promise.all(admins.map((admin) => admin.config('RESETSTAT')));
 
-    expect(await whileItMoves(() => new Client(nodes(), options))).toBe('decided');
+    expect(await whileItMoves(open)).toBe('decided');
 
     expect((await Promise.all(admins.map(denied))).flat()).toEqual([]);
     const used = await Promise.all(admins.map((admin) => admin.info('commandstats')));
@@ -201,10 +260,11 @@ describe('in a cluster', () => {
   // Without ASKING, which is used as was seen, ioredis leaves a rejection unhandled.
   const others = commandsOf(leastPrivilege.cluster).filter((command) => command !== 'asking');
   it.each(others)('%s is needed', async (command) => {
+    hush();
     await forgetScripts(admins);
     await Promise.all(admins.map((admin) => take(admin, command)));
 
-    await whileItMoves(() => new Cluster(nodes(), options));
+    await whileItMoves(() => ofIoredis(new Cluster(nodes(), options)));
 
     await Promise.all(admins.map((admin) => give(admin, command)));
     expect((await Promise.all(admins.map(denied))).flat()).toContain(command);
