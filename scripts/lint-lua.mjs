@@ -1,52 +1,117 @@
-// Lints the Lua as it is run: all kernels and the frame in one script. luacheck (Debian: lua-check) finds globals and what is not used; the rest is what
-// keeps the script running on every Redis, Valkey and managed service: see docs/adr/0004-one-script.md.
+// Lints the Lua for what keeps it running on every Redis, Valkey, compatible server and managed service, on Lua 5.1 and on 5.4: see docs/adr/0004-one-script.md.
+// Then luacheck (Debian: lua-check) looks for globals and for what is not used, in all of it as it is run: kernels and frame in one script.
+//
+//   node scripts/lint-lua.mjs             all
+//   node scripts/lint-lua.mjs file.lua... these files, by the rules below alone
+//   node scripts/lint-lua.mjs --rules     the names of the rules
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** What there is of each library on every server, and is used: a list to be extended with care. */
+const LIBRARIES = {
+  redis: ['call', 'pcall'],
+  string: ['byte', 'find', 'format', 'gmatch', 'gsub', 'match', 'rep', 'sub'],
+  math: ['ceil', 'floor', 'max', 'min'],
+  table: ['concat', 'insert', 'remove'],
+};
+/** Global functions of the same kind. */
+const FUNCTIONS = ['error', 'ipairs', 'pairs', 'pcall', 'tonumber', 'type'];
+
+const others = Object.entries(LIBRARIES).map(([library, known]) => `\\b${library}\\.(?!(?:${known.join('|')})\\b)\\w+`);
+
+/** Per rule, what it finds in a line of code. `code` has no comments; `bare` has empty strings as well. */
+const RULES = {
+  shebang: { code: /^#!/, why: 'a shebang is an error before Redis 7, and elsewhere' },
+  globals: {
+    bare: /(?<![.:\w])(?:_G|_ENV|arg|bit|bit32|cjson|cmsgpack|collectgarbage|debug|dofile|getfenv|io|load|loadfile|loadstring|module|newproxy|next|os|print|rawequal|rawget|rawlen|rawset|require|select|server|setfenv|setmetatable|struct|tostring|unpack|utf8|xpcall)\b(?!\s*=[^=])/,
+    why: 'not there, not the same, or refused by some server (tostring keeps 14 digits: format with %d)',
+  },
+  libraries: { bare: new RegExp(others.join('|')), why: 'no function that is there and the same on every server' },
+  aliases: {
+    bare: /\bredis\b(?!\.p?call\()(?!\.\w)|\bredis\.p?call\b(?!\()|\bKEYS\b(?!\s*\[)(?<!#KEYS)/,
+    why: 'redis.call(...) and KEYS[...] are written out where they are used: some services look for them',
+  },
+  commands: {
+    code: /\bredis\.p?call\((?!"TIME"\)|"(?:GET|SET|DEL)", KEYS\[)/,
+    why: 'only TIME, GET, SET and DEL, and every key as KEYS[...]',
+  },
+  numbers: {
+    code: /\.\.\s*[\w.]*(?:_ms|sum|used|cost|limit|part)\b(?!\s*[([])|\b[\w.]*_ms\s*\.\.|(?<![\w.])\d+\s*\.\.|string\.format\("[^"]*%(?!\d*d|s|%)/,
+    why: 'numbers become text by string.format and %d alone: .. and %g keep 14 digits, or add a fraction',
+  },
+  operators: {
+    bare: /\/\/|<<|>>|[&|]|~(?!=)|<\s*(?:const|close)\s*>/,
+    why: 'not in Lua 5.1',
+  },
+  jumps: { bare: /\bgoto\b|::\s*\w+\s*::/, why: 'not in Lua 5.1' },
+  escapes: { code: /"[^"]*\\[zxu][^"]*"/, why: 'not in Lua 5.1' },
+  loops: {
+    bare: /\brepeat\b|\bwhile\s+(?:true|1)\b/,
+    why: 'a loop says in its first line when it ends: a script that goes on stops the server',
+  },
+};
+
+if (process.argv[2] === '--rules') {
+  console.log(Object.keys(RULES).join('\n'));
+  process.exit(0);
+}
 
 const core = new URL('../packages/core/src/', import.meta.url);
-const folders = readdirSync(new URL('algorithms/', core), { withFileTypes: true }).filter((entry) =>
-  entry.isDirectory(),
-);
-const files = [
-  'algorithms/instant-and-field.lua',
-  ...folders.map(({ name }) => `algorithms/${name}/kernel.lua`),
-  'stores/redis/frame.lua',
-];
+const named = process.argv.slice(2);
+const failures =
+  named.length > 0 ? named.reduce((sum, file) => sum + lint(file, readFileSync(file, 'utf8')), 0) : lintAll();
+process.exit(failures === 0 ? 0 : 1);
 
-const BANNED = [
-  [/\bunpack\b/, 'unpack fails on long lists and is refused by some services'],
-  [/\bcjson\b|\bcmsgpack\b|\bstruct\b|\bbit\b/, 'libraries differ between servers'],
-  [/^#!/m, 'a shebang is an error before Redis 7 and elsewhere'],
-  [/\btostring\(.*_ms|\.\. *[a-z_]*_ms\b/, 'tostring and .. keep 14 digits only: format with %d'],
-  [/redis\.p?call\((?!"TIME"|"(?:GET|SET|DEL)", KEYS\[)/, 'only TIME, GET, SET and DEL, and every key as KEYS[...]'],
-];
+/** Prints what the rules find, and answers how much that is. */
+function lint(file, source) {
+  const lines = withoutComments(source).split('\n');
+  const shown = source.split('\n');
+  let found = 0;
+  lines.forEach((code, i) => {
+    const bare = code.replace(/"(?:\\.|[^"\\])*"/g, '""');
+    for (const [name, rule] of Object.entries(RULES)) {
+      if (!(rule.code?.test(code) ?? rule.bare.test(bare))) continue;
+      found++;
+      console.error(`${file}:${i + 1}: ${name}: ${rule.why}\n  ${shown[i].trim()}`);
+    }
+  });
+  return found;
+}
 
-let failed = false;
-let script = 'local algorithms = {}\n';
-for (const file of files) {
-  const source = readFileSync(new URL(file, core), 'utf8');
-  for (const [pattern, why] of BANNED) {
-    source.split('\n').forEach((line, i) => {
-      if (!pattern.test(line.replace(/--.*$/, ''))) return;
-      failed = true;
-      console.error(`${file}:${i + 1}: ${why}\n  ${line.trim()}`);
-    });
+/** The lines stay where they are. No string of ours holds two dashes. */
+function withoutComments(source) {
+  return source.replace(/--\[\[.*?\]\]/gs, (comment) => comment.replace(/[^\n]/g, '')).replace(/--.*$/gm, '');
+}
+
+function lintAll() {
+  const folders = readdirSync(new URL('algorithms/', core), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  );
+  const files = [
+    'algorithms/instant-and-field.lua',
+    ...folders.map(({ name }) => `algorithms/${name}/kernel.lua`),
+    'stores/redis/frame.lua',
+  ];
+  let found = 0;
+  let script = 'local algorithms = {}\n';
+  for (const file of files) {
+    const source = readFileSync(new URL(file, core), 'utf8');
+    found += lint(fileURLToPath(new URL(file, core)), source);
+    const module = /algorithms\/(.*)\/kernel\.lua/.exec(file)?.[1].replaceAll('-', '_');
+    script += module === undefined ? source : `do\n${source}\nalgorithms[${module}.kind] = ${module}\nend\n`;
   }
-  const module = /algorithms\/(.*)\/kernel\.lua/.exec(file)?.[1].replaceAll('-', '_');
-  script += module === undefined ? source : `do\n${source}\nalgorithms[${module}.kind] = ${module}\nend\n`;
+  return found + luacheck(script);
 }
 
-const luacheck = spawnSync(
-  'luacheck',
-  ['-', '--no-color', '--std', 'lua51', '--read-globals', 'redis', 'KEYS', 'ARGV', '--no-max-line-length'],
-  {
-    input: script,
-    encoding: 'utf8',
-  },
-);
-if (luacheck.error !== undefined) {
-  console.error('luacheck did not run: install it (Debian, Ubuntu: apt-get install lua-check).');
-  process.exit(1);
+function luacheck(script) {
+  const globals = ['KEYS', 'ARGV', ...FUNCTIONS, ...Object.keys(LIBRARIES)];
+  const args = ['-', '--no-color', '--std', 'none', '--no-max-line-length', '--read-globals', ...globals];
+  const { error, status, stdout, stderr } = spawnSync('luacheck', args, { input: script, encoding: 'utf8' });
+  if (error !== undefined) {
+    console.error('luacheck did not run: install it (Debian, Ubuntu: apt-get install lua-check).');
+    return 1;
+  }
+  if (status !== 0) console.error(stdout + stderr);
+  return status;
 }
-if (luacheck.status !== 0) console.error(luacheck.stdout + luacheck.stderr);
-process.exit(failed || luacheck.status !== 0 ? 1 : 0);
