@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { RedisServer } from './redis-server.ts';
+import { isOrphaned } from './replication.ts';
 import { until } from './until.ts';
 
 /** A node as another one sees it. */
@@ -180,9 +181,4 @@ export class ClusterAdmin {
     }
     throw trouble;
   }
-}
-
-/** Whether it is a replica that has lost its primary, and has read all that came from there. */
-export async function isOrphaned(client: Redis): Promise<boolean> {
-  return /role:slave[^]*master_link_status:down/.test(await client.info('replication'));
 }

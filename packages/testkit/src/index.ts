@@ -34,3 +34,4 @@ export {
   type RedisClientTarget,
   type TestClient,
 } from './describe-redis-client/describe-redis-client.ts';
+export { cutReplication } from './replication.ts';

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import { isOrphaned } from './cluster-admin.ts';
 import { connectTo } from './connect-to.ts';
 import { leastPrivilege, STORE_USER } from './least-privilege.ts';
 import { freePort, startProcess, type RedisProcess } from './redis-process.ts';
 import { startRedis, type RedisServer } from './redis-server.ts';
+import { isOrphaned } from './replication.ts';
 import { until } from './until.ts';
 
 /** A primary and its replicas, watched by three Sentinels of which two must agree. */

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startRedisCluster, startSentinel, type RedisCluster, type RedisSentinel } from '@sluice/testkit';
+import {
+  cutReplication,
+  startRedisCluster,
+  startSentinel,
+  type RedisCluster,
+  type RedisSentinel,
+  type RedisServer,
+} from '@sluice/testkit';
 
 describe('a cluster of three primaries and their replicas', () => {
   let cluster: RedisCluster;
@@ -61,12 +68,18 @@ describe('a primary with a replica and three Sentinels', () => {
     await sentinel.stop();
   });
 
-  it('have the replica take over when the primary is killed', async () => {
-    const [first, second] = sentinel.servers;
+  it('have the replica take over when the primary is killed, without what was written after it had been cut off', async () => {
+    const [first, second] = sentinel.servers as readonly [RedisServer, RedisServer];
+    const [before, after] = [sentinel.adminOf(first), sentinel.adminOf(second)];
     expect(await sentinel.primary()).toBe(first);
+    await before.set('early', 'kept');
+    await before.wait(1, 5_000);
+
+    await cutReplication(before, after);
+    await before.set('late', 'lost');
 
     expect(await sentinel.killPrimary()).toEqual({ promoted: second, killed: first });
-
     expect(await sentinel.primary()).toBe(second);
+    expect(await after.mget('early', 'late')).toEqual(['kept', null]);
   });
 });

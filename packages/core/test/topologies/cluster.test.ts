@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Cluster } from 'ioredis';
 import { Cluster as Cluster5 } from 'ioredis-5';
 import { createLimiter, fixedWindow, redisStore, type IoredisClient } from '@sluice/core';
-import { startRedisCluster, STORE_USER, type RedisCluster, type RedisServer } from '@sluice/testkit';
+import { cutReplication, startRedisCluster, STORE_USER, type RedisCluster, type RedisServer } from '@sluice/testkit';
 import { startLoad, type Load } from './load.ts';
 import { expectAccounted, immortalKeys, unitsIn } from './units.ts';
 import { closeAll, keep, limiterOn } from './ways.ts';
@@ -164,7 +164,13 @@ describe('a primary that is killed under load', () => {
     let kept = new Map<string, number>();
 
     await Promise.all(loads.map((load) => load.hasAdmitted(2 * LIMIT)));
-    await cluster.admin.killPrimaryOf(keyOf(victim), async (replica) => {
+    const [primary, replica] = await Promise.all([
+      cluster.admin.primaryOf(keyOf(victim)),
+      cluster.admin.replicaOf(keyOf(victim)),
+    ]);
+    await cutReplication(cluster.admin.clientOf(primary), cluster.admin.clientOf(replica));
+    await Promise.all(loads.map((load) => load.hasAdmitted(2 * LIMIT + 200)));
+    await cluster.admin.killPrimaryOf(keyOf(victim), async () => {
       kept = await unitsOn(replica);
       for (const load of loads) load.mark();
     });
@@ -172,10 +178,12 @@ describe('a primary that is killed under load', () => {
 
     const { held, immortal } = await everywhere();
     expect(immortal).toEqual([]);
+    let lost = 0;
     for (const load of loads) {
       expect(load.errors).toEqual([]);
-      expectAccounted(load.tallies, kept, held, LIMIT);
+      lost += expectAccounted(load.tallies, kept, held, LIMIT);
     }
+    expect(lost).toBeGreaterThan(0);
   });
 });
 

@@ -18,7 +18,7 @@ export async function unitsIn(admin: Redis): Promise<Map<string, number>> {
 }
 
 /**
- * Holds what was admitted against what a failover has lost.
+ * Holds what was admitted against what a failover has lost, and says how much that was.
  *
  * @param kept - What the replica held when its primary was gone: subjects that are not among it have lost nothing.
  * @param held - What it holds in the end, when every key is refused.
@@ -28,10 +28,12 @@ export function expectAccounted(
   kept: ReadonlyMap<string, number>,
   held: ReadonlyMap<string, number>,
   limit: number,
-): void {
+): number {
+  let allLost = 0;
   for (const [subject, { before, after, local }] of tallies) {
     const keptHere = kept.get(subject) ?? before;
     const lost = Math.max(before - keptHere, 0);
+    allLost += lost;
     const report =
       `${subject}: ${String(before)} admitted before and ${String(after)} after; the replica had kept ${String(keptHere)}, ` +
       `so ${String(lost)} were lost, and holds ${String(held.get(subject))} in the end; ${String(local)} admitted locally`;
@@ -40,6 +42,7 @@ export function expectAccounted(
     expect([report, held.get(subject)]).toEqual([report, limit]);
     expect([report, local <= limit]).toEqual([report, true]);
   }
+  return allLost;
 }
 
 /** The keys that never expire. */
