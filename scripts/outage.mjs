@@ -4,9 +4,13 @@
 // 1 when a target is missed. Run `npm run build` first.
 //
 // A fifth as many requests go to a route without a limiter: what they wait is the machine's doing. A target of waits is
-// missed when limited requests waited longer than it allows, and longer than those, and than they did before the fault.
+// missed when limited requests waited longer than it allows, and longer than those, and than they did before the fault;
+// and when that is not because the generator itself was held up, and sent them late.
 //
-//   node scripts/outage.mjs [--only hung,killed] [--fault-ms 6000] [--rate 200]
+// The store is given a URL or, with --client, an ioredis client: `told` what docs/guides/when-redis-fails.md says, or
+// `plain`, with ioredis's own defaults.
+//
+//   node scripts/outage.mjs [--only hung,killed] [--fault-ms 6000] [--rate 200] [--client told]
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Child } from './faults/children.mjs';
@@ -29,6 +33,7 @@ const { values: given } = parseArgs({
     only: { type: 'string', default: Object.keys(situations).join(',') },
     'fault-ms': { type: 'string', default: '6000' },
     rate: { type: 'string', default: '200' },
+    client: { type: 'string' },
   },
 });
 const faultMs = Number(given['fault-ms']);
@@ -49,13 +54,13 @@ async function observe({ by, run }) {
   const apps = changes.map(
     (list) =>
       new Child(
-        'app.mjs',
-        { url: place.url(by), limit: LIMIT, windowMs: WINDOW_MS, timeoutMs: TIMEOUT_MS },
+        new URL('./faults/app.mjs', import.meta.url),
+        { url: place.url(by), client: given.client, limit: LIMIT, windowMs: WINDOW_MS, timeoutMs: TIMEOUT_MS },
         { onTold: (change) => list.push(change) },
       ),
   );
   const ports = await Promise.all(apps.map((app) => app.ask({ what: 'port' })));
-  const load = new Child('load.mjs', { ports, rate, unlimitedRate: rate / 5 });
+  const load = new Child(new URL('./faults/load.mjs', import.meta.url), { ports, rate, unlimitedRate: rate / 5 });
 
   await load.ask({ what: 'start' });
   await sleep(WARM_UP_MS);
@@ -89,6 +94,10 @@ function figuresOf({ rows, reports, changes, beginAt, faultAt, healedAt }) {
     all: waits(limited),
     before: waits(limited.filter(({ dueAt }) => dueAt < faultAt)),
     open: waits(limited.filter(isOpen)),
+    openSinceSentP99: quantile(
+      limited.filter(isOpen).map(({ waitMs, sentAt, dueAt }) => waitMs - (sentAt - dueAt)),
+      0.99,
+    ),
     after: waits(limited.filter(({ dueAt }) => dueAt >= sharedAt)),
     unlimited: { all: waits(unlimited), open: waits(unlimited.filter(isOpen)) },
     decision: {
@@ -130,7 +139,7 @@ function waits(rows) {
 }
 
 /** What was missed, and what would have been but for the machine. */
-function verdictOn({ name, errors, all, before, open, unlimited, sharedMs, admitted, locals }) {
+function verdictOn({ name, errors, all, before, open, openSinceSentP99, unlimited, sharedMs, admitted, locals }) {
   const missed = [];
   const excused = [];
   const expect = (holds, what, list = missed) => holds || list.push(what);
@@ -143,7 +152,9 @@ function verdictOn({ name, errors, all, before, open, unlimited, sharedMs, admit
   expect(
     open.p99 === undefined || open.p99 < TARGETS.openP99Ms,
     `p99 was ${ms(open.p99)} ms with the breaker open`,
-    open.p99 <= Math.max(1.5 * unlimited.open.p99, before.p99) ? excused : missed,
+    openSinceSentP99 < TARGETS.openP99Ms || open.p99 <= Math.max(1.5 * unlimited.open.p99, before.p99)
+      ? excused
+      : missed,
   );
   expect(sharedMs < TARGETS.sharedMs, `limits were shared again after ${ms(sharedMs)} ms`);
   expect(admitted.together <= LIMIT, `Redis admitted ${admitted.together} within a window`);
@@ -152,10 +163,10 @@ function verdictOn({ name, errors, all, before, open, unlimited, sharedMs, admit
   return { missed, excused };
 }
 
-function said({ missed, excused, unlimited, before }) {
+function said({ missed, excused, unlimited, before, openSinceSentP99 }) {
   const machine =
-    `the machine's doing, requests without a limiter: longest ${ms(unlimited.all.longest)}, ` +
-    `p99 meanwhile ${ms(unlimited.open.p99)}; before the fault: longest ${ms(before.longest)}, p99 ${ms(before.p99)}`;
+    `the machine's doing: without a limiter the longest was ${ms(unlimited.all.longest)} and p99 meanwhile ${ms(unlimited.open.p99)}, ` +
+    `before the fault ${ms(before.longest)} and ${ms(before.p99)}; since it was really sent, p99 was ${ms(openSinceSentP99)}`;
   if (missed.length === 0 && excused.length === 0) return 'all targets hold';
   return [...missed.map((what) => `MISSED: ${what}`), ...excused.map((what) => `${what} (${machine})`)].join('; ');
 }
@@ -176,6 +187,7 @@ function print(all) {
     table([
       [
         'Redis is',
+        'how',
         'requests',
         'errors',
         'longest wait',
@@ -188,6 +200,7 @@ function print(all) {
       ],
       ...all.map((of) => [
         of.name,
+        situations[of.name].what,
         String(of.requests),
         String(of.errors),
         ms(of.all.longest),
@@ -206,9 +219,10 @@ function print(all) {
       [
         'Redis is',
         'longest wait unlimited',
-        'p99 unlimited, breaker open',
+        'breaker open: p99 unlimited',
+        'p99 since sent',
         'longest decision',
-        'p99 of decisions, breaker open',
+        'p99 of decisions',
         'decided alone afterwards',
         'kinds',
       ],
@@ -216,6 +230,7 @@ function print(all) {
         of.name,
         ms(of.unlimited.all.longest),
         ms(of.unlimited.open.p99),
+        ms(of.openSinceSentP99),
         ms(of.decision.longestMs),
         ms(of.decision.openP99Ms),
         String(of.stragglers),

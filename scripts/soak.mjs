@@ -40,12 +40,17 @@ const random = randomOf(Number(given.seed));
 
 const place = await startPlace();
 const app = new Child(
-  'app.mjs',
+  new URL('./faults/app.mjs', import.meta.url),
   { url: place.url('proxy'), limit: LIMIT, windowMs: WINDOW_MS, timeoutMs: 100, keyHeader: KEY_HEADER },
   { execArgv: ['--expose-gc'] },
 );
 const ports = [await app.ask({ what: 'port' })];
-const load = new Child('load.mjs', { ports, rate: RATE, keyHeader: KEY_HEADER, keys: { atOnce: 300, turnover: 0.1 } });
+const load = new Child(new URL('./faults/load.mjs', import.meta.url), {
+  ports,
+  rate: RATE,
+  keyHeader: KEY_HEADER,
+  keys: { atOnce: 300, turnover: 0.1 },
+});
 
 await load.ask({ what: 'start' });
 const startedAt = now();

@@ -10,7 +10,7 @@ const { byAll, byHeader, rateLimit, redisStore, slidingWindow } = await built('e
 const express = libraryOf('express', 'express');
 const { Redis } = libraryOf('core', 'ioredis');
 
-const { url, limit, windowMs, timeoutMs, keyHeader } = settings;
+const { url, client, limit, windowMs, timeoutMs, keyHeader } = settings;
 
 /** Calls that the client library has not answered yet. */
 let unanswered = 0;
@@ -41,11 +41,27 @@ subscribe('sluice:breaker', ({ state, kind }) => {
   tell({ state, kind, atMs: now() });
 });
 
+/** What the guide says that a client should be told. */
+const told = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  retryStrategy: (attempt) => Math.min(attempt * 50, 500),
+  connectTimeout: 2_000,
+  socketTimeout: 3_000,
+};
+function connection() {
+  if (client === undefined) return url;
+  const redis = new Redis(url, client === 'told' ? told : {});
+  redis.on('error', () => undefined);
+  return redis;
+}
+
 const limiter = rateLimit({
   name: 'outage',
   policy: slidingWindow({ limit, window: windowMs }),
   key: keyHeader === undefined ? byAll() : byHeader(keyHeader),
-  store: redisStore(url),
+  store: redisStore(connection()),
   timeoutMs,
   onDecision({ source, allowed, atMs }, { request }) {
     request.res.setHeader('x-source', source);

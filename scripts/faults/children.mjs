@@ -15,7 +15,7 @@ export class Child {
 
   /** @param onTold - Called with what the process tells without being asked. */
   constructor(file, settings, { execArgv = [], onTold = () => undefined } = {}) {
-    this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), [JSON.stringify(settings)], {
+    this.#process = fork(fileURLToPath(file), [JSON.stringify(settings)], {
       execArgv: ['--no-warnings', ...execArgv],
     });
     running.add(this.#process);

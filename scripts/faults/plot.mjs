@@ -17,23 +17,30 @@ export function plot({ title, seconds, panels, bands }) {
   const drawn = panels.map((panel, i) => drawPanel(panel, TOP + i * (PANEL + GAP), { x, seconds, bands }));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${title}">
 <style>
-  svg { --ground: #fff; --ink: #1f2328; --pale: #d0d7de; --band: #ffe9d1; --a: #0969da; --b: #8250df }
-  @media (prefers-color-scheme: dark) {
-    svg { --ground: #0d1117; --ink: #e6edf3; --pale: #30363d; --band: #3d2a14; --a: #58a6ff; --b: #d2a8ff }
-  }
-  text { font: 12px system-ui, sans-serif; fill: var(--ink) }
+  text { font: 12px system-ui, sans-serif; fill: #1f2328 }
+  .ground { fill: #fff }
   .title { font-weight: 600 }
   .end { text-anchor: end }
   .middle { text-anchor: middle }
-  .grid { stroke: var(--pale); fill: none }
-  .band { fill: var(--band) }
+  .grid { stroke: #d0d7de; fill: none }
+  .band { fill: #ffe9d1 }
   polyline { fill: none; stroke-width: 1.5 }
-  .line0 { stroke: var(--a) }
-  .line1 { stroke: var(--b) }
-  .name0 { fill: var(--a) }
-  .name1 { fill: var(--b) }
+  .line0 { stroke: #0969da }
+  .line1 { stroke: #8250df }
+  .name0 { fill: #0969da }
+  .name1 { fill: #8250df }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3 }
+    .ground { fill: #0d1117 }
+    .grid { stroke: #30363d }
+    .band { fill: #3d2a14 }
+    .line0 { stroke: #58a6ff }
+    .line1 { stroke: #d2a8ff }
+    .name0 { fill: #58a6ff }
+    .name1 { fill: #d2a8ff }
+  }
 </style>
-<rect width="${WIDTH}" height="${height}" fill="var(--ground)"/>
+<rect class="ground" width="${WIDTH}" height="${height}"/>
 <text class="title" x="${LEFT}" y="20">${title}</text>
 ${drawn.join('\n')}
 </svg>
