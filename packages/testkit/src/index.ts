@@ -35,3 +35,4 @@ export {
   type TestClient,
 } from './describe-redis-client/describe-redis-client.ts';
 export { cutReplication } from './replication.ts';
+export { startDeafRelay, type DeafRelay } from './describe-redis-client/deaf-relay.ts';
