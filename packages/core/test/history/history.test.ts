@@ -60,7 +60,7 @@ beforeAll(
       }
     }
   },
-  60_000 + ((count * seconds * 1000) / AT_ONCE) * 4,
+  300_000 + ((count * seconds * 1000) / AT_ONCE) * 4,
 );
 
 describe('what several processes saw while server, connections and processes failed', () => {
