@@ -80,9 +80,10 @@ describe('a process with an open breaker and nothing left to do', () => {
     if (how === 'gone') await place.server.kill();
     else place.server.pause();
 
-    const end = await endOf([place.server.storeUrl, whose]);
-    if (how === 'gone') await place.server.restart();
-    else place.server.resume();
+    const end = await endOf([place.server.storeUrl, whose]).finally(async () => {
+      if (how === 'gone') await place.server.restart();
+      else place.server.resume();
+    });
 
     expect(end).toEqual({ code: 0, said: 'open' });
   });
