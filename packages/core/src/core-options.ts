@@ -1,6 +1,7 @@
 import { PolicyError, shown } from './errors.ts';
 import { parseName } from './name.ts';
 import { memoryStore } from './stores/memory/memory-store.ts';
+import { checkTimeout } from './stores/deadline.ts';
 import type { Store } from './stores/store.ts';
 
 /**
@@ -34,8 +35,6 @@ export interface LimiterCoreOptions {
 export const CORE_OPTIONS = ['name', 'shared', 'store', 'onStoreError', 'localShare', 'timeoutMs'] as const;
 
 const ON_STORE_ERROR: readonly OnStoreError[] = ['local', 'allow', 'deny', 'throw'];
-/** Longer timers overflow to 1 ms. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The options with their defaults, checked. */
 export interface CoreSettings {
@@ -65,16 +64,11 @@ export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
   check(
     typeof (store as Partial<Store> | null)?.perform === 'function',
     'store',
-    'memoryStore() or redisStore(client)',
+    typeof store === 'string' ? 'memoryStore() or redisStore(url)' : 'memoryStore() or redisStore(client)',
     store,
   );
   check(ON_STORE_ERROR.includes(onStoreError), 'onStoreError', '"local", "allow", "deny" or "throw"', onStoreError);
-  check(
-    Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= LONGEST_TIMEOUT_MS,
-    'timeoutMs',
-    'a whole number of milliseconds, at least 1',
-    timeoutMs,
-  );
+  checkTimeout(timeoutMs);
   check(
     typeof localShare === 'number' && localShare > 0 && localShare <= 1,
     'localShare',

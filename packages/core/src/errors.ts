@@ -87,14 +87,30 @@ export class StoreError extends SluiceError {
   }
 }
 
+/** Whether an error is one of ours, whichever copy of this package made it. */
+export function isSluiceError(error: unknown): error is SluiceError {
+  return error instanceof Error && String((error as Partial<SluiceError>).code).startsWith('SLUICE_');
+}
+
 /** Any error of a store as one of ours. */
 export function asStoreError(error: unknown): SluiceError {
-  if (error instanceof SluiceError) return error;
+  if (isSluiceError(error)) return error;
   return new StoreError(
     'SLUICE_STORE_FAILED',
     `the store failed: ${error instanceof Error ? error.message : String(error)}`,
     { cause: error },
   );
+}
+
+export function kindOf(error: unknown): StoreFailureKind {
+  return (error as Partial<StoreError> | undefined)?.kind ?? 'other';
+}
+
+const FAULTS: readonly SluiceErrorCode[] = ['SLUICE_TWINS_DISAGREE', 'SLUICE_REDIS_CLIENT_MISSING'];
+
+/** Not an outage, which passes, but something to be mended: never covered up. */
+export function isFault(error: unknown): boolean {
+  return isSluiceError(error) && FAULTS.includes(error.code);
 }
 
 /** A TypeError with a code: the wrong kind of value in a call. Nothing was consumed. */
@@ -108,11 +124,13 @@ export function rangeError(code: SluiceErrorCode, message: string): RangeError &
 }
 
 const LONGEST_SHOWN = 80;
+/** User and password of a URL. */
+const SECRET = /\/\/[^@/]*@/g;
 
 /** A value as an error message shows it: short, and telling `"5"` from `5`. */
 export function shown(value: unknown): string {
   let text: string;
-  if (typeof value === 'string') text = JSON.stringify(value);
+  if (typeof value === 'string') text = JSON.stringify(value).replace(SECRET, '//...@');
   else if (typeof value === 'function') text = `a function${value.name === '' ? '' : ` (${value.name})`}`;
   else if (Array.isArray(value)) text = `an array of ${String(value.length)}`;
   else if (typeof value === 'object' && value !== null)

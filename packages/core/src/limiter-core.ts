@@ -1,14 +1,15 @@
 import cluster from 'node:cluster';
+import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './core-options.ts';
 import { combine, unavailable, type Decision } from './decision.ts';
-import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions } from './core-options.ts';
-import { SluiceError, StoreError, asStoreError, rangeError, shown, typeError, type SluiceErrorCode } from './errors.ts';
+import { SluiceError, StoreError, asStoreError, isFault, kindOf } from './errors.ts';
 import { keyScope } from './key.ts';
 import { claimName, namesOn, releaseName } from './limiter-names.ts';
 import { decisions, storeErrors } from './observe/channels.ts';
 import { forget, remember, type Status } from './observe/live-limiters.ts';
 import type { NamedPolicy } from './policy.ts';
+import { Receipts, type Return } from './receipts.ts';
 import { askAcross, liesApart } from './stores/across-subjects.ts';
-import { LocalShare, localStore, type LocalStore } from './stores/local-store.ts';
+import { localStore, standInParts, withStandIn, type LocalStore } from './stores/local-store.ts';
 import { StoreGuard } from './stores/store-guard.ts';
 import {
   isPending,
@@ -23,16 +24,6 @@ import {
 } from './stores/store.ts';
 import { warnOnce } from './warnings.ts';
 
-const FAULTS: readonly SluiceErrorCode[] = ['SLUICE_TWINS_DISAGREE', 'SLUICE_REDIS_CLIENT_MISSING'];
-
-/** What a decision took, and where from: needed to give it back. */
-interface Receipt {
-  readonly store: Store;
-  readonly parts: readonly Part[];
-  readonly answer: StoreAnswer;
-  refunded: boolean;
-}
-
 /**
  * What {@link createLimiter} and the adapters stand on: decides over parts in one store, within a deadline, and knows
  * what to do when the store fails.
@@ -44,8 +35,7 @@ export class LimiterCore {
   /** None where the store is this process's memory, which is never late. */
   readonly #guard: StoreGuard | undefined;
   readonly #local: LocalStore | undefined;
-  readonly #share: LocalShare;
-  readonly #receipts = new WeakMap<Decision, Receipt>();
+  readonly #receipts = new Receipts();
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -53,14 +43,13 @@ export class LimiterCore {
   /** @throws PolicyError for a bad option. The name is not claimed before {@link claim}. */
   constructor(options: LimiterCoreOptions) {
     const settings = parseCoreOptions(options);
-    const { name, store, onStoreError, localShare } = settings;
+    const { name, store, onStoreError } = settings;
     const isMemory = store.source === 'memory';
     this.name = name;
     this.store = store;
     this.#settings = settings;
     this.#guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
     this.#local = onStoreError === 'local' && !isMemory ? localStore(store) : undefined;
-    this.#share = new LocalShare(localShare);
   }
 
   /** Takes the name on the store: the last step of making a limiter, when all else has been checked. */
@@ -78,9 +67,11 @@ export class LimiterCore {
 
   /** @throws PolicyError when no `localShare` of these policies can be counted. */
   limitOf(policies: readonly NamedPolicy[]): Limit {
-    const limit = { policies, scope: keyScope(this.name, policies) };
-    this.#share.limit(limit);
-    return limit;
+    return withStandIn({ policies, scope: keyScope(this.name, policies) }, this.#settings.localShare);
+  }
+
+  get onStoreError(): OnStoreError {
+    return this.#settings.onStoreError;
   }
 
   /** How the limiter's store is, as far as this process knows. Asks nobody. */
@@ -125,20 +116,18 @@ export class LimiterCore {
 
   #ask(request: DecidingRequest): StoreAnswers | Promise<StoreAnswers> {
     if (this.#guard === undefined) return this.store.perform([request]);
-    if (liesApart(this.store, request.parts)) {
-      this.#guard.checkLet(request.parts); // before others give what they would have to take back
-      return askAcross(
-        request,
-        (requests, call) => this.#askGuarded(requests, call),
-        (work) => void this.#settle(work),
-      );
-    }
-    return this.#askGuarded([request]);
+    if (!liesApart(this.store, request.parts)) return this.#askGuarded([request]);
+    this.#guard.checkLet(request.parts); // before others give what they would have to take back
+    return askAcross(request, {
+      ask: (requests) => this.#askGuarded(requests),
+      inBackground: (work) => void this.#settle(work),
+      noteFailure: (error) => void this.#noteFailure(error),
+    });
   }
 
-  #askGuarded(requests: readonly StoreRequest[], call = { abandoned: false }): StoreAnswers | Promise<StoreAnswers> {
+  #askGuarded(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers> {
     const guard = this.#guard as StoreGuard;
-    return guard.perform(requests, subjectOf(requests[0] as StoreRequest), this.#settings.timeoutMs, call);
+    return guard.perform(requests, subjectOf(requests[0] as StoreRequest), this.#settings.timeoutMs);
   }
 
   /**
@@ -148,7 +137,7 @@ export class LimiterCore {
   async edit(requests: readonly EditingRequest[], store: Store = this.store): Promise<void> {
     this.#checkOpen();
     const hereToo = requests.filter(({ op }) => op !== 'refund');
-    if (hereToo.length > 0) await this.#local?.perform(hereToo);
+    if (hereToo.length > 0) void this.#local?.perform(hereToo); // at once, as memory does
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = store === this.store ? this.#askEdits(requests) : store.perform(requests);
@@ -156,53 +145,43 @@ export class LimiterCore {
     } catch (error) {
       throw this.#noteFailure(error);
     }
-    const failed = answers.find((answer) => answer instanceof Error);
-    if (failed !== undefined) throw this.#noteFailure(failed);
+    const [failed] = answers.filter((answer) => answer instanceof Error).map((error) => this.#noteFailure(error));
+    if (failed !== undefined) throw failed;
   }
 
   #askEdits(requests: readonly EditingRequest[]): StoreAnswers | Promise<StoreAnswers> {
     if (this.#guard === undefined) return this.store.perform(requests);
     if (this.store.oneSubjectPerCall !== true) return this.#askGuarded(requests);
-    return Promise.all(requests.map(async (request) => this.#askGuarded([request]))).then((answers) => answers.flat());
+    return Promise.all(
+      requests.map(async (request) => {
+        try {
+          return await this.#askGuarded([request]);
+        } catch (error) {
+          return [asStoreError(error)];
+        }
+      }),
+    ).then((answers) => answers.flat());
   }
 
-  async refund(decision: Decision, given?: number): Promise<void> {
-    const receipt = this.#receipts.get(decision);
-    if (receipt === undefined) {
-      throw typeError(
-        'SLUICE_DECISION_UNKNOWN',
-        `refund takes a decision that this limiter made, itself and not a copy, got ${shown(decision)}`,
-      );
-    }
-    const cost = given ?? decision.cost;
-    if (!Number.isSafeInteger(cost) || cost < 0 || cost > decision.cost) {
-      const error = typeof cost === 'number' ? rangeError : typeError;
-      throw error(
-        'SLUICE_COST_INVALID',
-        `refund gives back a whole number of units, from 0 to the ${String(decision.cost)} of the decision, got ${shown(cost)}`,
-      );
-    }
-    if (cost > 0) await this.#giveBack(decision, receipt, (part) => Math.min(cost, part.cost));
+  /** @throws (rejects) as {@link Receipts.returnOf} does; StoreError. */
+  async refund(decision: Decision, cost?: number): Promise<void> {
+    await this.#giveBack(this.#receipts.returnOf(decision, cost));
   }
 
   /** Gives back what those parts of a decision took that are chosen; as {@link refund}, once. */
   async refundParts(decision: Decision, chosen: (part: Part) => boolean): Promise<void> {
-    const receipt = this.#receipts.get(decision);
-    if (receipt !== undefined) await this.#giveBack(decision, receipt, (part) => (chosen(part) ? part.cost : 0));
+    await this.#giveBack(this.#receipts.returnOfParts(decision, chosen));
   }
 
-  async #giveBack(decision: Decision, receipt: Receipt, costOf: (part: Part) => number): Promise<void> {
-    if (!decision.allowed || receipt.refunded) return;
-    receipt.refunded = true;
-    const { store, parts, answer } = receipt;
-    const requests = parts.flatMap((part, i): EditingRequest[] => {
-      const cost = costOf(part);
-      if (cost === 0) return [];
-      const { atMs = answer.atMs, policies } = answer.parts[i] ?? { policies: [] };
-      const chargedUntilMs = policies.map(({ resetAfterMs }) => atMs + resetAfterMs);
-      return [{ op: 'refund', part: { ...part, cost }, chargedUntilMs }];
-    });
-    if (requests.length > 0) await this.edit(requests, store);
+  async #giveBack(what: Return | undefined): Promise<void> {
+    if (what === undefined) return;
+    try {
+      await this.edit(what.requests, what.store);
+    } catch (error) {
+      const isOneCall = what.requests.length === 1 || what.store.oneSubjectPerCall !== true;
+      if (isOneCall && (error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') what.undo();
+      throw error;
+    }
   }
 
   /** Settles what is in flight. Called again, it answers when the first call does. */
@@ -223,10 +202,12 @@ export class LimiterCore {
     await this.store.close?.();
   }
 
+  /** @param asked - The parts that were asked for, where the store counted others. */
   #conclude(
     store: Store,
     request: DecidingRequest,
     answer: StoreAnswer | Error | undefined,
+    asked: readonly Part[] = request.parts,
   ): Decision | Promise<Decision> {
     if (answer instanceof Error) return this.#withoutStore(request, answer);
     const { parts } = request;
@@ -238,39 +219,43 @@ export class LimiterCore {
     const blocked = answer.parts.some((part) => part.blocked);
     const cost = Math.max(...parts.map((part) => part.cost));
     const decision = combine(policies, { cost, blocked, source: store.source, atMs: answer.atMs }, ifTaken);
-    // A peek took nothing: it leaves nothing to give back.
-    this.#receipts.set(decision, { store, parts, answer, refunded: request.op === 'peek' });
+    this.#receipts.write(decision, { store, asked, counted: parts, answer, isSpent: request.op === 'peek' });
     return decision;
   }
 
   #withoutStore(request: DecidingRequest, error: unknown): Decision | Promise<Decision> {
-    const failure = this.#noteFailure(error);
     const { onStoreError } = this.#settings;
     const { parts } = request;
     // The memory store itself may have failed: its clock threw, say. There is nothing to stand in for it.
-    if (onStoreError === 'throw' || (onStoreError === 'local' && this.#local === undefined) || isFault(failure)) {
-      throw failure;
-    }
+    const hasNoOther = onStoreError === 'throw' || (onStoreError === 'local' && this.#local === undefined);
+    const failure = this.#noteFailure(error, hasNoOther);
+    if (hasNoOther || isFault(failure)) throw failure;
     if (onStoreError === 'local') {
       const local = this.#local as LocalStore;
-      const locally = { ...request, parts: this.#share.parts(parts) };
+      const locally = { ...request, parts: standInParts(parts) };
       const [answer] = local.perform([locally]) as StoreAnswers;
-      return this.#conclude(local, locally, answer);
+      return this.#conclude(local, locally, answer, parts);
     }
     const decision = unavailable(
       onStoreError === 'allow',
       Math.max(...parts.map((part) => part.cost)),
       parts[0]?.limit.policies[0]?.name ?? this.name,
     );
-    this.#receipts.set(decision, { store: this.store, parts, answer: { atMs: 0, parts: [] }, refunded: true });
+    const answer = { atMs: 0, parts: [] };
+    this.#receipts.write(decision, { store: this.store, asked: parts, counted: parts, answer, isSpent: true });
     return decision;
   }
 
-  /** Tells of a call that failed. Where none was made, because the breaker is open, there is nothing to tell. */
-  #noteFailure(error: unknown): SluiceError {
+  /**
+   * Tells of a call that failed.
+   *
+   * @param isDecision - Where no call was made, because the breaker is open, whether somebody was rejected for it all the
+   * same.
+   */
+  #noteFailure(error: unknown, isDecision = false): SluiceError {
     const failure = asStoreError(error);
-    if (storeErrors.hasSubscribers && failure.code !== 'SLUICE_BREAKER_OPEN') {
-      const kind = failure instanceof StoreError ? failure.kind : 'other';
+    if (storeErrors.hasSubscribers && (isDecision || failure.code !== 'SLUICE_BREAKER_OPEN')) {
+      const kind = kindOf(failure);
       storeErrors.publish({ limiter: this.name, store: this.store.source, kind, code: failure.code });
     }
     return failure;
@@ -295,9 +280,4 @@ export class LimiterCore {
 
 function subjectOf(request: StoreRequest): string {
   return ('parts' in request ? request.parts[0] : request.part)?.subject ?? '';
-}
-
-/** Not an outage, which passes, but something to be mended: never covered up. */
-function isFault(error: SluiceError): boolean {
-  return FAULTS.includes(error.code);
 }

@@ -70,8 +70,8 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
 
   const cut = (): void => {
     for (const { client, server } of pairs) {
-      client.resetAndDestroy();
-      server.resetAndDestroy();
+      reset(client);
+      reset(server);
     }
     pairs.clear();
   };
@@ -120,4 +120,11 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
       goOn();
     },
   };
+}
+
+/** Ends a connection at once. A reset fails where the end has been said already, and Node would never let go of the socket. */
+function reset(socket: Socket): void {
+  socket.removeAllListeners('end').removeAllListeners('close');
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }

@@ -62,6 +62,8 @@ export function inheritOptions<Options extends object>(outer: object, inner: Opt
   if (own['limits'] === undefined && OF_THE_KEY.every((name) => own[name] === undefined)) {
     for (const name of OF_THE_KEY) if (from[name] !== undefined) taken[name] = from[name];
   }
+  // A share is one of what this process admits: where that is nothing, or all, the outer one's has no sense.
+  if (own['onStoreError'] !== undefined && own['onStoreError'] !== 'local') delete taken['localShare'];
   // Who answers by itself does not throw because the outer one would.
   if (own['onDenied'] !== undefined) delete taken['throw'];
   const said = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));

@@ -26,8 +26,8 @@ export interface BreakerMessage {
   /** The limiters that count in its store. */
   readonly limiters: readonly string[];
   readonly store: DecisionSource;
-  /** Which part of the store, where its parts fail by themselves: in a cluster, which sixteenth of the hash slots. */
-  readonly shard: number | undefined;
+  /** Which part of the store, where its parts fail by themselves: in a cluster a node, or a range of hash slots. */
+  readonly shard: string | undefined;
   readonly state: BreakerState;
   readonly previous: BreakerState;
   /** Why it opened; the kind of the last failure. */

@@ -1,20 +1,27 @@
-import type {
-  DecidingRequest,
-  Part,
-  PartAnswer,
-  Store,
-  StoreAnswer,
-  StoreAnswers,
-  StoreCall,
-  StoreRequest,
+import {
+  refundsOf,
+  type DecidingRequest,
+  type Part,
+  type PartAnswer,
+  type Store,
+  type StoreAnswer,
+  type StoreAnswers,
+  type StoreRequest,
 } from './store.ts';
 
-type Ask = (requests: readonly StoreRequest[], call?: StoreCall) => StoreAnswers | Promise<StoreAnswers>;
-
 /** The parts of one subject, and where they stand in the request. */
-interface Share {
+interface Group {
   readonly parts: Part[];
   readonly places: number[];
+}
+
+/** How nodes are asked, one subject a call, and who hears of what else there is. */
+export interface Nodes {
+  ask(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
+  /** Given what goes on after the answer: giving back. It never rejects. */
+  inBackground(work: Promise<unknown>): void;
+  /** Told of a failure that nobody else hears of: another node's, or of giving back. */
+  noteFailure(error: unknown): void;
 }
 
 /** Whether a request concerns subjects that one call cannot decide over. */
@@ -25,66 +32,65 @@ export function liesApart({ oneSubjectPerCall }: Store, parts: readonly Part[]):
 /**
  * Decides over several subjects that live on different nodes of a cluster: takes from all of them at once, one call
  * each, and when one refuses gives back what the others took. Never more than the limits is admitted. Until it is given
- * back, others may be refused for it, and what cannot be given back (its node has failed) stays taken until its window
- * is over: the one exception to the laws that a refusal changes nothing and that all or nothing is taken.
- *
- * @param inBackground - Given what goes on after the answer: giving back. It never rejects.
+ * back, others may be refused for it; what cannot be given back (its node has failed) stays taken until its window is
+ * over; and a window that begins with its first unit has begun. This is the one exception to the laws that a refusal
+ * changes nothing and that all or nothing is taken.
  */
-export async function askAcross(
-  { op, parts }: DecidingRequest,
-  ask: Ask,
-  inBackground: (work: Promise<unknown>) => void,
-): Promise<StoreAnswers> {
-  const shares = bySubject(parts);
+export async function askAcross({ op, parts }: DecidingRequest, nodes: Nodes): Promise<StoreAnswers> {
+  const groups = bySubject(parts);
   const outcomes = await Promise.allSettled(
-    shares.map(async (share) => {
-      const [answer] = await ask([{ op, parts: share.parts, tentative: true }]);
+    groups.map(async (group) => {
+      const [answer] = await nodes.ask([{ op, parts: group.parts, tentative: true }]);
       if (answer instanceof Error || answer === undefined) throw answer ?? new RangeError('the store gave no answer');
       return answer;
     }),
   );
-  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-  const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-  if (op === 'consume' && (failed !== undefined || !answers.every(isAdmitted))) {
-    const taken = outcomes.flatMap((outcome, i) =>
-      outcome.status === 'fulfilled' && isAdmitted(outcome.value)
-        ? refundsOf((shares[i] as Share).parts, outcome.value)
-        : [],
+  const answers = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined));
+  const [failure, ...others] = outcomes.flatMap((outcome) =>
+    outcome.status === 'rejected' ? [outcome.reason as unknown] : [],
+  );
+  if (op === 'consume' && !answers.every(isAdmitted)) {
+    const taken = answers.flatMap((answer, i) =>
+      isAdmitted(answer) ? refundsOf((groups[i] as Group).parts, answer) : [],
     );
-    inBackground(Promise.allSettled(taken.map(async (request) => ask([request]))));
+    if (taken.length > 0) nodes.inBackground(Promise.all(taken.map(async (request) => giveBack(request, nodes))));
   }
-  if (failed !== undefined) throw failed.reason as Error;
-  return [joined(shares, answers)];
+  if (!answers.every((answer) => answer !== undefined)) {
+    for (const other of others) nodes.noteFailure(other);
+    throw failure as Error;
+  }
+  return [joined(groups, answers)];
 }
 
-function bySubject(parts: readonly Part[]): readonly Share[] {
-  const shares = new Map<string, Share>();
+async function giveBack(request: StoreRequest, nodes: Nodes): Promise<void> {
+  try {
+    const [answer] = await nodes.ask([request]);
+    if (answer instanceof Error) nodes.noteFailure(answer);
+  } catch (error) {
+    nodes.noteFailure(error);
+  }
+}
+
+function bySubject(parts: readonly Part[]): readonly Group[] {
+  const groups = new Map<string, Group>();
   parts.forEach((part, place) => {
-    const share = shares.get(part.subject) ?? { parts: [], places: [] };
-    shares.set(part.subject, share);
-    share.parts.push(part);
-    share.places.push(place);
+    const group = groups.get(part.subject) ?? { parts: [], places: [] };
+    groups.set(part.subject, group);
+    group.parts.push(part);
+    group.places.push(place);
   });
-  return [...shares.values()];
+  return [...groups.values()];
 }
 
-function isAdmitted({ parts }: StoreAnswer): boolean {
-  return parts.every(({ blocked, policies }) => !blocked && policies.every(({ allowed }) => allowed));
-}
-
-function refundsOf(parts: readonly Part[], { atMs, parts: answers }: StoreAnswer): readonly StoreRequest[] {
-  return parts.flatMap((part, i): readonly StoreRequest[] => {
-    if (part.cost === 0) return [];
-    const chargedUntilMs = (answers[i]?.policies ?? []).map(({ resetAfterMs }) => atMs + resetAfterMs);
-    return [{ op: 'refund', part, chargedUntilMs }];
-  });
+function isAdmitted(answer: StoreAnswer | undefined): answer is StoreAnswer {
+  return answer?.parts.every(({ blocked, policies }) => !blocked && policies.every(({ allowed }) => allowed)) === true;
 }
 
 /** One answer of several, each by the clock of its own node. What was given back is shown as it stands without it. */
-function joined(shares: readonly Share[], answers: readonly StoreAnswer[]): StoreAnswer {
+function joined(groups: readonly Group[], answers: readonly StoreAnswer[]): StoreAnswer {
   const admitted = answers.every(isAdmitted);
   const parts: PartAnswer[] = [];
-  shares.forEach(({ places }, i) => {
+  groups.forEach(({ places }, i) => {
     const { atMs, parts: answered } = answers[i] as StoreAnswer;
     places.forEach((place, j) => {
       const { ifNotTaken, ...part } = answered[j] as PartAnswer;

@@ -2,7 +2,7 @@ import { StoreError, asStoreError } from '../errors.ts';
 
 /**
  * `closed`: the store is asked. `open`: it failed too often, and is not asked. `half-open`: a probe is on its way that
- * closes the breaker if it succeeds.
+ * closes the breaker if it succeeds; or, when nobody has asked for long, the next request is to be that probe.
  */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
@@ -32,7 +32,8 @@ const FIRST_PROBE = 1 / 5;
 
 /**
  * A circuit breaker: after repeated failures a store is not asked any more, so that a dead one costs microseconds.
- * Probes run in the background, on a timer that keeps no process alive; no request waits for one.
+ * Probes run in the background, on a timer that keeps no process alive: no request waits for one, but the first after
+ * the breaker's rest.
  */
 export class Breaker {
   readonly #parts: BreakerParts;
@@ -41,6 +42,7 @@ export class Breaker {
   /** Counts openings and closings: what a call of an earlier time reports is no news. */
   #epoch = 0;
   #lastError: unknown;
+  #refusal: StoreError | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Probes since somebody asked. */
   #unasked = 0;
@@ -70,11 +72,12 @@ export class Breaker {
       this.#isResting = false;
       return this.#epoch;
     }
-    throw new StoreError(
+    // One for all while it is open: most of them nobody sees.
+    throw (this.#refusal ??= new StoreError(
       'SLUICE_BREAKER_OPEN',
-      `the store is not asked, for it failed ${String(this.#parts.failures)} times in a row, and last with: ${asStoreError(this.#lastError).message}`,
+      `the store is not asked, for it keeps failing, and last with: ${withoutCode(asStoreError(this.#lastError).message)}`,
       { cause: this.#lastError },
-    );
+    ));
   }
 
   succeeded(epoch: number): void {
@@ -88,6 +91,7 @@ export class Breaker {
     this.#lastError = error;
     if (this.#state === 'closed' && ++this.#failures < this.#parts.failures) return;
     this.#epoch++;
+    this.#refusal = undefined;
     const { probeEveryMs } = this.#parts;
     const waitMs = this.#state === 'closed' ? probeEveryMs * FIRST_PROBE : probeEveryMs;
     this.#change('open');
@@ -126,4 +130,8 @@ export class Breaker {
     this.#state = state;
     this.#parts.onChange(state, previous, this.#lastError);
   }
+}
+
+function withoutCode(message: string): string {
+  return message.replace(/ \[SLUICE_[A-Z_]+\]$/, '');
 }

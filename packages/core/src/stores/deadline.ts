@@ -1,5 +1,18 @@
-import { StoreError } from '../errors.ts';
+import { PolicyError, StoreError, shown } from '../errors.ts';
 import type { StoreAnswers, StoreCall } from './store.ts';
+
+/** Longer timers overflow to 1 ms. */
+export const LONGEST_TIMEOUT_MS: number = 2 ** 31 - 1;
+
+/** @throws PolicyError `SLUICE_OPTION_INVALID` for what is no time that a timer can wait. */
+export function checkTimeout(timeoutMs: unknown): void {
+  if (Number.isInteger(timeoutMs) && Number(timeoutMs) >= 1 && Number(timeoutMs) <= LONGEST_TIMEOUT_MS) return;
+  throw new PolicyError(
+    'timeoutMs',
+    `timeoutMs must be a whole number of milliseconds, from 1 to ${String(LONGEST_TIMEOUT_MS)}, got ${shown(timeoutMs)}`,
+    'SLUICE_OPTION_INVALID',
+  );
+}
 
 /**
  * Waits for a store no longer than `timeoutMs`. What comes later is ignored: it may have counted, so nothing is sent

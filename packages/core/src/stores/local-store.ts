@@ -1,5 +1,6 @@
-import type { Limit, Part, Store, StoreRequest } from './store.ts';
+import { PolicyError, shown } from '../errors.ts';
 import { memoryStore, type MemoryStore } from './memory/memory-store.ts';
+import type { Limit, Part, Store, StoreRequest } from './store.ts';
 
 /** What stands in for a store while it is away. */
 export interface LocalStore extends Store {
@@ -30,35 +31,31 @@ export function localStore(store: Store): LocalStore {
   return standIn;
 }
 
-/** The same requests against a share of the limits: see `localShare`. */
-export class LocalShare {
-  readonly #share: number;
-  readonly #limits = new WeakMap<Limit, Limit>();
-
-  constructor(share: number) {
-    this.#share = share;
-  }
-
-  /**
-   * The share of a limit, at least one unit of each policy.
-   *
-   * @throws PolicyError when its numbers cannot be counted exactly any more.
-   */
-  limit(limit: Limit): Limit {
-    if (this.#share === 1) return limit;
-    let shared = this.#limits.get(limit);
-    if (shared === undefined) {
-      const policies = limit.policies.map((named) => {
-        const policy = named.algorithm.share(named.policy, this.#share);
-        return { ...named, policy, windowMs: named.algorithm.windowMs(policy) };
-      });
-      shared = { ...limit, policies };
-      this.#limits.set(limit, shared);
+/**
+ * A limit, with a share of it to be counted while this process stands in for the store: at least one unit of each
+ * policy.
+ *
+ * @throws PolicyError when that share cannot be counted exactly.
+ */
+export function withStandIn(limit: Limit, share: number): Limit {
+  if (share === 1) return limit;
+  const policies = limit.policies.map((named) => {
+    try {
+      const policy = named.algorithm.share(named.policy, share);
+      return { ...named, policy, windowMs: named.algorithm.windowMs(policy) };
+    } catch (error) {
+      const why = error instanceof Error ? error.message.replace(/ \[\w+\]$/, '') : String(error);
+      throw new PolicyError(
+        'localShare',
+        `localShare ${String(share)} of the policy ${shown(named.name)} cannot be counted: ${why}`,
+        'SLUICE_OPTION_INVALID',
+      );
     }
-    return shared;
-  }
+  });
+  return { ...limit, standIn: { policies, scope: limit.scope } };
+}
 
-  parts(parts: readonly Part[]): readonly Part[] {
-    return this.#share === 1 ? parts : parts.map((part) => ({ ...part, limit: this.limit(part.limit) }));
-  }
+/** The parts as the stand-in counts them. */
+export function standInParts(parts: readonly Part[]): readonly Part[] {
+  return parts.map((part) => (part.limit.standIn === undefined ? part : { ...part, limit: part.limit.standIn }));
 }

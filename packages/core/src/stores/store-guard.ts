@@ -1,10 +1,22 @@
-import { SluiceError, StoreError, type StoreFailureKind } from '../errors.ts';
+import { isFault, kindOf } from '../errors.ts';
 import { breakers } from '../observe/channels.ts';
 import { warnOnce } from '../warnings.ts';
 import { Breaker, type BreakerOptions, type BreakerState } from './breaker.ts';
 import { withinDeadline } from './deadline.ts';
 import { probeRequest } from './probe.ts';
 import { isPending, type Part, type Store, type StoreAnswers, type StoreCall, type StoreRequest } from './store.ts';
+
+const NEVER: BreakerOptions = { failures: Infinity };
+const LONGEST_PROBE_MS = 1000;
+
+/** A part of a store that fails by itself: what is known of it. */
+interface Shard {
+  readonly breaker: Breaker;
+  /** The subject that was asked for when it last failed: what is probed. */
+  subject: string;
+  /** The most patient limiter's. */
+  timeoutMs: number;
+}
 
 const guards = new WeakMap<Store, StoreGuard>();
 
@@ -16,7 +28,7 @@ const guards = new WeakMap<Store, StoreGuard>();
 export class StoreGuard {
   readonly #store: Store;
   readonly #namesOf: () => readonly string[];
-  readonly #breakers = new Map<number | undefined, Breaker>();
+  readonly #shards = new Map<string | undefined, Shard>();
 
   private constructor(store: Store, namesOf: () => readonly string[]) {
     this.#store = store;
@@ -32,7 +44,7 @@ export class StoreGuard {
 
   /** The state of its breaker; of several, the one furthest from closed. */
   get state(): BreakerState {
-    const states = new Set([...this.#breakers.values()].map(({ state }) => state));
+    const states = new Set([...this.#shards.values()].map(({ breaker }) => breaker.state));
     return states.has('open') ? 'open' : states.has('half-open') ? 'half-open' : 'closed';
   }
 
@@ -42,107 +54,88 @@ export class StoreGuard {
    * @throws what a store throws at once, and StoreError `SLUICE_BREAKER_OPEN`. Rejects as the store does, or with
    * `SLUICE_STORE_TIMEOUT`.
    */
-  perform(
-    requests: readonly StoreRequest[],
-    subject: string,
-    timeoutMs: number,
-    call: StoreCall,
-  ): StoreAnswers | Promise<StoreAnswers> {
-    const breaker = this.#breakerOf(subject, timeoutMs);
-    const epoch = breaker.enter();
+  perform(requests: readonly StoreRequest[], subject: string, timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
+    const shard = this.#shardOf(subject, timeoutMs);
+    const epoch = shard.breaker.enter();
+    const fail = (error: unknown): never => {
+      shard.subject = subject;
+      // What is to be mended passes by no waiting.
+      if (isFault(error)) shard.breaker.succeeded(epoch);
+      else shard.breaker.failed(epoch, error);
+      throw error;
+    };
+    const succeed = (answered: StoreAnswers): StoreAnswers => {
+      shard.breaker.succeeded(epoch);
+      return answered;
+    };
+    const call: StoreCall = { abandoned: false };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = this.#store.perform(requests, call);
     } catch (error) {
-      breaker.failed(epoch, error);
-      throw error;
+      return fail(error);
     }
-    if (!isPending(answers)) {
-      breaker.succeeded(epoch);
-      return answers;
-    }
-    return withinDeadline(answers, timeoutMs, call).then(
-      (answered) => {
-        breaker.succeeded(epoch);
-        return answered;
-      },
-      (error: unknown) => {
-        breaker.failed(epoch, error);
-        throw error;
-      },
-    );
+    return isPending(answers) ? withinDeadline(answers, timeoutMs, call).then(succeed, fail) : succeed(answers);
   }
 
   /** @throws StoreError `SLUICE_BREAKER_OPEN` when one of these subjects would not be asked for. */
   checkLet(parts: readonly Part[]): void {
     for (const { subject } of parts) {
-      const breaker = this.#breakers.get(this.#store.shardOf?.(subject));
+      const breaker = this.#shards.get(this.#store.shardOf?.(subject))?.breaker;
       if (breaker?.lets === false) breaker.enter();
     }
   }
 
   /** Ends probing: nobody uses the store any more. */
   close(): void {
-    for (const breaker of this.#breakers.values()) breaker.reset();
-    this.#breakers.clear();
+    for (const { breaker } of this.#shards.values()) breaker.reset();
+    this.#shards.clear();
   }
 
-  #breakerOf(subject: string, timeoutMs: number): Breaker {
-    const shard = this.#store.shardOf?.(subject);
-    let breaker = this.#breakers.get(shard);
-    if (breaker === undefined) {
-      breaker = this.#breakerFor(shard, subject, timeoutMs);
-      this.#breakers.set(shard, breaker);
+  #shardOf(subject: string, timeoutMs: number): Shard {
+    const name = this.#store.shardOf?.(subject);
+    let shard = this.#shards.get(name);
+    if (shard === undefined) {
+      const made: Shard = { breaker: this.#breakerOf(name, () => made), subject, timeoutMs };
+      shard = made;
+      this.#shards.set(name, shard);
+    } else if (timeoutMs > shard.timeoutMs) {
+      shard.timeoutMs = timeoutMs;
     }
-    return breaker;
+    return shard;
   }
 
-  /** @param subject - One of the shard's. */
-  #breakerFor(shard: number | undefined, subject: string, timeoutMs: number): Breaker {
-    const { breaker } = this.#store;
-    const { failures = 5, probeEveryMs = 500 } = breaker === false ? NEVER : (breaker ?? {});
+  #breakerOf(name: string | undefined, shardOf: () => Shard): Breaker {
+    const { breaker: options } = this.#store;
+    const { failures = 5, probeEveryMs = 500 } = options === false ? NEVER : (options ?? {});
     return new Breaker({
       failures,
       probeEveryMs,
       probe: async () => {
+        const { subject, timeoutMs } = shardOf();
         const call: StoreCall = { abandoned: false };
-        const request = probeRequest(shard === undefined ? undefined : subject);
-        const [answer] = await withinDeadline(
-          Promise.resolve(this.#store.perform([request], call)),
-          Math.min(timeoutMs, LONGEST_PROBE_MS),
-          call,
-        );
+        const request = probeRequest(name === undefined ? undefined : subject);
+        const answers = Promise.resolve(this.#store.perform([request], call));
+        const [answer] = await withinDeadline(answers, Math.min(timeoutMs, LONGEST_PROBE_MS), call);
         if (answer instanceof Error) throw answer;
       },
       onChange: (state, previous, cause) => {
-        const message = {
-          limiters: this.#namesOf(),
-          store: this.#store.source,
-          shard,
-          state,
-          previous,
-          kind: kindOf(cause),
-        };
-        breakers.publish(message);
-        if (state === 'open' && previous === 'closed') warnAway(message.limiters, cause);
+        const limiters = this.#namesOf();
+        const kind = kindOf(cause);
+        breakers.publish({ limiters, store: this.#store.source, shard: name, state, previous, kind });
+        if (state === 'open' && previous === 'closed') warnAway(limiters, cause);
       },
     });
   }
 }
 
-const NEVER: BreakerOptions = { failures: Infinity };
-const LONGEST_PROBE_MS = 1000;
-
-export function kindOf(error: unknown): StoreFailureKind {
-  return error instanceof StoreError ? error.kind : 'other';
-}
-
 function warnAway(limiters: readonly string[], cause: unknown): void {
   const names = limiters.join(', ');
-  const why = cause instanceof SluiceError || cause instanceof Error ? cause.message : String(cause);
+  const kind = kindOf(cause);
+  const why = cause instanceof Error ? cause.message : String(cause);
   warnOnce(
     'SLUICE_STORE_AWAY',
-    `The store of ${names} keeps failing (${kindOf(cause)}): ${why}. Until it answers again, onStoreError decides.`,
-    names,
+    `The store of ${names} keeps failing (${kind}): ${why}. Until it answers again, onStoreError decides.`,
+    `${kind} ${names}`,
   );
 }

@@ -7,6 +7,8 @@ export interface Limit {
   readonly policies: readonly NamedPolicy[];
   /** The end of the key: names the limiter and the layout of its state. */
   readonly scope: string;
+  /** What is counted instead while this process stands in for the store: a share of it. */
+  readonly standIn?: Limit;
 }
 
 /** What is asked of one key. */
@@ -77,7 +79,7 @@ export interface Store {
   /** Set where keys of several subjects live on different nodes, so that one call cannot decide over them. */
   readonly oneSubjectPerCall?: boolean;
   /** Which part of the store a subject lives in, where there are parts that fail by themselves. */
-  shardOf?(subject: string): number | undefined;
+  shardOf?(subject: string): string | undefined;
   /** When decisions stop waiting for it while it fails. Default: `failures` 5, `probeEveryMs` 500. `false`: never. */
   readonly breaker?: BreakerOptions | false;
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
@@ -87,4 +89,13 @@ export interface Store {
 
 export function isPending<T>(answer: T | Promise<T>): answer is Promise<T> {
   return typeof (answer as Partial<Promise<T>>).then === 'function';
+}
+
+/** What gives back the cost of each part of an answer, in the windows it was charged in. */
+export function refundsOf(parts: readonly Part[], answer: StoreAnswer): readonly EditingRequest[] {
+  return parts.flatMap((part, i): readonly EditingRequest[] => {
+    if (part.cost === 0) return [];
+    const { atMs = answer.atMs, policies } = answer.parts[i] ?? { policies: [] };
+    return [{ op: 'refund', part, chargedUntilMs: policies.map(({ resetAfterMs }) => atMs + resetAfterMs) }];
+  });
 }

@@ -269,7 +269,7 @@ const TABLE: readonly (readonly [what: string, make: () => unknown, code: string
     'onStoreError',
     /"local", "allow", "deny" or "throw", got "open"/,
   ],
-  ['timeoutMs 0', () => limiter({ policy, timeoutMs: 0 }), OPTION, 'timeoutMs', /at least 1, got 0/],
+  ['timeoutMs 0', () => limiter({ policy, timeoutMs: 0 }), OPTION, 'timeoutMs', /from 1 to 2147483647, got 0/],
   ['timeoutMs "100"', () => limiter({ policy, timeoutMs: '100' }), OPTION, 'timeoutMs', /got "100"/],
   ['timeoutMs Infinity', () => limiter({ policy, timeoutMs: Infinity }), OPTION, 'timeoutMs', /got Infinity/],
 

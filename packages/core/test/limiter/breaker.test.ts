@@ -4,6 +4,7 @@ import {
   createLimiter,
   fixedWindow,
   memoryStore,
+  StoreError,
   redisStore,
   type BreakerMessage,
   type BreakerOptions,
@@ -154,7 +155,50 @@ describe('a store that keeps failing', () => {
   });
 });
 
+describe('what is to be mended', () => {
+  it.each(['SLUICE_TWINS_DISAGREE', 'SLUICE_REDIS_CLIENT_MISSING'] as const)(
+    '%s: is never covered up, however often it comes',
+    async (code) => {
+      const store: Store = {
+        source: 'redis',
+        perform: () => Promise.reject(new StoreError(code, 'mend this')),
+      };
+      const limiter = limiterOn(store);
+
+      for (let i = 0; i < 20; i++) await expect(limiter.consume('key')).rejects.toMatchObject({ code });
+
+      expect(limiter.status().breaker).toBe('closed');
+    },
+  );
+});
+
+describe('a store of another copy of this package', () => {
+  it('has its errors known by their codes, not by their class', async () => {
+    const foreign = Object.assign(new Error('out of memory'), { code: 'SLUICE_STORE_FAILED', kind: 'oom' });
+    const limiter = limiterOn({ source: 'redis', perform: () => Promise.reject(foreign) }, { onStoreError: 'throw' });
+
+    await expect(limiter.consume('key')).rejects.toBe(foreign);
+  });
+});
+
 describe('a probe', () => {
+  it('has the time that the most patient limiter of the store gives', async () => {
+    const store = new Fickle();
+    await fail(limiterOn(store, { timeoutMs: 2 }), 5);
+    const patient = limiterOn(store, { name: 'patient', timeoutMs: 200 });
+    await patient.consume('key');
+    const inner = store.memory;
+    store.fails = 'not';
+    store.perform = async (requests) => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return inner.perform(requests);
+    };
+
+    await pass(160);
+
+    expect(patient.status().breaker).toBe('closed');
+  });
+
   it('is sent a fifth of its time after the breaker opened, in the background, and closes it when it succeeds', async () => {
     const store = new Fickle();
     const limiter = limiterOn(store);
@@ -257,6 +301,23 @@ describe('a probe', () => {
   });
 });
 
+describe('an outage of another kind', () => {
+  it('is warned of by itself', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    for (const kind of ['connection', 'denied', 'denied'] as const) {
+      const perform = (): Promise<never> => Promise.reject(new StoreError('SLUICE_STORE_FAILED', kind, { kind }));
+      await fail(limiterOn({ source: 'redis', perform }, { name: 'warned' }), 6);
+    }
+    const texts = warned.mock.calls.map(([text]) => String(text));
+    warned.mockRestore();
+
+    expect(texts).toEqual([
+      expect.stringMatching(/^The store of warned keeps failing \(connection\)/),
+      expect.stringMatching(/^The store of warned keeps failing \(denied\)/),
+    ]);
+  });
+});
+
 describe('the channel sluice:breaker', () => {
   it('tells every change: of which limiters, and why', async () => {
     const told: unknown[] = [];
@@ -287,7 +348,7 @@ describe('the channel sluice:breaker', () => {
 
 describe('a breaker of a store whose parts fail by themselves', () => {
   it('leaves the other parts alone', async () => {
-    const store = Object.assign(new Fickle(), { shardOf: (subject: string) => subject.charCodeAt(0) });
+    const store = Object.assign(new Fickle(), { shardOf: (subject: string) => subject.charAt(0) });
     const limiter = limiterOn(store);
     for (let i = 0; i < 5; i++) await limiter.consume('ann');
     store.fails = 'not';

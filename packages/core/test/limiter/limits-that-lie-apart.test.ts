@@ -17,7 +17,7 @@ function nodes(turns: () => number, away: (subject: string) => boolean = () => f
   return {
     source: 'redis',
     oneSubjectPerCall: true,
-    shardOf: (subject) => subject.charCodeAt(0),
+    shardOf: (subject) => subject.charAt(0),
     breaker: false,
     asked: 0,
     async perform(requests: readonly StoreRequest[]): Promise<StoreAnswers> {

@@ -1,7 +1,7 @@
-import { SluiceError, StoreError, type StoreFailureKind } from '../../errors.ts';
+import { StoreError, isSluiceError, type SluiceError, type StoreFailureKind } from '../../errors.ts';
 
-/** How servers begin the messages of their errors. Within a script the error of a command comes through as it is. */
-const PREFIXES: Readonly<Record<string, StoreFailureKind>> = {
+/** How servers begin the messages of their errors. */
+const WORDS: Readonly<Record<string, StoreFailureKind>> = {
   LOADING: 'loading',
   BUSY: 'busy',
   OOM: 'oom',
@@ -28,7 +28,7 @@ const SUBJECT = /\{[^}]*(\}|$)/g;
 
 /** The error of a call as one of ours, without the subjects of keys in its message. */
 export function failureOf(error: unknown): SluiceError {
-  if (error instanceof SluiceError) return error;
+  if (isSluiceError(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new StoreError('SLUICE_STORE_FAILED', `Redis did not decide: ${message.replace(SUBJECT, '{...}')}`, {
     cause: error,
@@ -36,16 +36,19 @@ export function failureOf(error: unknown): SluiceError {
   });
 }
 
-function kindOf(error: unknown, message: string): StoreFailureKind {
-  const prefix = /^(?:ERR )?-?([A-Z]+)/.exec(message)?.[1] ?? '';
-  const kind = Object.hasOwn(PREFIXES, prefix) ? PREFIXES[prefix] : undefined;
+/** The first word of the server. Before Redis 7 it stood at the end of what is said about the script. */
+const WORD = /^(?:ERR Error running script.*? )?-?([A-Z]+)\b/s;
+
+function kindOf(error: unknown, message: string, isCause = false): StoreFailureKind {
+  const word = WORD.exec(message)?.[1] ?? '';
+  const kind = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
   if (kind !== undefined) return kind;
   if (/ACL failure|no permissions to|can't run this command/i.test(message)) return 'denied';
   if (error instanceof Error) {
-    if (error.name === 'TimeoutError' || /timed out/i.test(message)) return 'timeout';
+    if (error.name === 'TimeoutError' || /time(d )?out/i.test(message)) return 'timeout';
     const { code } = error as NodeJS.ErrnoException;
     if (CONNECTION_NAMES.test(error.name) || (typeof code === 'string' && /^E[A-Z]+$/.test(code))) return 'connection';
-    if (error.cause instanceof Error && error.cause !== error) return kindOf(error.cause, error.cause.message);
+    if (error.cause instanceof Error && !isCause) return kindOf(error.cause, error.cause.message, true);
   }
   return CONNECTION.test(message) ? 'connection' : 'other';
 }

@@ -1,7 +1,8 @@
-import { StoreError, shown } from '../../errors.ts';
+import { StoreError, kindOf, shown } from '../../errors.ts';
 import { toInteger } from '../../algorithms/instant-and-field.ts';
 import type { NamedPolicy } from '../../policy.ts';
 import { evaluate, type KeyState } from '../evaluate.ts';
+import { failureOf } from './failure.ts';
 import type { Limit, Part, StoreAnswer, StoreAnswers, StoreRequest } from '../store.ts';
 
 /** One script call: what goes out, and what is needed to read what comes back. */
@@ -79,12 +80,13 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
 export function readReply(reply: unknown, call: Call): StoreAnswers {
   const [instant, ...values] = Array.isArray(reply) ? (reply as unknown[]) : [];
   const atMs = Number(instant);
-  if (!Number.isSafeInteger(atMs) || atMs <= 0) {
+  if (!Number.isSafeInteger(atMs) || atMs <= 0 || values.length < call.keys.length) {
     throw new StoreError(
       'SLUICE_STORE_REPLY_INVALID',
       `the script answered ${shown(reply)} instead of an instant and ${String(call.keys.length)} values`,
     );
   }
+  for (const value of values) throwIfDenied(value);
   const before = call.keys.map((key, i) => readValue(values[i], key, (call.limits[i] as Limit).policies));
   const changed = new Set<number>();
   let admitted = '';
@@ -106,6 +108,13 @@ export function readReply(reply: unknown, call: Call): StoreAnswers {
   });
   if (call.checking) compare(values, before, changed, admitted, atMs, call);
   return answers;
+}
+
+/** A command that this user may not run concerns no key, but all of them. */
+function throwIfDenied(value: unknown): void {
+  if (!Array.isArray(value) || typeof value[0] !== 'string') return;
+  const failure = failureOf(new Error(value[0]));
+  if (kindOf(failure) === 'denied') throw failure;
 }
 
 /** How long a key is kept that is over, so that a server's clock that steps back finds what it left: a window, a minute at most. */

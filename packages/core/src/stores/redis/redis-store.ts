@@ -3,7 +3,7 @@ import { PolicyError, StoreError, shown } from '../../errors.ts';
 import { checkOptions } from '../../options.ts';
 import { warnOnce } from '../../warnings.ts';
 import type { BreakerOptions } from '../breaker.ts';
-import { withinDeadline } from '../deadline.ts';
+import { LONGEST_TIMEOUT_MS, checkTimeout, withinDeadline } from '../deadline.ts';
 import { probeRequest } from '../probe.ts';
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
 import {
@@ -32,7 +32,8 @@ export interface RedisStoreOptions {
   check?: boolean;
   /**
    * When decisions stop waiting for a Redis that fails (default: after 5 failures in a row), and how often it is probed
-   * then (default: every 500 ms). In a cluster there are 16 breakers, each for 1024 hash slots. `false`: every decision
+   * then (default: every 500 ms). In a cluster each node has a breaker, or, where
+   * the client does not tell the nodes, every 256 hash slots. `false`: every decision
    * asks, and waits.
    */
   breaker?: BreakerOptions | false;
@@ -46,7 +47,9 @@ export interface RedisStore extends Store {
    * Resolves when Redis decides, so that the first requests need not wait for a connection; tries again until then. For
    * starts and readiness checks; a limiter needs no such call.
    *
-   * @param timeoutMs - Rejects after so many milliseconds with what failed last. Default 5000.
+   * @param timeoutMs - Rejects after so many milliseconds, or when the store is closed, with what failed last. Default
+   * 5000.
+   * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for what is no such number; StoreError.
    */
   ready(timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
@@ -132,8 +135,8 @@ interface StoreSettings {
   readonly instantOf: (() => number) | undefined;
 }
 
-/** 16 384 hash slots in 16 parts: nodes own ranges of slots. */
-const SHARD_SHIFT = 10;
+/** 16 384 hash slots in 64 parts, where a client does not say which nodes they live on: nodes own ranges of slots. */
+const SHARD_SHIFT = 8;
 
 class ScriptedStore implements RedisStore {
   readonly source = 'redis';
@@ -142,6 +145,8 @@ class ScriptedStore implements RedisStore {
   readonly #adopted: RedisClient | undefined;
   readonly breaker: BreakerOptions | false;
   readonly #settings: StoreSettings;
+  /** How often it has been closed: what waits for it to be ready gives up then. */
+  #closings = 0;
   /** Whether the server has been asked how it evicts keys. */
   #hasLooked = false;
   /** Calls that are unanswered, and that nobody waits for any more. */
@@ -155,8 +160,10 @@ class ScriptedStore implements RedisStore {
     this.#settings = settings;
   }
 
-  shardOf(subject: string): number | undefined {
-    return this.oneSubjectPerCall ? hashSlot(subject) >> SHARD_SHIFT : undefined;
+  shardOf(subject: string): string | undefined {
+    if (!this.oneSubjectPerCall) return undefined;
+    const slot = hashSlot(subject);
+    return this.#adopted?.nodeOf?.(slot) ?? `slots from ${String((slot >> SHARD_SHIFT) << SHARD_SHIFT)}`;
   }
 
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
@@ -198,7 +205,9 @@ class ScriptedStore implements RedisStore {
   }
 
   async ready(timeoutMs = 5000): Promise<void> {
+    checkTimeout(timeoutMs);
     const endMs = performance.now() + timeoutMs;
+    const closings = this.#closings;
     for (;;) {
       try {
         const call: StoreCall = { abandoned: false };
@@ -206,13 +215,15 @@ class ScriptedStore implements RedisStore {
         await withinDeadline(this.perform([probeRequest()], call), leftMs, call);
         return;
       } catch (error) {
-        if (performance.now() + RETRY_MS >= endMs) throw error;
+        if (performance.now() + RETRY_MS >= endMs || closings !== this.#closings) throw error;
         await sleep(RETRY_MS);
+        if (closings !== this.#closings) throw error;
       }
     }
   }
 
   async close(): Promise<void> {
+    this.#closings++;
     await this.#own?.close();
   }
 
@@ -246,10 +257,10 @@ function parseBreaker(given: unknown = {}): BreakerOptions | false {
     ['breaker.failures', failures, 1],
     ['breaker.probeEveryMs', probeEveryMs, 10],
   ] as const) {
-    if (Number.isInteger(value) && value >= least && value < 2 ** 31) continue;
+    if (Number.isInteger(value) && value >= least && value <= LONGEST_TIMEOUT_MS) continue;
     throw new PolicyError(
       field,
-      `${field} must be a whole number, at least ${String(least)}, got ${shown(value)}`,
+      `${field} must be a whole number from ${String(least)} to ${String(LONGEST_TIMEOUT_MS)}, got ${shown(value)}`,
       'SLUICE_OPTION_INVALID',
     );
   }

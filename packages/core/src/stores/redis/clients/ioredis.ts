@@ -7,6 +7,8 @@ export interface IoredisClient {
   defineCommand: unknown;
   readonly isCluster?: boolean;
   readonly status?: string;
+  /** Of a cluster: per hash slot its nodes, the primary first. */
+  readonly slots?: readonly (readonly string[] | undefined)[];
   info?(section: string): Promise<unknown>;
   readonly options?: { readonly keyPrefix?: string | undefined };
 }
@@ -25,6 +27,7 @@ export function adoptIoredis(client: IoredisClient): RedisClient {
     evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args).catch(explain),
     eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args).catch(explain),
     cluster: client.isCluster === true,
+    nodeOf: (slot) => client.slots?.[slot]?.[0],
     info: async (section) => client.info?.(section),
   };
 }

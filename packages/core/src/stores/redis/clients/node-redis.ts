@@ -10,7 +10,7 @@ export interface NodeRedisClient {
 
 /** What is asked of them at run time and stands in no public type, or only in that of some. */
 interface Unpublished {
-  readonly slots?: unknown;
+  readonly slots?: readonly ({ readonly master?: { readonly address?: string } } | undefined)[];
   readonly _keyPrefix?: unknown;
 }
 
@@ -41,6 +41,7 @@ export function adoptNodeRedis(client: NodeRedisClient): RedisClient {
       return client.eval(script, { keys: [...keys], arguments: [...args] });
     },
     cluster,
+    nodeOf: (slot) => (client as Unpublished).slots?.[slot]?.master?.address,
     ...(cluster ? {} : { info: async (section) => client.info?.(section) }), // of all its nodes a cluster would ask
   };
 }

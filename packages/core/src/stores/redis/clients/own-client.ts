@@ -70,7 +70,7 @@ async function connect({ host, port: at, ...address }: RedisAddress): Promise<Co
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     // 1: connect anew, and do not send again.
-    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
+    reconnectOnError: (error) => (/\bREADONLY\b/.test(error.message) ? 1 : false),
     retryStrategy: (attempt) => Math.min(attempt * 50, LONGEST_PAUSE_MS),
     connectTimeout: CONNECT_TIMEOUT_MS,
     disconnectTimeout: 50,

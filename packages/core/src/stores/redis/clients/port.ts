@@ -11,6 +11,8 @@ export interface RedisClient {
   eval(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Whether keys of one call must share a hash slot. */
   readonly cluster?: boolean;
+  /** In a cluster, the node that a hash slot lives on, as far as the client knows. */
+  nodeOf?(slot: number): string | undefined;
   /** The answer of INFO, where the client can ask for it. Without it nothing is said about eviction policies. */
   info?(section: string): Promise<unknown>;
 }

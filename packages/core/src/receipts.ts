@@ -1,0 +1,76 @@
+import type { Decision } from './decision.ts';
+import { rangeError, shown, typeError } from './errors.ts';
+import { refundsOf, type EditingRequest, type Part, type Store, type StoreAnswer } from './stores/store.ts';
+
+/** What a decision took, and where from: needed to give it back. */
+interface Receipt {
+  readonly store: Store;
+  /** What was asked for, and what the store counted of it: the same but for a local share. */
+  readonly asked: readonly Part[];
+  readonly counted: readonly Part[];
+  readonly answer: StoreAnswer;
+  isSpent: boolean;
+}
+
+/** What is to be sent to give units back. */
+export interface Return {
+  readonly store: Store;
+  readonly requests: readonly EditingRequest[];
+  /** To be called when certainly nothing of it was sent, so that it may be tried again. */
+  undo(): void;
+}
+
+/** The receipts of a limiter's decisions, for as long as somebody has the decision: each gives back once. */
+export class Receipts {
+  readonly #receipts = new WeakMap<Decision, Receipt>();
+
+  /** @param isSpent - Whether there is nothing to give back. */
+  write(decision: Decision, { isSpent, ...receipt }: Omit<Receipt, 'isSpent'> & { readonly isSpent: boolean }): void {
+    this.#receipts.set(decision, { ...receipt, isSpent: isSpent || !decision.allowed });
+  }
+
+  /**
+   * Gives back so many units of a decision, or all of them.
+   *
+   * @throws TypeError `SLUICE_DECISION_UNKNOWN`; RangeError or TypeError `SLUICE_COST_INVALID`.
+   */
+  returnOf(decision: Decision, given: number | undefined): Return | undefined {
+    const receipt = this.#receipts.get(decision);
+    if (receipt === undefined) {
+      throw typeError(
+        'SLUICE_DECISION_UNKNOWN',
+        `refund takes a decision that this limiter made, itself and not a copy, got ${shown(decision)}`,
+      );
+    }
+    const cost = given ?? decision.cost;
+    if (!Number.isSafeInteger(cost) || cost < 0 || cost > decision.cost) {
+      const error = typeof cost === 'number' ? rangeError : typeError;
+      throw error(
+        'SLUICE_COST_INVALID',
+        `refund gives back a whole number of units, from 0 to the ${String(decision.cost)} of the decision, got ${shown(cost)}`,
+      );
+    }
+    return cost === 0 ? undefined : spend(receipt, (part) => Math.min(cost, part.cost));
+  }
+
+  /** Gives back what those parts of a decision took that are chosen. */
+  returnOfParts(decision: Decision, chosen: (asked: Part) => boolean): Return | undefined {
+    const receipt = this.#receipts.get(decision);
+    return receipt === undefined ? undefined : spend(receipt, (part) => (chosen(part) ? part.cost : 0));
+  }
+}
+
+function spend(receipt: Receipt, costOf: (asked: Part) => number): Return | undefined {
+  if (receipt.isSpent) return undefined;
+  receipt.isSpent = true;
+  const { store, asked, counted, answer } = receipt;
+  const requests = refundsOf(
+    counted.map((part, i) => ({ ...part, cost: costOf(asked[i] as Part) })),
+    answer,
+  );
+  if (requests.length === 0) return undefined;
+  const undo = (): void => {
+    receipt.isSpent = false;
+  };
+  return { store, requests, undo };
+}
