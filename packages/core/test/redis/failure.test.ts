@@ -27,6 +27,16 @@ describe('the kind of a failure', () => {
     ['NOAUTH Authentication required.', 'denied'],
     ['WRONGPASS invalid username-password pair or user is disabled.', 'denied'],
     ['ERR ACL failure in script: No permissions to access a key', 'denied'],
+    ["The user executing the script can't run this command or subcommand script: abc", 'denied'],
+    [
+      "ERR Error running script (call to f_abc): @user_script:213: @user_script: 213: -READONLY You can't write against a read only replica.",
+      'readonly',
+    ],
+    [
+      'ERR Error running script (call to f_abc): @user_script:213: @user_script: 213: -OOM command not allowed when used memory > maxmemory.',
+      'oom',
+    ],
+    ['Socket timeout. Expecting data, but did not receive any in 3000ms.', 'timeout'],
     ['CLUSTERDOWN The cluster is down', 'cluster'],
     ['TRYAGAIN Multiple keys request during rehashing of slot', 'cluster'],
     ['MASTERDOWN Link with MASTER is down', 'cluster'],
@@ -61,6 +71,43 @@ describe('the message of a failure', () => {
     const error = new Error('NOPERM No permissions to access the key sluice:{ann@example.com}:default:1f');
 
     expect((await failureOf(error)).message).not.toContain('ann@example.com');
+  });
+});
+
+describe('a cause that is its own cause', () => {
+  it('is looked at once', async () => {
+    const error = new Error('odd');
+    error.cause = error;
+
+    expect((await failureOf(error)).kind).toBe('other');
+  });
+});
+
+describe('a reply that is too short', () => {
+  it('is no reply: a missing value is not a key that was never used', async () => {
+    const answer = (): Promise<unknown> => Promise.resolve([1_795_262_400_250]);
+    const store = redisStore({ evalsha: answer, eval: answer }, { check: false });
+
+    await expect(createLimiter({ policy, store, onStoreError: 'throw' }).consume('key')).rejects.toMatchObject({
+      code: 'SLUICE_STORE_REPLY_INVALID',
+    });
+  });
+});
+
+describe('a password', () => {
+  it.each([
+    { store: 'redis://user:hunter2@redis.internal:6379' },
+    { redis: 'redis://user:hunter2@redis.internal:6379' },
+  ])('does not stand in the error about %j', (options) => {
+    let message = '';
+    try {
+      createLimiter({ policy, ...options } as never);
+    } catch (error) {
+      message = String(error);
+    }
+
+    expect(message).toMatch(/PolicyError/);
+    expect(message).not.toContain('hunter2');
   });
 });
 

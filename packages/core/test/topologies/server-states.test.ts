@@ -97,7 +97,7 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     expect((await unitsIn(admin)).get('key')).toBe(3);
   });
 
-  it.each(['evalsha', 'time', 'set'])('a user without %s is denied, and told so', async (command) => {
+  it.each(['evalsha', 'time', 'get', 'set'])('a user without %s is denied, and told so', async (command) => {
     await admin.acl('SETUSER', 'sluice', `-${command}`);
 
     expect(await outcomeOf(strict(server))).toBe('denied');
