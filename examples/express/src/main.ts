@@ -7,7 +7,7 @@ const LONGEST_STOP_MS = 10_000;
 
 const { HOST = '127.0.0.1', PORT = '3000', REDIS_URL = '' } = process.env;
 
-const store: Store = REDIS_URL === '' ? memoryStore() : redisStore(REDIS_URL, { prefix: 'example-express' });
+const store: Store = REDIS_URL === '' ? memoryStore() : redisStore(REDIS_URL, { prefix: 'sluice:example-express' });
 
 const server = createApp(store).listen(Number(PORT), HOST, (error) => {
   if (error !== undefined) throw error;

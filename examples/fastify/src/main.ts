@@ -3,7 +3,7 @@ import { createApp } from './app.ts';
 
 const { HOST = '127.0.0.1', PORT = '3000', REDIS_URL = '' } = process.env;
 
-const store: Store = REDIS_URL === '' ? memoryStore() : redisStore(REDIS_URL, { prefix: 'example-fastify' });
+const store: Store = REDIS_URL === '' ? memoryStore() : redisStore(REDIS_URL, { prefix: 'sluice:example-fastify' });
 
 const app = await createApp(store);
 app.addHook('onClose', async () => {

@@ -7,7 +7,7 @@ const LONGEST_STOP_MS = 10_000;
 
 const { HOST = '127.0.0.1', PORT = '3000', REDIS_URL = '' } = process.env;
 
-const store: Store = REDIS_URL === '' ? memoryStore() : redisStore(REDIS_URL, { prefix: 'example-koa' });
+const store: Store = REDIS_URL === '' ? memoryStore() : redisStore(REDIS_URL, { prefix: 'sluice:example-koa' });
 
 const server = createApp(store).listen(Number(PORT), HOST, () => {
   const url = `http://${HOST}:${String((server.address() as AddressInfo).port)}`;

@@ -11,7 +11,7 @@ const { REDIS_URL = '' } = process.env;
     // Those of `@RateLimit()` take over the store and the time: a decision that Redis has not made by then is made in the
     // memory of this process.
     RateLimitModule.forRoot({
-      store: REDIS_URL === '' ? memoryStore() : redisStore(REDIS_URL, { prefix: 'example-nestjs' }),
+      store: REDIS_URL === '' ? memoryStore() : redisStore(REDIS_URL, { prefix: 'sluice:example-nestjs' }),
       timeoutMs: 1000,
       name: 'service',
       policy: slidingWindow({ limit: 60, window: '1m' }),

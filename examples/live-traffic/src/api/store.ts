@@ -55,7 +55,7 @@ export function demoStore(redisUrl: string | undefined): DemoStore {
 
 function redisStoreAt(url: string): Store {
   try {
-    return redisStore(url, { prefix: 'sluice-live-traffic' });
+    return redisStore(url, { prefix: 'sluice:live-traffic' });
   } catch (error) {
     if (error instanceof PolicyError) throw new SettingError(`REDIS_URL: ${error.message}`, { cause: error });
     throw error;

@@ -174,7 +174,7 @@ describe('the channel sluice:breaker', () => {
     const store: Store = {
       source: 'redis',
       breaker: { failures: 1 },
-      shardOf: (subject) => (subject === 'ann' ? 3 : 7),
+      shardOf: (subject) => (subject === 'ann' ? '3' : '7'),
       perform: () => Promise.reject(new Error('away')),
     };
     const parted = createLimiter({ name: 'observed-parts', policy, store });
@@ -185,8 +185,8 @@ describe('the channel sluice:breaker', () => {
     await parted.close();
 
     expect(opened).toEqual([
-      [7, 'open'],
-      [3, 'open'],
+      ['7', 'open'],
+      ['3', 'open'],
     ]);
   });
 });
