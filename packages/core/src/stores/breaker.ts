@@ -42,7 +42,6 @@ export class Breaker {
   /** Counts openings and closings: what a call of an earlier time reports is no news. */
   #epoch = 0;
   #lastError: unknown;
-  #refusal: StoreError | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Probes since somebody asked. */
   #unasked = 0;
@@ -72,12 +71,11 @@ export class Breaker {
       this.#isResting = false;
       return this.#epoch;
     }
-    // One for all while it is open: most of them nobody sees.
-    throw (this.#refusal ??= new StoreError(
+    throw new StoreError(
       'SLUICE_BREAKER_OPEN',
       `the store is not asked, for it keeps failing, and last with: ${withoutCode(asStoreError(this.#lastError).message)}`,
       { cause: this.#lastError },
-    ));
+    );
   }
 
   succeeded(epoch: number): void {
@@ -90,11 +88,11 @@ export class Breaker {
     if (epoch !== this.#epoch) return;
     this.#lastError = error;
     if (this.#state === 'closed' && ++this.#failures < this.#parts.failures) return;
-    this.#epoch++;
-    this.#refusal = undefined;
+    const opening = ++this.#epoch;
     const { probeEveryMs } = this.#parts;
     const waitMs = this.#state === 'closed' ? probeEveryMs * FIRST_PROBE : probeEveryMs;
     this.#change('open');
+    if (opening !== this.#epoch) return; // whoever was told has closed it
     this.#timer = setTimeout(() => {
       this.#probe();
     }, waitMs).unref();
@@ -111,9 +109,9 @@ export class Breaker {
 
   #probe(): void {
     this.#isResting = this.#unasked++ >= IDLE_PROBES;
-    this.#change('half-open');
-    if (this.#isResting) return;
     const epoch = this.#epoch;
+    this.#change('half-open');
+    if (this.#isResting || epoch !== this.#epoch) return;
     this.#parts.probe().then(
       () => {
         this.succeeded(epoch);

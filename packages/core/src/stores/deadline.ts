@@ -14,22 +14,40 @@ export function checkTimeout(timeoutMs: unknown): void {
   );
 }
 
+/** A timer that fires so much too late was held up by this process itself. */
+const LATE_MS = 10;
+/** What a store has then, to answer what may only just have been sent. */
+const GRACE_MS = 40;
+
 /**
  * Waits for a store no longer than `timeoutMs`. What comes later is ignored: it may have counted, so nothing is sent
  * again.
  *
- * When the time is up, what has arrived by then is read first: a process that was busy itself for that long does not
- * blame the store.
+ * A process that was busy itself does not blame the store: when the time is up, what has arrived by then is read first,
+ * and when the timer itself came late, as it does after such a stall, the store gets up to 40 ms more.
  *
  * Rejects with StoreError: `SLUICE_STORE_TIMEOUT`, or what the store failed with.
+ *
+ * @param isAwaited - Whether somebody waits for it, so that the process is to live until it is answered.
  */
 export function withinDeadline(
   answers: Promise<StoreAnswers>,
   timeoutMs: number,
   call: StoreCall,
+  isAwaited = true,
 ): Promise<StoreAnswers> {
   return new Promise((resolve, reject) => {
+    const startMs = performance.now();
+    let timer: NodeJS.Timeout;
     let lastLook: NodeJS.Immediate | undefined;
+    const wait = (ms: number, then: () => void): void => {
+      timer = setTimeout(then, ms);
+      if (!isAwaited) timer.unref();
+    };
+    // Timers come before sockets in a turn of the event loop, immediates after them.
+    const look = (): void => {
+      lastLook = setImmediate(expire);
+    };
     const expire = (): void => {
       call.abandoned = true;
       call.onAbandoned?.();
@@ -40,21 +58,15 @@ export function withinDeadline(
         ),
       );
     };
-    // Timers come before sockets in a turn of the event loop, immediates after them.
-    const timer = setTimeout(() => (lastLook = setImmediate(expire)), timeoutMs).unref();
+    wait(timeoutMs, () => {
+      if (performance.now() - startMs - timeoutMs > LATE_MS) wait(Math.min(timeoutMs, GRACE_MS), look);
+      else look();
+    });
     const settle = (): void => {
       clearTimeout(timer);
       if (lastLook !== undefined) clearImmediate(lastLook);
+      resolve(answers);
     };
-    answers.then(
-      (answered) => {
-        settle();
-        resolve(answered);
-      },
-      () => {
-        settle();
-        resolve(answers); // which rejects
-      },
-    );
+    answers.then(settle, settle);
   });
 }

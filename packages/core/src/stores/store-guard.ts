@@ -1,4 +1,4 @@
-import { isFault, kindOf } from '../errors.ts';
+import { isFault, kindOf, type StoreFailureKind } from '../errors.ts';
 import { breakers } from '../observe/channels.ts';
 import { warnOnce } from '../warnings.ts';
 import { Breaker, type BreakerOptions, type BreakerState } from './breaker.ts';
@@ -8,6 +8,7 @@ import { isPending, type Part, type Store, type StoreAnswers, type StoreCall, ty
 
 const NEVER: BreakerOptions = { failures: Infinity };
 const LONGEST_PROBE_MS = 1000;
+const MOST_NAMED = 5;
 
 /** A part of a store that fails by itself: what is known of it. */
 interface Shard {
@@ -28,6 +29,8 @@ const guards = new WeakMap<Store, StoreGuard>();
 export class StoreGuard {
   readonly #store: Store;
   readonly #namesOf: () => readonly string[];
+  /** The kinds of failures that have been warned about. */
+  readonly #warned = new Set<StoreFailureKind>();
   readonly #shards = new Map<string | undefined, Shard>();
 
   private constructor(store: Store, namesOf: () => readonly string[]) {
@@ -44,6 +47,7 @@ export class StoreGuard {
 
   /** The state of its breaker; of several, the one furthest from closed. */
   get state(): BreakerState {
+    this.#forgetMoved();
     const states = new Set([...this.#shards.values()].map(({ breaker }) => breaker.state));
     return states.has('open') ? 'open' : states.has('half-open') ? 'half-open' : 'closed';
   }
@@ -96,6 +100,7 @@ export class StoreGuard {
     const name = this.#store.shardOf?.(subject);
     let shard = this.#shards.get(name);
     if (shard === undefined) {
+      this.#forgetMoved();
       const made: Shard = { breaker: this.#breakerOf(name, () => made), subject, timeoutMs };
       shard = made;
       this.#shards.set(name, shard);
@@ -103,6 +108,15 @@ export class StoreGuard {
       shard.timeoutMs = timeoutMs;
     }
     return shard;
+  }
+
+  /** Lets go of parts that are no more: nodes whose keys live elsewhere by now. */
+  #forgetMoved(): void {
+    for (const [name, { breaker, subject }] of this.#shards) {
+      if (this.#store.shardOf?.(subject) === name) continue;
+      this.#shards.delete(name);
+      breaker.reset();
+    }
   }
 
   #breakerOf(name: string | undefined, shardOf: () => Shard): Breaker {
@@ -116,21 +130,25 @@ export class StoreGuard {
         const call: StoreCall = { abandoned: false };
         const request = probeRequest(name === undefined ? undefined : subject);
         const answers = Promise.resolve(this.#store.perform([request], call));
-        const [answer] = await withinDeadline(answers, Math.min(timeoutMs, LONGEST_PROBE_MS), call);
+        const [answer] = await withinDeadline(answers, Math.min(timeoutMs, LONGEST_PROBE_MS), call, false);
         if (answer instanceof Error) throw answer;
       },
       onChange: (state, previous, cause) => {
         const limiters = this.#namesOf();
         const kind = kindOf(cause);
         breakers.publish({ limiters, store: this.#store.source, shard: name, state, previous, kind });
-        if (state === 'open' && previous === 'closed') warnAway(limiters, cause);
+        if (state === 'open' && previous === 'closed' && !this.#warned.has(kind)) {
+          this.#warned.add(kind);
+          warnAway(limiters, cause);
+        }
       },
     });
   }
 }
 
 function warnAway(limiters: readonly string[], cause: unknown): void {
-  const names = limiters.join(', ');
+  const more = limiters.length - MOST_NAMED;
+  const names = `${limiters.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
   const kind = kindOf(cause);
   const why = cause instanceof Error ? cause.message : String(cause);
   warnOnce(

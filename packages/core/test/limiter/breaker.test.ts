@@ -346,6 +346,56 @@ describe('the channel sluice:breaker', () => {
   });
 });
 
+describe('a limiter that is closed by whoever hears that its breaker opened', () => {
+  it.each(['open', 'half-open'])('is probed no more: %s', async (at) => {
+    const store = new Fickle();
+    const limiter = limiterOn(store, { name: 'closed-by-listener' });
+    const listen = (message: unknown): void => {
+      const { limiters, state } = message as BreakerMessage;
+      if (limiters.includes('closed-by-listener') && state === at) void limiter.close();
+    };
+    subscribe('sluice:breaker', listen);
+
+    await fail(limiter, 5);
+    await pass(10_000);
+    unsubscribe('sluice:breaker', listen);
+
+    expect(store.asked).toHaveLength(5);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a part of a store that is no more', () => {
+  it('is forgotten: its breaker counts no longer', async () => {
+    let node = 'old';
+    const store = Object.assign(new Fickle(), { shardOf: () => node });
+    const limiter = limiterOn(store);
+    await fail(limiter, 5);
+    expect(limiter.status().breaker).toBe('open');
+
+    node = 'new';
+    store.fails = 'not';
+
+    expect((await limiter.consume('key')).source).toBe('redis');
+    expect(limiter.status().breaker).toBe('closed');
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('rejections while the breaker is open', () => {
+  it('are errors of their own: what is attached to one is not on another', async () => {
+    const limiter = limiterOn(new Fickle({ failures: 1 }), { onStoreError: 'throw' });
+    await limiter.consume('key').catch(() => undefined);
+
+    const [one, other] = await Promise.all(
+      ['ann', 'bob'].map((key) => limiter.consume(key).catch((error: unknown) => error)),
+    );
+
+    expect(one).not.toBe(other);
+    expect(one).toMatchObject({ code: 'SLUICE_BREAKER_OPEN' });
+  });
+});
+
 describe('a breaker of a store whose parts fail by themselves', () => {
   it('leaves the other parts alone', async () => {
     const store = Object.assign(new Fickle(), { shardOf: (subject: string) => subject.charAt(0) });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import {
   createLimiter,
   fixedWindow,
@@ -194,6 +194,30 @@ describe('a server that hangs', () => {
     await new Promise(setImmediate);
     expect((await limiter.consume('key')).source).toBe('redis');
     expect(sent).toBe(10_001);
+  });
+
+  it('is sent one call a second by then, and all again when that is answered, though others never are', async () => {
+    let sent = 0;
+    let reply: Promise<unknown> = never();
+    const store = redisStore(
+      clientThat(() => {
+        sent++;
+        return reply;
+      }),
+      { check: false, breaker: false },
+    );
+    const limiter = createLimiter({ policy, store, timeoutMs: 1 });
+    await Promise.all(Array.from({ length: 10_000 }, () => limiter.consume('key')));
+    reply = Promise.resolve([1_795_262_400_250, null]);
+
+    expect((await limiter.consume('key')).source).toBe('local');
+    const now = performance.now.bind(performance);
+    const later = jest.spyOn(performance, 'now').mockImplementation(() => now() + 1000);
+    const decisions = [await limiter.consume('key'), await limiter.consume('key'), await limiter.consume('key')];
+    later.mockRestore();
+
+    expect(decisions.map(({ source }) => source)).toEqual(['redis', 'redis', 'redis']);
+    expect(sent).toBe(10_003);
   });
 
   it('is sent every call of a burst that somebody waits for', async () => {

@@ -83,14 +83,33 @@ describe('a cause that is its own cause', () => {
   });
 });
 
-describe('a reply that is too short', () => {
-  it('is no reply: a missing value is not a key that was never used', async () => {
-    const answer = (): Promise<unknown> => Promise.resolve([1_795_262_400_250]);
+describe('a reply that is none', () => {
+  it.each<[string, unknown]>([
+    ['too short: a missing value is not a key that was never used', [1_795_262_400_250]],
+    ['too long', [1_795_262_400_250, null, null]],
+    ['an instant that is true', [true, null]],
+    ['an instant in hexadecimal', ['0x10', null]],
+    ['an instant that is a list', [[1_795_262_400_250], null]],
+    ['a value that is a number', [1_795_262_400_250, 17]],
+    ['a value that is an object', [1_795_262_400_250, {}]],
+  ])('is an error: %s', async (_what, reply) => {
+    const answer = (): Promise<unknown> => Promise.resolve(reply);
     const store = redisStore({ evalsha: answer, eval: answer }, { check: false });
 
     await expect(createLimiter({ policy, store, onStoreError: 'throw' }).consume('key')).rejects.toMatchObject({
       code: 'SLUICE_STORE_REPLY_INVALID',
     });
+  });
+
+  it.each<[string, unknown]>([
+    ['strings', ['1795262400250', null]],
+    ['bigints', [1_795_262_400_250n, null]],
+    ['bytes', [1_795_262_400_250, new Uint8Array(0)]],
+  ])('may be told in %s', async (_what, reply) => {
+    const answer = (): Promise<unknown> => Promise.resolve(reply);
+    const store = redisStore({ evalsha: answer, eval: answer }, { check: false });
+
+    expect((await createLimiter({ policy, store, onStoreError: 'throw' }).consume('key')).remaining).toBe(9);
   });
 });
 

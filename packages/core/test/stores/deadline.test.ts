@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, redisStore, type Store } from '@sluice/core';
+import { createLimiter, fixedWindow, memoryStore, redisStore, type Store } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 
 const redis = useRedis();
@@ -26,14 +27,36 @@ describe('the deadline of a decision', () => {
     expect((await decision).source).toBe('redis');
   });
 
-  it('keeps no process alive', async () => {
-    const before = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-    const store: Store = { source: 'redis', perform: () => new Promise(() => undefined) };
-    const decision = createLimiter({ policy, store, timeoutMs: 50 }).consume('key');
+  it('gives a store some time after a stall in which nothing could be sent', async () => {
+    const memory = memoryStore();
+    const store: Store = {
+      source: 'redis',
+      async perform(requests) {
+        await new Promise((resolve) => setTimeout(resolve, 1)); // the store's own way, of which a stall is no part
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        return memory.perform(requests);
+      },
+    };
+    const limiter = createLimiter({ policy, store, timeoutMs: 50 });
 
-    const during = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-    expect((await decision).source).toBe('local');
+    const decision = limiter.consume('key');
+    stall(200);
 
-    expect(during).toBe(before);
+    expect((await decision).source).toBe('redis');
+  });
+
+  it('is kept though nothing else keeps the process alive', () => {
+    const program = `
+      import { createLimiter, fixedWindow } from ${JSON.stringify(new URL('../../dist/esm/index.js', import.meta.url).href)};
+      const store = { source: 'redis', perform: () => new Promise(() => undefined) };
+      const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1h' }), store, timeoutMs: 50 });
+      console.log((await limiter.consume('key')).source);
+    `;
+
+    const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      encoding: 'utf8',
+    });
+
+    expect([stdout.trim(), status]).toEqual(['local', 0]);
   });
 });

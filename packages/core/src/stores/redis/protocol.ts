@@ -79,8 +79,8 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
  */
 export function readReply(reply: unknown, call: Call): StoreAnswers {
   const [instant, ...values] = Array.isArray(reply) ? (reply as unknown[]) : [];
-  const atMs = Number(instant);
-  if (!Number.isSafeInteger(atMs) || atMs <= 0 || values.length < call.keys.length) {
+  const atMs = instantOf(instant);
+  if (atMs === undefined || values.length !== call.keys.length + (call.checking ? 1 : 0) || !values.every(isValue)) {
     throw new StoreError(
       'SLUICE_STORE_REPLY_INVALID',
       `the script answered ${shown(reply)} instead of an instant and ${String(call.keys.length)} values`,
@@ -108,6 +108,25 @@ export function readReply(reply: unknown, call: Call): StoreAnswers {
   });
   if (call.checking) compare(values, before, changed, admitted, atMs, call);
   return answers;
+}
+
+/** Some clients answer with strings or bigints, where they are told to. */
+function instantOf(instant: unknown): number | undefined {
+  const isNumber = typeof instant === 'number' || typeof instant === 'bigint';
+  const isText = typeof instant === 'string' && /^\d+$/.test(instant);
+  const atMs = isNumber || isText ? Number(instant) : Number.NaN;
+  return Number.isSafeInteger(atMs) && atMs > 0 ? atMs : undefined;
+}
+
+/** A value as it was, nothing, or (in an array) why it cannot be read; the last one, when checking, is an array as well. */
+function isValue(value: unknown): boolean {
+  return (
+    typeof value === 'string' ||
+    value === null ||
+    value === undefined ||
+    Array.isArray(value) ||
+    value instanceof Uint8Array
+  );
 }
 
 /** A command that this user may not run concerns no key, but all of them. */
@@ -160,7 +179,7 @@ export function readValue(value: unknown, key: string, policies: readonly NamedP
 
 /** Some clients answer with buffers. */
 function textOf(value: unknown): string {
-  return Buffer.isBuffer(value) ? value.toString('latin1') : (value as string);
+  return value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : (value as string);
 }
 
 /** The key itself may name a client: the message says where to look without it. */

@@ -18,6 +18,7 @@ import {
 import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
+import { LostCalls } from './lost-calls.ts';
 import { partsOf, readReply, writeCall } from './protocol.ts';
 import { runScript, type Script } from './run-script.ts';
 import { frame } from './scripts.generated.ts';
@@ -58,8 +59,6 @@ export interface RedisStore extends Store {
 /** Above these a call would keep the server from its other clients for too long. */
 const MOST_KEYS = 256;
 const MOST_BYTES = 65_536;
-/** A server that hangs must not fill this process's memory with calls that nobody waits for: some 6 kB each. */
-const MOST_LOST = 10_000;
 /** How long `ready` waits between two attempts. */
 const RETRY_MS = 50;
 
@@ -149,8 +148,7 @@ class ScriptedStore implements RedisStore {
   #closings = 0;
   /** Whether the server has been asked how it evicts keys. */
   #hasLooked = false;
-  /** Calls that are unanswered, and that nobody waits for any more. */
-  #lost = 0;
+  readonly #lost = new LostCalls();
 
   constructor(own: OwnClient | undefined, adopted: RedisClient | undefined, settings: StoreSettings) {
     this.#own = own;
@@ -169,18 +167,8 @@ class ScriptedStore implements RedisStore {
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
     const client = this.#adopted ?? (await (this.#own as OwnClient).open());
     if (isAbandoned(waiting)) throw new StoreError('SLUICE_STORE_TIMEOUT', 'nobody waits for this any more');
-    if (this.#lost >= MOST_LOST) {
-      throw new StoreError(
-        'SLUICE_STORE_FAILED',
-        `Redis has left ${String(MOST_LOST)} calls unanswered that nobody waits for any more; no more are sent until it answers`,
-      );
-    }
-    if (waiting !== undefined) waiting.onAbandoned = () => this.#lost++;
-    try {
-      return await this.#send(client, requests, waiting);
-    } finally {
-      if (isAbandoned(waiting)) this.#lost--;
-    }
+    this.#lost.check();
+    return this.#lost.watch(waiting, () => this.#send(client, requests, waiting));
   }
 
   async #send(

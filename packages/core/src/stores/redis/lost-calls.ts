@@ -1,0 +1,50 @@
+import { StoreError } from '../../errors.ts';
+import type { StoreCall } from '../store.ts';
+
+/** A server that hangs must not fill this process's memory with calls that nobody waits for: some 6 kB each. */
+const MOST_LOST = 10_000;
+/** How often one is sent all the same, to find out whether the server answers again. */
+const TRY_EVERY_MS = 1000;
+
+/** Counts the calls that are unanswered and that nobody waits for any more, and ends sending when they are too many. */
+export class LostCalls {
+  #lost = 0;
+  /** Counts beginnings anew: what was lost before then may never be answered, and is no news. */
+  #era = 0;
+  #triedAtMs = 0;
+
+  /** @throws StoreError `SLUICE_STORE_FAILED` when there are too many. */
+  check(): void {
+    if (this.#lost < MOST_LOST) return;
+    const nowMs = performance.now();
+    if (nowMs - this.#triedAtMs >= TRY_EVERY_MS) {
+      this.#triedAtMs = nowMs;
+      return;
+    }
+    throw new StoreError(
+      'SLUICE_STORE_FAILED',
+      `Redis has left ${String(MOST_LOST)} calls unanswered that nobody waits for any more; until it answers, one a second is sent`,
+      { kind: 'timeout' },
+    );
+  }
+
+  /** Sends, and counts the call if nobody waits for it any more. */
+  async watch<T>(waiting: StoreCall | undefined, send: () => Promise<T>): Promise<T> {
+    const era = this.#era;
+    if (waiting !== undefined) {
+      waiting.onAbandoned = () => {
+        if (era === this.#era && ++this.#lost === MOST_LOST) this.#triedAtMs = performance.now();
+      };
+    }
+    try {
+      const answer = await send();
+      if (this.#lost >= MOST_LOST && waiting?.abandoned !== true) {
+        this.#lost = 0;
+        this.#era++;
+      }
+      return answer;
+    } finally {
+      if (waiting?.abandoned === true && era === this.#era) this.#lost--;
+    }
+  }
+}
