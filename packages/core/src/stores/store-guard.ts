@@ -45,6 +45,11 @@ export class StoreGuard {
     return guard;
   }
 
+  /** Ends the probing of a store that is closed by hand. */
+  static closeOf(store: Store): void {
+    guards.get(store)?.close();
+  }
+
   /** The state of its breaker; of several, the one furthest from closed. */
   get state(): BreakerState {
     this.#forgetMoved();

@@ -107,3 +107,23 @@ describe('ready', () => {
     expect(await ready).toMatchObject({ kind: 'connection' });
   });
 });
+
+describe('a store that is closed by hand while its breaker is open', () => {
+  it('is probed no more, and asked again when it is used again', async () => {
+    const server = await startRedis();
+    const store = redisStore(server.url, { breaker: { failures: 1, probeEveryMs: 10 } });
+    const limiter = createLimiter({ policy, store, timeoutMs: 500 });
+    await store.ready();
+    server.pause();
+    await limiter.consume('ann');
+    expect(limiter.status().breaker).not.toBe('closed');
+
+    await store.close();
+    expect(limiter.status().breaker).toBe('closed');
+    server.resume();
+
+    expect((await limiter.consume('ann')).source).toBe('redis');
+    await limiter.close();
+    await server.stop();
+  });
+});

@@ -5,6 +5,7 @@ import { warnOnce } from '../../warnings.ts';
 import type { BreakerOptions } from '../breaker.ts';
 import { LONGEST_TIMEOUT_MS, checkTimeout, withinDeadline } from '../deadline.ts';
 import { probeRequest } from '../probe.ts';
+import { StoreGuard } from '../store-guard.ts';
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
 import {
   adoptClient,
@@ -212,6 +213,7 @@ class ScriptedStore implements RedisStore {
 
   async close(): Promise<void> {
     this.#closings++;
+    StoreGuard.closeOf(this);
     await this.#own?.close();
   }
 
