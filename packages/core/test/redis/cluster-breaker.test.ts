@@ -28,13 +28,23 @@ const ioredis = (): Promise<Connected> => {
     cluster.nodes.map(({ host, port }) => ({ host, port })),
     { redisOptions: { maxRetriesPerRequest: 0 } },
   );
-  return Promise.resolve([client, () => { client.disconnect(); }] as const);
+  return Promise.resolve([
+    client,
+    () => {
+      client.disconnect();
+    },
+  ] as const);
 };
 const nodeRedis = async (): Promise<Connected> => {
   const client = createCluster({ rootNodes: cluster.nodes.map(({ url }) => ({ url })) });
   client.on('error', () => undefined);
   await client.connect();
-  return [client, () => { client.destroy(); }];
+  return [
+    client,
+    () => {
+      client.destroy();
+    },
+  ];
 };
 
 describe.each([

@@ -8,7 +8,10 @@ const policy = fixedWindow({ limit: 10, window: '1h' });
 /** What is warned about a server that was started with these arguments. */
 async function warningsOf(args: readonly string[], user?: string): Promise<readonly unknown[]> {
   const server = await startRedis(args);
-  const client = new Redis(server.url, user === undefined ? {} : { username: user, password: 'secret' });
+  const client = new Redis(
+    server.url,
+    user === undefined ? {} : { username: user, password: 'secret', enableReadyCheck: false },
+  );
   const emitted = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   await createLimiter({ policy, store: redisStore(client), onStoreError: 'throw', timeoutMs: 60_000 }).consume('key');
   await client.ping(); // answered after the look
