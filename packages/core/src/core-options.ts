@@ -28,7 +28,10 @@ export interface LimiterCoreOptions {
    * over all of them. Rounded down, at least one unit. Default 1.
    */
   localShare?: number | undefined;
-  /** The longest a decision may wait for the store, in milliseconds. Default 100. */
+  /**
+   * The longest a decision may wait for the store, in milliseconds; where this process itself was held up meanwhile, up to
+   * 40 more. Default 100.
+   */
   timeoutMs?: number | undefined;
 }
 

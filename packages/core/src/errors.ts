@@ -103,7 +103,7 @@ export function asStoreError(error: unknown): SluiceError {
 }
 
 export function kindOf(error: unknown): StoreFailureKind {
-  return (error as Partial<StoreError> | undefined)?.kind ?? 'other';
+  return isSluiceError(error) ? ((error as Partial<StoreError>).kind ?? 'other') : 'other';
 }
 
 const FAULTS: readonly SluiceErrorCode[] = ['SLUICE_TWINS_DISAGREE', 'SLUICE_REDIS_CLIENT_MISSING'];
@@ -125,7 +125,7 @@ export function rangeError(code: SluiceErrorCode, message: string): RangeError &
 
 const LONGEST_SHOWN = 80;
 /** User and password of a URL. */
-const SECRET = /\/\/[^@/]*@/g;
+const SECRET = /\/\/\S*@/g;
 
 /** A value as an error message shows it: short, and telling `"5"` from `5`. */
 export function shown(value: unknown): string {

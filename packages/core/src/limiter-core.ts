@@ -43,13 +43,13 @@ export class LimiterCore {
   /** @throws PolicyError for a bad option. The name is not claimed before {@link claim}. */
   constructor(options: LimiterCoreOptions) {
     const settings = parseCoreOptions(options);
-    const { name, store, onStoreError } = settings;
+    const { name, store } = settings;
     const isMemory = store.source === 'memory';
     this.name = name;
     this.store = store;
     this.#settings = settings;
     this.#guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
-    this.#local = onStoreError === 'local' && !isMemory ? localStore(store) : undefined;
+    this.#local = isMemory ? undefined : localStore(store);
   }
 
   /** Takes the name on the store: the last step of making a limiter, when all else has been checked. */
@@ -80,14 +80,22 @@ export class LimiterCore {
     return { store: this.store.source, breaker: this.#guard?.state ?? 'closed', keysInMemory: memory.size ?? 0 };
   }
 
-  /** Takes the cost of every part, or (peek, or a refusal) nothing. Answers at once where the store does. */
-  decide(op: 'consume' | 'peek', parts: readonly Part[]): Decision | Promise<Decision> {
+  /**
+   * Takes the cost of every part, or (peek, or a refusal) nothing. Answers at once where the store does.
+   *
+   * @param onStoreError - What decides when the store does not, where that is not what this limiter says.
+   */
+  decide(
+    op: 'consume' | 'peek',
+    parts: readonly Part[],
+    onStoreError: OnStoreError = this.onStoreError,
+  ): Decision | Promise<Decision> {
     this.#checkOpen();
     // Nothing to take is nothing to write.
     const request: DecidingRequest = { op: parts.every(({ cost }) => cost === 0) ? 'peek' : op, parts };
-    if (!decisions.hasSubscribers) return this.#decide(request);
+    if (!decisions.hasSubscribers) return this.#decide(request, onStoreError);
     const startMs = performance.now();
-    const decided = this.#decide(request);
+    const decided = this.#decide(request, onStoreError);
     return isPending(decided)
       ? decided.then((decision) => this.#tell(op, decision, startMs))
       : this.#tell(op, decided, startMs);
@@ -98,18 +106,18 @@ export class LimiterCore {
     return decision;
   }
 
-  #decide(request: DecidingRequest): Decision | Promise<Decision> {
+  #decide(request: DecidingRequest, onStoreError: OnStoreError): Decision | Promise<Decision> {
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = this.#ask(request);
     } catch (error) {
-      return this.#withoutStore(request, error);
+      return this.#withoutStore(request, error, onStoreError);
     }
-    if (!isPending(answers)) return this.#conclude(this.store, request, answers[0]);
+    if (!isPending(answers)) return this.#conclude(this.store, request, answers[0], onStoreError);
     return this.#settle(
       answers.then(
-        ([answer]) => this.#conclude(this.store, request, answer),
-        (error: unknown) => this.#withoutStore(request, error),
+        ([answer]) => this.#conclude(this.store, request, answer, onStoreError),
+        (error: unknown) => this.#withoutStore(request, error, onStoreError),
       ),
     );
   }
@@ -207,13 +215,15 @@ export class LimiterCore {
     store: Store,
     request: DecidingRequest,
     answer: StoreAnswer | Error | undefined,
+    onStoreError: OnStoreError,
     asked: readonly Part[] = request.parts,
   ): Decision | Promise<Decision> {
-    if (answer instanceof Error) return this.#withoutStore(request, answer);
+    if (answer instanceof Error) return this.#withoutStore(request, answer, onStoreError);
     const { parts } = request;
     const policies = answer?.parts.flatMap((part) => part.policies) ?? [];
     if (answer === undefined || policies.length === 0) {
-      return this.#withoutStore(request, new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer'));
+      const error = new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer');
+      return this.#withoutStore(request, error, onStoreError);
     }
     const ifTaken = answer.parts.flatMap((part) => part.ifTaken ?? part.policies);
     const blocked = answer.parts.some((part) => part.blocked);
@@ -223,8 +233,7 @@ export class LimiterCore {
     return decision;
   }
 
-  #withoutStore(request: DecidingRequest, error: unknown): Decision | Promise<Decision> {
-    const { onStoreError } = this.#settings;
+  #withoutStore(request: DecidingRequest, error: unknown, onStoreError: OnStoreError): Decision | Promise<Decision> {
     const { parts } = request;
     // The memory store itself may have failed: its clock threw, say. There is nothing to stand in for it.
     const hasNoOther = onStoreError === 'throw' || (onStoreError === 'local' && this.#local === undefined);
@@ -234,7 +243,7 @@ export class LimiterCore {
       const local = this.#local as LocalStore;
       const locally = { ...request, parts: standInParts(parts) };
       const [answer] = local.perform([locally]) as StoreAnswers;
-      return this.#conclude(local, locally, answer, parts);
+      return this.#conclude(local, locally, answer, onStoreError, parts);
     }
     const decision = unavailable(
       onStoreError === 'allow',

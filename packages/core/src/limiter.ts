@@ -64,7 +64,8 @@ export interface Limiter<Key = string> {
   peek(key: Key, cost?: number): Promise<Decision>;
 
   /**
-   * Gives units of a decision back, once, whether or not that succeeds. A window takes them only until it is over, a bucket
+   * Gives units of a decision back, once, whether or not that succeeds (after `SLUICE_BREAKER_OPEN` it may be tried
+   * again). A window takes them only until it is over, a bucket
    * up to its capacity; a refused decision has none to give. One round trip.
    *
    * @param cost - Units to give back: at most those of the decision. Default: all that were taken.

@@ -25,7 +25,7 @@ export class Receipts {
   readonly #receipts = new WeakMap<Decision, Receipt>();
 
   /** @param isSpent - Whether there is nothing to give back. */
-  write(decision: Decision, { isSpent, ...receipt }: Omit<Receipt, 'isSpent'> & { readonly isSpent: boolean }): void {
+  write(decision: Decision, { isSpent, ...receipt }: Readonly<Receipt>): void {
     this.#receipts.set(decision, { ...receipt, isSpent: isSpent || !decision.allowed });
   }
 

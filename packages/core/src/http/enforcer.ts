@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.ts';
 import { PolicyError, shown } from '../errors.ts';
-import type { LimiterCore } from '../limiter-core.ts';
+import type { OnStoreError } from '../core-options.ts';
 import { checkDistinct } from '../policy.ts';
 import { warnOnce } from '../warnings.ts';
 import { answer, type Enforcement } from './answer.ts';
@@ -117,18 +117,23 @@ export class Enforcer<Request, Response> {
   ): Decided | Promise<Decided> {
     const innermost = askings.at(-1);
     if (innermost === undefined) return undefined;
-    const core = askings.length === 1 ? innermost.layer.core : strictest(askings);
+    const { core } = innermost.layer;
+    const mode = askings.length === 1 ? core.onStoreError : strictest(askings);
     const parts = askings.length === 1 ? innermost.parts : askings.flatMap((asking) => asking.parts);
     const decision = this.#holds
-      ? decideInTurn(core, askings, parts, this.#framework.rawRequest(request), this.#framework.rawResponse(response))
-      : core.decide('consume', parts);
+      ? decideInTurn(
+          (op) => core.decide(op, parts, mode),
+          askings,
+          this.#framework.rawRequest(request),
+          this.#framework.rawResponse(response),
+        )
+      : core.decide('consume', parts, mode);
     return decision instanceof Promise
-      ? decision.then((made) => this.#conclude(core, innermost, askings, made, request, response))
-      : this.#conclude(core, innermost, askings, decision, request, response);
+      ? decision.then((made) => this.#conclude(innermost, askings, made, request, response))
+      : this.#conclude(innermost, askings, decision, request, response);
   }
 
   #conclude(
-    core: LimiterCore,
     { layer, keys }: Asking<Request, Response>,
     askings: readonly Asking<Request, Response>[],
     decision: Decision | undefined,
@@ -136,7 +141,7 @@ export class Enforcer<Request, Response> {
     response: Response,
   ): Decided | Promise<Decided> {
     if (decision === undefined) return 'left';
-    if (this.#refunds) settleLater(this.#framework, core, askings, decision, request, response);
+    if (this.#refunds) settleLater(this.#framework, layer.core, askings, decision, request, response);
     const key =
       askings.length === 1 && layer.hasOneKey
         ? (keys[layer.name] ?? '')
@@ -182,14 +187,13 @@ async function quietly<T>(report: () => Promise<T>): Promise<T | undefined> {
 }
 
 /** How strict an answer to a store that fails is. */
-const STRICTNESS = { allow: 0, local: 1, deny: 2, throw: 3 };
+const STRICTNESS: Readonly<Record<OnStoreError, number>> = { allow: 0, local: 1, deny: 2, throw: 3 };
 
-/** Who decides for all layers: while the store is away nobody gets more than each of them would give. */
-function strictest<Request, Response>(askings: readonly Asking<Request, Response>[]): LimiterCore {
-  const cores = askings.map(({ layer }) => layer.core);
-  return cores.reduce((outer, core) =>
-    STRICTNESS[core.onStoreError] >= STRICTNESS[outer.onStoreError] ? core : outer,
-  );
+/** What is done for all layers while the store is away: nobody gets more than each of them would give. */
+function strictest<Request, Response>(askings: readonly Asking<Request, Response>[]): OnStoreError {
+  return askings
+    .map(({ layer }) => layer.core.onStoreError)
+    .reduce((strict, mode) => (STRICTNESS[mode] > STRICTNESS[strict] ? mode : strict));
 }
 
 function checkTogether<Request, Response>(layers: readonly Layer<Request, Response>[]): void {

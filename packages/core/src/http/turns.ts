@@ -1,5 +1,4 @@
 import type { Decision } from '../decision.ts';
-import type { LimiterCore } from '../limiter-core.ts';
 import type { Part } from '../stores/store.ts';
 import type { RawRequest, RawResponse } from './framework.ts';
 import type { Asking } from './layer.ts';
@@ -7,19 +6,18 @@ import type { Refund } from './refund.ts';
 
 /** Decides, after others have had their turn where units may be given back. Undefined when the client left meanwhile. */
 export async function decideInTurn<Request, Response>(
-  core: LimiterCore,
+  decide: (op: 'consume' | 'peek') => Decision | Promise<Decision>,
   askings: readonly Asking<Request, Response>[],
-  parts: readonly Part[],
   request: RawRequest,
   response: RawResponse,
 ): Promise<Decision | undefined> {
   const startMs = performance.now();
   const busy = turnsOf(askings).find(({ refund, key }) => refund.queue.isWaiting(key));
   // Who comes after others that wait takes nothing before them, and only sees whether waiting makes sense.
-  let decision: Decision | undefined = await core.decide(busy === undefined ? 'consume' : 'peek', parts);
+  let decision: Decision | undefined = await decide(busy === undefined ? 'consume' : 'peek');
   let turn = decision.outcome === 'allowed' ? busy : turnFor(askings, decision);
   if (turn === undefined) return decision;
-  if (!turn.refund.queue.hasRoomFor(turn.key)) return decision.allowed ? core.decide('consume', parts) : decision;
+  if (!turn.refund.queue.hasRoomFor(turn.key)) return decision.allowed ? decide('consume') : decision;
   // What refuses it may change while it waits: then it waits for that, in the turn of that.
   while (turn !== undefined) {
     const { refund, key }: Turn<Request, Response> = turn;
@@ -29,7 +27,7 @@ export async function decideInTurn<Request, Response>(
       endMs,
       request,
       response,
-      async () => core.decide('consume', parts),
+      async () => decide('consume'),
       (tried) => turnFor(askings, tried)?.key !== key,
     );
     if (decision === undefined || performance.now() >= endMs) return decision;

@@ -1,3 +1,4 @@
+import { isFault } from '../errors.ts';
 import {
   refundsOf,
   type DecidingRequest,
@@ -46,9 +47,7 @@ export async function askAcross({ op, parts }: DecidingRequest, nodes: Nodes): P
     }),
   );
   const answers = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined));
-  const [failure, ...others] = outcomes.flatMap((outcome) =>
-    outcome.status === 'rejected' ? [outcome.reason as unknown] : [],
-  );
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
   if (op === 'consume' && !answers.every(isAdmitted)) {
     const taken = answers.flatMap((answer, i) =>
       isAdmitted(answer) ? refundsOf((groups[i] as Group).parts, answer) : [],
@@ -56,8 +55,9 @@ export async function askAcross({ op, parts }: DecidingRequest, nodes: Nodes): P
     if (taken.length > 0) nodes.inBackground(Promise.all(taken.map(async (request) => giveBack(request, nodes))));
   }
   if (!answers.every((answer) => answer !== undefined)) {
-    for (const other of others) nodes.noteFailure(other);
-    throw failure as Error;
+    const told = failures.find(isFault) ?? failures[0];
+    for (const other of failures) if (other !== told) nodes.noteFailure(other);
+    throw told as Error;
   }
   return [joined(groups, answers)];
 }

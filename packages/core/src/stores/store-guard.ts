@@ -3,7 +3,7 @@ import { breakers } from '../observe/channels.ts';
 import { warnOnce } from '../warnings.ts';
 import { Breaker, type BreakerOptions, type BreakerState } from './breaker.ts';
 import { withinDeadline } from './deadline.ts';
-import { probeRequest } from './probe.ts';
+import { probe } from './probe.ts';
 import { isPending, type Part, type Store, type StoreAnswers, type StoreCall, type StoreRequest } from './store.ts';
 
 const NEVER: BreakerOptions = { failures: Infinity };
@@ -103,9 +103,9 @@ export class StoreGuard {
 
   #shardOf(subject: string, timeoutMs: number): Shard {
     const name = this.#store.shardOf?.(subject);
+    if (!this.#shards.has(name)) this.#forgetMoved();
     let shard = this.#shards.get(name);
     if (shard === undefined) {
-      this.#forgetMoved();
       const made: Shard = { breaker: this.#breakerOf(name, () => made), subject, timeoutMs };
       shard = made;
       this.#shards.set(name, shard);
@@ -132,11 +132,16 @@ export class StoreGuard {
       probeEveryMs,
       probe: async () => {
         const { subject, timeoutMs } = shardOf();
-        const call: StoreCall = { abandoned: false };
-        const request = probeRequest(name === undefined ? undefined : subject);
-        const answers = Promise.resolve(this.#store.perform([request], call));
-        const [answer] = await withinDeadline(answers, Math.min(timeoutMs, LONGEST_PROBE_MS), call, false);
-        if (answer instanceof Error) throw answer;
+        try {
+          await probe(
+            this.#store,
+            name === undefined ? 'probe' : subject,
+            Math.min(timeoutMs, LONGEST_PROBE_MS),
+            false,
+          );
+        } catch (error) {
+          if (!isFault(error)) throw error; // the next request is to be told of it
+        }
       },
       onChange: (state, previous, cause) => {
         const limiters = this.#namesOf();

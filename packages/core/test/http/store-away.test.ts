@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { byAll, fixedWindow, type OnStoreError, type Store } from '@sluice/core';
+import {
+  byAll,
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  type Decision,
+  type OnStoreError,
+  type Store,
+} from '@sluice/core';
 import { Enforcer, Layer, inheritOptions } from '@sluice/core/http';
 import {
   plainEnforcer,
@@ -109,6 +117,28 @@ describe('layers over one request, while the store is away', () => {
 
     expect(await statusesOf(layers, 3)).toEqual([200, 429, 429]);
     expect(await statusesOf(outer, 3)).toEqual([200, 200, 429]);
+  });
+});
+
+describe('a decision over layers', () => {
+  it('is that of the innermost limiter, which gives it back, whoever is stricter', async () => {
+    const store = memoryStore();
+    const limiter = createLimiter({ name: 'inner', policy: fixedWindow({ limit: 9, window: '1h' }), store });
+    const enforcer = new Enforcer<PlainRequest, PlainResponse>(
+      [
+        new Layer<PlainRequest, PlainResponse>(
+          { name: 'outer', limit: 9, window: '1h', key: byAll(), store, onStoreError: 'deny' },
+          plainFramework,
+        ),
+        new Layer<PlainRequest, PlainResponse>({ limiter, key: byAll() }, plainFramework),
+      ],
+      plainFramework,
+    );
+    const { info } = await enforcer.enforce({}, new PlainResponse());
+
+    await limiter.refund(info?.decision as Decision);
+
+    expect((await limiter.peek('*')).remaining).toBe(9);
   });
 });
 

@@ -172,6 +172,19 @@ describe('what is to be mended', () => {
   );
 });
 
+describe('what is to be mended and comes during an outage', () => {
+  it('is told of as soon as a probe meets it', async () => {
+    const store = new Fickle();
+    const limiter = limiterOn(store);
+    await fail(limiter, 5);
+    store.perform = () => Promise.reject(new StoreError('SLUICE_TWINS_DISAGREE', 'mend this'));
+
+    await pass(100);
+
+    await expect(limiter.consume('key')).rejects.toMatchObject({ code: 'SLUICE_TWINS_DISAGREE' });
+  });
+});
+
 describe('a store of another copy of this package', () => {
   it('has its errors known by their codes, not by their class', async () => {
     const foreign = Object.assign(new Error('out of memory'), { code: 'SLUICE_STORE_FAILED', kind: 'oom' });

@@ -4,6 +4,7 @@ import {
   createLimiter,
   fixedWindow,
   memoryStore,
+  StoreError,
   tokenBucket,
   type Store,
   type StoreAnswers,
@@ -135,6 +136,24 @@ describe('limits whose keys live on different nodes', () => {
       [true, 'local'],
       [false, 'local'],
     ]);
+  });
+
+  it.each(['192.0.2.1', 'ann'])('tell what is to be mended, whichever node it comes from: %s', async (its) => {
+    const inner = nodes(() => 1);
+    const store: Store = {
+      ...inner,
+      perform: ([request]) => {
+        const subject = request !== undefined && 'parts' in request ? request.parts[0]?.subject : '';
+        return Promise.reject(
+          subject === its ? new StoreError('SLUICE_TWINS_DISAGREE', 'mend this') : new Error('gone'),
+        );
+      },
+    };
+    const limiter = createLimiter({ limits, store });
+
+    await expect(limiter.consume({ 'per-ip': '192.0.2.1', 'per-user': 'ann' })).rejects.toMatchObject({
+      code: 'SLUICE_TWINS_DISAGREE',
+    });
   });
 
   it('ask no node while the breaker of another is open', async () => {

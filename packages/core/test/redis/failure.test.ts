@@ -116,6 +116,8 @@ describe('a reply that is none', () => {
 describe('a password', () => {
   it.each([
     { store: 'redis://user:hunter2@redis.internal:6379' },
+    { store: 'redis://user:hun/hunter2@redis.internal:6379' },
+    { store: 'redis://user:hun@hunter2@redis.internal:6379' },
     { redis: 'redis://user:hunter2@redis.internal:6379' },
   ])('does not stand in the error about %j', (options) => {
     let message = '';
@@ -128,6 +130,23 @@ describe('a password', () => {
     expect(message).toMatch(/PolicyError/);
     expect(message).not.toContain('hunter2');
   });
+});
+
+describe('a URL that is none', () => {
+  it.each(['redis://:hun?ter2@redis.internal', 'redis://:hun#ter2@redis.internal', 'redis://u:hunter2@h/x'])(
+    '%s: shows no password',
+    (url) => {
+      let message = '';
+      try {
+        redisStore(url);
+      } catch (error) {
+        message = String(error);
+      }
+
+      expect(message).toMatch(/SLUICE_OPTION_INVALID/);
+      expect(message).not.toMatch(/hun|ter2/);
+    },
+  );
 });
 
 describe('the hash slot of a subject', () => {

@@ -32,14 +32,14 @@ export function failureOf(error: unknown): SluiceError {
   const message = error instanceof Error ? error.message : String(error);
   return new StoreError('SLUICE_STORE_FAILED', `Redis did not decide: ${message.replace(SUBJECT, '{...}')}`, {
     cause: error,
-    kind: kindOf(error, message),
+    kind: kindBy(message, error),
   });
 }
 
 /** The first word of the server. Before Redis 7 it stood at the end of what is said about the script. */
 const WORD = /^(?:ERR Error running script.*? )?-?([A-Z]+)\b/s;
 
-function kindOf(error: unknown, message: string, isCause = false): StoreFailureKind {
+function kindBy(message: string, error: unknown, isCause = false): StoreFailureKind {
   const word = WORD.exec(message)?.[1] ?? '';
   const kind = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
   if (kind !== undefined) return kind;
@@ -48,7 +48,7 @@ function kindOf(error: unknown, message: string, isCause = false): StoreFailureK
     if (error.name === 'TimeoutError' || /time(d )?out/i.test(message)) return 'timeout';
     const { code } = error as NodeJS.ErrnoException;
     if (CONNECTION_NAMES.test(error.name) || (typeof code === 'string' && /^E[A-Z]+$/.test(code))) return 'connection';
-    if (error.cause instanceof Error && !isCause) return kindOf(error.cause, error.cause.message, true);
+    if (error.cause instanceof Error && !isCause) return kindBy(error.cause.message, error.cause, true);
   }
   return CONNECTION.test(message) ? 'connection' : 'other';
 }

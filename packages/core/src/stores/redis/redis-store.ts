@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PolicyError, StoreError, shown } from '../../errors.ts';
+import { PolicyError, StoreError, isFault, shown } from '../../errors.ts';
 import { checkOptions } from '../../options.ts';
 import { warnOnce } from '../../warnings.ts';
 import type { BreakerOptions } from '../breaker.ts';
-import { LONGEST_TIMEOUT_MS, checkTimeout, withinDeadline } from '../deadline.ts';
-import { probeRequest } from '../probe.ts';
+import { LONGEST_TIMEOUT_MS, checkTimeout } from '../deadline.ts';
+import { probe } from '../probe.ts';
 import { StoreGuard } from '../store-guard.ts';
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
 import {
@@ -34,9 +34,8 @@ export interface RedisStoreOptions {
   check?: boolean;
   /**
    * When decisions stop waiting for a Redis that fails (default: after 5 failures in a row), and how often it is probed
-   * then (default: every 500 ms). In a cluster each node has a breaker, or, where
-   * the client does not tell the nodes, every 256 hash slots. `false`: every decision
-   * asks, and waits.
+   * then (default: every 500 ms). In a cluster each node has a breaker or, where the client does not tell the nodes,
+   * every 256 hash slots. `false`: every decision asks, and waits.
    */
   breaker?: BreakerOptions | false;
 }
@@ -149,7 +148,8 @@ class ScriptedStore implements RedisStore {
   #closings = 0;
   /** Whether the server has been asked how it evicts keys. */
   #hasLooked = false;
-  readonly #lost = new LostCalls();
+  /** Per part of the store that fails by itself. */
+  readonly #lost = new Map<string | undefined, LostCalls>();
 
   constructor(own: OwnClient | undefined, adopted: RedisClient | undefined, settings: StoreSettings) {
     this.#own = own;
@@ -168,8 +168,17 @@ class ScriptedStore implements RedisStore {
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
     const client = this.#adopted ?? (await (this.#own as OwnClient).open());
     if (isAbandoned(waiting)) throw new StoreError('SLUICE_STORE_TIMEOUT', 'nobody waits for this any more');
-    this.#lost.check();
-    return this.#lost.watch(waiting, () => this.#send(client, requests, waiting));
+    const lost = this.#lostOf(requests);
+    lost.check();
+    return lost.watch(waiting, () => this.#send(client, requests, waiting));
+  }
+
+  #lostOf([request]: readonly StoreRequest[]): LostCalls {
+    const [part] = request === undefined ? [] : partsOf(request);
+    const shard = part === undefined ? undefined : this.shardOf(part.subject);
+    let lost = this.#lost.get(shard);
+    if (lost === undefined) this.#lost.set(shard, (lost = new LostCalls()));
+    return lost;
   }
 
   async #send(
@@ -199,12 +208,10 @@ class ScriptedStore implements RedisStore {
     const closings = this.#closings;
     for (;;) {
       try {
-        const call: StoreCall = { abandoned: false };
-        const leftMs = Math.max(Math.ceil(endMs - performance.now()), 1);
-        await withinDeadline(this.perform([probeRequest()], call), leftMs, call);
+        await probe(this, 'probe', Math.max(Math.ceil(endMs - performance.now()), 1), true);
         return;
       } catch (error) {
-        if (performance.now() + RETRY_MS >= endMs || closings !== this.#closings) throw error;
+        if (performance.now() + RETRY_MS >= endMs || closings !== this.#closings || isFault(error)) throw error;
         await sleep(RETRY_MS);
         if (closings !== this.#closings) throw error;
       }

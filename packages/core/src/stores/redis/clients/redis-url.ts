@@ -50,9 +50,10 @@ function invalid(expected: string, text: string): PolicyError {
 
 /** Whatever stands before the last `@`, or in a query, may be a password. */
 function withoutSecrets(text: string): string {
-  const withoutQuery = text.replace(/[?#].*$/s, '?...');
-  const at = withoutQuery.lastIndexOf('@');
-  if (at === -1) return withoutQuery;
-  const scheme = /^[a-z]+:\/\//i.exec(withoutQuery)?.[0] ?? '';
-  return `${scheme}...${withoutQuery.slice(at)}`;
+  const scheme = /^[a-z]+:\/\//i.exec(text)?.[0] ?? '';
+  const at = text.lastIndexOf('@');
+  const query = text.search(/[?#]/);
+  if (query !== -1 && query < at) return `${scheme}...`; // in whichever of the two
+  const shown = at === -1 ? text : `${scheme}...${text.slice(at)}`;
+  return shown.replace(/[?#].*$/s, '?...');
 }
