@@ -113,7 +113,7 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
   });
 
   it('a server that loads its data is answered for locally, and goes on from what it had stored', async () => {
-    const admin = keep(connectTo(server.url));
+    const admin = keep(connectTo(server.url, { commandTimeout: 60_000 })); // filling takes its time
     const limiter = lenient(server, { limit: LIMIT });
     await until('it is connected', async () => (await outcomeOf(limiter, 'other')).startsWith('redis'));
     await until('it has counted', async () => (await limiter.consume('key', 7)).source === 'redis');
@@ -152,7 +152,7 @@ describe.each([
   ['ioredis 5', (url: string) => new Redis5(url, { enableReadyCheck: false, maxRetriesPerRequest: 0 })],
 ])('through %s that does not ask whether a server is ready', (_name, connect) => {
   it('a server that loads its data is told by its kind', async () => {
-    const admin = keep(connectTo(server.url));
+    const admin = keep(connectTo(server.url, { commandTimeout: 60_000 })); // filling takes its time
     await fill(admin);
     await server.restart({ args: SLOWLY, until: '-LOADING' });
     const policy = fixedWindow({ limit: LIMIT, window: '1h' });
