@@ -65,9 +65,11 @@ export class LimiterCore {
     }
   }
 
-  /** @throws PolicyError when no `localShare` of these policies can be counted. */
+  /** @throws PolicyError when no `localShare` of these policies can be counted, or when the store cannot count them. */
   limitOf(policies: readonly NamedPolicy[]): Limit {
-    return withStandIn({ policies, scope: keyScope(this.name, policies) }, this.#settings.localShare);
+    const limit = withStandIn({ policies, scope: keyScope(this.name, policies) }, this.#settings.localShare);
+    this.store.checkLimit?.(limit);
+    return limit;
   }
 
   get onStoreError(): OnStoreError {

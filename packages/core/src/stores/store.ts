@@ -82,6 +82,11 @@ export interface Store {
   shardOf?(subject: string): string | undefined;
   /** When decisions stop waiting for it while it fails. Default: `failures` 5, `probeEveryMs` 500. `false`: never. */
   readonly breaker?: BreakerOptions | false;
+  /**
+   * Called with each limit that a limiter is going to ask for, when it is made: a store that cannot count it throws
+   * PolicyError.
+   */
+  checkLimit?(limit: Limit): void;
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
   /** Ends what the store itself opened. It opens again when it is used again. */
   close?(): Promise<void> | void;
