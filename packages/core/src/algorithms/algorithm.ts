@@ -27,7 +27,7 @@ export interface PolicyBase {
 }
 
 /**
- * One algorithm: what its folder exports and the registry lists. `kernel` and `refund` have a twin in `kernel.lua`; all
+ * One algorithm: what its folder exports and the registry lists. `kernel`, `refund`, `used` and `carry` have a twin in `kernel.lua`; all
  * numbers are integers.
  *
  * A new algorithm is a folder beside this file and one line in `index.ts`.
@@ -45,6 +45,17 @@ export interface Algorithm<P extends PolicyBase, S> {
    */
   refund(policy: P, state: S, cost: number, chargedUntilMs: number, nowMs: number): S | undefined;
 
+  /** Units that a state holds at this instant: those that an unused key would admit beyond what this one does. */
+  used(policy: P, state: S, nowMs: number): number;
+
+  /**
+   * The state in which so many units, above 0, are used at this instant: what becomes of a key whose policy has changed.
+   *
+   * @param from - The state that the units come from, and its policy, where that was one of this algorithm: its window goes
+   * on.
+   */
+  carry(policy: P, units: number, nowMs: number, from?: { readonly policy: P; readonly state: S }): S;
+
   /** The instant from which the state decides as no state would. Depends on the state alone, not on the time. */
   resetAtMs(policy: P, state: S): number;
 
@@ -54,7 +65,7 @@ export interface Algorithm<P extends PolicyBase, S> {
   /** What `encode` wrote, or undefined when the text is something else. */
   decode(text: string): S | undefined;
 
-  /** The policy as its Lua twin takes it. The same count of integers for every policy. */
+  /** The policy as its Lua twin takes it: the limit (or capacity) first. The same count of integers for every policy. */
   numbers(policy: P): readonly number[];
 
   /** The span that a client is told: the window, or the time that fills the bucket. */

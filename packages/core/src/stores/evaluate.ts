@@ -1,17 +1,25 @@
 import type { Verdict } from '../algorithms/algorithm.ts';
 import type { PolicyDecision } from '../decision.ts';
 import type { NamedPolicy } from '../policy.ts';
+import { bringOver, hasEditions } from './carry-over.ts';
 import type { DecidingRequest, Part, PartAnswer, StoreAnswer, StoreRequest } from './store.ts';
 
 /** What is stored under one key, decoded. Changed in place by {@link evaluate}. */
 export interface KeyState {
   /** Refused until then, whatever the policies say; 0 when not blocked. */
   blockedUntilMs: number;
-  /** One per policy; undefined is as never used. */
+  /** One per policy; undefined is as never used. Of a version that is not known here: anything that is not undefined. */
   states: readonly unknown[];
+  /** The edition that wrote the states, where the limit has editions. */
+  version?: number;
+  /** Set when the states were brought into another edition, and are to be written for that alone. */
+  carried?: boolean;
 }
 
-/** What {@link evaluate} did: its answer, and whether any key changed. */
+/** What an edit makes of a key. */
+type Contents = Pick<KeyState, 'blockedUntilMs' | 'states'>;
+
+/** What {@link evaluate} did: its answer, and whether the request changed its keys. One that was `carried` changed in any case. */
 export interface Evaluation {
   readonly answer: StoreAnswer;
   readonly changed: boolean;
@@ -25,6 +33,25 @@ export interface Evaluation {
  * @param keys - The state of each part's key, in order; the same object where two parts name one key.
  */
 export function evaluate(request: StoreRequest, keys: readonly KeyState[], nowMs: number): Evaluation {
+  if (!hasEditions('parts' in request ? request.parts : [request.part])) return perform(request, keys, nowMs);
+  const held = request.op === 'peek' ? copiesOf(keys) : keys; // a peek writes nothing, not even the same in other numbers
+  const stale = bringOver(request, held, nowMs);
+  return stale === undefined
+    ? perform(request, held, nowMs)
+    : { answer: { atMs: nowMs, parts: [], stale }, changed: false };
+}
+
+/** The same object where two are one key. */
+function copiesOf(keys: readonly KeyState[]): readonly KeyState[] {
+  const copies = new Map<KeyState, KeyState>();
+  return keys.map((key) => {
+    const copy = copies.get(key) ?? { ...key };
+    copies.set(key, copy);
+    return copy;
+  });
+}
+
+function perform(request: StoreRequest, keys: readonly KeyState[], nowMs: number): Evaluation {
   switch (request.op) {
     case 'consume':
     case 'peek':
@@ -32,9 +59,9 @@ export function evaluate(request: StoreRequest, keys: readonly KeyState[], nowMs
     case 'refund':
       return edit(keys[0], nowMs, (key) => refunded(request.part, request.chargedUntilMs, key, nowMs));
     case 'reset':
-      return edit(keys[0], nowMs, (key) => ({
-        blockedUntilMs: key.blockedUntilMs,
-        states: key.states.map(() => undefined),
+      return edit(keys[0], nowMs, ({ blockedUntilMs, states }) => ({
+        blockedUntilMs,
+        states: states.map(() => undefined),
       }));
     case 'block':
       return edit(keys[0], nowMs, (key) => ({ blockedUntilMs: nowMs + request.durationMs, states: key.states }));
@@ -99,7 +126,7 @@ function decide({ op, parts, tentative }: DecidingRequest, keys: readonly KeySta
  * The answer when nothing was taken: who would have allowed shows what is left without this request, and a block stands
  * above them all.
  */
-function untaken({ blocked, policies }: PartAnswer, part: Part, key: KeyState, nowMs: number): PartAnswer {
+function untaken({ blocked, policies }: PartAnswer, part: Part, key: Contents, nowMs: number): PartAnswer {
   if (part.cost === 0 && !blocked) return { blocked, policies };
   const blockedMs = Math.max(key.blockedUntilMs - nowMs, 0);
   return {
@@ -143,7 +170,7 @@ function refunded(
   chargedUntilMs: readonly number[],
   { blockedUntilMs, states }: KeyState,
   nowMs: number,
-): KeyState | undefined {
+): Contents | undefined {
   const after = part.limit.policies.map(({ algorithm, policy }, j) => {
     const state = states[j];
     return state === undefined ? undefined : algorithm.refund(policy, state, part.cost, chargedUntilMs[j] ?? 0, nowMs);
@@ -155,7 +182,7 @@ function refunded(
  * Replaces what is stored under the key by what `change` makes of it, unless that is nothing. A block that is over goes
  * with any change.
  */
-function edit(key: KeyState | undefined, nowMs: number, change: (key: KeyState) => KeyState | undefined): Evaluation {
+function edit(key: KeyState | undefined, nowMs: number, change: (key: KeyState) => Contents | undefined): Evaluation {
   if (key === undefined) throw new RangeError('the request names no key');
   const after = change(key);
   if (after !== undefined) {
@@ -165,17 +192,17 @@ function edit(key: KeyState | undefined, nowMs: number, change: (key: KeyState) 
   return { answer: { atMs: nowMs, parts: [] }, changed: after !== undefined };
 }
 
-function liveBlock({ blockedUntilMs }: KeyState, nowMs: number): number {
+function liveBlock({ blockedUntilMs }: Contents, nowMs: number): number {
   return blockedUntilMs > nowMs ? blockedUntilMs : 0;
 }
 
 /** Whether nothing is stored: the key is as if it had never been used, and not blocked. */
-export function isUnused({ blockedUntilMs, states }: KeyState): boolean {
+export function isUnused({ blockedUntilMs, states }: Contents): boolean {
   return blockedUntilMs === 0 && states.every((state) => state === undefined);
 }
 
 /** The instant from which the key is as if it had never been used. */
-export function keyResetAtMs(limit: Part['limit'], { blockedUntilMs, states }: KeyState): number {
+export function keyResetAtMs(limit: Part['limit'], { blockedUntilMs, states }: Contents): number {
   let atMs = blockedUntilMs;
   for (let j = 0; j < limit.policies.length; j++) {
     const state = states[j];

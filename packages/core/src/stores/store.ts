@@ -7,8 +7,30 @@ export interface Limit {
   readonly policies: readonly NamedPolicy[];
   /** The end of the key: names the limiter and the layout of its state. */
   readonly scope: string;
+  /** Set where the numbers of the policies change while states live on. */
+  readonly edition?: Edition;
   /** What is counted instead while this process stands in for the store: a share of it. */
   readonly standIn?: Limit;
+}
+
+/** How many of the units used go over into a changed policy: all, in proportion to the limits, or none. */
+export type CarryOver = 'keep' | 'proportional' | 'reset';
+
+/** What a state that was written under other numbers is to be read by. */
+export interface EarlierEdition {
+  readonly policies: readonly NamedPolicy[];
+  readonly carryOver: CarryOver;
+}
+
+/**
+ * Which of several editions of its policies a limit is. Their states live under one key and say which edition wrote
+ * them: one of an earlier edition is converted, in units, by the first request that takes units; before one of a later
+ * edition, or of one that is not known here, a request stops, and nothing is done.
+ */
+export interface Edition {
+  readonly version: number;
+  /** The earlier editions that states are converted from, by their version; `unknown`: nobody knows any more. */
+  readonly earlier: ReadonlyMap<number, EarlierEdition | 'unknown'>;
 }
 
 /** What is asked of one key. */
@@ -42,6 +64,11 @@ export interface StoreAnswer {
   /** The store's clock when it decided, whole milliseconds. */
   readonly atMs: number;
   readonly parts: readonly PartAnswer[];
+  /**
+   * Nothing was decided or done: the state of some part was written by an edition that its limit does not know. Per part
+   * the version found, where there was a state.
+   */
+  readonly stale?: readonly (number | undefined)[];
 }
 
 export interface PartAnswer {

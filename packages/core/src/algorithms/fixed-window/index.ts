@@ -1,9 +1,11 @@
 import type { Algorithm } from '../algorithm.ts';
 import {
+  carryFixedWindow,
   decodeFixedWindow,
   encodeFixedWindow,
   fixedWindow,
   refundFixedWindow,
+  usedOfFixedWindow,
   type FixedWindowState,
 } from './kernel.ts';
 import { shareOf } from '../../numbers.ts';
@@ -14,6 +16,8 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
   kind: 'f',
   kernel: fixedWindow,
   refund: refundFixedWindow,
+  used: usedOfFixedWindow,
+  carry: carryFixedWindow,
   resetAtMs: (_policy, state) => state.endMs,
   encode: encodeFixedWindow,
   decode: decodeFixedWindow,

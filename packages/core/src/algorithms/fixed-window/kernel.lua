@@ -5,11 +5,21 @@ policy  { limit, window_ms, clock_aligned (0 or 1) }
 state   end_ms, used: as encode_pair writes them
 decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
 refund  the state after they are given back, and that instant, or false when there is nothing to give back
+used    the units that a state holds at now_ms
+carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
+        `text` its state, where that was of this kind
 ]]
 local fixed_window = { kind = "f", arity = 3 }
 
+local function window_end_ms(policy, now_ms)
+  if policy[3] == 1 then
+    return (math.floor(now_ms / policy[2]) + 1) * policy[2]
+  end
+  return now_ms + policy[2]
+end
+
 function fixed_window.decide(policy, text, cost, now_ms)
-  local limit, window_ms = policy[1], policy[2]
+  local limit = policy[1]
   if cost > limit then
     return false
   end
@@ -18,10 +28,7 @@ function fixed_window.decide(policy, text, cost, now_ms)
     end_ms, used = decode_pair(text)
   end
   if not text or now_ms >= end_ms then
-    end_ms, used = now_ms + window_ms, 0
-    if policy[3] == 1 then
-      end_ms = (math.floor(now_ms / window_ms) + 1) * window_ms
-    end
+    end_ms, used = window_end_ms(policy, now_ms), 0
   end
   if used + cost > limit then
     return false
@@ -35,6 +42,19 @@ function fixed_window.refund(_, text, cost, charged_until_ms, now_ms)
     return false
   end
   return encode_pair(end_ms, math.max(used - cost, 0)), end_ms
+end
+
+function fixed_window.used(_, text, now_ms)
+  local end_ms, used = decode_pair(text)
+  return now_ms < end_ms and used or 0
+end
+
+function fixed_window.carry(policy, units, now_ms, from, text)
+  local end_ms = window_end_ms(policy, now_ms)
+  if from then
+    end_ms = decode_pair(text)
+  end
+  return encode_pair(end_ms, units), end_ms
 end
 
 function fixed_window.reset_at_ms(_, text)

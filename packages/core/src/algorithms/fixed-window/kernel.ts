@@ -24,7 +24,7 @@ export const fixedWindow: Kernel<FixedWindowPolicy, FixedWindowState> = (
   const allowed = cost === 0 || (fits && used + cost <= limit);
   const charged = allowed && cost > 0;
   const usedAfter = charged ? used + cost : used;
-  const endMs = live?.endMs ?? (align === 'clock' ? (Math.floor(nowMs / windowMs) + 1) * windowMs : nowMs + windowMs);
+  const endMs = live?.endMs ?? windowEndMs(windowMs, align, nowMs);
   const untilEndMs = live !== undefined || charged ? endMs - nowMs : 0;
 
   return {
@@ -51,6 +51,28 @@ export function refundFixedWindow(
 ): FixedWindowState {
   if (state.endMs !== chargedUntilMs || nowMs >= state.endMs || state.used === 0) return state;
   return { endMs: state.endMs, used: Math.max(state.used - cost, 0) };
+}
+
+export function usedOfFixedWindow(
+  _policy: FixedWindowPolicy,
+  { endMs, used }: FixedWindowState,
+  nowMs: number,
+): number {
+  return nowMs < endMs ? used : 0;
+}
+
+/** A window that goes on keeps its end, whatever the length of a window is by now. */
+export function carryFixedWindow(
+  { windowMs, align }: FixedWindowPolicy,
+  units: number,
+  nowMs: number,
+  from?: { readonly state: FixedWindowState },
+): FixedWindowState {
+  return { endMs: from?.state.endMs ?? windowEndMs(windowMs, align, nowMs), used: units };
+}
+
+function windowEndMs(windowMs: number, align: FixedWindowPolicy['align'], nowMs: number): number {
+  return align === 'clock' ? (Math.floor(nowMs / windowMs) + 1) * windowMs : nowMs + windowMs;
 }
 
 export const encodeFixedWindow = ({ endMs, used }: FixedWindowState): string => encodePair(endMs, used);

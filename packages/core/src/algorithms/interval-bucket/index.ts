@@ -1,10 +1,12 @@
 import type { Algorithm } from '../algorithm.ts';
 import {
+  carryIntervalBucket,
   decodeIntervalBucket,
   encodeIntervalBucket,
   intervalBucket,
   refundIntervalBucket,
   resetAtMs,
+  usedOfIntervalBucket,
   type IntervalBucketState,
 } from './kernel.ts';
 import { parseIntervalBucket, shareIntervalBucket, type IntervalBucketPolicy } from './policy.ts';
@@ -14,6 +16,8 @@ export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBu
   kind: 'i',
   kernel: intervalBucket,
   refund: refundIntervalBucket,
+  used: usedOfIntervalBucket,
+  carry: carryIntervalBucket,
   resetAtMs,
   encode: encodeIntervalBucket,
   decode: decodeIntervalBucket,

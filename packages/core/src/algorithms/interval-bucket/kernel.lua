@@ -5,6 +5,9 @@ policy  { capacity, refill, every_ms, overdraft }
 state   boundary_ms, missing: as encode_pair writes them; what was missing from a full bucket at its last boundary
 decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
 refund  the state after they are given back ("" when the bucket is full), and that instant, or false when there is nothing to give back
+used    the units that a state holds at now_ms
+carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
+        `text` its state, where that was of this kind
 ]]
 local interval_bucket = { kind = "i", arity = 4 }
 
@@ -51,6 +54,19 @@ function interval_bucket.refund(policy, text, cost, _, now_ms)
     return "", 0
   end
   return write_missing(policy, boundary_ms, missing - cost)
+end
+
+function interval_bucket.used(policy, text, now_ms)
+  local _, missing = at_last_boundary(policy, text, now_ms)
+  return missing
+end
+
+function interval_bucket.carry(policy, units, now_ms, from, text)
+  local boundary_ms = now_ms
+  if from and from[3] == policy[3] then
+    boundary_ms = at_last_boundary(from, text, now_ms)
+  end
+  return write_missing(policy, boundary_ms, math.min(units, policy[1] + policy[4]))
 end
 
 function interval_bucket.reset_at_ms(policy, text)

@@ -64,6 +64,21 @@ export function refundIntervalBucket(
   return live.missing > cost ? { boundaryMs: live.boundaryMs, missing: live.missing - cost } : undefined;
 }
 
+export function usedOfIntervalBucket(policy: IntervalBucketPolicy, state: IntervalBucketState, nowMs: number): number {
+  return atLastBoundary(policy, state, nowMs)?.missing ?? 0;
+}
+
+/** A bucket owes no more than it can. Its boundaries go on while they are as far apart as before. */
+export function carryIntervalBucket(
+  { capacity, overdraft, everyMs }: IntervalBucketPolicy,
+  units: number,
+  nowMs: number,
+  from?: { readonly policy: IntervalBucketPolicy; readonly state: IntervalBucketState },
+): IntervalBucketState {
+  const held = from?.policy.everyMs === everyMs ? atLastBoundary(from.policy, from.state, nowMs) : undefined;
+  return { boundaryMs: held?.boundaryMs ?? nowMs, missing: Math.min(units, capacity + overdraft) };
+}
+
 export function resetAtMs(
   { refill, everyMs }: IntervalBucketPolicy,
   { boundaryMs, missing }: IntervalBucketState,

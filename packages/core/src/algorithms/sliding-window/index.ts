@@ -1,11 +1,13 @@
 import { shareOf } from '../../numbers.ts';
 import type { Algorithm } from '../algorithm.ts';
 import {
+  carrySlidingWindow,
   decodeSlidingWindow,
   encodeSlidingWindow,
   refundSlidingWindow,
   resetAtMs,
   slidingWindow,
+  usedOfSlidingWindow,
   type SlidingWindowState,
 } from './kernel.ts';
 import { blocksOf, parseSlidingWindow, type SlidingWindowPolicy } from './policy.ts';
@@ -15,6 +17,8 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
   kind: 's',
   kernel: slidingWindow,
   refund: refundSlidingWindow,
+  used: usedOfSlidingWindow,
+  carry: carrySlidingWindow,
   resetAtMs,
   encode: encodeSlidingWindow,
   decode: decodeSlidingWindow,

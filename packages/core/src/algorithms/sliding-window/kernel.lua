@@ -6,6 +6,9 @@ state   last_ms:block_ms:blocks:sum:count:count...: the latest instant, in the n
         then the counts, newest first, the last never 0
 decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
 refund  the state after they are given back ("" when nothing is left), and that instant, or false when there is nothing to give back
+used    the units that a state holds at now_ms
+carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
+        `text` its state, where that was of this kind
 ]]
 local sliding_window = { kind = "s", arity = 3 }
 
@@ -111,6 +114,43 @@ function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
   newest, older = string.match(counts, "^:(%d+)(.*)$")
   local _, kept = newest_counts(older, at)
   return write_blocks(policy, last_ms, sum - given, tonumber(newest), kept)
+end
+
+-- The units that still reach into the window, their counts as text, and the instant of the newest.
+local function live_counts(policy, text, now_ms)
+  local last_ms, _, newest, older = read_blocks(policy, text)
+  local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
+  local used, kept = newest_counts(string.format("%d%s", newest, older), policy[3] + 1 - passed)
+  return used, kept, last_ms
+end
+
+function sliding_window.used(policy, text, now_ms)
+  return (live_counts(policy, text, now_ms))
+end
+
+function sliding_window.carry(policy, units, now_ms, from, text)
+  local used, kept, last_ms = 0, "", now_ms
+  if from then
+    used, kept, last_ms = live_counts(from, text, now_ms)
+  end
+  if not from or from[2] ~= policy[2] or from[3] ~= policy[3] then
+    return write_blocks(policy, math.max(now_ms, last_ms), units, units, "")
+  end
+  local counts, scaled, taken, before = {}, "", 0, 0
+  for count in string.gmatch(kept, "%d+") do
+    counts[#counts + 1] = tonumber(count)
+  end
+  for age = #counts, 1, -1 do
+    taken = taken + counts[age]
+    local upto = units
+    if taken ~= used then
+      upto = math.min(math.ceil(taken * units / used), units)
+    end
+    scaled = string.format(":%d", upto - before) .. scaled
+    before = upto
+  end
+  local newest, older = string.match(scaled, "^:(%d+)(.*)$")
+  return write_blocks(policy, last_ms, units, tonumber(newest), older)
 end
 
 function sliding_window.reset_at_ms(policy, text)

@@ -26,7 +26,7 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
   const heldMs = held === undefined ? currentMs : blockStart(held.lastMs, blockMs);
   const passed = (currentMs - heldMs) / blockMs;
   const live = passed === 0 ? (held?.counts ?? []) : (held?.counts.slice(0, Math.max(blocks + 1 - passed, 0)) ?? []);
-  const used = passed === 0 ? (held?.sum ?? 0) : live.reduce((sum, count) => sum + count, 0);
+  const used = passed === 0 ? (held?.sum ?? 0) : sumOf(live);
 
   const fits = cost <= limit;
   const allowed = cost === 0 || (fits && used + cost <= limit);
@@ -112,6 +112,56 @@ export function refundSlidingWindow(
   const given = Math.min(cost, count);
   if (given === state.sum) return undefined;
   return { ...state, sum: state.sum - given, counts: withoutTrailingZeros(state.counts.with(age, count - given)) };
+}
+
+export function usedOfSlidingWindow(policy: SlidingWindowPolicy, state: SlidingWindowState, nowMs: number): number {
+  return sumOf(liveCounts(policy, state, nowMs));
+}
+
+/** Units leave in the blocks they were taken in, while blocks are as long and as many as before; else they are taken now. */
+export function carrySlidingWindow(
+  policy: SlidingWindowPolicy,
+  units: number,
+  nowMs: number,
+  from?: { readonly policy: SlidingWindowPolicy; readonly state: SlidingWindowState },
+): SlidingWindowState {
+  const blockMs = policy.precisionMs;
+  const blocks = blocksOf(policy);
+  const lastMs = from?.state.lastMs ?? nowMs;
+  if (from?.policy.precisionMs !== blockMs || blocksOf(from.policy) !== blocks) {
+    return { lastMs: Math.max(nowMs, lastMs), blockMs, blocks, sum: units, counts: [units] };
+  }
+  const counts = scaled(liveCounts(from.policy, from.state, nowMs), units);
+  return { lastMs, blockMs, blocks, sum: units, counts: withoutTrailingZeros(counts) };
+}
+
+/** The counts of a state that still reach into the window. */
+function liveCounts(policy: SlidingWindowPolicy, state: SlidingWindowState, nowMs: number): readonly number[] {
+  const { lastMs, counts } = inBlocksOf(policy, state);
+  const blockMs = policy.precisionMs;
+  const passed = (blockStart(Math.max(nowMs, lastMs), blockMs) - blockStart(lastMs, blockMs)) / blockMs;
+  return counts.slice(0, Math.max(blocksOf(policy) + 1 - passed, 0));
+}
+
+/** The same counts in proportion, so many in all. What is rounded up is the older one's. */
+function scaled(counts: readonly number[], units: number): readonly number[] {
+  const used = sumOf(counts);
+  let taken = 0;
+  let before = 0;
+  return counts
+    .toReversed()
+    .map((count) => {
+      taken += count;
+      const upTo = taken === used ? units : Math.min(Math.ceil((taken * units) / used), units);
+      const share = upTo - before;
+      before = upTo;
+      return share;
+    })
+    .toReversed();
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 export function encodeSlidingWindow({ lastMs, blockMs, blocks, sum, counts }: SlidingWindowState): string {

@@ -1,10 +1,12 @@
 import type { Algorithm } from '../algorithm.ts';
 import {
+  carryTokenBucket,
   decodeTokenBucket,
   encodeTokenBucket,
   refundTokenBucket,
   resetAtMs,
   tokenBucket,
+  usedOfTokenBucket,
   type TokenBucketState,
 } from './kernel.ts';
 import { parseTokenBucket, shareTokenBucket, type TokenBucketPolicy } from './policy.ts';
@@ -14,6 +16,8 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, TokenBucketState
   kind: 't',
   kernel: tokenBucket,
   refund: refundTokenBucket,
+  used: usedOfTokenBucket,
+  carry: carryTokenBucket,
   resetAtMs,
   encode: encodeTokenBucket,
   decode: decodeTokenBucket,

@@ -5,6 +5,9 @@ policy  { capacity, p, q, overdraft }: refill is p units per q ms, in lowest ter
 state   full_at_ms, part: as encode_pair writes them; the bucket is full again at full_at_ms + part/p
 decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
 refund  the state after they are given back ("" when the bucket is full), and that instant, or false when there is nothing to give back
+used    the units that a state holds at now_ms
+carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
+        `text` its state, where that was of this kind
 ]]
 local token_bucket = { kind = "t", arity = 4 }
 
@@ -51,6 +54,18 @@ function token_bucket.refund(policy, text, cost, _, now_ms)
     return "", 0
   end
   return after, after_reset_at_ms
+end
+
+function token_bucket.used(policy, text, now_ms)
+  local p, q = policy[2], policy[3]
+  local full_at_ms, part = decode_pair(text)
+  local debt = math.max((full_at_ms - now_ms) * p + math.min(part, p - 1), 0)
+  return math.min(math.ceil(debt / q), policy[1] + policy[4])
+end
+
+function token_bucket.carry(policy, units, now_ms)
+  local debt = math.min(units, policy[1] + policy[4]) * policy[3]
+  return write_debt(now_ms + math.floor(debt / policy[2]), debt % policy[2])
 end
 
 function token_bucket.reset_at_ms(_, text)

@@ -70,6 +70,26 @@ export function refundTokenBucket(
   return resetAtMs(policy, after) <= nowMs ? undefined : after;
 }
 
+/** In whole units: a part of one counts as one. No more than can be owed, though a clock that steps back adds to it. */
+export function usedOfTokenBucket(
+  { capacity, overdraft, p, q }: TokenBucketPolicy,
+  state: TokenBucketState,
+  nowMs: number,
+): number {
+  const debt = Math.max((state.fullAtMs - nowMs) * p + Math.min(state.part, p - 1), 0);
+  return Math.min(Math.ceil(debt / q), capacity + overdraft);
+}
+
+/** A bucket owes no more than it can. */
+export function carryTokenBucket(
+  { capacity, overdraft, p, q }: TokenBucketPolicy,
+  units: number,
+  nowMs: number,
+): TokenBucketState {
+  const debt = Math.min(units, capacity + overdraft) * q;
+  return { fullAtMs: nowMs + Math.floor(debt / p), part: debt % p };
+}
+
 export function resetAtMs(_policy: TokenBucketPolicy, { fullAtMs, part }: TokenBucketState): number {
   return part > 0 ? fullAtMs + 1 : fullAtMs;
 }

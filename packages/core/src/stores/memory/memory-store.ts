@@ -37,6 +37,8 @@ class Entry implements KeyState, Linked<Entry> {
   place: Place = 'nowhere';
   blockedUntilMs = 0;
   states: readonly unknown[];
+  version = 0;
+  carried = false;
   /** From then on it is as if never used. */
   resetAtMs = 0;
   /** Until then the last cost that was refused stays refused, as far as is known. */
@@ -131,8 +133,10 @@ class BoundedMemoryStore implements MemoryStore {
     for (let i = 0; i < parts.length; i++) {
       const entry = entries[i] as Entry;
       if (request.op === 'reset') entry.refusedUntilMs = 0;
-      if (changed) this.#keep(entry, (parts[i] as Part).limit, nowMs);
-      if (request.op === 'consume') this.#noteRefusal(entry, answer.parts[i] as PartAnswer, nowMs);
+      if (changed || entry.carried) this.#keep(entry, (parts[i] as Part).limit, nowMs);
+      if (request.op === 'consume' && answer.stale === undefined) {
+        this.#noteRefusal(entry, answer.parts[i] as PartAnswer, nowMs);
+      }
     }
     return answer;
   }
@@ -152,6 +156,7 @@ class BoundedMemoryStore implements MemoryStore {
   /** Puts a changed entry where it belongs. What is as if never used takes no room. */
   #keep(entry: Entry, limit: Limit, nowMs: number): void {
     this.#sweep(nowMs);
+    entry.carried = false;
     if (isUnused(entry)) {
       this.#drop(entry);
       return;

@@ -4,16 +4,20 @@ keys, each whole or not at all. Reads each key once, writes each changed key onc
 kernels above. Twin of evaluate.ts.
 
 KEYS  every key the requests name, once
-ARGV  what is needed: a letter per kind of algorithm, E for edits, C for checking; number of plans; number of requests
-      per plan     number of policies, how long to keep a key that is over, then per policy the kind of its algorithm
-                   and its numbers
+ARGV  what is needed: a letter per kind of algorithm, E for edits, V for editions, C for checking; number of plans; number
+      of requests
+      per plan     number of policies, how long to keep a key that is over; with V its version, 0 where it has no
+                   editions, else (then it has one policy) the number of earlier editions, and per earlier one its version
+                   and `u` where nobody knows it any more, else `k` (keep), `p` (in proportion) or `r` (reset), the kind of
+                   its algorithm and its numbers; then per policy the kind of its algorithm and its numbers
       per request  what to do, the number of arguments that follow, and:
         consume    per part the key's and the plan's place, and the cost
         peek       per part the key's and the plan's place
         refund     key, plan, cost, then per policy the instant at which the charged window was over
         reset, unblock   key, plan
         block      key, plan, duration in ms
-value [!<blocked until>!]<state> <state>...: one state per policy, empty for a policy without one
+value [!<blocked until>!][<version>;]<state> <state>...: one state per policy, empty for a policy without one; the version
+      of the edition that wrote them, where there are editions
 reply the instant in ms, then per key the value as it was: a string, nil when there was none, { message } when it could
       not be read; when checking, then { admitted (a digit per request), value after per key... }
 ]]
@@ -21,6 +25,7 @@ local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 local LATEST_MS = 9007199254740991 -- 2^53 - 1
+local LARGEST_LIMIT = 999999999999999
 local reply = { now_ms }
 
 -- Per key: the states as text, until when it is blocked, when the states are over, and the plan that changed them:
@@ -31,17 +36,44 @@ local reading -- the key whose value is being read: the one to blame when that f
 
 local plans = {}
 local at = 4
+
+local function read_policy()
+  local algorithm = algorithms[ARGV[at]]
+  local policy = { algorithm = algorithm }
+  for k = 1, algorithm.arity do
+    policy[k] = tonumber(ARGV[at + k])
+  end
+  at = at + 1 + algorithm.arity
+  return policy
+end
+
+local has_editions = string.find(ARGV[1], "V", 1, true)
+
+local function read_editions(plan)
+  local version, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  at = at + 1
+  if version == 0 then
+    return
+  end
+  plan.version, plan.earlier = version, {}
+  at = at + 1
+  for _ = 1, count do
+    local earlier_version, carry_over = tonumber(ARGV[at]), ARGV[at + 1]
+    at = at + 2
+    local earlier = carry_over == "u" and {} or read_policy()
+    earlier.carry_over = carry_over
+    plan.earlier[earlier_version] = earlier
+  end
+end
+
 for i = 1, tonumber(ARGV[2]) do
   local plan = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]) }
   at = at + 2
+  if has_editions then
+    read_editions(plan)
+  end
   for j = 1, plan.count do
-    local algorithm = algorithms[ARGV[at]]
-    local policy = { algorithm = algorithm }
-    for k = 1, algorithm.arity do
-      policy[k] = tonumber(ARGV[at + k])
-    end
-    plan[j] = policy
-    at = at + 1 + algorithm.arity
+    plan[j] = read_policy()
   end
   plans[i] = plan
 end
@@ -92,18 +124,83 @@ local function decide(plan, text, cost)
   return table.concat(states, " "), latest_ms
 end
 
+-- Per key the version of the edition that wrote its states, where there are editions.
+local versions = {}
+-- What the request in progress has brought over: a table each of the key, and its text, reset_at_ms, plan and version
+-- before.
+local brought
+
+local bring_over
+if has_editions then
+  -- The units of a state of another edition that go over into this one.
+  local function units_over(policy, earlier, text)
+    if earlier.carry_over == "r" then
+      return 0
+    elseif earlier.carry_over == "u" then
+      return policy[1]
+    end
+    local used = earlier.algorithm.used(earlier, text, now_ms)
+    if earlier.carry_over == "p" then
+      return math.min(math.ceil(used * policy[1] / earlier[1]), LARGEST_LIMIT)
+    end
+    return used
+  end
+
+  -- Brings the state of a key into this plan's edition; false when it is of one that the plan does not know.
+  function bring_over(key, plan)
+    local text = texts[key]
+    if text == "" then
+      versions[key] = plan.version
+    elseif not versions[key] then
+      local version, states = string.match(text, "^(%d+);(.+)$")
+      versions[key], text = to_integer(version), states
+      texts[key] = states
+    end
+    local version = versions[key]
+    if version == plan.version then
+      return true
+    end
+    local earlier = plan.earlier[version]
+    if version > plan.version or not earlier then
+      return false
+    end
+    brought[#brought + 1] = { key, text, reset_at_ms[key], plan_of[key], version }
+    local policy, units, after, over_at_ms = plan[1], units_over(plan[1], earlier, text), "", 0
+    if units > 0 then
+      local from = earlier.algorithm == policy.algorithm and earlier
+      after, over_at_ms = policy.algorithm.carry(policy, units, now_ms, from, text)
+    end
+    texts[key], reset_at_ms[key], plan_of[key], versions[key] = after, over_at_ms, plan, plan.version
+    return true
+  end
+end
+
+local function take_back_brought()
+  for i = #brought, 1, -1 do
+    local key = brought[i][1]
+    texts[key], reset_at_ms[key], plan_of[key], versions[key] =
+      brought[i][2], brought[i][3], brought[i][4], brought[i][5]
+  end
+end
+
 -- What the request in progress has changed: a table each of the key, and its text, reset_at_ms and plan before.
 local undo
 
+-- Whether the request is admitted, and whether all its keys could be read.
 local function consume(upto)
-  local allowed = true
+  local allowed, readable = true, true
   undo = upto - at > 3 and {} -- a single part has nothing to take back
   while at < upto do
     local key, plan, cost = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
     at = at + 3
     reading = key
     local text = texts[key] or read(key)
-    allowed = allowed and not failed[key] and blocked_until_ms[key] <= now_ms
+    readable = readable and not failed[key]
+    if plan.version and not failed[key] then
+      allowed = bring_over(key, plan) and allowed
+      text = texts[key]
+    end
+    allowed = allowed and readable and blocked_until_ms[key] <= now_ms
     if allowed and cost > 0 then
       local after, over_at_ms = decide(plan, text, cost)
       if after then
@@ -116,7 +213,7 @@ local function consume(upto)
       end
     end
   end
-  return allowed
+  return allowed, readable
 end
 
 local function take_back()
@@ -157,6 +254,12 @@ if string.find(ARGV[1], "E", 1, true) then
     if failed[key] then
       return
     end
+    if plan.version then
+      if not bring_over(key, plan) then
+        return
+      end
+      after = texts[key]
+    end
     over_at_ms(plan, after) -- fails on what cannot be read, so that no edit covers it up
     if what == "refund" then
       after = refund(key, plan, number)
@@ -181,10 +284,15 @@ for i = 1, tonumber(ARGV[3]) do
   local what, upto = ARGV[at], at + 2 + tonumber(ARGV[at + 1])
   at = at + 2
   local readable, allowed = true, false -- an unreadable value fails its request, not the neighbours
+  brought = has_editions and {}
   if what == "consume" then
-    readable, allowed = pcall(consume, upto)
+    local all_readable
+    readable, allowed, all_readable = pcall(consume, upto)
     if not (readable and allowed) then
       take_back()
+    end
+    if has_editions and not (readable and all_readable) then
+      take_back_brought()
     end
   elseif what == "peek" then
     for place = at, upto - 1, 2 do
@@ -205,6 +313,9 @@ end
 for key = 1, #KEYS do
   if plan_of[key] and not failed[key] then
     local value, expire_at_ms = texts[key], reset_at_ms[key]
+    if versions[key] and value ~= "" then
+      value = string.format("%d;%s", versions[key], value)
+    end
     if blocked_until_ms[key] > now_ms then
       value = string.format("!%d!%s", blocked_until_ms[key], value)
       expire_at_ms = math.max(expire_at_ms, blocked_until_ms[key])

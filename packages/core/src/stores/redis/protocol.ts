@@ -3,7 +3,7 @@ import { toInteger } from '../../algorithms/instant-and-field.ts';
 import type { NamedPolicy } from '../../policy.ts';
 import { evaluate, type KeyState } from '../evaluate.ts';
 import { failureOf } from './failure.ts';
-import type { Limit, Part, StoreAnswer, StoreAnswers, StoreRequest } from '../store.ts';
+import type { CarryOver, Limit, Part, StoreAnswer, StoreAnswers, StoreRequest } from '../store.ts';
 
 /** One script call: what goes out, and what is needed to read what comes back. */
 export interface Call {
@@ -28,6 +28,8 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
   const tasks: string[] = [];
   const needed = new Set<string>(checking ? ['C'] : []);
 
+  const hasEditions = requests.some((request) => partsOf(request).some(({ limit }) => limit.edition !== undefined));
+  if (hasEditions) needed.add('V');
   const keyPlace = ({ subject, limit }: Part): number => {
     const key = `${prefix}:{${subject}}${limit.scope}`;
     let place = placeOfKey.get(key);
@@ -44,10 +46,8 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
       place = placeOfPlan.size + 1;
       placeOfPlan.set(limit, place);
       plans.push(String(limit.policies.length), String(keptMs(limit)));
-      for (const { algorithm, policy } of limit.policies) {
-        needed.add(algorithm.kind);
-        plans.push(algorithm.kind, ...algorithm.numbers(policy).map(String));
-      }
+      if (hasEditions) plans.push(...writeEdition(limit, needed));
+      for (const named of limit.policies) plans.push(...writePolicy(named, needed));
     }
     return place;
   };
@@ -71,6 +71,25 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
   return { keys, args, requests, places, limits, checking };
 }
 
+function writePolicy({ algorithm, policy }: NamedPolicy, needed: Set<string>): readonly string[] {
+  needed.add(algorithm.kind);
+  return [algorithm.kind, ...algorithm.numbers(policy).map(String)];
+}
+
+const CARRY_OVER: Readonly<Record<CarryOver, string>> = { keep: 'k', proportional: 'p', reset: 'r' };
+
+/** Only limits of a single policy have editions in Redis: managed ones. */
+function writeEdition({ edition }: Limit, needed: Set<string>): readonly string[] {
+  if (edition === undefined) return ['0'];
+  const written = [String(edition.version), String(edition.earlier.size)];
+  for (const [version, earlier] of edition.earlier) {
+    written.push(String(version));
+    if (earlier === 'unknown') written.push('u');
+    else written.push(CARRY_OVER[earlier.carryOver], ...writePolicy(earlier.policies[0] as NamedPolicy, needed));
+  }
+  return written;
+}
+
 /**
  * Reads the script's reply: the instant and every value as it was before. The requests are decided over again, by the
  * kernels, from there.
@@ -87,14 +106,16 @@ export function readReply(reply: unknown, call: Call): StoreAnswers {
     );
   }
   for (const value of values) throwIfDenied(value);
-  const before = call.keys.map((key, i) => readValue(values[i], key, (call.limits[i] as Limit).policies));
-  const changed = new Set<number>();
+  const before = call.keys.map((key, i) => readValue(values[i], key, call.limits[i] as Limit));
+  /** Per key that was written, the limit that wrote it last. */
+  const changed = new Map<number, Limit>();
   let admitted = '';
   const answers = call.requests.map((request, i): StoreAnswer | Error => {
     const places = call.places[i] as readonly number[];
+    const parts = partsOf(request);
     const keys: KeyState[] = [];
-    for (const place of places) {
-      const key = before[place] as KeyState | Error;
+    for (const [j, place] of places.entries()) {
+      const key = decoded(before, place, parts[j] as Part, call);
       if (key instanceof Error) {
         admitted += '0';
         return key;
@@ -102,7 +123,11 @@ export function readReply(reply: unknown, call: Call): StoreAnswers {
       keys.push(key);
     }
     const evaluation = evaluate(request, keys, atMs);
-    if (evaluation.changed) for (const place of places) changed.add(place);
+    for (const [j, place] of places.entries()) {
+      const key = before[place] as KeyState;
+      if (evaluation.changed || key.carried === true) changed.set(place, (parts[j] as Part).limit);
+      key.carried = false;
+    }
     admitted += isAdmitted(request, evaluation.answer) ? '1' : '0';
     return evaluation.answer;
   });
@@ -148,13 +173,31 @@ export function partsOf(request: StoreRequest): readonly Part[] {
 function isAdmitted(request: StoreRequest, { parts }: StoreAnswer): boolean {
   return (
     request.op === 'consume' &&
+    parts.length > 0 &&
     parts.every(({ blocked, policies }) => !blocked && policies.every(({ allowed }) => allowed))
   );
 }
 
-/** Decodes `[!<blocked until>!]<state> <state>...`, or says why that cannot be done. */
-export function readValue(value: unknown, key: string, policies: readonly NamedPolicy[]): KeyState | StoreError {
-  if (value === null || value === undefined) return { blockedUntilMs: 0, states: policies.map(() => undefined) };
+/** A key's states as they stand in Redis, where it takes an edition to decode them. */
+interface Undecoded extends KeyState {
+  readonly text?: string;
+}
+
+/** What stands for a state that is not decoded: its edition is not known here. */
+const UNKNOWN = Symbol('a state of another edition');
+
+/**
+ * Decodes `[!<blocked until>!]<state> <state>...`, or says why that cannot be done. What begins with `<version>;` is
+ * decoded where an edition of its limit is known that can.
+ */
+export function readValue(
+  value: unknown,
+  key: string,
+  { policies, edition }: Pick<Limit, 'policies' | 'edition'>,
+): Undecoded | StoreError {
+  if (value === null || value === undefined) {
+    return { blockedUntilMs: 0, states: policies.map(() => undefined) };
+  }
   if (Array.isArray(value)) return foreign(key, String(value[0]));
   let text = textOf(value);
   let blockedUntilMs = 0;
@@ -165,16 +208,47 @@ export function readValue(value: unknown, key: string, policies: readonly NamedP
     blockedUntilMs = instant;
     text = text.slice(ending + 1);
   }
+  if (edition === undefined || text === '') {
+    const states = readStates(text, policies);
+    return typeof states === 'string' ? foreign(key, states) : { blockedUntilMs, states };
+  }
+  const ending = text.indexOf(';');
+  const version = ending === -1 ? undefined : toInteger(text.slice(0, ending));
+  if (version === undefined || ending === text.length - 1)
+    return foreign(key, 'it does not say which edition wrote it');
+  return { blockedUntilMs, states: policies.map(() => UNKNOWN), version, text: text.slice(ending + 1) };
+}
+
+/** The states in a text of several, or what is wrong with it. */
+function readStates(text: string, policies: readonly NamedPolicy[]): readonly unknown[] | string {
   const texts = policies.length === 1 || text === '' ? [text] : text.split(' ');
-  if (text !== '' && texts.length !== policies.length) return foreign(key, 'it holds states of more or fewer policies');
+  if (text !== '' && texts.length !== policies.length) return 'it holds states of more or fewer policies';
   const states: unknown[] = [];
   for (let j = 0; j < policies.length; j++) {
     const stored = texts[j] ?? '';
     const state = stored === '' ? undefined : policies[j]?.algorithm.decode(stored);
-    if (stored !== '' && state === undefined) return foreign(key, 'it holds something else than this policy writes');
+    if (stored !== '' && state === undefined) return 'it holds something else than this policy writes';
     states.push(state);
   }
-  return { blockedUntilMs, states };
+  return states;
+}
+
+/** The key in `before[place]`, its states decoded by the edition that wrote them, where this part's limit knows it. */
+function decoded(
+  before: (Undecoded | StoreError)[],
+  place: number,
+  { limit }: Part,
+  call: Call,
+): KeyState | StoreError {
+  const key = before[place] as Undecoded | StoreError;
+  if (key instanceof Error || limit.edition === undefined || key.states[0] !== UNKNOWN) return key;
+  const { version, earlier } = limit.edition;
+  const wrote = key.version === version ? limit : earlier.get(key.version as number);
+  if (wrote === undefined || wrote === 'unknown') return key;
+  const states = readStates(key.text ?? '', wrote.policies);
+  if (typeof states === 'string') return (before[place] = foreign(call.keys[place] as string, states));
+  key.states = states;
+  return key;
 }
 
 /** Some clients answer with buffers. */
@@ -192,25 +266,32 @@ function foreign(key: string, why: string): StoreError {
 }
 
 /** The value that frame.lua writes for these states. */
-export function writeValue({ policies }: Limit, { blockedUntilMs, states }: KeyState, nowMs: number): string {
-  const text = states.every((state) => state === undefined)
-    ? ''
-    : policies.map(({ algorithm }, j) => (states[j] === undefined ? '' : algorithm.encode(states[j]))).join(' ');
+export function writeValue(
+  { policies, edition }: Limit,
+  { blockedUntilMs, states, version }: KeyState,
+  nowMs: number,
+): string {
+  const held = policies
+    .map(({ algorithm }, j) => (states[j] === undefined ? '' : algorithm.encode(states[j])))
+    .join(' ');
+  const isUnused = states.every((state) => state === undefined);
+  const text = isUnused ? '' : edition === undefined ? held : `${String(version)};${held}`;
   return blockedUntilMs > nowMs ? `!${String(blockedUntilMs)}!${text}` : text;
 }
 
 function compare(
   values: readonly unknown[],
   states: readonly (KeyState | Error)[],
-  changed: ReadonlySet<number>,
+  changed: ReadonlyMap<number, Limit>,
   admitted: string,
   atMs: number,
   call: Call,
 ): void {
   const [admittedThere, ...after] = values[call.keys.length] as unknown[];
-  const expected = states.map((state, i) =>
-    state instanceof Error || !changed.has(i) ? values[i] : writeValue(call.limits[i] as Limit, state, atMs),
-  );
+  const expected = states.map((state, i) => {
+    const limit = changed.get(i);
+    return state instanceof Error || limit === undefined ? values[i] : writeValue(limit, state, atMs);
+  });
   const asText = (value: unknown): string => (Array.isArray(value) ? 'unreadable' : textOf(value ?? ''));
   const same = asText(admittedThere) === admitted && expected.every((value, i) => asText(value) === asText(after[i]));
   if (!same) {

@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: 'a080f83492a1dc82a115e873654a5a88d3be4f5e',
+  sha1: '8e4cfa6cea208d4c2f1fd3f20f08ede0b07e51fe',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -24,8 +24,14 @@ return to_integer(instant_ms), to_integer(field)
 end
 if string.find(ARGV[1], "f", 1, true) then
 local fixed_window = { kind = "f", arity = 3 }
+local function window_end_ms(policy, now_ms)
+if policy[3] == 1 then
+return (math.floor(now_ms / policy[2]) + 1) * policy[2]
+end
+return now_ms + policy[2]
+end
 function fixed_window.decide(policy, text, cost, now_ms)
-local limit, window_ms = policy[1], policy[2]
+local limit = policy[1]
 if cost > limit then
 return false
 end
@@ -34,10 +40,7 @@ if text then
 end_ms, used = decode_pair(text)
 end
 if not text or now_ms >= end_ms then
-end_ms, used = now_ms + window_ms, 0
-if policy[3] == 1 then
-end_ms = (math.floor(now_ms / window_ms) + 1) * window_ms
-end
+end_ms, used = window_end_ms(policy, now_ms), 0
 end
 if used + cost > limit then
 return false
@@ -50,6 +53,17 @@ if end_ms ~= charged_until_ms or now_ms >= end_ms or used == 0 then
 return false
 end
 return encode_pair(end_ms, math.max(used - cost, 0)), end_ms
+end
+function fixed_window.used(_, text, now_ms)
+local end_ms, used = decode_pair(text)
+return now_ms < end_ms and used or 0
+end
+function fixed_window.carry(policy, units, now_ms, from, text)
+local end_ms = window_end_ms(policy, now_ms)
+if from then
+end_ms = decode_pair(text)
+end
+return encode_pair(end_ms, units), end_ms
 end
 function fixed_window.reset_at_ms(_, text)
 return (decode_pair(text))
@@ -97,6 +111,17 @@ if missing <= cost then
 return "", 0
 end
 return write_missing(policy, boundary_ms, missing - cost)
+end
+function interval_bucket.used(policy, text, now_ms)
+local _, missing = at_last_boundary(policy, text, now_ms)
+return missing
+end
+function interval_bucket.carry(policy, units, now_ms, from, text)
+local boundary_ms = now_ms
+if from and from[3] == policy[3] then
+boundary_ms = at_last_boundary(from, text, now_ms)
+end
+return write_missing(policy, boundary_ms, math.min(units, policy[1] + policy[4]))
 end
 function interval_bucket.reset_at_ms(policy, text)
 local _, reset_at_ms = write_missing(policy, decode_pair(text))
@@ -199,6 +224,39 @@ newest, older = string.match(counts, "^:(%d+)(.*)$")
 local _, kept = newest_counts(older, at)
 return write_blocks(policy, last_ms, sum - given, tonumber(newest), kept)
 end
+local function live_counts(policy, text, now_ms)
+local last_ms, _, newest, older = read_blocks(policy, text)
+local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
+local used, kept = newest_counts(string.format("%d%s", newest, older), policy[3] + 1 - passed)
+return used, kept, last_ms
+end
+function sliding_window.used(policy, text, now_ms)
+return (live_counts(policy, text, now_ms))
+end
+function sliding_window.carry(policy, units, now_ms, from, text)
+local used, kept, last_ms = 0, "", now_ms
+if from then
+used, kept, last_ms = live_counts(from, text, now_ms)
+end
+if not from or from[2] ~= policy[2] or from[3] ~= policy[3] then
+return write_blocks(policy, math.max(now_ms, last_ms), units, units, "")
+end
+local counts, scaled, taken, before = {}, "", 0, 0
+for count in string.gmatch(kept, "%d+") do
+counts[#counts + 1] = tonumber(count)
+end
+for age = #counts, 1, -1 do
+taken = taken + counts[age]
+local upto = units
+if taken ~= used then
+upto = math.min(math.ceil(taken * units / used), units)
+end
+scaled = string.format(":%d", upto - before) .. scaled
+before = upto
+end
+local newest, older = string.match(scaled, "^:(%d+)(.*)$")
+return write_blocks(policy, last_ms, units, tonumber(newest), older)
+end
 function sliding_window.reset_at_ms(policy, text)
 local last_ms, _, newest, older = read_blocks(policy, text)
 return last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
@@ -249,6 +307,16 @@ return "", 0
 end
 return after, after_reset_at_ms
 end
+function token_bucket.used(policy, text, now_ms)
+local p, q = policy[2], policy[3]
+local full_at_ms, part = decode_pair(text)
+local debt = math.max((full_at_ms - now_ms) * p + math.min(part, p - 1), 0)
+return math.min(math.ceil(debt / q), policy[1] + policy[4])
+end
+function token_bucket.carry(policy, units, now_ms)
+local debt = math.min(units, policy[1] + policy[4]) * policy[3]
+return write_debt(now_ms + math.floor(debt / policy[2]), debt % policy[2])
+end
 function token_bucket.reset_at_ms(_, text)
 local _, reset_at_ms = write_debt(decode_pair(text))
 return reset_at_ms
@@ -258,23 +326,47 @@ end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local LATEST_MS = 9007199254740991
+local LARGEST_LIMIT = 999999999999999
 local reply = { now_ms }
 local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
 local failed = {}
 local reading
 local plans = {}
 local at = 4
-for i = 1, tonumber(ARGV[2]) do
-local plan = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]) }
-at = at + 2
-for j = 1, plan.count do
+local function read_policy()
 local algorithm = algorithms[ARGV[at]]
 local policy = { algorithm = algorithm }
 for k = 1, algorithm.arity do
 policy[k] = tonumber(ARGV[at + k])
 end
-plan[j] = policy
 at = at + 1 + algorithm.arity
+return policy
+end
+local has_editions = string.find(ARGV[1], "V", 1, true)
+local function read_editions(plan)
+local version, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+at = at + 1
+if version == 0 then
+return
+end
+plan.version, plan.earlier = version, {}
+at = at + 1
+for _ = 1, count do
+local earlier_version, carry_over = tonumber(ARGV[at]), ARGV[at + 1]
+at = at + 2
+local earlier = carry_over == "u" and {} or read_policy()
+earlier.carry_over = carry_over
+plan.earlier[earlier_version] = earlier
+end
+end
+for i = 1, tonumber(ARGV[2]) do
+local plan = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]) }
+at = at + 2
+if has_editions then
+read_editions(plan)
+end
+for j = 1, plan.count do
+plan[j] = read_policy()
 end
 plans[i] = plan
 end
@@ -319,16 +411,71 @@ latest_ms = math.max(latest_ms, over_at_ms)
 end
 return table.concat(states, " "), latest_ms
 end
+local versions = {}
+local brought
+local bring_over
+if has_editions then
+local function units_over(policy, earlier, text)
+if earlier.carry_over == "r" then
+return 0
+elseif earlier.carry_over == "u" then
+return policy[1]
+end
+local used = earlier.algorithm.used(earlier, text, now_ms)
+if earlier.carry_over == "p" then
+return math.min(math.ceil(used * policy[1] / earlier[1]), LARGEST_LIMIT)
+end
+return used
+end
+function bring_over(key, plan)
+local text = texts[key]
+if text == "" then
+versions[key] = plan.version
+elseif not versions[key] then
+local version, states = string.match(text, "^(%d+);(.+)$")
+versions[key], text = to_integer(version), states
+texts[key] = states
+end
+local version = versions[key]
+if version == plan.version then
+return true
+end
+local earlier = plan.earlier[version]
+if version > plan.version or not earlier then
+return false
+end
+brought[#brought + 1] = { key, text, reset_at_ms[key], plan_of[key], version }
+local policy, units, after, over_at_ms = plan[1], units_over(plan[1], earlier, text), "", 0
+if units > 0 then
+local from = earlier.algorithm == policy.algorithm and earlier
+after, over_at_ms = policy.algorithm.carry(policy, units, now_ms, from, text)
+end
+texts[key], reset_at_ms[key], plan_of[key], versions[key] = after, over_at_ms, plan, plan.version
+return true
+end
+end
+local function take_back_brought()
+for i = #brought, 1, -1 do
+local key = brought[i][1]
+texts[key], reset_at_ms[key], plan_of[key], versions[key] =
+brought[i][2], brought[i][3], brought[i][4], brought[i][5]
+end
+end
 local undo
 local function consume(upto)
-local allowed = true
+local allowed, readable = true, true
 undo = upto - at > 3 and {}
 while at < upto do
 local key, plan, cost = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
 at = at + 3
 reading = key
 local text = texts[key] or read(key)
-allowed = allowed and not failed[key] and blocked_until_ms[key] <= now_ms
+readable = readable and not failed[key]
+if plan.version and not failed[key] then
+allowed = bring_over(key, plan) and allowed
+text = texts[key]
+end
+allowed = allowed and readable and blocked_until_ms[key] <= now_ms
 if allowed and cost > 0 then
 local after, over_at_ms = decide(plan, text, cost)
 if after then
@@ -341,7 +488,7 @@ allowed = false
 end
 end
 end
-return allowed
+return allowed, readable
 end
 local function take_back()
 for i = undo and #undo or 0, 1, -1 do
@@ -378,6 +525,12 @@ local after = texts[key] or read(key)
 if failed[key] then
 return
 end
+if plan.version then
+if not bring_over(key, plan) then
+return
+end
+after = texts[key]
+end
 over_at_ms(plan, after)
 if what == "refund" then
 after = refund(key, plan, number)
@@ -401,10 +554,15 @@ for i = 1, tonumber(ARGV[3]) do
 local what, upto = ARGV[at], at + 2 + tonumber(ARGV[at + 1])
 at = at + 2
 local readable, allowed = true, false
+brought = has_editions and {}
 if what == "consume" then
-readable, allowed = pcall(consume, upto)
+local all_readable
+readable, allowed, all_readable = pcall(consume, upto)
 if not (readable and allowed) then
 take_back()
+end
+if has_editions and not (readable and all_readable) then
+take_back_brought()
 end
 elseif what == "peek" then
 for place = at, upto - 1, 2 do
@@ -424,6 +582,9 @@ end
 for key = 1, #KEYS do
 if plan_of[key] and not failed[key] then
 local value, expire_at_ms = texts[key], reset_at_ms[key]
+if versions[key] and value ~= "" then
+value = string.format("%d;%s", versions[key], value)
+end
 if blocked_until_ms[key] > now_ms then
 value = string.format("!%d!%s", blocked_until_ms[key], value)
 expire_at_ms = math.max(expire_at_ms, blocked_until_ms[key])
