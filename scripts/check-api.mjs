@@ -7,6 +7,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const entries = {
   core: ['core', 'index'],
   'core-http': ['core', 'http/index'],
+  'core-inspect': ['core', 'inspect/index'],
   'core-metrics': ['core', 'observe/metrics'],
   'core-opentelemetry': ['core', 'observe/opentelemetry'],
   express: ['express', 'index'],

@@ -1,0 +1,77 @@
+import { algorithmOf, type Policy } from '../algorithms/index.ts';
+import { keyScope } from '../key.ts';
+import { namePolicy, type NamedPolicy } from '../policy.ts';
+import { readValue } from '../stores/redis/protocol.ts';
+import { readKeyText, type KeyText } from './key-text.ts';
+import { reportPolicy, type KnownPolicy } from './report-policy.ts';
+import type { KeyReport } from './report.ts';
+
+export interface InspectOptions {
+  /** The `prefix` of the store. Default `sluice`. */
+  readonly prefix?: string;
+  /**
+   * Policies of limiters, whose numbers no key tells: one with a name is that of policies of this name and kind, one
+   * without of all others of its kind.
+   */
+  readonly policies?: readonly Policy[];
+}
+
+/**
+ * Reads a key and its value, as GET answers it, at an instant of the server's clock. Asks nothing and writes nothing.
+ *
+ * @throws PolicyError when one of `policies` is none.
+ */
+export function inspectKey(key: string, value: string, atMs: number, options: InspectOptions = {}): KeyReport {
+  const { prefix = 'sluice', policies = [] } = options;
+  const text = readKeyText(key, prefix);
+  if (text === undefined) {
+    return unread(key, undefined, null, 'this is no key of a limiter, or that of a newer version of Sluice');
+  }
+  const known = text.policies?.map((policy) => numbersOf(policy, policies)) ?? hashedList(key, text, policies);
+  if (known === undefined) {
+    return unread(
+      key,
+      text,
+      blockOf(key, value, atMs),
+      'the names of its policies are too long to stand in the key: give the policies with their names, in the order of the limiter',
+    );
+  }
+  const read = readValue(value, key, { policies: known.map(decodable) });
+  if (read instanceof Error) return unread(key, text, null, 'it holds something else than its policies write');
+  const isBlocked = read.blockedUntilMs > atMs;
+  return {
+    key,
+    subject: text.subject,
+    limiter: text.owner,
+    blockedUntilMs: isBlocked ? read.blockedUntilMs : null,
+    policies: known.map((policy, j) => reportPolicy(policy, read.states[j], { isBlocked, atMs })),
+    problem: null,
+  };
+}
+
+function numbersOf({ name, algorithm }: Omit<KnownPolicy, 'policy'>, given: readonly Policy[]): KnownPolicy {
+  const same = given.filter((policy) => algorithmOf(policy) === algorithm);
+  const policy = same.find((one) => one.name === name) ?? same.find((one) => one.name === undefined);
+  return { name, algorithm, policy: policy === undefined ? undefined : algorithm.parse(policy) };
+}
+
+/** The given policies, or one of them, where the digest in the key is theirs. */
+function hashedList(key: string, { owner }: KeyText, given: readonly Policy[]): readonly NamedPolicy[] | undefined {
+  const named = given.map((policy) => namePolicy(policy, policy.name ?? owner));
+  return [named, ...named.map((policy) => [policy])].find((list) => key.endsWith(keyScope(owner, list)));
+}
+
+/** Values are read by algorithms alone; numbers are not asked for. */
+function decodable({ name, algorithm }: KnownPolicy): NamedPolicy {
+  return { name, algorithm, policy: { algorithm: algorithm.name }, windowMs: 0 };
+}
+
+function blockOf(key: string, value: string, atMs: number): number | null {
+  const read = readValue(value.slice(0, value.indexOf('!', 1) + 1), key, { policies: [] });
+  return read instanceof Error || read.blockedUntilMs <= atMs ? null : read.blockedUntilMs;
+}
+
+function unread(key: string, text: KeyText | undefined, blockedUntilMs: number | null, problem: string): KeyReport {
+  const { subject = null, owner: limiter = null } = text ?? {};
+  return { key, subject, limiter, blockedUntilMs, policies: [], problem };
+}

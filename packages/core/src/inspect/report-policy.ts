@@ -1,0 +1,38 @@
+import type { PolicyBase } from '../algorithms/algorithm.ts';
+import type { AnyAlgorithm, Policy } from '../algorithms/index.ts';
+import { stateAlone } from './state-alone.ts';
+import type { PolicyReport } from './report.ts';
+
+/** A policy under a key: its numbers only where they are known. */
+export interface KnownPolicy {
+  readonly name: string;
+  readonly algorithm: AnyAlgorithm;
+  readonly policy: PolicyBase | undefined;
+}
+
+/** How things stand with one policy at an instant, as its kernel says or, without its numbers, as its state says. */
+export function reportPolicy(
+  { name, algorithm, policy }: KnownPolicy,
+  state: unknown,
+  { isBlocked, atMs, version = null }: { isBlocked: boolean; atMs: number; version?: number | null },
+): PolicyReport {
+  const known = { name, algorithm: algorithm.name, policy: (policy as Policy | undefined) ?? null, version };
+  if (policy === undefined) {
+    const { used, resetAtMs } = state === undefined ? UNUSED : stateAlone(algorithm, state, atMs);
+    return { ...known, used, limit: null, remaining: isBlocked ? 0 : null, resetAtMs: after(atMs, resetAtMs) };
+  }
+  const { limit, remaining, resetAfterMs } = algorithm.kernel(policy, state, 0, atMs).verdict;
+  return {
+    ...known,
+    used: state === undefined ? 0 : algorithm.used(policy, state, atMs),
+    limit,
+    remaining: isBlocked ? 0 : remaining,
+    resetAtMs: after(atMs, atMs + resetAfterMs),
+  };
+}
+
+const UNUSED = { used: 0, resetAtMs: null } as const;
+
+function after(nowMs: number, atMs: number | null): number | null {
+  return atMs !== null && atMs > nowMs ? atMs : null;
+}

@@ -1,0 +1,41 @@
+import type { FixedWindowState } from '../algorithms/fixed-window/kernel.ts';
+import type { AnyAlgorithm } from '../algorithms/index.ts';
+import { resetAtMs, usedOfSlidingWindow, type SlidingWindowState } from '../algorithms/sliding-window/kernel.ts';
+import type { SlidingWindowPolicy } from '../algorithms/sliding-window/policy.ts';
+import type { TokenBucketState } from '../algorithms/token-bucket/kernel.ts';
+
+/** What can be told of a state without the numbers of its policy; null for what cannot. */
+export interface StateAlone {
+  readonly used: number | null;
+  readonly resetAtMs: number | null;
+}
+
+type Reader = (state: never, nowMs: number) => StateAlone;
+
+/** By algorithm. One that is not here tells nothing by its state alone. */
+const readers: Readonly<Record<string, Reader>> = {
+  fixedWindow: ({ endMs, used }: FixedWindowState, nowMs): StateAlone => ({
+    used: nowMs < endMs ? used : 0,
+    resetAtMs: endMs,
+  }),
+  slidingWindow: (state: SlidingWindowState, nowMs): StateAlone => {
+    const policy: SlidingWindowPolicy = {
+      algorithm: 'slidingWindow',
+      limit: 1,
+      windowMs: state.blockMs * state.blocks,
+      precisionMs: state.blockMs,
+    };
+    return { used: usedOfSlidingWindow(policy, state, nowMs), resetAtMs: resetAtMs(policy, state) };
+  },
+  // How much is missing is told by the time until it is full, and the rate.
+  tokenBucket: ({ fullAtMs, part }: TokenBucketState, nowMs): StateAlone => {
+    const isFullAtMs = part > 0 ? fullAtMs + 1 : fullAtMs;
+    return { used: isFullAtMs <= nowMs ? 0 : null, resetAtMs: isFullAtMs };
+  },
+};
+
+/** What a state says when nobody knows the limit. */
+export function stateAlone({ name }: AnyAlgorithm, state: unknown, nowMs: number): StateAlone {
+  const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
+  return read === undefined ? { used: null, resetAtMs: null } : read(state as never, nowMs);
+}

@@ -1,0 +1,244 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  slidingWindow,
+  tokenBucket,
+  type Decision,
+  type Limiter,
+  type LimiterOptions,
+  type Policy,
+} from '@sluice/core';
+import { inspectKey, keyPattern, type KeyReport, type PolicyReport } from '@sluice/core/inspect';
+import { algorithms } from '@sluice/core/internal';
+import { useRedis } from '@sluice/testkit';
+
+const redis = useRedis();
+beforeEach(async () => {
+  await redis.admin.flushall();
+});
+
+const LONG = 'x'.repeat(60);
+const hour = fixedWindow({ limit: 5, window: '1h' });
+
+const limiterOf = (options: Omit<LimiterOptions, 'store'>): Limiter =>
+  createLimiter({
+    onStoreError: 'throw',
+    timeoutMs: 60_000,
+    store: redisStore(redis.client),
+    ...options,
+  } as LimiterOptions) as Limiter;
+
+/** Reads the only key there is, at the instant of a decision. */
+async function inspected({ atMs }: Pick<Decision, 'atMs'>, policies: readonly Policy[] = []): Promise<KeyReport> {
+  const [key = ''] = await redis.admin.keys('*');
+  return inspectKey(key, (await redis.admin.get(key)) ?? '', atMs, { policies });
+}
+
+const onlyPolicy = ({ policies: [report] }: KeyReport): PolicyReport => report as PolicyReport;
+
+/** One per kind of policy, such that after three units nothing is rounded. */
+const kinds: Readonly<Record<string, Policy>> = {
+  fixedWindow: hour,
+  slidingWindow: slidingWindow({ limit: 5, window: '1h' }),
+  tokenBucket: tokenBucket({ capacity: 5, refill: 1, every: '1h' }),
+  intervalBucket: tokenBucket({ capacity: 5, refill: 1, every: '1h', mode: 'interval' }),
+};
+
+it('is tested with every policy of the registry', () => {
+  expect(Object.keys(kinds).sort()).toEqual(algorithms.map(({ name }) => name).sort());
+});
+
+describe.each(Object.entries(kinds))('a key of a %s', (algorithm, policy) => {
+  it('says what the decision said, when the policy is given', async () => {
+    const decision = await limiterOf({ name: 'api', policy }).consume('a', 3);
+
+    const report = await inspected(decision, [policy]);
+
+    expect(report).toMatchObject({ subject: 'a', limiter: 'api', blockedUntilMs: null, problem: null });
+    expect(report.policies).toEqual([
+      {
+        name: 'api',
+        algorithm,
+        policy,
+        version: null,
+        used: 3,
+        limit: 5,
+        remaining: 2,
+        resetAtMs: decision.atMs + decision.resetAfterMs,
+      },
+    ]);
+  });
+
+  it('says nothing wrong when the policy is not known', async () => {
+    const decision = await limiterOf({ name: 'api', policy }).consume('a', 3);
+
+    const known = onlyPolicy(await inspected(decision, [policy]));
+    const unknown = onlyPolicy(await inspected(decision));
+
+    expect(unknown).toMatchObject({ name: 'api', algorithm, policy: null, limit: null, remaining: null });
+    expect([known.used, null]).toContain(unknown.used);
+    expect([known.resetAtMs, null]).toContain(unknown.resetAtMs);
+  });
+
+  it('is unused again once it is over', async () => {
+    const decision = await limiterOf({ name: 'api', policy }).consume('a', 3);
+    const over = { atMs: decision.atMs + decision.resetAfterMs };
+
+    expect(onlyPolicy(await inspected(over, [policy]))).toMatchObject({ used: 0, remaining: 5, resetAtMs: null });
+  });
+});
+
+describe('without its policy', () => {
+  it('a window says what is used, and when it is over', async () => {
+    const decision = await limiterOf({ policy: kinds['slidingWindow'] as Policy }).consume('a', 3);
+
+    const report = onlyPolicy(await inspected(decision));
+
+    expect(report).toMatchObject({ used: 3, resetAtMs: decision.atMs + decision.resetAfterMs });
+  });
+
+  it('a bucket says when it is full', async () => {
+    const decision = await limiterOf({ policy: tokenBucket({ capacity: 7, refill: 7, every: 11 }) }).consume('a', 3);
+
+    const report = onlyPolicy(await inspected(decision));
+
+    expect(report).toMatchObject({ used: null, resetAtMs: decision.atMs + decision.resetAfterMs });
+  });
+});
+
+describe('a blocked key', () => {
+  it('has nothing left, until when it says', async () => {
+    const limiter = limiterOf({ policy: hour });
+    await limiter.consume('a', 3);
+    await limiter.block('a', '1m');
+    const decision = await limiter.peek('a');
+
+    const report = await inspected(decision, [hour]);
+
+    expect(report.blockedUntilMs).toBe(decision.atMs + Number(decision.retryAfterMs));
+    expect(onlyPolicy(report)).toMatchObject({ used: 3, limit: 5, remaining: 0 });
+  });
+
+  it('is free again once that is over', async () => {
+    const limiter = limiterOf({ policy: hour });
+    await limiter.block('a', '1m');
+    const { atMs } = await limiter.peek('a');
+
+    const report = await inspected({ atMs: atMs + 60_000 }, [hour]);
+
+    expect(report.blockedUntilMs).toBeNull();
+    expect(onlyPolicy(report)).toMatchObject({ used: 0, remaining: 5 });
+  });
+});
+
+describe('several policies under one key', () => {
+  const burst = fixedWindow({ name: 'burst', limit: 3, window: '1m' });
+  const steady = fixedWindow({ name: 'steady', limit: 100, window: '1h' });
+
+  it('are each told by the policy of their name', async () => {
+    const decision = await limiterOf({ policy: [burst, steady] }).consume('a');
+
+    const report = await inspected(decision, [steady, burst]);
+
+    expect(report.policies.map(({ name, remaining }) => [name, remaining])).toEqual([
+      ['burst', 2],
+      ['steady', 99],
+    ]);
+  });
+
+  it('are told as far as they are known', async () => {
+    const decision = await limiterOf({ policy: [burst, steady] }).consume('a');
+
+    const report = await inspected(decision, [burst]);
+
+    expect(report.policies.map(({ used, remaining }) => [used, remaining])).toEqual([
+      [1, 2],
+      [1, null],
+    ]);
+  });
+
+  it('are told by a policy without a name, where its kind is theirs', async () => {
+    const decision = await limiterOf({ policy: [burst, steady] }).consume('a');
+
+    const report = await inspected(decision, [fixedWindow({ limit: 10, window: '1m' })]);
+
+    expect(report.policies.map(({ remaining }) => remaining)).toEqual([9, 9]);
+  });
+
+  it('with names too long for the key are told when all are given, in order', async () => {
+    const policies = [burst, fixedWindow({ name: LONG, limit: 100, window: '1h' })];
+    const decision = await limiterOf({ policy: policies }).consume('a');
+
+    const told = await inspected(decision, policies);
+    const untold = await inspected(decision, policies.toReversed());
+
+    expect(told.policies.map(({ remaining }) => remaining)).toEqual([2, 99]);
+    expect(untold).toMatchObject({ limiter: 'default', policies: [] });
+    expect(untold.problem).toContain('too long to stand in the key');
+  });
+
+  it('with names too long for the key say at least whether it is blocked', async () => {
+    const limiter = limiterOf({ policy: [burst, fixedWindow({ name: LONG, limit: 100, window: '1h' })] });
+    await limiter.consume('a');
+    await limiter.block('a', '1m');
+    const decision = await limiter.peek('a');
+
+    expect((await inspected(decision)).blockedUntilMs).toBe(decision.atMs + Number(decision.retryAfterMs));
+  });
+});
+
+describe('a key that is none of ours', () => {
+  it.each([
+    'other:{a}:api:1f',
+    'sluice:a:api:1f',
+    'sluice:{a}',
+    'sluice:{a}:api',
+    'sluice:{a}:api:2f',
+    'sluice:{a}:api:1',
+    'sluice:{a}:api:1x',
+    'sluice:{a}:api:1f,',
+    'sluice:{a}:api:1ff',
+    'sluice:{a}:api:1f.',
+    'sluice:{a}:9:1f',
+    'sluice:{}:api:1f',
+    'sluice:{a}b}:api:1f',
+  ])('is told to be that: %s', (key) => {
+    expect(inspectKey(key, '1', 1)).toEqual({
+      key,
+      subject: null,
+      limiter: null,
+      blockedUntilMs: null,
+      policies: [],
+      problem: 'this is no key of a limiter, or that of a newer version of Sluice',
+    });
+  });
+
+  it.each(['hello', '1', '!', '!1', '!x!', '1 2', '9:9:9'])('is told to hold something else: %j', (value) => {
+    const report = inspectKey('sluice:{a}:api:1f,s.slow', value, 1);
+
+    expect(report.problem).toBe('it holds something else than its policies write');
+    expect(report).toMatchObject({ subject: 'a', limiter: 'api', policies: [] });
+  });
+});
+
+describe('the pattern of a subject', () => {
+  it.each(['a', 'a*', '[a]', 'a?', 'a\\', '{a}', '#a', 'é', 'x'.repeat(100), '203.0.113.7|/users/:id'])(
+    'finds its keys and no other: %s',
+    async (subject) => {
+      const limiter = limiterOf({ policy: hour });
+      await Promise.all([subject, `${subject}b`, 'ab', 'a', 'x'.repeat(101)].map((each) => limiter.consume(each)));
+
+      const found = await redis.admin.keys(keyPattern(subject));
+
+      expect(found).toHaveLength(1);
+      await limiter.reset(subject);
+      expect(await redis.admin.keys(keyPattern(subject))).toEqual([]);
+    },
+  );
+
+  it('refuses what is no key', () => {
+    expect(() => keyPattern('')).toThrow(expect.objectContaining({ code: 'SLUICE_KEY_INVALID' }));
+  });
+});
