@@ -35,6 +35,7 @@ export default {
     project('live-traffic', 'examples/live-traffic'),
     project('example-express', 'examples/express'),
     project('example-fastify', 'examples/fastify'),
+    project('example-gateway', 'examples/gateway'),
     project('example-koa', 'examples/koa'),
     project('example-nestjs', 'examples/nestjs'),
   ],

@@ -1,20 +1,23 @@
-// Makes sure that the tests find what they need beside Node, without starting a service: a redis-server or valkey-server, and faketime, which starts
-// processes whose clocks are wrong. What is missing is installed with apt-get, as root or with sudo, where there is such a thing.
+// Makes sure that the tests find what they need beside Node, without starting a service: a redis-server or valkey-server, nginx, and faketime, which
+// starts processes whose clocks are wrong. What is missing is installed with apt-get, as root or with sudo, where there is such a thing.
 //
 // The package redis-tools has no service: its redis-check-rdb is the server under another name, and acts as the server when it is called redis-server.
+// That of nginx has one, which starts when it is installed: it is unpacked instead, into node_modules.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const cache = fileURLToPath(new URL('../node_modules/.cache/sluice/', import.meta.url));
 const linkedServer = join(cache, 'redis-server');
+const linkedNginx = join(cache, 'nginx');
 
 const onPath = (name) =>
   (process.env['PATH'] ?? '')
     .split(delimiter)
     .map((folder) => join(folder, name))
     .find((path) => existsSync(path));
+const runs = (path, ...args) => spawnSync(path, args).status === 0;
 /** Whether it is a server of version 7 or later: the tests ask it for instants of expiry, which older ones cannot tell. */
 const isServer = (path) => {
   const version = /server v=(\d+)\./.exec(spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1];
@@ -49,18 +52,45 @@ const tools = [
     find: () => onPath('faketime'),
     help: 'The tests start processes whose clocks are an hour off. Install faketime (Debian, Ubuntu: apt-get install faketime; macOS: brew install libfaketime).',
   },
+  {
+    package: 'nginx',
+    libraries: [],
+    find() {
+      const named = process.env['NGINX'] ?? '';
+      const candidates = named === '' ? [onPath('nginx'), '/usr/sbin/nginx', linkedNginx] : [named];
+      return candidates.find((path) => path !== undefined && runs(path, '-v'));
+    },
+    /** On Debian the program is in the package nginx, on some releases of Ubuntu in nginx-core. */
+    unpack() {
+      const folder = join(cache, 'nginx-package');
+      const [program, extract] = [join(folder, 'usr/sbin/nginx'), { cwd: folder, encoding: 'utf8' }];
+      mkdirSync(folder, { recursive: true });
+      for (const name of ['nginx', 'nginx-core']) spawnSync('apt-get', ['download', '-qq', name], extract);
+      for (const file of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
+        const depends = spawnSync('dpkg-deb', ['-f', file, 'Depends'], extract).stdout;
+        spawnSync('dpkg-deb', ['-x', file, folder], extract);
+        if (!runs(program, '-v')) this.libraries.push(...(depends.match(/\blib(?!nginx)[\w.+-]+/g) ?? []));
+      }
+      if (!existsSync(program)) return;
+      rmSync(linkedNginx, { force: true });
+      symlinkSync(program, linkedNginx);
+    },
+    help:
+      'The gateway of the examples stands behind nginx. Install it (Debian, Ubuntu: apt-get install nginx; macOS: brew install nginx), or set NGINX to\n' +
+      'the path of one. It need not be running: the tests start their own.',
+  },
 ];
 
 const missing = tools.filter((tool) => tool.find() === undefined);
 if (missing.length > 0) {
-  install(missing.map((tool) => tool.package));
+  install(missing);
   const still = missing.filter((tool) => tool.find() === undefined);
   if (still.length > 0)
     fail(`Not found, and not to be installed from here: ${still.map((tool) => tool.package).join(', ')}.`, still);
 }
 console.log(`Redis for the tests: ${tools[0].find()}`);
 
-function install(packages) {
+function install(wanted) {
   if (onPath('apt-get') === undefined) return;
   const isRoot = process.getuid?.() === 0;
   if (!isRoot && onPath('sudo') === undefined) return;
@@ -70,7 +100,10 @@ function install(packages) {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
     return spawnSync(command[0], command.slice(1), { stdio: ['inherit', 'ignore', 'inherit'], env }).status === 0;
   };
-  if (apt('update', '-qq')) apt('install', '-y', '-qq', '--no-install-recommends', ...packages);
+  if (!apt('update', '-qq')) return;
+  for (const tool of wanted) tool.unpack?.();
+  const packages = wanted.flatMap((tool) => tool.libraries ?? [tool.package]);
+  if (packages.length > 0) apt('install', '-y', '-qq', '--no-install-recommends', '--no-upgrade', ...packages);
 }
 
 function fail(why, affected = tools.slice(0, 1)) {

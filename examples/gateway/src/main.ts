@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { nginxConf } from './nginx-conf.ts';
+import { Processes, type RoleProcess } from './processes.ts';
+import { MissingProgramError, nginxPath, redisPath } from './programs.ts';
+import { onStop } from './role.ts';
+import { readSettings, SettingError, type Settings } from './settings.ts';
+
+// Starts all that there is: two services, the gateways, nginx in front of them and, unless one is given, a Redis.
+const folder = mkdtempSync(join(tmpdir(), 'sluice-gateway-'));
+const processes = new Processes();
+process.once('exit', () => {
+  rmSync(folder, { recursive: true, force: true });
+});
+onStop(async () => {
+  console.log('Stopping.');
+  await processes.stop();
+  process.exit();
+});
+
+try {
+  await start(readSettings(process.argv.slice(2)));
+} catch (error) {
+  const isPlain = error instanceof SettingError || error instanceof MissingProgramError;
+  console.error(isPlain ? error.message : error);
+  await processes.stop();
+  process.exit(1);
+}
+
+async function start(settings: Settings): Promise<void> {
+  const nginx = nginxPath(process.env); // asked first: without it nothing is worth starting
+  const redisUrl = settings.redisUrl ?? (await startRedis());
+
+  const [orders, catalog] = (await Promise.all(
+    ['orders', 'catalog'].map(async (NAME) => processes.startRole(NAME, 'service.js', { NAME, PORT: '0' })),
+  )) as [RoleProcess, RoleProcess];
+
+  const total = settings.weights.reduce((sum, weight) => sum + weight);
+  const gateways = await Promise.all(
+    settings.weights.map(async (weight, index) => {
+      const NAME = `gateway-${String(index + 1)}`;
+      return processes.startRole(NAME, 'gateway.js', {
+        NAME,
+        PORT: '0',
+        ORDERS_URL: orders.url,
+        CATALOG_URL: catalog.url,
+        REDIS_URL: redisUrl,
+        STORE: settings.store,
+        LIMIT: String(settings.limit),
+        WINDOW: settings.window,
+        WEIGHT: String(weight),
+        SHARE: String(weight / total),
+      });
+    }),
+  );
+
+  const port = settings.port === 0 ? await freePort() : settings.port;
+  const conf = join(folder, 'nginx.conf');
+  const balanced = gateways.map(({ url }, i) => ({ address: new URL(url).host, weight: settings.weights[i] ?? 1 }));
+  writeFileSync(conf, nginxConf({ port, gateways: balanced }));
+  await processes.startProgram([nginx, '-e', 'stderr', '-p', folder, '-c', conf], port, () => {
+    console.error('nginx has ended.');
+    void processes.stop().then(() => process.exit(1));
+  });
+
+  const url = `http://127.0.0.1:${String(port)}`;
+  console.log(
+    [
+      `Listening on ${url}: nginx, with ${conf}`,
+      ...gateways.map(
+        ({ name, url, pid }, i) => `  ${name}  ${url}  pid ${String(pid)}, weight ${String(settings.weights[i])}`,
+      ),
+      ...[orders, catalog].map((service) => `  ${service.name}  ${service.url}  pid ${String(service.pid)}`),
+      `An address may send ${String(settings.limit)} requests in ${settings.window} to each service, ${
+        settings.store === 'redis'
+          ? `counted in the Redis at ${new URL(redisUrl).host} for all gateways`
+          : `divided among the gateways, which are listed in the Redis at ${new URL(redisUrl).host}`
+      }. Try:`,
+      `  curl -si ${url}/orders`,
+      `  curl -s -o /dev/null -w '%{http_code} %header{x-gateway} %header{ratelimit}\\n' '${url}/orders?[1-${String(settings.limit + 5)}]'`,
+      `  curl -si ${url}/orders -H 'X-Forwarded-For: 203.0.113.9'     # escapes nothing`,
+      'Ctrl-C ends all.',
+    ].join('\n'),
+  );
+}
+
+async function startRedis(): Promise<string> {
+  const port = await freePort();
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
+  await processes.startProgram([redisPath(process.env), ...options], port, () => {
+    console.error('Redis has ended. Each gateway counts for itself now.');
+  });
+  return `redis://127.0.0.1:${String(port)}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

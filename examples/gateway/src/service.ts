@@ -1,0 +1,30 @@
+import Fastify from 'fastify';
+import { announce, onStop } from './role.ts';
+
+// A service behind the gateways: orders or catalog. It knows nothing of limits.
+const { NAME = 'orders', HOST = '127.0.0.1', PORT = '3001' } = process.env;
+
+let served = 0;
+const app = Fastify();
+app.addHook('onRequest', (request, _reply, done) => {
+  if (request.url.startsWith(`/${NAME}`)) served++;
+  done();
+});
+
+app.removeAllContentTypeParsers();
+app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+  done(null, body);
+});
+
+const answer = { service: NAME };
+app.get(`/${NAME}`, (request) => ({ ...answer, client: request.headers['x-forwarded-for'] ?? request.ip }));
+app.get(`/${NAME}/:id`, ({ params }) => ({ ...answer, ...(params as { id: string }) }));
+app.post(`/${NAME}`, (_request, reply) => reply.code(201).send(answer));
+// What the gateways have to pass on as it is.
+app.get(`/${NAME}/broken`, (_request, reply) => reply.code(500).send({ ...answer, error: 'broken' }));
+app.get(`/${NAME}/busy`, (_request, reply) => reply.code(503).header('Retry-After', '1').send(answer));
+// Reached by no gateway: how many requests came through.
+app.get('/served', () => ({ served }));
+
+announce(await app.listen({ port: Number(PORT), host: HOST }));
+onStop(async () => app.close());

@@ -1,0 +1,107 @@
+import { freePort, until } from '@sluice/testkit';
+import { describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nginxPath } from '../src/programs.ts';
+import { Client } from './client.ts';
+import { env, System } from './system.ts';
+
+const roles = ['gateway-1', 'gateway-2', 'orders', 'catalog'];
+
+describe('the whole example', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends with all that it has started on %s', async (signal) => {
+    const system = await System.start();
+    const pids = pidsOf(system);
+    system.child.kill(signal);
+
+    expect(await system.ends()).toBe(0);
+    expect(pids.filter(lives)).toEqual([]);
+  });
+
+  it('leaves nothing running when it is killed', async () => {
+    const system = await System.start();
+    const pids = pidsOf(system);
+    const folder = dirname(system.nginxConf);
+    system.child.kill('SIGKILL');
+
+    await until('all have ended', () => !pids.some(lives));
+    rmSync(folder, { recursive: true });
+  });
+
+  it('prints what to try', async () => {
+    const system = await System.start('--limit', '3', '--window', '1m');
+    const client = new Client(system.port);
+
+    expect(system.output).toContain('An address may send 3 requests in 1m to each service');
+    expect(system.output).toContain(`curl -si http://127.0.0.1:${String(system.port)}/orders\n`);
+    expect((await client.send('/orders')).headers['ratelimit-policy']).toBe('"orders";q=3;w=60');
+    client.close();
+    await system.stop();
+  });
+});
+
+describe('what it cannot start with', () => {
+  it.each([
+    [['--store', 'disk'], '--store takes redis or split, got "disk"'],
+    [['--weights', '3,0'], '--weights takes whole numbers from 1 to 1000, got "0"'],
+    [['--window', '10 parsecs'], '--window takes a duration such as 500ms, 10s or 1m, got "10 parsecs"'],
+    [['--limits', '3'], "Unknown option '--limits'"],
+  ])('is named: %j', async (args, message) => {
+    const system = new System(args);
+
+    expect(await system.ends()).toBe(1);
+    expect(system.output).toContain(message);
+    expect(system.output).toContain('Usage: npm start');
+  });
+
+  it('is a program that is not installed', async () => {
+    const system = new System([], { NGINX: nginxPath(env), REDIS_SERVER: '', PATH: '' });
+
+    expect(await system.ends()).toBe(1);
+    expect(system.output).toContain('redis-server or valkey-server is not installed. Debian, Ubuntu: apt-get install');
+  });
+
+  it('is a port that somebody else has', async () => {
+    const first = await System.start();
+    const second = new System(['--port', String(first.port)]);
+
+    expect(await second.ends()).toBe(1);
+    expect(second.output).toContain(`port ${String(first.port)} of 127.0.0.1 is in use`);
+    await first.stop();
+  });
+});
+
+describe('a gateway by itself', () => {
+  it('says where it listens, and that a service cannot be reached', async () => {
+    const port = await freePort();
+    const file = fileURLToPath(new URL('../dist/esm/gateway.js', import.meta.url));
+    const more = {
+      PORT: '0',
+      ORDERS_URL: `http://127.0.0.1:${String(port)}`,
+      REDIS_URL: `redis://127.0.0.1:${String(port)}`,
+    };
+    const gateway = new System([], more, file);
+    const [{ url }] = (await once(gateway.child, 'message')) as [{ url: string }];
+    const answer = await fetch(`${url}/orders`);
+
+    expect(answer.status).toBe(502);
+    expect(await answer.json()).toEqual({ error: 'orders cannot be reached' });
+    await gateway.stop();
+  });
+});
+
+/** All processes of it, nginx included. */
+function pidsOf(system: System): number[] {
+  const nginx = readFileSync(join(dirname(system.nginxConf), 'nginx.pid'), 'utf8');
+  return [...roles.map((role) => system.pidOf(role)), Number(nginx)];
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

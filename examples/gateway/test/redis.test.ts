@@ -1,0 +1,189 @@
+import { startRedis, until, type RedisServer } from '@sluice/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { byWindow, Client, gateways, statuses, type Answer } from './client.ts';
+import { System } from './system.ts';
+
+const LIMIT = 60;
+const HOUR_MS = 3_600_000;
+
+let redis: RedisServer;
+let system: System;
+const clients: Client[] = [];
+
+/** From an address that nobody has come from yet. */
+function newClient(connections?: number): Client {
+  const client = new Client(system.port, connections);
+  clients.push(client);
+  return client;
+}
+
+beforeAll(async () => {
+  redis = await startRedis();
+  system = await System.start('--redis', redis.storeUrl, '--limit', String(LIMIT), '--window', '1h');
+});
+
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await system.stop();
+  await redis.stop();
+});
+
+/** What has to hold in each window, however many of them the test has seen: on the hour it sees two. */
+function expectExactly(answers: readonly Answer[], limit = LIMIT): void {
+  for (const { offered, admitted } of byWindow(answers, HOUR_MS)) expect(admitted).toBe(Math.min(offered, limit));
+}
+
+describe('a limit in Redis', () => {
+  it('holds exactly over both gateways', async () => {
+    const answers = await newClient().sendMany(3 * LIMIT, '/orders');
+
+    expect(gateways(answers)).toEqual(['gateway-1', 'gateway-2']);
+    expect(Object.keys(statuses(answers))).toEqual(['200', '429']);
+    expectExactly(answers);
+  });
+
+  it('is one for an address and a service', async () => {
+    const [one, other] = [newClient(), newClient()];
+    await one.sendMany(3 * LIMIT, '/orders');
+
+    expect((await one.send('/catalog')).status).toBe(200);
+    expect((await other.send('/orders')).status).toBe(200);
+  });
+
+  it('is one for all that a service has, however it is written', async () => {
+    const paths = ['/orders', '/orders/7', '/orders/', '/orders?page=2', '/orders/%37'];
+    const client = newClient(1);
+    const answers = [];
+    for (let i = 0; i < 3 * LIMIT; i++) answers.push(await client.send(paths[i % paths.length] ?? ''));
+
+    expect(Object.keys(statuses(answers))).toEqual(['200', '429']);
+    expectExactly(answers);
+  });
+
+  it('is escaped by nobody who writes X-Forwarded-For', async () => {
+    const answers = await newClient().sendMany(3 * LIMIT, '/orders', (index) => ({
+      'X-Forwarded-For': `203.0.113.${String(index)}, 127.0.0.1`,
+      'X-Real-IP': `203.0.113.${String(index)}`,
+      Forwarded: `for=203.0.113.${String(index)}`,
+    }));
+
+    expectExactly(answers);
+  });
+
+  it('keeps from the service what it refuses', async () => {
+    const before = await system.served('catalog');
+    const answers = await newClient().sendMany(3 * LIMIT, '/catalog');
+
+    expect(answers.some(({ status }) => status === 429)).toBe(true);
+    expect((await system.served('catalog')) - before).toBe(statuses(answers)['200']);
+  });
+});
+
+describe('an answer through gateway and nginx', () => {
+  it('is that of the service, which learns the address of the client', async () => {
+    const client = newClient();
+
+    expect(await client.send('/orders', { 'X-Forwarded-For': '203.0.113.9' })).toMatchObject({
+      status: 200,
+      body: JSON.stringify({ service: 'orders', client: client.address }),
+    });
+    expect(await client.send('/orders/7')).toMatchObject({ body: '{"service":"orders","id":"7"}' });
+    expect((await client.send('/catalog', { 'Content-Type': 'text/plain' }, 'POST', 'a')).status).toBe(201);
+  });
+
+  it('carries the RateLimit fields', async () => {
+    const { headers } = await newClient().send('/orders');
+
+    expect(headers['ratelimit-policy']).toBe(`"orders";q=${String(LIMIT)};w=3600`);
+    expect(headers['ratelimit']).toMatch(new RegExp(`^"orders";r=${String(LIMIT - 1)};t=\\d+$`));
+  });
+
+  it('says of a refusal when to come again', async () => {
+    const answers = await newClient().sendMany(3 * LIMIT, '/orders');
+    const refused = answers.find(({ status }) => status === 429);
+
+    expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(0);
+    expect(JSON.parse(refused?.body ?? '')).toMatchObject({ status: 429, 'violated-policies': ['orders'] });
+  });
+
+  it.each([
+    [500, '/catalog/broken', '{"service":"catalog","error":"broken"}'],
+    [503, '/catalog/busy', '{"service":"catalog"}'],
+  ])("passes on a service's own %d, and asks it once", async (status, path, body) => {
+    const before = await system.served('catalog');
+    const answer = await newClient().send(path);
+
+    expect(answer).toMatchObject({ status, body });
+    expect(answer.headers['ratelimit']).toMatch(/^"catalog";r=/);
+    expect((await system.served('catalog')) - before).toBe(1);
+  });
+});
+
+describe('the health of a gateway', () => {
+  it('is told to everybody, however often', async () => {
+    const client = newClient();
+    await client.sendMany(3 * LIMIT, '/orders');
+    const answers = await client.sendMany(3 * LIMIT, '/health');
+
+    expect(statuses(answers)).toEqual({ 200: 3 * LIMIT });
+    expect(answers[0]?.headers).not.toHaveProperty('ratelimit');
+  });
+});
+
+describe('a gateway that is killed under load', () => {
+  const MANY = 2000;
+  const CONNECTIONS = 8;
+  let answers: Answer[];
+  let served: number;
+
+  beforeAll(async () => {
+    const args = ['--redis', redis.storeUrl, '--limit', String(MANY), '--window', '1h'];
+    const larger = await System.start(...args);
+    const client = new Client(larger.port, CONNECTIONS);
+    let killedAt: number | undefined;
+    let isBack = false;
+    answers = await client.sendUntil('/catalog', (soFar) => {
+      if (soFar.length > MANY / 4 && killedAt === undefined) {
+        process.kill(larger.pidOf('gateway-1'), 'SIGKILL');
+        killedAt = soFar.length;
+      }
+      isBack ||= larger.output.includes('gateway-1 has been started again');
+      return isBack && soFar.length > 2 * MANY && gateways(soFar.slice(-50)).includes('gateway-1');
+    });
+    served = await larger.served('catalog');
+    client.close();
+    await larger.stop();
+  });
+
+  it('is noticed by nobody', () => {
+    expect(Object.keys(statuses(answers))).toEqual(['200', '429']);
+  });
+
+  it('gives nobody more, and takes from nobody but what it had in hand', () => {
+    const windows = byWindow(answers, HOUR_MS);
+
+    for (const { offered, admitted } of windows) {
+      expect(admitted).toBeLessThanOrEqual(MANY);
+      expect(admitted).toBeGreaterThanOrEqual(Math.min(offered, MANY) - CONNECTIONS);
+    }
+    expect(served).toBeLessThanOrEqual(MANY * windows.length);
+  });
+});
+
+describe('while Redis is away', () => {
+  it('each gateway counts for itself and admits its half, and all is as before afterwards', async () => {
+    await redis.kill();
+    const answers = await newClient().sendMany(3 * LIMIT, '/orders');
+
+    expect(Object.keys(statuses(answers))).toEqual(['200', '429']);
+    for (const { admitted } of byWindow(answers, HOUR_MS)) expect(admitted).toBeLessThanOrEqual(LIMIT);
+    expect(answers.map(({ headers }) => headers['x-counted-in'])).toEqual(answers.map(() => 'local'));
+
+    await redis.restart();
+    const client = newClient();
+    await until('both count in Redis', async () => {
+      const seen = await client.sendMany(8, '/catalog');
+      return seen.every(({ headers }) => headers['x-counted-in'] === 'redis');
+    });
+  });
+});
