@@ -1,11 +1,14 @@
 // Flattens the frame and every algorithm's kernel.lua into one script, and writes it, with its SHA-1, as a TypeScript
-// module.
+// module; and likewise the scripts that stand by themselves, a module for each folder of them.
 // With --check it only says whether the module is as it would be written.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const core = new URL('../packages/core/src/', import.meta.url);
-const target = new URL('stores/redis/scripts.generated.ts', core);
+/** Per folder the scripts in it that stand by themselves, by the names they have in TypeScript. */
+const OTHERS = {
+  managed: { registryLoad: 'registry-load.lua', registryPut: 'registry-put.lua' },
+};
 const read = (path) => readFileSync(new URL(path, core), 'utf8');
 
 /** Lua without comments, blank lines and indentation. No string of ours holds two dashes. */
@@ -37,25 +40,36 @@ const source = [
   bare(read('stores/redis/frame.lua')),
 ].join('\n');
 
-const generated = `// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
-export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '${createHash('sha1').update(source).digest('hex')}',
-  source: \`${source.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${')}\`,
+const SCRIPT = '{ readonly source: string; readonly sha1: string }';
+const constant = (name, lua) => `export const ${name}: ${SCRIPT} = {
+  sha1: '${createHash('sha1').update(lua).digest('hex')}',
+  source: \`${lua.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${')}\`,
 };
 `;
 
-if (process.argv.includes('--check')) {
-  if (readFileSync(target, 'utf8') !== generated) {
-    console.error('scripts.generated.ts is stale: run `node scripts/build-lua.mjs`');
-    process.exit(1);
-  }
-} else {
+const modules = {
+  'stores/redis/scripts.generated.ts': `// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
+${constant('frame', source)}`,
+};
+for (const [folder, scripts] of Object.entries(OTHERS)) {
+  const files = Object.entries(scripts);
+  modules[`${folder}/scripts.generated.ts`] =
+    `// Written by scripts/build-lua.mjs from ${files.map(([, file]) => file).join(' and ')}. Do not edit: edit those.\n` +
+    files.map(([name, file]) => constant(name, bare(read(`${folder}/${file}`)))).join('\n');
+}
+
+for (const [path, generated] of Object.entries(modules)) {
+  const target = new URL(path, core);
   let current;
   try {
     current = readFileSync(target, 'utf8');
   } catch (error) {
     if (error.code !== 'ENOENT') throw error;
   }
-  // An unchanged file keeps its date, so that the compiler has nothing to do.
-  if (current !== generated) writeFileSync(target, generated);
+  if (current === generated) continue; // an unchanged file keeps its date, so that the compiler has nothing to do
+  if (process.argv.includes('--check')) {
+    console.error(`${path} is stale: run \`node scripts/build-lua.mjs\``);
+    process.exit(1);
+  }
+  writeFileSync(target, generated);
 }

@@ -33,8 +33,8 @@ const RULES = {
     why: 'redis.call(...) and KEYS[...] are written out where they are used: some services look for them',
   },
   commands: {
-    code: /\bredis\.p?call\((?!"TIME"\)|"(?:GET|SET|DEL)", KEYS\[)/,
-    why: 'only TIME, GET, SET and DEL, and every key as KEYS[...]',
+    code: /\bredis\.p?call\((?!"TIME"\)|"(?:GET|SET|DEL|HGET|HGETALL|HSET|HDEL|PEXPIRE|PUBLISH)", KEYS\[)/,
+    why: 'only TIME, GET, SET, DEL, and of hashes HGET, HGETALL, HSET, HDEL, PEXPIRE, PUBLISH; and every key as KEYS[...]',
   },
   numbers: {
     code: /\.\.\s*[\w.]*(?:_ms|sum|used|cost|limit|part)\b(?!\s*[([])|\b[\w.]*_ms\s*\.\.|(?<![\w.])\d+\s*\.\.|string\.format\("[^"]*%(?!\d*d|s|%)/,
@@ -101,7 +101,14 @@ function lintAll() {
     const module = /algorithms\/(.*)\/kernel\.lua/.exec(file)?.[1].replaceAll('-', '_');
     script += module === undefined ? source : `do\n${source}\nalgorithms[${module}.kind] = ${module}\nend\n`;
   }
-  return found + luacheck(script);
+  found += luacheck(script);
+  // The others stand by themselves.
+  for (const file of readdirSync(core, { recursive: true }).sort()) {
+    if (!file.endsWith('.lua') || files.includes(file)) continue;
+    const source = readFileSync(new URL(file, core), 'utf8');
+    found += lint(fileURLToPath(new URL(file, core)), source) + luacheck(source);
+  }
+  return found;
 }
 
 function luacheck(script) {
