@@ -18,6 +18,7 @@ export type SluiceErrorCode =
   | 'SLUICE_TWINS_DISAGREE'
   | 'SLUICE_BREAKER_OPEN'
   | 'SLUICE_REDIS_CLIENT_MISSING'
+  | 'SLUICE_SPLIT_UNCONFIRMED'
   | 'SLUICE_DENIED';
 
 /**
@@ -72,6 +73,7 @@ const KIND_OF_CODE: Partial<Record<SluiceErrorCode, StoreFailureKind>> = {
   SLUICE_STORE_REPLY_INVALID: 'reply',
   SLUICE_TWINS_DISAGREE: 'reply',
   SLUICE_BREAKER_OPEN: 'open',
+  SLUICE_SPLIT_UNCONFIRMED: 'connection',
 };
 
 /**

@@ -27,6 +27,15 @@ export type { BreakerOptions, BreakerState } from './stores/breaker.ts';
 export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.ts';
 export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis/client.ts';
 export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
+export { fixedMembership, type FixedMembershipOptions } from './stores/split/fixed-membership.ts';
+export type {
+  Confirmation,
+  Epoch,
+  Membership,
+  PlainConfirmation,
+  TimedConfirmation,
+} from './stores/split/membership.ts';
+export { splitStore, type SplitStore, type SplitStoreOptions } from './stores/split/split-store.ts';
 export type { NamedPolicy } from './policy.ts';
 export type {
   Limit,

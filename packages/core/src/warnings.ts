@@ -12,6 +12,7 @@ export type SluiceWarningCode =
   | 'SLUICE_REFUND_FAILED'
   | 'SLUICE_REPORT_FAILED'
   | 'SLUICE_ROUTE_UNKNOWN'
+  | 'SLUICE_SPLIT_SHARE_ZERO'
   | 'SLUICE_STORE_AWAY';
 
 const given = new Set<string>();

@@ -1,0 +1,88 @@
+/** Where instants of this process come from. */
+export interface LocalClocks {
+  /** Milliseconds that never go back, and stand still while a virtual machine is suspended: `performance.now()`. */
+  monotonicMs(): number;
+  /** Milliseconds since 1970, as far as the system knows: `Date.now()`. */
+  dateMs(): number;
+}
+
+export const localClocks: LocalClocks = {
+  monotonicMs: () => performance.now(),
+  dateMs: () => Date.now(),
+};
+
+/** How much faster or slower than the membership's the clock of a process may run: a thousandth is 86 s a day. */
+export const DRIFT: number = 1 / 1000;
+
+/** What an answer of the registry says of its clock: it showed `atMs` some time after it was asked. */
+export interface Sample {
+  readonly atMs: number;
+  readonly askedAtMs: number;
+  readonly askedAtDateMs: number;
+}
+
+/**
+ * The membership's clock, as an interval that it lies in. Between answers of the registry it goes on by the clock of the
+ * process, with an allowance for drift. Without any answer it is the clock of the process.
+ */
+export class MembershipClock {
+  readonly #local: LocalClocks;
+  readonly #startMonotonicMs: number;
+  readonly #startMs: number;
+  #sample: Sample | undefined;
+  #sampleAheadMs = -Infinity;
+
+  /**
+   * Spans are measured by this one: of a span on the membership's clock it shows no more. Whole milliseconds, begun at
+   * the process's time.
+   */
+  slowMs: number;
+  /** The membership's clock shows at least this. Never goes back. */
+  earliestMs: number;
+  /** And at most this. */
+  latestMs: number;
+
+  constructor(local: LocalClocks) {
+    this.#local = local;
+    this.#startMonotonicMs = local.monotonicMs();
+    this.#startMs = Math.floor(local.dateMs());
+    this.slowMs = this.earliestMs = this.latestMs = this.#startMs;
+  }
+
+  /** How far `earliestMs` is ahead of `slowMs`. Grows as better answers come, and never falls. */
+  get aheadMs(): number {
+    return this.earliestMs - this.slowMs;
+  }
+
+  /** Reads the clocks of the process, and sets the three instants by them. */
+  read(): void {
+    const monotonicMs = this.#local.monotonicMs();
+    this.slowMs = Math.floor(this.#slowAt(monotonicMs));
+    if (this.#sample === undefined) {
+      this.earliestMs = this.latestMs = Math.floor(this.#startMs + monotonicMs - this.#startMonotonicMs);
+      return;
+    }
+    this.earliestMs = this.slowMs + this.#sampleAheadMs;
+    this.latestMs = Math.max(latestBy(this.#sample, monotonicMs, this.#local.dateMs()), this.earliestMs);
+  }
+
+  /** Takes what the registry said, just now. */
+  note(sample: Sample): void {
+    const monotonicMs = this.#local.monotonicMs();
+    const dateMs = this.#local.dateMs();
+    this.#sampleAheadMs = Math.max(this.#sampleAheadMs, Math.floor(sample.atMs - this.#slowAt(monotonicMs)));
+    const before = this.#sample === undefined ? Infinity : latestBy(this.#sample, monotonicMs, dateMs);
+    // The older answer may be the better one, but not when this one contradicts it: then time stood still here.
+    if (before < sample.atMs || latestBy(sample, monotonicMs, dateMs) < before) this.#sample = sample;
+  }
+
+  #slowAt(monotonicMs: number): number {
+    return this.#startMs + (monotonicMs - this.#startMonotonicMs) * (1 - DRIFT);
+  }
+}
+
+/** The latest instant that the registry's clock can show by now. The date tells of a machine that was suspended. */
+function latestBy({ atMs, askedAtMs, askedAtDateMs }: Sample, monotonicMs: number, dateMs: number): number {
+  const passedMs = Math.max(monotonicMs - askedAtMs, dateMs - askedAtDateMs);
+  return Math.floor(atMs + 1 + passedMs * (1 + DRIFT));
+}

@@ -1,0 +1,283 @@
+import type { AnyAlgorithm } from '../../algorithms/index.ts';
+import type { PolicyBase, Verdict } from '../../algorithms/algorithm.ts';
+import type { FixedWindowPolicy } from '../../algorithms/fixed-window/policy.ts';
+import type { SlidingWindowPolicy } from '../../algorithms/sliding-window/policy.ts';
+import { parseTokenBucket, type TokenBucketPolicy } from '../../algorithms/token-bucket/policy.ts';
+import { PolicyError, isSluiceError, shown } from '../../errors.ts';
+import type { NamedPolicy } from '../../policy.ts';
+import { isLess, type KnownEpoch, type KnownEpochs } from './known-epochs.ts';
+import type { MembershipClock } from './membership-clock.ts';
+import { floorShare } from './shares.ts';
+import { splitWindowAlgorithm, type SplitWindowPolicy } from './split-window.ts';
+
+/** What a policy's share is made from. */
+export interface Grounds {
+  readonly epochs: KnownEpochs;
+  readonly clock: MembershipClock;
+  /** How long after an epoch is over somebody may still act by it. */
+  readonly graceMs: number;
+}
+
+/** This instance's share of a policy, at present. */
+export interface Share {
+  /** The policy as it is counted here. */
+  readonly named: NamedPolicy;
+  /** The units of the whole policy. */
+  readonly whole: number;
+  /** The same but, while there is no share, as it was before: what states are converted from. */
+  readonly open: NamedPolicy;
+  /** To be made anew when the earlier end of the clock reaches this, */
+  readonly untilEarliestMs: number;
+  /** or the later end this. */
+  readonly untilLatestMs: number;
+  /** The share that there is going to be, if nothing changes, and from when. */
+  readonly eventual: number;
+  readonly eventualAtMs: number;
+  /** Whether the present members leave a share of nothing because it cannot be counted. */
+  readonly isUncountable: boolean;
+}
+
+/** @throws PolicyError for a policy that no shares of instances can keep. */
+export function checkSplittable({ name, policy }: NamedPolicy): void {
+  const { algorithm, align } = policy as PolicyBase & { readonly align?: string };
+  if (algorithm === 'slidingWindow' || algorithm === 'tokenBucket') return;
+  if (algorithm === 'fixedWindow' && align === 'clock') return;
+  const why =
+    algorithm === 'fixedWindow'
+      ? 'its windows begin at the first unit, in each instance at another time: write align: "clock"'
+      : algorithm === 'intervalBucket'
+        ? 'its units come back at once, in each instance at another time: leave mode: "interval" out'
+        : 'it knows no shares: use fixedWindow with align: "clock", slidingWindow or tokenBucket';
+  throw new PolicyError('policy', `splitStore cannot split the policy ${shown(name)} (${algorithm}): ${why}`);
+}
+
+/** How long after an epoch is over (and the grace time) it still counts, besides where a fixed window begins. */
+function spanMs({ policy }: NamedPolicy, epoch: KnownEpoch): number {
+  switch (policy.algorithm) {
+    case 'slidingWindow':
+      return (policy as SlidingWindowPolicy).windowMs;
+    case 'tokenBucket':
+      return fillMs(policy as TokenBucketPolicy, epoch);
+    default:
+      return 0;
+  }
+}
+
+/**
+ * The time in which the emptiest bucket of any member is full again. Each has up to one unit more than its part by
+ * rounding, and the lightest one takes longest to pay for that.
+ */
+function fillMs({ capacity, overdraft, refill, everyMs }: TokenBucketPolicy, { total, lightest }: KnownEpoch): number {
+  return Math.ceil(((capacity + overdraft + total / lightest) * everyMs) / refill) + 1;
+}
+
+/** The instant from which an epoch no longer counts. */
+function overAtMs(named: NamedPolicy, epoch: KnownEpoch, graceMs: number): number {
+  return epoch.untilMs + graceMs + spanMs(named, epoch);
+}
+
+/** Whether this instance has been a member in every epoch that counts by now, hence has its share. */
+export function untilMemberMs(named: NamedPolicy, { epochs, clock, graceMs }: Grounds): number {
+  let atMs = clock.earliestMs;
+  for (const epoch of epochs.list) {
+    if (epoch.weight === 0) atMs = Math.max(atMs, grownAtMs(named, overAtMs(named, epoch, graceMs), clock.earliestMs));
+  }
+  return atMs - clock.earliestMs;
+}
+
+/** When a share grows that may grow then: a fixed window's when the next one begins. */
+function grownAtMs({ policy }: NamedPolicy, atMs: number, nowMs: number): number {
+  if (policy.algorithm !== 'fixedWindow' || atMs === Infinity || atMs === -Infinity) return atMs;
+  const { windowMs } = policy as FixedWindowPolicy;
+  const startMs = Math.floor(nowMs / windowMs) * windowMs;
+  return atMs <= startMs ? atMs : Math.ceil(atMs / windowMs) * windowMs;
+}
+
+/** The share of a policy, by what is known now. */
+export function shareOf(named: NamedPolicy, grounds: Grounds, before?: Share): Share {
+  switch (named.policy.algorithm) {
+    case 'fixedWindow':
+      return fixedShare(named, named.policy as FixedWindowPolicy, grounds);
+    case 'slidingWindow':
+      return slidingShare(named, named.policy as SlidingWindowPolicy, grounds, before);
+    default:
+      return bucketShare(named, named.policy as TokenBucketPolicy, grounds, before);
+  }
+}
+
+function fixedShare(named: NamedPolicy, whole: FixedWindowPolicy, { epochs, clock, graceMs }: Grounds): Share {
+  const { limit, windowMs } = whole;
+  const startMs = Math.floor(clock.earliestMs / windowMs) * windowMs;
+  const endMs = startMs + windowMs;
+  const latest = epochs.latest as KnownEpoch;
+  const eventual = epochs.shareOf(limit, latest);
+  let [here, next, eventualAtMs] = [eventual, eventual, -Infinity];
+  for (let i = epochs.list.length - 2; i >= 0; i--) {
+    const epoch = epochs.list[i] as KnownEpoch;
+    const overMs = overAtMs(named, epoch, graceMs);
+    if (overMs <= startMs) break; // and so are all before it
+    const share = epochs.shareOf(limit, epoch);
+    here = Math.min(here, share);
+    if (overMs > endMs) next = Math.min(next, share);
+    if (share < eventual) eventualAtMs = Math.max(eventualAtMs, Math.ceil(overMs / windowMs) * windowMs);
+  }
+  const policy: SplitWindowPolicy = {
+    algorithm: 'splitWindow',
+    limit: here,
+    nextLimit: next,
+    windowMs,
+    endMs,
+    mayBeOver: clock.latestMs >= endMs,
+    aheadMs: clock.aheadMs,
+  };
+  const own = counted(named, splitWindowAlgorithm as unknown as AnyAlgorithm, policy);
+  return {
+    named: own,
+    open: own,
+    whole: limit,
+    untilEarliestMs: endMs,
+    untilLatestMs: policy.mayBeOver ? Infinity : endMs,
+    eventual,
+    eventualAtMs,
+    isUncountable: false,
+  };
+}
+
+function slidingShare(
+  named: NamedPolicy,
+  whole: SlidingWindowPolicy,
+  grounds: Grounds,
+  before: Share | undefined,
+): Share {
+  const units = (epoch: KnownEpoch): number => grounds.epochs.shareOf(whole.limit, epoch);
+  let limit = Infinity;
+  const times = whileCounting(named, grounds, (epoch) => {
+    limit = Math.min(limit, units(epoch));
+  });
+  const eventual = units(grounds.epochs.latest as KnownEpoch);
+  return openOrClosed(named, slidingOf(whole, limit), before, { eventual, ...times });
+}
+
+function slidingOf(whole: SlidingWindowPolicy, limit: number): SlidingWindowPolicy | undefined {
+  return limit > 0 ? { ...whole, limit } : undefined;
+}
+
+function bucketShare(named: NamedPolicy, whole: TokenBucketPolicy, grounds: Grounds, before: Share | undefined): Share {
+  let part = { capacity: Infinity, overdraft: Infinity, weight: 1, total: 1 };
+  const of = (epoch: KnownEpoch): typeof part => ({
+    capacity: grounds.epochs.shareOf(whole.capacity, epoch),
+    overdraft: floorShare(whole.overdraft, epoch.weight, epoch.total),
+    weight: epoch.weight,
+    total: epoch.total,
+  });
+  const times = whileCounting(named, grounds, (epoch) => {
+    const other = of(epoch);
+    const { weight, total } = isLess(other, part) ? other : part;
+    part = {
+      capacity: Math.min(part.capacity, other.capacity),
+      overdraft: Math.min(part.overdraft, other.overdraft),
+      weight,
+      total,
+    };
+  });
+  const last = of(grounds.epochs.latest as KnownEpoch);
+  const eventual = partOf(whole, last) === undefined ? 0 : last.capacity;
+  const isUncountable = last.capacity > 0 && eventual === 0;
+  return openOrClosed(named, partOf(whole, part), before, { eventual, isUncountable, ...times });
+}
+
+/** A part of a bucket: exact where it can be, else at a slower pace; undefined where it cannot be counted at all. */
+function partOf(
+  whole: TokenBucketPolicy,
+  { capacity, overdraft, weight, total }: { capacity: number; overdraft: number; weight: number; total: number },
+): TokenBucketPolicy | undefined {
+  if (capacity === 0 || weight === 0) return undefined;
+  const [refill, everyMs] = lowest(BigInt(whole.refill) * BigInt(weight), BigInt(whole.everyMs) * BigInt(total));
+  const slower = (BigInt(whole.everyMs) * BigInt(total) + BigInt(weight) - 1n) / BigInt(weight);
+  return (
+    countable({ ...whole, capacity, overdraft, refill: Number(refill), everyMs: Number(everyMs) }) ??
+    countable({ ...whole, capacity, overdraft, everyMs: Number(slower) })
+  );
+}
+
+function countable(policy: TokenBucketPolicy): TokenBucketPolicy | undefined {
+  try {
+    return parseTokenBucket(policy);
+  } catch (error) {
+    if (isSluiceError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Refill and span in lowest terms, so that they stay within what a policy may say. */
+function lowest(refill: bigint, everyMs: bigint): readonly [refill: bigint, everyMs: bigint] {
+  let [a, b] = [refill, everyMs];
+  while (b !== 0n) [a, b] = [b, a % b];
+  return [refill / a, everyMs / a];
+}
+
+interface Times {
+  readonly untilEarliestMs: number;
+  readonly eventualAtMs: number;
+}
+
+/** Shows every epoch that counts now, and answers until when it is these, and when the last but the present one is over. */
+function whileCounting(
+  named: NamedPolicy,
+  { epochs, clock, graceMs }: Grounds,
+  look: (epoch: KnownEpoch) => void,
+): Times {
+  let [untilEarliestMs, eventualAtMs] = [Infinity, -Infinity];
+  for (const epoch of epochs.list) {
+    const overMs = overAtMs(named, epoch, graceMs);
+    if (overMs <= clock.earliestMs) continue;
+    look(epoch);
+    if (epoch.untilMs === Infinity) continue;
+    untilEarliestMs = Math.min(untilEarliestMs, overMs);
+    eventualAtMs = Math.max(eventualAtMs, overMs);
+  }
+  return { untilEarliestMs, eventualAtMs };
+}
+
+/** The share under this policy or, where there is none, the one before, closed: its states wait there. */
+function openOrClosed(
+  whole: NamedPolicy,
+  policy: PolicyBase | undefined,
+  before: Share | undefined,
+  rest: Times & { readonly eventual: number; readonly isUncountable?: boolean },
+): Share {
+  const { algorithm } = whole;
+  const [units = 0] = algorithm.numbers(whole.policy);
+  const open = policy === undefined ? (before?.open ?? whole) : counted(whole, algorithm, policy);
+  const named = policy === undefined ? counted(whole, closed(algorithm), open.policy) : open;
+  return { named, open, whole: units, untilLatestMs: Infinity, isUncountable: false, ...rest };
+}
+
+/** What a client is told of the window is true of the whole. */
+function counted({ name, windowMs }: NamedPolicy, algorithm: AnyAlgorithm, policy: PolicyBase): NamedPolicy {
+  return { name, algorithm, policy, windowMs };
+}
+
+const closedForms = new Map<AnyAlgorithm, AnyAlgorithm>();
+
+/** An algorithm that admits nothing for the time being, and leaves the states alone. */
+function closed(algorithm: AnyAlgorithm): AnyAlgorithm {
+  let form = closedForms.get(algorithm);
+  if (form === undefined) {
+    form = { ...algorithm, kernel: (_policy, state, cost) => ({ state, verdict: nothing(cost) }) };
+    closedForms.set(algorithm, form);
+  }
+  return form;
+}
+
+function nothing(cost: number): Verdict {
+  return {
+    allowed: cost === 0,
+    limit: 0,
+    remaining: 0,
+    retryAfterMs: cost === 0 ? 0 : null,
+    resetAfterMs: 0,
+    nextAfterMs: null,
+    delayMs: 0,
+  };
+}
