@@ -8,6 +8,7 @@ const core = new URL('../packages/core/src/', import.meta.url);
 /** Per folder the scripts in it that stand by themselves, by the names they have in TypeScript. */
 const OTHERS = {
   managed: { registryLoad: 'registry-load.lua', registryPut: 'registry-put.lua' },
+  'stores/split': { heartbeat: 'heartbeat.lua' },
 };
 const read = (path) => readFileSync(new URL(path, core), 'utf8');
 

@@ -14,3 +14,6 @@ export { frame } from './stores/redis/scripts.generated.ts';
 export { shareOfMember, type Member } from './stores/split/shares.ts';
 export { createSplitStore } from './stores/split/split-store.ts';
 export type { LocalClocks } from './stores/split/membership-clock.ts';
+export { Heartbeats, type LocalTime, type SendHeartbeat } from './stores/split/heartbeats.ts';
+export { heartbeat } from './stores/split/scripts.generated.ts';
+export { splitWindowAlgorithm, type SplitWindowPolicy, type SplitWindowState } from './stores/split/split-window.ts';

@@ -2,10 +2,10 @@ import { StoreError, shown } from '../../errors.ts';
 import { KnownEpochs } from './known-epochs.ts';
 import { DRIFT, type LocalClocks, type MembershipClock } from './membership-clock.ts';
 import type { Confirmation, Membership, PlainConfirmation, TimedConfirmation } from './membership.ts';
+import { HEAVIEST, isWeight } from './weight.ts';
 
 /** How much longer than a member's time to live epochs count, where nothing else is said. */
 const MORE_GRACE_MS = 1000;
-export const HEAVIEST = 1_000_000;
 
 /** Where this instance stands among the members: what it was told, when, and whether that still holds. */
 export class Standing {
@@ -135,7 +135,7 @@ export class Standing {
 
 function checkMembers(members: Readonly<Record<string, number>>): void {
   for (const [id, weight] of Object.entries(members)) {
-    if (Number.isInteger(weight) && weight >= 1 && weight <= HEAVIEST) continue;
+    if (isWeight(weight)) continue;
     throw new RangeError(
       `the weight of a member is a whole number from 1 to ${String(HEAVIEST)}, got ${shown(weight)} for ${shown(id)}`,
     );
