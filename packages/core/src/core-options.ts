@@ -1,4 +1,7 @@
 import { PolicyError, shown } from './errors.ts';
+import type { OnUnconfigured } from './managed/managed-limit.ts';
+import { parseApp } from './managed/managed.ts';
+import type { Policies } from './managed/policies.ts';
 import { parseName } from './name.ts';
 import { memoryStore } from './stores/memory/memory-store.ts';
 import { checkTimeout } from './stores/deadline.ts';
@@ -33,10 +36,30 @@ export interface LimiterCoreOptions {
    * 40 more. Default 100.
    */
   timeoutMs?: number | undefined;
+  /** Which application this is, on the lists of managed policies. Needed where a policy is `managed(...)`. */
+  app?: string | undefined;
+  /**
+   * What becomes of a request whose managed policy is not there, or not for this application. Default `deny` (403). `allow`
+   * leaves the limit out.
+   */
+  onUnconfigured?: OnUnconfigured | undefined;
+  /** Where managed policies are looked up: what `createPolicies(source)` answered. Default: the Redis of `store`. */
+  policies?: Policies | undefined;
 }
 
-export const CORE_OPTIONS = ['name', 'shared', 'store', 'onStoreError', 'localShare', 'timeoutMs'] as const;
+export const CORE_OPTIONS = [
+  'name',
+  'shared',
+  'store',
+  'onStoreError',
+  'localShare',
+  'timeoutMs',
+  'app',
+  'onUnconfigured',
+  'policies',
+] as const;
 
+const ON_UNCONFIGURED: readonly OnUnconfigured[] = ['deny', 'allow'];
 const ON_STORE_ERROR: readonly OnStoreError[] = ['local', 'allow', 'deny', 'throw'];
 
 /** The options with their defaults, checked. */
@@ -47,6 +70,9 @@ export interface CoreSettings {
   readonly onStoreError: OnStoreError;
   readonly localShare: number;
   readonly timeoutMs: number;
+  readonly app: string | undefined;
+  readonly onUnconfigured: OnUnconfigured;
+  readonly policies: Policies | undefined;
 }
 
 /** @throws PolicyError for a bad option, `SLUICE_OPTION_INVALID`. */
@@ -58,6 +84,7 @@ export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
     onStoreError = 'local',
     localShare = 1,
     timeoutMs = 100,
+    onUnconfigured = 'deny',
   } = options;
   const check = (is: boolean, field: string, expected: string, got: unknown): void => {
     if (!is) throw new PolicyError(field, `${field} must be ${expected}, got ${shown(got)}`, 'SLUICE_OPTION_INVALID');
@@ -72,6 +99,8 @@ export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
   );
   check(ON_STORE_ERROR.includes(onStoreError), 'onStoreError', '"local", "allow", "deny" or "throw"', onStoreError);
   checkTimeout(timeoutMs);
+  check(ON_UNCONFIGURED.includes(onUnconfigured), 'onUnconfigured', '"deny" or "allow"', onUnconfigured);
+  const app = options.app === undefined ? undefined : parseApp(options.app, 'app');
   check(
     typeof localShare === 'number' && localShare > 0 && localShare <= 1,
     'localShare',
@@ -84,5 +113,6 @@ export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
     'left out where onStoreError is not "local"',
     localShare,
   );
-  return { name: checkedName, shared, store, onStoreError, localShare, timeoutMs };
+  const { policies } = options;
+  return { name: checkedName, shared, store, onStoreError, localShare, timeoutMs, app, onUnconfigured, policies };
 }

@@ -44,7 +44,7 @@ export interface Decision {
   readonly remaining: number;
   /**
    * Until this same cost is admitted, were nobody else to ask; 0 when allowed; null when it never can be, or (outcome
-   * `unavailable`) when nobody knows.
+   * `unavailable`, `unconfigured`) when nobody knows.
    */
   readonly retryAfterMs: number | null;
   /** Until the key is as if never used, and not blocked. */
@@ -55,7 +55,7 @@ export interface Decision {
   readonly source: DecisionSource;
   /** The store's instant of the decision, in milliseconds since 1970 by the store's clock. */
   readonly atMs: number;
-  /** One per policy, in the order in which the limiter was given them; none when the outcome is `unavailable`. */
+  /** One per policy, in the order in which the limiter was given them; none when the outcome is `unavailable` or `unconfigured`. */
   readonly policies: readonly PolicyDecision[];
 }
 
@@ -112,13 +112,18 @@ function longestWait(policies: readonly PolicyDecision[]): PolicyDecision {
 }
 
 /**
- * The decision when the store failed and the limiter was told to allow or to deny: nothing is known, so nothing is
- * claimed.
+ * The decision when nothing could be decided, because the store failed or the policy is not there: nothing is known, so
+ * nothing is claimed.
  */
-export function unavailable(allowed: boolean, cost: number, policy: string): Decision {
+export function undecided(
+  outcome: 'unavailable' | 'unconfigured',
+  allowed: boolean,
+  cost: number,
+  policy: string,
+): Decision {
   return {
     allowed,
-    outcome: 'unavailable',
+    outcome,
     policy,
     cost,
     limit: 0,

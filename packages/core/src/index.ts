@@ -24,6 +24,15 @@ export type { LimiterCoreOptions, OnStoreError } from './core-options.ts';
 export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './observe/channels.ts';
 export type { Status } from './observe/live-limiters.ts';
 export type { BreakerOptions, BreakerState } from './stores/breaker.ts';
+export { managed, type ManagedReference } from './managed/managed.ts';
+export {
+  createPolicies,
+  type ManagedPolicy,
+  type Policies,
+  type PutOptions,
+  type PutResult,
+} from './managed/policies.ts';
+export type { EarlierPolicy, PolicyRecord, PolicySource } from './managed/policy-source.ts';
 export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.ts';
 export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis/client.ts';
 export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
@@ -35,9 +44,13 @@ export type {
   PlainConfirmation,
   TimedConfirmation,
 } from './stores/split/membership.ts';
+export { redisMembership, type RedisMembershipOptions } from './stores/split/redis-membership.ts';
 export { splitStore, type SplitStore, type SplitStoreOptions } from './stores/split/split-store.ts';
 export type { NamedPolicy } from './policy.ts';
 export type {
+  CarryOver,
+  EarlierEdition,
+  Edition,
   Limit,
   Part,
   PartAnswer,

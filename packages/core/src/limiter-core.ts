@@ -1,22 +1,27 @@
 import cluster from 'node:cluster';
 import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './core-options.ts';
-import { combine, unavailable, type Decision } from './decision.ts';
-import { SluiceError, StoreError, asStoreError, isFault, kindOf } from './errors.ts';
+import { combine, undecided, type Decision } from './decision.ts';
+import { PolicyError, SluiceError, StoreError, asStoreError, isFault, kindOf, shown } from './errors.ts';
 import { keyScope } from './key.ts';
 import { claimName, namesOn, releaseName } from './limiter-names.ts';
+import { definitionsFor } from './managed/policies.ts';
+import type { Definitions } from './managed/definitions.ts';
+import { ManagedLimit } from './managed/managed-limit.ts';
+import type { ManagedReference } from './managed/managed.ts';
+import { isPlain, renewed, resolve, unknownSources, type AskedPart } from './managed/resolve.ts';
 import { decisions, storeErrors } from './observe/channels.ts';
 import { forget, remember, type Status } from './observe/live-limiters.ts';
 import type { NamedPolicy } from './policy.ts';
 import { Receipts, type Return } from './receipts.ts';
+import { withinDeadline } from './stores/deadline.ts';
 import { askAcross, liesApart } from './stores/across-subjects.ts';
-import { localStore, standInParts, withStandIn, type LocalStore } from './stores/local-store.ts';
+import { localStore, standInPart, withStandIn, type LocalStore } from './stores/local-store.ts';
 import { StoreGuard } from './stores/store-guard.ts';
 import {
   isPending,
   type DecidingRequest,
   type EditingRequest,
   type Limit,
-  type Part,
   type Store,
   type StoreAnswer,
   type StoreAnswers,
@@ -36,6 +41,9 @@ export class LimiterCore {
   readonly #guard: StoreGuard | undefined;
   readonly #local: LocalStore | undefined;
   readonly #receipts = new Receipts();
+  /** What its managed policies are looked up in. */
+  readonly #definitions = new Set<Definitions>();
+  #isClaimed = false;
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -56,6 +64,8 @@ export class LimiterCore {
   claim(): void {
     claimName(this.store, this.name, this.#settings.shared);
     remember(this);
+    this.#isClaimed = true;
+    for (const definitions of this.#definitions) definitions.enter();
     if (this.store.source === 'memory' && cluster.isWorker) {
       warnOnce(
         'SLUICE_MEMORY_IN_CLUSTER',
@@ -70,6 +80,30 @@ export class LimiterCore {
     const limit = withStandIn({ policies, scope: keyScope(this.name, policies) }, this.#settings.localShare);
     this.store.checkLimit?.(limit);
     return limit;
+  }
+
+  /**
+   * A limit that is looked up whenever it is asked for.
+   *
+   * @param name - What decisions call its policy. Default: what its source does.
+   * @throws PolicyError where there is no `app`, or nowhere to look.
+   */
+  managedLimitOf(reference: ManagedReference, name: string = reference.name): ManagedLimit {
+    const { app, policies, onUnconfigured, localShare } = this.#settings;
+    if (app === undefined) {
+      throw new PolicyError(
+        'app',
+        `a managed policy is for the applications on its list: say which one this is, such as app: "checkout", beside managed(${shown(reference.name)})`,
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+    const definitions = definitionsFor(policies, this.store);
+    if (!this.#definitions.has(definitions)) {
+      this.#definitions.add(definitions);
+      if (this.#isClaimed) definitions.enter();
+    }
+    const check = (limit: Limit): void => this.store.checkLimit?.(limit);
+    return new ManagedLimit({ policy: reference.name, name, app, definitions, onUnconfigured, localShare, check });
   }
 
   get onStoreError(): OnStoreError {
@@ -89,15 +123,15 @@ export class LimiterCore {
    */
   decide(
     op: 'consume' | 'peek',
-    parts: readonly Part[],
+    asked: readonly AskedPart[],
     onStoreError: OnStoreError = this.onStoreError,
   ): Decision | Promise<Decision> {
     this.#checkOpen();
     // Nothing to take is nothing to write.
-    const request: DecidingRequest = { op: parts.every(({ cost }) => cost === 0) ? 'peek' : op, parts };
-    if (!decisions.hasSubscribers) return this.#decide(request, onStoreError);
+    const how = asked.every(({ cost }) => cost === 0) ? 'peek' : op;
+    if (!decisions.hasSubscribers) return this.#decideAsked(how, asked, onStoreError);
     const startMs = performance.now();
-    const decided = this.#decide(request, onStoreError);
+    const decided = this.#decideAsked(how, asked, onStoreError);
     return isPending(decided)
       ? decided.then((decision) => this.#tell(op, decision, startMs))
       : this.#tell(op, decided, startMs);
@@ -108,18 +142,91 @@ export class LimiterCore {
     return decision;
   }
 
-  #decide(request: DecidingRequest, onStoreError: OnStoreError): Decision | Promise<Decision> {
+  #decideAsked(op: 'consume' | 'peek', asked: readonly AskedPart[], mode: OnStoreError): Decision | Promise<Decision> {
+    if (isPlain(asked)) return this.#decide({ op, parts: asked }, { asked, mode });
+    const sources = unknownSources(asked);
+    if (sources.length === 0) return this.#decideManaged(op, asked, mode);
+    const { timeoutMs } = this.#settings;
+    const loads = Promise.all(sources.map((source) => source.load()));
+    return this.#settle(
+      withinDeadline(loads, timeoutMs, { abandoned: false }).then(
+        () => this.#decideManaged(op, asked, mode),
+        (error: unknown) => this.#withoutPolicies(asked, error, mode),
+      ),
+    );
+  }
+
+  #decideManaged(
+    op: 'consume' | 'peek',
+    given: readonly AskedPart[],
+    mode: OnStoreError,
+  ): Decision | Promise<Decision> {
+    const { asked, parts, unconfigured } = resolve(given);
+    if (unconfigured?.onUnconfigured === 'deny' || (unconfigured !== undefined && parts.length === 0)) {
+      return this.#undecided('unconfigured', unconfigured.onUnconfigured === 'allow', given, unconfigured.name);
+    }
+    return this.#decide({ op, parts }, { asked, mode });
+  }
+
+  /** The source of the policies has never answered: there is nothing to decide by. */
+  #withoutPolicies(asked: readonly AskedPart[], error: unknown, mode: OnStoreError): Decision {
+    const failure = this.#noteFailure(error, mode === 'throw');
+    if (mode === 'throw' || isFault(failure)) throw failure;
+    const name = asked.find(({ limit }) => limit instanceof ManagedLimit)?.limit;
+    warnOnce(
+      'SLUICE_POLICIES_UNKNOWN',
+      `the limiter ${this.name} has not been able to load its managed policies yet (${failure.message}); its requests are ${mode === 'deny' ? 'refused' : 'let through'} until it has, as onStoreError says.`,
+      this.name,
+    );
+    return this.#undecided('unavailable', mode !== 'deny', asked, name instanceof ManagedLimit ? name.name : this.name);
+  }
+
+  #undecided(
+    outcome: 'unavailable' | 'unconfigured',
+    allowed: boolean,
+    asked: readonly AskedPart[],
+    policy: string,
+  ): Decision {
+    const decision = undecided(outcome, allowed, Math.max(...asked.map(({ cost }) => cost)), policy);
+    const answer = { atMs: 0, parts: [] };
+    this.#receipts.write(decision, { store: this.store, asked, counted: [], answer, isSpent: true });
+    return decision;
+  }
+
+  #decide(request: DecidingRequest, facts: Facts): Decision | Promise<Decision> {
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = this.#ask(request);
     } catch (error) {
-      return this.#withoutStore(request, error, onStoreError);
+      return this.#withoutStore(request, error, facts);
     }
-    if (!isPending(answers)) return this.#conclude(this.store, request, answers[0], onStoreError);
+    if (!isPending(answers)) return this.#conclude(this.store, request, answers[0], facts);
     return this.#settle(
       answers.then(
-        ([answer]) => this.#conclude(this.store, request, answer, onStoreError),
-        (error: unknown) => this.#withoutStore(request, error, onStoreError),
+        ([answer]) => this.#conclude(this.store, request, answer, facts),
+        (error: unknown) => this.#withoutStore(request, error, facts),
+      ),
+    );
+  }
+
+  /** Asks once more, after a state was found that another edition of a policy wrote: once for each change. */
+  #decideAgain(
+    request: DecidingRequest,
+    found: readonly (number | undefined)[],
+    facts: Facts,
+  ): Decision | Promise<Decision> {
+    if (facts.isAgain === true) {
+      return this.#withoutStore(request, staleError(), facts);
+    }
+    const { op, parts } = request;
+    return this.#settle(
+      withinDeadline(renewed(parts, found), this.#settings.timeoutMs, { abandoned: false }).then(
+        (again) =>
+          // A policy that is gone by now is looked up anew, and says so itself.
+          again === undefined
+            ? this.#decideManaged(op, facts.asked, facts.mode)
+            : this.#decide({ ...request, parts: again }, { ...facts, isAgain: true }),
+        (error: unknown) => this.#withoutStore(request, error, facts),
       ),
     );
   }
@@ -144,10 +251,37 @@ export class LimiterCore {
    * Gives back, resets, blocks or unblocks, in one call. The last three act on this process's stand-in as well, so that a
    * blocked client stays blocked while the store is away.
    */
-  async edit(requests: readonly EditingRequest[], store: Store = this.store): Promise<void> {
+  async edit(asked: readonly AskedEdit[]): Promise<void> {
     this.#checkOpen();
-    const hereToo = requests.filter(({ op }) => op !== 'refund');
-    if (hereToo.length > 0) void this.#local?.perform(hereToo); // at once, as memory does
+    const requests = asked.every(isPlainEdit) ? asked : await this.#lookUp(asked);
+    if (this.#local !== undefined) {
+      const hereToo = requests.map((request) => ({ ...request, part: standInPart(request.part) }));
+      void this.#local.perform(hereToo); // at once, as memory does
+    }
+    await this.#edit(requests, this.store);
+  }
+
+  /** The edits, with the limits as things stand. */
+  async #lookUp(asked: readonly AskedEdit[]): Promise<readonly EditingRequest[]> {
+    const parts = asked.map(({ part }) => part);
+    const loads = Promise.all(unknownSources(parts).map((source) => source.load()));
+    try {
+      await this.#settle(withinDeadline(loads, this.#settings.timeoutMs, { abandoned: false }));
+    } catch (error) {
+      throw this.#noteFailure(error);
+    }
+    return asked.map((request): EditingRequest => {
+      const { parts: found, unconfigured } = resolve([request.part]);
+      const [part] = found;
+      if (part !== undefined) return { ...request, part };
+      throw new SluiceError(
+        'SLUICE_POLICY_UNCONFIGURED',
+        `the managed policy ${shown(unconfigured?.name)} is not there, or not for this application: nothing was done`,
+      );
+    });
+  }
+
+  async #edit(requests: readonly EditingRequest[], store: Store, isAgain = false): Promise<void> {
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = store === this.store ? this.#askEdits(requests) : store.perform(requests);
@@ -157,6 +291,35 @@ export class LimiterCore {
     }
     const [failed] = answers.filter((answer) => answer instanceof Error).map((error) => this.#noteFailure(error));
     if (failed !== undefined) throw failed;
+    const found = (answers as readonly StoreAnswer[]).map(({ stale }) => stale);
+    const stale = requests.filter((_, i) => found[i] !== undefined);
+    if (stale.length === 0) return;
+    if (isAgain) throw this.#noteFailure(staleError());
+    await this.#edit(
+      await this.#renewEdits(
+        stale,
+        found.filter((versions) => versions !== undefined),
+      ),
+      store,
+      true,
+    );
+  }
+
+  /** The edits again, of limits as the states that were found call for. What has no policy any more has nothing to edit. */
+  async #renewEdits(
+    requests: readonly EditingRequest[],
+    found: readonly (readonly (number | undefined)[])[],
+  ): Promise<readonly EditingRequest[]> {
+    const renewing = requests.map(async (request, i) => {
+      const parts = await renewed([request.part], found[i] ?? []);
+      return parts?.map((part): EditingRequest => ({ ...request, part })) ?? [];
+    });
+    try {
+      const again = withinDeadline(Promise.all(renewing), this.#settings.timeoutMs, { abandoned: false });
+      return (await this.#settle(again)).flat();
+    } catch (error) {
+      throw this.#noteFailure(error);
+    }
   }
 
   #askEdits(requests: readonly EditingRequest[]): StoreAnswers | Promise<StoreAnswers> {
@@ -179,14 +342,15 @@ export class LimiterCore {
   }
 
   /** Gives back what those parts of a decision took that are chosen; as {@link refund}, once. */
-  async refundParts(decision: Decision, chosen: (part: Part) => boolean): Promise<void> {
+  async refundParts(decision: Decision, chosen: (part: AskedPart) => boolean): Promise<void> {
     await this.#giveBack(this.#receipts.returnOfParts(decision, chosen));
   }
 
   async #giveBack(what: Return | undefined): Promise<void> {
     if (what === undefined) return;
     try {
-      await this.edit(what.requests, what.store);
+      this.#checkOpen();
+      await this.#edit(what.requests, what.store);
     } catch (error) {
       const isOneCall = what.requests.length === 1 || what.store.oneSubjectPerCall !== true;
       if (isOneCall && (error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') what.undo();
@@ -207,54 +371,49 @@ export class LimiterCore {
       });
     }
     forget(this);
+    await Promise.all([...this.#definitions].map((definitions) => definitions.leave()));
     if (!releaseName(this.store, this.name)) return;
     this.#guard?.close();
     await this.store.close?.();
   }
 
-  /** @param asked - The parts that were asked for, where the store counted others. */
   #conclude(
     store: Store,
     request: DecidingRequest,
     answer: StoreAnswer | Error | undefined,
-    onStoreError: OnStoreError,
-    asked: readonly Part[] = request.parts,
+    facts: Facts,
   ): Decision | Promise<Decision> {
-    if (answer instanceof Error) return this.#withoutStore(request, answer, onStoreError);
+    if (answer instanceof Error) return this.#withoutStore(request, answer, facts);
+    if (answer?.stale !== undefined) return this.#decideAgain(request, answer.stale, facts);
     const { parts } = request;
     const policies = answer?.parts.flatMap((part) => part.policies) ?? [];
     if (answer === undefined || policies.length === 0) {
       const error = new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer');
-      return this.#withoutStore(request, error, onStoreError);
+      return this.#withoutStore(request, error, facts);
     }
     const ifTaken = answer.parts.flatMap((part) => part.ifTaken ?? part.policies);
     const blocked = answer.parts.some((part) => part.blocked);
     const cost = Math.max(...parts.map((part) => part.cost));
     const decision = combine(policies, { cost, blocked, source: store.source, atMs: answer.atMs }, ifTaken);
+    const { asked } = facts;
     this.#receipts.write(decision, { store, asked, counted: parts, answer, isSpent: request.op === 'peek' });
     return decision;
   }
 
-  #withoutStore(request: DecidingRequest, error: unknown, onStoreError: OnStoreError): Decision | Promise<Decision> {
+  #withoutStore(request: DecidingRequest, error: unknown, facts: Facts): Decision | Promise<Decision> {
     const { parts } = request;
+    const { asked, mode } = facts;
     // The memory store itself may have failed: its clock threw, say. There is nothing to stand in for it.
-    const hasNoOther = onStoreError === 'throw' || (onStoreError === 'local' && this.#local === undefined);
+    const hasNoOther = mode === 'throw' || (mode === 'local' && this.#local === undefined);
     const failure = this.#noteFailure(error, hasNoOther);
     if (hasNoOther || isFault(failure)) throw failure;
-    if (onStoreError === 'local') {
+    if (mode === 'local') {
       const local = this.#local as LocalStore;
-      const locally = { ...request, parts: standInParts(parts) };
+      const locally = { ...request, parts: parts.map(standInPart) };
       const [answer] = local.perform([locally]) as StoreAnswers;
-      return this.#conclude(local, locally, answer, onStoreError, parts);
+      if (answer instanceof Error || answer?.stale === undefined) return this.#conclude(local, locally, answer, facts);
     }
-    const decision = unavailable(
-      onStoreError === 'allow',
-      Math.max(...parts.map((part) => part.cost)),
-      parts[0]?.limit.policies[0]?.name ?? this.name,
-    );
-    const answer = { atMs: 0, parts: [] };
-    this.#receipts.write(decision, { store: this.store, asked: parts, counted: parts, answer, isSpent: true });
-    return decision;
+    return this.#undecided('unavailable', mode !== 'deny', asked, parts[0]?.limit.policies[0]?.name ?? this.name);
   }
 
   /**
@@ -287,6 +446,33 @@ export class LimiterCore {
     if (this.#closing !== undefined)
       throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.name} is closed`);
   }
+}
+
+/** What a decision needs to know beside its request. */
+interface Facts {
+  /** The parts as they were asked for, before their limits were looked up. */
+  readonly asked: readonly AskedPart[];
+  readonly mode: OnStoreError;
+  /** Whether it is asked for the second time, because the first time a policy was stale. */
+  readonly isAgain?: boolean;
+}
+
+/** An edit, before the limit is looked up. */
+export type AskedEdit = EditingRequest extends infer Edit
+  ? Edit extends EditingRequest
+    ? Omit<Edit, 'part'> & { readonly part: AskedPart }
+    : never
+  : never;
+
+function isPlainEdit(edit: AskedEdit): edit is EditingRequest {
+  return isPlain([edit.part]);
+}
+
+function staleError(): StoreError {
+  return new StoreError(
+    'SLUICE_POLICY_STALE',
+    'the states of this key were written under a version of its managed policy that its source does not tell of',
+  );
 }
 
 function subjectOf(request: StoreRequest): string {

@@ -9,17 +9,18 @@ import type { Status } from './observe/live-limiters.ts';
 import { parseName } from './name.ts';
 import { checkOptions, listed, nearest } from './options.ts';
 import { checkDistinct, namePolicies, namePolicy, type Policy } from './policy.ts';
-import type { Limit, Part } from './stores/store.ts';
+import { isManagedReference, type ManagedReference } from './managed/managed.ts';
+import type { AskedLimit, AskedPart } from './managed/resolve.ts';
 
 /** One of several limits that each have a key of their own. */
 export interface LimitOptions<Name extends string = string> {
   readonly name: Name;
-  readonly policy: Policy;
+  readonly policy: Policy | ManagedReference;
 }
 
 export interface SingleLimiterOptions extends LimiterCoreOptions {
-  /** All must admit, or nothing is taken. Several need names. */
-  policy: Policy | readonly Policy[];
+  /** All must admit, or nothing is taken. Several need names. Or one that is kept elsewhere: `managed('orders')`. */
+  policy: Policy | readonly Policy[] | ManagedReference;
   limits?: never;
 }
 
@@ -130,21 +131,33 @@ export function createLimiter(options: LimiterOptions): Limiter | Limiter<Subjec
 
 type SubjectByLimit = Readonly<Record<string, string | undefined>>;
 /** What a limiter counts: one limit or, with a key each, several by their names. */
-export type LimiterLimits = Limit | ReadonlyMap<string, Limit>;
+export type LimiterLimits = AskedLimit | ReadonlyMap<string, AskedLimit>;
 /** Where a key's units are counted: its limits, and its encoded subject under each. */
-type Place = readonly [limit: Limit, subject: string];
+type Place = readonly [limit: AskedLimit, subject: string];
 
-function singleLimit(core: LimiterCore, policy: unknown): Limit {
+function singleLimit(core: LimiterCore, policy: unknown): AskedLimit {
   if (policy === undefined) {
     throw new PolicyError(
       'policy',
       'createLimiter needs a policy, such as fixedWindow({ limit: 100, window: "1m" }), or limits; got neither',
     );
   }
+  return limitOfPolicy(core, policy);
+}
+
+/** The limit of a policy, of several, or of one that is managed. */
+export function limitOfPolicy(core: LimiterCore, policy: unknown): AskedLimit {
+  if (isManagedReference(policy)) return core.managedLimitOf(policy);
+  if (Array.isArray(policy) && policy.some(isManagedReference)) {
+    throw new PolicyError(
+      'policy',
+      'a managed policy stands alone, and cannot be one of a list; give it an entry of its own in limits',
+    );
+  }
   return core.limitOf(namePolicies(policy, core.name));
 }
 
-function placesByLimit(limits: ReadonlyMap<string, Limit>, keys: unknown): readonly Place[] {
+function placesByLimit(limits: ReadonlyMap<string, AskedLimit>, keys: unknown): readonly Place[] {
   const names = [...limits.keys()];
   if (typeof keys !== 'object' || keys === null) {
     throw typeError(
@@ -227,7 +240,7 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
     await this.#core.close();
   }
 
-  #partsOf(key: unknown, cost: number): readonly Part[] {
+  #partsOf(key: unknown, cost: number): readonly AskedPart[] {
     checkCost(cost);
     if (isByName(this.#limits)) {
       return placesByLimit(this.#limits, key).map(([limit, subject]) => ({ limit, subject, cost }));
@@ -236,12 +249,12 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
     return [{ limit: this.#limits, subject: encodeSubject(key), cost }];
   }
 
-  async #edit(key: Key, requestOf: (part: Part) => Parameters<LimiterCore['edit']>[0][number]): Promise<void> {
+  async #edit(key: Key, requestOf: (part: AskedPart) => Parameters<LimiterCore['edit']>[0][number]): Promise<void> {
     await this.#core.edit(this.#partsOf(key, 0).map(requestOf));
   }
 }
 
-export function isByName(limits: LimiterLimits): limits is ReadonlyMap<string, Limit> {
+export function isByName(limits: LimiterLimits): limits is ReadonlyMap<string, AskedLimit> {
   return limits instanceof Map;
 }
 
@@ -256,7 +269,7 @@ export function limitsByName(
   given: unknown,
   known: readonly string[] = ['name', 'policy'],
   isLater: (policy: unknown) => boolean = () => false,
-): ReadonlyMap<string, Limit> {
+): ReadonlyMap<string, AskedLimit> {
   if (!Array.isArray(given) || given.length === 0) {
     throw new PolicyError(
       'limits',
@@ -269,11 +282,16 @@ export function limitsByName(
     return parseName((item as LimitOptions).name, `${where}.name`);
   });
   checkDistinct(names, 'limits.name');
-  const limits = new Map<string, Limit>();
+  const limits = new Map<string, AskedLimit>();
   for (const [i, name] of names.entries()) {
     const { policy } = given[i] as LimitOptions;
     if (isLater(policy)) continue;
-    limits.set(name, core.limitOf([namePolicy(policy, name, `limits[${String(i)}].policy`)]));
+    limits.set(
+      name,
+      isManagedReference(policy)
+        ? core.managedLimitOf(policy, name)
+        : core.limitOf([namePolicy(policy, name, `limits[${String(i)}].policy`)]),
+    );
   }
   return limits;
 }

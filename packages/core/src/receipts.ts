@@ -1,12 +1,13 @@
 import type { Decision } from './decision.ts';
 import { rangeError, shown, typeError } from './errors.ts';
+import type { AskedPart } from './managed/resolve.ts';
 import { refundsOf, type EditingRequest, type Part, type Store, type StoreAnswer } from './stores/store.ts';
 
 /** What a decision took, and where from: needed to give it back. */
 interface Receipt {
   readonly store: Store;
   /** What was asked for, and what the store counted of it: the same but for a local share. */
-  readonly asked: readonly Part[];
+  readonly asked: readonly AskedPart[];
   readonly counted: readonly Part[];
   readonly answer: StoreAnswer;
   isSpent: boolean;
@@ -54,18 +55,18 @@ export class Receipts {
   }
 
   /** Gives back what those parts of a decision took that are chosen. */
-  returnOfParts(decision: Decision, chosen: (asked: Part) => boolean): Return | undefined {
+  returnOfParts(decision: Decision, chosen: (asked: AskedPart) => boolean): Return | undefined {
     const receipt = this.#receipts.get(decision);
     return receipt === undefined ? undefined : spend(receipt, (part) => (chosen(part) ? part.cost : 0));
   }
 }
 
-function spend(receipt: Receipt, costOf: (asked: Part) => number): Return | undefined {
+function spend(receipt: Receipt, costOf: (asked: AskedPart) => number): Return | undefined {
   if (receipt.isSpent) return undefined;
   receipt.isSpent = true;
   const { store, asked, counted, answer } = receipt;
   const requests = refundsOf(
-    counted.map((part, i) => ({ ...part, cost: costOf(asked[i] as Part) })),
+    counted.map((part, i) => ({ ...part, cost: costOf(asked[i] as AskedPart) })),
     answer,
   );
   if (requests.length === 0) return undefined;

@@ -2,10 +2,11 @@ import { slidingWindow } from '../algorithms/sliding-window/policy.ts';
 import type { Duration } from '../duration.ts';
 import { PolicyError, shown } from '../errors.ts';
 import type { LimiterCore } from '../limiter-core.ts';
-import { PlacedLimiter, isByName, limitsByName, type LimiterLimits } from '../limiter.ts';
+import { PlacedLimiter, isByName, limitOfPolicy, limitsByName, type LimiterLimits } from '../limiter.ts';
 import { listed } from '../options.ts';
-import { namePolicies, type Policy } from '../policy.ts';
-import type { Limit } from '../stores/store.ts';
+import type { Policy } from '../policy.ts';
+import { isManagedReference } from '../managed/managed.ts';
+import type { AskedLimit as LimitToAsk } from '../managed/resolve.ts';
 import type { RequestReader } from './framework.ts';
 import { byIp, type Key } from './keys/key-parts.ts';
 import { isOptionalKey, keyFunction, type ReadKey } from './keys/read-key.ts';
@@ -17,7 +18,7 @@ export interface AskedLimit<Request> {
   readonly readKey: ReadKey<Request>;
   readonly cost: number | ((request: Request) => number | Promise<number>);
   readonly onMissingKey: OnMissingKey;
-  readonly limitFor: (request: Request) => Limit | Promise<Limit>;
+  readonly limitFor: (request: Request) => LimitToAsk | Promise<LimitToAsk>;
 }
 
 /** What a user's options say of limits and keys, before it is known which of them go together. */
@@ -56,7 +57,7 @@ export function askedLimits<Request>(
   const policy = policyOption(given);
   const limitFor = limitForRequests(core, policy);
   const asked = askedLimit(core.name, given, limitFor, reader, 'deny');
-  return { asked: [asked], limits: typeof policy === 'function' ? undefined : (limitFor as () => Limit)() };
+  return { asked: [asked], limits: typeof policy === 'function' ? undefined : (limitFor as () => LimitToAsk)() };
 }
 
 /**
@@ -64,7 +65,7 @@ export function askedLimits<Request>(
  *
  * @throws PolicyError when it is none, or one of several limits.
  */
-export function handedIn(limiter: unknown): { readonly core: LimiterCore; readonly limit: Limit } {
+export function handedIn(limiter: unknown): { readonly core: LimiterCore; readonly limit: LimitToAsk } {
   const parts = PlacedLimiter.partsOf(limiter);
   if (parts === undefined) {
     throw new PolicyError(
@@ -161,13 +162,17 @@ function policyOption<Request>({ policy, limit, window }: GivenLimits<Request>):
   return slidingWindow({ limit: limit as number, window: window as Duration });
 }
 
+const MOST_MANAGED = 1000;
+
 /** The limit of a policy option. A policy that a function hands out again and again is checked once. */
 function limitForRequests<Request>(core: LimiterCore, option: PolicyOption<Request>): AskedLimit<Request>['limitFor'] {
   if (typeof option !== 'function') {
-    const limit = core.limitOf(namePolicies(option, core.name));
+    const limit = limitOfPolicy(core, option);
     return () => limit;
   }
-  const known = new WeakMap<object, Limit>();
+  const known = new WeakMap<object, LimitToAsk>();
+  /** By name: `managed(name)` may be written anew for every request. */
+  const knownManaged = new Map<string, LimitToAsk>();
   return async (request) => {
     const policy: unknown = await option(request);
     if (typeof policy !== 'object' || policy === null) {
@@ -176,7 +181,12 @@ function limitForRequests<Request>(core: LimiterCore, option: PolicyOption<Reque
         `the policy function must answer a policy or a list of them, got ${shown(policy)}; requests without a limit are for skip`,
       );
     }
-    let limit = known.get(policy);
+    let limit = isManagedReference(policy) ? knownManaged.get(policy.name) : known.get(policy);
+    if (limit === undefined && isManagedReference(policy)) {
+      limit = limitOfPolicy(core, policy);
+      if (knownManaged.size >= MOST_MANAGED) knownManaged.clear(); // names may be what callers say
+      knownManaged.set(policy.name, limit);
+    }
     if (limit === undefined) {
       for (const one of Array.isArray(policy) ? (policy as Policy[]) : [policy as Policy]) {
         if ((one as Partial<Policy> | null)?.name !== undefined) continue;
@@ -185,7 +195,7 @@ function limitForRequests<Request>(core: LimiterCore, option: PolicyOption<Reque
           'a policy that a function answers needs a name: policies of different names never share state',
         );
       }
-      limit = core.limitOf(namePolicies(policy, core.name));
+      limit = limitOfPolicy(core, policy);
       known.set(policy, limit);
     }
     return limit;

@@ -99,7 +99,7 @@ export class Enforcer<Request, Response> {
     if (info === undefined || layer === undefined) return { ...PASS, info };
     const { decision } = info;
     return {
-      fields: decision.outcome === 'unavailable' ? [] : layer.writeFields(decision),
+      fields: decision.policies.length === 0 ? [] : layer.writeFields(decision),
       info,
       refusal: decision.allowed ? undefined : refusalOf(decision),
       options: layer.options,

@@ -5,7 +5,7 @@ import { checkCost } from '../cost.ts';
 import { LimiterCore } from '../limiter-core.ts';
 import { PlacedLimiter, isByName, type Limiter } from '../limiter.ts';
 import { checkOptions } from '../options.ts';
-import type { Part } from '../stores/store.ts';
+import { namesOf, type AskedPart } from '../managed/resolve.ts';
 import { askedLimits, handedIn, type AskedLimits } from './asked-limits.ts';
 import { ClientList } from './client-list.ts';
 import type { Framework } from './framework.ts';
@@ -20,7 +20,7 @@ export type FoundKeys = Readonly<Record<string, string>>;
 /** What a layer wants to take for a request. */
 export interface Asking<Request, Response> {
   readonly layer: Layer<Request, Response>;
-  readonly parts: readonly Part[];
+  readonly parts: readonly AskedPart[];
   readonly keys: FoundKeys;
 }
 
@@ -86,7 +86,7 @@ export class Layer<Request, Response> {
   get policyNames(): readonly string[] {
     const { limits } = this.#asked;
     if (this.options.limits !== undefined) return this.options.limits.map(({ name }) => name);
-    return limits === undefined || isByName(limits) ? [] : limits.policies.map(({ name }) => name);
+    return limits === undefined || isByName(limits) ? [] : namesOf(limits);
   }
 
   /** Takes its name on its store: when all else has been checked. A limiter that was handed in has it already. */
@@ -166,7 +166,7 @@ export class Layer<Request, Response> {
     }
     if (skip !== undefined && (await skip(request))) return undefined;
 
-    const parts: Part[] = [];
+    const parts: AskedPart[] = [];
     const keys: Record<string, string> = {};
     let isMissing = false;
     for (const limit of this.#asked.asked) {

@@ -2,6 +2,7 @@ import type { Decision } from '../decision.ts';
 import type { Duration } from '../duration.ts';
 import type { LimiterCoreOptions } from '../core-options.ts';
 import type { Limiter } from '../limiter.ts';
+import type { ManagedReference } from '../managed/managed.ts';
 import type { Policy } from '../policy.ts';
 import type { HeadersOption } from './headers.ts';
 import type { Key } from './keys/key-parts.ts';
@@ -16,7 +17,10 @@ type MaybePromise<T> = T | Promise<T>;
  * different names never share state.
  */
 export type PolicyOption<Request> =
-  Policy | readonly Policy[] | ((request: Request) => MaybePromise<Policy | readonly Policy[]>);
+  | Policy
+  | readonly Policy[]
+  | ManagedReference
+  | ((request: Request) => MaybePromise<Policy | readonly Policy[] | ManagedReference>);
 
 /** The keys of a request by the name of their limit; one that is left out leaves its limit out. */
 export type KeyByLimit = Readonly<Record<string, string | undefined>>;
@@ -37,7 +41,7 @@ interface PerLimitOptions<Request> {
 export interface HttpLimitOptions<Request> extends PerLimitOptions<Request> {
   readonly name: string;
   /** The function's policies are named: different names never share state. */
-  readonly policy: Policy | ((request: Request) => MaybePromise<Policy>);
+  readonly policy: Policy | ManagedReference | ((request: Request) => MaybePromise<Policy | ManagedReference>);
 }
 
 /**

@@ -19,6 +19,7 @@ const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-ex
 /** The answer to a request that was refused. Carries Retry-After unless waiting does not help, and never the key. */
 export function refusalOf(decision: Decision): Refusal {
   if (decision.outcome === 'unavailable') return plain(503, 'Service Unavailable', 'The rate limiter cannot decide');
+  if (decision.outcome === 'unconfigured') return plain(403, 'Forbidden', 'No rate limit is configured for this');
   const violated = decision.policies.filter(({ allowed }) => !allowed).map(({ name }) => name);
   const fields: Field[] = [NO_STORE];
   if (decision.retryAfterMs !== null) {

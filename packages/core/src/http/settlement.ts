@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.ts';
 import type { LimiterCore } from '../limiter-core.ts';
-import type { Part } from '../stores/store.ts';
+import type { AskedPart } from '../managed/resolve.ts';
 import { warnOnce } from '../warnings.ts';
 import type { Framework, RawResponse } from './framework.ts';
 import type { Asking } from './layer.ts';
@@ -19,7 +19,7 @@ export function settleLater<Request, Response>(
   if (!decision.allowed || askings.every(({ layer }) => layer.refund === undefined)) return;
   const raw = framework.rawResponse(response);
   const settle = async (status: number): Promise<void> => {
-    const chosen = new Set<Part>();
+    const chosen = new Set<AskedPart>();
     for (const { layer, parts } of askings) {
       if (layer.refund === undefined) continue;
       try {

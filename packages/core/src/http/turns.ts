@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts';
-import type { Part } from '../stores/store.ts';
+import { namesOf, type AskedPart } from '../managed/resolve.ts';
 import type { RawRequest, RawResponse } from './framework.ts';
 import type { Asking } from './layer.ts';
 import type { Refund } from './refund.ts';
@@ -59,7 +59,9 @@ function turnFor<Request, Response>(
   let i = 0;
   for (const { layer, parts } of askings) {
     for (const part of parts) {
-      const policies = decision.policies.slice(i, (i += part.limit.policies.length));
+      const names = namesOf(part.limit);
+      if (decision.policies[i]?.name !== names[0]) continue; // left out: its policy is not there
+      const policies = decision.policies.slice(i, (i += names.length));
       if (policies.every(({ allowed }) => allowed)) continue;
       const { refund } = layer;
       if (refund === undefined || refund.holdMs === 0) return undefined;
@@ -70,6 +72,6 @@ function turnFor<Request, Response>(
   return turn;
 }
 
-function queueKey({ limit, subject }: Part): string {
+function queueKey({ limit, subject }: AskedPart): string {
   return `${limit.scope} ${subject}`;
 }

@@ -59,7 +59,16 @@ export async function askAcross({ op, parts }: DecidingRequest, nodes: Nodes): P
     for (const other of failures) if (other !== told) nodes.noteFailure(other);
     throw told as Error;
   }
-  return [joined(groups, answers)];
+  return [answers.some(({ stale }) => stale !== undefined) ? allStale(groups, answers) : joined(groups, answers)];
+}
+
+/** Nothing was decided: what was taken is given back. */
+function allStale(groups: readonly Group[], answers: readonly StoreAnswer[]): StoreAnswer {
+  const stale: (number | undefined)[] = [];
+  groups.forEach(({ places }, i) => {
+    places.forEach((place, j) => (stale[place] = answers[i]?.stale?.[j]));
+  });
+  return { atMs: Math.max(...answers.map(({ atMs }) => atMs)), parts: [], stale };
 }
 
 async function giveBack(request: StoreRequest, nodes: Nodes): Promise<void> {
@@ -83,6 +92,7 @@ function bySubject(parts: readonly Part[]): readonly Group[] {
 }
 
 function isAdmitted(answer: StoreAnswer | undefined): answer is StoreAnswer {
+  if (answer?.stale !== undefined) return false;
   return answer?.parts.every(({ blocked, policies }) => !blocked && policies.every(({ allowed }) => allowed)) === true;
 }
 

@@ -1,5 +1,5 @@
 import { PolicyError, StoreError, shown } from '../errors.ts';
-import type { StoreAnswers, StoreCall } from './store.ts';
+import type { StoreCall } from './store.ts';
 
 /** Longer timers overflow to 1 ms. */
 export const LONGEST_TIMEOUT_MS: number = 2 ** 31 - 1;
@@ -30,12 +30,12 @@ const GRACE_MS = 40;
  *
  * @param isAwaited - Whether somebody waits for it, so that the process is to live until it is answered.
  */
-export function withinDeadline(
-  answers: Promise<StoreAnswers>,
+export function withinDeadline<Answer>(
+  answers: Promise<Answer>,
   timeoutMs: number,
   call: StoreCall,
   isAwaited = true,
-): Promise<StoreAnswers> {
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const startMs = performance.now();
     let timer: NodeJS.Timeout;

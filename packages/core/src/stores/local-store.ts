@@ -55,7 +55,7 @@ export function withStandIn(limit: Limit, share: number): Limit {
   return { ...limit, standIn: { policies, scope: limit.scope } };
 }
 
-/** The parts as the stand-in counts them. */
-export function standInParts(parts: readonly Part[]): readonly Part[] {
-  return parts.map((part) => (part.limit.standIn === undefined ? part : { ...part, limit: part.limit.standIn }));
+/** A part as the stand-in counts it. */
+export function standInPart(part: Part): Part {
+  return part.limit.standIn === undefined ? part : { ...part, limit: part.limit.standIn };
 }

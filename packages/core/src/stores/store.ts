@@ -18,6 +18,7 @@ export type CarryOver = 'keep' | 'proportional' | 'reset';
 
 /** What a state that was written under other numbers is to be read by. */
 export interface EarlierEdition {
+  /** None where nothing is carried over. */
   readonly policies: readonly NamedPolicy[];
   readonly carryOver: CarryOver;
 }
@@ -31,6 +32,11 @@ export interface Edition {
   readonly version: number;
   /** The earlier editions that states are converted from, by their version; `unknown`: nobody knows any more. */
   readonly earlier: ReadonlyMap<number, EarlierEdition | 'unknown'>;
+  /**
+   * The limit as it is to be asked again, after a state of another edition was found: of the newest edition, with what that
+   * state is converted by. Undefined when there is no such limit any more.
+   */
+  renew?(found: number | undefined): Promise<Limit | undefined>;
 }
 
 /** What is asked of one key. */

@@ -8,8 +8,8 @@ ARGV  what is needed: a letter per kind of algorithm, E for edits, V for edition
       of requests
       per plan     number of policies, how long to keep a key that is over; with V its version, 0 where it has no
                    editions, else (then it has one policy) the number of earlier editions, and per earlier one its version
-                   and `u` where nobody knows it any more, else `k` (keep), `p` (in proportion) or `r` (reset), the kind of
-                   its algorithm and its numbers; then per policy the kind of its algorithm and its numbers
+                   and `u` where nobody knows it any more, `r` (reset), or `k` (keep) or `p` (in proportion) with the kind
+                   of its algorithm and its numbers; then per policy the kind of its algorithm and its numbers
       per request  what to do, the number of arguments that follow, and:
         consume    per part the key's and the plan's place, and the cost
         peek       per part the key's and the plan's place
@@ -60,7 +60,8 @@ local function read_editions(plan)
   for _ = 1, count do
     local earlier_version, carry_over = tonumber(ARGV[at]), ARGV[at + 1]
     at = at + 2
-    local earlier = carry_over == "u" and {} or read_policy()
+    local is_read = carry_over == "k" or carry_over == "p"
+    local earlier = is_read and read_policy() or {}
     earlier.carry_over = carry_over
     plan.earlier[earlier_version] = earlier
   end

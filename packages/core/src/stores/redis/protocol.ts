@@ -3,7 +3,7 @@ import { toInteger } from '../../algorithms/instant-and-field.ts';
 import type { NamedPolicy } from '../../policy.ts';
 import { evaluate, type KeyState } from '../evaluate.ts';
 import { failureOf } from './failure.ts';
-import type { CarryOver, Limit, Part, StoreAnswer, StoreAnswers, StoreRequest } from '../store.ts';
+import type { CarryOver, EarlierEdition, Limit, Part, StoreAnswer, StoreAnswers, StoreRequest } from '../store.ts';
 
 /** One script call: what goes out, and what is needed to read what comes back. */
 export interface Call {
@@ -76,7 +76,7 @@ function writePolicy({ algorithm, policy }: NamedPolicy, needed: Set<string>): r
   return [algorithm.kind, ...algorithm.numbers(policy).map(String)];
 }
 
-const CARRY_OVER: Readonly<Record<CarryOver, string>> = { keep: 'k', proportional: 'p', reset: 'r' };
+const CARRY_OVER: Readonly<Record<Exclude<CarryOver, 'reset'>, string>> = { keep: 'k', proportional: 'p' };
 
 /** Only limits of a single policy have editions in Redis: managed ones. */
 function writeEdition({ edition }: Limit, needed: Set<string>): readonly string[] {
@@ -85,6 +85,7 @@ function writeEdition({ edition }: Limit, needed: Set<string>): readonly string[
   for (const [version, earlier] of edition.earlier) {
     written.push(String(version));
     if (earlier === 'unknown') written.push('u');
+    else if (earlier.carryOver === 'reset') written.push('r');
     else written.push(CARRY_OVER[earlier.carryOver], ...writePolicy(earlier.policies[0] as NamedPolicy, needed));
   }
   return written;
@@ -245,6 +246,7 @@ function decoded(
   const { version, earlier } = limit.edition;
   const wrote = key.version === version ? limit : earlier.get(key.version as number);
   if (wrote === undefined || wrote === 'unknown') return key;
+  if (wrote !== limit && (wrote as EarlierEdition).carryOver === 'reset') return key; // nothing of it is read
   const states = readStates(key.text ?? '', wrote.policies);
   if (typeof states === 'string') return (before[place] = foreign(call.keys[place] as string, states));
   key.states = states;

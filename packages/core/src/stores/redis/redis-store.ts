@@ -7,15 +7,8 @@ import { LONGEST_TIMEOUT_MS, checkTimeout } from '../deadline.ts';
 import { probe } from '../probe.ts';
 import { StoreGuard } from '../store-guard.ts';
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
-import {
-  adoptClient,
-  clientFor,
-  keyPrefixOf,
-  type IoredisClient,
-  type NodeRedisClient,
-  type OwnClient,
-  type RedisClient,
-} from './client.ts';
+import { keyPrefixOf, type IoredisClient, type NodeRedisClient, type OwnClient, type RedisClient } from './client.ts';
+import { clientOf, noteConnection, parsePrefix } from './connection.ts';
 import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
@@ -100,30 +93,23 @@ export function createRedisStore(
 ): RedisStore {
   checkOptions(options, ['prefix', 'check', 'breaker'], 'redisStore');
   const breaker = parseBreaker(options.breaker);
-  const { prefix = 'sluice', check = process.env['SLUICE_CHECK'] === '1' } = options;
-  if (typeof prefix !== 'string' || !/^[A-Za-z0-9._:/-]{1,64}$/.test(prefix)) {
-    throw new PolicyError(
-      'prefix',
-      `prefix must be 1 to 64 of letters, digits, ".", "_", "-", ":" and "/", got ${shown(prefix)}; braces would move every key to one hash slot`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
+  const { check = process.env['SLUICE_CHECK'] === '1' } = options;
+  const prefix = parsePrefix(options.prefix);
   if (/[{}]/.test(keyPrefixOf(client))) {
     warnOnce(
       'SLUICE_REDIS_KEY_PREFIX',
       `The keyPrefix ${shown(keyPrefixOf(client))} of the ioredis client has braces: in a cluster all keys share one hash slot.`,
     );
   }
-  const own = typeof client === 'string' ? clientFor(client) : undefined;
-  const adopted = own === undefined ? adoptClient(client) : undefined;
-  if (own === undefined && adopted === undefined) {
-    throw new PolicyError(
-      'client',
-      `redisStore takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(client)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  return new ScriptedStore(own, adopted, { prefix, check, breaker, script, instantOf });
+  const { own, adopted } = clientOf(client, 'redisStore');
+  const store = new ScriptedStore(own, adopted, { prefix, check, breaker, script, instantOf });
+  noteConnection(store, {
+    prefix,
+    keyPrefix: keyPrefixOf(client),
+    open: async () => adopted ?? (own as OwnClient).open(),
+    close: () => Promise.resolve(), // the store's own business
+  });
+  return store;
 }
 
 interface StoreSettings {

@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '8e4cfa6cea208d4c2f1fd3f20f08ede0b07e51fe',
+  sha1: '341c1ffee2a4ff465300cb395c4ac190f61472b5',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -354,7 +354,8 @@ at = at + 1
 for _ = 1, count do
 local earlier_version, carry_over = tonumber(ARGV[at]), ARGV[at + 1]
 at = at + 2
-local earlier = carry_over == "u" and {} or read_policy()
+local is_read = carry_over == "k" or carry_over == "p"
+local earlier = is_read and read_policy() or {}
 earlier.carry_over = carry_over
 plan.earlier[earlier_version] = earlier
 end

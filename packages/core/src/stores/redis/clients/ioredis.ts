@@ -11,6 +11,16 @@ export interface IoredisClient {
   readonly slots?: readonly (readonly string[] | undefined)[];
   info?(section: string): Promise<unknown>;
   readonly options?: { readonly keyPrefix?: string | undefined };
+  nodes?(role: 'all'): readonly IoredisClient[];
+  duplicate?(...overrides: unknown[]): unknown;
+}
+
+/** A connection made by `duplicate`, to hear messages on. */
+interface Subscriber {
+  readonly stream?: { unref?(): unknown };
+  on(event: string, listener: (...args: never[]) => void): unknown;
+  subscribe(channel: string): Promise<unknown>;
+  disconnect(): void;
 }
 
 /** Whether something that has `evalsha` and `eval` is of this kind. */
@@ -29,6 +39,37 @@ export function adoptIoredis(client: IoredisClient): RedisClient {
     cluster: client.isCluster === true,
     nodeOf: (slot) => client.slots?.[slot]?.[0],
     info: async (section) => client.info?.(section),
+    subscribe: async (channel, heard) => subscribe(client, channel, heard),
+  };
+}
+
+/**
+ * Hears messages over a connection of its own, which comes back by itself after it was lost. Of a cluster any node will do:
+ * messages go to all of them.
+ */
+async function subscribe(client: IoredisClient, channel: string, heard: () => void): Promise<() => void> {
+  const node = client.isCluster === true ? client.nodes?.('all')[0] : client;
+  if (node?.duplicate === undefined) throw new Error('there is no node to subscribe at');
+  const subscriber = node.duplicate({
+    lazyConnect: true,
+    enableOfflineQueue: true,
+    maxRetriesPerRequest: null,
+    enableReadyCheck: false,
+    autoResubscribe: true,
+    retryStrategy: (attempt: number) => Math.min(attempt * 100, 2000),
+  }) as Subscriber;
+  subscriber.on('error', () => undefined); // what is missed meanwhile is found by asking
+  subscriber.on('connect', () => subscriber.stream?.unref?.()); // keeps no process alive
+  subscriber.on('message', heard);
+  subscriber.on('ready', heard); // something may have been missed until now
+  try {
+    await subscriber.subscribe(channel);
+  } catch (error) {
+    subscriber.disconnect();
+    throw error;
+  }
+  return () => {
+    subscriber.disconnect();
   };
 }
 

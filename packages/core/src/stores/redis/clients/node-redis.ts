@@ -6,6 +6,17 @@ export interface NodeRedisClient {
   eval(script: string, call: { keys: string[]; arguments: string[] }): Promise<unknown>;
   readonly isOpen: boolean;
   info?(section: string): Promise<unknown>;
+  duplicate?(): unknown;
+}
+
+/** A client made by `duplicate`, or a cluster: what messages are heard on. */
+interface Subscriber {
+  on(event: string, listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  subscribe(channel: string, listener: () => void): Promise<unknown>;
+  unsubscribe(channel: string, listener: () => void): Promise<unknown>;
+  unref?(): void;
+  destroy(): void;
 }
 
 /** What is asked of them at run time and stands in no public type, or only in that of some. */
@@ -42,6 +53,8 @@ export function adoptNodeRedis(client: NodeRedisClient): RedisClient {
     },
     cluster,
     nodeOf: (slot) => (client as Unpublished).slots?.[slot]?.master?.address,
+    subscribe: async (channel, heard) =>
+      cluster ? subscribeAt(client, channel, heard) : subscribe(client, channel, heard),
     ...(cluster ? {} : { info: async (section) => client.info?.(section) }), // of all its nodes a cluster would ask
   };
 }
@@ -49,4 +62,34 @@ export function adoptNodeRedis(client: NodeRedisClient): RedisClient {
 /** What the client puts in front of every key by itself. */
 export function nodeRedisKeyPrefix(client: object): unknown {
   return (client as Unpublished)._keyPrefix;
+}
+
+/** A cluster has a connection for messages by itself. */
+async function subscribeAt(
+  client: NodeRedisClient,
+  channel: string,
+  heard: () => void,
+): Promise<() => Promise<unknown>> {
+  const cluster = client as unknown as Subscriber;
+  await cluster.subscribe(channel, heard);
+  return async () => (client.isOpen ? cluster.unsubscribe(channel, heard) : undefined);
+}
+
+/** Hears messages over a connection of its own. Pools and sentinels have none to give: changes are found by asking. */
+async function subscribe(client: NodeRedisClient, channel: string, heard: () => void): Promise<() => void> {
+  const subscriber = client.duplicate?.() as Subscriber | undefined;
+  if (subscriber === undefined || !('subscribe' in subscriber)) throw new Error('this client has no subscriptions');
+  subscriber.on('error', () => undefined); // what is missed meanwhile is found by asking
+  subscriber.on('ready', heard); // something may have been missed until now
+  await subscriber.connect();
+  subscriber.unref?.();
+  try {
+    await subscriber.subscribe(channel, heard);
+  } catch (error) {
+    subscriber.destroy();
+    throw error;
+  }
+  return () => {
+    subscriber.destroy();
+  };
 }

@@ -13,6 +13,11 @@ export interface RedisClient {
   readonly cluster?: boolean;
   /** In a cluster, the node that a hash slot lives on, as far as the client knows. */
   nodeOf?(slot: number): string | undefined;
+  /**
+   * Calls back for every message of a channel, over a connection of its own, and answers what ends that. Such a connection
+   * keeps no process alive. Without it changes of managed policies are found by asking twice a second.
+   */
+  subscribe?(channel: string, heard: () => void): Promise<() => unknown>;
   /** The answer of INFO, where the client can ask for it. Without it nothing is said about eviction policies. */
   info?(section: string): Promise<unknown>;
 }

@@ -1,0 +1,154 @@
+import { PolicyError } from '../errors.ts';
+import type { NamedPolicy } from '../policy.ts';
+import { withStandIn } from '../stores/local-store.ts';
+import type { EarlierEdition, Limit } from '../stores/store.ts';
+import { warnOnce } from '../warnings.ts';
+import { earlierEdition, type Definition } from './definition.ts';
+import type { Definitions } from './definitions.ts';
+import type { PolicyRecord } from './policy-source.ts';
+
+/** What becomes of a request whose policy is not there, or not for this application. */
+export type OnUnconfigured = 'allow' | 'deny';
+
+export interface ManagedLimitOptions {
+  /** The policy's name in the source, and what decisions call it. */
+  readonly policy: string;
+  readonly name: string;
+  readonly app: string;
+  readonly definitions: Definitions;
+  readonly onUnconfigured: OnUnconfigured;
+  readonly localShare: number;
+  /** Refuses what the store cannot count. */
+  readonly check: (limit: Limit) => void;
+}
+
+/** Stands in keys for "managed", where plain limits have the letters of their algorithms. */
+const SCHEMA = '1m';
+
+type Usable = Extract<Definition, { state: 'usable' }>;
+
+/**
+ * A limit whose policy is looked up when it is asked for: it changes while the process runs. Its key holds the policy's
+ * name and no numbers, kinds or limiters, so that everybody who uses the policy counts in the same states.
+ */
+export class ManagedLimit {
+  readonly scope: string;
+  readonly #options: ManagedLimitOptions;
+  #definition: Definition | undefined | null = null;
+  #limit: Limit | undefined;
+
+  constructor(options: ManagedLimitOptions) {
+    this.#options = options;
+    this.scope = `:${options.policy}:${SCHEMA}`;
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  get onUnconfigured(): OnUnconfigured {
+    return this.#options.onUnconfigured;
+  }
+
+  get definitions(): Definitions {
+    return this.#options.definitions;
+  }
+
+  /** The limit as things stand, the same object until they change; none where the policy may not be used here. */
+  current(): Limit | undefined {
+    const { definitions, policy } = this.#options;
+    const definition = definitions.get(policy);
+    if (definition !== this.#definition) {
+      this.#definition = definition;
+      this.#limit = this.#limitOf(definition);
+    }
+    return this.#limit;
+  }
+
+  #limitOf(definition: Definition | undefined): Limit | undefined {
+    const { app } = this.#options;
+    if (definition === undefined) {
+      this.#unconfigured('there is no such policy');
+      return;
+    }
+    if (definition.state === 'removed') {
+      this.#unconfigured('it was removed');
+      return;
+    }
+    if (definition.state !== 'usable') {
+      this.#unconfigured(definition.why);
+      return;
+    }
+    const { apps } = definition.record;
+    if (!apps.includes(app)) {
+      this.#unconfigured('this application is not on its list');
+      return;
+    }
+    try {
+      return this.#usableLimit(definition);
+    } catch (error) {
+      if (error instanceof PolicyError) {
+        this.#unconfigured(error.message);
+        return;
+      }
+      throw error;
+    }
+  }
+
+  #usableLimit({ version, record, named }: Usable): Limit {
+    const { name, localShare, check } = this.#options;
+    const [before] = record.earlier.filter(({ policy }) => policy !== undefined);
+    const own: NamedPolicy = { ...named, name };
+    const limit: Limit = {
+      policies: [own],
+      scope: this.scope,
+      edition: {
+        version,
+        // The last one goes along with every call; what is older is sent when a state of it is met.
+        earlier: new Map(before === undefined ? [] : [[before.version, this.#earlier(record, before.version)]]),
+        renew: (found) => this.#renew(found),
+      },
+    };
+    check(limit);
+    return { ...limit, standIn: this.#standIn(limit, record, localShare) };
+  }
+
+  /** In memory there is no sending: all that is known of earlier versions goes along. */
+  #standIn(limit: Limit, record: PolicyRecord, localShare: number): Limit {
+    const sharedOf = (policies: readonly NamedPolicy[]): readonly NamedPolicy[] =>
+      withStandIn({ policies, scope: limit.scope }, localShare).standIn?.policies ?? policies;
+    const earlier = record.earlier.map(({ version }): [number, EarlierEdition | 'unknown'] => {
+      const edition = this.#earlier(record, version);
+      return [version, edition === 'unknown' ? edition : { ...edition, policies: sharedOf(edition.policies) }];
+    });
+    const version = limit.edition?.version ?? 0;
+    return { scope: limit.scope, policies: sharedOf(limit.policies), edition: { version, earlier: new Map(earlier) } };
+  }
+
+  #earlier(record: PolicyRecord, version: number): EarlierEdition | 'unknown' {
+    return earlierEdition(this.#options.name, record, version);
+  }
+
+  /** @param found - The version of a state that the last edition given out did not know. */
+  async #renew(found: number | undefined): Promise<Limit | undefined> {
+    const known = this.current()?.edition?.version;
+    if (found === undefined || known === undefined || found > known) await this.definitions.load();
+    const limit = this.current();
+    const definition = this.#definition;
+    if (limit?.edition === undefined || definition?.state !== 'usable' || found === undefined) return limit;
+    const { edition } = limit;
+    if (found >= edition.version || edition.earlier.has(found)) return limit;
+    const earlier = new Map([...edition.earlier, [found, this.#earlier(definition.record, found)] as const]);
+    return { ...limit, edition: { ...edition, earlier } };
+  }
+
+  #unconfigured(why: string): undefined {
+    const { policy, app, onUnconfigured } = this.#options;
+    warnOnce(
+      'SLUICE_POLICY_UNCONFIGURED',
+      `the managed policy ${policy} cannot be used by the application ${app}: ${why}. Its requests are ${onUnconfigured === 'deny' ? 'refused' : 'let through'} (onUnconfigured); put it with policies.put(${JSON.stringify(policy)}, ...), with ${JSON.stringify(app)} among its apps.`,
+      `${policy} ${app} ${why}`,
+    );
+    return undefined;
+  }
+}

@@ -1,0 +1,309 @@
+import type { PolicyBase } from '../algorithms/algorithm.ts';
+import { PolicyError, SluiceError, StoreError, shown } from '../errors.ts';
+import { parseName } from '../name.ts';
+import { checkOptions } from '../options.ts';
+import { namePolicy, type Policy } from '../policy.ts';
+import type { CarryOver, Store } from '../stores/store.ts';
+import type { IoredisClient, NodeRedisClient, RedisClient } from '../stores/redis/client.ts';
+import { connectTo, connectionOf } from '../stores/redis/connection.ts';
+import { FORMAT, isCarryOver, samePolicy, type Definition } from './definition.ts';
+import { Definitions } from './definitions.ts';
+import { parseApp } from './managed.ts';
+import type { EarlierPolicy, PolicyRecord, PolicySource } from './policy-source.ts';
+import { RedisPolicySource } from './redis-source.ts';
+
+/** A policy as `get` and `list` show it. */
+export interface ManagedPolicy {
+  readonly name: string;
+  readonly policy: Policy;
+  /** The applications that may use it. */
+  readonly apps: readonly string[];
+  /** Grows with every change of the policy. */
+  readonly version: number;
+  /** Milliseconds since 1970, by the clock of who changed it last. */
+  readonly changedAtMs: number;
+}
+
+export interface PutOptions {
+  /** The applications that may use the policy, compared exactly. An empty list: none. */
+  readonly apps: readonly string[];
+  /**
+   * What becomes of the units that clients have used when the policy changes. `keep` (default): they stay used;
+   * `proportional`: as much of the new limit is used as was of the old one, rounded up; `reset`: everybody begins anew, so
+   * that within one window both limits may be admitted.
+   */
+  readonly carryOver?: CarryOver | undefined;
+  /** Only says what would change. Default false. */
+  readonly dryRun?: boolean | undefined;
+}
+
+/** What `put` has done. */
+export interface PutResult extends ManagedPolicy {
+  readonly change: 'created' | 'changed' | 'unchanged';
+}
+
+/** The policies of a source. Everything here asks the source; limiters have what they need at hand. */
+export interface Policies {
+  /**
+   * Keeps a policy under a name, from now on in force in every process within a second. The same again changes nothing;
+   * other `apps` alone leave all states as they are. Two round trips, and again where somebody else was faster.
+   *
+   * @throws (rejects) PolicyError naming the field; StoreError; SluiceError `SLUICE_POLICIES_READ_ONLY`.
+   */
+  put(name: string, policy: Policy, options: PutOptions): Promise<PutResult>;
+  /** A policy, or undefined when there is none, when it was removed, or when this release cannot read it. */
+  get(name: string): Promise<ManagedPolicy | undefined>;
+  /** All policies that this release can read, by name. */
+  list(): Promise<readonly ManagedPolicy[]>;
+  /**
+   * Removes a policy: its limiters answer `unconfigured`. A tombstone stays, which tells a removal from a loss. Answers
+   * whether there was one.
+   *
+   * @param options - `state`: what clients have used is forgotten, should the policy be put again. Default false: it is
+   * carried over, if it is still of consequence then.
+   */
+  remove(name: string, options?: { readonly state?: boolean }): Promise<boolean>;
+  /** Ends following the source, and what was opened for it. Calls after that open it again. */
+  close(): Promise<void>;
+}
+
+/** So many earlier versions are kept, for keys that nobody has touched since. */
+const MOST_EARLIER = 16;
+const MOST_ATTEMPTS = 20;
+
+const definitionsOfPolicies = new WeakMap<Policies, Definitions>();
+const definitionsOfStores = new WeakMap<Store, Definitions>();
+
+/**
+ * The policies that are kept in a source under names, for limiters with `policy: managed(name)`.
+ *
+ * @param source - A Redis: as `redisStore(...)`, or as a client or URL that it takes; or a {@link PolicySource}.
+ * @param options - `prefix`, for a client or URL: as that of the stores whose limiters use the policies. Default `sluice`.
+ * @throws PolicyError for what is no source, and for bad or unknown options. Nothing is sent before the first call.
+ *
+ * @example
+ * ```ts
+ * const policies = createPolicies(redis);
+ * await policies.put('orders', fixedWindow({ limit: 100, window: '1s' }), { apps: ['checkout'] });
+ * const limiter = createLimiter({ policy: managed('orders'), app: 'checkout', store: redisStore(redis) });
+ * ```
+ */
+export function createPolicies(
+  source: Store | PolicySource | RedisClient | IoredisClient | NodeRedisClient | string,
+  options: { prefix?: string } = {},
+): Policies {
+  checkOptions(options, ['prefix'], 'createPolicies');
+  const policies = new KeptPolicies(new Definitions(sourceOf(source, options)));
+  definitionsOfPolicies.set(policies, policies.definitions);
+  return policies;
+}
+
+function sourceOf(given: unknown, options: { prefix?: string }): PolicySource {
+  const { load, perform } = (given ?? {}) as Partial<PolicySource & Store>;
+  if (typeof load !== 'function' && typeof perform !== 'function') {
+    return new RedisPolicySource(connectTo(given, options, 'createPolicies'));
+  }
+  if (options.prefix !== undefined) {
+    throw new PolicyError(
+      'prefix',
+      'prefix goes with a client or URL: a store has its own, and another source needs none',
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  if (typeof load === 'function') return given as PolicySource;
+  const connection = connectionOf(given as Store);
+  if (connection !== undefined) return new RedisPolicySource(connection);
+  throw new PolicyError(
+    'source',
+    `createPolicies takes redisStore(...), a client or URL of Redis, or a source with load(), got a store that is not in Redis`,
+    'SLUICE_OPTION_INVALID',
+  );
+}
+
+/**
+ * What limiters look their managed policies up in.
+ *
+ * @throws PolicyError where there is nothing to look in.
+ */
+export function definitionsFor(policies: unknown, store: Store): Definitions {
+  if (policies !== undefined) {
+    const given = definitionsOfPolicies.get(policies as Policies);
+    if (given !== undefined) return given;
+    throw new PolicyError(
+      'policies',
+      `policies must be what createPolicies() answered, got ${shown(policies)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  let definitions = definitionsOfStores.get(store);
+  if (definitions !== undefined) return definitions;
+  const connection = connectionOf(store);
+  if (connection === undefined) {
+    throw new PolicyError(
+      'policies',
+      'a managed policy is looked up in the Redis of its limiter: give it store: redisStore(...), or say where else with policies: createPolicies(source)',
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  definitions = new Definitions(new RedisPolicySource(connection));
+  definitionsOfStores.set(store, definitions);
+  return definitions;
+}
+
+class KeptPolicies implements Policies {
+  readonly definitions: Definitions;
+
+  constructor(definitions: Definitions) {
+    this.definitions = definitions;
+  }
+
+  async put(name: string, policy: Policy, options: PutOptions): Promise<PutResult> {
+    const { apps, carryOver, dryRun } = parsePut(options);
+    const named = namePolicy(policy, parseName(name, 'name'));
+    const rule = unnamed(named.policy); // it is called as it is kept
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      await this.definitions.load();
+      const { record: before, definition } = this.#current(name);
+      const isSame = definition?.state === 'usable' && samePolicy(definition.named, named);
+      if (before !== undefined && isSame && sameApps(definition.record.apps, apps)) {
+        return { ...managedPolicy(name, definition), change: 'unchanged' };
+      }
+      const record = recordOf(rule, { apps, carryOver, isSame }, definition);
+      const change = definition?.state === 'usable' && before !== undefined ? 'changed' : 'created';
+      const { version, changedAtMs } = record;
+      const result = { name, policy: rule, apps, version, changedAtMs, change } as const;
+      if (dryRun || (await this.#write('put', name, record, before))) return result;
+    }
+    throw tooBusy(name);
+  }
+
+  async get(name: string): Promise<ManagedPolicy | undefined> {
+    parseName(name, 'name');
+    await this.definitions.load();
+    return this.#managed(name)[0];
+  }
+
+  async list(): Promise<readonly ManagedPolicy[]> {
+    await this.definitions.load();
+    return this.definitions.names.flatMap((name) => this.#managed(name));
+  }
+
+  async remove(name: string, options: { readonly state?: boolean } = {}): Promise<boolean> {
+    checkOptions(options, ['state'], 'remove');
+    parseName(name, 'name');
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      await this.definitions.load();
+      const { record: before, definition } = this.#current(name);
+      if (before === undefined || definition === undefined || definition.state === 'removed') return false;
+      const tombstone: PolicyRecord = {
+        ...nextVersion(definition),
+        format: FORMAT,
+        apps: [],
+        carryOver: options.state === true ? 'reset' : 'keep',
+        earlier: earlierOf(definition),
+      };
+      if (await this.#write('remove', name, tombstone, before)) return true;
+    }
+    throw tooBusy(name);
+  }
+
+  async close(): Promise<void> {
+    await this.definitions.close();
+  }
+
+  #current(name: string): { readonly record: unknown; readonly definition: Definition | undefined } {
+    return { record: this.definitions.recordOf(name), definition: this.definitions.get(name) };
+  }
+
+  /** The policy of a name, where the source has one that this release can read. */
+  #managed(name: string): readonly ManagedPolicy[] {
+    const { record, definition } = this.#current(name);
+    return record !== undefined && definition?.state === 'usable' ? [managedPolicy(name, definition)] : [];
+  }
+
+  async #write(how: 'put' | 'remove', name: string, record: PolicyRecord, before: unknown): Promise<boolean> {
+    const { source } = this.definitions;
+    const write = source[how]?.bind(source);
+    if (write === undefined) {
+      throw new SluiceError(
+        'SLUICE_POLICIES_READ_ONLY',
+        `this source of policies has no ${how}(): change ${name} where it is kept`,
+      );
+    }
+    const isWritten = await write(name, record, before);
+    if (isWritten) await this.definitions.load();
+    return isWritten;
+  }
+}
+
+function unnamed(policy: PolicyBase): Policy {
+  return Object.fromEntries(Object.entries(policy).filter(([field]) => field !== 'name')) as unknown as Policy;
+}
+
+function managedPolicy(
+  name: string,
+  { record, named, version }: Extract<Definition, { state: 'usable' }>,
+): ManagedPolicy {
+  return { name, policy: named.policy as Policy, apps: record.apps, version, changedAtMs: record.changedAtMs };
+}
+
+function recordOf(
+  policy: Policy,
+  {
+    apps,
+    carryOver,
+    isSame,
+  }: { readonly apps: readonly string[]; readonly carryOver: CarryOver; readonly isSame: boolean },
+  before: Definition | undefined,
+): PolicyRecord {
+  // The states stay what they are: it is the same version still.
+  if (isSame && before?.state === 'usable') return { ...before.record, apps, changedAtMs: Date.now() };
+  return { ...nextVersion(before), format: FORMAT, policy, apps, carryOver, earlier: earlierOf(before) };
+}
+
+/** Later than all before, and than any that was lost with its source: an instant, where that is later. */
+function nextVersion(before: Definition | undefined): { readonly version: number; readonly changedAtMs: number } {
+  const changedAtMs = Date.now();
+  return { version: Math.max((before?.version ?? 0) + 1, changedAtMs), changedAtMs };
+}
+
+function earlierOf(before: Definition | undefined): readonly EarlierPolicy[] {
+  if (before === undefined || !('record' in before)) return [];
+  const { version, policy, carryOver, earlier } = before.record;
+  return [{ version, ...(policy === undefined ? {} : { policy }), carryOver }, ...earlier].slice(0, MOST_EARLIER);
+}
+
+function sameApps(before: readonly string[], apps: readonly string[]): boolean {
+  return JSON.stringify(before) === JSON.stringify(apps);
+}
+
+function parsePut(options: PutOptions): { apps: readonly string[]; carryOver: CarryOver; dryRun: boolean } {
+  checkOptions(options, ['apps', 'carryOver', 'dryRun'], 'put');
+  const { apps, carryOver = 'keep', dryRun = false } = options;
+  if (!Array.isArray(apps)) {
+    throw new PolicyError(
+      'apps',
+      `apps must be a list of the applications that may use the policy, such as ["checkout"], got ${shown(apps)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  if (!isCarryOver(carryOver)) {
+    throw new PolicyError(
+      'carryOver',
+      `carryOver must be "keep", "proportional" or "reset", got ${shown(carryOver)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  if (typeof dryRun !== 'boolean') {
+    throw new PolicyError('dryRun', `dryRun must be true or false, got ${shown(dryRun)}`, 'SLUICE_OPTION_INVALID');
+  }
+  // In one order, so that the same applications are the same list.
+  return { apps: [...new Set(apps.map((app, i) => parseApp(app, `apps[${String(i)}]`)))].sort(), carryOver, dryRun };
+}
+
+function tooBusy(name: string): StoreError {
+  return new StoreError(
+    'SLUICE_STORE_FAILED',
+    `the policy ${name} was not changed: others changed it at the same time, ${String(MOST_ATTEMPTS)} times in a row`,
+  );
+}

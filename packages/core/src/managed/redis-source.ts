@@ -1,0 +1,83 @@
+import { StoreError, shown } from '../errors.ts';
+import { failureOf } from '../stores/redis/failure.ts';
+import type { RedisConnection } from '../stores/redis/connection.ts';
+import { runScript } from '../stores/redis/run-script.ts';
+import type { PolicyRecord, PolicySource } from './policy-source.ts';
+import { registryLoad, registryPut } from './scripts.generated.ts';
+
+/**
+ * Policies in a hash of Redis: records by name, and a revision, so that asking again costs one small answer while nothing
+ * has changed. Loading and putting are one script each; a put is told over a channel of the hash's name.
+ */
+export class RedisPolicySource implements PolicySource {
+  readonly #connection: RedisConnection;
+  readonly #key: string;
+  #revision = '';
+  #records: Readonly<Record<string, unknown>> = {};
+  /** The record as it stands in Redis, to be compared with when another one takes its place. */
+  readonly #texts = new WeakMap<object, string>();
+
+  constructor(connection: RedisConnection) {
+    this.#connection = connection;
+    this.#key = `${connection.prefix}:policies`;
+  }
+
+  async load(): Promise<Readonly<Record<string, unknown>>> {
+    const reply = await this.#run(registryLoad, [this.#revision]);
+    if (!Array.isArray(reply)) {
+      if (String(reply) === this.#revision) return this.#records;
+      throw new StoreError('SLUICE_STORE_REPLY_INVALID', `the policies' script answered ${shown(reply)}`);
+    }
+    const [revision, ...fields] = reply.map(String);
+    const records: Record<string, unknown> = {};
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      const [name, text] = [fields[i] as string, fields[i + 1] as string];
+      if (name !== '#revision') records[name] = this.#read(text);
+    }
+    this.#revision = revision ?? '';
+    this.#records = records;
+    return records;
+  }
+
+  /** What is no JSON is a record all the same, of a policy that cannot be used, and can be put again. */
+  #read(text: string): object {
+    let record: unknown;
+    try {
+      record = JSON.parse(text);
+    } catch {
+      record = undefined;
+    }
+    const read = typeof record === 'object' && record !== null ? record : { unreadable: text };
+    this.#texts.set(read, text);
+    return read;
+  }
+
+  async watch(changed: () => void): Promise<() => unknown> {
+    const client = await this.#connection.open();
+    const end = await client.subscribe?.(this.#connection.keyPrefix + this.#key, changed);
+    return () => end?.();
+  }
+
+  async put(name: string, record: PolicyRecord, before: unknown): Promise<boolean> {
+    const text = before === undefined ? '' : (this.#texts.get(before as object) ?? '');
+    const reply = await this.#run(registryPut, [name, text, JSON.stringify(record)]);
+    this.#revision = ''; // what was written is read in any case
+    return Number(reply) === 1;
+  }
+
+  async remove(name: string, tombstone: PolicyRecord, before: unknown): Promise<boolean> {
+    return this.put(name, tombstone, before);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async #run(script: { readonly source: string; readonly sha1: string }, args: readonly string[]): Promise<unknown> {
+    try {
+      return await runScript(await this.#connection.open(), script, [this.#key], args);
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+}
