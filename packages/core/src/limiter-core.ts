@@ -371,10 +371,10 @@ export class LimiterCore {
       });
     }
     forget(this);
+    const isLast = releaseName(this.store, this.name);
+    if (isLast) this.#guard?.close();
     await Promise.all([...this.#definitions].map((definitions) => definitions.leave()));
-    if (!releaseName(this.store, this.name)) return;
-    this.#guard?.close();
-    await this.store.close?.();
+    if (isLast) await this.store.close?.();
   }
 
   #conclude(
