@@ -11,6 +11,8 @@ export interface KnownEpoch {
   readonly lightest: number;
   /** Left out where only the weights are known any more: shares are rounded down then. */
   readonly members?: readonly Member[];
+  /** The shares that were asked for, by their units. */
+  readonly shares?: Map<number, number>;
 }
 
 const UNKNOWN: Omit<KnownEpoch, 'untilMs'> = { weight: 0, total: 1, lightest: 1 };
@@ -60,7 +62,7 @@ export class KnownEpochs {
     this.#epochs.push(
       list.length === 0
         ? { ...UNKNOWN, untilMs: Infinity }
-        : { untilMs: Infinity, weight, total, lightest, members: list },
+        : { untilMs: Infinity, weight, total, lightest, members: list, shares: new Map() },
     );
     this.#coarsen();
   }
@@ -72,9 +74,15 @@ export class KnownEpochs {
   }
 
   /** This instance's share of so many units in an epoch. */
-  shareOf(units: number, { weight, total, members }: KnownEpoch): number {
+  shareOf(units: number, { weight, total, members, shares }: KnownEpoch): number {
     if (weight === 0) return 0;
-    return members === undefined ? floorShare(units, weight, total) : shareOfMember(units, members, this.#id);
+    if (members === undefined) return floorShare(units, weight, total);
+    let share = shares?.get(units);
+    if (share === undefined) {
+      share = shareOfMember(units, members, this.#id);
+      shares?.set(units, share);
+    }
+    return share;
   }
 
   #end(untilMs: number): void {

@@ -106,7 +106,8 @@ interface Counted {
   readonly shares: readonly Share[];
   readonly editions: Editions | undefined;
   readonly knownVersion: number;
-  readonly aheadMs: number;
+  /** Where there are windows on the membership's clock. */
+  readonly aheadMs: number | undefined;
   readonly graceMs: number;
   readonly untilEarliestMs: number;
   readonly untilLatestMs: number;
@@ -237,7 +238,7 @@ class SharingStore implements SplitStore {
     const before = this.#counted.get(limit);
     if (
       before?.knownVersion === standing.epochs.version &&
-      before.aheadMs === clock.aheadMs &&
+      (before.aheadMs === undefined || before.aheadMs === clock.aheadMs) &&
       clock.earliestMs < before.untilEarliestMs &&
       clock.latestMs < before.untilLatestMs &&
       before.graceMs === standing.graceMs &&
@@ -273,7 +274,7 @@ class SharingStore implements SplitStore {
       shares,
       editions,
       knownVersion: epochs.version,
-      aheadMs: clock.aheadMs,
+      aheadMs: limit.policies.some(({ policy }) => policy.algorithm === 'fixedWindow') ? clock.aheadMs : undefined,
       graceMs,
       untilEarliestMs: Math.min(...shares.map((share) => share.untilEarliestMs)),
       untilLatestMs: Math.min(...shares.map((share) => share.untilLatestMs)),

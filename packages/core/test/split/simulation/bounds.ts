@@ -1,0 +1,38 @@
+/** Units that were admitted at an instant of true time. */
+export interface Admission {
+  readonly atMs: number;
+  readonly units: number;
+}
+
+/** The most that was admitted in any window of the registry's clock. */
+export function mostPerWindow(admissions: readonly Admission[], windowMs: number): number {
+  const windows = new Map<number, number>();
+  for (const { atMs, units } of admissions) {
+    const index = Math.floor(Math.floor(atMs) / windowMs);
+    windows.set(index, (windows.get(index) ?? 0) + units);
+  }
+  return Math.max(0, ...windows.values());
+}
+
+/** The most that was admitted in any interval as long as the window. */
+export function mostPerInterval(admissions: readonly Admission[], windowMs: number): number {
+  let [sum, most, oldest] = [0, 0, 0];
+  for (const { atMs, units } of admissions) {
+    sum += units;
+    for (; (admissions[oldest] as Admission).atMs <= atMs - windowMs; oldest++)
+      sum -= (admissions[oldest] as Admission).units;
+    most = Math.max(most, sum);
+  }
+  return most;
+}
+
+/** The most that was admitted in any interval beyond what is refilled in it: what a bucket must have held. */
+export function mostBeyondRefill(admissions: readonly Admission[], unitsPerMs: number): number {
+  let [level, most, lastMs] = [0, 0, -Infinity];
+  for (const { atMs, units } of admissions) {
+    level = (lastMs === -Infinity ? 0 : Math.max(level - unitsPerMs * (atMs - lastMs), 0)) + units;
+    most = Math.max(most, level);
+    lastMs = atMs;
+  }
+  return most;
+}

@@ -1,0 +1,105 @@
+import type { LocalTime } from '@sluice/core/internal';
+import type { VirtualTime } from './virtual-time.ts';
+
+/**
+ * A machine whose clocks are its own: they drift, its date is off, it can be stopped (its clocks go on) and suspended
+ * (its monotonic clock stands still).
+ */
+export class Machine implements LocalTime {
+  readonly #time: VirtualTime;
+  readonly #rate: number;
+  #monotonicMs: number;
+  #dateOffsetMs: number;
+  #readAtMs: number;
+  #suspendedUntilMs = -Infinity;
+  #stoppedUntilMs = -Infinity;
+  #waiting: (() => void)[] = [];
+  isDead = false;
+
+  /** @param rate - How fast its clocks run, 1 when right. */
+  constructor(time: VirtualTime, { rate, dateOffsetMs }: { rate: number; dateOffsetMs: number }) {
+    this.#time = time;
+    this.#rate = rate;
+    this.#monotonicMs = 1000 * rate;
+    this.#dateOffsetMs = dateOffsetMs;
+    this.#readAtMs = time.nowMs;
+  }
+
+  monotonicMs(): number {
+    const { nowMs } = this.#time;
+    if (nowMs > this.#suspendedUntilMs) {
+      this.#monotonicMs += (nowMs - Math.max(this.#readAtMs, this.#suspendedUntilMs)) * this.#rate;
+    }
+    this.#readAtMs = nowMs;
+    return this.#monotonicMs;
+  }
+
+  dateMs(): number {
+    return this.#time.nowMs * this.#rate + this.#dateOffsetMs;
+  }
+
+  /** Somebody sets its date. */
+  setDate(byMs: number): void {
+    this.#dateOffsetMs += byMs;
+  }
+
+  get isAwake(): boolean {
+    return !this.isDead && this.#time.nowMs >= Math.max(this.#suspendedUntilMs, this.#stoppedUntilMs);
+  }
+
+  /** Its programs do not run for so long. */
+  stop(ms: number): void {
+    this.#stoppedUntilMs = Math.max(this.#stoppedUntilMs, this.#time.nowMs + ms);
+    this.#wakeAt(this.#stoppedUntilMs);
+  }
+
+  suspend(ms: number): void {
+    if (!this.isAwake) return;
+    this.monotonicMs();
+    this.#suspendedUntilMs = this.#time.nowMs + ms;
+    this.#wakeAt(this.#suspendedUntilMs);
+  }
+
+  /** Ends what it sleeps for. */
+  wake(): void {
+    this.monotonicMs();
+    this.#stoppedUntilMs = Math.min(this.#stoppedUntilMs, this.#time.nowMs);
+    this.#suspendedUntilMs = Math.min(this.#suspendedUntilMs, this.#time.nowMs);
+    for (const act of this.#waiting.splice(0)) act();
+  }
+
+  /** Runs a program's callback now or, when it sleeps, as soon as it is awake. */
+  run(act: () => void): void {
+    if (this.isDead) return;
+    if (this.isAwake) act();
+    else this.#waiting.push(act);
+  }
+
+  after(ms: number, act: () => void): () => void {
+    let isOff = false;
+    const dueMs = this.monotonicMs() + ms;
+    const look = (): void => {
+      if (isOff || this.isDead) return;
+      const leftMs = dueMs - this.monotonicMs();
+      if (leftMs > 0.001 || !this.isAwake) {
+        this.#time.at(
+          Math.max(this.#time.nowMs + leftMs / this.#rate, this.#suspendedUntilMs, this.#stoppedUntilMs),
+          look,
+        );
+      } else {
+        act();
+      }
+    };
+    this.#time.after(ms / this.#rate, look);
+    return () => {
+      isOff = true;
+    };
+  }
+
+  #wakeAt(atMs: number): void {
+    this.#time.at(atMs, () => {
+      if (!this.isAwake) return;
+      for (const act of this.#waiting.splice(0)) act();
+    });
+  }
+}
