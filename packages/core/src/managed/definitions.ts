@@ -6,8 +6,10 @@ import type { PolicySource } from './policy-source.ts';
 
 /** How often it is asked whether something has changed: a notification that is lost costs less than a second. */
 const POLL_MS = 500;
+/** How long a source that cannot be watched is left alone. */
+const WATCH_AGAIN_MS = 10_000;
 /** How long a source may take to answer. One that hangs is asked again after that. */
-const LONGEST_LOAD_MS = 5000;
+const LONGEST_LOAD_MS = 2000;
 
 /** A definition and the record that it was read from. */
 interface Known {
@@ -63,17 +65,17 @@ export class Definitions {
   /** Ends that, with the last user. */
   async leave(): Promise<void> {
     this.#users--;
-    if (this.#users === 0) await this.close();
+    await this.close();
   }
 
+  /** Ends what was opened, unless somebody follows the source. It is opened again when it is needed again. */
   async close(): Promise<void> {
+    if (this.#users > 0) return;
     this.#closings++;
-    this.#users = 0;
     clearTimeout(this.#timer);
-    const watching = this.#watching;
+    // Not waited for: a source that hangs may never have begun.
+    void this.#watching?.then((unwatch) => unwatch?.());
     this.#watching = undefined;
-    const unwatch = await watching;
-    await unwatch?.();
     await this.source.close?.();
   }
 
@@ -145,14 +147,15 @@ export class Definitions {
     void poll();
   }
 
-  /** Tries again with the next poll where it does not succeed. */
   async #watch(): Promise<(() => unknown) | undefined> {
     try {
       return await this.source.watch?.(() => {
-        this.load().catch(() => undefined); // the next poll asks again
+        this.load().catch(ignore); // the next poll asks again
       });
     } catch {
-      this.#watching = undefined;
+      setTimeout(() => {
+        this.#watching = undefined; // to be tried again with the next poll
+      }, WATCH_AGAIN_MS).unref();
       return undefined;
     }
   }

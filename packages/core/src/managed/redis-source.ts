@@ -54,8 +54,7 @@ export class RedisPolicySource implements PolicySource {
 
   async watch(changed: () => void): Promise<() => unknown> {
     const client = await this.#connection.open();
-    const end = await client.subscribe?.(this.#connection.keyPrefix + this.#key, changed);
-    return () => end?.();
+    return client.subscribe?.(this.#connection.keyPrefix + this.#key, changed) ?? (() => undefined);
   }
 
   async put(name: string, record: PolicyRecord, before: unknown): Promise<boolean> {

@@ -39,7 +39,7 @@ export function adoptIoredis(client: IoredisClient): RedisClient {
     cluster: client.isCluster === true,
     nodeOf: (slot) => client.slots?.[slot]?.[0],
     info: async (section) => client.info?.(section),
-    subscribe: async (channel, heard) => subscribe(client, channel, heard),
+    subscribe: (channel, heard) => subscribe(client, channel, heard),
   };
 }
 
@@ -47,9 +47,9 @@ export function adoptIoredis(client: IoredisClient): RedisClient {
  * Hears messages over a connection of its own, which comes back by itself after it was lost. Of a cluster any node will do:
  * messages go to all of them.
  */
-async function subscribe(client: IoredisClient, channel: string, heard: () => void): Promise<() => void> {
+function subscribe(client: IoredisClient, channel: string, heard: () => void): () => void {
   const node = client.isCluster === true ? client.nodes?.('all')[0] : client;
-  if (node?.duplicate === undefined) throw new Error('there is no node to subscribe at');
+  if (node?.duplicate === undefined) return () => undefined;
   const subscriber = node.duplicate({
     lazyConnect: true,
     enableOfflineQueue: true,
@@ -62,15 +62,11 @@ async function subscribe(client: IoredisClient, channel: string, heard: () => vo
   subscriber.on('connect', () => subscriber.stream?.unref?.()); // keeps no process alive
   subscriber.on('message', heard);
   subscriber.on('ready', heard); // something may have been missed until now
-  try {
-    await subscriber.subscribe(channel);
-  } catch (error) {
-    subscriber.disconnect();
-    throw error;
-  }
-  return () => {
+  const end = (): void => {
     subscriber.disconnect();
   };
+  subscriber.subscribe(channel).catch(end); // an ACL may deny it
+  return end;
 }
 
 /**

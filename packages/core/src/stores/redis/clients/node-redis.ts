@@ -53,8 +53,7 @@ export function adoptNodeRedis(client: NodeRedisClient): RedisClient {
     },
     cluster,
     nodeOf: (slot) => (client as Unpublished).slots?.[slot]?.master?.address,
-    subscribe: async (channel, heard) =>
-      cluster ? subscribeAt(client, channel, heard) : subscribe(client, channel, heard),
+    subscribe: (channel, heard) => (cluster ? subscribeAt(client, channel, heard) : subscribe(client, channel, heard)),
     ...(cluster ? {} : { info: async (section) => client.info?.(section) }), // of all its nodes a cluster would ask
   };
 }
@@ -65,31 +64,35 @@ export function nodeRedisKeyPrefix(client: object): unknown {
 }
 
 /** A cluster has a connection for messages by itself. */
-async function subscribeAt(
-  client: NodeRedisClient,
-  channel: string,
-  heard: () => void,
-): Promise<() => Promise<unknown>> {
+function subscribeAt(client: NodeRedisClient, channel: string, heard: () => void): () => void {
   const cluster = client as unknown as Subscriber;
-  await cluster.subscribe(channel, heard);
-  return async () => (client.isOpen ? cluster.unsubscribe(channel, heard) : undefined);
+  cluster.subscribe(channel, heard).catch(ignore);
+  return () => {
+    if (client.isOpen) cluster.unsubscribe(channel, heard).catch(ignore);
+  };
 }
 
-/** Hears messages over a connection of its own. Pools and sentinels have none to give: changes are found by asking. */
-async function subscribe(client: NodeRedisClient, channel: string, heard: () => void): Promise<() => void> {
+/** Hears messages over a connection of its own. Pools and sentinels have none to give. */
+function subscribe(client: NodeRedisClient, channel: string, heard: () => void): () => void {
   const subscriber = client.duplicate?.() as Subscriber | undefined;
-  if (subscriber === undefined || !('subscribe' in subscriber)) throw new Error('this client has no subscriptions');
-  subscriber.on('error', () => undefined); // what is missed meanwhile is found by asking
-  subscriber.on('ready', heard); // something may have been missed until now
-  await subscriber.connect();
-  subscriber.unref?.();
-  try {
-    await subscriber.subscribe(channel, heard);
-  } catch (error) {
-    subscriber.destroy();
-    throw error;
-  }
-  return () => {
+  if (subscriber === undefined || !('subscribe' in subscriber)) return ignore;
+  let hasEnded = false;
+  const end = (): void => {
+    if (hasEnded) return;
+    hasEnded = true;
     subscriber.destroy();
   };
+  subscriber.on('error', ignore);
+  subscriber.on('ready', heard);
+  const begin = async (): Promise<void> => {
+    await subscriber.connect();
+    subscriber.unref?.();
+    await subscriber.subscribe(channel, heard);
+  };
+  begin().catch(end); // an ACL may deny it
+  return end;
+}
+
+function ignore(): void {
+  // What is not heard is found by asking.
 }

@@ -14,10 +14,11 @@ export interface RedisClient {
   /** In a cluster, the node that a hash slot lives on, as far as the client knows. */
   nodeOf?(slot: number): string | undefined;
   /**
-   * Calls back for every message of a channel, over a connection of its own, and answers what ends that. Such a connection
-   * keeps no process alive. Without it changes of managed policies are found by asking twice a second.
+   * Calls back for every message of a channel, and whenever some may have been missed, over a connection of its own that
+   * keeps no process alive. Answers what ends that, at once: it fails in silence, for what is not heard is found by asking.
+   * Without it changes of managed policies are found by asking alone, twice a second.
    */
-  subscribe?(channel: string, heard: () => void): Promise<() => unknown>;
+  subscribe?(channel: string, heard: () => void): () => void;
   /** The answer of INFO, where the client can ask for it. Without it nothing is said about eviction policies. */
   info?(section: string): Promise<unknown>;
 }
