@@ -1,5 +1,7 @@
+import { CORE_OPTIONS } from '../core-options.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { PolicyError, shown } from '../errors.ts';
+import { isManagedReference } from '../managed/managed.ts';
 import { handedIn } from './asked-limits.ts';
 import type { Framework } from './framework.ts';
 import { Layer } from './layer.ts';
@@ -13,24 +15,13 @@ export type ScopeOptions<Request, Response> =
 type LimitOption = 'limit' | 'window' | 'policy' | 'limiter';
 
 const LIMIT_OPTIONS = ['limit', 'window', 'policy', 'limits', 'limiter'] as const;
+/** Where and how requests are decided about: all that a limiter's core is told, but for what it is called. */
+const OF_THE_STORE: readonly string[] = CORE_OPTIONS.filter((name) => name !== 'name' && name !== 'shared');
 /** How requests are decided about and answered; never what the limit is, its name, its cost or its refunds. */
-const TAKEN_OVER = [
-  ...[
-    'store',
-    'onStoreError',
-    'localShare',
-    'timeoutMs',
-    'skip',
-    'allow',
-    'deny',
-    'mode',
-    'headers',
-    'cors',
-    'onDenied',
-  ],
-  ...['onDecision', 'throw'],
-] as const;
-const OF_THE_STORE: readonly string[] = ['store', 'onStoreError', 'localShare', 'timeoutMs'];
+const TAKEN_OVER: readonly string[] = [
+  ...OF_THE_STORE,
+  ...['skip', 'allow', 'deny', 'mode', 'headers', 'cors', 'onDenied', 'onDecision', 'throw'],
+];
 /** Who is counted: taken over together, by a limit that says nothing of either. */
 const OF_THE_KEY: readonly string[] = ['key', 'onMissingKey'];
 
@@ -93,6 +84,26 @@ export function checkPlace<Request, Response>(
       );
     }
     if (mayBeEmpty && !hasLimit(options)) options = { ...options, limit: 1, window: 1 };
+    options = withoutManaged(options as object);
   }
   new Layer(options as RateLimitOptions<Request, Response>, framework, ownOptions);
+}
+
+/** Which application this is, and where its policies are looked up, may be what the place takes over. */
+function withoutManaged(options: object): object {
+  const { policy, limits } = options as { readonly policy?: unknown; readonly limits?: unknown };
+  const plain = { limit: 1, windowMs: 1, algorithm: 'fixedWindow', align: 'first-hit' };
+  const instead = (given: unknown): unknown => (isManagedReference(given) ? plain : given);
+  const isEntry = (entry: unknown): entry is object => typeof entry === 'object' && entry !== null && 'policy' in entry;
+  return {
+    ...options,
+    ...(policy === undefined ? {} : { policy: instead(policy) }),
+    ...(Array.isArray(limits)
+      ? {
+          limits: limits.map((entry: unknown) =>
+            isEntry(entry) ? { ...entry, policy: instead((entry as { policy: unknown }).policy) } : entry,
+          ),
+        }
+      : {}),
+  };
 }
