@@ -1,0 +1,42 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { useRedis, type RunningRedis } from '@sluice/testkit';
+import { Redis } from 'ioredis';
+
+/** What a user needs who does nothing else in Redis than being a member, as docs/guides/redis-permissions.md states it. */
+const MEMBER = '~sluice:members:* +evalsha +eval +time +hgetall +hset +hdel +pexpire +info';
+
+/** A real server, where members may do what they need, and nothing else. */
+export interface RunningRegistry extends RunningRedis {
+  readonly member: Redis;
+  readonly memberUrl: string;
+}
+
+export function useRegistry(): RunningRegistry {
+  let member: Redis | undefined;
+  afterAll(() => {
+    member?.disconnect();
+  });
+  const redis = useRedis();
+  const urlOf = (): string => redis.server.url.replace('redis://', 'redis://member:secret@');
+  beforeAll(async () => {
+    await redis.admin.call('ACL', 'SETUSER', 'member', 'on', '>secret', ...MEMBER.split(' '));
+    member = new Redis(urlOf());
+  });
+  return {
+    get client() {
+      return redis.client;
+    },
+    get admin() {
+      return redis.admin;
+    },
+    get server() {
+      return redis.server;
+    },
+    get member() {
+      return member as Redis;
+    },
+    get memberUrl() {
+      return urlOf();
+    },
+  };
+}
