@@ -16,8 +16,12 @@ const {
   SHARE = '1',
 } = process.env;
 
-// From nginx alone X-Forwarded-For is believed, which writes into it whom it has a connection with.
-const app = Fastify({ trustProxy: '127.0.0.1' });
+const app = Fastify({
+  // From nginx alone X-Forwarded-For is believed, which writes into it whom it has a connection with.
+  trustProxy: '127.0.0.1',
+  // What nginx has sent when this gateway is told to end gets its answer, not a 503.
+  return503OnClosing: false,
+});
 
 const { store, ready } = createStore(process.env);
 await app.register(sluice, {
@@ -59,9 +63,12 @@ for (const [service, upstream] of Object.entries({ orders: ORDERS_URL, catalog: 
 
 app.get('/health', { config: { rateLimit: false } }, () => ({ gateway: NAME, ready: true }));
 
-// nginx sends nothing to a gateway that does not listen: one that has no share of the limit yet would refuse all.
+// nginx sends nothing to a gateway that does not listen. One that has no share of the limits yet would refuse everybody;
+// but where nobody can tell, since Redis is away, it counts for itself.
 await app.ready();
-await ready();
+await ready().catch((error: unknown) => {
+  console.error(error);
+});
 announce(await app.listen({ port: Number(PORT), host: HOST }));
 onStop(async () => {
   await app.close();

@@ -1,4 +1,4 @@
-import { redisStore, type Store } from '@sluice/fastify';
+import { redisMembership, redisStore, splitStore, type Store } from '@sluice/fastify';
 
 /** Where a gateway counts, and what it has to wait for before it takes requests. */
 export interface GatewayStore {
@@ -6,11 +6,15 @@ export interface GatewayStore {
   readonly ready: () => Promise<unknown>;
 }
 
-/** The store of a gateway. */
+/** The store of a gateway, by STORE. */
 export function createStore(env: NodeJS.ProcessEnv): GatewayStore {
-  const { REDIS_URL = 'redis://127.0.0.1:6379' } = env;
-  return {
-    store: redisStore(REDIS_URL, { prefix: 'sluice:example-gateway' }),
-    ready: async () => Promise.resolve(),
-  };
+  const { STORE = 'redis', REDIS_URL = 'redis://127.0.0.1:6379', WEIGHT = '1' } = env;
+  const prefix = 'sluice:example-gateway';
+
+  if (STORE === 'split') {
+    // Redis only knows who is there, by a heartbeat a second. What is counted stays in the memory of each gateway.
+    const store = splitStore({ membership: redisMembership(REDIS_URL, { weight: Number(WEIGHT), prefix }) });
+    return { store, ready: async () => store.ready() };
+  }
+  return { store: redisStore(REDIS_URL, { prefix }), ready: async () => Promise.resolve() };
 }

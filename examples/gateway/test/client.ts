@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request as sendRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What came back for one request. */
 export interface Answer {
@@ -41,11 +42,18 @@ export class Client {
     return Promise.all(Array.from({ length: times }, async (_, index) => this.send(path, headers(index))));
   }
 
-  /** Sends on all connections, each its next request when the last one is answered, until it is over. */
-  async sendUntil(path: string, isOver: (answers: readonly Answer[]) => boolean): Promise<Answer[]> {
+  /**
+   * Sends on all connections, each its next request when the last one is answered, until it is over.
+   *
+   * @param pauseMs - Between the two, so that something is left of the machine for others.
+   */
+  async sendUntil(path: string, isOver: (answers: readonly Answer[]) => boolean, pauseMs = 0): Promise<Answer[]> {
     const answers: Answer[] = [];
     const one = async (): Promise<void> => {
-      while (!isOver(answers)) answers.push(await this.send(path));
+      while (!isOver(answers)) {
+        answers.push(await this.send(path));
+        await sleep(pauseMs);
+      }
     };
     await Promise.all(Array.from({ length: this.#agent.maxSockets }, one));
     return answers;

@@ -130,7 +130,7 @@ describe('the health of a gateway', () => {
   });
 });
 
-describe('a gateway that is killed under load', () => {
+describe.each(['SIGKILL', 'SIGTERM'] as const)('a gateway that is ended by %s under load', (signal) => {
   const MANY = 2000;
   const CONNECTIONS = 8;
   let answers: Answer[];
@@ -144,7 +144,7 @@ describe('a gateway that is killed under load', () => {
     let isBack = false;
     answers = await client.sendUntil('/catalog', (soFar) => {
       if (soFar.length > MANY / 4 && killedAt === undefined) {
-        process.kill(larger.pidOf('gateway-1'), 'SIGKILL');
+        process.kill(larger.pidOf('gateway-1'), signal);
         killedAt = soFar.length;
       }
       isBack ||= larger.output.includes('gateway-1 has been started again');

@@ -47,8 +47,9 @@ export class System {
   }
 
   async prints(text: string): Promise<void> {
-    await until(`${text} in\n${this.output}`, () => this.output.includes(text) || this.#hasEnded);
-    if (!this.output.includes(text)) throw new Error(`ended without printing ${text}:\n${this.output}`);
+    const isThere = (): boolean => this.output.includes(text);
+    await until(`it prints ${text}`, () => isThere() || this.#hasEnded).catch(() => undefined);
+    if (!isThere()) throw new Error(`it has not printed ${text}, but:\n${this.output}`);
   }
 
   get #hasEnded(): boolean {

@@ -1,0 +1,140 @@
+import { startRedis, until, type RedisServer } from '@sluice/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { byWindow, Client, statuses, type Answer, type WindowCount } from './client.ts';
+import { System } from './system.ts';
+
+const LIMIT = 500;
+const WINDOW_MS = 3000;
+const PAUSE_MS = 12;
+const ENOUGH = 3 * LIMIT;
+const SHARES = { 'gateway-1': 300, 'gateway-2': 100, 'gateway-3': 100 };
+// Longer than the grace time, after which shares grow.
+const SETTLING_WINDOWS = 2;
+
+let redis: RedisServer;
+let system: System;
+let client: Client;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  const args = [
+    '--store',
+    'split',
+    '--weights',
+    '3,1,1',
+    '--limit',
+    String(LIMIT),
+    '--window',
+    `${String(WINDOW_MS)}ms`,
+  ];
+  system = await System.start('--redis', redis.url, ...args);
+  client = new Client(system.port, 16);
+});
+
+afterAll(async () => {
+  client.close();
+  await system.stop();
+  await redis.stop();
+});
+
+/** Sends, and looks now and then at the windows that have been there from beginning to end. */
+async function sendUntil(isOver: (windows: readonly WindowCount[], answers: readonly Answer[]) => boolean): Promise<{
+  answers: readonly Answer[];
+  windows: readonly WindowCount[];
+}> {
+  let over = false;
+  let lookAgainAt = 200;
+  const look = (soFar: readonly Answer[]): boolean => {
+    if (soFar.length >= lookAgainAt && !over) {
+      lookAgainAt = soFar.length + 200;
+      over = isOver(wholeWindows(soFar), soFar);
+    }
+    return over;
+  };
+  const answers = await client.sendUntil('/orders', look, PAUSE_MS);
+  return { answers, windows: wholeWindows(answers) };
+}
+
+function wholeWindows(answers: readonly Answer[]): readonly WindowCount[] {
+  return byWindow(answers, WINDOW_MS).slice(1, -1);
+}
+
+const isBusy = ({ offered }: WindowCount): boolean => offered >= ENOUGH;
+const isUsedUp = ({ admitted }: WindowCount): boolean => admitted >= 0.95 * LIMIT;
+
+describe('three gateways that get 3:1:1 of the traffic and have 3:1:1 of the limit', () => {
+  let answers: readonly Answer[];
+  let windows: readonly WindowCount[];
+
+  beforeAll(async () => {
+    ({ answers, windows } = await sendUntil((seen) => seen.slice(SETTLING_WINDOWS).filter(isBusy).length >= 4));
+  });
+
+  it('admit together no more than the limit in any window, and all but at most 5 % of it', () => {
+    expect(Object.keys(statuses(answers))).toEqual(['200', '429']);
+    expect(windows.filter(({ admitted }) => admitted > LIMIT)).toEqual([]);
+    expect(windows.slice(SETTLING_WINDOWS).filter((window) => isBusy(window) && !isUsedUp(window))).toEqual([]);
+  });
+
+  it.each(Object.entries(SHARES))('send and admit by their weights: %s', (gateway, share) => {
+    const own = answers.filter(({ headers }) => headers['x-gateway'] === gateway);
+
+    expect(own.length / answers.length).toBeCloseTo(share / LIMIT, 2);
+    expect(wholeWindows(own).filter(({ admitted }) => admitted > share)).toEqual([]);
+  });
+
+  it('ask Redis about no request', () => {
+    expect(new Set(answers.map(({ headers }) => headers['x-counted-in']))).toEqual(new Set(['split']));
+  });
+
+  it('tell the client of the whole limit', async () => {
+    const { headers } = await client.send('/catalog');
+
+    expect(headers['ratelimit-policy']).toBe(`"catalog";q=${String(LIMIT)};w=${String(WINDOW_MS / 1000)}`);
+  });
+
+  it('keep nothing of a client in Redis', async () => {
+    const admin = new Redis(redis.url);
+
+    expect(await admin.keys('*')).toEqual([expect.stringContaining('members')]);
+    admin.disconnect();
+  });
+});
+
+describe('a gateway that is killed under load', () => {
+  it('takes its share with it until the others have taken over, and again until it is back', async () => {
+    process.kill(system.pidOf('gateway-1'), 'SIGKILL');
+    let takenOver = false;
+    const { answers, windows } = await sendUntil((seen, soFar) => {
+      takenOver ||= seen.some(isUsedUp);
+      const isBack = soFar
+        .slice(-200)
+        .some(({ status, headers }) => status === 200 && headers['x-gateway'] === 'gateway-1');
+      return takenOver && isBack;
+    });
+
+    expect(Object.keys(statuses(answers))).toEqual(['200', '429']);
+    expect(windows.filter(({ admitted }) => admitted > LIMIT)).toEqual([]);
+  });
+});
+
+describe('while Redis is away', () => {
+  it('each gateway admits its part for itself, and its share again afterwards', async () => {
+    await redis.kill();
+    await until('all count for themselves', async () => {
+      const seen = await client.sendMany(20, '/catalog');
+      return seen.every(({ headers }) => headers['x-counted-in'] === 'local');
+    });
+    const { answers, windows } = await sendUntil((seen) => seen.some(isBusy));
+
+    expect(Object.keys(statuses(answers))).toEqual(['200', '429']);
+    expect(windows.filter(({ admitted }) => admitted > LIMIT)).toEqual([]);
+
+    await redis.restart();
+    await until('all have their shares', async () => {
+      const seen = await client.sendMany(20, '/catalog');
+      return seen.every(({ headers }) => headers['x-counted-in'] === 'split');
+    });
+  });
+});
