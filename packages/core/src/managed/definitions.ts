@@ -59,7 +59,9 @@ export class Definitions {
   /** Begins to follow the source, for one user more. */
   enter(): void {
     this.#users++;
-    if (this.#users === 1) this.#follow();
+    if (this.#users > 1) return;
+    this.#forget(); // what was loaded before was not followed since
+    this.#follow();
   }
 
   /** Ends that, with the last user. */
@@ -77,6 +79,12 @@ export class Definitions {
     void this.#watching?.then((unwatch) => unwatch?.());
     this.#watching = undefined;
     await this.source.close?.();
+  }
+
+  #forget(): void {
+    this.#known.clear();
+    this.#records = {};
+    this.#isLoaded = false;
   }
 
   /**
@@ -97,6 +105,11 @@ export class Definitions {
       return this.load();
     });
     return this.#next;
+  }
+
+  /** Loads, where somebody follows the source. Does not reject: the next poll asks again. */
+  async refresh(): Promise<void> {
+    if (this.#users > 0) await this.load().catch(ignore);
   }
 
   async #ask(): Promise<void> {

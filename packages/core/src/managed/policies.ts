@@ -5,7 +5,7 @@ import { checkOptions } from '../options.ts';
 import { namePolicy, type Policy } from '../policy.ts';
 import type { CarryOver, Store } from '../stores/store.ts';
 import type { IoredisClient, NodeRedisClient, RedisClient } from '../stores/redis/client.ts';
-import { connectTo, connectionOf } from '../stores/redis/connection.ts';
+import { connectTo, connectionOf, type RedisConnection } from '../stores/redis/connection.ts';
 import { FORMAT, isCarryOver, samePolicy, type Definition } from './definition.ts';
 import { Definitions } from './definitions.ts';
 import { parseApp } from './managed.ts';
@@ -72,7 +72,8 @@ const MOST_EARLIER = 16;
 const MOST_ATTEMPTS = 20;
 
 const definitionsOfPolicies = new WeakMap<Policies, Definitions>();
-const definitionsOfStores = new WeakMap<Store, Definitions>();
+/** What limiters look in, by client and prefix. */
+const followedInRedis = new WeakMap<object, Map<string, Definitions>>();
 
 /**
  * The policies that are kept in a source under names, for limiters with `policy: managed(name)`.
@@ -93,15 +94,15 @@ export function createPolicies(
   options: { prefix?: string } = {},
 ): Policies {
   checkOptions(options, ['prefix'], 'createPolicies');
-  const policies = new KeptPolicies(new Definitions(sourceOf(source, options)));
+  const policies = keptIn(source, options);
   definitionsOfPolicies.set(policies, policies.definitions);
   return policies;
 }
 
-function sourceOf(given: unknown, options: { prefix?: string }): PolicySource {
+function keptIn(given: unknown, options: { prefix?: string }): KeptPolicies {
   const { load, perform } = (given ?? {}) as Partial<PolicySource & Store>;
   if (typeof load !== 'function' && typeof perform !== 'function') {
-    return new RedisPolicySource(connectTo(given, options, 'createPolicies'));
+    return keptInRedis(connectTo(given, options, 'createPolicies'));
   }
   if (options.prefix !== undefined) {
     throw new PolicyError(
@@ -110,13 +111,20 @@ function sourceOf(given: unknown, options: { prefix?: string }): PolicySource {
       'SLUICE_OPTION_INVALID',
     );
   }
-  if (typeof load === 'function') return given as PolicySource;
+  if (typeof load === 'function') return new KeptPolicies(new Definitions(given as PolicySource));
   const connection = connectionOf(given as Store);
-  if (connection !== undefined) return new RedisPolicySource(connection);
+  if (connection !== undefined) return keptInRedis(connection);
   throw new PolicyError(
     'source',
     `createPolicies takes redisStore(...), a client or URL of Redis, or a source with load(), got a store that is not in Redis`,
     'SLUICE_OPTION_INVALID',
+  );
+}
+
+function keptInRedis(connection: RedisConnection): KeptPolicies {
+  const { through, prefix } = connection;
+  return new KeptPolicies(new Definitions(new RedisPolicySource(connection)), () =>
+    followedInRedis.get(through)?.get(prefix),
   );
 }
 
@@ -135,8 +143,6 @@ export function definitionsFor(policies: unknown, store: Store): Definitions {
       'SLUICE_OPTION_INVALID',
     );
   }
-  let definitions = definitionsOfStores.get(store);
-  if (definitions !== undefined) return definitions;
   const connection = connectionOf(store);
   if (connection === undefined) {
     throw new PolicyError(
@@ -145,16 +151,22 @@ export function definitionsFor(policies: unknown, store: Store): Definitions {
       'SLUICE_OPTION_INVALID',
     );
   }
-  definitions = new Definitions(new RedisPolicySource(connection));
-  definitionsOfStores.set(store, definitions);
+  const { through, prefix } = connection;
+  const byPrefix = followedInRedis.get(through) ?? new Map<string, Definitions>();
+  followedInRedis.set(through, byPrefix);
+  const definitions = byPrefix.get(prefix) ?? new Definitions(new RedisPolicySource(connection));
+  byPrefix.set(prefix, definitions);
   return definitions;
 }
 
 class KeptPolicies implements Policies {
   readonly definitions: Definitions;
+  readonly #followed: () => Definitions | undefined;
 
-  constructor(definitions: Definitions) {
+  /** @param followed - What limiters of this process look in, to be told of a change at once. */
+  constructor(definitions: Definitions, followed: () => Definitions | undefined = () => undefined) {
     this.definitions = definitions;
+    this.#followed = followed;
   }
 
   async put(name: string, policy: Policy, options: PutOptions): Promise<PutResult> {
@@ -231,7 +243,7 @@ class KeptPolicies implements Policies {
       );
     }
     const isWritten = await write(name, record, before);
-    if (isWritten) await this.definitions.load();
+    if (isWritten) await Promise.all([this.definitions.load(), this.#followed()?.refresh()]);
     return isWritten;
   }
 }

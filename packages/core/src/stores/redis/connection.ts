@@ -4,6 +4,8 @@ import { adoptClient, clientFor, keyPrefixOf, type OwnClient, type RedisClient }
 
 /** How else than by its decisions a store's Redis is talked to. */
 export interface RedisConnection {
+  /** The same for all connections through one client. */
+  readonly through: object;
   readonly prefix: string;
   /** What the client puts in front of every key by itself, and of no channel. */
   readonly keyPrefix: string;
@@ -63,6 +65,7 @@ export function parsePrefix(prefix: unknown = 'sluice'): string {
 export function connectTo(given: unknown, { prefix }: { prefix?: string }, where: string): RedisConnection {
   const { own, adopted } = clientOf(given, where);
   return {
+    through: own ?? (given as object),
     prefix: parsePrefix(prefix),
     keyPrefix: keyPrefixOf(given),
     open: async () => adopted ?? (own as OwnClient).open(),

@@ -104,6 +104,7 @@ export function createRedisStore(
   const { own, adopted } = clientOf(client, 'redisStore');
   const store = new ScriptedStore(own, adopted, { prefix, check, breaker, script, instantOf });
   noteConnection(store, {
+    through: own ?? (client as object),
     prefix,
     keyPrefix: keyPrefixOf(client),
     open: async () => adopted ?? (own as OwnClient).open(),

@@ -89,6 +89,7 @@ function connectionTo(
   const given = typeof redis === 'object' ? connectionOf(redis as RedisStore) : undefined;
   if (given === undefined) return connectTo(redis, prefix === undefined ? {} : { prefix }, 'redisMembership');
   return {
+    through: given.through,
     keyPrefix: given.keyPrefix,
     prefix: prefix === undefined ? given.prefix : parsePrefix(prefix),
     open: () => given.open(),
