@@ -2,6 +2,7 @@ import { algorithmOf, type Policy } from '../algorithms/index.ts';
 import { keyScope } from '../key.ts';
 import { namePolicy, type NamedPolicy } from '../policy.ts';
 import { readValue } from '../stores/redis/protocol.ts';
+import { inspectManaged } from './inspect-managed.ts';
 import { readKeyText, type KeyText } from './key-text.ts';
 import { reportPolicy, type KnownPolicy } from './report-policy.ts';
 import type { KeyReport } from './report.ts';
@@ -14,6 +15,8 @@ export interface InspectOptions {
    * without of all others of its kind.
    */
   readonly policies?: readonly Policy[];
+  /** The records of managed policies by their names, as a `PolicySource` answers them. Default: none. */
+  readonly records?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -22,10 +25,13 @@ export interface InspectOptions {
  * @throws PolicyError when one of `policies` is none.
  */
 export function inspectKey(key: string, value: string, atMs: number, options: InspectOptions = {}): KeyReport {
-  const { prefix = 'sluice', policies = [] } = options;
+  const { prefix = 'sluice', policies = [], records = {} } = options;
   const text = readKeyText(key, prefix);
   if (text === undefined) {
     return unread(key, undefined, null, 'this is no key of a limiter, or that of a newer version of Sluice');
+  }
+  if (text.isManaged) {
+    return inspectManaged(key, text, value, atMs, Object.hasOwn(records, text.owner) ? records[text.owner] : undefined);
   }
   const known = text.policies?.map((policy) => numbersOf(policy, policies)) ?? hashedList(key, text, policies);
   if (known === undefined) {
