@@ -33,6 +33,7 @@ export default {
     project('nestjs'),
     project('testkit'),
     project('live-traffic', 'examples/live-traffic'),
+    project('example-consul-policies', 'examples/consul-policies'),
     project('example-express', 'examples/express'),
     project('example-fastify', 'examples/fastify'),
     project('example-gateway', 'examples/gateway'),

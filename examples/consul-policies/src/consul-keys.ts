@@ -1,0 +1,153 @@
+export interface ConsulKeysOptions {
+  readonly address: string;
+  readonly folder: string;
+  readonly token: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/** A key of the folder. */
+export interface Key {
+  /** Without the folder. */
+  readonly name: string;
+  readonly text: string;
+  /** Consul's `ModifyIndex`. */
+  readonly version: number;
+}
+
+/** All keys of the folder, as they stood at an index. */
+export interface Folder {
+  readonly keys: readonly Key[];
+  readonly index: number;
+}
+
+/** A key as the endpoint answers it. */
+interface Entry {
+  readonly Key: string;
+  /** Base64; null for an empty value. */
+  readonly Value: string | null;
+  readonly ModifyIndex: number;
+}
+
+interface Question {
+  readonly method: 'GET' | 'PUT';
+  readonly key: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly withinMs: number;
+  readonly signal: AbortSignal;
+}
+
+interface Answer {
+  readonly url: string;
+  readonly status: number;
+  readonly text: string;
+  readonly index: number;
+}
+
+/** One folder of Consul's key-value store, over the two forms of its endpoint `/v1/kv` that policies need. */
+export class ConsulKeys {
+  readonly #options: ConsulKeysOptions;
+
+  /** @throws TypeError for an address that is none. */
+  constructor(options: ConsulKeysOptions) {
+    const url = URL.canParse(options.address) ? new URL(options.address) : undefined;
+    if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '') {
+      throw new TypeError('address must be the http or https URL of an agent; secrets go into token');
+    }
+    this.#options = { ...options, folder: options.folder.replace(/^\/+|\/+$/g, '') };
+  }
+
+  async read(signal: AbortSignal): Promise<Folder> {
+    return this.#read({}, 0, signal);
+  }
+
+  /** Answers when something has come after this index, or when nothing has for so long. */
+  async readAfter(index: number, waitMs: number, signal: AbortSignal): Promise<Folder> {
+    // Consul may take up to a sixteenth longer, so that not everybody asks again at once.
+    return this.#read({ index: String(index), wait: `${String(waitMs / 1000)}s` }, waitMs + waitMs / 16, signal);
+  }
+
+  /** Answers false when the key has another version by now, or with version 0 when it exists. */
+  async checkAndSet(name: string, text: string, version: number, signal: AbortSignal): Promise<boolean> {
+    const { folder, timeoutMs } = this.#options;
+    const key = `${folder}/${name}`;
+    const query = { cas: String(version) };
+    const answer = await this.#ask({ method: 'PUT', key, query, body: text, withinMs: timeoutMs, signal });
+    return answer.text.trim() === 'true';
+  }
+
+  async #read(query: Readonly<Record<string, string>>, waitMs: number, signal: AbortSignal): Promise<Folder> {
+    const { folder, timeoutMs } = this.#options;
+    const key = `${folder}/`;
+    const answer = await this.#ask({
+      method: 'GET',
+      key,
+      query: { recurse: 'true', ...query },
+      withinMs: waitMs + timeoutMs,
+      signal,
+    });
+    const keys = entriesOf(answer)
+      .map(({ Key, Value, ModifyIndex }) => ({
+        name: Key.slice(key.length),
+        text: Buffer.from(Value ?? '', 'base64').toString('utf8'),
+        version: ModifyIndex,
+      }))
+      // The folder itself, which Consul's own pages make, and folders in it.
+      .filter(({ name }) => name !== '' && !name.includes('/'));
+    return { keys, index: answer.index };
+  }
+
+  async #ask({ method, key, query, body, withinMs, signal }: Question): Promise<Answer> {
+    const { address, token } = this.#options;
+    const url = new URL(`/v1/kv/${key}?${new URLSearchParams(query).toString()}`, address);
+    const asking = new AbortController();
+    const end = (): void => {
+      asking.abort(new Error('it was closed'));
+    };
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+    const timer = setTimeout(() => {
+      asking.abort(new Error(`no answer within ${String(Math.round(withinMs))} ms`));
+    }, withinMs);
+    try {
+      const response = await fetch(url, {
+        method,
+        headers: token === undefined ? {} : { 'X-Consul-Token': token },
+        signal: asking.signal,
+        ...(body !== undefined && { body }),
+      });
+      const text = await response.text();
+      const { status } = response;
+      const index = response.headers.get('x-consul-index');
+      // No keys are a 404 as well. One without an index is not Consul's: taken for no keys, it would lose all policies.
+      const isFolder = method === 'GET' && index !== null && (status === 200 || status === 404);
+      if (!isFolder && !(method === 'PUT' && status === 200)) {
+        throw new Error(`answered ${String(status)} ${text.slice(0, 200)}`.trim());
+      }
+      return { url: url.href, status, text, index: Number(index) };
+    } catch (error) {
+      throw new Error(`Consul at ${url.origin}, ${method} ${url.pathname}: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+    }
+  }
+}
+
+/** The keys of an answer; there is none where there are none. */
+function entriesOf({ url, status, text }: Answer): readonly Entry[] {
+  if (status === 404) return [];
+  try {
+    const entries: unknown = JSON.parse(text);
+    if (Array.isArray(entries)) return entries as readonly Entry[];
+  } catch {
+    // Said below.
+  }
+  throw new Error(`${url} answered no list of keys: ${text.slice(0, 200)}`);
+}
+
+/** `fetch` says what went wrong in the cause of its error. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message} (${cause.message})` : message;
+}

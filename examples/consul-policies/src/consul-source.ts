@@ -1,0 +1,116 @@
+import type { PolicyRecord, PolicySource } from '@sluice/express';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConsulKeys, type Folder } from './consul-keys.ts';
+
+export interface ConsulSourceOptions {
+  /** Of an agent. Default `http://127.0.0.1:8500`. */
+  readonly address?: string;
+  /** Where the policies are kept, a key for each. Default `sluice/policies`. */
+  readonly folder?: string;
+  /** What Consul knows this process by: sent as `X-Consul-Token`. */
+  readonly token?: string;
+  /** The longest that Consul may take to answer, in milliseconds. Default 4000. */
+  readonly timeoutMs?: number;
+  /** How long Consul holds a question back until there is something new, in milliseconds. Default 30 000. */
+  readonly waitMs?: number;
+}
+
+/** Between two questions: however often something changes, and even if Consul holds nothing back. */
+const PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * Managed policies in Consul's key-value store, one key for each: `createPolicies(consulSource())`. A put is a
+ * check-and-set; a change is heard of by a blocking query, which keeps the process alive until it is closed.
+ */
+export function consulSource(options: ConsulSourceOptions = {}): PolicySource {
+  return new ConsulSource(options);
+}
+
+class ConsulSource implements PolicySource {
+  readonly #keys: ConsulKeys;
+  readonly #waitMs: number;
+  /** What Consul calls the version of a record: what a put of the next one has to name. */
+  readonly #versions = new WeakMap<object, number>();
+  #open = new AbortController();
+
+  constructor({ address, folder = 'sluice/policies', token, timeoutMs = 4000, waitMs = 30_000 }: ConsulSourceOptions) {
+    this.#keys = new ConsulKeys({ address: address ?? 'http://127.0.0.1:8500', folder, token, timeoutMs });
+    this.#waitMs = waitMs;
+  }
+
+  async load(): Promise<Readonly<Record<string, unknown>>> {
+    const { keys } = await this.#keys.read(this.#open.signal);
+    return Object.fromEntries(
+      keys.map(({ name, text, version }) => {
+        const record = recordOf(text);
+        this.#versions.set(record, version);
+        return [name, record];
+      }),
+    );
+  }
+
+  watch(changed: () => void): () => void {
+    const watching = new AbortController();
+    void this.#listen(changed, watching.signal);
+    return () => {
+      watching.abort();
+    };
+  }
+
+  async put(name: string, record: PolicyRecord, before: unknown): Promise<boolean> {
+    // 0 says that there must be no such key.
+    const version = this.#versions.get(before as object) ?? 0;
+    return this.#keys.checkAndSet(name, JSON.stringify(record), version, this.#open.signal);
+  }
+
+  /** A tombstone is a record as well: a key that is simply gone was not removed, but lost. */
+  async remove(name: string, tombstone: PolicyRecord, before: unknown): Promise<boolean> {
+    return this.put(name, tombstone, before);
+  }
+
+  close(): void {
+    this.#open.abort();
+    this.#open = new AbortController();
+  }
+
+  async #listen(changed: () => void, watching: AbortSignal): Promise<void> {
+    let index = 0;
+    let failures = 0;
+    while (!watching.aborted) {
+      try {
+        const folder: Folder = await this.#keys.readAfter(index, this.#waitMs, watching);
+        if (folder.index !== index) changed();
+        index = nextIndex(index, folder.index);
+        failures = 0;
+      } catch {
+        failures++; // whoever loads hears what it is; changes are found by asking meanwhile
+        index = 0;
+      }
+      await pause(Math.min(PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS), watching);
+    }
+  }
+}
+
+/**
+ * What to wait from, by what Consul's documentation says of blocking queries: an index that goes back (a snapshot that was
+ * restored) begins anew with 0, and one that is not above 0 would not block at all.
+ */
+function nextIndex(before: number, answered: number): number {
+  return answered < before ? 0 : Math.max(answered, 1);
+}
+
+/** What is no JSON is a record all the same, of a policy that cannot be used, and can be put again. */
+function recordOf(text: string): object {
+  try {
+    const record: unknown = JSON.parse(text);
+    if (typeof record === 'object' && record !== null) return record;
+  } catch {
+    // Somebody else's key.
+  }
+  return { unreadable: text };
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
+}

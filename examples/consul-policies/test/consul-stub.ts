@@ -1,0 +1,218 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+interface Entry {
+  readonly createIndex: number;
+  readonly modifyIndex: number;
+  readonly value: string;
+}
+
+/** Which requests something befalls. */
+type Which = 'reads' | 'blocking queries' | 'writes';
+/** What befalls them: an answer, none at all, or a connection that is cut. */
+type Fault = { readonly status: number; readonly body: string } | 'hangs' | 'is cut';
+
+/** What was asked of the stub. */
+export interface Asked {
+  readonly which: Which;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+const LARGEST_VALUE = 512 * 1024;
+
+/**
+ * Stands in for Consul: the two forms of `/v1/kv` that the example uses, as Consul's documentation describes them. Nobody
+ * has compared it with a Consul.
+ */
+export class ConsulStub {
+  /** Refuses requests that do not name it, if there is one. */
+  token: string | undefined;
+  readonly asked: Asked[] = [];
+  readonly #server: Server;
+  #entries = new Map<string, Entry>();
+  #deletions = new Map<string, number>();
+  #lastIndex = 10;
+  #restores = 0;
+  readonly #faults = new Map<Which, Fault>();
+  /** What an answer says instead of its index. */
+  #saidIndex: string | undefined;
+  readonly #waiting = new Set<() => void>();
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      this.#answer(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(): Promise<ConsulStub> {
+    const stub = new ConsulStub();
+    stub.#server.listen(0, '127.0.0.1');
+    await once(stub.#server, 'listening');
+    return stub;
+  }
+
+  get address(): string {
+    return `http://127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`;
+  }
+
+  /** How many questions it is holding back. */
+  get held(): number {
+    return this.#waiting.size;
+  }
+
+  get(key: string): string | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  /** As `consul kv put` does. */
+  put(key: string, value: string): void {
+    const before = this.#entries.get(key);
+    if (before?.value === value) return; // Consul writes nothing then
+    const modifyIndex = ++this.#lastIndex;
+    this.#entries.set(key, { createIndex: before?.createIndex ?? modifyIndex, modifyIndex, value });
+    this.#wake();
+  }
+
+  /** As `consul kv delete` does. */
+  delete(key: string): void {
+    this.#entries.delete(key);
+    this.#deletions.set(key, ++this.#lastIndex);
+    this.#wake();
+  }
+
+  /** As restoring a snapshot does: this is what there is, and the index begins low. */
+  restore(values: Readonly<Record<string, string>>): void {
+    this.#lastIndex = 1;
+    this.#restores++;
+    this.#entries = new Map();
+    this.#deletions = new Map();
+    for (const [key, value] of Object.entries(values)) this.put(key, value);
+    this.#wake();
+  }
+
+  befall(which: Which, fault: Fault | undefined): void {
+    if (fault === undefined) this.#faults.delete(which);
+    else this.#faults.set(which, fault);
+    this.#wake();
+  }
+
+  /** Puts this into the field `X-Consul-Index` of all answers, from now on. */
+  sayIndex(index: string | undefined): void {
+    this.#saidIndex = index;
+    this.#wake();
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '', this.address);
+    const query = Object.fromEntries(searchParams);
+    const index = Number(query['index'] ?? 0);
+    const which = request.method === 'PUT' ? 'writes' : index > 0 ? 'blocking queries' : 'reads';
+    this.asked.push({ which, path: pathname, query });
+    const body = await text(request);
+    if (this.#meets(which, response)) return;
+    if (this.token !== undefined && request.headers['x-consul-token'] !== this.token) {
+      response.writeHead(403).end('Permission denied: token with AccessorID lacks permission');
+      return;
+    }
+    const key = pathname.slice('/v1/kv/'.length);
+    if (!pathname.startsWith('/v1/kv/') || (which !== 'writes' && request.method !== 'GET')) {
+      response.writeHead(405).end();
+    } else if (which === 'writes') {
+      this.#write(key, body, query['cas'], response);
+    } else {
+      if (index > 0) await this.#hold(key, index, msOf(query['wait']), response);
+      if (this.#meets(which, response)) return;
+      this.#read(key, query['recurse'] !== undefined, response);
+    }
+  }
+
+  #write(key: string, value: string, cas: string | undefined, response: ServerResponse): void {
+    if (Buffer.byteLength(value) > LARGEST_VALUE) {
+      response.writeHead(413).end(`Request body too large, max size: ${String(LARGEST_VALUE)} bytes`);
+      return;
+    }
+    const { modifyIndex = 0 } = this.#entries.get(key) ?? {};
+    const isWritten = cas === undefined || Number(cas) === modifyIndex;
+    if (isWritten) this.put(key, value);
+    response.setHeader('Content-Type', 'application/json').end(String(isWritten));
+  }
+
+  #read(key: string, recurse: boolean, response: ServerResponse): void {
+    const found = [...this.#entries].filter(([name]) => (recurse ? name.startsWith(key) : name === key)).sort();
+    const index = this.#saidIndex ?? String(this.#indexOf(key));
+    if (index !== '') response.setHeader('X-Consul-Index', index);
+    if (found.length === 0) {
+      response.writeHead(404).end();
+      return;
+    }
+    const entries = found.map(([name, { createIndex, modifyIndex, value }]) => ({
+      LockIndex: 0,
+      Key: name,
+      Flags: 0,
+      Value: value === '' ? null : Buffer.from(value).toString('base64'),
+      CreateIndex: createIndex,
+      ModifyIndex: modifyIndex,
+    }));
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(entries));
+  }
+
+  /** The latest change under a prefix; where there has been none, that of the whole store. */
+  #indexOf(prefix: string): number {
+    const indices = [...this.#entries].map(([key, { modifyIndex }]) => [key, modifyIndex] as const);
+    const below = [...indices, ...this.#deletions].filter(([key]) => key.startsWith(prefix));
+    return Math.max(0, ...below.map(([, index]) => index)) || this.#lastIndex;
+  }
+
+  /** Until there is something newer than the index, the time is over, or the client has gone. */
+  async #hold(prefix: string, index: number, waitMs: number, response: ServerResponse): Promise<void> {
+    const endsAtMs = performance.now() + waitMs;
+    const restores = this.#restores;
+    const isHeld = (): boolean =>
+      this.#indexOf(prefix) <= index &&
+      this.#restores === restores && // which ends all of them
+      this.#saidIndex === undefined &&
+      !this.#faults.has('blocking queries') &&
+      !response.destroyed &&
+      performance.now() < endsAtMs;
+    while (isHeld()) {
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          clearTimeout(timer);
+          response.off('close', wake);
+          this.#waiting.delete(wake);
+          resolve();
+        };
+        const timer = setTimeout(wake, endsAtMs - performance.now());
+        response.once('close', wake);
+        this.#waiting.add(wake);
+      });
+    }
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  #meets(which: Which, response: ServerResponse): boolean {
+    const fault = this.#faults.get(which);
+    if (fault === undefined) return false;
+    if (this.#saidIndex !== undefined) response.setHeader('X-Consul-Index', this.#saidIndex);
+    if (fault === 'is cut') response.destroy();
+    else if (fault !== 'hangs') response.writeHead(fault.status).end(fault.body);
+    return true;
+  }
+}
+
+function msOf(wait = '5m'): number {
+  const [, number = '0', unit] = /^([\d.]+)(ms|s|m)$/.exec(wait) ?? [];
+  return Number(number) * (unit === 'ms' ? 1 : unit === 's' ? 1000 : 60_000);
+}
