@@ -27,6 +27,7 @@ export interface Sample {
  */
 export class MembershipClock {
   readonly #local: LocalClocks;
+  readonly #drift: number;
   readonly #startMonotonicMs: number;
   readonly #startMs: number;
   #sample: Sample | undefined;
@@ -37,13 +38,15 @@ export class MembershipClock {
    * the process's time.
    */
   slowMs: number;
-  /** The membership's clock shows at least this. Never goes back. */
+  /** The membership's clock shows at least this. Never goes back, but by {@link forget}. */
   earliestMs: number;
   /** And at most this. */
   latestMs: number;
 
-  constructor(local: LocalClocks) {
+  /** @param drift - How much faster or slower than it the clock of the process may run. */
+  constructor(local: LocalClocks, drift: number) {
     this.#local = local;
+    this.#drift = drift;
     this.#startMonotonicMs = local.monotonicMs();
     this.#startMs = Math.floor(local.dateMs());
     this.slowMs = this.earliestMs = this.latestMs = this.#startMs;
@@ -63,7 +66,13 @@ export class MembershipClock {
       return;
     }
     this.earliestMs = this.slowMs + this.#sampleAheadMs;
-    this.latestMs = Math.max(latestBy(this.#sample, monotonicMs, this.#local.dateMs()), this.earliestMs);
+    this.latestMs = Math.max(this.#latestBy(this.#sample, monotonicMs, this.#local.dateMs()), this.earliestMs);
+  }
+
+  /** What was said before is no longer true: the registry is another one, maybe. */
+  forget(): void {
+    this.#sample = undefined;
+    this.#sampleAheadMs = -Infinity;
   }
 
   /** Takes what the registry said, just now. */
@@ -71,18 +80,23 @@ export class MembershipClock {
     const monotonicMs = this.#local.monotonicMs();
     const dateMs = this.#local.dateMs();
     this.#sampleAheadMs = Math.max(this.#sampleAheadMs, Math.floor(sample.atMs - this.#slowAt(monotonicMs)));
-    const before = this.#sample === undefined ? Infinity : latestBy(this.#sample, monotonicMs, dateMs);
+    const before = this.#sample === undefined ? Infinity : this.#latestBy(this.#sample, monotonicMs, dateMs);
     // The older answer may be the better one, but not when this one contradicts it: then time stood still here.
-    if (before < sample.atMs || latestBy(sample, monotonicMs, dateMs) < before) this.#sample = sample;
+    if (before < sample.atMs || this.#latestBy(sample, monotonicMs, dateMs) < before) this.#sample = sample;
   }
 
   #slowAt(monotonicMs: number): number {
-    return this.#startMs + (monotonicMs - this.#startMonotonicMs) * (1 - DRIFT);
+    return this.#startMs + (monotonicMs - this.#startMonotonicMs) * (1 - this.#drift);
   }
-}
 
-/** The latest instant that the registry's clock can show by now. The date tells of a machine that was suspended. */
-function latestBy({ atMs, askedAtMs, askedAtDateMs }: Sample, monotonicMs: number, dateMs: number): number {
-  const passedMs = Math.max(monotonicMs - askedAtMs, dateMs - askedAtDateMs);
-  return Math.floor(atMs + 1 + passedMs * (1 + DRIFT));
+  /** The latest instant that the registry's clock can show by now. The date tells of a machine that was suspended. */
+  #latestBy({ atMs, askedAtMs, askedAtDateMs }: Sample, monotonicMs: number, dateMs: number): number {
+    const passedMs = Math.max(monotonicMs - askedAtMs, dateMs - askedAtDateMs);
+    return Math.floor(atMs + 1 + passedMs * (1 + this.#drift));
+  }
+
+  /** How long it takes at most until `slowMs` and `earliestMs` have gone on by so much. */
+  longestWaitMs(ms: number): number {
+    return Math.ceil(ms * (1 + 2.1 * this.#drift)); // the process's clock may be slow, and these are slower by as much
+  }
 }

@@ -71,26 +71,48 @@ function fillMs({ capacity, overdraft, refill, everyMs }: TokenBucketPolicy, { t
   return Math.ceil(((capacity + overdraft + total / lightest) * everyMs) / refill) + 1;
 }
 
-/** The instant from which an epoch no longer counts. */
-function overAtMs(named: NamedPolicy, epoch: KnownEpoch, graceMs: number): number {
-  return epoch.untilMs + graceMs + spanMs(named, epoch);
+/**
+ * Shows every epoch that counts after an instant, the latest first, and from when it no longer does. Of a bucket that is not before
+ * everybody's of that time and since is full again.
+ */
+function eachEpoch(
+  named: NamedPolicy,
+  { epochs, graceMs }: Grounds,
+  sinceMs: number,
+  look: (epoch: KnownEpoch, overAtMs: number) => void,
+): void {
+  let longestMs = 0;
+  for (let i = epochs.list.length - 1; i >= 0; i--) {
+    const epoch = epochs.list[i] as KnownEpoch;
+    longestMs = Math.max(longestMs, spanMs(named, epoch));
+    const overAtMs = epoch.untilMs + graceMs + longestMs;
+    if (overAtMs <= sinceMs && named.policy.algorithm !== 'tokenBucket') return; // and so are all before
+    if (overAtMs > sinceMs) look(epoch, overAtMs);
+  }
 }
 
 /** Whether this instance has been a member in every epoch that counts by now, hence has its share. */
-export function untilMemberMs(named: NamedPolicy, { epochs, clock, graceMs }: Grounds): number {
-  let atMs = clock.earliestMs;
-  for (const epoch of epochs.list) {
-    if (epoch.weight === 0) atMs = Math.max(atMs, grownAtMs(named, overAtMs(named, epoch, graceMs), clock.earliestMs));
-  }
-  return atMs - clock.earliestMs;
+export function untilMemberMs(named: NamedPolicy, grounds: Grounds): number {
+  const nowMs = grounds.clock.earliestMs;
+  let atMs = nowMs;
+  eachEpoch(named, grounds, startedMs(named, nowMs), ({ weight }, overAtMs) => {
+    if (weight === 0) atMs = Math.max(atMs, grownMs(named, overAtMs));
+  });
+  return atMs - nowMs;
 }
 
-/** When a share grows that may grow then: a fixed window's when the next one begins. */
-function grownAtMs({ policy }: NamedPolicy, atMs: number, nowMs: number): number {
-  if (policy.algorithm !== 'fixedWindow' || atMs === Infinity || atMs === -Infinity) return atMs;
+/** The instant that a share of now depends on: in a fixed window, when it began. */
+function startedMs({ policy }: NamedPolicy, nowMs: number): number {
+  if (policy.algorithm !== 'fixedWindow') return nowMs;
   const { windowMs } = policy as FixedWindowPolicy;
-  const startMs = Math.floor(nowMs / windowMs) * windowMs;
-  return atMs <= startMs ? atMs : Math.ceil(atMs / windowMs) * windowMs;
+  return Math.floor(nowMs / windowMs) * windowMs;
+}
+
+/** When a share grows that may grow then: that of a fixed window when the next one begins. */
+function grownMs({ policy }: NamedPolicy, atMs: number): number {
+  if (policy.algorithm !== 'fixedWindow') return atMs;
+  const { windowMs } = policy as FixedWindowPolicy;
+  return Math.ceil(atMs / windowMs) * windowMs;
 }
 
 /** The share of a policy, by what is known now. */
@@ -105,22 +127,20 @@ export function shareOf(named: NamedPolicy, grounds: Grounds, before?: Share): S
   }
 }
 
-function fixedShare(named: NamedPolicy, whole: FixedWindowPolicy, { epochs, clock, graceMs }: Grounds): Share {
+function fixedShare(named: NamedPolicy, whole: FixedWindowPolicy, grounds: Grounds): Share {
+  const { epochs, clock } = grounds;
   const { limit, windowMs } = whole;
-  const startMs = Math.floor(clock.earliestMs / windowMs) * windowMs;
+  const startMs = startedMs(named, clock.earliestMs);
   const endMs = startMs + windowMs;
   const latest = epochs.latest as KnownEpoch;
   const eventual = epochs.shareOf(limit, latest);
   let [here, next, eventualAtMs] = [eventual, eventual, -Infinity];
-  for (let i = epochs.list.length - 2; i >= 0; i--) {
-    const epoch = epochs.list[i] as KnownEpoch;
-    const overMs = overAtMs(named, epoch, graceMs);
-    if (overMs <= startMs) break; // and so are all before it
+  eachEpoch(named, grounds, startMs, (epoch, overAtMs) => {
     const share = epochs.shareOf(limit, epoch);
     here = Math.min(here, share);
-    if (overMs > endMs) next = Math.min(next, share);
-    if (share < eventual) eventualAtMs = Math.max(eventualAtMs, Math.ceil(overMs / windowMs) * windowMs);
-  }
+    if (overAtMs > endMs) next = Math.min(next, share);
+    if (share < eventual) eventualAtMs = Math.max(eventualAtMs, grownMs(named, overAtMs));
+  });
   const policy: SplitWindowPolicy = {
     algorithm: 'splitWindow',
     limit: here,
@@ -222,20 +242,14 @@ interface Times {
 }
 
 /** Shows every epoch that counts now, and answers until when it is these, and when the last but the present one is over. */
-function whileCounting(
-  named: NamedPolicy,
-  { epochs, clock, graceMs }: Grounds,
-  look: (epoch: KnownEpoch) => void,
-): Times {
+function whileCounting(named: NamedPolicy, grounds: Grounds, look: (epoch: KnownEpoch) => void): Times {
   let [untilEarliestMs, eventualAtMs] = [Infinity, -Infinity];
-  for (const epoch of epochs.list) {
-    const overMs = overAtMs(named, epoch, graceMs);
-    if (overMs <= clock.earliestMs) continue;
+  eachEpoch(named, grounds, grounds.clock.earliestMs, (epoch, overAtMs) => {
     look(epoch);
-    if (epoch.untilMs === Infinity) continue;
-    untilEarliestMs = Math.min(untilEarliestMs, overMs);
-    eventualAtMs = Math.max(eventualAtMs, overMs);
-  }
+    if (epoch.untilMs === Infinity) return;
+    untilEarliestMs = Math.min(untilEarliestMs, overAtMs);
+    eventualAtMs = Math.max(eventualAtMs, overAtMs);
+  });
   return { untilEarliestMs, eventualAtMs };
 }
 

@@ -10,7 +10,7 @@ import type { Limit, Part, PartAnswer, Store, StoreAnswer, StoreRequest } from '
 import { Editions } from './editions.ts';
 import { checkInstances } from './fixed-membership.ts';
 import type { KnownEpoch } from './known-epochs.ts';
-import { MembershipClock, localClocks, type LocalClocks } from './membership-clock.ts';
+import { DRIFT, MembershipClock, localClocks, type LocalClocks } from './membership-clock.ts';
 import type { Membership } from './membership.ts';
 import { checkSplittable, shareOf, untilMemberMs, type Share } from './split-policy.ts';
 import { Standing } from './standing.ts';
@@ -140,7 +140,8 @@ class SharingStore implements SplitStore {
     this.#membership = membership;
     this.#givenGraceMs = graceMs;
     this.#local = local;
-    this.#clock = new MembershipClock(local);
+    const neverChanges = typeof membership === 'number' || membership.ttlMs === Infinity;
+    this.#clock = new MembershipClock(local, neverChanges ? 0 : DRIFT);
     const clock = (): number => this.#clock.slowMs;
     this.#memory = memoryStore(maxKeys === undefined ? { clock } : { clock, maxKeys });
   }
@@ -315,6 +316,8 @@ class SharingStore implements SplitStore {
       told.retryAfterMs = Math.max(growsInMs, told.nextAfterMs ?? 0);
     }
     if (told.nextAfterMs === null && told.remaining === 0 && share.eventual > 0) told.nextAfterMs = growsInMs;
+    if (told.retryAfterMs !== null) told.retryAfterMs = this.#clock.longestWaitMs(told.retryAfterMs);
+    if (told.nextAfterMs !== null) told.nextAfterMs = this.#clock.longestWaitMs(told.nextAfterMs);
   }
 }
 

@@ -108,10 +108,12 @@ export class Standing {
     epochs.forEach(({ members }) => {
       checkMembers(members);
     });
+    const goesOn = continues && this.epochs.latest !== undefined;
+    if (!goesOn) this.#clock.forget();
     this.#clock.note({ atMs, askedAtMs, askedAtDateMs });
     this.#asked = { atMs: askedAtMs, dateMs: askedAtDateMs };
     if (longestTtlMs !== undefined) this.#longestTtlMs = Math.max(longestTtlMs, this.#ttlMs);
-    if (continues && this.epochs.latest !== undefined) {
+    if (goesOn) {
       for (const { fromMs, members } of epochs) this.epochs.add(fromMs, members);
     } else {
       this.epochs.beginAt(atMs);

@@ -60,14 +60,6 @@ export class Machine implements LocalTime {
     this.#wakeAt(this.#suspendedUntilMs);
   }
 
-  /** Ends what it sleeps for. */
-  wake(): void {
-    this.monotonicMs();
-    this.#stoppedUntilMs = Math.min(this.#stoppedUntilMs, this.#time.nowMs);
-    this.#suspendedUntilMs = Math.min(this.#suspendedUntilMs, this.#time.nowMs);
-    for (const act of this.#waiting.splice(0)) act();
-  }
-
   /** Runs a program's callback now or, when it sleeps, as soon as it is awake. */
   run(act: () => void): void {
     if (this.isDead) return;

@@ -135,7 +135,8 @@ export class World {
     const { windowMs, units, overdraft, ttlMs, graceMs, heartbeatMs, heaviest } = this.plan;
     // The lightest of all that there were takes longest to pay for its last unit.
     const fillMs = ((units + overdraft + 2 * MOST_INSTANCES * heaviest) * windowMs) / units;
-    return ttlMs + graceMs + Math.max(windowMs, fillMs) + 4 * heartbeatMs;
+    const asleepMs = 3 * ttlMs;
+    return asleepMs + ttlMs + graceMs + Math.max(windowMs, fillMs) + 4 * heartbeatMs;
   }
 
   /** Lets something happen to them, unless all is well by then. */
@@ -145,13 +146,12 @@ export class World {
     });
   }
 
-  /** All is well from now on. */
+  /** All is well from now on, but that some are still asleep. */
   heal(): void {
     this.#isWell = true;
     for (const instance of this.instances) {
       instance.isCutOff = false;
       instance.latencyMs = [0, 5];
-      instance.machine.wake();
     }
   }
 
