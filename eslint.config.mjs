@@ -47,12 +47,17 @@ export default tseslint.config(
   ),
   arrows(['packages/core/src/stores/**/*.ts'], ['**/http/**', '**/limiter*'], 'A store knows no limiter and no HTTP.'),
   arrows(
-    ['packages/core/src/*.ts', 'packages/core/src/http/**/*.ts', 'packages/core/src/stores/*.ts'],
+    [
+      'packages/core/src/*.ts',
+      'packages/core/src/http/**/*.ts',
+      'packages/core/src/inspect/**/*.ts',
+      'packages/core/src/stores/*.ts',
+    ],
     ['ioredis', 'prom-client', '@opentelemetry/*', 'express', 'fastify', 'koa', '@nestjs/*'],
     'Only stores/redis/clients/ knows a Redis library, observe/ what metrics go to, and adapters their framework.',
   ),
   arrows(
-    ['packages/{express,fastify,koa,nestjs,testkit}/src/**/*.ts', 'examples/**/*.ts'],
+    ['packages/{cli,express,fastify,koa,nestjs,testkit}/src/**/*.ts', 'examples/**/*.ts'],
     ['**/core/src/**'],
     'Packages are imported by their names.',
   ),

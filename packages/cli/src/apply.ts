@@ -1,0 +1,112 @@
+import { PolicyError, type ManagedPolicy, type Policies } from '@sluice/core';
+import { UsageError } from './failure.ts';
+import { readPoliciesFile, type Definition } from './policies-file.ts';
+import type { Session } from './session.ts';
+import { table } from './table.ts';
+import { writtenPolicy } from './written.ts';
+
+export interface ApplyOptions {
+  readonly file: string;
+  readonly dryRun?: boolean;
+  readonly prune?: boolean;
+}
+
+type Change = 'created' | 'changed' | 'unchanged' | 'removed';
+
+interface Applied extends Pick<ManagedPolicy, 'name' | 'policy' | 'apps'> {
+  readonly change: Change;
+  /** None of what is not written. */
+  readonly version: number | null;
+}
+
+type WithPolicies = (work: (policies: Policies, session: Session) => Promise<void>) => Promise<void>;
+
+/**
+ * Puts what a file defines. All of it is checked before anything is changed; what was done until something failed is
+ * printed all the same.
+ */
+export async function applyFile(
+  { file, dryRun = false, prune = false }: ApplyOptions,
+  run: WithPolicies,
+): Promise<void> {
+  const definitions = readPoliciesFile(file);
+  await run(async (policies, session) => {
+    const planned = await plan(policies, definitions, prune);
+    if (dryRun) {
+      show(session, planned, 'would be ');
+      return;
+    }
+    const done: Applied[] = [];
+    try {
+      for (const definition of definitions) done.push(await put(policies, definition, false));
+      for (const doomed of planned.filter(({ change }) => change === 'removed')) {
+        if (await policies.remove(doomed.name)) done.push(doomed);
+      }
+    } catch (error) {
+      if (done.length > 0) show(session, done);
+      throw error;
+    }
+    show(session, done);
+  });
+}
+
+/** What applying would change. */
+async function plan(
+  policies: Policies,
+  definitions: readonly Definition[],
+  prune: boolean,
+): Promise<readonly Applied[]> {
+  const planned: Applied[] = [];
+  const problems: string[] = [];
+  for (const definition of definitions) {
+    try {
+      planned.push(await put(policies, definition, true));
+    } catch (error) {
+      if (!(error instanceof PolicyError)) throw error;
+      problems.push(`${definition.at}: ${error.message}`);
+    }
+  }
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  if (!prune) return planned;
+  const named = new Set(definitions.map(({ name }) => name));
+  const others = (await policies.list()).filter(({ name }) => !named.has(name));
+  return [
+    ...planned,
+    ...others.map(({ name, version, policy, apps }): Applied => ({ name, change: 'removed', version, policy, apps })),
+  ];
+}
+
+async function put(
+  policies: Policies,
+  { name, policy, apps, carryOver }: Definition,
+  dryRun: boolean,
+): Promise<Applied> {
+  const { change, version, ...done } = await policies.put(name, policy, { apps, carryOver, dryRun });
+  return {
+    name,
+    change,
+    version: dryRun && change !== 'unchanged' ? null : version,
+    policy: done.policy,
+    apps: done.apps,
+  };
+}
+
+const CHANGES: readonly Change[] = ['created', 'changed', 'unchanged', 'removed'];
+
+function show({ print }: Session, rows: readonly Applied[], would = ''): void {
+  print(rows, () => {
+    const counts = CHANGES.map((change) => [change, rows.filter((row) => row.change === change).length] as const);
+    const summary = counts.flatMap(([change, count]) => (count === 0 ? [] : [`${String(count)} ${would}${change}`]));
+    return [
+      ...(rows.length === 0
+        ? []
+        : [
+            table(
+              ['NAME', 'CHANGE', 'POLICY', 'APPS'],
+              rows.map(({ name, change, policy, apps }) => [name, change, writtenPolicy(policy), apps.join(', ')]),
+            ),
+          ]),
+      summary.length === 0 ? 'nothing to do' : summary.join(', '),
+    ].join('\n');
+  });
+}

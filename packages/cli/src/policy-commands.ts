@@ -1,0 +1,154 @@
+import { Option, type Command } from 'commander';
+import { createPolicies, type ManagedPolicy, type Policies } from '@sluice/core';
+import { applyFile, type ApplyOptions } from './apply.ts';
+import { collect } from './collect.ts';
+import { Failure, UsageError } from './failure.ts';
+import { CARRY_OVER, type CarryOver } from './policies-file.ts';
+import { policyKinds } from './policy-kinds.ts';
+import { addPolicyOptions, policyFrom } from './policy-options.ts';
+import { withSession, type Session } from './session.ts';
+import { table } from './table.ts';
+import { writtenInstant, writtenPolicy } from './written.ts';
+
+/** Adds `sluice policy list | get | put | remove | apply`. */
+export function addPolicy(sluice: Command): void {
+  const policy = sluice
+    .command('policy')
+    .summary('list and change managed policies')
+    .description('Lists and changes managed policies: those that applications use by their name, managed("orders").');
+
+  policy
+    .command('list')
+    .description('Prints all managed policies.')
+    .action((_options: unknown, command: Command) => withPolicies(command, list));
+
+  policy
+    .command('get')
+    .description('Prints one managed policy.')
+    .argument('<name>')
+    .action((name: string, _options: unknown, command: Command) =>
+      withPolicies(command, (policies, session) => get(policies, session, name)),
+    );
+
+  addPolicyOptions(
+    policy
+      .command('put')
+      .summary('define a managed policy, or change it')
+      .description(
+        'Defines a managed policy, or changes it, for all who use it, within a second. The same again changes nothing.',
+      )
+      .argument('<name>')
+      .argument('<kind>', Object.keys(policyKinds).join(', ')),
+  )
+    .addOption(new Option('--app <name>', 'an application that may use it; may be repeated').argParser(collect))
+    .addOption(
+      new Option('--carry-over <how>', 'what becomes of units used so far, when it is changed').choices(CARRY_OVER),
+    )
+    .option('--dry-run', 'say what would change, and change nothing')
+    .action((name: string, kind: string, options: PutOptions & Readonly<Record<string, unknown>>, command: Command) => {
+      const defined = policyFrom(kind, options);
+      const { app: apps = [] } = options;
+      if (apps.length === 0) throw new UsageError('put needs --app: an application that may use the policy');
+      return withPolicies(command, (policies, session) => put(policies, session, name, defined, { ...options, apps }));
+    });
+
+  policy
+    .command('remove')
+    .description('Removes a managed policy: whoever uses it finds it unconfigured.')
+    .argument('<name>')
+    .option('--state', 'forget what keys have used of it, should it be put again')
+    .action((name: string, options: { state?: boolean }, command: Command) =>
+      withPolicies(command, (policies, session) => remove(policies, session, name, options)),
+    );
+
+  policy
+    .command('apply')
+    .summary('define the policies of a file')
+    .description(
+      'Defines the policies of a file. Checks all of them first; applying the same file again changes nothing.',
+    )
+    .requiredOption('-f, --file <path>', 'the file, YAML or JSON; - is the standard input')
+    .option('--dry-run', 'say what would change, and change nothing')
+    .option('--prune', 'remove policies that the file does not name')
+    .action((options: ApplyOptions, command: Command) => applyFile(options, (work) => withPolicies(command, work)));
+}
+
+interface PutOptions {
+  readonly app?: readonly string[];
+  readonly carryOver?: CarryOver;
+  readonly dryRun?: boolean;
+}
+
+async function withPolicies(
+  command: Command,
+  work: (policies: Policies, session: Session) => Promise<void>,
+): Promise<void> {
+  await withSession(command, async (session) => {
+    const policies = createPolicies(session.connection, { prefix: session.prefix });
+    try {
+      await work(policies, session);
+    } finally {
+      await policies.close();
+    }
+  });
+}
+
+async function list(policies: Policies, { print, prefix }: Session): Promise<void> {
+  const all = await policies.list();
+  print(all, () => (all.length === 0 ? `no policies under ${prefix}:policies` : textOf(all)));
+}
+
+async function get(policies: Policies, { print }: Session, name: string): Promise<void> {
+  const found = await policies.get(name);
+  if (found === undefined) throw await missing(policies, name);
+  print(found, () => textOf([found]));
+}
+
+async function put(
+  policies: Policies,
+  { print }: Session,
+  name: string,
+  policy: ManagedPolicy['policy'],
+  { apps, carryOver, dryRun = false }: Omit<PutOptions, 'app'> & { readonly apps: readonly string[] },
+): Promise<void> {
+  const { change, ...done } = await policies.put(name, policy, { apps, carryOver, dryRun });
+  // What a dry run has not written has no version.
+  const version = dryRun && change !== 'unchanged' ? null : done.version;
+  print({ name: done.name, change, version, policy: done.policy, apps: done.apps }, () => {
+    const what = `${name}${version === null ? '' : ` (version ${String(version)})`}: ${writtenPolicy(done.policy)}, for ${done.apps.join(', ')}`;
+    return version === null ? `would be ${change}: ${what}` : `${change} ${what}`;
+  });
+}
+
+async function remove(
+  policies: Policies,
+  { print }: Session,
+  name: string,
+  { state = false }: { state?: boolean },
+): Promise<void> {
+  const removed = await policies.remove(name, { state });
+  if (!removed) throw await missing(policies, name);
+  print({ name, removed }, () => {
+    return state ? `removed ${name}; what keys have used of it is forgotten` : `removed ${name}`;
+  });
+}
+
+async function missing(policies: Policies, name: string): Promise<Failure> {
+  const names = (await policies.list()).map((policy) => policy.name);
+  return new Failure(
+    `there is no policy ${name}; ${names.length === 0 ? 'none is defined' : `there are: ${names.join(', ')}`}`,
+  );
+}
+
+function textOf(policies: readonly ManagedPolicy[]): string {
+  return table(
+    ['NAME', 'POLICY', 'APPS', 'VERSION', 'CHANGED'],
+    policies.map(({ name, policy, apps, version, changedAtMs }) => [
+      name,
+      writtenPolicy(policy),
+      apps.join(', '),
+      String(version),
+      writtenInstant(changedAtMs),
+    ]),
+  );
+}

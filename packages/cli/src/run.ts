@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, Option } from 'commander';
+import { addInspect } from './inspect-command.ts';
+import { addPolicy } from './policy-commands.ts';
+import { EXIT, exitCodeOf, tell } from './failure.ts';
+
+/** Runs the command line, prints what there is to say, and answers the exit code. Never rejects. */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    await program().parseAsync(args, { from: 'user' });
+    return EXIT.done;
+  } catch (error) {
+    // Commander has said what is wrong with the line, or printed the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    tell(error);
+    return exitCodeOf(error);
+  }
+}
+
+function program(): Command {
+  const sluice = new Command('sluice')
+    .description('Looks after the limits of Sluice that live in Redis or Valkey.')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      outputError: (message, write) => {
+        write(message.replace(/^error: /, 'sluice: '));
+      },
+    })
+    .version(version(), '--version', 'print the version')
+    .helpOption('-h, --help', 'print what can be done')
+    .addOption(
+      new Option('--redis <url>', 'where Redis is, as redis://user:password@host:6379/0 (rediss: for TLS)')
+        .env('SLUICE_REDIS')
+        .default('redis://127.0.0.1:6379'),
+    )
+    .option('--prefix <text>', 'what all keys begin with: the prefix of redisStore', 'sluice')
+    .option('--json', 'print JSON, for programs')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 failed, 2 the command line or a file is wrong.\nSLUICE_DEBUG=1 prints where an error came from.',
+    );
+  addPolicy(sluice);
+  addInspect(sluice);
+  return sluice;
+}
+
+function version(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  return manifest.version;
+}

@@ -1,0 +1,226 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { contents, runSluice, useCli } from './sluice.ts';
+
+const cli = useCli();
+beforeEach(async () => {
+  await cli.admin.flushall();
+});
+
+const BOTH = `
+policies:
+  orders:
+    fixedWindow: { limit: 100, window: 1m }
+    apps: [checkout, billing]
+    carryOver: keep
+  search:
+    tokenBucket: { capacity: 20, refill: 10, every: 1s }
+    apps: [web]
+`;
+const CHANGED = BOTH.replace('limit: 100', 'limit: 50');
+const apply = (text: string, ...args: readonly string[]) =>
+  cli.sluice('policy', 'apply', '-f', cli.file(text), ...args);
+const names = async (): Promise<readonly string[]> =>
+  ((await cli.json('policy', 'list')) as readonly { name: string }[]).map(({ name }) => name);
+
+describe('policy apply', () => {
+  it('puts what the file defines, and says what that changed', async () => {
+    const { code, out, err } = await apply(BOTH);
+
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out.split('\n')).toEqual([
+      'NAME    CHANGE   POLICY                     APPS',
+      'orders  created  fixedWindow 100 per 1m     billing, checkout',
+      'search  created  tokenBucket 20, 10 per 1s  web',
+      '2 created',
+    ]);
+    expect(await names()).toEqual(['orders', 'search']);
+  });
+
+  it('changes nothing, not a byte, when it is done again', async () => {
+    await apply(BOTH);
+    const before = await contents(cli.admin);
+
+    const { code, out } = await apply(BOTH);
+
+    expect(code).toBe(0);
+    expect(out).toContain('2 unchanged');
+    expect(await contents(cli.admin)).toEqual(before);
+  });
+
+  it('changes what is different, and that alone', async () => {
+    await apply(BOTH);
+
+    const { out } = await apply(CHANGED);
+
+    expect(out).toContain('orders  changed    fixedWindow 50 per 1m');
+    expect(out).toContain('1 changed, 1 unchanged');
+  });
+
+  it('says as JSON what it did', async () => {
+    await apply(BOTH);
+
+    const { out } = await apply(CHANGED, '--json');
+
+    expect(JSON.parse(out)).toMatchObject([
+      { name: 'orders', change: 'changed', policy: { limit: 50 }, apps: ['billing', 'checkout'] },
+      { name: 'search', change: 'unchanged', policy: { capacity: 20 }, apps: ['web'] },
+    ]);
+  });
+
+  it('reads the standard input, and JSON', async () => {
+    const input = JSON.stringify({
+      policies: { orders: { slidingWindow: { limit: 5, window: '1m' }, apps: ['web'] } },
+    });
+
+    const { code, out } = await runSluice(['policy', 'apply', '-f', '-', '--redis', cli.url], { input });
+
+    expect(code).toBe(0);
+    expect(out).toContain('orders  created  slidingWindow 5 per 1m  web');
+  });
+
+  it('reads what a file says once and uses twice', async () => {
+    const { code, out } = await apply(
+      'policies:\n  a: { fixedWindow: &w { limit: 5, window: 1m }, apps: &apps [web] }\n  b: { fixedWindow: *w, apps: *apps }\n',
+    );
+
+    expect(code).toBe(0);
+    expect(out).toContain('b     created  fixedWindow 5 per 1m  web');
+  });
+});
+
+describe('policy apply --dry-run', () => {
+  it('says what would change, and changes nothing', async () => {
+    await apply(BOTH);
+    await cli.sluice('policy', 'put', 'old', 'fixedWindow', '--limit', '1', '--window', '1m', '--app', 'web');
+    const before = await contents(cli.admin);
+
+    const { code, out } = await apply(CHANGED, '--dry-run', '--prune');
+
+    expect(code).toBe(0);
+    expect(out).toContain('orders  changed');
+    expect(out).toContain('old     removed');
+    expect(out).toContain('1 would be changed, 1 would be unchanged, 1 would be removed');
+    expect(await contents(cli.admin)).toEqual(before);
+  });
+});
+
+describe('policy apply --prune', () => {
+  it('removes what the file does not name', async () => {
+    await apply(BOTH);
+
+    const { out } = await apply(BOTH.replace(/ {2}search:.*$/s, ''), '--prune');
+
+    expect(out).toContain('search  removed    tokenBucket 20, 10 per 1s');
+    expect(out).toContain('1 unchanged, 1 removed');
+    expect(await names()).toEqual(['orders']);
+  });
+
+  it('is never done without being asked for', async () => {
+    await apply(BOTH);
+
+    await apply(BOTH.replace(/ {2}search:.*$/s, ''));
+
+    expect(await names()).toEqual(['orders', 'search']);
+  });
+
+  it('empties a file without policies only when that is what it says', async () => {
+    await apply(BOTH);
+
+    const empty = await apply('', '--prune');
+    const none = await apply('policies: {}', '--prune');
+
+    expect(empty.code).toBe(2);
+    expect(none.code).toBe(0);
+    expect(await names()).toEqual([]);
+  });
+});
+
+describe('a file that is wrong', () => {
+  it('is told all that is wrong with it, by line, and changes nothing', async () => {
+    const { code, out, err } = await apply(
+      [
+        'policies:',
+        '  orders:',
+        '    fixedWindow: { limit: 100, window: 1m }',
+        '    app: [checkout]',
+        '  search:',
+        '    tokenBucket:',
+        '      capacity: 20',
+        '      refil: 10',
+        '      every: 1s',
+        '    apps: [web]',
+        '  9lives:',
+        '    slidingWindow: { limit: 0, window: 1m }',
+        '    apps: [5]',
+        '    carryOver: all',
+        '  twice:',
+        '    fixedWindow: { limit: 1, window: 1m }',
+        '    slidingWindow: { limit: 1, window: 1m }',
+        '    apps: [web]',
+        'polices: {}',
+      ].join('\n'),
+    );
+
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    const path = cli.file('');
+    expect(
+      err
+        .replace(/^sluice: /, '')
+        .replaceAll(`${path}:`, '')
+        .split('\n'),
+    ).toEqual([
+      '2:3: orders needs apps: the names of the applications that may use it, such as apps: [checkout]',
+      '4:5: orders has no field "app"; did you mean apps?',
+      expect.stringMatching(/^8:7: tokenBucket has no option "refil" .*did you mean "refill"\?/),
+      expect.stringMatching(/^11:3: name must be a letter followed by /),
+      '13:5: 9lives needs apps: the names of the applications that may use it, such as apps: [checkout]',
+      '14:5: carryOver of 9lives must be keep, proportional or reset',
+      '17:5: twice has two policies, fixedWindow and slidingWindow; it takes one',
+      '19:1: the file has no field "polices"; did you mean policies?',
+    ]);
+    expect(await contents(cli.admin)).toEqual([]);
+  });
+
+  it.each([
+    ['', 'must hold policies:'],
+    ['[]', 'must hold policies:'],
+    ['policies:', 'policies must hold a policy under each name'],
+    ['policies: { orders: 5 }', 'orders must hold a policy such as fixedWindow:'],
+    ['policies: { orders: { apps: [a] } }', 'orders has no policy: one of fixedWindow'],
+    ['policies: { orders: { fixedWindow: 5, apps: [a] } }', 'fixedWindow must hold its options'],
+    [
+      'policies: { orders: { fixedWindow: { limit: 1, window: 1m, name: x }, apps: [a] } }',
+      'fixedWindow takes no name here',
+    ],
+    ['policies: { 9: { fixedWindow: { limit: 1, window: 1m }, apps: [a] } }', 'must be a letter followed by'],
+    ['policies: { a: { fixedWindow: { limit: 1, window: 1m }, apps: checkout } }', 'a needs apps:'],
+    ['policies: { a: { fixedWindow: { limit: 1, window: 1m }, apps: [5] } }', 'a needs apps:'],
+    ['policies: { a: {}, a: {} }', 'Map keys must be unique'],
+    ['policies: { a: ', ':1:'],
+  ])('is refused with its line: %s', async (text, expected) => {
+    const { code, err } = await apply(text);
+
+    expect(code).toBe(2);
+    expect(err).toContain(expected);
+    expect(err).toMatch(/policies\.yaml:\d+:\d+: /);
+  });
+
+  it('may not be there at all', async () => {
+    const { code, err } = await cli.sluice('policy', 'apply', '-f', 'nowhere.yaml');
+
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringContaining('sluice: cannot read nowhere.yaml: ENOENT'),
+    });
+  });
+
+  it('may be wrong in what only Redis knows: all of it is checked before anything is put', async () => {
+    const { code, err } = await apply(
+      `${BOTH}\n  long:\n    fixedWindow: { limit: 1, window: 1m }\n    apps: [${'x'.repeat(200)}]\n`,
+    );
+
+    expect(code).toBe(2);
+    expect(err).toMatch(/policies\.yaml:\d+:3: apps/);
+    expect(await contents(cli.admin)).toEqual([]);
+  });
+});

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
+import { connectTo, startRedisCluster, type RedisCluster } from '@sluice/testkit';
+import { Cluster } from 'ioredis';
+import { documentedUser, runSluice, type Ran } from './sluice.ts';
+
+let cluster: RedisCluster;
+let url: string;
+beforeAll(async () => {
+  cluster = await startRedisCluster(3);
+  const [name = '', , password = ''] = documentedUser('In a cluster');
+  for (const node of cluster.nodes) {
+    const admin = connectTo(node.url);
+    await admin.call('ACL', 'SETUSER', ...documentedUser('In a cluster'));
+    admin.disconnect();
+  }
+  url = `redis://${name}:${password.slice(1)}@127.0.0.1:${String(cluster.nodes[0]?.port)}`;
+});
+afterAll(() => cluster.stop());
+
+const sluice = (...args: readonly string[]): Promise<Ran> => runSluice([...args, '--redis', url]);
+
+describe('a node of a cluster', () => {
+  it('leads to the policies, wherever they are', async () => {
+    const put = ['policy', 'put', 'orders', 'fixedWindow', '--limit', '5', '--window', '1m', '--app', 'checkout'];
+
+    expect((await sluice(...put)).out).toMatch(/^created orders/);
+    expect((await sluice(...put)).out).toMatch(/^unchanged orders/);
+    expect((await sluice('policy', 'list')).out).toContain('fixedWindow 5 per 1m');
+    expect(await sluice('policy', 'remove', 'orders')).toEqual({ code: 0, out: 'removed orders', err: '' });
+  });
+
+  it('leads to every key, wherever it is', async () => {
+    const client = new Cluster(cluster.nodes.map(({ host, port }) => ({ host, port })));
+    const store = redisStore(client);
+    const policy = fixedWindow({ limit: 5, window: '1h' });
+    const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
+    const subjects = ['a', 'b', 'c', 'd', 'e', 'f'];
+    await Promise.all(subjects.map((subject) => limiter.consume(subject, 2)));
+
+    const printed = await Promise.all(
+      subjects.map((subject) => sluice('inspect', subject, '--policy', 'fixedWindow --limit 5 --window 1h')),
+    );
+    const whole = await Promise.all(subjects.map((subject) => sluice('inspect', `sluice:{${subject}}:default:1f`)));
+
+    expect(printed.map(({ out }) => /1h +2 +5 +3 /.test(out))).toEqual(subjects.map(() => true));
+    expect(whole.map(({ out }) => /fixedWindow +2 /.test(out))).toEqual(subjects.map(() => true));
+    await limiter.close();
+    client.disconnect();
+  });
+});

@@ -1,0 +1,189 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort, startRedis, tlsFixture, type RedisServer } from '@sluice/testkit';
+import { documentedUser, runSluice, useCli, type Ran } from './sluice.ts';
+
+const cli = useCli();
+const inspectAt = (redis: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> =>
+  runSluice(['inspect', 'a', '--redis', redis], { env });
+
+describe('a Redis that is not there', () => {
+  it('is named without the password, in one line', async () => {
+    const port = String(await freePort());
+
+    const { code, out, err } = await inspectAt(`redis://user:geheim@127.0.0.1:${port}/3`);
+
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toBe(`sluice: cannot use Redis at 127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}`);
+  });
+
+  it('is told with where the error came from, when that is asked for', async () => {
+    const { err } = await inspectAt(`redis://127.0.0.1:${String(await freePort())}`, { SLUICE_DEBUG: '1' });
+
+    expect(err).toMatch(/^ *at .*redis\.js:\d+/m);
+  });
+
+  it('is not waited for any longer than three seconds', async () => {
+    const hung = await startRedis();
+    hung.pause();
+    try {
+      const { code, err } = await inspectAt(hung.url);
+
+      expect({ code, err }).toEqual({
+        code: 1,
+        err: `sluice: cannot use Redis at 127.0.0.1:${String(hung.port)}: no answer in 3 s`,
+      });
+    } finally {
+      hung.resume();
+      await hung.stop();
+    }
+  });
+
+  it('may be a server of another kind', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const { code, err } = await inspectAt(`redis://127.0.0.1:${String((server.address() as AddressInfo).port)}`);
+
+      expect(code).toBe(1);
+      expect(err).toContain('what answers there does not speak the protocol of Redis');
+    } finally {
+      server.close();
+    }
+  });
+});
+
+describe('a Redis that lets nobody in', () => {
+  it('says that the password is wrong, and not which it was', async () => {
+    const { code, err } = await inspectAt(`redis://sluice-cli:geheim@127.0.0.1:${String(cli.port)}`);
+
+    expect(code).toBe(1);
+    expect(err).toContain('WRONGPASS');
+    expect(err).not.toContain('geheim');
+    expect(err.split('\n')).toHaveLength(1);
+  });
+
+  it('says which right is missing', async () => {
+    await cli.admin.call('ACL', 'SETUSER', 'blind', 'on', '>secret', '~sluice:*', '+time', '+info');
+
+    const { code, err } = await inspectAt(`redis://blind:secret@127.0.0.1:${String(cli.port)}`);
+
+    expect(code).toBe(1);
+    expect(err).toMatch(/^sluice: Redis does not let this user do that: NOPERM .*scan/);
+    expect(err).toContain('docs/reference/cli.md');
+    expect(err.split('\n')).toHaveLength(1);
+  });
+});
+
+describe('a Redis that lets nobody write', () => {
+  it('says which right is missing, also of what a script does, and changes nothing', async () => {
+    const rights = documentedUser().filter((word) => word.startsWith('+') && word !== '+hset');
+    await cli.admin.call('ACL', 'SETUSER', 'reader', 'on', '>secret', '~sluice:*', '&sluice:*', ...rights);
+    const file = cli.file('policies: { orders: { fixedWindow: { limit: 5, window: 1m }, apps: [web] } }');
+    const redis = `redis://reader:secret@127.0.0.1:${String(cli.port)}`;
+
+    const { code, out, err } = await runSluice(['policy', 'apply', '-f', file, '--redis', redis]);
+
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^sluice: Redis does not let this user do that: .*docs\/reference\/cli\.md/);
+    expect(await cli.json('policy', 'list')).toEqual([]);
+    expect((await runSluice(['policy', 'list', '--redis', redis])).code).toBe(0);
+  });
+});
+
+describe('a URL', () => {
+  it.each(['localhost', 'localhost:6379', 'http://127.0.0.1', 'redis://user:geh%im@host:port', ''])(
+    'that is none is refused: %j',
+    async (url) => {
+      const { code, err } = await inspectAt(url);
+
+      expect(code).toBe(2);
+      expect(err).toContain('a Redis URL looks like redis://user:password@host:6379/0');
+      expect(err).not.toContain('geh');
+    },
+  );
+
+  it('names a database', async () => {
+    await cli.admin.set('sluice:{a}:api:1f', 'hello');
+
+    const { out } = await inspectAt(`redis://127.0.0.1:${String(cli.port)}/1`);
+
+    expect(out).toBe('no state: a has used nothing');
+  });
+
+  it('carries a password in the encoding of URLs', async () => {
+    const rights = documentedUser().slice(3);
+    await cli.admin.call('ACL', 'SETUSER', 'odd@user', 'on', '>p@ss/w:rd%', ...rights);
+
+    const { code } = await inspectAt(
+      `redis://${encodeURIComponent('odd@user')}:${encodeURIComponent('p@ss/w:rd%')}@127.0.0.1:${String(cli.port)}`,
+    );
+
+    expect(code).toBe(0);
+  });
+
+  it('is not shown in the help, where it comes from the environment', async () => {
+    const { code, out, err } = await runSluice(['inspect', '--help'], {
+      env: { SLUICE_REDIS: 'redis://u:geheim@host' },
+    });
+
+    expect(code).toBe(0);
+    expect(out).toContain('SLUICE_REDIS');
+    expect(out + err).not.toContain('geheim');
+  });
+});
+
+describe('over TLS', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedis([], { tls: true });
+  });
+  afterAll(() => server.stop());
+
+  it('a certificate that is trusted is needed, and enough', async () => {
+    const trusting = await inspectAt(server.url, { NODE_EXTRA_CA_CERTS: tlsFixture.caFile });
+    const wary = await inspectAt(server.url);
+
+    expect(trusting).toEqual({ code: 0, out: 'no state: a has used nothing', err: '' });
+    expect(wary.code).toBe(1);
+    expect(wary.err).toMatch(/certificate/);
+  });
+});
+
+describe('a command line', () => {
+  it('without a command prints what there is', async () => {
+    const { code, err } = await runSluice([]);
+
+    expect(code).toBe(2);
+    expect(err).toContain('Usage: sluice');
+  });
+
+  it.each([
+    [['inpect', 'a'], "unknown command 'inpect'"],
+    [['policy', 'lst'], "unknown command 'lst'"],
+    [['inspect'], "missing required argument 'key'"],
+    [['inspect', 'a', 'b'], 'too many arguments'],
+    [['inspect', 'a', '--jsn'], "unknown option '--jsn'"],
+    [['inspect', ''], 'key must be a string that is not empty'],
+  ])('that is wrong says how: %j', async (args, expected) => {
+    const { code, out, err } = await cli.sluice(...args);
+
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(`sluice: ${expected}`);
+    expect(err).not.toMatch(/^ *at /m);
+  });
+
+  it('prints help and version', async () => {
+    expect(await runSluice(['--version'])).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+/), err: '' });
+    expect((await runSluice(['help', 'policy'])).out).toContain('put [options] <name> <kind>');
+    expect((await runSluice(['policy', 'put', '--help'])).out).toContain('--carry-over');
+  });
+
+  it('needs only the rights that the reference names', () => {
+    expect(documentedUser().join(' ')).not.toMatch(/allkeys|allcommands|[+]@|~[*]|nopass/);
+  });
+});

@@ -1,0 +1,251 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  slidingWindow,
+  tokenBucket,
+  type Limiter,
+  type LimiterOptions,
+  type Policy,
+} from '@sluice/core';
+import type { KeyReport } from '@sluice/core/inspect';
+import { contents, useCli } from './sluice.ts';
+
+const cli = useCli();
+const limiters: Limiter[] = [];
+const closeLimiters = (): Promise<unknown> => Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
+afterEach(closeLimiters);
+beforeEach(async () => {
+  await cli.admin.flushall();
+});
+
+const limiterOf = (options: Omit<LimiterOptions, 'store'>): Limiter => {
+  const store = redisStore(cli.admin);
+  const limiter = createLimiter({ onStoreError: 'throw', timeoutMs: 60_000, store, ...options } as LimiterOptions);
+  limiters.push(limiter as Limiter);
+  return limiter as Limiter;
+};
+
+const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
+/** The text with every instant as T and every time to wait as W: those depend on when it was. */
+const timeless = (text: string): string => text.replace(INSTANT, 'T').replace(/\(in [^)]+\)/g, '(in W)');
+/** Cells of the row that begins so. */
+const row = (text: string, start: string): readonly string[] =>
+  (
+    text
+      .split('\n')
+      .find((line) => line.startsWith(start))
+      ?.split(/ {2,}/) ?? []
+  ).map(timeless);
+
+interface Inspected {
+  readonly key: string;
+  readonly atMs: number;
+  readonly keys: readonly KeyReport[];
+}
+const inspected = async (...args: readonly string[]): Promise<Inspected> =>
+  (await cli.json('inspect', ...args)) as Inspected;
+
+const kinds: readonly (readonly [text: string, policy: Policy, written: string])[] = [
+  ['fixedWindow --limit 5 --window 1h', fixedWindow({ limit: 5, window: '1h' }), 'fixedWindow 5 per 1h'],
+  [
+    'slidingWindow --limit 5 --window 1h --precision 1m',
+    slidingWindow({ limit: 5, window: '1h', precision: '1m' }),
+    'slidingWindow 5 per 1h, precision 1m',
+  ],
+  [
+    'tokenBucket --capacity 5 --refill 1 --every 1h --overdraft 2',
+    tokenBucket({ capacity: 5, refill: 1, every: '1h', overdraft: 2 }),
+    'tokenBucket 5, 1 per 1h, overdraft 2',
+  ],
+  [
+    'tokenBucket --capacity 5 --refill 1 --every 1h --mode interval',
+    tokenBucket({ capacity: 5, refill: 1, every: '1h', mode: 'interval' }),
+    'tokenBucket 5, 1 per 1h, mode interval',
+  ],
+];
+
+describe.each(kinds)('inspect of a key under %s', (text, policy, written) => {
+  it('prints what is used and left, and when it resets', async () => {
+    await limiterOf({ name: 'api', policy }).consume('203.0.113.7', 3);
+
+    const { code, out } = await cli.sluice('inspect', '203.0.113.7', '--policy', text);
+
+    expect(code).toBe(0);
+    expect(row(out, 'api')).toEqual(['api', 'api', written, '3', '5', '2', 'T (in W)', '-']);
+  });
+
+  it('says as JSON what a decision says', async () => {
+    const limiter = limiterOf({ name: 'api', policy });
+    await limiter.consume('203.0.113.7', 3);
+    const { atMs, resetAfterMs } = await limiter.peek('203.0.113.7');
+
+    const { key, keys } = await inspected('203.0.113.7', '--policy', text);
+
+    expect(key).toBe('203.0.113.7');
+    expect(keys).toHaveLength(1);
+    expect(keys[0]?.policies).toEqual([
+      {
+        name: 'api',
+        algorithm: policy.algorithm,
+        policy,
+        version: null,
+        used: 3,
+        limit: 5,
+        remaining: 2,
+        resetAtMs: atMs + resetAfterMs,
+      },
+    ]);
+  });
+
+  it('says of an unknown policy that it is', async () => {
+    await limiterOf({ name: 'api', policy }).consume('a', 3);
+
+    const { out } = await cli.sluice('inspect', 'a');
+
+    expect(row(out, 'api').slice(1, 3)).toEqual(['api', policy.algorithm]);
+    expect(row(out, 'api').slice(4, 6)).toEqual(['-', '-']);
+  });
+});
+
+describe('inspect', () => {
+  const policy = fixedWindow({ limit: 5, window: '1h' });
+
+  it('says by whose clock, and when that was', async () => {
+    await limiterOf({ policy }).consume('a');
+    const [seconds = 0] = await cli.admin.time();
+
+    const { out } = await cli.sluice('inspect', 'a');
+    const { atMs } = await inspected('a');
+
+    expect(timeless(out).split('\n')[0]).toBe('at T by the clock of Redis');
+    expect(Math.abs(atMs - seconds * 1_000)).toBeLessThan(60_000);
+  });
+
+  it('finds the subject under every limiter, and no other subject', async () => {
+    await limiterOf({ name: 'login', policy }).consume('a', 2);
+    await limiterOf({ name: 'api', policy }).consume('a', 1);
+    await limiterOf({ name: 'other', policy }).consume('ab', 4);
+
+    const { keys } = await inspected('a', '--policy', 'fixedWindow --limit 5 --window 1h');
+
+    expect(keys.map(({ limiter, policies }) => [limiter, policies[0]?.remaining])).toEqual([
+      ['api', 4],
+      ['login', 3],
+    ]);
+  });
+
+  it('tells several policies under one key by their names', async () => {
+    const burst = fixedWindow({ name: 'burst', limit: 3, window: '1m' });
+    await limiterOf({ policy: [burst, slidingWindow({ name: 'steady', limit: 9, window: '1h' })] }).consume('a');
+
+    const { out } = await cli.sluice(
+      ...['inspect', 'a', '--policy', 'fixedWindow --limit 3 --window 1m --name burst'],
+      ...['--policy', 'slidingWindow --limit 9 --window 1h --name steady'],
+    );
+
+    expect(row(out, 'default  burst').slice(1, 6)).toEqual(['burst', 'fixedWindow 3 per 1m', '1', '3', '2']);
+    expect(row(out, 'default  steady').slice(1, 6)).toEqual(['steady', 'slidingWindow 9 per 1h', '1', '9', '8']);
+  });
+
+  it('says until when a key is blocked', async () => {
+    const limiter = limiterOf({ policy });
+    await limiter.block('a', '1m');
+    const { atMs, retryAfterMs } = await limiter.peek('a');
+
+    const { keys } = await inspected('a', '--policy', 'fixedWindow --limit 5 --window 1h');
+    const { out } = await cli.sluice('inspect', 'a');
+
+    expect(keys[0]).toMatchObject({
+      blockedUntilMs: atMs + Number(retryAfterMs),
+      policies: [{ used: 0, remaining: 0 }],
+    });
+    expect(row(out, 'default').at(-1)).toBe('T (in W)');
+  });
+
+  it.each(['é', 'x'.repeat(100), 'with space', '{braces}', 'a*'])(
+    'finds the subject that is hashed: %s',
+    async (subject) => {
+      await limiterOf({ policy }).consume(subject, 2);
+
+      const { keys } = await inspected(subject);
+
+      expect(keys.map(({ policies }) => policies[0]?.used)).toEqual([2]);
+    },
+  );
+
+  it('reads a whole key as it is', async () => {
+    await limiterOf({ name: 'api', policy }).consume('é', 2);
+    await limiterOf({ name: 'login', policy }).consume('é', 3);
+    const keys = await cli.admin.keys('*:login:*');
+
+    const { keys: reports } = await inspected(keys[0] ?? '');
+
+    expect(reports.map(({ limiter, policies }) => [limiter, policies[0]?.used])).toEqual([['login', 3]]);
+  });
+
+  it('looks under another prefix when it is told to', async () => {
+    const store = redisStore(cli.admin, { prefix: 'sluice:shop' });
+    const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
+    limiters.push(limiter);
+    await limiter.consume('a');
+
+    expect((await inspected('a', '--prefix', 'sluice:shop')).keys).toHaveLength(1);
+    expect((await inspected('a')).keys).toHaveLength(0);
+  });
+
+  it('says when there is no state, which is nothing wrong', async () => {
+    const { code, out } = await cli.sluice('inspect', 'nobody');
+
+    expect({ code, out }).toEqual({ code: 0, out: 'no state: nobody has used nothing' });
+    expect(await inspected('nobody')).toMatchObject({ key: 'nobody', keys: [] });
+  });
+
+  it('says of a key that is none of ours that it is', async () => {
+    await cli.admin.set('sluice:{a}:api:1f', 'hello');
+    await cli.admin.set('sluice:{a}:\u001b[31m', 'hello');
+    await cli.admin.hset('sluice:{a}:hash', 'field', 'value');
+
+    const { code, out } = await cli.sluice('inspect', 'a');
+
+    expect(code).toBe(0);
+    expect(out).toContain('sluice:{a}:api:1f: it holds something else than its policies write');
+    expect(out).toContain('sluice:{a}:\\u{1b}[31m: this is no key of a limiter');
+    expect(out).toContain('sluice:{a}:hash: it is no string');
+  });
+
+  it('changes nothing', async () => {
+    const limiter = limiterOf({ policy });
+    await limiter.consume('a');
+    await limiter.block('a', '1h');
+    const before = await contents(cli.admin);
+
+    await cli.sluice('inspect', 'a');
+    await cli.sluice('inspect', 'b', '--json');
+
+    expect(await contents(cli.admin)).toEqual(before);
+  });
+
+  it('finds a key among many', async () => {
+    const pipeline = cli.admin.pipeline();
+    for (let i = 0; i < 5_000; i++) pipeline.set(`other:${String(i)}`, '');
+    await pipeline.exec();
+    await limiterOf({ policy }).consume('a');
+
+    expect((await inspected('a')).keys).toHaveLength(1);
+  });
+
+  it.each([
+    ['fixedWindow --limit 0 --window 1m', 'limit must be a whole number from 1'],
+    ['fixedWindow --limit 5 --wndow 1m', "unknown option '--wndow'"],
+    ['fixedWidow --limit 5', 'there is no policy "fixedWidow"; did you mean fixedWindow?'],
+    ['', 'missing required argument'],
+    ['fixedWindow --limit 5 --capacity 5', 'fixedWindow has no option "capacity"'],
+  ])('refuses the policy %j', async (text, expected) => {
+    const { code, err, out } = await cli.sluice('inspect', 'a', '--policy', text);
+
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(expected);
+  });
+});

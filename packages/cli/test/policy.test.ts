@@ -1,0 +1,287 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createLimiter, createPolicies, managed, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
+import type { KeyReport } from '@sluice/core/inspect';
+import { until } from '@sluice/testkit';
+import { contents, useCli } from './sluice.ts';
+
+silenceWarnings('SLUICE_POLICIES_LOST', 'SLUICE_POLICY_UNCONFIGURED');
+const cli = useCli();
+const limiters: Limiter[] = [];
+const closeLimiters = (): Promise<unknown> => Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
+afterEach(closeLimiters);
+beforeEach(async () => {
+  await cli.admin.flushall();
+});
+
+const ORDERS = ['policy', 'put', 'orders', 'fixedWindow', '--limit', '100', '--window', '1m', '--app', 'checkout'];
+const limiterOf = (app: string): Limiter => {
+  const store = redisStore(cli.storeUrl);
+  const policy = managed('orders');
+  const limiter = createLimiter({ policy, app, store, onStoreError: 'throw', timeoutMs: 60_000 });
+  limiters.push(limiter);
+  return limiter;
+};
+const versionIn = (text: string): number => Number(/version (\d+)/.exec(text)?.[1]);
+const cellsOf = (text: string): readonly (readonly string[])[] => text.split('\n').map((line) => line.split(/ {2,}/));
+
+describe('policy put', () => {
+  it('creates, leaves alone, and changes', async () => {
+    const created = await cli.sluice(...ORDERS);
+    const same = await cli.sluice(...ORDERS);
+    const changed = await cli.sluice(...ORDERS.map((word) => (word === '100' ? '50' : word)), '--app', 'billing');
+
+    expect([created, same, changed].map(({ code, err }) => [code, err])).toEqual([
+      [0, ''],
+      [0, ''],
+      [0, ''],
+    ]);
+    expect([created, same, changed].map(({ out }) => out.replace(/\d{13,}/, 'N'))).toEqual([
+      'created orders (version N): fixedWindow 100 per 1m, for checkout',
+      'unchanged orders (version N): fixedWindow 100 per 1m, for checkout',
+      'changed orders (version N): fixedWindow 50 per 1m, for billing, checkout',
+    ]);
+    expect(versionIn(same.out)).toBe(versionIn(created.out));
+    expect(versionIn(changed.out)).toBeGreaterThan(versionIn(created.out));
+  });
+
+  it('says as JSON what it did', async () => {
+    expect(await cli.json(...ORDERS)).toEqual({
+      name: 'orders',
+      change: 'created',
+      version: expect.any(Number),
+      policy: { algorithm: 'fixedWindow', limit: 100, windowMs: 60_000, align: 'first-hit' },
+      apps: ['checkout'],
+    });
+  });
+
+  it.each([
+    ['fixedWindow --limit 5 --window 1h --align clock', 'fixedWindow 5 per 1h, align clock'],
+    ['slidingWindow --limit 5 --window 1500 --precision 500', 'slidingWindow 5 per 1500ms, precision 500ms'],
+    ['slidingWindow --limit 5 --window 10s', 'slidingWindow 5 per 10s'],
+    ['tokenBucket --capacity 20 --refill 10 --every 1s', 'tokenBucket 20, 10 per 1s'],
+    [
+      'tokenBucket --capacity 20 --refill 10 --every 1d --mode interval --overdraft 5',
+      'tokenBucket 20, 10 per 1d, overdraft 5, mode interval',
+    ],
+  ])('takes %s', async (text, written) => {
+    const { code, out } = await cli.sluice('policy', 'put', 'p', ...text.split(' '), '--app', 'a');
+
+    expect(code).toBe(0);
+    expect(out).toMatch(/^created p \(version \d+\): /);
+    expect(out.endsWith(`: ${written}, for a`)).toBe(true);
+  });
+
+  it('is what applications limit by', async () => {
+    await cli.sluice(...ORDERS);
+
+    const decision = await limiterOf('checkout').consume('a');
+
+    expect(decision).toMatchObject({ outcome: 'allowed', limit: 100, remaining: 99 });
+  });
+
+  it('changes a policy under those who use it', async () => {
+    await cli.sluice(...ORDERS);
+    const limiter = limiterOf('checkout');
+    await limiter.consume('a', 10);
+
+    await cli.sluice(...ORDERS.map((word) => (word === '100' ? '50' : word)), '--carry-over', 'proportional');
+
+    await until('the limiter hears of it', async () => (await limiter.peek('a')).limit === 50);
+    expect(await limiter.peek('a')).toMatchObject({ limit: 50, remaining: 45 });
+  });
+
+  it('says in a dry run what would change, and changes nothing', async () => {
+    await cli.sluice(...ORDERS);
+    await limiterOf('checkout').consume('a');
+    const before = await contents(cli.admin);
+
+    const { out } = await cli.sluice(...ORDERS.map((word) => (word === '100' ? '50' : word)), '--dry-run');
+
+    expect(out).toBe('would be changed: orders: fixedWindow 50 per 1m, for checkout');
+    expect(await contents(cli.admin)).toEqual(before);
+  });
+
+  it.each([
+    ['put orders fixedWindow --limit 0 --window 1m --app a', 'limit must be a whole number from 1 to'],
+    ['put orders fixedWindow --limit 5 --window soon --app a', 'window must be a duration such as'],
+    ['put orders fixedWindow --limit 5 --app a', 'window must be a duration such as'],
+    ['put orders fixedWindow --capacity 5 --window 1m --app a', 'fixedWindow has no option "capacity"'],
+    [
+      'put orders fixedWindw --limit 5 --window 1m --app a',
+      'there is no policy "fixedWindw"; did you mean fixedWindow?',
+    ],
+    ['put orders leakyFunnel --limit 5 --app a', 'known: fixedWindow, slidingWindow, tokenBucket'],
+    ['put orders fixedWindow --limt 5 --window 1m --app a', "unknown option '--limt'"],
+    ['put orders fixedWindow --limit 5 --window 1m', 'put needs --app'],
+    ['put 9orders fixedWindow --limit 5 --window 1m --app a', 'must be a letter followed by'],
+    ['put orders fixedWindow --limit 5 --window 1m --app a --carry-over all', 'Allowed choices are keep, proportional'],
+    ['put orders', "missing required argument 'kind'"],
+  ])('refuses: %s', async (line, expected) => {
+    const { code, out, err } = await cli.sluice('policy', ...line.split(' '));
+
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(expected);
+    expect(err).not.toMatch(/^ *at /m);
+    expect(await contents(cli.admin)).toEqual([]);
+  });
+});
+
+describe('policy list', () => {
+  it('prints what there is, by name', async () => {
+    await cli.sluice(
+      'policy',
+      'put',
+      'search',
+      ...'tokenBucket --capacity 20 --refill 10 --every 1s --app web'.split(' '),
+    );
+    await cli.sluice(...ORDERS, '--app', 'billing');
+
+    const { code, out } = await cli.sluice('policy', 'list');
+
+    expect(code).toBe(0);
+    expect(cellsOf(out).map((cells) => cells.slice(0, 3))).toEqual([
+      ['NAME', 'POLICY', 'APPS'],
+      ['orders', 'fixedWindow 100 per 1m', 'billing, checkout'],
+      ['search', 'tokenBucket 20, 10 per 1s', 'web'],
+    ]);
+    expect(cellsOf(out)[1]?.[4]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  it('prints as JSON what the library answers', async () => {
+    await cli.sluice(...ORDERS);
+    const policies = createPolicies(cli.admin);
+
+    expect(await cli.json('policy', 'list')).toEqual(JSON.parse(JSON.stringify(await policies.list())));
+    await policies.close();
+  });
+
+  it('says when there is none', async () => {
+    expect(await cli.sluice('policy', 'list')).toEqual({ code: 0, out: 'no policies under sluice:policies', err: '' });
+    expect(await cli.json('policy', 'list')).toEqual([]);
+  });
+
+  it('shows those under another prefix when it is told to', async () => {
+    await cli.sluice(...ORDERS, '--prefix', 'sluice:shop');
+
+    expect(await cli.json('policy', 'list')).toEqual([]);
+    expect(await cli.json('policy', 'list', '--prefix', 'sluice:shop')).toMatchObject([{ name: 'orders' }]);
+  });
+});
+
+describe('policy get', () => {
+  it('prints one', async () => {
+    await cli.sluice(...ORDERS);
+
+    expect(cellsOf((await cli.sluice('policy', 'get', 'orders')).out)[1]?.slice(0, 3)).toEqual([
+      'orders',
+      'fixedWindow 100 per 1m',
+      'checkout',
+    ]);
+    expect(await cli.json('policy', 'get', 'orders')).toMatchObject({ name: 'orders', apps: ['checkout'] });
+  });
+
+  it('fails for one that is not there, and says which are', async () => {
+    const first = await cli.sluice('policy', 'get', 'order');
+    await cli.sluice(...ORDERS);
+    const second = await cli.sluice('policy', 'get', 'order');
+
+    expect(first).toEqual({ code: 1, out: '', err: 'sluice: there is no policy order; none is defined' });
+    expect(second).toEqual({ code: 1, out: '', err: 'sluice: there is no policy order; there are: orders' });
+  });
+});
+
+describe('policy remove', () => {
+  it('removes one, once', async () => {
+    await cli.sluice(...ORDERS);
+
+    const first = await cli.sluice('policy', 'remove', 'orders');
+    const second = await cli.sluice('policy', 'remove', 'orders');
+
+    expect(first).toEqual({ code: 0, out: 'removed orders', err: '' });
+    expect(second).toEqual({ code: 1, out: '', err: 'sluice: there is no policy orders; none is defined' });
+    expect(await limiterOf('checkout').consume('a')).toMatchObject({ outcome: 'unconfigured' });
+  });
+
+  it('says as JSON that it did, or by its exit code that there was none', async () => {
+    await cli.sluice(...ORDERS);
+
+    expect(await cli.json('policy', 'remove', 'orders')).toEqual({ name: 'orders', removed: true });
+    expect(await cli.sluice('policy', 'remove', 'orders', '--json')).toMatchObject({ code: 1, out: '' });
+  });
+
+  it('leaves what keys have used, unless it is told to forget that too', async () => {
+    await cli.sluice(...ORDERS);
+    await limiterOf('checkout').consume('a', 30);
+
+    await cli.sluice('policy', 'remove', 'orders');
+    await cli.sluice(...ORDERS);
+    const kept = await limiterOf('checkout').peek('a');
+    const { out } = await cli.sluice('policy', 'remove', 'orders', '--state');
+    await cli.sluice(...ORDERS);
+    const forgotten = await limiterOf('checkout').peek('a');
+
+    expect(out).toBe('removed orders; what keys have used of it is forgotten');
+    expect([kept.remaining, forgotten.remaining]).toEqual([70, 100]);
+  });
+});
+
+describe('inspect of a key under a managed policy', () => {
+  const inspected = async (key: string): Promise<KeyReport> =>
+    ((await cli.json('inspect', key)) as { keys: readonly [KeyReport] }).keys[0];
+
+  it('knows the policy by itself', async () => {
+    await cli.sluice(...ORDERS);
+    await limiterOf('checkout').consume('a', 30);
+
+    const { out } = await cli.sluice('inspect', 'a');
+
+    expect(cellsOf(out)[2]?.slice(0, 6)).toEqual(['(managed)', 'orders', 'fixedWindow 100 per 1m', '30', '100', '70']);
+    expect(await inspected('a')).toMatchObject({
+      limiter: null,
+      policies: [{ name: 'orders', remaining: 70 }],
+    });
+  });
+
+  it('shows what a changed policy makes of the state, before anybody has touched it', async () => {
+    await cli.sluice(...ORDERS);
+    await limiterOf('checkout').consume('a', 30);
+    await cli.sluice(...ORDERS.map((word) => (word === '100' ? '50' : word)), '--carry-over', 'proportional');
+    const before = await cli.admin.get((await cli.admin.keys('*:orders:*'))[0] ?? '');
+
+    expect(await inspected('a')).toMatchObject({ policies: [{ used: 15, limit: 50, remaining: 35 }] });
+    expect(await cli.admin.get((await cli.admin.keys('*:orders:*'))[0] ?? '')).toBe(before);
+  });
+
+  it('says until when it is blocked', async () => {
+    await cli.sluice(...ORDERS);
+    const limiter = limiterOf('checkout');
+    await limiter.consume('a', 30);
+    await limiter.block('a', '1h');
+
+    const { blockedUntilMs, policies } = await inspected('a');
+
+    expect(blockedUntilMs).toBeGreaterThan(0);
+    expect(policies).toMatchObject([{ used: 30, remaining: 0 }]);
+  });
+
+  it('says that a policy was removed', async () => {
+    await cli.sluice(...ORDERS);
+    await limiterOf('checkout').consume('a');
+    await cli.sluice('policy', 'remove', 'orders');
+
+    expect(await inspected('a')).toMatchObject({ policies: [], problem: 'the managed policy orders was removed' });
+  });
+
+  it('says that a policy is gone, or cannot be read', async () => {
+    await cli.sluice(...ORDERS);
+    await limiterOf('checkout').consume('a');
+
+    await cli.admin.hset('sluice:policies', 'orders', 'rubbish');
+    const broken = await inspected('a');
+    await cli.admin.del('sluice:policies');
+    const gone = await inspected('a');
+
+    expect(broken.problem).toBe('the managed policy orders cannot be used: it is no record of a policy');
+    expect(gone.problem).toBe('there is no managed policy orders');
+  });
+});

@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { useRedis } from '@sluice/testkit';
+
+export interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+const BUILT = fileURLToPath(new URL('../dist/esm/main.js', import.meta.url));
+
+/** Runs the program as it is built and installed, and waits for its end. */
+export async function runSluice(
+  args: readonly string[],
+  { env = {}, input = '' }: { env?: Readonly<Record<string, string>>; input?: string } = {},
+): Promise<Ran> {
+  if (!existsSync(BUILT)) throw new Error('packages/cli/dist is missing: run `npm run build` first (npm test does)');
+  const child = spawn(process.execPath, [BUILT, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (text: Buffer) => (out += text.toString()));
+  child.stderr.on('data', (text: Buffer) => (err += text.toString()));
+  child.stdin.end(input);
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, out: out.trimEnd(), err: err.trimEnd() };
+}
+
+/** A server, the command as the user whose rights the reference names, and a folder for files. */
+export interface Cli {
+  readonly admin: Redis;
+  /** The URL of that user. */
+  readonly url: string;
+  /** Where stores of applications connect to. */
+  readonly storeUrl: string;
+  readonly port: number;
+  sluice(...args: readonly string[]): Promise<Ran>;
+  /** What the command prints with --json. Throws when it fails. */
+  json(...args: readonly string[]): Promise<unknown>;
+  /** The path of a file that holds this text. */
+  file(text: string, name?: string): string;
+}
+
+/** The line of docs/reference/cli.md that makes the user of the command: the first one after these words. */
+export function documentedUser(after = ''): string[] {
+  const text = readFileSync(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8');
+  const line = /^ACL SETUSER (\S+ on >\S+ .*)$/m.exec(text.slice(text.indexOf(after)))?.[1];
+  if (line === undefined) throw new Error('docs/reference/cli.md names no rights');
+  return line.split(' ');
+}
+
+export function useCli(args: readonly string[] = []): Cli {
+  const redis = useRedis(args);
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
+  const [name = '', , password = ''] = documentedUser();
+  beforeAll(async () => {
+    await redis.admin.call('ACL', 'SETUSER', ...documentedUser());
+  });
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const urlOf = (): string => `redis://${name}:${password.slice(1)}@127.0.0.1:${String(redis.server.port)}`;
+  const sluice = (...given: readonly string[]): Promise<Ran> => runSluice(given, { env: { SLUICE_REDIS: urlOf() } });
+  return {
+    get admin() {
+      return redis.admin;
+    },
+    get url() {
+      return urlOf();
+    },
+    get storeUrl() {
+      return redis.server.url;
+    },
+    get port() {
+      return redis.server.port;
+    },
+    sluice,
+    async json(...given) {
+      const { code, out, err } = await sluice(...given, '--json');
+      if (code !== 0) throw new Error(`exit code ${String(code)}: ${err}`);
+      return JSON.parse(out) as unknown;
+    },
+    file(text, path = 'policies.yaml') {
+      writeFileSync(join(folder, path), text);
+      return join(folder, path);
+    },
+  };
+}
+
+/** Every key of the server with its bytes and its expiry. */
+export async function contents(admin: Redis): Promise<readonly string[]> {
+  const keys = (await admin.keys('*')).sort();
+  return Promise.all(
+    keys.map(async (key) => {
+      const dump = (await admin.dumpBuffer(key)).toString('hex');
+      return `${key} ${dump} ${String(await admin.pexpiretime(key))}`;
+    }),
+  );
+}
