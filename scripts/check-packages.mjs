@@ -1,5 +1,5 @@
 // Packs every public package as it would be published, and looks at the tarball: publint, attw, and three programs that import it (ES module, CommonJS,
-// TypeScript).
+// TypeScript). Of the command, which nobody imports, publint and a run.
 import { spawnSync } from 'node:child_process';
 import {
   mkdirSync,
@@ -101,6 +101,7 @@ try {
 import Fastify from 'fastify';
 import Koa from 'koa';
 import { byUser, createLimiter, fixedWindow, rateLimit, type Decision } from '@sluice/express';
+import { inspectKey, type KeyReport } from '@sluice/core/inspect';
 import { collectMetrics } from '@sluice/core/metrics';
 import { reportToOpenTelemetry } from '@sluice/core/opentelemetry';
 import sluice from '@sluice/fastify';
@@ -116,6 +117,7 @@ await app.register(sluice, { limit: 1, window: '1m', key: byUser((request) => re
 app.get('/', { onRequest: app.rateLimit({ limit: 1, window: '1m' }), config: { rateLimit: false } }, (request) => request.rateLimit?.decision.remaining);
 new Koa().use(koaRateLimit({ limit: 1, window: '1m', key: (ctx) => ctx.ip })).use((ctx) => (ctx.body = ctx.state.rateLimit?.decision.remaining));
 RateLimitModule.forRoot({ limit: 1, window: '1m' });
+const report: KeyReport = inspectKey('sluice:{a}:api:1f', '', decision.atMs);
 const stops: (() => void)[] = [collectMetrics({ prefix: 'limits_' }), reportToOpenTelemetry()];
 `,
   );
@@ -129,13 +131,15 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
   );
   run('node', ['without-ioredis.mjs'], work);
   const metrics =
-    "if (typeof collectMetrics() !== 'function' || typeof reportToOpenTelemetry() !== 'function') throw new Error('no metrics');\n";
+    "if (inspectKey('sluice:{a}:api:1f', '', 1).problem !== null) throw new Error('no inspection');\nif (typeof collectMetrics() !== 'function' || typeof reportToOpenTelemetry() !== 'function') throw new Error('no metrics');\n";
   for (const [file, load] of [
     ['metrics.mjs', (name, path) => `import { ${name} } from '${path}';\n`],
     ['metrics.cjs', (name, path) => `const { ${name} } = require('${path}');\n`],
   ]) {
     const loaded =
-      load('collectMetrics', '@sluice/core/metrics') + load('reportToOpenTelemetry', '@sluice/core/opentelemetry');
+      load('inspectKey', '@sluice/core/inspect') +
+      load('collectMetrics', '@sluice/core/metrics') +
+      load('reportToOpenTelemetry', '@sluice/core/opentelemetry');
     writeFileSync(join(work, file), loaded + metrics);
     run('node', [file], work);
   }
@@ -162,6 +166,15 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
     work,
   );
   console.log('imported from ES modules, CommonJS and TypeScript');
+
+  // Last, for ioredis must not be there before.
+  for (const name of ['commander', 'ioredis', 'yaml']) {
+    symlinkSync(realpathSync(join(root, 'packages/cli/node_modules', name)), join(modules, name));
+  }
+  const { bin, version } = JSON.parse(readFileSync(join(modules, '@sluice/cli/package.json'), 'utf8'));
+  const said = run('node', [join(modules, '@sluice/cli', bin.sluice), '--version'], work).trim();
+  if (said !== version) throw new Error(`sluice --version says ${said} instead of ${version}`);
+  console.log('sluice runs');
 } finally {
   rmSync(work, { recursive: true, force: true });
 }
