@@ -27,7 +27,8 @@ const { store, ready } = createStore(process.env);
 await app.register(sluice, {
   store,
   key: [byIp(), byRoute()],
-  // While there is no store, each gateway counts for itself, and admits its part.
+  // While there is no store, each gateway counts for itself, and admits its part. So it does where an answer is late.
+  timeoutMs: 1000,
   onStoreError: 'local',
   localShare: Number(SHARE),
 });

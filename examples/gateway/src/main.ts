@@ -38,6 +38,7 @@ async function start(settings: Settings): Promise<void> {
     ['orders', 'catalog'].map(async (NAME) => processes.startRole(NAME, 'service.js', { NAME, PORT: '0' })),
   )) as [RoleProcess, RoleProcess];
 
+  if (settings.store === 'split') console.log('Starting. Each gateway waits until it has its share of the limit.');
   const total = settings.weights.reduce((sum, weight) => sum + weight);
   const gateways = await Promise.all(
     settings.weights.map(async (weight, index) => {

@@ -1,7 +1,7 @@
-import { until } from '@sluice/testkit';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { delimiter } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../dist/esm/main.js', import.meta.url));
@@ -46,10 +46,12 @@ export class System {
     }
   }
 
+  /** Waits for a text in what it prints. */
   async prints(text: string): Promise<void> {
-    const isThere = (): boolean => this.output.includes(text);
-    await until(`it prints ${text}`, () => isThere() || this.#hasEnded).catch(() => undefined);
-    if (!isThere()) throw new Error(`it has not printed ${text}, but:\n${this.output}`);
+    while (!this.output.includes(text)) {
+      if (this.#hasEnded) throw new Error(`ended without printing ${text}, but:\n${this.output}`);
+      await Promise.race([once(this.child.stdout as Readable, 'data'), this.#ended]);
+    }
   }
 
   get #hasEnded(): boolean {
