@@ -1,0 +1,35 @@
+import type { Redis } from 'ioredis';
+import type { RedisClient } from '@sluice/core';
+
+/** A client that counts its calls. It hears of nothing by itself: changes are found by asking, or when the test says so. */
+export interface CountedClient extends RedisClient {
+  /** Calls that decide or edit, by the keys they name. */
+  readonly decisions: (readonly string[])[];
+  /** Says that something has changed. */
+  notify(): void;
+}
+
+export function countedClient(redis: Redis): CountedClient {
+  const decisions: (readonly string[])[] = [];
+  const listeners = new Set<() => void>();
+  const count = (keys: readonly string[]): void => {
+    if (keys[0] !== 'sluice:policies') decisions.push(keys);
+  };
+  return {
+    decisions,
+    notify() {
+      for (const heard of listeners) heard();
+    },
+    subscribe: (_channel, heard) => {
+      listeners.add(heard);
+      return () => listeners.delete(heard);
+    },
+    evalsha(sha1, keys, args) {
+      count(keys);
+      return redis.evalsha(sha1, keys.length, ...keys, ...args);
+    },
+    eval(script, keys, args) {
+      return redis.eval(script, keys.length, ...keys, ...args); // after NOSCRIPT: it was counted
+    },
+  };
+}
