@@ -8,6 +8,7 @@ import { failures } from './failures.ts';
 import { headerVectors } from './header-vectors.ts';
 import { keys } from './keys.ts';
 import { lists } from './lists.ts';
+import { managedPolicies } from './managed-policies.ts';
 import { methods } from './methods.ts';
 import { noFields } from './no-fields.ts';
 import { options } from './options.ts';
@@ -46,6 +47,7 @@ export function describeAdapter(target: AdapterTarget): void {
     options(suite);
     refusals(suite);
     failures(suite);
+    managedPolicies(suite);
     aborts(suite);
     cors(suite);
     parsers(suite);

@@ -1,0 +1,280 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  byAll,
+  byHeader,
+  byIp,
+  createLimiter,
+  createPolicies,
+  fixedWindow,
+  managed,
+  redisStore,
+  silenceWarnings,
+  type ManagedReference,
+  type Outcome,
+  type Policy,
+  type PolicySource,
+} from '@sluice/core';
+import { until } from '../until.ts';
+import type { HttpAnswer, HttpRequest } from './http-client.ts';
+import { NO_FIELDS, fieldsOf } from './limiter-fields.ts';
+import { PLACES, type Server, type Suite } from './suite.ts';
+import type { AnyRequest, SuiteOptions } from './target.ts';
+
+const app = 'checkout';
+const apps = [app];
+const perHour = (limit: number): Policy => fixedWindow({ limit, window: '1h' });
+const planOf = ({ headers }: AnyRequest): ManagedReference => managed(String(headers['x-plan']));
+const onPlan = (plan: string): HttpRequest => ({ headers: { 'X-Plan': plan } });
+
+/** A source of one test, that two processes may have opened: it tells both of a change. */
+function newSource(): PolicySource {
+  const records = new Map<string, unknown>();
+  const listeners = new Set<() => void>();
+  const put: PolicySource['put'] = async (name, record, before) => {
+    const isFirst = records.get(name) === before;
+    if (isFirst) records.set(name, record);
+    for (const changed of listeners) changed();
+    return Promise.resolve(isFirst);
+  };
+  return {
+    load: async () => Promise.resolve(Object.fromEntries(records)),
+    watch: (changed) => {
+      listeners.add(changed);
+      return () => listeners.delete(changed);
+    },
+    put,
+    remove: put,
+  };
+}
+
+/** The first answer with this status. */
+function answered(server: Server, status: number, request?: HttpRequest): Promise<HttpAnswer> {
+  return until(`the answer is ${String(status)}`, async () => {
+    const answer = await server.send(request);
+    return answer.status === status && answer;
+  });
+}
+
+/** Limits that are kept elsewhere under a name, and are put, changed and removed while the server runs. */
+export function managedPolicies(suite: Suite): void {
+  beforeAll(() => {
+    silenceWarnings('SLUICE_POLICY_UNCONFIGURED');
+  });
+
+  describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
+    'a managed policy $place, over $kind',
+    ({ stores, place }) => {
+      const serve = (source: PolicySource, limit: Partial<SuiteOptions> = {}): Promise<Server> => {
+        const policies = createPolicies(source);
+        const options = { name: 'shop', policy: managed('orders'), app, policies, ...stores.fresh(), ...limit };
+        return suite.serve(options as SuiteOptions, { place });
+      };
+
+      it('that is not there refuses with 403 and problem details, without fields, and takes nothing', async () => {
+        const source = newSource();
+        const policies = createPolicies(source);
+        const server = await serve(source);
+
+        const refused = [await server.send(), await server.send()];
+        await policies.put('orders', perHour(2), { apps });
+        const admitted = await answered(server, 200);
+
+        expect(refused.map(({ status }) => status)).toEqual([403, 403]);
+        expect(refused.map(fieldsOf)).toEqual([NO_FIELDS, NO_FIELDS]);
+        expect(refused[0]?.headers).toMatchObject({
+          'content-type': 'application/problem+json',
+          'cache-control': 'no-store',
+        });
+        expect(refused[0]?.body).toBe('{"type":"about:blank","title":"Forbidden","status":403}');
+        expect(fieldsOf(admitted).state).toMatch(/^"orders";r=1;t=3(600|59\d)$/);
+        expect(server.calls).toHaveLength(1);
+      });
+
+      it('that is not there lets pass with onUnconfigured: "allow", without fields', async () => {
+        const server = await serve(newSource(), { onUnconfigured: 'allow' });
+
+        const answers = [await server.send(), await server.send()];
+
+        expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+        expect(answers.map(fieldsOf)).toEqual([NO_FIELDS, NO_FIELDS]);
+        expect(server.calls[0]?.rateLimit?.decision.outcome).toBe('unconfigured');
+      });
+
+      it('is only for the applications on its list, by their exact names', async () => {
+        const source = newSource();
+        const policies = createPolicies(source);
+        await policies.put('orders', perHour(5), { apps: ['checkout-2', 'check'] });
+        const server = await serve(source);
+
+        const before = await server.statuses(1);
+        await policies.put('orders', perHour(5), { apps: ['checkout-2', 'checkout'] });
+
+        expect(before).toEqual([403]);
+        expect((await answered(server, 200)).headers['ratelimit-policy']).toBe('"orders";q=5;w=3600');
+      });
+
+      it('is in force when it is put, changed and removed, without a restart; what was used stays used', async () => {
+        const source = newSource();
+        const policies = createPolicies(source);
+        const server = await serve(source);
+        await server.statuses(1);
+
+        await policies.put('orders', perHour(2), { apps });
+        const first = await answered(server, 200);
+        const rest = await server.statuses(2);
+        await policies.put('orders', perHour(10), { apps });
+        const raised = await answered(server, 200);
+        await policies.put('orders', perHour(3), { apps });
+        const lowered = await answered(server, 429);
+        await policies.remove('orders');
+        const removed = await answered(server, 403);
+
+        expect(fieldsOf(first).policy).toBe('"orders";q=2;w=3600');
+        expect(rest).toEqual([200, 429]);
+        expect(fieldsOf(raised).policy).toBe('"orders";q=10;w=3600');
+        expect(fieldsOf(raised).state).toMatch(/^"orders";r=7;/);
+        expect(fieldsOf(lowered).policy).toBe('"orders";q=3;w=3600');
+        expect(lowered.body).toContain('"violated-policies":["orders"]');
+        expect(fieldsOf(removed)).toEqual(NO_FIELDS);
+      });
+
+      it('that is not there is answered by the framework’s error handler with throw: true', async () => {
+        const server = await serve(newSource(), { throw: true });
+
+        const answer = await server.send();
+
+        expect(answer.status).toBe(403);
+        expect(answer.headers['cache-control']).toBe('no-store');
+        expect(fieldsOf(answer)).toEqual(NO_FIELDS);
+        expect(server.calls).toHaveLength(0);
+      });
+
+      it('that is not there refuses nobody with mode: "report", and is told', async () => {
+        const told: Outcome[] = [];
+        const server = await serve(newSource(), {
+          mode: 'report',
+          onDecision: ({ outcome }) => {
+            told.push(outcome);
+          },
+        });
+
+        const answer = await server.send();
+
+        expect([answer.status, fieldsOf(answer), told]).toEqual([200, NO_FIELDS, ['unconfigured']]);
+      });
+
+      it('may be what a policy function answers', async () => {
+        const source = newSource();
+        const policies = createPolicies(source);
+        await policies.put('free', perHour(1), { apps });
+        await policies.put('paid', perHour(2), { apps });
+        const server = await serve(source, { policy: planOf });
+
+        const free = await server.statuses(2, onPlan('free'));
+        const paid = await server.statuses(3, onPlan('paid'));
+        const neither = await server.statuses(1, onPlan('forged'));
+
+        expect([free, paid, neither]).toEqual([[200, 429], [200, 200, 429], [403]]);
+      });
+
+      it('may be one of several limits: one that is not there refuses, and the others take nothing', async () => {
+        const source = newSource();
+        const policies = createPolicies(source);
+        const limits = [
+          { name: 'per-ip', policy: perHour(2), key: byIp() },
+          { name: 'everybody', policy: managed('orders'), key: byAll() },
+        ];
+        const server = await serve(source, { policy: undefined, limits } as Partial<SuiteOptions>);
+
+        const before = await server.statuses(3);
+        await policies.put('orders', perHour(5), { apps });
+        const admitted = await answered(server, 200);
+        const after = await server.statuses(2);
+
+        expect(before).toEqual([403, 403, 403]);
+        expect(fieldsOf(admitted).policy).toBe('"per-ip";q=2;w=3600, "everybody";q=5;w=3600');
+        expect(fieldsOf(admitted).state).toMatch(/^"per-ip";r=1;t=\d+, "everybody";r=4;t=\d+$/);
+        expect(after).toEqual([200, 429]);
+      });
+
+      it('may be one of several limits: with onUnconfigured: "allow" the others hold', async () => {
+        const limits = [
+          { name: 'everybody', policy: managed('orders'), key: byAll() },
+          { name: 'per-ip', policy: perHour(2), key: byIp() },
+        ];
+        const server = await serve(newSource(), {
+          policy: undefined,
+          limits,
+          onUnconfigured: 'allow',
+        } as Partial<SuiteOptions>);
+
+        const first = await server.send();
+        const rest = await server.statuses(2);
+
+        expect(fieldsOf(first).policy).toBe('"per-ip";q=2;w=3600');
+        expect(rest).toEqual([200, 429]);
+      });
+    },
+  );
+
+  it('a managed policy without app is said when the application is built', async () => {
+    const serve = async (): Promise<Server> =>
+      suite.serve({ name: 'shop', policy: managed('orders'), policies: createPolicies(newSource()) });
+
+    await expect(serve()).rejects.toMatchObject({ code: 'SLUICE_OPTION_INVALID', field: 'app' });
+  });
+
+  describe.each(suite.stores)('a managed policy of two services, over $kind', (stores) => {
+    it('is one bucket with byAll(), and tells clients apart by other keys', async () => {
+      const source = newSource();
+      const policies = createPolicies(source);
+      for (const name of ['shared', 'per-client'] as const) {
+        await policies.put(name, perHour(3), { apps: ['checkout', 'search'] });
+      }
+      const exactly = stores.fresh();
+      const [first, second] = await Promise.all(
+        ['checkout', 'search'].map((own) =>
+          suite.serve({
+            name: own,
+            app: own,
+            policies: createPolicies(source),
+            limits: [
+              { name: 'all', policy: managed('shared'), key: byAll() },
+              { name: 'client', policy: managed('per-client'), key: byHeader('x-client') },
+            ],
+            ...exactly,
+          }),
+        ),
+      );
+      const as = (client: string): HttpRequest => ({ headers: { 'X-Client': client } });
+
+      const answers = [await first?.send(as('ann')), await second?.send(as('bob')), await first?.send(as('bob'))];
+      const refused = [await first?.statuses(1), await second?.statuses(1)];
+
+      expect(answers.map((answer) => answer && fieldsOf(answer).state?.replaceAll(/;t=\d+/g, ''))).toEqual([
+        '"all";r=2, "client";r=2',
+        '"all";r=1, "client";r=2',
+        '"all";r=0, "client";r=1',
+      ]);
+      expect(refused).toEqual([[429], [429]]);
+    });
+  });
+
+  it('policies are looked up in the Redis of the store where nothing else is said', async () => {
+    const { admin } = suite.redis;
+    const policies = createPolicies(admin, { prefix: 'sluice:managed' });
+    const store = redisStore(admin, { prefix: 'sluice:managed' });
+    const limiter = createLimiter({ policy: managed('orders'), app, store, timeoutMs: 60_000 });
+    const server = await suite.serve({ limiter, key: byHeader('x-client') });
+    const ann = { headers: { 'X-Client': 'ann' } };
+    const before = await server.statuses(1, ann);
+    await policies.put('orders', perHour(1), { apps });
+
+    const admitted = await answered(server, 200, ann);
+    const after = await server.statuses(1, ann);
+    await limiter.close();
+
+    expect([before, after]).toEqual([[403], [429]]);
+    expect(fieldsOf(admitted).policy).toBe('"orders";q=1;w=3600');
+  });
+}
