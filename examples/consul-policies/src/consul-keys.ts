@@ -124,7 +124,7 @@ export class ConsulKeys {
       if (!isFolder && !(method === 'PUT' && status === 200)) {
         throw new Error(`answered ${String(status)} ${text.slice(0, 200)}`.trim());
       }
-      return { url: url.href, status, text, index: Number(index) };
+      return { url: url.href, status, text, index: Number(index) || 0 };
     } catch (error) {
       throw new Error(`Consul at ${url.origin}, ${method} ${url.pathname}: ${reasonOf(error)}`, { cause: error });
     } finally {

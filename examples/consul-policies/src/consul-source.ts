@@ -97,7 +97,8 @@ class ConsulSource implements PolicySource {
  * restored) begins anew with 0, and one that is not above 0 would not block at all.
  */
 function nextIndex(before: number, answered: number): number {
-  return answered < before ? 0 : Math.max(answered, 1);
+  if (answered < 1) return 1;
+  return answered < before ? 0 : answered;
 }
 
 /** What is no JSON is a record all the same, of a policy that cannot be used, and can be put again. */
