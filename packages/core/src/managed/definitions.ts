@@ -52,6 +52,11 @@ export class Definitions {
     return Object.hasOwn(this.#records, name) ? this.#records[name] : undefined;
   }
 
+  /** Whether the source still says what is known of a policy: it may have lost it, or be back at an older version. */
+  isKept(name: string): boolean {
+    return this.#known.has(name) && this.recordOf(name) === this.#known.get(name)?.record;
+  }
+
   get names(): readonly string[] {
     return [...this.#known.keys()].sort();
   }

@@ -177,7 +177,7 @@ class KeptPolicies implements Policies {
       await this.definitions.load();
       const { record: before, definition } = this.#current(name);
       const isSame = definition?.state === 'usable' && samePolicy(definition.named, named);
-      if (before !== undefined && isSame && sameApps(definition.record.apps, apps)) {
+      if (this.definitions.isKept(name) && isSame && sameApps(definition.record.apps, apps)) {
         return { ...managedPolicy(name, definition), change: 'unchanged' };
       }
       const record = recordOf(rule, { apps, carryOver, isSame }, definition);
@@ -206,7 +206,8 @@ class KeptPolicies implements Policies {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       await this.definitions.load();
       const { record: before, definition } = this.#current(name);
-      if (before === undefined || definition === undefined || definition.state === 'removed') return false;
+      if (before === undefined || definition === undefined) return false;
+      if (definition.state === 'removed' && this.definitions.isKept(name)) return false;
       const tombstone: PolicyRecord = {
         ...nextVersion(definition),
         format: FORMAT,

@@ -19,7 +19,7 @@ type Source = PolicySource | RedisClient | IoredisClient | string;
 export interface Managed {
   readonly redis: RunningRedis;
   /** A connection of its own: what goes through it knows nothing of what goes through others, as in another process. */
-  connect(): Redis;
+  connect(url?: string): Redis;
   /** The policies in that Redis, as one process more sees them; or those of another source. */
   policies(source?: Source): Policies;
   /**
@@ -49,8 +49,8 @@ export function useManaged(args: readonly string[] = []): Managed {
     await Promise.all(open.splice(0).map((closable) => closable.close()));
     for (const connection of connections.splice(0)) connection.disconnect();
   });
-  const connect = (): Redis => {
-    const connection = new Redis(redis.server.url, { retryStrategy: () => 50, disconnectTimeout: 50 });
+  const connect = (url = redis.server.url): Redis => {
+    const connection = new Redis(url, { retryStrategy: () => 50, disconnectTimeout: 50 });
     connection.on('error', () => undefined);
     connections.push(connection);
     return connection;
