@@ -24,6 +24,11 @@ const app = Fastify({
 });
 
 const { store, ready } = createStore(process.env);
+onStop(async () => {
+  await app.close();
+  await store.close?.();
+});
+
 await app.register(sluice, {
   store,
   key: [byIp(), byRoute()],
@@ -71,7 +76,3 @@ await ready().catch((error: unknown) => {
   console.error(error);
 });
 announce(await app.listen({ port: Number(PORT), host: HOST }));
-onStop(async () => {
-  await app.close();
-  await store.close?.();
-});

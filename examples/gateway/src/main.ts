@@ -18,7 +18,6 @@ process.once('exit', () => {
 onStop(async () => {
   console.log('Stopping.');
   await processes.stop();
-  process.exit();
 });
 
 try {

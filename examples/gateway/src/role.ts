@@ -5,22 +5,26 @@ export function announce(url: string): void {
 }
 
 /**
- * Ends in order on Ctrl-C and SIGTERM, and when the process that started this one is gone, however it went.
+ * Ends this process on Ctrl-C and SIGTERM, and when the one that started it is gone, however that went. To be called
+ * before anything is waited for.
  *
- * @param stop - Lets go of all that keeps this process alive. Called once.
+ * @param stop - What is to be done before. Called once.
  */
 export function onStop(stop: () => Promise<unknown>): void {
   let stopping = false;
-  const once = (): void => {
+  const end = (): void => {
     if (stopping) return;
     stopping = true;
-    stop().catch((error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    });
+    stop().then(
+      () => process.exit(),
+      (error: unknown) => {
+        console.error(error);
+        process.exit(1);
+      },
+    );
   };
-  process.on('SIGINT', once);
-  process.on('SIGTERM', once);
-  process.on('disconnect', once);
+  process.on('SIGINT', end);
+  process.on('SIGTERM', end);
+  process.on('disconnect', end);
   process.channel?.unref(); // listening for its end is no reason to live
 }

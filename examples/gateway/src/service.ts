@@ -6,6 +6,8 @@ const { NAME = 'orders', HOST = '127.0.0.1', PORT = '3001' } = process.env;
 
 let served = 0;
 const app = Fastify();
+onStop(async () => app.close());
+
 app.addHook('onRequest', (request, _reply, done) => {
   if (request.url.startsWith(`/${NAME}`)) served++;
   done();
@@ -27,4 +29,3 @@ app.get(`/${NAME}/busy`, (_request, reply) => reply.code(503).header('Retry-Afte
 app.get('/served', () => ({ served }));
 
 announce(await app.listen({ port: Number(PORT), host: HOST }));
-onStop(async () => app.close());

@@ -1,5 +1,6 @@
-import { freePort, until } from '@sluice/testkit';
+import { freePort, startRedis, until } from '@sluice/testkit';
 import { describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -74,9 +75,10 @@ describe('what it cannot start with', () => {
 });
 
 describe('a gateway by itself', () => {
+  const file = fileURLToPath(new URL('../dist/esm/gateway.js', import.meta.url));
+
   it('says where it listens, and that a service cannot be reached', async () => {
     const port = await freePort();
-    const file = fileURLToPath(new URL('../dist/esm/gateway.js', import.meta.url));
     const more = {
       PORT: '0',
       ORDERS_URL: `http://127.0.0.1:${String(port)}`,
@@ -89,6 +91,19 @@ describe('a gateway by itself', () => {
     expect(answer.status).toBe(502);
     expect(await answer.json()).toEqual({ error: 'orders cannot be reached' });
     await gateway.stop();
+  });
+
+  it('ends with the process that started it, also while it waits for its share', async () => {
+    const redis = await startRedis();
+    const admin = new Redis(redis.url);
+    const gateway = new System([], { PORT: '0', STORE: 'split', WINDOW: '1d', REDIS_URL: redis.url }, file);
+    await until('it is among the members', async () => (await admin.keys('*members*')).length > 0);
+    const ended = once(gateway.child, 'exit');
+    gateway.child.disconnect();
+
+    expect(await ended).toEqual([0, null]);
+    admin.disconnect();
+    await redis.stop();
   });
 });
 
