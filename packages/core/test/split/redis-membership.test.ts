@@ -47,13 +47,13 @@ const members = async (group = 'default'): Promise<number> =>
 
 describe('instances that share a limit over Redis', () => {
   it('share it by their weights, and take over from one that leaves', async () => {
-    const light = limiterOf(redisMembership(registry.member, FAST));
-    const heavy = limiterOf(redisMembership(registry.memberUrl, { ...FAST, weight: 3 }));
+    const light = limiterOf(redisMembership(registry.member, FAST), 8);
+    const heavy = limiterOf(redisMembership(registry.memberUrl, { ...FAST, weight: 3 }), 8);
     await Promise.all(stores.map((store) => store.ready()));
 
     await until('a quarter and three quarters', async () => {
       const key = String(Math.random());
-      return (await admittedBy(light, key)) === 3 && (await admittedBy(heavy, key)) === 7;
+      return (await admittedBy(light, key)) === 2 && (await admittedBy(heavy, key)) === 6;
     });
 
     await heavy.close();

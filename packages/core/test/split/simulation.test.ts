@@ -125,7 +125,7 @@ async function live(seed: number, heaviest: number): Promise<World> {
 
 /** A longer search: SLUICE_WORLDS=20000 SLUICE_SEED=... */
 const SEED = testSeed(1);
-const WORLDS = Number(process.env['SLUICE_WORLDS'] ?? 1000);
+const WORLDS = Number(process.env['SLUICE_WORLDS'] ?? 600);
 
 describe('instances that come and go, are cut off, slow, stopped, suspended and weighed anew', () => {
   it('admit together no more than the limit at any time', async () => {
@@ -154,5 +154,18 @@ describe('instances that come and go, are cut off, slow, stopped, suspended and 
     }
 
     expect(short).toEqual([]);
+  });
+
+  it('have their share again though many of their heartbeats were never answered', async () => {
+    const random = seeded(1);
+    const world = new World({ ...planOf(random, 1), heartbeatMs: 100, ttlMs: 400, graceMs: 500, units: 37 }, random);
+    const instances = [world.start(), world.start()];
+    for (const instance of instances) instance.isCutOff = true;
+    await world.time.runUntil(world.time.nowMs + 60_000);
+
+    world.heal();
+    await world.time.runUntil(world.time.nowMs + world.settledAfterMs());
+
+    expect(world.grabAll('sliding', 'fresh')).toBe(37);
   });
 });

@@ -3,7 +3,7 @@ import { useRedis, type RunningRedis } from '@sluice/testkit';
 import { Redis } from 'ioredis';
 
 /** What a user needs who does nothing else in Redis than being a member, as docs/guides/redis-permissions.md states it. */
-const MEMBER = '~sluice:members:* +evalsha +eval +time +hgetall +hset +hdel +pexpire +info';
+const MEMBER = '~sluice:members:* +evalsha +eval +time +hget +hgetall +hset +hdel +pexpire +info';
 
 /** A real server, where members may do what they need, and nothing else. */
 export interface RunningRegistry extends RunningRedis {

@@ -2,8 +2,8 @@
 One heartbeat of an instance: keeps it a member, takes those for gone that were not heard of, and tells what has changed
 since the instance heard last. Twin of the model in the tests.
 
-KEYS  the hash of a group: `#clock` (the latest instant told, the longest time to live), `#epochs`, and per member its
-      weight and when it was heard of last
+KEYS  the hash of a group: `#clock` (the latest instant told, the longest time to live, when it was last looked for those
+      who are gone), `#epochs`, and per member its weight and when it was heard of last
 ARGV  the instance's id; its weight, 0 when it leaves; its time to live in ms; the mark of the latest epoch it knows, or ""
 epoch <number> <from ms> <who began it> then what changed: +<id>=<weight>, -<id>; the first three are its mark; joined by ;
 reply the instant in ms; the longest time to live; 1 when the mark is known, and the epochs since; else 0, and one epoch
@@ -13,45 +13,49 @@ local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local id, weight, ttl_ms, mark = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
-local weights, heard_at_ms, epochs = {}, {}, ""
-local fields = redis.call("HGETALL", KEYS[1])
-for i = 1, #fields, 2 do
-  local name, value = fields[i], fields[i + 1]
-  local first, second = string.match(value, "^(%d+) (%d+)$")
-  if name == "#epochs" then
-    epochs = value
-  elseif name == "#clock" then
-    -- A clock that was set back, or another server's after a failover, does not make time go back.
-    now_ms, ttl_ms = math.max(now_ms, tonumber(first)), math.max(ttl_ms, tonumber(second))
-  else
-    weights[name], heard_at_ms[name] = tonumber(first), tonumber(second)
+local clock = redis.call("HGET", KEYS[1], "#clock") or "0 0 0"
+local latest_ms, longest_ms, swept_at_ms = string.match(clock, "^(%d+) (%d+) (%d+)$")
+-- A clock that was set back, or another server's after a failover, does not make time go back.
+now_ms, ttl_ms = math.max(now_ms, tonumber(latest_ms)), math.max(ttl_ms, tonumber(longest_ms))
+swept_at_ms = tonumber(swept_at_ms)
+
+local function each_member(act)
+  local fields = redis.call("HGETALL", KEYS[1])
+  for i = 1, #fields, 2 do
+    local share, at_ms = string.match(fields[i + 1], "^(%d+) (%d+)$")
+    if string.byte(fields[i]) ~= 35 then -- #
+      act(fields[i], tonumber(share), tonumber(at_ms))
+    end
   end
 end
 
 local changes = ""
-for other, at_ms in pairs(heard_at_ms) do
-  if other ~= id and at_ms + ttl_ms <= now_ms then
-    redis.call("HDEL", KEYS[1], other)
-    weights[other] = nil
-    changes = changes .. " -" .. other
-  end
+-- Not at every heartbeat: of many members each would look at all the others.
+if 10 * (now_ms - swept_at_ms) >= ttl_ms then
+  swept_at_ms = now_ms
+  each_member(function(other, _, at_ms)
+    if other ~= id and at_ms + ttl_ms <= now_ms then
+      redis.call("HDEL", KEYS[1], other)
+      changes = changes .. " -" .. other
+    end
+  end)
 end
+local own = redis.call("HGET", KEYS[1], id)
 if weight > 0 then
-  if weights[id] ~= weight then
+  if not own or tonumber(string.match(own, "^%d+")) ~= weight then
     changes = string.format("%s +%s=%d", changes, id, weight)
   end
-  weights[id] = weight
   redis.call("HSET", KEYS[1], id, string.format("%d %d", weight, now_ms))
-elseif weights[id] then
+elseif own then
   redis.call("HDEL", KEYS[1], id)
-  weights[id] = nil
   changes = changes .. " -" .. id
 end
 
 -- Longer than anybody goes by what it was told: who comes back later is told of everybody anew.
 local kept_ms = 10 * ttl_ms
 local MOST_BYTES = 65536
-local latest = string.match(epochs, "[^;]*$")
+local epochs = redis.call("HGET", KEYS[1], "#epochs") or ""
+local latest = string.match(epochs, "^.*;(.*)$") or epochs
 if changes ~= "" then
   local number = tonumber(string.match(latest, "^%d+") or "0") + 1
   latest = string.format("%d %d %s%s", number, now_ms, id, changes)
@@ -64,7 +68,7 @@ if changes ~= "" then
   end
   redis.call("HSET", KEYS[1], "#epochs", epochs)
 end
-redis.call("HSET", KEYS[1], "#clock", string.format("%d %d", now_ms, ttl_ms))
+redis.call("HSET", KEYS[1], "#clock", string.format("%d %d %d", now_ms, ttl_ms, swept_at_ms))
 redis.call("PEXPIRE", KEYS[1], string.format("%d", kept_ms))
 
 local at = mark ~= "" and string.find(";" .. epochs, ";" .. mark .. " ", 1, true)
@@ -73,7 +77,7 @@ if at then
   return { now_ms, ttl_ms, 1, ending and string.sub(epochs, ending + 1) or "" }
 end
 local everybody = string.match(latest, "^%d+ %d+ [^ ]+") or ""
-for name, share in pairs(weights) do
+each_member(function(name, share)
   everybody = string.format("%s +%s=%d", everybody, name, share)
-end
+end)
 return { now_ms, ttl_ms, 0, everybody }

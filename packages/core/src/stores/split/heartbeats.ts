@@ -30,8 +30,9 @@ export interface HeartbeatSettings {
   readonly ttlMs: number;
 }
 
-/** More heartbeats than this that are not answered say nothing new: then only every so many is sent. */
-const MOST_PENDING = 32;
+/** So many heartbeats in a row that nothing came of: then not every one is sent, for a client may keep them all. */
+const MOST_UNANSWERED = 32;
+const SENT_ONE_OF = 8;
 
 /**
  * A membership by heartbeats to a registry that answers as heartbeat.lua does. None waits for another: one that hangs
@@ -66,8 +67,7 @@ export class Heartbeats implements Membership {
     let [mark, number] = ['', 0];
     let latestAskedMs = -Infinity;
     let isOver = false;
-    let pending = 0;
-    let skipped = 0;
+    let unanswered = 0;
     let cancel: () => void = () => undefined;
 
     const hear = (reply: unknown, askedAtMs: number, askedAtDateMs: number): void => {
@@ -84,19 +84,18 @@ export class Heartbeats implements Membership {
     };
     const beat = async (): Promise<void> => {
       const [askedAtMs, askedAtDateMs] = [this.#time.monotonicMs(), this.#time.dateMs()];
-      pending++;
       try {
-        hear(await this.#send(this.#weight(), mark), askedAtMs, askedAtDateMs);
+        const reply = await this.#send(this.#weight(), mark);
+        unanswered = 0;
+        hear(reply, askedAtMs, askedAtDateMs);
       } catch (error) {
+        unanswered = 0;
         failed(error);
-      } finally {
-        pending--;
       }
     };
     const goOn = (): void => {
       cancel = this.#time.after(this.#settings.heartbeatMs, goOn);
-      if (pending >= MOST_PENDING && ++skipped % MOST_PENDING !== 0) return;
-      void beat();
+      if (++unanswered <= MOST_UNANSWERED || unanswered % SENT_ONE_OF === 0) void beat();
     };
     goOn();
     return async () => {

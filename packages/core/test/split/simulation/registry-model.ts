@@ -27,6 +27,7 @@ export class RegistryModel {
   #epochs: Epoch[] = [];
   #latestMs = 0;
   #ttlMs = 0;
+  #sweptAtMs = 0;
 
   heartbeat(call: HeartbeatCall, serverMs: number): readonly [number, number, number, string] {
     const nowMs = Math.max(serverMs, this.#latestMs);
@@ -53,15 +54,18 @@ export class RegistryModel {
   forget(): void {
     this.#members.clear();
     this.#epochs = [];
-    this.#latestMs = this.#ttlMs = 0;
+    this.#latestMs = this.#ttlMs = this.#sweptAtMs = 0;
   }
 
   #changes({ id, weight }: HeartbeatCall, nowMs: number): string[] {
     const changes: string[] = [];
-    for (const [other, { heardAtMs }] of this.#members) {
-      if (other === id || heardAtMs + this.#ttlMs > nowMs) continue;
-      this.#members.delete(other);
-      changes.push(`-${other}`);
+    if (10 * (nowMs - this.#sweptAtMs) >= this.#ttlMs) {
+      this.#sweptAtMs = nowMs;
+      for (const [other, { heardAtMs }] of this.#members) {
+        if (other === id || heardAtMs + this.#ttlMs > nowMs) continue;
+        this.#members.delete(other);
+        changes.push(`-${other}`);
+      }
     }
     const own = this.#members.get(id);
     if (weight === 0) {
