@@ -5,6 +5,8 @@ import type { RedisClient } from '@sluice/core';
 export interface CountedClient extends RedisClient {
   /** Calls that decide or edit, by the keys they name. */
   readonly decisions: (readonly string[])[];
+  /** How often it was asked whether policies have changed. */
+  readonly asked: number;
   /** Says that something has changed. */
   notify(): void;
 }
@@ -12,11 +14,16 @@ export interface CountedClient extends RedisClient {
 export function countedClient(redis: Redis): CountedClient {
   const decisions: (readonly string[])[] = [];
   const listeners = new Set<() => void>();
+  let asked = 0;
   const count = (keys: readonly string[]): void => {
-    if (keys[0] !== 'sluice:policies') decisions.push(keys);
+    if (keys[0] === 'sluice:policies') asked++;
+    else decisions.push(keys);
   };
   return {
     decisions,
+    get asked() {
+      return asked;
+    },
     notify() {
       for (const heard of listeners) heard();
     },

@@ -42,7 +42,7 @@ export function heldSource(redis: Redis): HeldSource {
 }
 
 /** As they are there, by name. */
-export async function recordsIn(redis: Redis): Promise<Record<string, unknown>> {
+export async function recordsIn(redis: Pick<Redis, 'hgetall'>): Promise<Record<string, unknown>> {
   const records = Object.entries(await redis.hgetall('sluice:policies')).filter(([name]) => name !== '#revision');
   return Object.fromEntries(records.map(([name, text]) => [name, JSON.parse(text) as unknown]));
 }
