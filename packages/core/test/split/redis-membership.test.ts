@@ -60,7 +60,7 @@ describe('instances that share a limit over Redis', () => {
     expect(await members()).toBe(1);
     await until(
       'all is left to the other one',
-      async () => (await admittedBy(light, `b${String(Math.random())}`)) === 10,
+      async () => (await admittedBy(light, `b${String(Math.random())}`)) === 8,
     );
   });
 
@@ -140,7 +140,7 @@ describe('a membership', () => {
     [{ ttl: 1000 }, /redisMembership has no option "ttl"/],
     [{ prefix: 'a{b}' }, /prefix must be/],
   ])('refuses bad options: %p', (options, message) => {
-    expect(() => redisMembership('redis://localhost:1', options)).toThrow(message);
+    expect(() => redisMembership('redis://localhost:1', options as never)).toThrow(message);
   });
 
   it('refuses what is no client', () => {

@@ -17,7 +17,7 @@ describe('an instance that joins', () => {
     await expect(limiter.consume('key')).rejects.toMatchObject({
       code: 'SLUICE_SPLIT_UNCONFIRMED',
       kind: 'connection',
-      message: expect.stringMatching(/has not answered yet/) as string,
+      message: expect.stringMatching(/has not answered yet/),
     });
   });
 
@@ -195,7 +195,7 @@ describe('an instance that the membership may have lost', () => {
 
     await expect(limiter.consume('key')).rejects.toMatchObject({
       code: 'SLUICE_SPLIT_UNCONFIRMED',
-      message: expect.stringMatching(/2997 ms ago.*gone after 3000 ms: connection lost/) as string,
+      message: expect.stringMatching(/2997 ms ago.*gone after 3000 ms: connection lost/),
     });
   });
 
@@ -316,7 +316,7 @@ describe('a policy that cannot be split', () => {
     ['units that come back at once', tokenBucket({ capacity: 9, refill: 9, every: '1m', mode: 'interval' }), /mode/],
   ])('is refused when the limiter is made: %s', (_name, policy, message) => {
     expect(() => createLimiter({ policy, store: splitStore({ membership: 2 }) })).toThrow(
-      expect.objectContaining({ code: 'SLUICE_POLICY_INVALID', message: expect.stringMatching(message) as string }),
+      expect.objectContaining({ code: 'SLUICE_POLICY_INVALID', message: expect.stringMatching(message) }),
     );
   });
 });
@@ -354,7 +354,7 @@ describe('the store', () => {
     hand.confirm({ me: 1, other: 1 });
     await expect(hand.store.ready(1)).rejects.toMatchObject({
       code: 'SLUICE_STORE_TIMEOUT',
-      message: expect.stringMatching(/in 14000 ms/) as string,
+      message: expect.stringMatching(/in 14000 ms/),
     });
     hand.live(14_100);
 
