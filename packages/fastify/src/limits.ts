@@ -4,7 +4,7 @@ import { Enforcer, Layer, hasLimit, inheritOptions, outermost } from '@sluice/co
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 import { ROUTE_OPTIONS, checkLimit, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
-import { scopesOf, type Scope } from './scopes.ts';
+import { isOfScope, scopesOf, type Scope } from './scopes.ts';
 
 type FastifyLayer = Layer<FastifyRequest, FastifyReply>;
 type FastifyEnforcer = Enforcer<FastifyRequest, FastifyReply>;
@@ -92,7 +92,7 @@ export class Limits {
     if (route === false) return new Map();
     const around = this.#surroundings(app);
     let { layers } = around;
-    if (route !== undefined) {
+    if (route !== undefined && !isOfScope(app, route)) {
       const layer = this.#routeLayer(around.options, route, place);
       const own = { layer, hook: route.hook ?? around.options.hook ?? 'onRequest' };
       layers = route.override === true ? [own] : [...layers, own];

@@ -30,7 +30,7 @@ import {
   type RouteLimitOptions,
   type SluiceOptions,
 } from './options.ts';
-import { addScope, chainOf } from './scopes.ts';
+import { addScope, chainOf, isOfScope } from './scopes.ts';
 
 /** A request of any route, over HTTP/1 or HTTP/2. */
 type AnyRequest = Pick<FastifyRequest, 'ip' | 'method' | 'url'>;
@@ -139,7 +139,7 @@ function install(app: FastifyInstance, limits: Limits): void {
       if (found !== undefined) found.place ??= place;
     }
     const own = route.config?.rateLimit;
-    if (own === undefined || own === false) return;
+    if (own === undefined || own === false || isOfScope(this, own)) return;
     checkLimit(own, ROUTE_OPTIONS);
     limits.prepareLater(this, own, place);
   });

@@ -27,6 +27,14 @@ export function scopesOf(app: FastifyInstance): readonly Scope[] {
 }
 
 /**
+ * Whether what a route says is the very object that a scope around it says: a plugin such as `@fastify/http-proxy` gives
+ * the config that it was registered with to its routes as well. That is one limit, not two.
+ */
+export function isOfScope(app: FastifyInstance, options: object): boolean {
+  return scopesOf(app).some((scope) => scope.options === options);
+}
+
+/**
  * Adds to what holds in a scope.
  *
  * @throws PolicyError for bad options.

@@ -56,6 +56,22 @@ describe('the limit of a scope', () => {
     expect(all[3]?.headers.get('ratelimit-policy')).toBe('"alone";q=2;w=60');
   });
 
+  it('is one limit where a plugin gives the config that it was registered with to its routes as well', async () => {
+    create();
+    await app.register(sluice, {});
+    const proxyLike = (scope: FastifyInstance, { config }: { config?: object }, done: () => void) => {
+      scope.get('/a', { config: { ...config } }, () => 'a');
+      scope.get('/b', { config: { ...config } }, () => 'b');
+      done();
+    };
+    await app.register(proxyLike, { prefix: '/api', config: { rateLimit: { name: 'orders', policy: two } } });
+
+    const all = await answers('/api/a', '/api/b', '/api/a');
+
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(all[0]?.headers.get('ratelimit')).toBe('"orders";r=1;t=60');
+  });
+
   it('holds without one around it, and leaves what is outside alone', async () => {
     create();
     await app.register(
