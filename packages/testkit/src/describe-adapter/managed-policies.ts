@@ -214,6 +214,26 @@ export function managedPolicies(suite: Suite): void {
         expect(fieldsOf(first).policy).toBe('"per-ip";q=2;w=3600');
         expect(rest).toEqual([200, 429]);
       });
+
+      it('gives units back under refund, also beside one that is not there', async () => {
+        const source = newSource();
+        await createPolicies(source).put('orders', perHour(1), { apps });
+        const limits = [
+          { name: 'missing', policy: managed('missing'), key: byAll() },
+          { name: 'per-ip', policy: managed('orders'), key: byIp() },
+        ];
+        const server = await serve(source, {
+          policy: undefined,
+          limits,
+          onUnconfigured: 'allow',
+          refund: 'on-success',
+        } as Partial<SuiteOptions>);
+
+        const answers = [];
+        for (let i = 0; i < 3; i++) answers.push(await answered(server, 200));
+
+        expect(answers.map(({ headers }) => headers['ratelimit-policy'])).toEqual(Array(3).fill('"per-ip";q=1;w=3600'));
+      });
     },
   );
 
