@@ -27,7 +27,7 @@ const MOST = 1024;
  */
 export class KnownEpochs {
   readonly #id: string;
-  #epochs: KnownEpoch[] = [];
+  #epochs: KnownEpoch[] = [{ ...UNKNOWN, untilMs: Infinity }];
   /** Counts the changes of what is known. */
   version = 0;
 
@@ -40,8 +40,8 @@ export class KnownEpochs {
   }
 
   /** The present one. */
-  get latest(): KnownEpoch | undefined {
-    return this.#epochs.at(-1);
+  get latest(): KnownEpoch {
+    return this.#epochs.at(-1) as KnownEpoch;
   }
 
   /** Nothing is known before this instant. */
@@ -69,7 +69,7 @@ export class KnownEpochs {
 
   /** One of so many equals, whoever they are. */
   addEquals(instances: number): void {
-    this.#epochs.push({ untilMs: Infinity, weight: 1, total: instances, lightest: 1 });
+    this.#epochs = [{ untilMs: Infinity, weight: 1, total: instances, lightest: 1 }];
     this.version++;
   }
 

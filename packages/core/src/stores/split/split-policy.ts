@@ -132,7 +132,7 @@ function fixedShare(named: NamedPolicy, whole: FixedWindowPolicy, grounds: Groun
   const { limit, windowMs } = whole;
   const startMs = startedMs(named, clock.earliestMs);
   const endMs = startMs + windowMs;
-  const latest = epochs.latest as KnownEpoch;
+  const latest = epochs.latest;
   const eventual = epochs.shareOf(limit, latest);
   let [here, next, eventualAtMs] = [eventual, eventual, -Infinity];
   eachEpoch(named, grounds, startMs, (epoch, overAtMs) => {
@@ -174,7 +174,7 @@ function slidingShare(
   const times = whileCounting(named, grounds, (epoch) => {
     limit = Math.min(limit, units(epoch));
   });
-  const eventual = units(grounds.epochs.latest as KnownEpoch);
+  const eventual = units(grounds.epochs.latest);
   return openOrClosed(named, slidingOf(whole, limit), before, { eventual, ...times });
 }
 
@@ -200,7 +200,7 @@ function bucketShare(named: NamedPolicy, whole: TokenBucketPolicy, grounds: Grou
       total,
     };
   });
-  const last = of(grounds.epochs.latest as KnownEpoch);
+  const last = of(grounds.epochs.latest);
   const eventual = partOf(whole, last) === undefined ? 0 : last.capacity;
   const isUncountable = last.capacity > 0 && eventual === 0;
   return openOrClosed(named, partOf(whole, part), before, { eventual, isUncountable, ...times });

@@ -211,7 +211,7 @@ class SharingStore implements SplitStore {
   /** The request as this instance counts it. */
   #ownRequest(request: StoreRequest, standing: Standing): StoreRequest {
     if (!('parts' in request)) return this.#ownEdit(request);
-    if (!standing.isConfirmed) throw standing.unconfirmed();
+    if (!standing.isConfirmed && !standing.isStarting) throw standing.unconfirmed();
     const parts = request.parts.map(({ limit, subject, cost }): Part => {
       return { limit: this.#count(limit, standing).limit, subject, cost };
     });
@@ -321,8 +321,8 @@ class SharingStore implements SplitStore {
   }
 }
 
-function warnOfNothing({ scope }: Limit, shares: readonly Share[], latest: KnownEpoch | undefined): void {
-  if (latest === undefined || latest.weight === 0) return;
+function warnOfNothing({ scope }: Limit, shares: readonly Share[], latest: KnownEpoch): void {
+  if (latest.weight === 0) return;
   const limiter = scope.split(':')[1] ?? '';
   const instances = latest.members?.length ?? latest.total;
   for (const { eventual, isUncountable, named, whole } of shares) {

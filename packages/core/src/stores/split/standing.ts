@@ -21,6 +21,7 @@ export class Standing {
   #trouble: unknown;
   #plainMembers: string | undefined;
   #hasLeft = false;
+  readonly #joinedAtMs: number;
 
   /** Becomes a member, and is told from then on. */
   constructor(
@@ -34,6 +35,7 @@ export class Standing {
     this.#givenGraceMs = graceMs;
     this.#ttlMs = this.#longestTtlMs = typeof membership === 'number' ? Infinity : membership.ttlMs;
     this.epochs = new KnownEpochs(typeof membership === 'number' ? '' : membership.id);
+    this.#joinedAtMs = local.monotonicMs();
     if (typeof membership === 'number') {
       this.#asked = this.#now();
       this.epochs.addEquals(membership);
@@ -68,6 +70,15 @@ export class Standing {
   get isConfirmed(): boolean {
     if (this.#asked === undefined) return false;
     return this.#sinceAskedMs(this.#asked) < this.#ttlMs * (1 - DRIFT);
+  }
+
+  /**
+   * Whether it has only just joined, and been told nothing yet: it would have no share in any case, so that this is no
+   * failure for as long as the grace time.
+   */
+  get isStarting(): boolean {
+    if (this.#asked !== undefined || this.#hasLeft) return false;
+    return this.#local.monotonicMs() - this.#joinedAtMs < this.graceMs;
   }
 
   /** Says why this instance is not confirmed. */
@@ -108,7 +119,7 @@ export class Standing {
     epochs.forEach(({ members }) => {
       checkMembers(members);
     });
-    const goesOn = continues && this.epochs.latest !== undefined;
+    const goesOn = continues && this.#asked !== undefined;
     if (!goesOn) this.#clock.forget();
     this.#clock.note({ atMs, askedAtMs, askedAtDateMs });
     this.#asked = { atMs: askedAtMs, dateMs: askedAtDateMs };
