@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { byAll, byUser, createLimiter, fixedWindow, managed, redisStore, type ManagedReference } from '@sluice/core';
+import {
+  byAll,
+  byIp,
+  byUser,
+  createLimiter,
+  fixedWindow,
+  managed,
+  redisStore,
+  type ManagedReference,
+} from '@sluice/core';
 import { until } from '@sluice/testkit';
 import { lines, plainEnforcer, PlainResponse, type PlainOptions, type PlainRequest } from '../http/plain-enforcer.ts';
 import { countedClient } from './counted-client.ts';
@@ -125,7 +134,7 @@ describe('a policy function that answers managed(plan)', () => {
 
 describe('limits with an entry whose policy is not there, left out', () => {
   const limits = [
-    { name: 'gone', policy: managed('gone'), key: byUser<PlainRequest>() },
+    { name: 'gone', policy: managed('gone'), key: byIp<PlainRequest>() },
     { name: 'user', policy: managed('per-user'), key: byUser<PlainRequest>() },
   ] as const;
 
@@ -158,7 +167,7 @@ describe('limits with an entry whose policy is not there, left out', () => {
     const response = new PlainResponse();
     await enforce(ann, response);
 
-    const waiting = enforce(ann);
+    const waiting = enforce({ ...ann, address: '192.0.2.99' });
     response.finish(500);
 
     expect(statusOf(await waiting)).toBeUndefined();

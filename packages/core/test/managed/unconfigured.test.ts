@@ -159,7 +159,7 @@ describe('a limit that is not configured, beside others', () => {
   });
 
   it('allow: gives back what the others took', async () => {
-    await policies().put('per-user-policy', ten, { apps: ['checkout'] });
+    await policies().put('per-user-policy', fixedWindow({ limit: 10, window: '2h' }), { apps: ['checkout'] });
     const all = with3('allow');
     const decision = await all.consume(keys, 4);
 
