@@ -86,7 +86,7 @@ describe('three processes with a managed fixedWindow, under load, while it chang
       'both',
       300,
       async () => {
-        await redis.admin.client('KILL', 'TYPE', 'pubsub');
+        await redis.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       },
     ],
   ] as const)('%s', async (_how, hears, perSecond, beforeChange) => {

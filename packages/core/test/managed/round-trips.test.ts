@@ -119,7 +119,7 @@ describe('a managed policy', () => {
     const hearing = limiter({ policy });
     await Promise.all([orders.consume('ann'), hearing.consume('ann')]);
     await until('it is asked for while it is used', () => client.asked > 4);
-    await until('somebody listens', async () => (await redis.admin.client('LIST', 'TYPE', 'pubsub')) !== '');
+    await until('somebody listens', async () => (await redis.admin.call('CLIENT', 'LIST', 'TYPE', 'pubsub')) !== '');
 
     await Promise.all([orders.close(), hearing.close()]);
     const asked = client.asked;
@@ -127,6 +127,6 @@ describe('a managed policy', () => {
     await until('another one asks', () => other.asked > 4);
 
     expect(client.asked).toBe(asked);
-    await until('nobody listens', async () => (await redis.admin.client('LIST', 'TYPE', 'pubsub')) === '');
+    await until('nobody listens', async () => (await redis.admin.call('CLIENT', 'LIST', 'TYPE', 'pubsub')) === '');
   });
 });

@@ -57,6 +57,7 @@ async function history(
       policies: view.policies,
       store,
       onStoreError: 'throw',
+      timeoutMs: 10_000,
     });
     return { view, limiter };
   });

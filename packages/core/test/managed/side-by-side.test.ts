@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, managed, redisStore, type LimiterOptions, type PolicySource } from '@sluice/core';
+import {
+  createLimiter,
+  fixedWindow,
+  managed,
+  redisStore,
+  type SingleLimiterOptions,
+  type PolicySource,
+} from '@sluice/core';
 import { until } from '@sluice/testkit';
 import { countedClient } from './counted-client.ts';
 import { heldSource, recordsIn } from './held-source.ts';
@@ -121,7 +128,7 @@ describe('a process that has not heard of a change yet', () => {
 });
 
 describe('a process that cannot hear of a change', () => {
-  const stale = async (options: Partial<LimiterOptions>) => {
+  const stale = async (options: Pick<SingleLimiterOptions, 'onStoreError'>) => {
     await policies().put('orders', ten, { apps });
     const old = limiter({ policy, policies: policies(await deafSource()), timeoutMs: 1000, ...options });
     await policies().put('orders', twenty, { apps });

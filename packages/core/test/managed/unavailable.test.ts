@@ -216,7 +216,7 @@ describe('policies that are kept elsewhere than the counts', () => {
         throw new Error('the registry is broken');
       },
     ],
-  ] as readonly (readonly [string, () => Promise<never>])[])(
+  ] as unknown as readonly (readonly [string, () => Promise<never>])[])(
     'have a source that %s: unavailable',
     async (_how, load) => {
       const orders = limiter({ policy, policies: policies({ load }), onStoreError: 'deny', timeoutMs: 500 });

@@ -6,7 +6,7 @@ import {
   redisStore,
   type IoredisClient,
   type Limiter,
-  type LimiterOptions,
+  type SingleLimiterOptions,
   type Policies,
   type PolicySource,
   type RedisClient,
@@ -26,7 +26,7 @@ export interface Managed {
    * A limiter of one process more: it has a connection of its own, and so its own view of the policies. A store that fails
    * rejects.
    */
-  limiter(options: Partial<LimiterOptions>): Limiter;
+  limiter(options: Partial<SingleLimiterOptions>): Limiter;
   /** To be closed with the others. */
   keep<T extends { close(): Promise<void> }>(closable: T): T;
   /** What was warned of in this test: code and message. */
@@ -73,7 +73,7 @@ export function useManaged(args: readonly string[] = []): Managed {
           timeoutMs: 10_000,
           onStoreError: 'throw',
           ...options,
-        } as LimiterOptions) as Limiter,
+        } as SingleLimiterOptions),
       ),
   };
 }
