@@ -1,7 +1,7 @@
 import { PolicyError, shown } from './errors.ts';
 import type { OnUnconfigured } from './managed/managed-limit.ts';
 import { parseApp } from './managed/managed.ts';
-import type { Policies } from './managed/policies.ts';
+import { isPolicies, type Policies } from './managed/policies.ts';
 import { parseName } from './name.ts';
 import { memoryStore } from './stores/memory/memory-store.ts';
 import { checkTimeout } from './stores/deadline.ts';
@@ -100,6 +100,12 @@ export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
   check(ON_STORE_ERROR.includes(onStoreError), 'onStoreError', '"local", "allow", "deny" or "throw"', onStoreError);
   checkTimeout(timeoutMs);
   check(ON_UNCONFIGURED.includes(onUnconfigured), 'onUnconfigured', '"deny" or "allow"', onUnconfigured);
+  check(
+    options.policies === undefined || isPolicies(options.policies),
+    'policies',
+    'what createPolicies() answered',
+    options.policies,
+  );
   const app = options.app === undefined ? undefined : parseApp(options.app, 'app');
   check(
     typeof localShare === 'number' && localShare > 0 && localShare <= 1,

@@ -92,6 +92,14 @@ export class StoreError extends SluiceError {
   }
 }
 
+/** The states of a key are of an edition of their policy that its source does not tell of. */
+export function staleError(): StoreError {
+  return new StoreError(
+    'SLUICE_POLICY_STALE',
+    'the states of this key were written under a version of its managed policy that its source does not tell of',
+  );
+}
+
 /** Whether an error is one of ours, whichever copy of this package made it. */
 export function isSluiceError(error: unknown): error is SluiceError {
   return error instanceof Error && String((error as Partial<SluiceError>).code).startsWith('SLUICE_');

@@ -25,6 +25,7 @@ export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './obser
 export type { Status } from './observe/live-limiters.ts';
 export type { BreakerOptions, BreakerState } from './stores/breaker.ts';
 export { managed, type ManagedReference } from './managed/managed.ts';
+export type { OnUnconfigured } from './managed/managed-limit.ts';
 export {
   createPolicies,
   type ManagedPolicy,

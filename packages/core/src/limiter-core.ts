@@ -8,6 +8,7 @@ import { definitionsFor } from './managed/policies.ts';
 import type { Definitions } from './managed/definitions.ts';
 import { ManagedLimit } from './managed/managed-limit.ts';
 import type { ManagedReference } from './managed/managed.ts';
+import { edit, performEdits, type AskedEdit, type EditGrounds } from './edits.ts';
 import { isPlain, renewed, resolve, unknownSources, type AskedPart } from './managed/resolve.ts';
 import { decisions, storeErrors } from './observe/channels.ts';
 import { forget, remember, type Status } from './observe/live-limiters.ts';
@@ -97,6 +98,12 @@ export class LimiterCore {
         'SLUICE_OPTION_INVALID',
       );
     }
+    if (this.store.source === 'split') {
+      throw new PolicyError(
+        'policy',
+        `a split limit is divided when its limiter is made, so that managed(${shown(reference.name)}) cannot be one: give the policy itself, or store: redisStore(...)`,
+      );
+    }
     const definitions = definitionsFor(policies, this.store);
     if (!this.#definitions.has(definitions)) {
       this.#definitions.add(definitions);
@@ -144,32 +151,31 @@ export class LimiterCore {
 
   #decideAsked(op: 'consume' | 'peek', asked: readonly AskedPart[], mode: OnStoreError): Decision | Promise<Decision> {
     if (isPlain(asked)) return this.#decide({ op, parts: asked }, { asked, mode });
+    const facts = { asked, mode, endMs: performance.now() + this.#settings.timeoutMs };
     const sources = unknownSources(asked);
-    if (sources.length === 0) return this.#decideManaged(op, asked, mode);
-    const { timeoutMs } = this.#settings;
-    const loads = Promise.all(sources.map((source) => source.load()));
+    if (sources.length === 0) return this.#decideManaged(op, facts);
+    // Who has failed is asked by nobody but the one who follows it, twice a second: no decision waits for it.
+    const failed = sources.find(({ failure }) => failure !== undefined);
+    if (failed !== undefined) return this.#withoutPolicies(failed.failure, facts);
+    const loads = Promise.all(sources.map((source) => source.loaded()));
     return this.#settle(
-      withinDeadline(loads, timeoutMs, { abandoned: false }).then(
-        () => this.#decideManaged(op, asked, mode),
-        (error: unknown) => this.#withoutPolicies(asked, error, mode),
+      withinDeadline(loads, this.#settings.timeoutMs, { abandoned: false }).then(
+        () => this.#decideManaged(op, facts),
+        (error: unknown) => this.#withoutPolicies(error, facts),
       ),
     );
   }
 
-  #decideManaged(
-    op: 'consume' | 'peek',
-    given: readonly AskedPart[],
-    mode: OnStoreError,
-  ): Decision | Promise<Decision> {
-    const { asked, parts, unconfigured } = resolve(given);
+  #decideManaged(op: 'consume' | 'peek', facts: Facts): Decision | Promise<Decision> {
+    const { asked, parts, unconfigured } = resolve(facts.asked);
     if (unconfigured?.onUnconfigured === 'deny' || (unconfigured !== undefined && parts.length === 0)) {
-      return this.#undecided('unconfigured', unconfigured.onUnconfigured === 'allow', given, unconfigured.name);
+      return this.#undecided('unconfigured', unconfigured.onUnconfigured === 'allow', facts.asked, unconfigured.name);
     }
-    return this.#decide({ op, parts }, { asked, mode });
+    return this.#decide({ op, parts }, { ...facts, asked });
   }
 
   /** The source of the policies has never answered: there is nothing to decide by. */
-  #withoutPolicies(asked: readonly AskedPart[], error: unknown, mode: OnStoreError): Decision {
+  #withoutPolicies(error: unknown, { asked, mode }: Facts): Decision {
     const failure = this.#noteFailure(error, mode === 'throw');
     if (mode === 'throw' || isFault(failure)) throw failure;
     const name = asked.find(({ limit }) => limit instanceof ManagedLimit)?.limit;
@@ -196,7 +202,7 @@ export class LimiterCore {
   #decide(request: DecidingRequest, facts: Facts): Decision | Promise<Decision> {
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
-      answers = this.#ask(request);
+      answers = this.#ask(request, facts);
     } catch (error) {
       return this.#withoutStore(request, error, facts);
     }
@@ -209,117 +215,66 @@ export class LimiterCore {
     );
   }
 
-  /** Asks once more, after a state was found that another edition of a policy wrote: once for each change. */
+  /**
+   * Asks again, after a state was found that another edition of a policy wrote: once for each change of it, and no longer
+   * than a decision may take.
+   */
   #decideAgain(
     request: DecidingRequest,
     found: readonly (number | undefined)[],
     facts: Facts,
   ): Decision | Promise<Decision> {
-    if (facts.isAgain === true) {
-      return this.#withoutStore(request, staleError(), facts);
-    }
-    const { op, parts } = request;
     return this.#settle(
-      withinDeadline(renewed(parts, found), this.#settings.timeoutMs, { abandoned: false }).then(
-        (again) =>
+      withinDeadline(renewed(request.parts, found), this.#leftMs(facts), { abandoned: false }).then(
+        (parts) => {
+          if (this.#leftMs(facts) <= 0) return this.#withoutStore(request, lateError(this.#settings.timeoutMs), facts);
           // A policy that is gone by now is looked up anew, and says so itself.
-          again === undefined
-            ? this.#decideManaged(op, facts.asked, facts.mode)
-            : this.#decide({ ...request, parts: again }, { ...facts, isAgain: true }),
+          return parts === undefined
+            ? this.#decideManaged(request.op, facts)
+            : this.#decide({ ...request, parts }, facts);
+        },
         (error: unknown) => this.#withoutStore(request, error, facts),
       ),
     );
   }
 
-  #ask(request: DecidingRequest): StoreAnswers | Promise<StoreAnswers> {
+  /** What is left of the time that a decision may take. */
+  #leftMs({ endMs }: Facts): number {
+    return endMs === undefined ? this.#settings.timeoutMs : Math.ceil(endMs - performance.now());
+  }
+
+  #ask(request: DecidingRequest, facts: Facts): StoreAnswers | Promise<StoreAnswers> {
     if (this.#guard === undefined) return this.store.perform([request]);
-    if (!liesApart(this.store, request.parts)) return this.#askGuarded([request]);
+    const leftMs = Math.max(this.#leftMs(facts), 1);
+    if (!liesApart(this.store, request.parts)) return this.#askGuarded([request], leftMs);
     this.#guard.checkLet(request.parts); // before others give what they would have to take back
     return askAcross(request, {
-      ask: (requests) => this.#askGuarded(requests),
+      ask: (requests) => this.#askGuarded(requests, leftMs),
       inBackground: (work) => void this.#settle(work),
       noteFailure: (error) => void this.#noteFailure(error),
     });
   }
 
-  #askGuarded(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers> {
+  #askGuarded(
+    requests: readonly StoreRequest[],
+    timeoutMs: number = this.#settings.timeoutMs,
+  ): StoreAnswers | Promise<StoreAnswers> {
     const guard = this.#guard as StoreGuard;
-    return guard.perform(requests, subjectOf(requests[0] as StoreRequest), this.#settings.timeoutMs);
+    return guard.perform(requests, subjectOf(requests[0] as StoreRequest), timeoutMs);
   }
 
-  /**
-   * Gives back, resets, blocks or unblocks, in one call. The last three act on this process's stand-in as well, so that a
-   * blocked client stays blocked while the store is away.
-   */
+  /** Resets, blocks or unblocks: see {@link edit}. */
   async edit(asked: readonly AskedEdit[]): Promise<void> {
     this.#checkOpen();
-    const requests = asked.every(isPlainEdit) ? asked : await this.#lookUp(asked);
-    if (this.#local !== undefined) {
-      const hereToo = requests.map((request) => ({ ...request, part: standInPart(request.part) }));
-      void this.#local.perform(hereToo); // at once, as memory does
-    }
-    await this.#edit(requests, this.store);
+    await this.#settle(edit(asked, { ...this.#groundsOn(this.store), local: this.#local }));
   }
 
-  /** The edits, with the limits as things stand. */
-  async #lookUp(asked: readonly AskedEdit[]): Promise<readonly EditingRequest[]> {
-    const parts = asked.map(({ part }) => part);
-    const loads = Promise.all(unknownSources(parts).map((source) => source.load()));
-    try {
-      await this.#settle(withinDeadline(loads, this.#settings.timeoutMs, { abandoned: false }));
-    } catch (error) {
-      throw this.#noteFailure(error);
-    }
-    return asked.map((request): EditingRequest => {
-      const { parts: found, unconfigured } = resolve([request.part]);
-      const [part] = found;
-      if (part !== undefined) return { ...request, part };
-      throw new SluiceError(
-        'SLUICE_POLICY_UNCONFIGURED',
-        `the managed policy ${shown(unconfigured?.name)} is not there, or not for this application: nothing was done`,
-      );
-    });
-  }
-
-  async #edit(requests: readonly EditingRequest[], store: Store, isAgain = false): Promise<void> {
-    let answers: StoreAnswers | Promise<StoreAnswers>;
-    try {
-      answers = store === this.store ? this.#askEdits(requests) : store.perform(requests);
-      if (isPending(answers)) answers = await this.#settle(answers);
-    } catch (error) {
-      throw this.#noteFailure(error);
-    }
-    const [failed] = answers.filter((answer) => answer instanceof Error).map((error) => this.#noteFailure(error));
-    if (failed !== undefined) throw failed;
-    const found = (answers as readonly StoreAnswer[]).map(({ stale }) => stale);
-    const stale = requests.filter((_, i) => found[i] !== undefined);
-    if (stale.length === 0) return;
-    if (isAgain) throw this.#noteFailure(staleError());
-    await this.#edit(
-      await this.#renewEdits(
-        stale,
-        found.filter((versions) => versions !== undefined),
-      ),
-      store,
-      true,
-    );
-  }
-
-  /** The edits again, of limits as the states that were found call for. What has no policy any more has nothing to edit. */
-  async #renewEdits(
-    requests: readonly EditingRequest[],
-    found: readonly (readonly (number | undefined)[])[],
-  ): Promise<readonly EditingRequest[]> {
-    const renewing = requests.map(async (request, i) => {
-      const parts = await renewed([request.part], found[i] ?? []);
-      return parts?.map((part): EditingRequest => ({ ...request, part })) ?? [];
-    });
-    try {
-      const again = withinDeadline(Promise.all(renewing), this.#settings.timeoutMs, { abandoned: false });
-      return (await this.#settle(again)).flat();
-    } catch (error) {
-      throw this.#noteFailure(error);
-    }
+  #groundsOn(store: Store): Omit<EditGrounds, 'local'> {
+    return {
+      timeoutMs: this.#settings.timeoutMs,
+      ask: (requests) => (store === this.store ? this.#askEdits(requests) : store.perform(requests)),
+      note: (error) => this.#noteFailure(error),
+    };
   }
 
   #askEdits(requests: readonly EditingRequest[]): StoreAnswers | Promise<StoreAnswers> {
@@ -350,7 +305,7 @@ export class LimiterCore {
     if (what === undefined) return;
     try {
       this.#checkOpen();
-      await this.#edit(what.requests, what.store);
+      await this.#settle(performEdits(what.requests, this.#groundsOn(what.store)));
     } catch (error) {
       const isOneCall = what.requests.length === 1 || what.store.oneSubjectPerCall !== true;
       if (isOneCall && (error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') what.undo();
@@ -373,8 +328,10 @@ export class LimiterCore {
     forget(this);
     const isLast = releaseName(this.store, this.name);
     if (isLast) this.#guard?.close();
-    await Promise.all([...this.#definitions].map((definitions) => definitions.leave()));
+    const left = await Promise.allSettled([...this.#definitions].map((definitions) => definitions.leave()));
     if (isLast) await this.store.close?.();
+    const failed = left.find((outcome) => outcome.status === 'rejected');
+    if (failed !== undefined) throw failed.reason as Error;
   }
 
   #conclude(
@@ -409,9 +366,13 @@ export class LimiterCore {
     if (hasNoOther || isFault(failure)) throw failure;
     if (mode === 'local') {
       const local = this.#local as LocalStore;
-      const locally = { ...request, parts: parts.map(standInPart) };
+      // Policies as things stand by now: the stand-in may have counted by those.
+      const standing = facts.endMs === undefined ? parts : resolve(asked).parts;
+      const locally = { ...request, parts: standing.map(standInPart) };
       const [answer] = local.perform([locally]) as StoreAnswers;
-      if (answer instanceof Error || answer?.stale === undefined) return this.#conclude(local, locally, answer, facts);
+      if (standing.length === asked.length && (answer instanceof Error || answer?.stale === undefined)) {
+        return this.#conclude(local, locally, answer, facts);
+      }
     }
     return this.#undecided('unavailable', mode !== 'deny', asked, parts[0]?.limit.policies[0]?.name ?? this.name);
   }
@@ -453,25 +414,14 @@ interface Facts {
   /** The parts as they were asked for, before their limits were looked up. */
   readonly asked: readonly AskedPart[];
   readonly mode: OnStoreError;
-  /** Whether it is asked for the second time, because the first time a policy was stale. */
-  readonly isAgain?: boolean;
+  /** When it is late (by `performance.now()`), where it may take more than one round trip. */
+  readonly endMs?: number;
 }
 
-/** An edit, before the limit is looked up. */
-export type AskedEdit = EditingRequest extends infer Edit
-  ? Edit extends EditingRequest
-    ? Omit<Edit, 'part'> & { readonly part: AskedPart }
-    : never
-  : never;
-
-function isPlainEdit(edit: AskedEdit): edit is EditingRequest {
-  return isPlain([edit.part]);
-}
-
-function staleError(): StoreError {
+function lateError(timeoutMs: number): StoreError {
   return new StoreError(
-    'SLUICE_POLICY_STALE',
-    'the states of this key were written under a version of its managed policy that its source does not tell of',
+    'SLUICE_STORE_TIMEOUT',
+    `the managed policy changed while this was decided, and not all was known within ${String(timeoutMs)} ms (timeoutMs); nothing was consumed`,
   );
 }
 

@@ -1,3 +1,5 @@
+import type { PolicyBase } from '../algorithms/algorithm.ts';
+import { algorithms } from '../algorithms/index.ts';
 import { namePolicy, type NamedPolicy } from '../policy.ts';
 import type { CarryOver, EarlierEdition } from '../stores/store.ts';
 import type { PolicyRecord } from './policy-source.ts';
@@ -16,10 +18,13 @@ export function isCarryOver(value: unknown): value is CarryOver {
   return CARRY_OVERS.includes(value);
 }
 
+/** A version that nobody can come after is nobody's. */
+const LATEST_VERSION = Number.MAX_SAFE_INTEGER - 1;
+
 /** Reads a record, whoever wrote it. */
 export function definitionOf(name: string, given: unknown): Definition {
-  const record = (given ?? {}) as Partial<PolicyRecord>;
-  const version = Number.isSafeInteger(record.version) ? (record.version as number) : 0;
+  const record = (typeof given === 'object' && given !== null ? given : {}) as Partial<PolicyRecord>;
+  const version = isVersion(record.version) ? record.version : 0;
   if (typeof record.format === 'number' && record.format > FORMAT) {
     return {
       state: 'newer',
@@ -27,21 +32,45 @@ export function definitionOf(name: string, given: unknown): Definition {
       why: `its record has format ${String(record.format)}, and this release knows ${String(FORMAT)}`,
     };
   }
-  const isRecord =
-    record.format === FORMAT &&
-    version > 0 &&
-    Array.isArray(record.apps) &&
-    Array.isArray(record.earlier) &&
-    isCarryOver(record.carryOver);
-  if (!isRecord) return { state: 'broken', version, why: 'it is no record of a policy' };
-  const whole = record as PolicyRecord;
-  if (whole.policy === undefined) return { state: 'removed', version, record: whole };
+  if (!isRecord(record)) return { state: 'broken', version, why: 'it is no record of a policy' };
+  if (record.policy === undefined) return { state: 'removed', version, record };
   try {
-    return { state: 'usable', version, named: namePolicy(whole.policy, name), record: whole };
+    return { state: 'usable', version, named: namePolicy(record.policy, name), record };
   } catch (error) {
-    // An algorithm that is not known here, above all: a newer release knows it.
-    return { state: 'newer', version, why: error instanceof Error ? error.message : String(error) };
+    const { algorithm } = record.policy as Partial<PolicyBase>;
+    const isKnown = typeof algorithm !== 'string' || algorithms.some((known) => known.name === algorithm);
+    const why = error instanceof Error ? error.message : String(error);
+    // An algorithm that is not known here is one that a newer release knows.
+    return { state: isKnown ? 'broken' : 'newer', version, why };
   }
+}
+
+function isVersion(version: unknown): version is number {
+  return Number.isSafeInteger(version) && Number(version) > 0 && Number(version) < LATEST_VERSION;
+}
+
+function isRecord(record: Partial<PolicyRecord>): record is PolicyRecord {
+  const { format, version, policy, apps, carryOver, earlier } = record;
+  return (
+    format === FORMAT &&
+    isVersion(version) &&
+    isCarryOver(carryOver) &&
+    (policy === undefined || isObject(policy)) &&
+    Array.isArray(apps) &&
+    apps.every((app) => typeof app === 'string') &&
+    Array.isArray(earlier) &&
+    earlier.every((before) => isEarlier(before, version))
+  );
+}
+
+function isEarlier(given: unknown, than: number): boolean {
+  if (!isObject(given)) return false;
+  const { version, policy, carryOver } = given as Partial<PolicyRecord>;
+  return isVersion(version) && version < than && isCarryOver(carryOver) && (policy === undefined || isObject(policy));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 /**
@@ -54,8 +83,7 @@ export function earlierEdition(
   version: number,
 ): EarlierEdition | 'unknown' {
   const policy = earlier.find((before) => before.version === version)?.policy;
-  const isReset =
-    carryOver === 'reset' || earlier.some((before) => before.version > version && before.carryOver === 'reset');
+  const isReset = isResetSince({ carryOver, earlier }, version);
   if (policy === undefined && !isReset) return 'unknown';
   try {
     // Nothing is read of what is reset, so that any policy will do.
@@ -64,6 +92,14 @@ export function earlierEdition(
   } catch {
     return 'unknown'; // of a kind that this release does not know
   }
+}
+
+/** Whether any change after a version made everybody begin anew. */
+export function isResetSince(
+  { carryOver, earlier }: Pick<PolicyRecord, 'carryOver' | 'earlier'>,
+  version: number,
+): boolean {
+  return carryOver === 'reset' || earlier.some((before) => before.version > version && before.carryOver === 'reset');
 }
 
 /** Whether two policies are the same rule, whatever they are called. */

@@ -1,4 +1,4 @@
-import { PolicyError, StoreError, asStoreError } from '../errors.ts';
+import { StoreError, asStoreError } from '../errors.ts';
 import { withinDeadline } from '../stores/deadline.ts';
 import { warnOnce } from '../warnings.ts';
 import { definitionOf, type Definition } from './definition.ts';
@@ -14,6 +14,7 @@ const LONGEST_LOAD_MS = 2000;
 /** A definition and the record that it was read from. */
 interface Known {
   readonly record: unknown;
+  readonly text: string;
   readonly definition: Definition;
 }
 
@@ -26,10 +27,12 @@ export class Definitions {
   readonly #known = new Map<string, Known>();
   #records: Readonly<Record<string, unknown>> = {};
   #isLoaded = false;
+  #failure: unknown;
   #loading: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #users = 0;
   #timer: NodeJS.Timeout | undefined;
+  #watchAgain: NodeJS.Timeout | undefined;
   #watching: Promise<(() => unknown) | undefined> | undefined;
   /** How often it has been closed: what was begun before does not go on. */
   #closings = 0;
@@ -38,9 +41,14 @@ export class Definitions {
     this.source = source;
   }
 
-  /** Whether the source has ever answered. */
+  /** Whether the source has answered since it is followed. */
   get isLoaded(): boolean {
     return this.#isLoaded;
+  }
+
+  /** Why it has not, where it was asked in vain. */
+  get failure(): unknown {
+    return this.#failure;
   }
 
   get(name: string): Definition | undefined {
@@ -81,15 +89,25 @@ export class Definitions {
     this.#closings++;
     clearTimeout(this.#timer);
     // Not waited for: a source that hangs may never have begun.
-    void this.#watching?.then((unwatch) => unwatch?.());
+    this.#watching?.then((unwatch) => unwatch?.()).catch(ignore);
+    clearTimeout(this.#watchAgain);
     this.#watching = undefined;
     await this.source.close?.();
+  }
+
+  /** To be tried again with a poll, after a while. */
+  #watchLater(): void {
+    clearTimeout(this.#watchAgain);
+    this.#watchAgain = setTimeout(() => {
+      this.#watching = undefined;
+    }, WATCH_AGAIN_MS).unref();
   }
 
   #forget(): void {
     this.#known.clear();
     this.#records = {};
     this.#isLoaded = false;
+    this.#failure = undefined;
   }
 
   /**
@@ -105,11 +123,18 @@ export class Definitions {
       return this.#loading;
     }
     // What is being answered may be what was before: one load more, for all who ask meanwhile.
+    const closings = this.#closings;
     this.#next ??= this.#loading.then(ignore, ignore).then(() => {
       this.#next = undefined;
-      return this.load();
+      if (closings === this.#closings) return this.load();
+      throw new StoreError('SLUICE_STORE_FAILED', 'the policies were closed meanwhile');
     });
     return this.#next;
+  }
+
+  /** Answers when anything is known: with the load in progress, where there is one. */
+  async loaded(): Promise<void> {
+    if (!this.#isLoaded) await (this.#loading ?? this.load());
   }
 
   /** Loads, where somebody follows the source. Does not reject: the next poll asks again. */
@@ -118,31 +143,33 @@ export class Definitions {
   }
 
   async #ask(): Promise<void> {
-    let records: Readonly<Record<string, unknown>>;
     try {
-      records = await withinDeadline(this.source.load(), LONGEST_LOAD_MS, { abandoned: false }, false);
+      const records: unknown = await withinDeadline(this.source.load(), LONGEST_LOAD_MS, { abandoned: false }, false);
+      if (typeof records !== 'object' || records === null) {
+        throw new StoreError('SLUICE_STORE_REPLY_INVALID', 'the source of policies answered no records');
+      }
+      this.#adopt(records as Readonly<Record<string, unknown>>);
+      this.#isLoaded = true;
+      this.#failure = undefined;
     } catch (error) {
-      if (error instanceof PolicyError) throw error;
-      throw asStoreError(error);
+      this.#failure = asStoreError(error);
+      throw this.#failure;
     }
-    if (typeof records !== 'object' || (records as unknown) === null) {
-      throw new StoreError('SLUICE_STORE_REPLY_INVALID', 'the source of policies answered no records');
-    }
-    this.#records = records;
-    this.#adopt(records);
-    this.#isLoaded = true;
   }
 
   #adopt(records: Readonly<Record<string, unknown>>): void {
+    if (records === this.#records && Object.isFrozen(records)) return; // nothing has changed, says the source
+    this.#records = records;
     for (const [name, record] of Object.entries(records)) {
+      const text = textOf(record);
       const before = this.#known.get(name);
-      if (before !== undefined && (before.record === record || isSame(before.record, record))) {
-        if (before.record !== record) this.#known.set(name, { record, definition: before.definition });
+      if (before?.text === text) {
+        this.#known.set(name, { ...before, record });
         continue;
       }
       const definition = definitionOf(name, record);
       if (before !== undefined && definition.version < before.definition.version) warnOfLoss(name);
-      else this.#known.set(name, { record, definition });
+      else this.#known.set(name, { record, text, definition });
     }
     for (const [name, { definition }] of this.#known) {
       // A removal leaves a tombstone. What is simply gone was lost: a Redis that was restarted empty, say.
@@ -166,14 +193,18 @@ export class Definitions {
   }
 
   async #watch(): Promise<(() => unknown) | undefined> {
+    const closings = this.#closings;
     try {
-      return await this.source.watch?.(() => {
-        this.load().catch(ignore); // the next poll asks again
-      });
+      return await this.source.watch?.(
+        () => {
+          this.load().catch(ignore); // the next poll asks again
+        },
+        () => {
+          if (closings === this.#closings) this.#watchLater();
+        },
+      );
     } catch {
-      setTimeout(() => {
-        this.#watching = undefined; // to be tried again with the next poll
-      }, WATCH_AGAIN_MS).unref();
+      if (closings === this.#closings) this.#watchLater();
       return undefined;
     }
   }
@@ -183,8 +214,13 @@ function ignore(): void {
   // Whoever asked for it hears of it.
 }
 
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+/** What a record says; nothing of what is no JSON. */
+function textOf(record: unknown): string {
+  try {
+    return JSON.stringify(record);
+  } catch {
+    return '';
+  }
 }
 
 function warnOfLoss(name: string): void {

@@ -1,9 +1,9 @@
-import { PolicyError } from '../errors.ts';
+import { PolicyError, staleError } from '../errors.ts';
 import type { NamedPolicy } from '../policy.ts';
 import { withStandIn } from '../stores/local-store.ts';
 import type { EarlierEdition, Limit } from '../stores/store.ts';
 import { warnOnce } from '../warnings.ts';
-import { earlierEdition, type Definition } from './definition.ts';
+import { earlierEdition, isResetSince, type Definition } from './definition.ts';
 import type { Definitions } from './definitions.ts';
 import type { PolicyRecord } from './policy-source.ts';
 
@@ -21,6 +21,10 @@ export interface ManagedLimitOptions {
   /** Refuses what the store cannot count. */
   readonly check: (limit: Limit) => void;
 }
+
+/** Names may be what callers say: so many are told of, and no more are remembered. */
+const MOST_TOLD = 1000;
+let told = 0;
 
 /** Stands in keys for "managed", where plain limits have the letters of their algorithms. */
 const SCHEMA = '1m';
@@ -66,32 +70,31 @@ export class ManagedLimit {
   }
 
   #limitOf(definition: Definition | undefined): Limit | undefined {
-    const { app } = this.#options;
-    if (definition === undefined) {
-      this.#unconfigured('there is no such policy');
-      return;
-    }
-    if (definition.state === 'removed') {
-      this.#unconfigured('it was removed');
-      return;
-    }
-    if (definition.state !== 'usable') {
-      this.#unconfigured(definition.why);
-      return;
-    }
-    const { apps } = definition.record;
-    if (!apps.includes(app)) {
-      this.#unconfigured('this application is not on its list');
-      return;
+    const why = this.#whyNot(definition);
+    if (why !== undefined) {
+      this.#warn(why, this.#howToPut());
+      return undefined;
     }
     try {
-      return this.#usableLimit(definition);
+      return this.#usableLimit(definition as Usable);
     } catch (error) {
-      if (error instanceof PolicyError) {
-        this.#unconfigured(error.message);
-        return;
-      }
-      throw error;
+      if (!(error instanceof PolicyError)) throw error;
+      this.#warn(error.message, 'put one that can be counted here');
+      return undefined;
+    }
+  }
+
+  #whyNot(definition: Definition | undefined): string | undefined {
+    switch (definition?.state) {
+      case undefined:
+        return 'there is no such policy';
+      case 'removed':
+        return 'it was removed';
+      case 'newer':
+      case 'broken':
+        return definition.why;
+      case 'usable':
+        return definition.record.apps.includes(this.#options.app) ? undefined : 'this application is not on its list';
     }
   }
 
@@ -106,7 +109,7 @@ export class ManagedLimit {
         version,
         // The last one goes along with every call; what is older is sent when a state of it is met.
         earlier: new Map(before === undefined ? [] : [[before.version, this.#earlier(record, before.version)]]),
-        renew: (found) => this.#renew(found),
+        renew: (found, since) => this.#renew(found, since),
       },
     };
     check(limit);
@@ -119,36 +122,69 @@ export class ManagedLimit {
       withStandIn({ policies, scope: limit.scope }, localShare).standIn?.policies ?? policies;
     const earlier = record.earlier.map(({ version }): [number, EarlierEdition | 'unknown'] => {
       const edition = this.#earlier(record, version);
-      return [version, edition === 'unknown' ? edition : { ...edition, policies: sharedOf(edition.policies) }];
+      if (edition === 'unknown') return [version, edition];
+      try {
+        return [version, { ...edition, policies: sharedOf(edition.policies) }];
+      } catch {
+        return [version, 'unknown']; // a share of it cannot be counted
+      }
     });
     const version = limit.edition?.version ?? 0;
-    return { scope: limit.scope, policies: sharedOf(limit.policies), edition: { version, earlier: new Map(earlier) } };
+    const renew = (_found: number | undefined, since?: number): Promise<Limit | undefined> =>
+      Promise.resolve(this.#isForgotten(since) ? undefined : this.current()?.standIn);
+    return {
+      scope: limit.scope,
+      policies: sharedOf(limit.policies),
+      edition: { version, earlier: new Map(earlier), renew },
+    };
   }
 
   #earlier(record: PolicyRecord, version: number): EarlierEdition | 'unknown' {
     return earlierEdition(this.#options.name, record, version);
   }
 
-  /** @param found - The version of a state that the last edition given out did not know. */
-  async #renew(found: number | undefined): Promise<Limit | undefined> {
+  /**
+   * @param found - The version of a state that the last edition given out did not know.
+   * @throws (rejects) StoreError `SLUICE_POLICY_STALE` when the source does not know it either; as the source does.
+   */
+  async #renew(found: number | undefined, since?: number): Promise<Limit | undefined> {
     const known = this.current()?.edition?.version;
     if (found === undefined || known === undefined || found > known) await this.definitions.load();
     const limit = this.current();
     const definition = this.#definition;
+    if (this.#isForgotten(since)) return undefined;
     if (limit?.edition === undefined || definition?.state !== 'usable' || found === undefined) return limit;
     const { edition } = limit;
-    if (found >= edition.version || edition.earlier.has(found)) return limit;
+    // Whoever writes a version into a state has it from the source: one that was asked since, and does not know it, has
+    // forgotten it.
+    if (found > edition.version) throw staleError();
+    if (found === edition.version || edition.earlier.has(found)) return limit;
     const earlier = new Map([...edition.earlier, [found, this.#earlier(definition.record, found)] as const]);
     return { ...limit, edition: { ...edition, earlier } };
   }
 
-  #unconfigured(why: string): undefined {
+  /** Whether a change has made everybody begin anew, so that units taken before are nobody's to give back. */
+  #isForgotten(since: number | undefined): boolean {
+    const definition = this.#definition;
+    if (since === undefined || definition?.state !== 'usable' || since >= definition.version) return false;
+    return isResetSince(definition.record, since);
+  }
+
+  #warn(why: string, help: string): void {
     const { policy, app, onUnconfigured } = this.#options;
+    if (told === MOST_TOLD) return;
+    told++;
+    const effect = onUnconfigured === 'deny' ? 'refused' : 'let through';
+    const rest = told === MOST_TOLD ? ' (No more of these are told in this process.)' : '';
     warnOnce(
       'SLUICE_POLICY_UNCONFIGURED',
-      `the managed policy ${policy} cannot be used by the application ${app}: ${why}. Its requests are ${onUnconfigured === 'deny' ? 'refused' : 'let through'} (onUnconfigured); put it with policies.put(${JSON.stringify(policy)}, ...), with ${JSON.stringify(app)} among its apps.`,
+      `the managed policy ${policy} cannot be used by the application ${app}: ${why}. Its requests are ${effect} (onUnconfigured); ${help}.${rest}`,
       `${policy} ${app} ${why}`,
     );
-    return undefined;
+  }
+
+  #howToPut(): string {
+    const { policy, app } = this.#options;
+    return `put it with policies.put(${JSON.stringify(policy)}, ...), with ${JSON.stringify(app)} among its apps`;
   }
 }

@@ -63,7 +63,10 @@ export interface Policies {
    * carried over, if it is still of consequence then.
    */
   remove(name: string, options?: { readonly state?: boolean }): Promise<boolean>;
-  /** Ends following the source, and what was opened for it. Calls after that open it again. */
+  /**
+   * Ends what was opened for the source, unless a limiter still follows it. (A store that was handed in is closed by its
+   * limiters, or by itself.) Calls after that open it again.
+   */
   close(): Promise<void>;
 }
 
@@ -91,7 +94,7 @@ const followedInRedis = new WeakMap<object, Map<string, Definitions>>();
  */
 export function createPolicies(
   source: Store | PolicySource | RedisClient | IoredisClient | NodeRedisClient | string,
-  options: { prefix?: string } = {},
+  options: { prefix?: string | undefined } = {},
 ): Policies {
   checkOptions(options, ['prefix'], 'createPolicies');
   const policies = keptIn(source, options);
@@ -99,7 +102,7 @@ export function createPolicies(
   return policies;
 }
 
-function keptIn(given: unknown, options: { prefix?: string }): KeptPolicies {
+function keptIn(given: unknown, options: { prefix?: string | undefined }): KeptPolicies {
   const { load, perform } = (given ?? {}) as Partial<PolicySource & Store>;
   if (typeof load !== 'function' && typeof perform !== 'function') {
     return keptInRedis(connectTo(given, options, 'createPolicies'));
@@ -128,21 +131,19 @@ function keptInRedis(connection: RedisConnection): KeptPolicies {
   );
 }
 
+/** Whether a value is what {@link createPolicies} of this copy answered. */
+export function isPolicies(value: unknown): value is Policies {
+  return typeof value === 'object' && value !== null && definitionsOfPolicies.has(value as Policies);
+}
+
 /**
  * What limiters look their managed policies up in.
  *
  * @throws PolicyError where there is nothing to look in.
  */
-export function definitionsFor(policies: unknown, store: Store): Definitions {
-  if (policies !== undefined) {
-    const given = definitionsOfPolicies.get(policies as Policies);
-    if (given !== undefined) return given;
-    throw new PolicyError(
-      'policies',
-      `policies must be what createPolicies() answered, got ${shown(policies)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
+export function definitionsFor(policies: Policies | undefined, store: Store): Definitions {
+  const given = policies === undefined ? undefined : definitionsOfPolicies.get(policies);
+  if (given !== undefined) return given;
   const connection = connectionOf(store);
   if (connection === undefined) {
     throw new PolicyError(

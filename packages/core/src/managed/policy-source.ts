@@ -11,7 +11,7 @@ export interface EarlierPolicy {
 
 /** A policy as a source keeps it, as plain JSON. */
 export interface PolicyRecord {
-  /** The layout of this record: 1. One that is larger is left alone, and its policy counts as not configured. */
+  /** The layout of this record: 1. One that is larger is not followed: its policy counts as not configured until it is put again. */
   readonly format: number;
   /** Grows with every change of the policy, and stays when only `apps` change. */
   readonly version: number;
@@ -37,8 +37,13 @@ export interface PolicySource {
    * policy. A rejection keeps what was known before; it is asked again within half a second.
    */
   load(): Promise<Readonly<Record<string, unknown>>>;
-  /** Calls back whenever something may have changed; answers what ends that. What it misses is found by asking again. */
-  watch?(changed: () => void): (() => unknown) | Promise<() => unknown>;
+  /**
+   * Calls back whenever something may have changed; answers what ends that. What it misses is found by asking again.
+   *
+   * @param ended - To be called when nothing will be heard any more: it is watched again after some seconds, as it is when
+   * this rejects.
+   */
+  watch?(changed: () => void, ended: () => void): (() => unknown) | Promise<() => unknown>;
   /**
    * Keeps a record, if the policy's record is still what `load` last said: `before`, or none. Answers false when
    * somebody else was faster. Nothing may be kept when it rejects, or it may have been: who puts again finds out.

@@ -13,7 +13,7 @@ export class RedisPolicySource implements PolicySource {
   readonly #connection: RedisConnection;
   readonly #key: string;
   #revision = '';
-  #records: Readonly<Record<string, unknown>> = {};
+  #records: Readonly<Record<string, unknown>> = Object.freeze({});
   /** The record as it stands in Redis, to be compared with when another one takes its place. */
   readonly #texts = new WeakMap<object, string>();
 
@@ -23,19 +23,20 @@ export class RedisPolicySource implements PolicySource {
   }
 
   async load(): Promise<Readonly<Record<string, unknown>>> {
-    const reply = await this.#run(registryLoad, [this.#revision]);
+    const known = { revision: this.#revision, records: this.#records };
+    const reply = await this.#run(registryLoad, [known.revision]);
     if (!Array.isArray(reply)) {
-      if (String(reply) === this.#revision) return this.#records;
+      if (String(reply) === known.revision) return known.records;
       throw new StoreError('SLUICE_STORE_REPLY_INVALID', `the policies' script answered ${shown(reply)}`);
     }
     const [revision, ...fields] = reply.map(String);
-    const records: Record<string, unknown> = {};
+    const records = Object.create(null) as Record<string, unknown>;
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const [name, text] = [fields[i] as string, fields[i + 1] as string];
       if (name !== '#revision') records[name] = this.#read(text);
     }
     this.#revision = revision ?? '';
-    this.#records = records;
+    this.#records = Object.freeze(records);
     return records;
   }
 
@@ -52,9 +53,9 @@ export class RedisPolicySource implements PolicySource {
     return read;
   }
 
-  async watch(changed: () => void): Promise<() => unknown> {
+  async watch(changed: () => void, ended: () => void): Promise<() => unknown> {
     const client = await this.#connection.open();
-    return client.subscribe?.(this.#connection.keyPrefix + this.#key, changed) ?? (() => undefined);
+    return client.subscribe?.(this.#connection.keyPrefix + this.#key, changed, ended) ?? (() => undefined);
   }
 
   async put(name: string, record: PolicyRecord, before: unknown): Promise<boolean> {

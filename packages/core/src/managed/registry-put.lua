@@ -12,5 +12,5 @@ end
 -- An instant: what is written after everything was lost is not taken for what was known before.
 local time = redis.call("TIME")
 redis.call("HSET", KEYS[1], ARGV[1], ARGV[3], "#revision", string.format("%d%06d", time[1], time[2]))
-redis.call("PUBLISH", KEYS[1], ARGV[1])
+redis.pcall("PUBLISH", KEYS[1], ARGV[1]) -- who may not publish has put it all the same: it is found by asking
 return 1

@@ -11,13 +11,13 @@ return reply`,
 };
 
 export const registryPut: { readonly source: string; readonly sha1: string } = {
-  sha1: 'ff8997aece88a1dd9dc6ce0056fb9bfe7571673c',
+  sha1: '93c978013e4a2a7aa9677c682dac942b7e1797e3',
   source: `local before = redis.call("HGET", KEYS[1], ARGV[1]) or ""
 if before ~= ARGV[2] then
 return 0
 end
 local time = redis.call("TIME")
 redis.call("HSET", KEYS[1], ARGV[1], ARGV[3], "#revision", string.format("%d%06d", time[1], time[2]))
-redis.call("PUBLISH", KEYS[1], ARGV[1])
+redis.pcall("PUBLISH", KEYS[1], ARGV[1])
 return 1`,
 };

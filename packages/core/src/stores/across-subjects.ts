@@ -1,4 +1,4 @@
-import { isFault } from '../errors.ts';
+import { isFault, staleError } from '../errors.ts';
 import {
   refundsOf,
   type DecidingRequest,
@@ -75,6 +75,7 @@ async function giveBack(request: StoreRequest, nodes: Nodes): Promise<void> {
   try {
     const [answer] = await nodes.ask([request]);
     if (answer instanceof Error) nodes.noteFailure(answer);
+    else if (answer?.stale !== undefined) nodes.noteFailure(staleError()); // a change came between: they stay taken
   } catch (error) {
     nodes.noteFailure(error);
   }

@@ -35,8 +35,11 @@ export interface Edition {
   /**
    * The limit as it is to be asked again, after a state of another edition was found: of the newest edition, with what that
    * state is converted by. Undefined when there is no such limit any more.
+   *
+   * @param since - The edition under which units were taken that are to be given back: undefined as well when they have been
+   * forgotten since.
    */
-  renew?(found: number | undefined): Promise<Limit | undefined>;
+  renew?(found: number | undefined, since?: number): Promise<Limit | undefined>;
 }
 
 /** What is asked of one key. */

@@ -62,7 +62,7 @@ export function parsePrefix(prefix: unknown = 'sluice'): string {
  *
  * @throws PolicyError for a client that is none, and for a bad prefix. Nothing is opened before it is used.
  */
-export function connectTo(given: unknown, { prefix }: { prefix?: string }, where: string): RedisConnection {
+export function connectTo(given: unknown, { prefix }: { prefix?: string | undefined }, where: string): RedisConnection {
   const { own, adopted } = clientOf(given, where);
   return {
     through: own ?? (given as object),

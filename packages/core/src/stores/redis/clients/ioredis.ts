@@ -39,33 +39,43 @@ export function adoptIoredis(client: IoredisClient): RedisClient {
     cluster: client.isCluster === true,
     nodeOf: (slot) => client.slots?.[slot]?.[0],
     info: async (section) => client.info?.(section),
-    subscribe: (channel, heard) => subscribe(client, channel, heard),
+    subscribe: (channel, heard, ended) => subscribe(client, channel, heard, ended),
   };
 }
 
 /**
- * Hears messages over a connection of its own, which comes back by itself after it was lost. Of a cluster any node will do:
- * messages go to all of them.
+ * Hears messages over a connection of its own. Of a cluster any node will do: messages go to all of them. It does not come
+ * back by itself, for timers of ioredis would keep the process alive.
  */
-function subscribe(client: IoredisClient, channel: string, heard: () => void): () => void {
+function subscribe(client: IoredisClient, channel: string, heard: () => void, ended: () => void): () => void {
   const node = client.isCluster === true ? client.nodes?.('all')[0] : client;
-  if (node?.duplicate === undefined) return () => undefined;
-  const subscriber = node.duplicate({
+  const subscriber = node?.duplicate?.({
     lazyConnect: true,
     enableOfflineQueue: true,
-    maxRetriesPerRequest: null,
     enableReadyCheck: false,
-    autoResubscribe: true,
-    retryStrategy: (attempt: number) => Math.min(attempt * 100, 2000),
-  }) as Subscriber;
-  subscriber.on('error', () => undefined); // what is missed meanwhile is found by asking
-  subscriber.on('connect', () => subscriber.stream?.unref?.()); // keeps no process alive
-  subscriber.on('message', heard);
-  subscriber.on('ready', heard); // something may have been missed until now
+    retryStrategy: () => null,
+    reconnectOnError: () => false,
+  }) as Subscriber | undefined;
+  let isOver = false;
   const end = (): void => {
-    subscriber.disconnect();
+    isOver = true;
+    subscriber?.disconnect();
   };
-  subscriber.subscribe(channel).catch(end); // an ACL may deny it
+  const fail = (): void => {
+    if (isOver) return;
+    end();
+    ended();
+  };
+  if (subscriber === undefined) {
+    queueMicrotask(fail);
+    return end;
+  }
+  subscriber.on('error', () => undefined); // it ends as well
+  subscriber.on('end', fail);
+  subscriber.on('connect', () => subscriber.stream?.unref?.());
+  subscriber.on('message', heard);
+  // Something may have been missed until now. An ACL may deny it.
+  subscriber.subscribe(channel).then(heard, fail);
   return end;
 }
 

@@ -6,7 +6,8 @@ export interface NodeRedisClient {
   eval(script: string, call: { keys: string[]; arguments: string[] }): Promise<unknown>;
   readonly isOpen: boolean;
   info?(section: string): Promise<unknown>;
-  duplicate?(): unknown;
+  duplicate?(overrides: object): unknown;
+  readonly options?: { readonly socket?: object | undefined } | undefined;
 }
 
 /** A client made by `duplicate`, or a cluster: what messages are heard on. */
@@ -53,7 +54,8 @@ export function adoptNodeRedis(client: NodeRedisClient): RedisClient {
     },
     cluster,
     nodeOf: (slot) => (client as Unpublished).slots?.[slot]?.master?.address,
-    subscribe: (channel, heard) => (cluster ? subscribeAt(client, channel, heard) : subscribe(client, channel, heard)),
+    subscribe: (channel, heard, ended) =>
+      cluster ? subscribeAt(client, channel, heard, ended) : subscribe(client, channel, heard, ended),
     ...(cluster ? {} : { info: async (section) => client.info?.(section) }), // of all its nodes a cluster would ask
   };
 }
@@ -64,35 +66,37 @@ export function nodeRedisKeyPrefix(client: object): unknown {
 }
 
 /** A cluster has a connection for messages by itself. */
-function subscribeAt(client: NodeRedisClient, channel: string, heard: () => void): () => void {
+function subscribeAt(client: NodeRedisClient, channel: string, heard: () => void, ended: () => void): () => void {
   const cluster = client as unknown as Subscriber;
-  cluster.subscribe(channel, heard).catch(ignore);
+  cluster.subscribe(channel, heard).then(heard, ended);
   return () => {
-    if (client.isOpen) cluster.unsubscribe(channel, heard).catch(ignore);
+    if (client.isOpen) cluster.unsubscribe(channel, heard).catch(() => undefined);
   };
 }
 
 /** Hears messages over a connection of its own. Pools and sentinels have none to give. */
-function subscribe(client: NodeRedisClient, channel: string, heard: () => void): () => void {
-  const subscriber = client.duplicate?.() as Subscriber | undefined;
-  if (subscriber === undefined || !('subscribe' in subscriber)) return ignore;
-  let hasEnded = false;
+function subscribe(client: NodeRedisClient, channel: string, heard: () => void, ended: () => void): () => void {
+  const subscriber = client.duplicate?.({ socket: { ...client.options?.socket, reconnectStrategy: false } }) as
+    Subscriber | undefined;
+  let isOver = false;
   const end = (): void => {
-    if (hasEnded) return;
-    hasEnded = true;
+    if (isOver || subscriber === undefined) return;
+    isOver = true;
     subscriber.destroy();
   };
-  subscriber.on('error', ignore);
-  subscriber.on('ready', heard);
+  const fail = (): void => {
+    if (isOver) return;
+    end();
+    ended();
+  };
   const begin = async (): Promise<void> => {
+    if (subscriber === undefined || !('subscribe' in subscriber)) throw new Error('this client has no subscriptions');
+    subscriber.on('error', () => undefined); // it ends as well
+    subscriber.on('end', fail);
     await subscriber.connect();
     subscriber.unref?.();
     await subscriber.subscribe(channel, heard);
   };
-  begin().catch(end); // an ACL may deny it
+  begin().then(heard, fail); // something may have been missed until now; an ACL may deny it
   return end;
-}
-
-function ignore(): void {
-  // What is not heard is found by asking.
 }

@@ -15,10 +15,11 @@ export interface RedisClient {
   nodeOf?(slot: number): string | undefined;
   /**
    * Calls back for every message of a channel, and whenever some may have been missed, over a connection of its own that
-   * keeps no process alive. Answers what ends that, at once: it fails in silence, for what is not heard is found by asking.
+   * keeps no process alive. Answers what ends that, at once. Where nothing will be heard any more it says so by `ended`, and
+   * may be asked again after some seconds: what is not heard is found by asking.
    * Without it changes of managed policies are found by asking alone, twice a second.
    */
-  subscribe?(channel: string, heard: () => void): () => void;
+  subscribe?(channel: string, heard: () => void, ended: () => void): () => void;
   /** The answer of INFO, where the client can ask for it. Without it nothing is said about eviction policies. */
   info?(section: string): Promise<unknown>;
 }
