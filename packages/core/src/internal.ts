@@ -7,7 +7,7 @@ export { LimiterCore } from './limiter-core.ts';
 export { namePolicies, namePolicy, type NamedPolicy } from './policy.ts';
 export { encodeSubject, keyScope } from './key.ts';
 export { evaluate, keyResetAtMs, type KeyState } from './stores/evaluate.ts';
-export { readValue, writeValue } from './stores/redis/protocol.ts';
+export { readValue, writeValue } from './stores/redis/value.ts';
 export { createRedisStore } from './stores/redis/redis-store.ts';
 export { hashSlot } from './stores/redis/hash-slot.ts';
 export { frame } from './stores/redis/scripts.generated.ts';

@@ -1,7 +1,7 @@
 import { algorithmOf, type Policy } from '../algorithms/index.ts';
 import { keyScope } from '../key.ts';
 import { namePolicy, type NamedPolicy } from '../policy.ts';
-import { readValue } from '../stores/redis/protocol.ts';
+import { readValue } from '../stores/redis/value.ts';
 import { inspectManaged } from './inspect-managed.ts';
 import { readKeyText, type KeyText } from './key-text.ts';
 import { reportPolicy, type KnownPolicy } from './report-policy.ts';

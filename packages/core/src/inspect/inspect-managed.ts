@@ -1,7 +1,7 @@
 import { definitionOf, earlierEdition, type Definition } from '../managed/definition.ts';
 import { bringOver } from '../stores/carry-over.ts';
 import type { KeyState } from '../stores/evaluate.ts';
-import { readValue } from '../stores/redis/protocol.ts';
+import { readValue } from '../stores/redis/value.ts';
 import type { Edition, Limit } from '../stores/store.ts';
 import type { KeyText } from './key-text.ts';
 import { reportPolicy } from './report-policy.ts';

@@ -13,7 +13,8 @@ import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
 import { LostCalls } from './lost-calls.ts';
-import { partsOf, readReply, writeCall } from './protocol.ts';
+import { readReply } from './read-reply.ts';
+import { partsOf, writeCall } from './write-call.ts';
 import { runScript, type Script } from './run-script.ts';
 import { frame } from './scripts.generated.ts';
 
