@@ -1,7 +1,8 @@
 import { PolicyError, shown } from './errors.ts';
 import type { OnUnconfigured } from './managed/managed-limit.ts';
 import { parseApp } from './managed/managed.ts';
-import { isPolicies, type Policies } from './managed/policies.ts';
+import { isPolicies } from './managed/followed.ts';
+import type { Policies } from './managed/policies.ts';
 import { parseName } from './name.ts';
 import { memoryStore } from './stores/memory/memory-store.ts';
 import { checkTimeout } from './stores/deadline.ts';

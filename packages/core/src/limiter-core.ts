@@ -4,7 +4,7 @@ import { combine, undecided, type Decision } from './decision.ts';
 import { PolicyError, SluiceError, StoreError, asStoreError, isFault, kindOf, shown } from './errors.ts';
 import { keyScope } from './key.ts';
 import { claimName, namesOn, releaseName } from './limiter-names.ts';
-import { definitionsFor } from './managed/policies.ts';
+import { definitionsFor } from './managed/followed.ts';
 import type { Definitions } from './managed/definitions.ts';
 import { ManagedLimit } from './managed/managed-limit.ts';
 import type { ManagedReference } from './managed/managed.ts';

@@ -6,10 +6,12 @@ import { namePolicy, type Policy } from '../policy.ts';
 import type { CarryOver, Store } from '../stores/store.ts';
 import type { IoredisClient, NodeRedisClient, RedisClient } from '../stores/redis/client.ts';
 import { connectTo, connectionOf, type RedisConnection } from '../stores/redis/connection.ts';
-import { FORMAT, isCarryOver, samePolicy, type Definition } from './definition.ts';
+import { isCarryOver, samePolicy, type Definition } from './definition.ts';
 import { Definitions } from './definitions.ts';
+import { followedThrough, noteDefinitions } from './followed.ts';
 import { parseApp } from './managed.ts';
-import type { EarlierPolicy, PolicyRecord, PolicySource } from './policy-source.ts';
+import { recordOf, tombstoneOf } from './next-record.ts';
+import type { PolicyRecord, PolicySource } from './policy-source.ts';
 import { RedisPolicySource } from './redis-source.ts';
 
 /** A policy as `get` and `list` show it. */
@@ -70,13 +72,7 @@ export interface Policies {
   close(): Promise<void>;
 }
 
-/** So many earlier versions are kept, for keys that nobody has touched since. */
-const MOST_EARLIER = 16;
 const MOST_ATTEMPTS = 20;
-
-const definitionsOfPolicies = new WeakMap<Policies, Definitions>();
-/** What limiters look in, by client and prefix. */
-const followedInRedis = new WeakMap<object, Map<string, Definitions>>();
 
 /**
  * The policies that are kept in a source under names, for limiters with `policy: managed(name)`.
@@ -98,7 +94,7 @@ export function createPolicies(
 ): Policies {
   checkOptions(options, ['prefix'], 'createPolicies');
   const policies = keptIn(source, options);
-  definitionsOfPolicies.set(policies, policies.definitions);
+  noteDefinitions(policies, policies.definitions);
   return policies;
 }
 
@@ -125,39 +121,7 @@ function keptIn(given: unknown, options: { prefix?: string | undefined }): KeptP
 }
 
 function keptInRedis(connection: RedisConnection): KeptPolicies {
-  const { through, prefix } = connection;
-  return new KeptPolicies(new Definitions(new RedisPolicySource(connection)), () =>
-    followedInRedis.get(through)?.get(prefix),
-  );
-}
-
-/** Whether a value is what {@link createPolicies} of this copy answered. */
-export function isPolicies(value: unknown): value is Policies {
-  return typeof value === 'object' && value !== null && definitionsOfPolicies.has(value as Policies);
-}
-
-/**
- * What limiters look their managed policies up in.
- *
- * @throws PolicyError where there is nothing to look in.
- */
-export function definitionsFor(policies: Policies | undefined, store: Store): Definitions {
-  const given = policies === undefined ? undefined : definitionsOfPolicies.get(policies);
-  if (given !== undefined) return given;
-  const connection = connectionOf(store);
-  if (connection === undefined) {
-    throw new PolicyError(
-      'policies',
-      'a managed policy is looked up in the Redis of its limiter: give it store: redisStore(...), or say where else with policies: createPolicies(source)',
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  const { through, prefix } = connection;
-  const byPrefix = followedInRedis.get(through) ?? new Map<string, Definitions>();
-  followedInRedis.set(through, byPrefix);
-  const definitions = byPrefix.get(prefix) ?? new Definitions(new RedisPolicySource(connection));
-  byPrefix.set(prefix, definitions);
-  return definitions;
+  return new KeptPolicies(new Definitions(new RedisPolicySource(connection)), () => followedThrough(connection));
 }
 
 class KeptPolicies implements Policies {
@@ -209,13 +173,7 @@ class KeptPolicies implements Policies {
       const { record: before, definition } = this.#current(name);
       if (before === undefined || definition === undefined) return false;
       if (definition.state === 'removed' && this.definitions.isKept(name)) return false;
-      const tombstone: PolicyRecord = {
-        ...nextVersion(definition),
-        format: FORMAT,
-        apps: [],
-        carryOver: options.state === true ? 'reset' : 'keep',
-        earlier: earlierOf(definition),
-      };
+      const tombstone = tombstoneOf(definition, options.state === true ? 'reset' : 'keep');
       if (await this.#write('remove', name, tombstone, before)) return true;
     }
     throw tooBusy(name);
@@ -259,32 +217,6 @@ function managedPolicy(
   { record, named, version }: Extract<Definition, { state: 'usable' }>,
 ): ManagedPolicy {
   return { name, policy: named.policy as Policy, apps: record.apps, version, changedAtMs: record.changedAtMs };
-}
-
-function recordOf(
-  policy: Policy,
-  {
-    apps,
-    carryOver,
-    isSame,
-  }: { readonly apps: readonly string[]; readonly carryOver: CarryOver; readonly isSame: boolean },
-  before: Definition | undefined,
-): PolicyRecord {
-  // The states stay what they are: it is the same version still.
-  if (isSame && before?.state === 'usable') return { ...before.record, apps, changedAtMs: Date.now() };
-  return { ...nextVersion(before), format: FORMAT, policy, apps, carryOver, earlier: earlierOf(before) };
-}
-
-/** Later than all before, and than any that was lost with its source: an instant, where that is later. */
-function nextVersion(before: Definition | undefined): { readonly version: number; readonly changedAtMs: number } {
-  const changedAtMs = Date.now();
-  return { version: Math.max((before?.version ?? 0) + 1, changedAtMs), changedAtMs };
-}
-
-function earlierOf(before: Definition | undefined): readonly EarlierPolicy[] {
-  if (before === undefined || !('record' in before)) return [];
-  const { version, policy, carryOver, earlier } = before.record;
-  return [{ version, ...(policy === undefined ? {} : { policy }), carryOver }, ...earlier].slice(0, MOST_EARLIER);
 }
 
 function sameApps(before: readonly string[], apps: readonly string[]): boolean {

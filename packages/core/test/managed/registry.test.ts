@@ -40,8 +40,8 @@ describe('putting a policy', () => {
 
   it('does nothing when it is there already: not a byte of its record, of the revision, or of any state changes', async () => {
     const here = policies();
-    const orders = limiter({ policy: managed('orders') });
     const first = await here.put('orders', hundred, { apps });
+    const orders = limiter({ policy: managed('orders') });
     for (const key of ['ann', 'bob']) await orders.consume(key, 7);
     await orders.block('bob', '1h');
     const before = await everything();
@@ -75,8 +75,8 @@ describe('putting a policy', () => {
 
   it('changes neither version nor states when only the applications change', async () => {
     const here = policies();
-    const orders = limiter({ policy: managed('orders') });
     const { version } = await here.put('orders', hundred, { apps });
+    const orders = limiter({ policy: managed('orders') });
     await orders.consume('ann', 7);
     const { 'sluice:policies': registry, ...states } = await everything();
 
