@@ -61,15 +61,18 @@ async function lookUp(
 }
 
 /**
- * Sends edits; those that find a state of another edition of their policy once more, in that one.
+ * Sends edits; those that find a state of another edition of their policy again, in that one: once for each change of it,
+ * until `timeoutMs` is over.
  *
+ * @param again - When that is, and the versions that were found last.
  * @throws (rejects) StoreError.
  */
 export async function performEdits(
   requests: readonly EditingRequest[],
   grounds: Omit<EditGrounds, 'local'>,
-  isAgain = false,
+  again: { readonly endMs: number; readonly found?: string } = { endMs: performance.now() + grounds.timeoutMs },
 ): Promise<void> {
+  if (requests.length === 0) return; // what was to be edited is gone with a change of its policy
   const { ask, note } = grounds;
   let answers: StoreAnswers | Promise<StoreAnswers>;
   try {
@@ -82,8 +85,11 @@ export async function performEdits(
   if (failed !== undefined) throw failed;
   const found = (answers as readonly StoreAnswer[]).map(({ stale }) => stale);
   if (found.every((versions) => versions === undefined)) return;
-  if (isAgain) throw note(staleError());
-  await performEdits(await renewEdits(requests, found, grounds), grounds, true);
+  const { endMs } = again;
+  const versions = found.filter((stale) => stale !== undefined).join(';');
+  // What has been asked about, and is met again, is known to nobody.
+  if (performance.now() >= endMs || versions === again.found) throw note(staleError());
+  await performEdits(await renewEdits(requests, found, grounds), grounds, { endMs, found: versions });
 }
 
 /** Those that were stale, of limits as the states that were found call for. What has no policy any more has nothing to edit. */

@@ -130,8 +130,10 @@ export class ManagedLimit {
       }
     });
     const version = limit.edition?.version ?? 0;
-    const renew = (_found: number | undefined, since?: number): Promise<Limit | undefined> =>
-      Promise.resolve(this.#isForgotten(since) ? undefined : this.current()?.standIn);
+    const renew = (_found: number | undefined, since?: number): Promise<Limit | undefined> => {
+      const current = this.current();
+      return Promise.resolve(this.#isForgotten(since) ? undefined : current?.standIn);
+    };
     return {
       scope: limit.scope,
       policies: sharedOf(limit.policies),
