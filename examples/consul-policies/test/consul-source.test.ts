@@ -34,7 +34,10 @@ function newPolicies(options?: ConsulSourceOptions): Policies {
 /** Watches; answers how often it was told of a change. */
 function watch(source: PolicySource): { readonly changes: () => number; readonly end: () => void } {
   let changes = 0;
-  const end = source.watch?.(() => changes++) as () => void;
+  const end = source.watch?.(
+    () => changes++,
+    () => undefined,
+  ) as () => void;
   ends.push(end);
   return { changes: () => changes, end };
 }

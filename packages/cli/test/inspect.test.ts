@@ -22,7 +22,8 @@ beforeEach(async () => {
 
 const limiterOf = (options: Omit<LimiterOptions, 'store'>): Limiter => {
   const store = redisStore(cli.admin);
-  const limiter = createLimiter({ onStoreError: 'throw', timeoutMs: 60_000, store, ...options } as LimiterOptions);
+  const all: object = { onStoreError: 'throw', timeoutMs: 60_000, store, ...options };
+  const limiter = createLimiter(all as LimiterOptions);
   limiters.push(limiter as Limiter);
   return limiter as Limiter;
 };

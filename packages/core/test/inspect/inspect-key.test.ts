@@ -22,13 +22,10 @@ beforeEach(async () => {
 const LONG = 'x'.repeat(60);
 const hour = fixedWindow({ limit: 5, window: '1h' });
 
-const limiterOf = (options: Omit<LimiterOptions, 'store'>): Limiter =>
-  createLimiter({
-    onStoreError: 'throw',
-    timeoutMs: 60_000,
-    store: redisStore(redis.client),
-    ...options,
-  } as LimiterOptions) as Limiter;
+const limiterOf = (options: Omit<LimiterOptions, 'store'>): Limiter => {
+  const all: object = { onStoreError: 'throw', timeoutMs: 60_000, store: redisStore(redis.client), ...options };
+  return createLimiter(all as LimiterOptions) as Limiter;
+};
 
 /** Reads the only key there is, at the instant of a decision. */
 async function inspected({ atMs }: Pick<Decision, 'atMs'>, policies: readonly Policy[] = []): Promise<KeyReport> {

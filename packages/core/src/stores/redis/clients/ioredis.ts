@@ -55,6 +55,7 @@ function subscribe(client: IoredisClient, channel: string, heard: () => void, en
     enableReadyCheck: false,
     retryStrategy: () => null,
     reconnectOnError: () => false,
+    disconnectTimeout: 50,
   }) as Subscriber | undefined;
   let isOver = false;
   const end = (): void => {
