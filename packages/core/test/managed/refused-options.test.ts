@@ -18,7 +18,7 @@ const ten = fixedWindow({ limit: 10, window: '1h' });
 const apps = ['checkout'];
 
 describe('a limiter whose options do not go together with a managed policy', () => {
-  const onSplit = (): LimiterOptions => ({
+  const onSplit = () => ({
     app: 'checkout',
     policy: managed('orders'),
     policies: createPolicies({ load: () => Promise.resolve({}) }),
@@ -29,14 +29,14 @@ describe('a limiter whose options do not go together with a managed policy', () 
     const options = onSplit();
     expect(() => createLimiter(options)).toThrow(expect.objectContaining({ name: 'PolicyError', field: 'policy' }));
 
-    const { store } = options as { store: ReturnType<typeof splitStore> };
+    const { store } = options;
     expect(() =>
       keep(createLimiter({ policy: fixedWindow({ limit: 10, window: '1h', align: 'clock' }), store })),
     ).not.toThrow();
   });
 
   it('is refused where one of its limits is managed and its store is split', () => {
-    const { policy, ...options } = onSplit() as { policy: ReturnType<typeof managed> };
+    const { policy, ...options } = onSplit();
     const limits = [
       { name: 'plain', policy: fixedWindow({ limit: 10, window: '1h', align: 'clock' }) },
       { name: 'kept', policy },

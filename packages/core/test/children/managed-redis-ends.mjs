@@ -1,0 +1,41 @@
+// Has a limiter with a managed policy on a Redis, and ends when nothing keeps it. What goes wrong unseen is printed, and is the exit
+// code.
+//
+// argv: url, and what is done:
+//   close           closes it at once
+//   decide, close   decides once, then closes it
+//   close at once   decides, and closes it without waiting for the decision
+//   leave open      decides over a client of its own, says so, waits to be told, disconnects the client, and leaves the limiter open
+import { once } from 'node:events';
+import { Redis } from 'ioredis';
+import { createLimiter, managed, redisStore, silenceWarnings } from '@sluice/core';
+
+const [, , url, what] = process.argv;
+silenceWarnings('SLUICE_POLICY_UNCONFIGURED', 'SLUICE_POLICIES_UNKNOWN');
+process.on('unhandledRejection', (error) => {
+  console.log('unhandled', error);
+  process.exitCode = 1;
+});
+
+const client = what === 'leave open' ? new Redis(url, { retryStrategy: () => 50 }) : undefined;
+client?.on('error', () => undefined);
+const limiter = createLimiter({
+  policy: managed('orders'),
+  app: 'checkout',
+  store: redisStore(client ?? url),
+  onStoreError: 'deny',
+});
+if (what === 'leave open') {
+  const { outcome } = await limiter.consume('ann');
+  console.log(outcome);
+  process.stdin.resume();
+  await once(process.stdin, 'data');
+  process.stdin.destroy();
+  client.disconnect();
+} else {
+  const decided = what === 'close' ? undefined : limiter.consume('ann');
+  if (what === 'decide, close') await decided;
+  await limiter.close();
+  if (decided !== undefined) console.log((await decided).outcome);
+  console.log('closed');
+}
