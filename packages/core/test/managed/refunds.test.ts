@@ -121,16 +121,19 @@ describe.each(KINDS)('units of a %s that are given back after it changed', (_kin
 });
 
 describe('units that are given back through a limiter that has not been asked since the policy changed', () => {
+  // Not of a window: those that begin anew take nothing back by themselves.
+  const bucket = (capacity: number): Policy => tokenBucket({ capacity, refill: 1, every: '1h' });
+
   it.each([
     ['keep: are given to the new budget', 'keep', 1, 59],
     ['reset: are nothing to it', 'reset', 30, 30],
   ] as const)('%s, while another one counts on in this process', async (_what, carryOver, used, left) => {
     const here = inMemory();
-    await here.put('orders', fixedWindow({ limit: 100, window: '1h' }), { apps });
+    await here.put('orders', bucket(100), { apps });
     const options = { policy, policies: here, store: awayStore(), onStoreError: 'local' } as const;
     const [orders, other] = [limiter({ ...options, name: 'orders' }), limiter({ ...options, name: 'other' })];
     const decision = await orders.consume('ann', 50);
-    await here.put('orders', fixedWindow({ limit: 60, window: '1h' }), { apps, carryOver });
+    await here.put('orders', bucket(60), { apps, carryOver });
     await known(other, 60);
     await other.consume('ann', used);
 
