@@ -221,6 +221,30 @@ describe('a source whose limiters are closed', () => {
   });
 });
 
+describe('a source that is being asked while its limiters are closed', () => {
+  it.each([
+    ['is not asked again', 0],
+    ['is not asked again for what it told of meanwhile', 1],
+  ])('%s', async (_what, notices) => {
+    const orders = await follow();
+    let answer = (): void => undefined;
+    let loads = 0;
+    watched.source.load = async () => {
+      loads++;
+      await new Promise<void>((resolve) => (answer = resolve));
+      return watched.records;
+    };
+    await pass(600); // the next poll
+    for (let i = 0; i < notices; i++) watched.callbacks[0]?.changed();
+
+    await orders.close();
+    answer();
+    await pass(10 * WHILE_MS);
+
+    expect(loads).toBe(1);
+  });
+});
+
 describe('a source that answers one and the same object', () => {
   it('is seen to have changed when the object has', async () => {
     const mutable = structuredClone(record) as { version: number; policy: { limit: number } };
