@@ -33,14 +33,16 @@ export function silenceWarnings(...codes: readonly SluiceWarningCode[]): void {
  * Warns through `process.emitWarning`, once per code and subject.
  *
  * @param about - What the warning is about; the same code warns once for each.
+ * @returns Whether it warned now.
  */
-export function warnOnce(code: SluiceWarningCode, message: string, about = ''): void {
+export function warnOnce(code: SluiceWarningCode, message: string, about = ''): boolean {
   const once = `${code} ${about}`;
-  if (silenced.has(code) || given.has(once)) return;
+  if (silenced.has(code) || given.has(once)) return false;
   given.add(once);
   process.emitWarning(message, {
     type: 'SluiceWarning',
     code,
     detail: `See docs/reference/errors.md#${code.toLowerCase()}`,
   });
+  return true;
 }

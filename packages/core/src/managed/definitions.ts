@@ -194,13 +194,15 @@ export class Definitions {
 
   async #watch(): Promise<(() => unknown) | undefined> {
     const closings = this.#closings;
+    let isLive = true;
     try {
       return await this.source.watch?.(
         () => {
           this.load().catch(ignore); // the next poll asks again
         },
         () => {
-          if (closings === this.#closings) this.#watchLater();
+          if (isLive && closings === this.#closings) this.#watchLater();
+          isLive = false;
         },
       );
     } catch {

@@ -1,5 +1,6 @@
 import { PolicyError, staleError } from '../errors.ts';
 import type { NamedPolicy } from '../policy.ts';
+import { AllEarlier } from '../stores/carry-over.ts';
 import { withStandIn } from '../stores/local-store.ts';
 import type { EarlierEdition, Limit } from '../stores/store.ts';
 import { warnOnce } from '../warnings.ts';
@@ -137,7 +138,7 @@ export class ManagedLimit {
     return {
       scope: limit.scope,
       policies: sharedOf(limit.policies),
-      edition: { version, earlier: new Map(earlier), renew },
+      edition: { version, earlier: new AllEarlier(earlier), renew },
     };
   }
 
@@ -175,14 +176,14 @@ export class ManagedLimit {
   #warn(why: string, help: string): void {
     const { policy, app, onUnconfigured } = this.#options;
     if (told === MOST_TOLD) return;
-    told++;
     const effect = onUnconfigured === 'deny' ? 'refused' : 'let through';
-    const rest = told === MOST_TOLD ? ' (No more of these are told in this process.)' : '';
-    warnOnce(
+    const rest = told === MOST_TOLD - 1 ? ' (No more of these are told in this process.)' : '';
+    const isNew = warnOnce(
       'SLUICE_POLICY_UNCONFIGURED',
       `the managed policy ${policy} cannot be used by the application ${app}: ${why}. Its requests are ${effect} (onUnconfigured); ${help}.${rest}`,
       `${policy} ${app} ${why}`,
     );
+    if (isNew) told++;
   }
 
   #howToPut(): string {

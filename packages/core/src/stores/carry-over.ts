@@ -1,7 +1,7 @@
 import { LARGEST_LIMIT } from '../numbers.ts';
 import type { NamedPolicy } from '../policy.ts';
 import type { KeyState } from './evaluate.ts';
-import type { CarryOver, Edition, Limit, Part, StoreRequest } from './store.ts';
+import type { CarryOver, EarlierEdition, Edition, Limit, Part, StoreRequest } from './store.ts';
 
 /**
  * Brings the states of a request's keys into the editions of its limits, in place. The twin of bring_over in frame.lua.
@@ -64,4 +64,11 @@ function carried(from: NamedPolicy, state: unknown, to: NamedPolicy, carryOver: 
 /** The units that can be had at once: the first of a policy's numbers. */
 function limitOf({ algorithm, policy }: NamedPolicy): number {
   return algorithm.numbers(policy)[0] as number;
+}
+
+/** Earlier editions of which none is missing: what is not among them, nobody knows any more. */
+export class AllEarlier extends Map<number, EarlierEdition | 'unknown'> {
+  override get(version: number): EarlierEdition | 'unknown' {
+    return super.get(version) ?? 'unknown';
+  }
 }
