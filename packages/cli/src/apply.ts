@@ -5,6 +5,7 @@ import type { Session } from './session.ts';
 import { table } from './table.ts';
 import { writtenPolicy } from './written.ts';
 
+/** What the options of `sluice policy apply` say. */
 export interface ApplyOptions {
   readonly file: string;
   readonly dryRun?: boolean;

@@ -11,6 +11,12 @@ export class Failure extends Error {
   override readonly name = 'Failure';
 }
 
+/** Whether an error says that no answer came in time: ioredis's own, or core's, which waits for less. */
+export function isLate(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.message === 'Command timed out' || (error as { kind?: unknown }).kind === 'timeout';
+}
+
 /** What an error that ends the command ends it with. */
 export function exitCodeOf(error: unknown): number {
   if (!(error instanceof Error)) return EXIT.failed;

@@ -1,3 +1,6 @@
+// Core has the same for its options, and does not show it: too little to be public for. Nor would its table of names from
+// other libraries fit here.
+
 /** What to write instead of a name that does not exist: the nearest of those that do or, when none is near, all of them. */
 export function insteadOf(name: string, known: readonly string[]): string {
   const most = Math.max(2, Math.floor(name.length / 3));

@@ -10,7 +10,7 @@ import {
   type Node,
   type Scalar,
 } from 'yaml';
-import { PolicyError, type Policy } from '@sluice/core';
+import { PolicyError, type CarryOver, type Policy } from '@sluice/core';
 import { UsageError } from './failure.ts';
 import { insteadOf } from './nearest.ts';
 import { policyKinds, policyOf } from './policy-kinds.ts';
@@ -25,8 +25,7 @@ export interface Definition {
   readonly at: string;
 }
 
-export const CARRY_OVER = ['keep', 'proportional', 'reset'] as const;
-export type CarryOver = (typeof CARRY_OVER)[number];
+export const CARRY_OVER: readonly CarryOver[] = ['keep', 'proportional', 'reset'];
 
 const FIELDS = ['apps', 'carryOver'];
 

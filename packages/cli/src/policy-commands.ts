@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander';
-import { createPolicies, type ManagedPolicy, type Policies } from '@sluice/core';
+import { createPolicies, type CarryOver, type ManagedPolicy, type Policies } from '@sluice/core';
 import { applyFile, type ApplyOptions } from './apply.ts';
 import { collect } from './collect.ts';
 import { Failure, UsageError } from './failure.ts';
-import { CARRY_OVER, type CarryOver } from './policies-file.ts';
+import { CARRY_OVER } from './policies-file.ts';
 import { policyKinds } from './policy-kinds.ts';
 import { addPolicyOptions, policyFrom } from './policy-options.ts';
 import { withSession, type Session } from './session.ts';
@@ -19,12 +19,14 @@ export function addPolicy(sluice: Command): void {
 
   policy
     .command('list')
-    .description('Prints all managed policies.')
+    .summary('print all managed policies')
+    .description('Prints all managed policies, with who may use them and when they were changed.')
     .action((_options: unknown, command: Command) => withPolicies(command, list));
 
   policy
     .command('get')
-    .description('Prints one managed policy.')
+    .summary('print one managed policy')
+    .description('Prints one managed policy, with who may use it and when it was changed. Fails when there is none.')
     .argument('<name>')
     .action((name: string, _options: unknown, command: Command) =>
       withPolicies(command, (policies, session) => get(policies, session, name)),
@@ -49,16 +51,18 @@ export function addPolicy(sluice: Command): void {
       const defined = policyFrom(kind, options);
       const { app: apps = [] } = options;
       if (apps.length === 0) throw new UsageError('put needs --app: an application that may use the policy');
-      return withPolicies(command, (policies, session) => put(policies, session, name, defined, { ...options, apps }));
+      const work: Work = (policies, session) => put(policies, session, name, defined, { ...options, apps });
+      return withPolicies(command, work, { writes: options.dryRun !== true });
     });
 
   policy
     .command('remove')
-    .description('Removes a managed policy: whoever uses it finds it unconfigured.')
+    .summary('remove a managed policy')
+    .description('Removes a managed policy, within a second: whoever uses it finds it unconfigured.')
     .argument('<name>')
     .option('--state', 'forget what keys have used of it, should it be put again')
     .action((name: string, options: { state?: boolean }, command: Command) =>
-      withPolicies(command, (policies, session) => remove(policies, session, name, options)),
+      withPolicies(command, (policies, session) => remove(policies, session, name, options), { writes: true }),
     );
 
   policy
@@ -70,7 +74,9 @@ export function addPolicy(sluice: Command): void {
     .requiredOption('-f, --file <path>', 'the file, YAML or JSON; - is the standard input')
     .option('--dry-run', 'say what would change, and change nothing')
     .option('--prune', 'remove policies that the file does not name')
-    .action((options: ApplyOptions, command: Command) => applyFile(options, (work) => withPolicies(command, work)));
+    .action((options: ApplyOptions, command: Command) =>
+      applyFile(options, (work) => withPolicies(command, work, { writes: options.dryRun !== true })),
+    );
 }
 
 interface PutOptions {
@@ -79,18 +85,25 @@ interface PutOptions {
   readonly dryRun?: boolean;
 }
 
+type Work = (policies: Policies, session: Session) => Promise<void>;
+
 async function withPolicies(
   command: Command,
-  work: (policies: Policies, session: Session) => Promise<void>,
+  work: Work,
+  { writes = false }: { writes?: boolean } = {},
 ): Promise<void> {
-  await withSession(command, async (session) => {
-    const policies = createPolicies(session.connection, { prefix: session.prefix });
-    try {
-      await work(policies, session);
-    } finally {
-      await policies.close();
-    }
-  });
+  await withSession(
+    command,
+    async (session) => {
+      const policies = createPolicies(session.connection, { prefix: session.prefix });
+      try {
+        await work(policies, session);
+      } finally {
+        await policies.close();
+      }
+    },
+    { writes },
+  );
 }
 
 async function list(policies: Policies, { print, prefix }: Session): Promise<void> {

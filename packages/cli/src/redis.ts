@@ -1,11 +1,12 @@
 import { Cluster, Redis } from 'ioredis';
-import { Failure, UsageError } from './failure.ts';
+import { Failure, isLate, UsageError } from './failure.ts';
 
 /** A connection that answers: to one server or, where that is part of one, to its cluster. */
 export type Connection = Redis | Cluster;
 
 /** How long a server may take to be reached, and to answer. */
 const PATIENCE_MS = 3_000;
+const NO_ANSWER = `no answer in ${String(PATIENCE_MS / 1_000)} s`;
 
 /**
  * Connects to the server of a URL, or to the cluster that it is a node of.
@@ -16,11 +17,13 @@ const PATIENCE_MS = 3_000;
 export async function connect(url: string): Promise<Connection> {
   const { host, port, db, ...access } = addressOf(url);
   const address = `${host}:${String(port)}`;
-  const redis = new Redis({ ...OPTIONS, ...access, host, port, db, lazyConnect: true, retryStrategy: () => null });
+  const redis = new Redis({ ...OPTIONS, ...access, host, port, lazyConnect: true, retryStrategy: () => null });
   let trouble: Error | undefined;
   redis.on('error', (error: Error) => (trouble ??= error));
   const isCluster = redis.connect().then(async () => {
     await redis.time();
+    // By hand: left to itself, the client goes on in database 0 when it may not have another one.
+    if (db > 0) await redis.select(db);
     return (await redis.info('cluster').catch(() => '')).includes('cluster_enabled:1');
   });
   try {
@@ -30,12 +33,15 @@ export async function connect(url: string): Promise<Connection> {
     throw new Failure(`cannot use Redis at ${address}: ${reasonOf(trouble ?? error)}`, { cause: error });
   }
   redis.disconnect();
+  if (db > 0) throw new UsageError(`a cluster of Redis has one database, and the URL names database ${String(db)}`);
   return connectCluster({ host, port }, address, access);
 }
 
 const OPTIONS = {
   family: 0,
   connectTimeout: PATIENCE_MS,
+  // A server may stop answering at any command. Each has a time of its own: many of them may take as long as they take.
+  commandTimeout: PATIENCE_MS,
   // What was asked has been answered by then; a timer would keep the process.
   disconnectTimeout: 50,
   maxRetriesPerRequest: 0,
@@ -71,6 +77,15 @@ type Answer = (error: null, address: string) => void;
 
 function asItIs(name: string, answer: Answer): void {
   answer(null, name);
+}
+
+/** What to say when a connection that was there gives no more answers, in the words of one that never was. */
+export function silence(url: string, connection: Connection, cause: unknown): string {
+  const { host, port } = addressOf(url);
+  const what = connection instanceof Cluster ? 'the cluster of Redis' : 'Redis';
+  // How long core waits is its own affair.
+  const isCores = (cause as NodeJS.ErrnoException).code === 'SLUICE_STORE_TIMEOUT';
+  return `cannot use ${what} at ${host}:${String(port)}: ${isCores ? 'no answer in time' : NO_ANSWER}`;
 }
 
 /** The servers that hold keys. */
@@ -118,7 +133,7 @@ async function inTime<T>(promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new Error(`no answer in ${String(PATIENCE_MS / 1000)} s`));
+      reject(new Error(NO_ANSWER));
     }, PATIENCE_MS);
   });
   try {
@@ -131,6 +146,7 @@ async function inTime<T>(promise: Promise<T>): Promise<T> {
 /** Where a name has several addresses, and none of them answers, there is a code and no message. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (isLate(error)) return NO_ANSWER;
   if (/RESP type|Protocol error/.test(error.message)) return 'what answers there does not speak the protocol of Redis';
   return error.message === '' ? String((error as NodeJS.ErrnoException).code) : error.message;
 }

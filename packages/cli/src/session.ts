@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { connect, type Connection } from './redis.ts';
+import { Failure, isLate } from './failure.ts';
+import { connect, silence, type Connection } from './redis.ts';
 
 /** What the options that every command has say. */
 export interface GlobalOptions {
@@ -16,12 +17,22 @@ export interface Session {
   readonly print: (value: unknown, text: () => string) => void;
 }
 
+/** The options that every command has, wherever on the line they stand: before the command, or after it. */
 export function globalsOf(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }
 
-/** Connects, does the work, and lets go of the connection however that ends. */
-export async function withSession(command: Command, work: (session: Session) => Promise<void>): Promise<void> {
+/**
+ * Connects, does the work, and lets go of the connection however that ends.
+ *
+ * @param writes - Whether the work changes something: when no answer comes, it may have been changed.
+ * @throws (rejects) Failure when no answer comes in time; what the work throws.
+ */
+export async function withSession(
+  command: Command,
+  work: (session: Session) => Promise<void>,
+  { writes = false }: { readonly writes?: boolean } = {},
+): Promise<void> {
   const { redis, prefix, json } = globalsOf(command);
   const connection = await connect(redis);
   try {
@@ -32,6 +43,10 @@ export async function withSession(command: Command, work: (session: Session) => 
         console.log(json === true ? JSON.stringify(value, null, 2) : text());
       },
     });
+  } catch (error) {
+    if (!isLate(error)) throw error;
+    const unsure = writes ? '; the change may have been made all the same' : '';
+    throw new Failure(`${silence(redis, connection, error)}${unsure}`, { cause: error });
   } finally {
     connection.disconnect();
   }

@@ -48,4 +48,17 @@ describe('a node of a cluster', () => {
     await limiter.close();
     client.disconnect();
   });
+
+  it('is not waited for when another node answers nothing', async () => {
+    const [asked, hung] = cluster.nodes;
+    hung?.pause();
+    try {
+      const { code, out, err } = await sluice('inspect', 'a');
+
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(err).toBe(`sluice: cannot use the cluster of Redis at 127.0.0.1:${String(asked?.port)}: no answer in 3 s`);
+    } finally {
+      hung?.resume();
+    }
+  });
 });

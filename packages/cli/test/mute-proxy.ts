@@ -1,0 +1,37 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** Stands before a server that stops answering in the middle of its work. */
+export interface MuteProxy {
+  readonly port: number;
+  close(): void;
+}
+
+/** From the first message of a client on that holds these words, no answer comes back. What is asked still arrives. */
+export async function startMuteProxy(target: { readonly port: number }, words: string): Promise<MuteProxy> {
+  const sockets = new Set<Socket>();
+  let isMute = false;
+  const listener = createServer((client) => {
+    const server = connect({ host: '127.0.0.1', port: target.port });
+    client.on('data', (bytes) => {
+      isMute ||= bytes.includes(words);
+      server.write(bytes);
+    });
+    server.on('data', (bytes) => isMute || client.write(bytes));
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => undefined).on('close', () => other.destroy());
+    }
+  }).listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  return {
+    port: (listener.address() as AddressInfo).port,
+    close() {
+      listener.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
