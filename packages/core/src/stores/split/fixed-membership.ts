@@ -2,6 +2,7 @@ import { PolicyError, shown } from '../../errors.ts';
 import { checkOptions } from '../../options.ts';
 import type { Membership } from './membership.ts';
 
+/** Options of {@link fixedMembership}: every instance is given the same `instances`, and an `index` of its own. */
 export interface FixedMembershipOptions {
   /** How many instances share every limit: a whole number, at least 1. */
   instances: number;

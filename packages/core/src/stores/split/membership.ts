@@ -34,6 +34,7 @@ export interface PlainConfirmation {
   readonly members: Readonly<Record<string, number>>;
 }
 
+/** What a registry answered: with time and history, by which the limit is kept whatever happens, or without. */
 export type Confirmation = TimedConfirmation | PlainConfirmation;
 
 /**

@@ -11,6 +11,7 @@ import type { Membership } from './membership.ts';
 import { heartbeat } from './scripts.generated.ts';
 import { HEAVIEST, isWeight } from './weight.ts';
 
+/** Options of {@link redisMembership}. All instances of a group should have the same `ttlMs`: the longest counts for everybody. */
 export interface RedisMembershipOptions {
   /**
    * This instance's part of every limit, in proportion to the weights of the others: a whole number from 1 to 1 000 000,

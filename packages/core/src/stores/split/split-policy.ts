@@ -1,13 +1,14 @@
 import type { AnyAlgorithm } from '../../algorithms/index.ts';
-import type { PolicyBase, Verdict } from '../../algorithms/algorithm.ts';
+import type { PolicyBase } from '../../algorithms/algorithm.ts';
 import type { FixedWindowPolicy } from '../../algorithms/fixed-window/policy.ts';
 import type { SlidingWindowPolicy } from '../../algorithms/sliding-window/policy.ts';
-import { parseTokenBucket, type TokenBucketPolicy } from '../../algorithms/token-bucket/policy.ts';
-import { PolicyError, isSluiceError, shown } from '../../errors.ts';
+import type { TokenBucketPolicy } from '../../algorithms/token-bucket/policy.ts';
+import { PolicyError, shown } from '../../errors.ts';
 import type { NamedPolicy } from '../../policy.ts';
-import { isLess, type KnownEpoch, type KnownEpochs } from './known-epochs.ts';
+import { bucketOf, bucketPart, fillMs, smallerPart, type BucketPart } from './bucket-part.ts';
+import { closed } from './closed.ts';
+import type { KnownEpoch, KnownEpochs } from './known-epochs.ts';
 import type { MembershipClock } from './membership-clock.ts';
-import { floorShare } from './shares.ts';
 import { splitWindowAlgorithm, type SplitWindowPolicy } from './split-window.ts';
 
 /** What a policy's share is made from. */
@@ -61,14 +62,6 @@ function spanMs({ policy }: NamedPolicy, epoch: KnownEpoch): number {
     default:
       return 0;
   }
-}
-
-/**
- * The time in which the emptiest bucket of any member is full again. Each has up to one unit more than its part by
- * rounding, and the lightest one takes longest to pay for that.
- */
-function fillMs({ capacity, overdraft, refill, everyMs }: TokenBucketPolicy, { total, lightest }: KnownEpoch): number {
-  return Math.ceil(((capacity + overdraft + total / lightest) * everyMs) / refill) + 1;
 }
 
 /**
@@ -183,57 +176,14 @@ function slidingOf(whole: SlidingWindowPolicy, limit: number): SlidingWindowPoli
 }
 
 function bucketShare(named: NamedPolicy, whole: TokenBucketPolicy, grounds: Grounds, before: Share | undefined): Share {
-  let part = { capacity: Infinity, overdraft: Infinity, weight: 1, total: 1 };
-  const of = (epoch: KnownEpoch): typeof part => ({
-    capacity: grounds.epochs.shareOf(whole.capacity, epoch),
-    overdraft: floorShare(whole.overdraft, epoch.weight, epoch.total),
-    weight: epoch.weight,
-    total: epoch.total,
-  });
+  let part: BucketPart | undefined;
   const times = whileCounting(named, grounds, (epoch) => {
-    const other = of(epoch);
-    const { weight, total } = isLess(other, part) ? other : part;
-    part = {
-      capacity: Math.min(part.capacity, other.capacity),
-      overdraft: Math.min(part.overdraft, other.overdraft),
-      weight,
-      total,
-    };
+    part = smallerPart(bucketPart(whole, epoch, grounds.epochs), part);
   });
-  const last = of(grounds.epochs.latest);
-  const eventual = partOf(whole, last) === undefined ? 0 : last.capacity;
+  const last = bucketPart(whole, grounds.epochs.latest, grounds.epochs);
+  const eventual = bucketOf(whole, last) === undefined ? 0 : last.capacity;
   const isUncountable = last.capacity > 0 && eventual === 0;
-  return openOrClosed(named, partOf(whole, part), before, { eventual, isUncountable, ...times });
-}
-
-/** A part of a bucket: exact where it can be, else at a slower pace; undefined where it cannot be counted at all. */
-function partOf(
-  whole: TokenBucketPolicy,
-  { capacity, overdraft, weight, total }: { capacity: number; overdraft: number; weight: number; total: number },
-): TokenBucketPolicy | undefined {
-  if (capacity === 0 || weight === 0) return undefined;
-  const [refill, everyMs] = lowest(BigInt(whole.refill) * BigInt(weight), BigInt(whole.everyMs) * BigInt(total));
-  const slower = (BigInt(whole.everyMs) * BigInt(total) + BigInt(weight) - 1n) / BigInt(weight);
-  return (
-    countable({ ...whole, capacity, overdraft, refill: Number(refill), everyMs: Number(everyMs) }) ??
-    countable({ ...whole, capacity, overdraft, everyMs: Number(slower) })
-  );
-}
-
-function countable(policy: TokenBucketPolicy): TokenBucketPolicy | undefined {
-  try {
-    return parseTokenBucket(policy);
-  } catch (error) {
-    if (isSluiceError(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Refill and span in lowest terms, so that they stay within what a policy may say. */
-function lowest(refill: bigint, everyMs: bigint): readonly [refill: bigint, everyMs: bigint] {
-  let [a, b] = [refill, everyMs];
-  while (b !== 0n) [a, b] = [b, a % b];
-  return [refill / a, everyMs / a];
+  return openOrClosed(named, bucketOf(whole, part ?? last), before, { eventual, isUncountable, ...times });
 }
 
 interface Times {
@@ -270,28 +220,4 @@ function openOrClosed(
 /** What a client is told of the window is true of the whole. */
 function counted({ name, windowMs }: NamedPolicy, algorithm: AnyAlgorithm, policy: PolicyBase): NamedPolicy {
   return { name, algorithm, policy, windowMs };
-}
-
-const closedForms = new Map<AnyAlgorithm, AnyAlgorithm>();
-
-/** An algorithm that admits nothing for the time being, and leaves the states alone. */
-function closed(algorithm: AnyAlgorithm): AnyAlgorithm {
-  let form = closedForms.get(algorithm);
-  if (form === undefined) {
-    form = { ...algorithm, kernel: (_policy, state, cost) => ({ state, verdict: nothing(cost) }) };
-    closedForms.set(algorithm, form);
-  }
-  return form;
-}
-
-function nothing(cost: number): Verdict {
-  return {
-    allowed: cost === 0,
-    limit: 0,
-    remaining: 0,
-    retryAfterMs: cost === 0 ? 0 : null,
-    resetAfterMs: 0,
-    nextAfterMs: null,
-    delayMs: 0,
-  };
 }

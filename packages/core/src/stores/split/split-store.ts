@@ -1,20 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PolicyDecision } from '../../decision.ts';
 import { PolicyError, StoreError, shown } from '../../errors.ts';
 import { checkOptions } from '../../options.ts';
 import type { NamedPolicy } from '../../policy.ts';
-import { warnOnce } from '../../warnings.ts';
 import { LONGEST_TIMEOUT_MS, checkTimeout } from '../deadline.ts';
 import { memoryStore, type MemoryStore } from '../memory/memory-store.ts';
-import type { Limit, Part, PartAnswer, Store, StoreAnswer, StoreRequest } from '../store.ts';
+import type { Limit, Part, Store, StoreAnswer, StoreRequest } from '../store.ts';
 import { Editions } from './editions.ts';
 import { checkInstances } from './fixed-membership.ts';
-import type { KnownEpoch } from './known-epochs.ts';
 import { DRIFT, MembershipClock, localClocks, type LocalClocks } from './membership-clock.ts';
 import type { Membership } from './membership.ts';
 import { checkSplittable, shareOf, untilMemberMs, type Share } from './split-policy.ts';
 import { Standing } from './standing.ts';
+import { tell, warnOfNothing } from './told.ts';
 
+/**
+ * Options of {@link splitStore}. What is split are the limits of the limiters that it is given to: every instance makes
+ * them with the same numbers.
+ */
 export interface SplitStoreOptions {
   /** Who shares the limits: `redisMembership(...)`, `fixedMembership(...)`, a registry of yours, or so many equals. */
   membership: Membership | number;
@@ -104,7 +106,7 @@ function checkGrace(graceMs: unknown, ttlMs: number): void {
 interface Counted {
   readonly limit: Limit;
   readonly shares: readonly Share[];
-  readonly editions: Editions | undefined;
+  readonly standing: Standing;
   readonly knownVersion: number;
   /** Where there are windows on the membership's clock. */
   readonly aheadMs: number | undefined;
@@ -112,8 +114,6 @@ interface Counted {
   readonly untilEarliestMs: number;
   readonly untilLatestMs: number;
 }
-
-type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
 
 class SharingStore implements SplitStore {
   readonly source = 'split';
@@ -125,7 +125,9 @@ class SharingStore implements SplitStore {
   readonly #clock: MembershipClock;
   readonly #memory: MemoryStore;
   #standing: Standing | undefined;
+  #isClosed = false;
   readonly #counted = new WeakMap<Limit, Counted>();
+  readonly #sharesOf = (limit: Limit): readonly Share[] => this.#counted.get(limit)?.shares ?? [];
   /** By scope. */
   readonly #editions = new Map<string, Editions>();
   /** The different policies that were asked for. */
@@ -156,15 +158,18 @@ class SharingStore implements SplitStore {
       if (this.#expected.size >= MOST_EXPECTED) continue;
       this.#expected.set(`${named.policy.algorithm} ${named.algorithm.numbers(named.policy).join(' ')}`, named);
     }
+    this.#isClosed = false;
     this.#join();
   }
 
   perform(requests: readonly StoreRequest[]): readonly StoreAnswer[] {
+    // Only a limiter that is made joins again: what comes late is no reason to.
+    if (this.#isClosed) throw new StoreError('SLUICE_SPLIT_UNCONFIRMED', 'this instance has left the membership');
     const standing = this.#join();
     this.#clock.read();
     const answers = this.#memory.perform(requests.map((request) => this.#ownRequest(request, standing)));
     requests.forEach((request, i) => {
-      if ('parts' in request) this.#tell(request.parts, answers[i] as Writable<StoreAnswer>);
+      if ('parts' in request) tell(request.parts, answers[i] as StoreAnswer, this.#sharesOf, this.#clock);
     });
     return answers;
   }
@@ -192,6 +197,7 @@ class SharingStore implements SplitStore {
   async close(): Promise<void> {
     const standing = this.#standing;
     this.#standing = undefined;
+    this.#isClosed = true;
     await standing?.leave();
   }
 
@@ -238,12 +244,12 @@ class SharingStore implements SplitStore {
     const clock = this.#clock;
     const before = this.#counted.get(limit);
     if (
-      before?.knownVersion === standing.epochs.version &&
+      before?.standing === standing &&
+      before.knownVersion === standing.epochs.version &&
       (before.aheadMs === undefined || before.aheadMs === clock.aheadMs) &&
       clock.earliestMs < before.untilEarliestMs &&
       clock.latestMs < before.untilLatestMs &&
-      before.graceMs === standing.graceMs &&
-      before.editions?.isLatest(before.limit.edition) !== false
+      before.graceMs === standing.graceMs
     ) {
       return before;
     }
@@ -273,7 +279,7 @@ class SharingStore implements SplitStore {
           ? { policies, scope: limit.scope }
           : { policies, scope: limit.scope, edition: editions.of(shares.map(({ open }) => open)) },
       shares,
-      editions,
+      standing,
       knownVersion: epochs.version,
       aheadMs: limit.policies.some(({ policy }) => policy.algorithm === 'fixedWindow') ? clock.aheadMs : undefined,
       graceMs,
@@ -288,52 +294,5 @@ class SharingStore implements SplitStore {
     let editions = this.#editions.get(scope);
     if (editions === undefined) this.#editions.set(scope, (editions = new Editions()));
     return editions;
-  }
-
-  /** Makes of the answers of this instance's memory, which nobody else holds, what is true for a client. */
-  #tell(parts: readonly Part[], answer: Writable<StoreAnswer>): void {
-    for (let i = 0; i < parts.length; i++) {
-      const { limit, cost } = parts[i] as Part;
-      const told = answer.parts[i] as Writable<PartAnswer>;
-      const { shares } = this.#counted.get(limit) as Counted;
-      told.atMs = answer.atMs; // windows and refunds go by the memory's clock
-      for (let j = 0; j < shares.length; j++) {
-        const share = shares[j] as Share;
-        this.#tellPolicy(told.policies[j], share, cost);
-        this.#tellPolicy(told.ifTaken?.[j], share, cost);
-        this.#tellPolicy(told.ifNotTaken?.[j], share, cost);
-      }
-    }
-    answer.atMs = this.#clock.earliestMs;
-  }
-
-  #tellPolicy(decision: PolicyDecision | undefined, share: Share, cost: number): void {
-    if (decision === undefined) return;
-    const told = decision as Writable<PolicyDecision>;
-    const growsInMs = Math.max(share.eventualAtMs - this.#clock.earliestMs, 1);
-    told.limit = share.whole;
-    if (told.retryAfterMs === null && cost <= share.eventual) {
-      told.retryAfterMs = Math.max(growsInMs, told.nextAfterMs ?? 0);
-    }
-    if (told.nextAfterMs === null && told.remaining === 0 && share.eventual > 0) told.nextAfterMs = growsInMs;
-    if (told.retryAfterMs !== null) told.retryAfterMs = this.#clock.longestWaitMs(told.retryAfterMs);
-    if (told.nextAfterMs !== null) told.nextAfterMs = this.#clock.longestWaitMs(told.nextAfterMs);
-  }
-}
-
-function warnOfNothing({ scope }: Limit, shares: readonly Share[], latest: KnownEpoch): void {
-  if (latest.weight === 0) return;
-  const limiter = scope.split(':')[1] ?? '';
-  const instances = latest.members?.length ?? latest.total;
-  for (const { eventual, isUncountable, named, whole } of shares) {
-    if (eventual > 0) continue;
-    const why = isUncountable
-      ? 'its share cannot be counted exactly: write the policy in smaller numbers'
-      : 'that is too little for everybody to have a unit: let fewer instances share it, or keep it in Redis';
-    warnOnce(
-      'SLUICE_SPLIT_SHARE_ZERO',
-      `This instance refuses whatever comes by the policy ${named.name} of the limiter ${limiter}: of a limit of ${String(whole)}, shared by ${String(instances)} instances, it has nothing, for ${why}.`,
-      `${limiter} ${named.name}`,
-    );
   }
 }
