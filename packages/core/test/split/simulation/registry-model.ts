@@ -19,11 +19,20 @@ interface Epoch {
   readonly changes: readonly string[];
 }
 
+/** An epoch that has begun, as far as waits depend on it. */
+export interface BegunEpoch {
+  readonly atMs: number;
+  /** The weight of all members by that of the lightest. */
+  readonly spread: number;
+}
+
 const MOST_BYTES = 65_536;
 
 /** The registry of one group, as heartbeat.lua keeps it in Redis. */
 export class RegistryModel {
   readonly #members = new Map<string, Member>();
+  /** All that there have ever been: the script keeps the latest of them. */
+  readonly begun: BegunEpoch[] = [];
   #epochs: Epoch[] = [];
   #latestMs = 0;
   #ttlMs = 0;
@@ -48,6 +57,14 @@ export class RegistryModel {
       ];
     const everybody = [...this.#members].map(([id, { weight }]) => `+${id}=${String(weight)}`);
     return [nowMs, this.#ttlMs, 0, [this.#epochs.at(-1)?.mark ?? '', ...everybody].join(' ')];
+  }
+
+  /** Whether it lists these, by their ids and weights, and nobody else. */
+  lists(members: readonly { readonly id: string; readonly weight: number }[]): boolean {
+    return (
+      members.length === this.#members.size &&
+      members.every(({ id, weight }) => this.#members.get(id)?.weight === weight)
+    );
   }
 
   /** As when Redis was restarted empty. */
@@ -78,6 +95,9 @@ export class RegistryModel {
   }
 
   #begin(nowMs: number, by: string, changes: readonly string[]): void {
+    const weights = [...this.#members.values()].map(({ weight }) => weight);
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    this.begun.push({ atMs: nowMs, spread: total / Math.min(total, ...weights) || 1 });
     const number = Number(this.#epochs.at(-1)?.mark.split(' ')[0] ?? 0) + 1;
     this.#epochs.push({ mark: `${String(number)} ${String(nowMs)} ${by}`, fromMs: nowMs, changes });
     while (this.#epochs.length > 1) {

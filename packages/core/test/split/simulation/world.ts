@@ -23,11 +23,15 @@ class Instance {
   readonly machine: Machine;
   readonly store: SplitStore;
   /** How long a message takes on its way, at least and at most. */
-  latencyMs: readonly [least: number, most: number] = [0, 5];
+  latencyMs: readonly [least: number, most: number] = [0, WELL_MS];
   isCutOff = false;
   weight: number;
+  readonly id: string;
+  /** Whether it has asked the registry and was answered, since all is well. */
+  isHeard = false;
 
-  constructor(machine: Machine, weight: number, makeStore: (instance: Instance) => SplitStore) {
+  constructor(id: string, machine: Machine, weight: number, makeStore: (instance: Instance) => SplitStore) {
+    this.id = id;
     this.machine = machine;
     this.weight = weight;
     this.store = makeStore(this);
@@ -37,8 +41,10 @@ class Instance {
 /** At most so many live at once, and as many that are gone are not noticed to be yet. */
 export const MOST_INSTANCES = 7;
 
-const KINDS = ['fixed', 'sliding', 'bucket'] as const;
-type Kind = (typeof KINDS)[number];
+export const KINDS = ['fixed', 'sliding', 'bucket'] as const;
+export type Kind = (typeof KINDS)[number];
+/** How long a message takes at most while all is well. */
+const WELL_MS = 5;
 /** A whole second, so that windows begin as people expect. */
 const START_MS = 1_795_262_400_000;
 
@@ -53,6 +59,8 @@ export class World {
   instances: Instance[] = [];
   #made = 0;
   #isWell = false;
+  /** Messages on their way that were sent before all was well. */
+  #old = 0;
 
   constructor(plan: WorldPlan, random: Random) {
     this.plan = plan;
@@ -71,7 +79,7 @@ export class World {
       rate: 1 + random.integer(-900, 900) / 1e6,
       dateOffsetMs: random.integer(-1, 1) * random.integer(0, 7_200_000),
     });
-    const instance = new Instance(machine, weight, (self) => this.#storeOf(self));
+    const instance = new Instance(`i${String(++this.#made)}`, machine, weight, (self) => this.#storeOf(self));
     this.instances.push(instance);
     for (const kind of KINDS) instance.store.checkLimit(this.#limits[kind]);
     return instance;
@@ -130,13 +138,37 @@ export class World {
     return excess;
   }
 
-  /** How long after the last change the shares add up to the limit again, by the slowest kind of policy. */
-  settledAfterMs(): number {
-    const { windowMs, units, overdraft, ttlMs, graceMs, heartbeatMs, heaviest } = this.plan;
-    // The lightest of all that there were takes longest to pay for its last unit.
-    const fillMs = ((units + overdraft + 2 * MOST_INSTANCES * heaviest) * windowMs) / units;
-    const asleepMs = 3 * ttlMs;
-    return asleepMs + ttlMs + graceMs + Math.max(windowMs, fillMs) + 4 * heartbeatMs;
+  /**
+   * When all of the limit is to be had at the latest, if the last epoch that the registry began is the last one.
+   *
+   * Heartbeats add nothing to that: everybody hears of the epoch within the grace time, and of the instant at which it
+   * began. What they leave is how far the clock that is certain is behind the registry's: as long as an answer is under
+   * way, the roundings, and two thousandths (drift, and as much allowed for) of what has passed since the last one.
+   */
+  dueAtMs(kind: Kind): number {
+    const { windowMs, graceMs, heartbeatMs } = this.plan;
+    const begunAtMs = this.registry.begun.at(-1)?.atMs ?? NaN;
+    const behindMs = WELL_MS + 3 + (heartbeatMs + 2 * WELL_MS) / 500;
+    const dueMs = {
+      fixed: () => Math.ceil((begunAtMs + graceMs) / windowMs) * windowMs,
+      sliding: () => begunAtMs + graceMs + windowMs,
+      bucket: () => this.#filledAtMs() + graceMs,
+    }[kind]();
+    return dueMs + behindMs;
+  }
+
+  /** When the buckets of every epoch but the last are full again: the lightest takes longest to pay for its last unit. */
+  #filledAtMs(): number {
+    const { windowMs, units, overdraft } = this.plan;
+    const { begun } = this.registry;
+    let [atMs, longestMs, overAtMs] = [-Infinity, 0, -Infinity];
+    // From when an epoch is over it takes as long as in it, or in any after it.
+    for (const epoch of [...begun].reverse()) {
+      longestMs = Math.max(longestMs, Math.ceil(((units + overdraft + epoch.spread) * windowMs) / units) + 1);
+      atMs = Math.max(atMs, overAtMs + longestMs);
+      overAtMs = epoch.atMs;
+    }
+    return Math.max(atMs, overAtMs + longestMs);
   }
 
   /** Lets something happen to them, unless all is well by then. */
@@ -146,18 +178,36 @@ export class World {
     });
   }
 
-  /** All is well from now on, but that some are still asleep. */
-  heal(): void {
+  /** All is well from now on. Lets time pass until nobody sleeps any more, and each has been answered. */
+  async heal(): Promise<void> {
     this.#isWell = true;
     for (const instance of this.instances) {
       instance.isCutOff = false;
-      instance.latencyMs = [0, 5];
+      instance.latencyMs = [0, WELL_MS];
+    }
+    await this.#until(
+      () => this.#old === 0 && this.instances.every(({ isHeard, machine }) => isHeard && machine.isAwake),
+    );
+  }
+
+  /** Lets time pass until the registry lists those who live, and as they weigh. */
+  async listed(): Promise<void> {
+    await this.#until(() => this.registry.lists(this.instances));
+  }
+
+  /** What does not come about in this time never does. */
+  async #until(isSo: () => boolean): Promise<void> {
+    const { heartbeatMs, ttlMs } = this.plan;
+    const endMs = this.time.nowMs + 20 * ttlMs;
+    while (!isSo()) {
+      if (this.time.nowMs > endMs) throw new Error(`not so within ${String(20 * ttlMs)} ms: ${String(isSo)}`);
+      await this.time.runUntil(this.time.nowMs + heartbeatMs / 10);
     }
   }
 
   #storeOf(instance: Instance): SplitStore {
     const { heartbeatMs, ttlMs, graceMs } = this.plan;
-    const id = `i${String(++this.#made)}`;
+    const { id } = instance;
     const send = (weight: number, mark: string): Promise<unknown> => this.#call(instance, { id, weight, ttlMs, mark });
     const settings = { id, weight: () => instance.weight, heartbeatMs, ttlMs };
     return createSplitStore(
@@ -168,11 +218,13 @@ export class World {
 
   /** A message to the registry and its answer, each of which may be late or lost. */
   #call(instance: Instance, call: Parameters<RegistryModel['heartbeat']>[0]): Promise<unknown> {
+    const isWell = this.#isWell;
     return new Promise((resolve) => {
       this.#carry(instance, () => {
         const reply = this.registry.heartbeat(call, Math.floor(this.time.nowMs));
         this.#carry(instance, () => {
           instance.machine.run(() => {
+            instance.isHeard ||= isWell;
             resolve(reply);
           });
         });
@@ -183,7 +235,10 @@ export class World {
   #carry(instance: Instance, arrive: () => void): void {
     if (instance.isCutOff) return;
     const [least, most] = instance.latencyMs;
+    const isOld = !this.#isWell;
+    if (isOld) this.#old++;
     this.time.after(this.#random.integer(least * 1000, most * 1000) / 1000, () => {
+      if (isOld) this.#old--;
       if (!instance.isCutOff) arrive();
     });
   }
