@@ -150,6 +150,16 @@ describe('inspect', () => {
     expect(row(out, 'default  steady').slice(1, 6)).toEqual(['steady', 'slidingWindow 9 per 1h', '1', '9', '8']);
   });
 
+  it('says when the policy of the command line is not the one that wrote the state', async () => {
+    await limiterOf({ name: 'api', policy }).consume('a', 2);
+
+    const { code, out } = await cli.sluice('inspect', 'a', '--policy', 'fixedWindow --limit 5 --window 1m');
+
+    expect(code).toBe(0);
+    expect(row(out, 'api')[1]).toBe('api');
+    expect(out).toContain('sluice:{a}:api:1f: another policy than the one given wrote the state of api');
+  });
+
   it('says until when a key is blocked', async () => {
     const limiter = limiterOf({ policy });
     await limiter.block('a', '1m');

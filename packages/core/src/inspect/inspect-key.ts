@@ -1,12 +1,14 @@
 import { algorithmOf, type Policy } from '../algorithms/index.ts';
 import { keyScope } from '../key.ts';
+import { listed } from '../options.ts';
 import { namePolicy, type NamedPolicy } from '../policy.ts';
 import { readValue } from '../stores/redis/value.ts';
 import { inspectManaged } from './inspect-managed.ts';
 import { readKeyText, type KeyText } from './key-text.ts';
-import { reportPolicy, type KnownPolicy } from './report-policy.ts';
+import { isOfAnother, reportPolicy, type KnownPolicy } from './report-policy.ts';
 import type { KeyReport } from './report.ts';
 
+/** What is known beside the key itself: where it comes from, and the numbers that count it. */
 export interface InspectOptions {
   /** The `prefix` of the store. Default `sluice`. */
   readonly prefix?: string;
@@ -51,8 +53,14 @@ export function inspectKey(key: string, value: string, atMs: number, options: In
     limiter: text.owner,
     blockedUntilMs: isBlocked ? read.blockedUntilMs : null,
     policies: known.map((policy, j) => reportPolicy(policy, read.states[j], { isBlocked, atMs })),
-    problem: null,
+    problem: strangers(known.filter((policy, j) => isOfAnother(policy, read.states[j], atMs))),
   };
+}
+
+function strangers(policies: readonly KnownPolicy[]): string | null {
+  if (policies.length === 0) return null;
+  const names = listed(policies.map(({ name }) => name));
+  return `another policy than the one given wrote the state of ${names}: it lasts longer than that one can make it last`;
 }
 
 function numbersOf({ name, algorithm }: Omit<KnownPolicy, 'policy'>, given: readonly Policy[]): KnownPolicy {

@@ -31,6 +31,16 @@ export function reportPolicy(
   };
 }
 
+/**
+ * Whether a state lasts longer than this policy could make it last, so that another one wrote it. Units that were taken just
+ * now, as many as there may be, last longest.
+ */
+export function isOfAnother({ algorithm, policy }: KnownPolicy, state: unknown, atMs: number): boolean {
+  if (policy === undefined || state === undefined) return false;
+  const endMs = stateAlone(algorithm, state, atMs).resetAtMs ?? algorithm.resetAtMs(policy, state);
+  return endMs > algorithm.resetAtMs(policy, algorithm.carry(policy, Number.MAX_SAFE_INTEGER, atMs));
+}
+
 const UNUSED = { used: 0, resetAtMs: null } as const;
 
 function after(nowMs: number, atMs: number | null): number | null {

@@ -11,7 +11,10 @@ export interface KeyReport {
   readonly blockedUntilMs: number | null;
   /** None where the key cannot be read. */
   readonly policies: readonly PolicyReport[];
-  /** Why the key cannot be read; null where it can. */
+  /**
+   * Why the key cannot be read or, where `policies` are there, why not to rely on their numbers: a policy that was given is
+   * not the one that wrote the state. Null where neither is so.
+   */
   readonly problem: string | null;
 }
 

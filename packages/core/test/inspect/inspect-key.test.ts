@@ -186,6 +186,38 @@ describe('several policies under one key', () => {
   });
 });
 
+describe('a policy that is not the one that wrote the state', () => {
+  /** Of each kind, one that could not have made three units last so long. */
+  const shorter: Readonly<Record<string, Policy>> = {
+    fixedWindow: fixedWindow({ limit: 5, window: '59m' }),
+    slidingWindow: slidingWindow({ limit: 5, window: '30m' }),
+    tokenBucket: tokenBucket({ capacity: 5, refill: 1, every: '30m' }),
+    intervalBucket: tokenBucket({ capacity: 2, refill: 1, every: '1h', mode: 'interval' }),
+  };
+
+  it.each(Object.entries(kinds))(
+    'is told to be that, where the state lasts too long for it: %s',
+    async (name, policy) => {
+      const decision = await limiterOf({ name: 'api', policy }).consume('a', 3);
+
+      const { problem, policies } = await inspected(decision, [shorter[name] as Policy]);
+
+      expect(problem).toMatch(/^another policy than the one given wrote the state of api/);
+      expect(policies).toHaveLength(1);
+    },
+  );
+
+  it.each(Object.entries(kinds))(
+    'is not suspected of it, where it has just taken all there is: %s',
+    async (_, policy) => {
+      const decision = await limiterOf({ policy }).consume('a', 5);
+
+      expect((await inspected(decision, [policy])).problem).toBeNull();
+      expect((await inspected(decision)).problem).toBeNull();
+    },
+  );
+});
+
 describe('a key that is none of ours', () => {
   it.each([
     'other:{a}:api:1f',
