@@ -15,6 +15,14 @@ afterEach(() => {
   for (const child of running) child.kill('SIGKILL');
 });
 
+/** A line of a process. */
+interface Told {
+  readonly allowed: boolean;
+  readonly source: string;
+  readonly outcome: string;
+  readonly instants: readonly [number, number, number];
+}
+
 /** Units that one process was given in one window. */
 interface Given {
   readonly by: number;
@@ -25,10 +33,13 @@ interface Given {
 class Ledger {
   readonly #byDecision: Given[] = [];
   readonly #byServer: Given[] = [];
+  /** What was answered otherwise than by a share. */
+  readonly otherwise = new Set<string>();
 
   note(by: number, line: string): void {
-    const { source, instants } = JSON.parse(line) as { source: string; instants: [number, number, number] };
-    if (source !== 'split') throw new Error(`decided by ${source}`);
+    const { allowed, source, outcome, instants } = JSON.parse(line) as Told;
+    if (source !== 'split') this.otherwise.add(`${source}: ${outcome}`);
+    if (!allowed) return;
     const [decision, before, after] = instants.map((atMs) => Math.floor(atMs / WINDOW_MS)) as [number, number, number];
     this.#byDecision.push({ by, window: decision });
     // The server is on this machine. What lies across a boundary may belong to either side.
@@ -84,5 +95,7 @@ describe('five processes that share a limit, of which two are killed and three a
     const [byDecision, byServer] = ledger.mostPerWindow();
     expect(byDecision).toBe(LIMIT);
     expect(byServer).toBeLessThanOrEqual(LIMIT);
+    // A process that had to wait too long for the machine has lost its share, and refuses.
+    expect(['none: unavailable', ...ledger.otherwise].every((answer) => answer === 'none: unavailable')).toBe(true);
   });
 });
