@@ -329,7 +329,8 @@ export class LimiterCore {
     const isLast = releaseName(this.store, this.name);
     if (isLast) this.#guard?.close();
     const left = await Promise.allSettled([...this.#definitions].map((definitions) => definitions.leave()));
-    if (isLast) await this.store.close?.();
+    // Somebody may have begun to use it meanwhile.
+    if (isLast && namesOn(this.store).length === 0) await this.store.close?.();
     const failed = left.find((outcome) => outcome.status === 'rejected');
     if (failed !== undefined) throw failed.reason as Error;
   }

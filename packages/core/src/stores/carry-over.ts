@@ -41,7 +41,7 @@ function bringKeyOver(key: KeyState, { policies }: Limit, edition: Edition, nowM
   const { version = 0 } = key;
   if (version === edition.version) return true;
   const earlier = edition.earlier.get(version);
-  if (version > edition.version || earlier === undefined) return false;
+  if (earlier === undefined) return false; // nobody knows of later ones, but where all are known
   key.states = policies.map((to, j) =>
     earlier === 'unknown'
       ? to.algorithm.carry(to.policy, limitOf(to), nowMs)

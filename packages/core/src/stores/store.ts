@@ -30,7 +30,7 @@ export interface EarlierEdition {
  */
 export interface Edition {
   readonly version: number;
-  /** The earlier editions that states are converted from, by their version; `unknown`: nobody knows any more. */
+  /** The other editions that states are converted from, by their version; `unknown`: nobody knows any more. */
   readonly earlier: ReadonlyMap<number, EarlierEdition | 'unknown'>;
   /**
    * The limit as it is to be asked again, after a state of another edition was found: of the newest edition, with what that

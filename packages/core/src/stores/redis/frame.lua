@@ -162,7 +162,7 @@ if has_editions then
       return true
     end
     local earlier = plan.earlier[version]
-    if version > plan.version or not earlier then
+    if not earlier then
       return false
     end
     brought[#brought + 1] = { key, text, reset_at_ms[key], plan_of[key], version }

@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '341c1ffee2a4ff465300cb395c4ac190f61472b5',
+  sha1: '1388ef23d3a297bef44ea6247c1c0998debc2427',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -442,7 +442,7 @@ if version == plan.version then
 return true
 end
 local earlier = plan.earlier[version]
-if version > plan.version or not earlier then
+if not earlier then
 return false
 end
 brought[#brought + 1] = { key, text, reset_at_ms[key], plan_of[key], version }

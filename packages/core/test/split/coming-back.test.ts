@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { createLimiter, tokenBucket } from '@sluice/core';
+import { ByHand } from './by-hand.ts';
+
+const bucketOf = (capacity: number) => tokenBucket({ capacity, refill: 1, every: '1s' });
+
+describe('a split store that was closed', () => {
+  it('is not joined again by a request that comes late', async () => {
+    const hand = new ByHand();
+    const limiter = hand.limiter(bucketOf(10));
+    hand.confirm({ me: 1 });
+    await hand.store.close();
+
+    await expect(limiter.consume('key')).rejects.toMatchObject({ code: 'SLUICE_SPLIT_UNCONFIRMED' });
+
+    expect(hand.joined).toBe(1);
+    expect(hand.left).toBe(1);
+  });
+
+  it('has nothing when it is joined again, though the membership’s answers look as they did', async () => {
+    const hand = new ByHand();
+    const limiter = hand.limiter(bucketOf(10));
+    hand.confirm({ me: 1 });
+    hand.live(60_000);
+    expect((await limiter.consume('key')).allowed).toBe(true);
+    await hand.store.close();
+    const again = hand.limiter(bucketOf(10), 'again');
+    hand.confirm({ me: 1, other: 1 });
+
+    expect((await again.consume('key')).allowed).toBe(false);
+    expect((await limiter.consume('key')).allowed).toBe(false);
+  });
+
+  it('stays open for a limiter that is made while the last one closes', async () => {
+    const hand = new ByHand();
+    const closing = hand.limiter(bucketOf(10)).close();
+    hand.limiter(bucketOf(10), 'another');
+    await closing;
+
+    expect(hand.left).toBe(0);
+  });
+});
+
+describe('buckets of one name with different numbers', () => {
+  it('leave each other’s keys as they are, however often they take turns', async () => {
+    const hand = new ByHand();
+    const common = { name: 'plan', shared: true, store: hand.store, onStoreError: 'throw' } as const;
+    const free = createLimiter({ ...common, policy: bucketOf(10) });
+    const paid = createLimiter({ ...common, policy: bucketOf(100) });
+    hand.confirm({ me: 1 });
+    hand.live(200_000);
+    await free.consume('idle');
+
+    for (let i = 0; i < 300; i++) {
+      await free.peek('busy');
+      await paid.consume('busier', 0);
+    }
+
+    expect((await free.peek('idle')).remaining).toBe(9);
+  });
+});
