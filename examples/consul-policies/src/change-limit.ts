@@ -1,5 +1,5 @@
-import { createPolicies, fixedWindow, type Duration } from '@sluice/express';
-import { APP, LIMIT, sourceOf } from './settings.ts';
+import { createPolicies, fixedWindow, type Duration, type Policies } from '@sluice/express';
+import { APP, LIMIT, messageOf, sourceOf } from './settings.ts';
 
 const [limit = '', window = ''] = process.argv.slice(2);
 if (window === '') {
@@ -7,8 +7,15 @@ if (window === '') {
   process.exit(1);
 }
 
-const policies = createPolicies(sourceOf(process.env));
-const policy = fixedWindow({ limit: Number(limit), window: window as Duration }); // which checks both
-const { change } = await policies.put(LIMIT, policy, { apps: [APP] });
-console.log(`${LIMIT}: ${change}`);
-await policies.close();
+let policies: Policies | undefined;
+try {
+  const policy = fixedWindow({ limit: Number(limit), window: window as Duration }); // which checks both
+  policies = createPolicies(sourceOf(process.env));
+  const { change } = await policies.put(LIMIT, policy, { apps: [APP] });
+  console.log(`${LIMIT}: ${change}`);
+} catch (error) {
+  console.error(messageOf(error));
+  process.exitCode = 1;
+} finally {
+  await policies?.close();
+}

@@ -2,6 +2,7 @@ import type { PolicyRecord, PolicySource } from '@sluice/express';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConsulKeys, type Folder } from './consul-keys.ts';
 
+/** Where in Consul the policies are, and how it is asked. */
 export interface ConsulSourceOptions {
   /** Of an agent. Default `http://127.0.0.1:8500`. */
   readonly address?: string;

@@ -5,12 +5,25 @@ import { consulSource } from './consul-source.ts';
 export const LIMIT = 'orders';
 export const APP = 'shop';
 
-/** The agent that Consul's own command line would ask. */
+/**
+ * The agent that Consul's own command line would ask.
+ *
+ * @throws TypeError that names the variable, for an address that is none.
+ */
 export function sourceOf({ CONSUL_HTTP_ADDR, CONSUL_HTTP_TOKEN }: NodeJS.ProcessEnv): PolicySource {
-  return consulSource({
-    ...(CONSUL_HTTP_ADDR !== undefined && { address: addressOf(CONSUL_HTTP_ADDR) }),
-    ...(CONSUL_HTTP_TOKEN !== undefined && { token: CONSUL_HTTP_TOKEN }),
-  });
+  try {
+    return consulSource({
+      ...(CONSUL_HTTP_ADDR !== undefined && { address: addressOf(CONSUL_HTTP_ADDR) }),
+      ...(CONSUL_HTTP_TOKEN !== undefined && { token: CONSUL_HTTP_TOKEN }),
+    });
+  } catch (error) {
+    throw new TypeError(`CONSUL_HTTP_ADDR: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** What went wrong in one line: settings and a Consul that is away are nobody's fault in the code. */
+export function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ');
 }
 
 /** `127.0.0.1:8500` will do for Consul. */
