@@ -1,7 +1,10 @@
+/** Which folder of which agent, and how it is asked. */
 export interface ConsulKeysOptions {
   readonly address: string;
+  /** With or without slashes around it. */
   readonly folder: string;
   readonly token: string | undefined;
+  /** The longest that Consul may take to answer, beyond what it is asked to wait. */
   readonly timeoutMs: number;
 }
 
@@ -149,5 +152,7 @@ function entriesOf({ url, status, text }: Answer): readonly Entry[] {
 /** `fetch` says what went wrong in the cause of its error. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
-  return cause instanceof Error ? `${message} (${cause.message})` : message;
+  if (!(cause instanceof Error)) return message;
+  // Where a name has several addresses, and none of them answers, there is a code and no message.
+  return `${message} (${cause.message === '' ? String((cause as NodeJS.ErrnoException).code) : cause.message})`;
 }
