@@ -21,7 +21,10 @@ export function addInspect(sluice: Command): void {
         "a limiter's policy, as in 'fixedWindow --limit 100 --window 1m [--name burst]'; may be repeated",
       ).argParser(collect),
     )
-    .addHelpText('after', '\nEvery key in Redis is looked at, a thousand at a time. A whole key is read at once.')
+    .addHelpText(
+      'after',
+      '\nEvery key in Redis is looked at, a thousand at a time. A whole key is read at once.\nA key that cannot be read is told to be that, and is no failure.',
+    )
     .action(async (key: string, { policy = [] }: { policy?: readonly string[] }, command: Command) => {
       const policies = policy.map(policyFromText);
       const { prefix } = globalsOf(command);
