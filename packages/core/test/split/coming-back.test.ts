@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, tokenBucket } from '@sluice/core';
-import { ByHand } from './by-hand.ts';
+import { createLimiter, fixedWindow, tokenBucket } from '@sluice/core';
+import { createSplitStore } from '@sluice/core/internal';
+import { ByHand, NOON_MS } from './by-hand.ts';
 
 const bucketOf = (capacity: number) => tokenBucket({ capacity, refill: 1, every: '1s' });
 
@@ -57,5 +58,19 @@ describe('buckets of one name with different numbers', () => {
     }
 
     expect((await free.peek('idle')).remaining).toBe(9);
+  });
+});
+
+describe('an instance of so many equals', () => {
+  it('is in the window of the others again after its machine was suspended', async () => {
+    let dateMs = NOON_MS;
+    const store = createSplitStore({ membership: 2 }, { monotonicMs: () => 5000, dateMs: () => dateMs });
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 2, window: '1m', align: 'clock' }), store });
+    await limiter.consume('key');
+    expect((await limiter.consume('key')).allowed).toBe(false);
+
+    dateMs += 3_600_000; // while performance.now() stood still
+
+    expect(await limiter.consume('key')).toMatchObject({ allowed: true, atMs: NOON_MS + 3_600_000 });
   });
 });

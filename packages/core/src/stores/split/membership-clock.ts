@@ -62,7 +62,9 @@ export class MembershipClock {
     const monotonicMs = this.#local.monotonicMs();
     this.slowMs = Math.floor(this.#slowAt(monotonicMs));
     if (this.#sample === undefined) {
-      this.earliestMs = this.latestMs = Math.floor(this.#startMs + monotonicMs - this.#startMonotonicMs);
+      const passedMs = this.#startMs + monotonicMs - this.#startMonotonicMs;
+      // The date goes on while a machine is suspended, and is followed forwards alone.
+      this.earliestMs = this.latestMs = Math.floor(Math.max(passedMs, this.#local.dateMs(), this.earliestMs));
       return;
     }
     this.earliestMs = this.slowMs + this.#sampleAheadMs;

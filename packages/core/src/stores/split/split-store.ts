@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PolicyError, StoreError, shown } from '../../errors.ts';
+import { StoreError } from '../../errors.ts';
 import { checkOptions } from '../../options.ts';
 import type { NamedPolicy } from '../../policy.ts';
-import { LONGEST_TIMEOUT_MS, checkTimeout } from '../deadline.ts';
+import { checkTimeout } from '../deadline.ts';
 import { memoryStore, type MemoryStore } from '../memory/memory-store.ts';
 import type { Limit, Part, Store, StoreAnswer, StoreRequest } from '../store.ts';
 import { Editions } from './editions.ts';
-import { checkInstances } from './fixed-membership.ts';
 import { DRIFT, MembershipClock, localClocks, type LocalClocks } from './membership-clock.ts';
 import type { Membership } from './membership.ts';
+import { checkGrace, checkMembership } from './split-options.ts';
 import { checkSplittable, shareOf, untilMemberMs, type Share } from './split-policy.ts';
 import { Standing } from './standing.ts';
 import { tell, warnOfNothing } from './told.ts';
@@ -76,30 +76,6 @@ export function createSplitStore(options: SplitStoreOptions, local: LocalClocks)
   checkMembership(membership);
   if (graceMs !== undefined) checkGrace(graceMs, typeof membership === 'number' ? Infinity : membership.ttlMs);
   return new SharingStore(membership, graceMs, maxKeys, local);
-}
-
-function checkMembership(membership: unknown): void {
-  if (typeof membership === 'number') {
-    checkInstances(membership, 'membership');
-    return;
-  }
-  const { id, ttlMs, join } = (membership ?? {}) as Partial<Membership>;
-  if (typeof id === 'string' && typeof ttlMs === 'number' && ttlMs > 0 && typeof join === 'function') return;
-  throw new PolicyError(
-    'membership',
-    `membership must be redisMembership(client), fixedMembership({ instances, index }), an object with id, ttlMs and join, or a number of instances, got ${shown(membership)}`,
-    'SLUICE_OPTION_INVALID',
-  );
-}
-
-function checkGrace(graceMs: unknown, ttlMs: number): void {
-  const least = ttlMs === Infinity ? 0 : Math.floor(ttlMs) + 1;
-  if (Number.isInteger(graceMs) && Number(graceMs) >= least && Number(graceMs) <= LONGEST_TIMEOUT_MS) return;
-  throw new PolicyError(
-    'graceMs',
-    `graceMs must be a whole number of milliseconds from ${String(least)} (more than the membership's ttlMs, for so long an instance goes on by what it was told) to ${String(LONGEST_TIMEOUT_MS)}, got ${shown(graceMs)}`,
-    'SLUICE_OPTION_INVALID',
-  );
 }
 
 /** A limit as this instance counts it at present. */
