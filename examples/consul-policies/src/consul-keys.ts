@@ -117,6 +117,7 @@ export class ConsulKeys {
         method,
         headers: token === undefined ? {} : { 'X-Consul-Token': token },
         signal: asking.signal,
+        redirect: 'error', // wherever it leads would be given the token, and be believed
         ...(body !== undefined && { body }),
       });
       const text = await response.text();
