@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { askRedis } from './ask-redis.ts';
 import { nginxConf } from './nginx-conf.ts';
 import { Processes, type RoleProcess } from './processes.ts';
 import { MissingProgramError, nginxPath, redisPath } from './programs.ts';
@@ -31,13 +32,19 @@ try {
 
 async function start(settings: Settings): Promise<void> {
   const nginx = nginxPath(process.env); // asked first: without it nothing is worth starting
+  // Without it every gateway would count for itself, and nobody would notice.
+  if (settings.redisUrl !== undefined) await askRedis(settings.redisUrl);
   const redisUrl = settings.redisUrl ?? (await startRedis());
 
   const [orders, catalog] = (await Promise.all(
     ['orders', 'catalog'].map(async (NAME) => processes.startRole(NAME, 'service.js', { NAME, PORT: '0' })),
   )) as [RoleProcess, RoleProcess];
 
-  if (settings.store === 'split') console.log('Starting. Each gateway waits until it has its share of the limit.');
+  if (settings.store === 'split') {
+    console.log(
+      `Starting. Each gateway waits until it has its share of the limit: four seconds, and until a window of ${settings.window} begins.`,
+    );
+  }
   const total = settings.weights.reduce((sum, weight) => sum + weight);
   const gateways = await Promise.all(
     settings.weights.map(async (weight, index) => {

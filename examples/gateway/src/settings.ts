@@ -27,8 +27,11 @@ export const USAGE = `Usage: npm start -- [options]
   --redis URL           the Redis to use (default: one is started)
   --weights 1,1         a gateway for each, and how much of the traffic it gets
   --limit 20            requests that an address may make to a service in a window
-  --window 10s          how long a window is
+  --window 10s          how long a window is, at most 60s where the limit is split
   --port 8080           where nginx listens; 0 is any port that is free`;
+
+/** A gateway listens when it has its share, and nobody waits longer than that to try an example. */
+const LONGEST_SPLIT_MS = 60_000;
 
 /** @throws SettingError that says which option is wrong. */
 export function readSettings(args: readonly string[]): Settings {
@@ -36,10 +39,10 @@ export function readSettings(args: readonly string[]): Settings {
   if (store !== 'redis' && store !== 'split') throw wrong('store', 'redis or split', store);
   return {
     store,
-    redisUrl: redis,
+    redisUrl: redis === undefined ? undefined : redisUrl(redis),
     weights: weights.split(',').map((weight) => wholeNumber('weights', 1, 1000, weight)),
     limit: wholeNumber('limit', 1, 1_000_000, limit),
-    window: duration(window),
+    window: duration(window, store),
     port: wholeNumber('port', 0, 65_535, port),
   };
 }
@@ -69,14 +72,24 @@ function wholeNumber(option: string, least: number, most: number, text: string):
   throw wrong(option, `whole numbers from ${String(least)} to ${String(most)}`, text);
 }
 
-function duration(text: string): string {
+function duration(text: string, store: StoreKind): string {
+  const windowMs = millisecondsOf(text);
+  if (store === 'redis' || windowMs <= LONGEST_SPLIT_MS) return text;
+  throw wrong('window', 'at most 60s with --store split, where a gateway has no share before a window begins', text);
+}
+
+function millisecondsOf(text: string): number {
   try {
-    fixedWindow({ limit: 1, window: text as Duration });
-    return text;
+    return fixedWindow({ limit: 1, window: text as Duration }).windowMs;
   } catch (error) {
     if (error instanceof PolicyError) throw wrong('window', 'a duration such as 500ms, 10s or 1m', text);
     throw error;
   }
+}
+
+function redisUrl(text: string): string {
+  if (URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol)) return text;
+  throw wrong('redis', 'a URL such as redis://127.0.0.1:6379', text);
 }
 
 function wrong(option: string, expected: string, got: string): SettingError {

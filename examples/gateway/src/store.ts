@@ -6,6 +6,9 @@ export interface GatewayStore {
   readonly ready: () => Promise<unknown>;
 }
 
+/** The grace time, a window of a minute, and some more. */
+const READY_WITHIN_MS = 70_000;
+
 /** The store of a gateway, by STORE. */
 export function createStore(env: NodeJS.ProcessEnv): GatewayStore {
   const { STORE = 'redis', REDIS_URL = 'redis://127.0.0.1:6379', WEIGHT = '1' } = env;
@@ -14,7 +17,7 @@ export function createStore(env: NodeJS.ProcessEnv): GatewayStore {
   if (STORE === 'split') {
     // Redis only knows who is there, by a heartbeat a second. What is counted stays in the memory of each gateway.
     const store = splitStore({ membership: redisMembership(REDIS_URL, { weight: Number(WEIGHT), prefix }) });
-    return { store, ready: async () => store.ready() };
+    return { store, ready: async () => store.ready(READY_WITHIN_MS) };
   }
   return { store: redisStore(REDIS_URL, { prefix }), ready: async () => Promise.resolve() };
 }

@@ -48,6 +48,12 @@ describe('what it cannot start with', () => {
     [['--store', 'disk'], '--store takes redis or split, got "disk"'],
     [['--weights', '3,0'], '--weights takes whole numbers from 1 to 1000, got "0"'],
     [['--window', '10 parsecs'], '--window takes a duration such as 500ms, 10s or 1m, got "10 parsecs"'],
+    [
+      ['--store', 'split', '--window', '1d'],
+      '--window takes at most 60s with --store split, where a gateway has no share before a window begins, got "1d"',
+    ],
+    [['--redis', 'notaurl'], '--redis takes a URL such as redis://127.0.0.1:6379, got "notaurl"'],
+    [['--redis', 'http://127.0.0.1:6379'], '--redis takes a URL such as'],
     [['--limits', '3'], "Unknown option '--limits'"],
   ])('is named: %j', async (args, message) => {
     const system = new System(args);
@@ -55,6 +61,16 @@ describe('what it cannot start with', () => {
     expect(await system.ends()).toBe(1);
     expect(system.output).toContain(message);
     expect(system.output).toContain('Usage: npm start');
+  });
+
+  it('is a Redis that is not there: in one line, before anything is started', async () => {
+    const port = await freePort();
+    const system = new System(['--redis', `redis://user:secret@127.0.0.1:${String(port)}`]);
+
+    expect(await system.ends()).toBe(1);
+    expect(system.output).toBe(
+      `--redis names 127.0.0.1:${String(port)}, which does not answer: connect ECONNREFUSED 127.0.0.1:${String(port)}\n`,
+    );
   });
 
   it('is a program that is not installed', async () => {

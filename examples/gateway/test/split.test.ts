@@ -82,7 +82,7 @@ describe('three gateways that get 3:1:1 of the traffic and have 3:1:1 of the lim
   it.each(Object.entries(SHARES))('send and admit by their weights: %s', (gateway, share) => {
     const own = answers.filter(({ headers }) => headers['x-gateway'] === gateway);
 
-    expect(own.length / answers.length).toBeCloseTo(share / LIMIT, 2);
+    expect(Math.abs(own.length / answers.length - share / LIMIT)).toBeLessThan(0.03);
     expect(wholeWindows(own).filter(({ admitted }) => admitted > share)).toEqual([]);
   });
 
@@ -104,18 +104,15 @@ describe('three gateways that get 3:1:1 of the traffic and have 3:1:1 of the lim
   });
 });
 
-describe('a gateway that is killed under load', () => {
+describe('a gateway that is killed under load, and started again', () => {
   it(
-    'takes its share with it until the others have taken over, and again until it is back',
+    'leaves nobody without an answer, and admits again when it has its share: at no time more than the limit together',
     async () => {
       process.kill(system.pidOf('gateway-1'), 'SIGKILL');
-      let takenOver = false;
       const { answers, windows } = await sendUntil((seen, soFar) => {
-        takenOver ||= seen.some(isUsedUp);
-        const isBack = soFar
-          .slice(-200)
-          .some(({ status, headers }) => status === 200 && headers['x-gateway'] === 'gateway-1');
-        return takenOver && isBack;
+        const itsOwn = soFar.filter(({ status, headers }) => status === 200 && headers['x-gateway'] === 'gateway-1');
+        const since = byWindow(itsOwn, WINDOW_MS)[0]?.window ?? Infinity;
+        return seen.some((each) => each.window >= since && isUsedUp(each));
       });
 
       expect(Object.keys(statuses(answers))).toEqual(['200', '429']);
