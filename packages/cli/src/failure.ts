@@ -1,3 +1,5 @@
+import { printable } from './table.ts';
+
 /** How the command ends. */
 export const EXIT: { readonly done: 0; readonly failed: 1; readonly usage: 2 } = { done: 0, failed: 1, usage: 2 };
 
@@ -30,7 +32,9 @@ export function tell(error: unknown): void {
     console.error(error);
     return;
   }
-  console.error(`sluice: ${explained(error)}`);
+  // Names in a file and words of a server are in it.
+  const lines = `sluice: ${explained(error)}`.split('\n').map(printable);
+  console.error(lines.join('\n'));
 }
 
 function explained(error: unknown): string {

@@ -7,7 +7,7 @@ import { CARRY_OVER } from './policies-file.ts';
 import { policyKinds } from './policy-kinds.ts';
 import { addPolicyOptions, policyFrom } from './policy-options.ts';
 import { withSession, type Session } from './session.ts';
-import { table } from './table.ts';
+import { printable, table } from './table.ts';
 import { writtenInstant, writtenPolicy } from './written.ts';
 
 /** Adds `sluice policy list | get | put | remove | apply`. */
@@ -128,7 +128,7 @@ async function put(
   // What a dry run has not written has no version.
   const version = dryRun && change !== 'unchanged' ? null : done.version;
   print({ name: done.name, change, version, policy: done.policy, apps: done.apps }, () => {
-    const what = `${name}${version === null ? '' : ` (version ${String(version)})`}: ${writtenPolicy(done.policy)}, for ${done.apps.join(', ')}`;
+    const what = `${name}${version === null ? '' : ` (version ${String(version)})`}: ${writtenPolicy(done.policy)}, for ${printable(done.apps.join(', '))}`;
     return version === null ? `would be ${change}: ${what}` : `${change} ${what}`;
   });
 }

@@ -187,3 +187,46 @@ describe('a command line', () => {
     expect(documentedUser().join(' ')).not.toMatch(/allkeys|allcommands|[+]@|~[*]|nopass/);
   });
 });
+
+describe('a database that cannot be had', () => {
+  it('is not replaced by another one', async () => {
+    const port = String(cli.port);
+    await cli.sluice('policy', 'put', 'orders', 'fixedWindow', '--limit', '1', '--window', '1m', '--app', 'a');
+
+    const { code, out, err } = await runSluice([
+      'policy',
+      'remove',
+      'orders',
+      '--redis',
+      `redis://127.0.0.1:${port}/99`,
+    ]);
+
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^sluice: cannot use Redis at .*DB index is out of range/);
+    expect(await cli.admin.hexists('sluice:policies', 'orders')).toBe(1);
+  });
+});
+
+describe('what somebody else has written', () => {
+  it('sends no commands to a terminal, in messages and in what was done', async () => {
+    const app = 'x\u001b[31m\u009b31m';
+
+    const put = await cli.sluice(
+      'policy',
+      'put',
+      'tricky',
+      'fixedWindow',
+      '--limit',
+      '1',
+      '--window',
+      '1m',
+      '--app',
+      app,
+    );
+    const failed = await cli.sluice('policy', 'remove', app);
+
+    expect(put.out).toContain('for x\\u{1b}[31m\\u{9b}31m');
+    // eslint-disable-next-line no-control-regex -- these are what must not be there
+    expect(put.out + failed.err).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+  });
+});
