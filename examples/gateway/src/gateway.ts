@@ -57,6 +57,8 @@ for (const [service, upstream] of Object.entries({ orders: ORDERS_URL, catalog: 
       rewritePrefix: `/${service}`,
       // What a service answers is the client's. Unless told so, the proxy asks up to ten times more after a 503.
       retryMethods: [],
+      // Not OPTIONS: the preflights of browsers are not counted, and so are not the services' to answer either.
+      httpMethods: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'],
       replyOptions: {
         onError: (reply, { error }) => {
           console.error(`${service} cannot be reached:`, error.message);

@@ -17,7 +17,9 @@ export function nginxConf({ port, gateways, workers = 1 }: Balancing): string {
   const servers = gateways.map(
     ({ address, weight }) => `server ${address} weight=${String(weight)} max_fails=1 fail_timeout=1s;`,
   );
-  return `daemon off;
+  // Started by root, its worker would be somebody who may not write into the folder.
+  const user = process.getuid?.() === 0 ? 'user root;\n' : '';
+  return `${user}daemon off;
 pid nginx.pid;
 error_log stderr error;
 worker_processes ${String(workers)};

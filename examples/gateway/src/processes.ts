@@ -62,6 +62,7 @@ export class Processes {
     }
     child.once('exit', () => {
       child.stdin?.destroy();
+      killGroup(child);
       if (!this.#stopping) onEnd();
     });
   }
@@ -122,6 +123,15 @@ export class Processes {
     child.stderr?.on('data', passOn(process.stderr));
     this.#running.set(name, child);
     return child;
+  }
+}
+
+/** What it has started itself, and left behind. */
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // There is none any more.
   }
 }
 
