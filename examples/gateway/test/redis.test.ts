@@ -79,6 +79,19 @@ describe('a limit in Redis', () => {
     expect(answers.some(({ status }) => status === 429)).toBe(true);
     expect((await system.served('catalog')) - before).toBe(statuses(answers)['200']);
   });
+
+  it('is not got round by the preflights of browsers, which are not counted: no service sees one', async () => {
+    const client = newClient();
+    const before = await system.served('catalog');
+    const preflight = { Origin: 'https://elsewhere.example', 'Access-Control-Request-Method': 'GET' };
+
+    const answers = await Promise.all(
+      Array.from({ length: 3 * LIMIT }, async () => client.send('/catalog', preflight, 'OPTIONS')),
+    );
+
+    expect(Object.keys(statuses(answers))).toEqual(['404']);
+    expect(await system.served('catalog')).toBe(before);
+  });
 });
 
 describe('an answer through gateway and nginx', () => {
