@@ -24,7 +24,7 @@ const app = Fastify({
 });
 
 const { store, ready } = createStore(process.env);
-onStop(async () => {
+const isStopping = onStop(async () => {
   await app.close();
   await store.close?.();
 });
@@ -75,6 +75,6 @@ app.get('/health', { config: { rateLimit: false } }, () => ({ gateway: NAME, rea
 // but where nobody can tell, since Redis is away, it counts for itself.
 await app.ready();
 await ready().catch((error: unknown) => {
-  console.error(error);
+  if (!isStopping()) console.error(error);
 });
-announce(await app.listen({ port: Number(PORT), host: HOST }));
+if (!isStopping()) announce(await app.listen({ port: Number(PORT), host: HOST }));

@@ -9,8 +9,9 @@ export function announce(url: string): void {
  * before anything is waited for.
  *
  * @param stop - What is to be done before. Called once.
+ * @returns Whether that has begun: what is still starting then need not go on.
  */
-export function onStop(stop: () => Promise<unknown>): void {
+export function onStop(stop: () => Promise<unknown>): () => boolean {
   let stopping = false;
   const end = (): void => {
     if (stopping) return;
@@ -27,4 +28,5 @@ export function onStop(stop: () => Promise<unknown>): void {
   process.on('SIGTERM', end);
   process.on('disconnect', end);
   process.channel?.unref(); // listening for its end is no reason to live
+  return () => stopping;
 }

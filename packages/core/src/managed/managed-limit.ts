@@ -138,7 +138,7 @@ export class ManagedLimit {
     return {
       scope: limit.scope,
       policies: sharedOf(limit.policies),
-      edition: { version, earlier: new AllEarlier(earlier), renew },
+      edition: { version, earlier: new AllEarlier(earlier, version), renew },
     };
   }
 

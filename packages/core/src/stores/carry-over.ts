@@ -66,9 +66,16 @@ function limitOf({ algorithm, policy }: NamedPolicy): number {
   return algorithm.numbers(policy)[0] as number;
 }
 
-/** Earlier editions of which none is missing: what is not among them, nobody knows any more. */
+/** Editions of which none is missing: of what is not among them, if it is earlier than a version, nobody knows any more. */
 export class AllEarlier extends Map<number, EarlierEdition | 'unknown'> {
-  override get(version: number): EarlierEdition | 'unknown' {
-    return super.get(version) ?? 'unknown';
+  readonly #than: number;
+
+  constructor(known: readonly (readonly [number, EarlierEdition | 'unknown'])[] = [], than: number = Infinity) {
+    super(known);
+    this.#than = than;
+  }
+
+  override get(version: number): EarlierEdition | 'unknown' | undefined {
+    return super.get(version) ?? (version < this.#than ? 'unknown' : undefined);
   }
 }
