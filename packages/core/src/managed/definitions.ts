@@ -198,7 +198,8 @@ export class Definitions {
     try {
       return await this.source.watch?.(
         () => {
-          this.load().catch(ignore); // the next poll asks again
+          // What was opened for the source is not opened again by a message that comes late.
+          if (closings === this.#closings) this.load().catch(ignore); // the next poll asks again
         },
         () => {
           if (isLive && closings === this.#closings) this.#watchLater();
