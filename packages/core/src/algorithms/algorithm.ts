@@ -45,6 +45,13 @@ export interface Algorithm<P extends PolicyBase, S> {
    */
   refund(policy: P, state: S, cost: number, chargedUntilMs: number, nowMs: number): S | undefined;
 
+  /**
+   * The state after `cost` units more were charged to the window that is over at `chargedUntilMs`, whatever the limit says:
+   * they have been used. `state` itself when that window is gone, and nothing can be charged to it any more; a bucket takes
+   * them at any time. As many as can be counted.
+   */
+  charge?(policy: P, state: S | undefined, cost: number, chargedUntilMs: number, nowMs: number): S | undefined;
+
   /** Units that a state holds at this instant: those that an unused key would admit beyond what this one does. */
   used(policy: P, state: S, nowMs: number): number;
 
