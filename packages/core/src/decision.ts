@@ -112,6 +112,26 @@ function longestWait(policies: readonly PolicyDecision[]): PolicyDecision {
 }
 
 /**
+ * A decision that admits with a delay as a refusal: by those policies that ask to wait, until the wait would be over. What
+ * else they say stays as it was.
+ */
+export function turnedAway({ policies, cost, source, atMs }: Decision): Decision {
+  const refused = policies.map((policy) =>
+    policy.delayMs === 0
+      ? policy
+      : {
+          ...policy,
+          allowed: false,
+          remaining: 0,
+          retryAfterMs: policy.delayMs,
+          nextAfterMs: policy.delayMs,
+          delayMs: 0,
+        },
+  );
+  return combine(refused, { cost, blocked: false, source, atMs });
+}
+
+/**
  * The decision when nothing could be decided, because the store failed or the policy is not there: nothing is known, so
  * nothing is claimed.
  */

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './core-options.ts';
-import { combine, undecided, type Decision } from './decision.ts';
+import { combine, turnedAway, undecided, type Decision } from './decision.ts';
 import { PolicyError, SluiceError, StoreError, asStoreError, isFault, kindOf, shown } from './errors.ts';
 import { keyScope } from './key.ts';
 import { claimName, namesOn, releaseName } from './limiter-names.ts';
@@ -294,6 +294,23 @@ export class LimiterCore {
   /** @throws (rejects) as {@link Receipts.returnOf} does; StoreError. */
   async refund(decision: Decision, cost?: number): Promise<void> {
     await this.#giveBack(this.#receipts.returnOf(decision, cost));
+  }
+
+  /** Frees the places in time that a decision gave a request that never starts; as {@link refund}, once. */
+  async refundPlaces(decision: Decision): Promise<void> {
+    await this.#giveBack(this.#receipts.returnOfPlaces(decision));
+  }
+
+  /**
+   * Refuses a request that would have to wait, because no more can be made to. Gives nothing back by itself.
+   *
+   * @param startMs - When it was asked for, by `performance.now()`.
+   */
+  turnAway(decision: Decision, startMs: number): Decision {
+    const refusal = turnedAway(decision);
+    const answer = { atMs: refusal.atMs, parts: [] };
+    this.#receipts.write(refusal, { store: this.store, asked: [], counted: [], answer, isSpent: true });
+    return decisions.hasSubscribers ? this.#tell('consume', refusal, startMs) : refusal;
   }
 
   /** Gives back what those parts of a decision took that are chosen; as {@link refund}, once. */

@@ -1,7 +1,14 @@
 import type { Decision } from './decision.ts';
 import { rangeError, shown, typeError } from './errors.ts';
 import type { AskedPart } from './managed/resolve.ts';
-import { refundsOf, type EditingRequest, type Part, type Store, type StoreAnswer } from './stores/store.ts';
+import {
+  refundsOf,
+  type EditingRequest,
+  type Part,
+  type RefundRequest,
+  type Store,
+  type StoreAnswer,
+} from './stores/store.ts';
 
 /** What a decision took, and where from: needed to give it back. */
 interface Receipt {
@@ -54,6 +61,15 @@ export class Receipts {
     return cost === 0 ? undefined : spend(receipt, (part) => Math.min(cost, part.cost));
   }
 
+  /**
+   * Gives back the places in time that a decision gave, where its request never starts. What it took of policies that only
+   * count stays taken.
+   */
+  returnOfPlaces(decision: Decision): Return | undefined {
+    const receipt = this.#receipts.get(decision);
+    return receipt === undefined ? undefined : spend(receipt, ({ cost }) => cost, onlyPlaces);
+  }
+
   /** Gives back what those parts of a decision took that are chosen. */
   returnOfParts(decision: Decision, chosen: (asked: AskedPart) => boolean): Return | undefined {
     const receipt = this.#receipts.get(decision);
@@ -61,14 +77,26 @@ export class Receipts {
   }
 }
 
-function spend(receipt: Receipt, costOf: (asked: AskedPart) => number): Return | undefined {
+/** The policies that only count left alone. */
+function onlyPlaces(request: RefundRequest): RefundRequest | undefined {
+  const chargedUntilMs = request.part.limit.policies.map(({ algorithm }, j) =>
+    algorithm.paces === true ? (request.chargedUntilMs[j] ?? 0) : 0,
+  );
+  return chargedUntilMs.some((untilMs) => untilMs > 0) ? { ...request, chargedUntilMs } : undefined;
+}
+
+function spend(
+  receipt: Receipt,
+  costOf: (asked: AskedPart) => number,
+  narrow: (request: RefundRequest) => RefundRequest | undefined = (request) => request,
+): Return | undefined {
   if (receipt.isSpent) return undefined;
   receipt.isSpent = true;
   const { store, asked, counted, answer } = receipt;
   const requests = refundsOf(
     counted.map((part, i) => ({ ...part, cost: costOf(asked[i] as AskedPart) })),
     answer,
-  );
+  ).flatMap((request) => narrow(request) ?? []);
   if (requests.length === 0) return undefined;
   const undo = (): void => {
     receipt.isSpent = false;

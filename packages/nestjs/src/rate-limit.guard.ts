@@ -55,7 +55,8 @@ export class RateLimitGuard implements CanActivate {
       // handed to the filters. So it says nothing any more, and is forgotten together with the request.
       return goesOn ? true : new Promise<never>(() => undefined);
     }
-    const { fields, info, refusal } = enforcement;
+    const { fields, info, refusal, hasLeft } = enforcement;
+    if (hasLeft === true) return new Promise<never>(() => undefined); // nobody is left to be answered
     if (info !== undefined) record(request, info);
     if (refusal !== undefined) {
       const headers = Object.fromEntries([...fields, ...refusal.fields].map(({ name, value }) => [name, value]));

@@ -38,6 +38,8 @@ export interface Algorithm<P extends PolicyBase, S> {
   /** One letter that stands for the layout of its state in keys and scripts. Never given to another layout. */
   readonly kind: string;
   readonly kernel: Kernel<P, S>;
+  /** Set where an admitted request may be told to wait (`delayMs`): it was given a place in time, and not only units. */
+  readonly paces?: true;
 
   /**
    * The state after `cost` units that were charged in the window which was over at `chargedUntilMs` (the instant of

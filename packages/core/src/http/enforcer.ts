@@ -8,6 +8,7 @@ import { Doctor } from './doctor.ts';
 import type { Framework, RateLimitInfo } from './framework.ts';
 import { Layer, type Asking } from './layer.ts';
 import type { RateLimitOptions } from './options.ts';
+import { decideInPace, mayPace } from './pacing.ts';
 import { isPreflight } from './preflight.ts';
 import { refusalOf } from './problem.ts';
 import { settleLater } from './settlement.ts';
@@ -120,17 +121,18 @@ export class Enforcer<Request, Response> {
     const { core } = innermost.layer;
     const mode = askings.length === 1 ? core.onStoreError : strictest(askings);
     const parts = askings.length === 1 ? innermost.parts : askings.flatMap((asking) => asking.parts);
-    const decision = this.#holds
-      ? decideInTurn(
-          (op) => core.decide(op, parts, mode),
-          askings,
-          this.#framework.rawRequest(request),
-          this.#framework.rawResponse(response),
-        )
-      : core.decide('consume', parts, mode);
-    return decision instanceof Promise
-      ? decision.then((made) => this.#conclude(innermost, askings, made, request, response))
-      : this.#conclude(innermost, askings, decision, request, response);
+    const raw = { request: this.#framework.rawRequest(request), response: this.#framework.rawResponse(response) };
+    const consume = (): Decision | Promise<Decision | undefined> =>
+      this.#holds
+        ? decideInTurn((op) => core.decide(op, parts, mode), askings, raw.request, raw.response)
+        : core.decide('consume', parts, mode);
+    const conclude = (made: Decision | undefined): Decided | Promise<Decided> =>
+      this.#conclude(innermost, askings, made, request, response);
+    if (!innermost.layer.reports && mayPace(parts)) {
+      return decideInPace(askings, { ...raw, core, peek: () => core.decide('peek', parts, mode), consume, conclude });
+    }
+    const decision = consume();
+    return decision instanceof Promise ? decision.then(conclude) : conclude(decision);
   }
 
   #conclude(

@@ -28,7 +28,11 @@ export interface RequestReader<Request> {
 
 /** Node's own request, as far as limiting needs it. */
 export interface RawRequest {
-  readonly socket?: { readonly remoteAddress?: string | undefined; readonly destroyed?: boolean } | null;
+  readonly socket?: {
+    readonly remoteAddress?: string | undefined;
+    readonly destroyed?: boolean;
+    once?(event: 'close', listener: () => void): unknown;
+  } | null;
   /** Of HTTP/2: whether nothing followed the header fields. */
   readonly stream?: { readonly endAfterHeaders?: boolean };
 }

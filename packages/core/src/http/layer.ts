@@ -10,6 +10,7 @@ import { askedLimits, handedIn, type AskedLimits } from './asked-limits.ts';
 import { ClientList } from './client-list.ts';
 import type { Framework } from './framework.ts';
 import { fieldWriter, type FieldWriter } from './headers.ts';
+import { HeldRequests } from './held-requests.ts';
 import { HTTP_OPTIONS, type RateLimitOptions } from './options.ts';
 import { forbiddenRefusal, missingKeyRefusal, type Refusal } from './problem.ts';
 import { parseRefund, type Refund } from './refund.ts';
@@ -37,6 +38,8 @@ export class Layer<Request, Response> {
   /** Whether it only reports. */
   readonly reports: boolean;
   readonly refund: Refund<Request, Response> | undefined;
+  /** Those that wait for their start. */
+  readonly held: HeldRequests;
   readonly writeFields: FieldWriter;
   readonly #framework: Framework<Request, Response>;
   readonly #asked: AskedLimits<Request>;
@@ -74,6 +77,7 @@ export class Layer<Request, Response> {
     const refund = origin === undefined ? parseRefund(options.refund) : origin.refund;
     // Who is never refused need not wait either.
     this.refund = refund !== undefined && this.reports ? { ...refund, holdMs: 0 } : refund;
+    this.held = origin?.held ?? new HeldRequests(options.maxHeld);
     this.writeFields = this.reports ? () => [] : fieldWriter(options.headers);
     this.#framework = framework;
   }

@@ -78,6 +78,11 @@ interface SharedOptions<Request, Response> {
    * run together. An aborted answer gives nothing back.
    */
   refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined;
+  /**
+   * Requests at most that are held at once, in this process, until a `leakyBucket` lets them start: one more is refused. A
+   * whole number; 0 holds nobody. Default 1000.
+   */
+  maxHeld?: number | undefined;
   /** Answers a refused request itself; status and header fields have been set. */
   onDenied?: ((request: Request, response: Response, decision: Decision) => unknown) | undefined;
   /** Told of every decision: for logs and metrics. It is waited for, and what it throws is the request's error. */
@@ -152,7 +157,7 @@ export type KeyEachOptions<Request, Response> = SharedOptions<Request, Response>
 export const PER_LIMIT_OPTIONS: readonly string[] = ['key', 'cost', 'onMissingKey'];
 export const HTTP_OPTIONS: readonly string[] = [
   ...['limit', 'window', 'policy', 'limits', 'limiter', 'skip', 'allow', 'deny', 'mode', 'headers', 'cors', 'refund'],
-  ...['onDenied', 'onDecision', 'throw'],
+  ...['maxHeld', 'onDenied', 'onDecision', 'throw'],
   ...PER_LIMIT_OPTIONS,
 ];
 

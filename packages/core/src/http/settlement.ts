@@ -39,7 +39,8 @@ export function settleLater<Request, Response>(
   });
 }
 
-function warnOfRefund(error: unknown): void {
+/** Of a refund that nobody waits for. */
+export function warnOfRefund(error: unknown): void {
   warnOnce(
     'SLUICE_REFUND_FAILED',
     `units could not be given back: ${error instanceof Error ? error.message : String(error)}`,

@@ -1,3 +1,4 @@
+import { hasLeft, onDeparture } from './departure.ts';
 import type { RawRequest, RawResponse } from './framework.ts';
 
 /** How often the first in a queue asks again unbidden: what other processes give back is told to nobody here. */
@@ -50,24 +51,22 @@ export class TurnQueue {
     isFinal: (result: T) => boolean,
   ): Promise<T | undefined> {
     // Called from the start: units may have been given back since it was refused, before it stood here to be called.
-    const place: Place = { called: true, hasLeft: isGone(response), wake: undefined };
+    const place: Place = { called: true, hasLeft: hasLeft(request, response), wake: undefined };
     const queue = this.#waiting.get(key) ?? [];
     this.#waiting.set(key, queue);
     queue.push(place);
     this.#size++;
-    const leave = (): void => {
+    const stopListening = onDeparture(request, response, () => {
       place.hasLeft = true;
       place.wake?.();
-    };
-    response.once('close', leave);
+    });
     try {
       for (;;) {
         const leftMs = endMs - performance.now();
         if (!place.hasLeft && leftMs > 0 && !(place.called && queue[0] === place)) {
           await pause(place, queue[0] === place ? Math.min(leftMs, ASK_AGAIN_MS) : leftMs);
         }
-        // A response that is behind others on its connection has no socket yet, and hears of no end.
-        if (place.hasLeft || request.socket?.destroyed === true) return undefined;
+        if (place.hasLeft || hasLeft(request, response)) return undefined;
         const isOver = endMs - performance.now() <= 0;
         if (queue[0] !== place && !isOver) continue; // woken too early
         place.called = false;
@@ -75,18 +74,13 @@ export class TurnQueue {
         if (isOver || isFinal(result)) return result;
       }
     } finally {
-      response.off('close', leave);
+      stopListening();
       queue.splice(queue.indexOf(place), 1);
       this.#size--;
       if (queue.length === 0) this.#waiting.delete(key);
       else this.call(key); // there may be room for the next one as well
     }
   }
-}
-
-/** Whether the client has left before anybody listened. */
-function isGone({ destroyed, stream }: RawResponse): boolean {
-  return destroyed === true || stream?.destroyed === true;
 }
 
 /** Until woken, or so long. */

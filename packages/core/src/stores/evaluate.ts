@@ -173,7 +173,8 @@ function refunded(
 ): Contents | undefined {
   const after = part.limit.policies.map(({ algorithm, policy }, j) => {
     const state = states[j];
-    return state === undefined ? undefined : algorithm.refund(policy, state, part.cost, chargedUntilMs[j] ?? 0, nowMs);
+    const untilMs = chargedUntilMs[j] ?? 0;
+    return state === undefined || untilMs === 0 ? state : algorithm.refund(policy, state, part.cost, untilMs, nowMs);
   });
   return after.some((state, j) => state !== states[j]) ? { blockedUntilMs, states: after } : undefined;
 }

@@ -57,7 +57,7 @@ export type StoreRequest =
    * have to be given back, so the answer also says how things stood without it.
    */
   | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[]; readonly tentative?: boolean }
-  /** Give the cost back, to each policy in the window that was over at `chargedUntilMs[i]`. */
+  /** Give the cost back, to each policy in the window that was over at `chargedUntilMs[i]`; 0 leaves that policy alone. */
   | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs: readonly number[] }
   /** Forget the units, but not a block. */
   | { readonly op: 'reset' | 'unblock'; readonly part: Part }
@@ -65,6 +65,7 @@ export type StoreRequest =
 
 export type DecidingRequest = Extract<StoreRequest, { op: 'consume' | 'peek' }>;
 export type EditingRequest = Exclude<StoreRequest, DecidingRequest>;
+export type RefundRequest = Extract<StoreRequest, { op: 'refund' }>;
 
 /**
  * What a store answers to `consume` and `peek`: per part and policy, in order. Other operations answer with no parts.
@@ -133,8 +134,8 @@ export function isPending<T>(answer: T | Promise<T>): answer is Promise<T> {
 }
 
 /** What gives back the cost of each part of an answer, in the windows it was charged in. */
-export function refundsOf(parts: readonly Part[], answer: StoreAnswer): readonly EditingRequest[] {
-  return parts.flatMap((part, i): readonly EditingRequest[] => {
+export function refundsOf(parts: readonly Part[], answer: StoreAnswer): readonly RefundRequest[] {
+  return parts.flatMap((part, i): readonly RefundRequest[] => {
     if (part.cost === 0) return [];
     const { atMs = answer.atMs, policies } = answer.parts[i] ?? { policies: [] };
     return [{ op: 'refund', part, chargedUntilMs: policies.map(({ resetAfterMs }) => atMs + resetAfterMs) }];

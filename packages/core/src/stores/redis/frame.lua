@@ -13,7 +13,7 @@ ARGV  what is needed: a letter per kind of algorithm, E for edits, V for edition
       per request  what to do, the number of arguments that follow, and:
         consume    per part the key's and the plan's place, and the cost
         peek       per part the key's and the plan's place
-        refund     key, plan, cost, then per policy the instant at which the charged window was over
+        refund     key, plan, cost, then per policy the instant at which the charged window was over, 0 to leave it alone
         reset, unblock   key, plan
         block      key, plan, duration in ms
 value [!<blocked until>!][<version>;]<state> <state>...: one state per policy, empty for a policy without one; the version
@@ -229,8 +229,9 @@ if string.find(ARGV[1], "E", 1, true) then
   local function refund(key, plan, cost)
     local states, given = split(texts[key], plan.count), false
     for j = 1, plan.count do
-      if states[j] ~= "" then
-        local after = plan[j].algorithm.refund(plan[j], states[j], cost, tonumber(ARGV[at + 2 + j]), now_ms)
+      local until_ms = tonumber(ARGV[at + 2 + j])
+      if states[j] ~= "" and until_ms > 0 then
+        local after = plan[j].algorithm.refund(plan[j], states[j], cost, until_ms, now_ms)
         given = given or after
         states[j] = after or states[j]
       end

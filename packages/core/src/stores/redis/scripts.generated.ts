@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '1388ef23d3a297bef44ea6247c1c0998debc2427',
+  sha1: 'af9ae0e2c63a807c84beb9819ac604503deee955',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -502,8 +502,9 @@ if string.find(ARGV[1], "E", 1, true) then
 local function refund(key, plan, cost)
 local states, given = split(texts[key], plan.count), false
 for j = 1, plan.count do
-if states[j] ~= "" then
-local after = plan[j].algorithm.refund(plan[j], states[j], cost, tonumber(ARGV[at + 2 + j]), now_ms)
+local until_ms = tonumber(ARGV[at + 2 + j])
+if states[j] ~= "" and until_ms > 0 then
+local after = plan[j].algorithm.refund(plan[j], states[j], cost, until_ms, now_ms)
 given = given or after
 states[j] = after or states[j]
 end
