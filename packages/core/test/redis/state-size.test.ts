@@ -48,7 +48,10 @@ async function bytesPerKey(policy: Policy, instants: readonly number[]): Promise
 describe('a key of 29 characters, its value and its expiry', () => {
   it.each<[string, Policy]>([
     ['tokenBucket', tokenBucket({ capacity: 100, refill: 3, every: '7s' })],
+    ['tokenBucket in intervals', tokenBucket({ capacity: 100, refill: 3, every: '7s', mode: 'interval' })],
+    ['tokenBucket with overdraft', tokenBucket({ capacity: 100, refill: 3, every: '7s', overdraft: 50 })],
     ['fixedWindow', fixedWindow({ limit: 100, window: '1h' })],
+    ['fixedWindow on the clock', fixedWindow({ limit: 100, window: '1h', align: 'clock' })],
   ])('of a %s take at most 170 bytes', async (_name, policy) => {
     const { bytes, key } = await bytesPerKey(policy, [START_MS, START_MS + 1]);
 

@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import type { Policy } from '@sluice/core';
+import { algorithms } from '@sluice/core/internal';
+import { referenceOf } from './models/index.ts';
+
+interface Request {
+  readonly atMs: number;
+  readonly units: number;
+  readonly allowed: boolean;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+interface Replayed {
+  readonly specimen: { file: string; promise: number; paced?: boolean; running?: boolean };
+  readonly policy: Policy;
+  readonly requests: readonly Request[];
+}
+
+const WINDOW_MS = 20_000;
+const script = fileURLToPath(new URL('../../../scripts/plot-policies.mjs', import.meta.url));
+const run = spawnSync(process.execPath, [script, '--units'], { encoding: 'utf8', maxBuffer: 2 ** 26 });
+const replayed = JSON.parse(run.stdout) as readonly Replayed[];
+const windowed = replayed.filter(({ specimen }) => specimen.running !== true);
+const decided = windowed.filter(({ specimen }) => specimen.paced !== true);
+
+const admitted = ({ requests }: Replayed): readonly Request[] => requests.filter(({ allowed }) => allowed);
+const instantOf = ({ specimen }: Replayed, { atMs, startMs }: Request): number =>
+  specimen.paced === true ? startMs : atMs;
+const unitsOf = (requests: readonly Request[]): number => requests.reduce((sum, { units }) => sum + units, 0);
+
+/** The most that lay in one interval of the window's length, or ran at one instant: counted for every admitted request, the plain way. */
+function mostOf(one: Replayed): number {
+  const all = admitted(one);
+  return Math.max(
+    ...all.map((last) => {
+      const atMs = instantOf(one, last);
+      const counts = (other: Request): boolean =>
+        one.specimen.running === true
+          ? other.startMs <= atMs && other.endMs > atMs
+          : instantOf(one, other) <= atMs && instantOf(one, other) > atMs - WINDOW_MS;
+      return unitsOf(all.filter(counts));
+    }),
+  );
+}
+
+/** What a committed picture shows, its heights turned back into units by the numbers at its axes. */
+function picture({ specimen }: Replayed): {
+  most: number;
+  promise: number;
+  columns: (name: string) => readonly number[];
+  text: string;
+} {
+  const path = fileURLToPath(new URL(`../../../docs/plots/policy-${specimen.file}.svg`, import.meta.url));
+  const text = readFileSync(path, 'utf8');
+  const labels = [...text.matchAll(/<text class="end" x="[\d.]+" y="([\d.]+)">(\d+)<\/text>/g)].map(
+    ([, y, value]): [number, number] => [Number(y) - 4, Number(value)],
+  );
+  const panelFrom = labels.map(([, value]) => value).lastIndexOf(0);
+  const [upper, lower] = [labels.slice(0, panelFrom), labels.slice(panelFrom)].map((panel) => {
+    const [[zeroY, zero], [topY, top]] = [panel[0] as [number, number], panel.at(-1) as [number, number]];
+    return (y: number): number => zero + ((zeroY - y) / (zeroY - topY)) * (top - zero);
+  }) as [(y: number) => number, (y: number) => number];
+  const d = (name: string): string => new RegExp(`<path class="${name}" d="([^"]*)"`).exec(text)?.[1] ?? '';
+  const heights = (of: string): readonly number[] => [...of.matchAll(/V([\d.]+)/g)].map(([, y]) => Number(y));
+  return {
+    text,
+    most: lower(Math.min(...heights(d('line')))),
+    promise: lower(Number(/M\d+ ([\d.]+)H/.exec(d('promise'))?.[1])),
+    columns: (name) => heights(d(name)).slice(0, -1).map(upper),
+  };
+}
+
+const named = (list: readonly Replayed[]): [string, Replayed][] => list.map((one) => [one.specimen.file, one]);
+
+describe('the traffic of the pictures', () => {
+  it('is drawn for every kind of policy that there is', () => {
+    expect(run.stderr).toBe('');
+    expect(new Set(replayed.map(({ policy }) => policy.algorithm))).toEqual(
+      new Set(algorithms.map(({ name }) => name)),
+    );
+  });
+
+  it.each(named(decided))('never sees more admitted than the model of %s allows, in any interval', (_file, one) => {
+    const { most } = referenceOf(one.policy);
+    const all = admitted(one);
+    const overruns = all.flatMap((first, i) => {
+      let units = 0;
+      return all.slice(i).filter((last) => {
+        units += last.units;
+        return BigInt(units) > most(one.policy, BigInt(last.atMs - first.atMs), false);
+      });
+    });
+
+    expect(overruns).toEqual([]);
+  });
+
+  it.each(named(decided))('is held to the promise of the model of %s', (_file, { policy, specimen }) => {
+    const most = Number(referenceOf(policy).most(policy, BigInt(WINDOW_MS - 1), false));
+
+    // A bucket's last unit of the interval would come in the millisecond at its end.
+    expect([most, most + 1]).toContain(specimen.promise);
+  });
+
+  it.each(named(replayed))('is refused now and then by %s, and comes near its limit', (_file, one) => {
+    expect(one.requests.some(({ allowed }) => !allowed)).toBe(true);
+    expect(mostOf(one)).toBeLessThanOrEqual(one.specimen.promise);
+    expect(mostOf(one)).toBeGreaterThan(one.specimen.promise / 2);
+  });
+});
+
+describe('the picture of', () => {
+  it.each(named(replayed))('%s shows what was counted, and the promise above it', (_file, one) => {
+    const shown = picture(one);
+
+    expect(shown.promise).toBeCloseTo(one.specimen.promise, 0);
+    expect(shown.most).toBeCloseTo(mostOf(one), 0);
+    expect(shown.text).toContain(`The most in any 20 seconds were ${String(mostOf(one))};`);
+  });
+
+  it.each(named(replayed))('%s shows every unit that was offered and admitted', (_file, one) => {
+    const total = (heights: readonly number[]): number =>
+      heights.reduce((sum, height) => {
+        expect(height).toBeCloseTo(Math.round(height), 1);
+        return sum + Math.round(height);
+      }, 0);
+    const { columns } = picture(one);
+
+    expect(total(columns('offered'))).toBe(unitsOf(one.requests));
+    expect(total(columns('admitted'))).toBe(unitsOf(admitted(one)));
+  });
+});

@@ -1,0 +1,42 @@
+/** The window of the limits, and the span over which is summed. */
+export const WINDOW_MS = 20_000;
+
+/**
+ * The policies that are drawn, each with what it promises: the most units in any interval of 20 seconds, or at any
+ * instant (`running`). All let 2 a second through in the long run. Another policy is another line.
+ *
+ * - `units`: what a request asks for; then fewer of them come.
+ * - `paced`: admitted units are counted when they may start, not when they were decided.
+ */
+export const specimens = [
+  { file: 'fixed-window', make: 'fixedWindow', options: { limit: 40, window: '20s' }, promise: 79 },
+  {
+    file: 'fixed-window-clock',
+    make: 'fixedWindow',
+    options: { limit: 40, window: '20s', align: 'clock' },
+    promise: 80,
+  },
+  { file: 'sliding-window', make: 'slidingWindow', options: { limit: 40, window: '20s' }, promise: 40 },
+  { file: 'token-bucket', make: 'tokenBucket', options: { capacity: 20, refill: 2, every: '1s' }, promise: 60 },
+  {
+    file: 'token-bucket-interval',
+    make: 'tokenBucket',
+    options: { capacity: 20, refill: 10, every: '5s', mode: 'interval' },
+    promise: 60,
+  },
+  {
+    file: 'token-bucket-overdraft',
+    make: 'tokenBucket',
+    options: { capacity: 20, refill: 2, every: '1s', overdraft: 10 },
+    units: 8,
+    promise: 70,
+  },
+];
+
+/** As somebody writes it in code. */
+export function written({ make, options }) {
+  const fields = Object.entries(options).map(
+    ([name, value]) => `${name}: ${typeof value === 'string' ? `'${value}'` : value}`,
+  );
+  return `${make}({ ${fields.join(', ')} })`;
+}
