@@ -1,4 +1,5 @@
 import { PolicyError, shown } from './errors.ts';
+import { parseEscalation, type Escalation } from './escalate.ts';
 import type { OnUnconfigured } from './managed/managed-limit.ts';
 import { parseApp } from './managed/managed.ts';
 import { isPolicies } from './managed/followed.ts';
@@ -37,6 +38,8 @@ export interface LimiterCoreOptions {
    * 40 more. Default 100.
    */
   timeoutMs?: number | undefined;
+  /** What repeated refusals lead to: `escalate({ after: 5, block: '1m', decay: '1h' })`. Default: nothing. */
+  escalate?: Escalation | undefined;
   /** Which application this is, on the lists of managed policies. Needed where a policy is `managed(...)`. */
   app?: string | undefined;
   /**
@@ -55,6 +58,7 @@ export const CORE_OPTIONS = [
   'onStoreError',
   'localShare',
   'timeoutMs',
+  'escalate',
   'app',
   'onUnconfigured',
   'policies',
@@ -71,6 +75,7 @@ export interface CoreSettings {
   readonly onStoreError: OnStoreError;
   readonly localShare: number;
   readonly timeoutMs: number;
+  readonly escalation: Escalation | undefined;
   readonly app: string | undefined;
   readonly onUnconfigured: OnUnconfigured;
   readonly policies: Policies | undefined;
@@ -121,5 +126,9 @@ export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
     localShare,
   );
   const { policies } = options;
-  return { name: checkedName, shared, store, onStoreError, localShare, timeoutMs, app, onUnconfigured, policies };
+  const escalation = options.escalate === undefined ? undefined : parseEscalation(options.escalate);
+  return {
+    ...{ name: checkedName, shared, store, onStoreError, localShare, timeoutMs, escalation },
+    ...{ app, onUnconfigured, policies },
+  };
 }

@@ -47,7 +47,7 @@ export interface Decision {
    * `unavailable`, `unconfigured`) when nobody knows.
    */
   readonly retryAfterMs: number | null;
-  /** Until the key is as if never used, and not blocked. */
+  /** Until the key is as if never used, not blocked, and (with `escalate`) its refusals are forgotten. */
   readonly resetAfterMs: number;
   /** Pacing: wait this long before going on. */
   readonly delayMs: number;
@@ -67,7 +67,14 @@ export interface Decision {
  */
 export function combine(
   policies: readonly PolicyDecision[],
-  facts: { readonly cost: number; readonly blocked: boolean; readonly source: DecisionSource; readonly atMs: number },
+  facts: {
+    readonly cost: number;
+    readonly blocked: boolean;
+    readonly source: DecisionSource;
+    readonly atMs: number;
+    /** Until refusals that are remembered are forgotten. */
+    readonly forgottenAfterMs?: number;
+  },
   ifTaken: readonly PolicyDecision[] = policies,
 ): Decision {
   const first = policies[0];
@@ -89,7 +96,7 @@ export function combine(
     limit,
     remaining,
     retryAfterMs,
-    resetAfterMs,
+    resetAfterMs: Math.max(resetAfterMs, facts.forgottenAfterMs ?? 0),
     delayMs: allowed ? delayMs : 0,
     source: facts.source,
     atMs: facts.atMs,

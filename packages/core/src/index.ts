@@ -10,6 +10,7 @@ export type { Policy } from './algorithms/index.ts';
 export { systemClock, type Clock } from './clock.ts';
 export type { Decision, DecisionSource, Outcome, PolicyDecision } from './decision.ts';
 export type { Duration } from './duration.ts';
+export { escalate, type EscalateOptions, type Escalation } from './escalate.ts';
 export { PolicyError, SluiceError, StoreError, type SluiceErrorCode, type StoreFailureKind } from './errors.ts';
 export {
   createLimiter,

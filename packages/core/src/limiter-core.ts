@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './core-options.ts';
 import { combine, turnedAway, undecided, type Decision } from './decision.ts';
+import type { Escalation } from './escalate.ts';
 import { PolicyError, SluiceError, StoreError, asStoreError, isFault, kindOf, shown } from './errors.ts';
 import { keyScope } from './key.ts';
 import { claimName, namesOn, releaseName } from './limiter-names.ts';
@@ -78,7 +79,11 @@ export class LimiterCore {
 
   /** @throws PolicyError when no `localShare` of these policies can be counted, or when the store cannot count them. */
   limitOf(policies: readonly NamedPolicy[]): Limit {
-    const limit = withStandIn({ policies, scope: keyScope(this.name, policies) }, this.#settings.localShare);
+    const { escalation, localShare } = this.#settings;
+    const limit = withStandIn(
+      { policies, scope: keyScope(this.name, policies), ...(escalation === undefined ? {} : { escalation }) },
+      localShare,
+    );
     this.store.checkLimit?.(limit);
     return limit;
   }
@@ -90,7 +95,7 @@ export class LimiterCore {
    * @throws PolicyError where there is no `app`, or nowhere to look.
    */
   managedLimitOf(reference: ManagedReference, name: string = reference.name): ManagedLimit {
-    const { app, policies, onUnconfigured, localShare } = this.#settings;
+    const { app, policies, onUnconfigured, localShare, escalation } = this.#settings;
     if (app === undefined) {
       throw new PolicyError(
         'app',
@@ -110,7 +115,14 @@ export class LimiterCore {
       if (this.#isClaimed) definitions.enter();
     }
     const check = (limit: Limit): void => this.store.checkLimit?.(limit);
-    return new ManagedLimit({ policy: reference.name, name, app, definitions, onUnconfigured, localShare, check });
+    return new ManagedLimit({
+      ...{ policy: reference.name, name, app, definitions, onUnconfigured, localShare, escalation, check },
+    });
+  }
+
+  /** What repeated refusals lead to. */
+  get escalation(): Escalation | undefined {
+    return this.#settings.escalation;
   }
 
   get onStoreError(): OnStoreError {
@@ -369,7 +381,9 @@ export class LimiterCore {
     const ifTaken = answer.parts.flatMap((part) => part.ifTaken ?? part.policies);
     const blocked = answer.parts.some((part) => part.blocked);
     const cost = Math.max(...parts.map((part) => part.cost));
-    const decision = combine(policies, { cost, blocked, source: store.source, atMs: answer.atMs }, ifTaken);
+    const { atMs } = answer;
+    const forgottenAfterMs = Math.max(...answer.parts.map((part) => part.forgottenAfterMs ?? 0));
+    const decision = combine(policies, { cost, blocked, source: store.source, atMs, forgottenAfterMs }, ifTaken);
     const { asked } = facts;
     this.#receipts.write(decision, { store, asked, counted: parts, answer, isSpent: request.op === 'peek' });
     return decision;

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import type { Policy } from '@sluice/core';
 import { seeded, startRedis, testFrame, testSeed, type RedisServer } from '@sluice/testkit';
 import { references } from './models/index.ts';
+import type { ModelRules } from './models/model-escalation.ts';
 import { Lanes } from './traces/lanes.ts';
 import { walk } from './traces/walk.ts';
 
@@ -59,6 +60,42 @@ describe('random traces of several policies', () => {
       const answers = await walk(lanes, seeded(seed + number), { steps: 200, mayGoBack: false });
 
       expect(answers).toHaveLength(200);
+    }
+  });
+});
+
+describe('random traces of limits that escalate', () => {
+  const rules: fc.Arbitrary<ModelRules> = fc.record({
+    after: fc.integer({ min: 1, max: 4 }),
+    block: fc.oneof(
+      fc.constantFrom(1, 10, 1_000, 60_000, 50_000_000, 5 * 86_400_000),
+      fc.array(fc.constantFrom(1, 50, 2_000, 86_400_000), { minLength: 1, maxLength: 4 }),
+    ),
+    decay: fc.constantFrom(1, 20, 1_000, 60_000, 86_400_000),
+  });
+  const key = fc.record({
+    policies: fc.array(anyPolicy, { minLength: 1, maxLength: 2 }),
+    rules: fc.option(rules, { nil: undefined }),
+  });
+
+  it.each([
+    { what: 'of one key, whatever the clock does', keys: 1, batch: 1, mayGoBack: true },
+    { what: 'of several keys, in one decision', keys: 3, batch: 1, mayGoBack: false },
+    { what: 'many of them in one call', keys: 4, batch: 30, mayGoBack: false },
+  ])('give the same answers and the same bytes in kernel, model, memory and Redis: $what', async (trace) => {
+    const lists = fc.array(key, { minLength: trace.keys, maxLength: trace.keys });
+    for (const [number, list] of sampled(lists, 30).entries()) {
+      const lanes = new Lanes({
+        seed,
+        policies: list.map(({ policies }) => policies),
+        escalations: list.map((one, i) => (i === 0 ? (one.rules ?? { after: 2, block: 40, decay: 500 }) : one.rules)),
+        redis,
+        subject: `escalated-${String(trace.keys)}-${String(number)}`,
+      });
+
+      const answers = await walk(lanes, seeded(seed + number), { steps: 300, ...trace });
+
+      expect(answers).toHaveLength(300);
     }
   });
 });

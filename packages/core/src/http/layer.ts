@@ -78,6 +78,13 @@ export class Layer<Request, Response> {
     // Who is never refused need not wait either.
     this.refund = refund !== undefined && this.reports ? { ...refund, holdMs: 0 } : refund;
     this.held = origin?.held ?? new HeldRequests(options.maxHeld);
+    if (this.refund !== undefined && this.refund.holdMs > 0 && this.core.escalation !== undefined) {
+      throw new PolicyError(
+        'refund.holdMs',
+        'refund.holdMs and escalate exclude each other: a request that is made to wait is refused many times over; leave one of them out',
+        'SLUICE_OPTION_INVALID',
+      );
+    }
     this.writeFields = this.reports ? () => [] : fieldWriter(options.headers);
     this.#framework = framework;
   }

@@ -1,3 +1,4 @@
+import type { Escalation } from '../escalate.ts';
 import { PolicyError, staleError } from '../errors.ts';
 import type { NamedPolicy } from '../policy.ts';
 import { AllEarlier } from '../stores/carry-over.ts';
@@ -19,6 +20,7 @@ export interface ManagedLimitOptions {
   readonly definitions: Definitions;
   readonly onUnconfigured: OnUnconfigured;
   readonly localShare: number;
+  readonly escalation: Escalation | undefined;
   /** Refuses what the store cannot count. */
   readonly check: (limit: Limit) => void;
 }
@@ -100,12 +102,13 @@ export class ManagedLimit {
   }
 
   #usableLimit({ version, record, named }: Usable): Limit {
-    const { name, localShare, check } = this.#options;
+    const { name, localShare, escalation, check } = this.#options;
     const [before] = record.earlier.filter(({ policy }) => policy !== undefined);
     const own: NamedPolicy = { ...named, name };
     const limit: Limit = {
       policies: [own],
       scope: this.scope,
+      ...(escalation === undefined ? {} : { escalation }),
       edition: {
         version,
         // The last one goes along with every call; what is older is sent when a state of it is met.
@@ -136,7 +139,7 @@ export class ManagedLimit {
       return Promise.resolve(this.#isForgotten(since) ? undefined : current?.standIn);
     };
     return {
-      scope: limit.scope,
+      ...limit,
       policies: sharedOf(limit.policies),
       edition: { version, earlier: new AllEarlier(earlier, version), renew },
     };

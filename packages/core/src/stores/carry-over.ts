@@ -48,7 +48,7 @@ function bringKeyOver(key: KeyState, { policies }: Limit, edition: Edition, nowM
       : carried(earlier.policies[j] as NamedPolicy, key.states[j], to, earlier.carryOver, nowMs),
   );
   key.version = edition.version;
-  key.carried = true;
+  key.touched = true;
   return true;
 }
 

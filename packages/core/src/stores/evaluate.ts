@@ -1,7 +1,9 @@
 import type { Verdict } from '../algorithms/algorithm.ts';
 import type { PolicyDecision } from '../decision.ts';
 import type { NamedPolicy } from '../policy.ts';
+import type { Escalation } from '../escalate.ts';
 import { bringOver, hasEditions } from './carry-over.ts';
+import { afterRefusal, remembered, withoutCount, type Refusals } from './escalation.ts';
 import type { DecidingRequest, Part, PartAnswer, StoreAnswer, StoreRequest } from './store.ts';
 
 /** What is stored under one key, decoded. Changed in place by {@link evaluate}. */
@@ -12,14 +14,18 @@ export interface KeyState {
   states: readonly unknown[];
   /** The edition that wrote the states, where the limit has editions. */
   version?: number;
-  /** Set when the states were brought into another edition, and are to be written for that alone. */
-  carried?: boolean;
+  /** What is remembered of refusals. Those without an escalation leave it as it is. */
+  refusals?: Refusals | undefined;
+  /** Set where several subjects are counted together, for want of room: nobody is blocked for what others did. */
+  readonly shared?: boolean;
+  /** Set when it is to be written whatever becomes of the request: its states were brought into another edition, or a refusal was counted. */
+  touched?: boolean;
 }
 
 /** What an edit makes of a key. */
-type Contents = Pick<KeyState, 'blockedUntilMs' | 'states'>;
+type Contents = Pick<KeyState, 'blockedUntilMs' | 'states' | 'refusals'>;
 
-/** What {@link evaluate} did: its answer, and whether the request changed its keys. One that was `carried` changed in any case. */
+/** What {@link evaluate} did: its answer, and whether the request changed its keys. One that was `touched` changed in any case. */
 export interface Evaluation {
   readonly answer: StoreAnswer;
   readonly changed: boolean;
@@ -59,12 +65,17 @@ function perform(request: StoreRequest, keys: readonly KeyState[], nowMs: number
     case 'refund':
       return edit(keys[0], nowMs, (key) => refunded(request.part, request.chargedUntilMs, key, nowMs));
     case 'reset':
-      return edit(keys[0], nowMs, ({ blockedUntilMs, states }) => ({
+      return edit(keys[0], nowMs, ({ blockedUntilMs, states, refusals }) => ({
         blockedUntilMs,
         states: states.map(() => undefined),
+        refusals: withoutCount(refusals),
       }));
     case 'block':
-      return edit(keys[0], nowMs, (key) => ({ blockedUntilMs: nowMs + request.durationMs, states: key.states }));
+      return edit(keys[0], nowMs, (key) => ({
+        blockedUntilMs: nowMs + request.durationMs,
+        states: key.states,
+        refusals: key.refusals,
+      }));
     case 'unblock':
       return edit(keys[0], nowMs, (key) => ({ blockedUntilMs: 0, states: key.states }));
   }
@@ -73,6 +84,7 @@ function perform(request: StoreRequest, keys: readonly KeyState[], nowMs: number
 function decide({ op, parts, tentative }: DecidingRequest, keys: readonly KeyState[], nowMs: number): Evaluation {
   const before = keys.map(({ states }) => states);
   const answers: PartAnswer[] = [];
+  let refused: Map<KeyState, Escalation> | undefined;
   let allowed = true;
   let charged = false;
 
@@ -82,18 +94,23 @@ function decide({ op, parts, tentative }: DecidingRequest, keys: readonly KeySta
     const blockedMs = Math.max(key.blockedUntilMs - nowMs, 0);
     const after: unknown[] = [];
     const policies: PolicyDecision[] = [];
+    let admits = true;
     for (let j = 0; j < limit.policies.length; j++) {
       const named = limit.policies[j] as NamedPolicy;
       const { state, verdict } = named.algorithm.kernel(named.policy, key.states[j], cost, nowMs);
       after.push(state);
       policies.push(decisionOf(named, verdict));
-      allowed &&= verdict.allowed && blockedMs === 0;
+      admits &&= verdict.allowed;
     }
+    allowed &&= admits && blockedMs === 0;
     answers.push({ blocked: blockedMs > 0, policies });
-    if (cost > 0) {
-      // As it goes, so that a second part on the same key finds what the first one took; taken back below.
-      key.states = after;
-      charged = true;
+    if (cost === 0) continue;
+    charged = true;
+    // As it goes, so that a second part on the same key finds what the first one took; taken back below.
+    if (admits) key.states = after;
+    else if (limit.escalation !== undefined && blockedMs === 0 && key.shared !== true) {
+      refused ??= new Map();
+      if (!refused.has(key)) refused.set(key, limit.escalation); // one request, one refusal
     }
   }
 
@@ -105,21 +122,50 @@ function decide({ op, parts, tentative }: DecidingRequest, keys: readonly KeySta
             return { ...taken, ifNotTaken: untaken(taken, parts[i] as Part, free, nowMs).policies };
           })
         : answers;
-    for (const key of keys) key.blockedUntilMs = liveBlock(key, nowMs);
-    return { answer: { atMs: nowMs, parts: shown }, changed: true };
+    for (const key of keys) {
+      key.blockedUntilMs = liveBlock(key, nowMs);
+      if (key.refusals !== undefined) key.refusals = remembered(key.refusals, nowMs);
+    }
+    return {
+      answer: {
+        atMs: nowMs,
+        parts: shown.map((part, i) => remembering(part, parts[i] as Part, keys[i] as KeyState, nowMs)),
+      },
+      changed: true,
+    };
   }
   for (let i = keys.length - 1; i >= 0; i--) (keys[i] as KeyState).states = before[i] as readonly unknown[];
-  return {
-    answer: {
-      atMs: nowMs,
-      parts: parts.map((part, i) => {
-        const asked = answers[i] as PartAnswer;
-        const shown = untaken(asked, part, keys[i] as KeyState, nowMs);
-        return allowed && part.cost > 0 ? { ...shown, ifTaken: asked.policies } : shown;
-      }),
-    },
-    changed: false,
+  const counted = refused === undefined ? undefined : afterRefusals(refused, nowMs);
+  const answer = {
+    atMs: nowMs,
+    parts: parts.map((part, i) => {
+      const asked = answers[i] as PartAnswer;
+      const key = counted?.get(keys[i] as KeyState) ?? (keys[i]);
+      const blocked = asked.blocked || key.blockedUntilMs > nowMs;
+      const shown = untaken(blocked === asked.blocked ? asked : { ...asked, blocked }, part, key, nowMs);
+      return remembering(allowed && part.cost > 0 ? { ...shown, ifTaken: asked.policies } : shown, part, key, nowMs);
+    }),
   };
+  if (op === 'consume' && counted !== undefined) {
+    for (const [key, after] of counted) Object.assign(key, after, { touched: true });
+  }
+  return { answer, changed: false };
+}
+
+/** The keys that were refused, as they are once that has been counted: some blocked by it. */
+function afterRefusals(refused: ReadonlyMap<KeyState, Escalation>, nowMs: number): ReadonlyMap<KeyState, Contents> {
+  return new Map(
+    [...refused].map(([key, escalation]): [KeyState, Contents] => [
+      key,
+      { states: key.states, ...afterRefusal(escalation, key.refusals, nowMs) },
+    ]),
+  );
+}
+
+/** The answer with the time until the key's refusals are forgotten, where they count. */
+function remembering(shown: PartAnswer, { limit }: Part, { refusals }: Contents, nowMs: number): PartAnswer {
+  if (refusals === undefined || limit.escalation === undefined || refusals.forgottenAtMs <= nowMs) return shown;
+  return { ...shown, forgottenAfterMs: refusals.forgottenAtMs - nowMs };
 }
 
 /**
@@ -168,7 +214,7 @@ function decisionOf({ name, windowMs }: NamedPolicy, verdict: Verdict): PolicyDe
 function refunded(
   part: Part,
   chargedUntilMs: readonly number[],
-  { blockedUntilMs, states }: KeyState,
+  { blockedUntilMs, states, refusals }: KeyState,
   nowMs: number,
 ): Contents | undefined {
   const after = part.limit.policies.map(({ algorithm, policy }, j) => {
@@ -176,12 +222,12 @@ function refunded(
     const untilMs = chargedUntilMs[j] ?? 0;
     return state === undefined || untilMs === 0 ? state : algorithm.refund(policy, state, part.cost, untilMs, nowMs);
   });
-  return after.some((state, j) => state !== states[j]) ? { blockedUntilMs, states: after } : undefined;
+  return after.some((state, j) => state !== states[j]) ? { blockedUntilMs, states: after, refusals } : undefined;
 }
 
 /**
  * Replaces what is stored under the key by what `change` makes of it, unless that is nothing. A block that is over goes
- * with any change.
+ * with any change, and refusals that are forgotten.
  */
 function edit(key: KeyState | undefined, nowMs: number, change: (key: KeyState) => Contents | undefined): Evaluation {
   if (key === undefined) throw new RangeError('the request names no key');
@@ -189,6 +235,7 @@ function edit(key: KeyState | undefined, nowMs: number, change: (key: KeyState) 
   if (after !== undefined) {
     key.states = after.states;
     key.blockedUntilMs = liveBlock(after, nowMs);
+    if (key.refusals !== undefined) key.refusals = remembered(after.refusals, nowMs);
   }
   return { answer: { atMs: nowMs, parts: [] }, changed: after !== undefined };
 }
@@ -198,13 +245,13 @@ function liveBlock({ blockedUntilMs }: Contents, nowMs: number): number {
 }
 
 /** Whether nothing is stored: the key is as if it had never been used, and not blocked. */
-export function isUnused({ blockedUntilMs, states }: Contents): boolean {
-  return blockedUntilMs === 0 && states.every((state) => state === undefined);
+export function isUnused({ blockedUntilMs, states, refusals }: Contents): boolean {
+  return blockedUntilMs === 0 && refusals === undefined && states.every((state) => state === undefined);
 }
 
 /** The instant from which the key is as if it had never been used. */
-export function keyResetAtMs(limit: Part['limit'], { blockedUntilMs, states }: Contents): number {
-  let atMs = blockedUntilMs;
+export function keyResetAtMs(limit: Part['limit'], { blockedUntilMs, states, refusals }: Contents): number {
+  let atMs = Math.max(blockedUntilMs, refusals?.forgottenAtMs ?? 0);
   for (let j = 0; j < limit.policies.length; j++) {
     const state = states[j];
     const { algorithm, policy } = limit.policies[j] as NamedPolicy;

@@ -52,7 +52,8 @@ export function withStandIn(limit: Limit, share: number): Limit {
       );
     }
   });
-  return { ...limit, standIn: { policies, scope: limit.scope } };
+  const { scope, escalation } = limit;
+  return { ...limit, standIn: { policies, scope, ...(escalation === undefined ? {} : { escalation }) } };
 }
 
 /** A part as the stand-in counts it. */

@@ -1,4 +1,5 @@
 import type { DecisionSource, PolicyDecision } from '../decision.ts';
+import type { Escalation } from '../escalate.ts';
 import type { NamedPolicy } from '../policy.ts';
 import type { BreakerOptions } from './breaker.ts';
 
@@ -7,6 +8,11 @@ export interface Limit {
   readonly policies: readonly NamedPolicy[];
   /** The end of the key: names the limiter and the layout of its state. */
   readonly scope: string;
+  /**
+   * What refusals by its policies lead to: then they are written. So nobody but the store itself may refuse requests of
+   * such a limit: what is answered from what is remembered of earlier answers is not counted.
+   */
+  readonly escalation?: Escalation;
   /** Set where the numbers of the policies change while states live on. */
   readonly edition?: Edition;
   /** What is counted instead while this process stands in for the store: a share of it. */
@@ -59,7 +65,10 @@ export type StoreRequest =
   | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[]; readonly tentative?: boolean }
   /** Give the cost back, to each policy in the window that was over at `chargedUntilMs[i]`; 0 leaves that policy alone. */
   | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs: readonly number[] }
-  /** Forget the units, but not a block. */
+  /**
+   * `reset`: forget the units and the count of refusals, but no block. `unblock`: end a block, and forget refusals and how
+   * many blocks they led to.
+   */
   | { readonly op: 'reset' | 'unblock'; readonly part: Part }
   | { readonly op: 'block'; readonly part: Part; readonly durationMs: number };
 
@@ -89,6 +98,8 @@ export interface PartAnswer {
   readonly ifTaken?: readonly PolicyDecision[];
   /** After a tentative consume that was admitted: the policies as they would stand without it. */
   readonly ifNotTaken?: readonly PolicyDecision[];
+  /** Until what is remembered of refusals is forgotten: where its limit has an escalation, and something is remembered. */
+  readonly forgottenAfterMs?: number;
   /** When this part was decided, where that was not at the answer's `atMs`. */
   readonly atMs?: number;
 }

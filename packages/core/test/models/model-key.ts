@@ -1,22 +1,33 @@
 import type { PartAnswer, PolicyDecision } from '@sluice/core';
 import type { Receipt } from './model.ts';
+import { ModelEscalation, type ModelRules } from './model-escalation.ts';
 import { retryOf, standing, type ModelledPolicy } from './verdict.ts';
 
-/** What is under one key, by the book: the models of its policies, and a block. */
+/** What is under one key, by the book: the models of its policies, a block, and what is remembered of refusals. */
 export class ModelKey {
   readonly policies: readonly ModelledPolicy[];
   blockedUntilMs = 0n;
 
-  constructor(policies: readonly ModelledPolicy[]) {
+  escalation: ModelEscalation | undefined;
+
+  constructor(policies: readonly ModelledPolicy[], rules?: ModelRules) {
     this.policies = policies;
+    this.escalation = rules === undefined ? undefined : new ModelEscalation(rules);
   }
 
-  /** A block that was over when the key was last written is forgotten, also by a clock that goes back. */
+  /** What was over when the key was last written is forgotten, also by a clock that goes back. */
   written(atMs: number): void {
     if (this.blockedUntilMs <= BigInt(atMs)) this.blockedUntilMs = 0n;
+    this.escalation = this.escalation?.known(BigInt(atMs));
+  }
+
+  unblock(): void {
+    this.blockedUntilMs = 0n;
+    this.escalation = this.escalation?.pardoned();
   }
 
   reset(): void {
+    this.escalation = this.escalation?.reset();
     for (const one of this.policies) one.model = one.reference.model(one.policy);
   }
 
@@ -39,15 +50,20 @@ export function decideByModel(
   take: boolean,
 ): { answers: PartAnswer[]; receipts: Receipt[][] } {
   const atMs = BigInt(at);
-  const admits = ({ key, cost }: ModelPart): boolean =>
-    key.blockedUntilMs <= atMs && key.policies.every(({ model }) => cost === 0 || model.fits(BigInt(cost), atMs));
+  const isOpen = ({ key }: ModelPart): boolean => key.blockedUntilMs <= atMs;
+  const fits = ({ key, cost }: ModelPart): boolean =>
+    key.policies.every(({ model }) => cost === 0 || model.fits(BigInt(cost), atMs));
+  const admits = (part: ModelPart): boolean => isOpen(part) && fits(part);
 
   const taken = take && parts.every(admits);
+  const refusals = parts.map((part) => (isOpen(part) && !fits(part) ? part.key.escalation?.refused(atMs) : undefined));
   const receipts = parts.map(({ key, cost }) =>
     taken && cost > 0 ? key.policies.map(({ model }) => model.charge(BigInt(cost), atMs)) : [],
   );
-  const answers = parts.map(({ key, cost }) => {
-    const blockedMs = key.blockedUntilMs > atMs ? Number(key.blockedUntilMs - atMs) : 0;
+  const answers = parts.map(({ key, cost }, i): PartAnswer => {
+    const refused = refusals[i];
+    const blockedUntilMs = refused?.blockedUntilMs || key.blockedUntilMs;
+    const blockedMs = blockedUntilMs > atMs ? Number(blockedUntilMs - atMs) : 0;
     const policies = key.policies.map((one): PolicyDecision => {
       const stands = standing(one, atMs);
       const retryAfterMs = taken || cost === 0 ? 0 : retryOf(one, BigInt(cost), atMs);
@@ -55,8 +71,17 @@ export function decideByModel(
         ? whileBlocked({ ...stands, retryAfterMs }, blockedMs)
         : { ...stands, allowed: retryAfterMs === 0, retryAfterMs };
     });
-    return { blocked: blockedMs > 0, policies };
+    const forgottenAfterMs = (refused?.after ?? key.escalation)?.forgottenAfterMs(atMs);
+    return { blocked: blockedMs > 0, policies, ...(forgottenAfterMs === undefined ? {} : { forgottenAfterMs }) };
   });
+  if (take) {
+    parts.forEach(({ key }, i) => {
+      const refused = refusals[i];
+      if (refused === undefined) return;
+      key.escalation = refused.after;
+      key.blockedUntilMs = refused.blockedUntilMs;
+    });
+  }
   return { answers, receipts };
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import {
+  escalate,
   memoryStore,
   type Limit,
   type Part,
@@ -12,6 +13,7 @@ import {
 } from '@sluice/core';
 import { evaluate, keyScope, namePolicies, writeValue, type KeyState } from '@sluice/core/internal';
 import { fakeClock, virtualRedisStore, type FakeClock } from '@sluice/testkit';
+import type { ModelRules } from '../models/model-escalation.ts';
 import { ModelKey, decideByModel } from '../models/model-key.ts';
 import type { Receipt } from '../models/model.ts';
 import { modelled } from '../models/verdict.ts';
@@ -41,6 +43,8 @@ export interface LanesOptions {
   readonly policies: readonly (readonly Policy[])[];
   readonly redis: Redis;
   readonly subject: string;
+  /** Of each key: what its refusals lead to. Default: nothing. */
+  readonly escalations?: readonly (ModelRules | undefined)[];
   /** Without models, policies may change while the trace runs. */
   readonly models?: boolean;
 }
@@ -65,12 +69,16 @@ export class Lanes {
     this.#options = options;
     this.#redisStore = virtualRedisStore(options.redis, this.clock, {}, 0);
     this.keys = options.policies.map((policies, i) => {
-      const limit = limitOf(policies, i);
+      const rules = options.escalations?.[i];
+      const limit = limitOf(policies, i, rules);
       return {
         subject: `${options.subject}-${String(i)}`,
         limit,
         state: { blockedUntilMs: 0, states: policies.map(() => undefined) },
-        model: new ModelKey(limit.policies.map(({ name }, j) => modelled(name, policies[j] as Policy))),
+        model: new ModelKey(
+          limit.policies.map(({ name }, j) => modelled(name, policies[j] as Policy)),
+          rules,
+        ),
         value: null,
       };
     });
@@ -84,9 +92,17 @@ export class Lanes {
     });
   }
 
+  /** Until when what is remembered of refusals is forgotten, for the keys of which something is. */
+  forgottenAfterMs(): number[] {
+    return this.keys.flatMap(({ state: { refusals } }) =>
+      refusals === undefined ? [] : [refusals.forgottenAtMs - this.clock.atMs],
+    );
+  }
+
   /** Gives a key other numbers, as a new release of a service does. */
   changePolicies(key: Key, policies: readonly Policy[]): void {
-    key.limit = { ...limitOf(policies, this.keys.indexOf(key)), scope: key.limit.scope };
+    const number = this.keys.indexOf(key);
+    key.limit = { ...limitOf(policies, number, this.#options.escalations?.[number]), scope: key.limit.scope };
   }
 
   /** Performs steps in one call at one instant. What the synchronous lanes answer is compared at once, Redis when {@link settle} is called. */
@@ -130,7 +146,10 @@ export class Lanes {
       keys.map(({ state }) => state),
       atMs,
     );
-    if (changed) for (const key of keys) key.value = writeValue(key.limit, key.state, atMs) || null;
+    for (const key of keys) {
+      if (changed || key.state.touched === true) key.value = writeValue(key.limit, key.state, atMs) || null;
+      key.state.touched = false;
+    }
     const number = this.#steps++;
     const receipts = this.#throughModels(step, answer, atMs, number);
     if (changed) for (const key of keys) key.model.written(atMs);
@@ -146,7 +165,7 @@ export class Lanes {
         const parts = step.parts.map(({ key, cost }) => ({ key: this.#key(key).model, cost }));
         const { answers, receipts } = decideByModel(parts, atMs, step.op === 'consume');
         // Who would decide after a peek follows from what the model says of a consume.
-        const shown = answer.parts.map(({ blocked, policies }) => ({ blocked, policies }));
+        const shown = answer.parts.map(({ ifTaken: _, ...part }) => part);
         if (!isDeepStrictEqual(answers, shown)) this.#fail('the model', answers, shown, step, number);
         return receipts;
       }
@@ -159,7 +178,7 @@ export class Lanes {
         this.#key(step.key).model.blockedUntilMs = BigInt(atMs + step.durationMs);
         return [];
       case 'unblock':
-        this.#key(step.key).model.blockedUntilMs = 0n;
+        this.#key(step.key).model.unblock();
         return [];
       case 'reset':
         this.#key(step.key).model.reset();
@@ -222,10 +241,11 @@ export class Lanes {
   }
 }
 
-function limitOf(policies: readonly Policy[], number: number): Limit {
+function limitOf(policies: readonly Policy[], number: number, rules: ModelRules | undefined): Limit {
   const named = namePolicies(
     policies.length === 1 ? policies[0] : policies.map((policy, i) => ({ ...policy, name: `p${String(i)}` })),
     'trace',
   );
-  return { policies: named, scope: keyScope(`trace${String(number)}`, named) };
+  const escalation = rules === undefined ? {} : { escalation: escalate(rules) };
+  return { policies: named, scope: keyScope(`trace${String(number)}`, named), ...escalation };
 }

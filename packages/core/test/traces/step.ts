@@ -16,6 +16,8 @@ export interface Surroundings {
   /** Numbers of the steps that took something. */
   readonly taken: readonly number[];
   readonly mayGoBack: boolean;
+  /** Until what is remembered of refusals is forgotten, where something is. */
+  readonly forgottenAfterMs?: readonly number[];
 }
 
 /** Far enough ahead of any server's clock that nothing expires while a trace runs: the year 2100. */
@@ -24,7 +26,16 @@ export const START_MS = 4_102_444_800_000;
 const LONGEST_STEP_MS = 100_000_000_000;
 
 /** The next instant: the same, the next ones, edges of windows and waits with a millisecond on either side, far ahead, or back. */
-export function nextInstant(random: Random, atMs: number, { lastSeen, mayGoBack }: Surroundings): number {
+export function nextInstant(
+  random: Random,
+  atMs: number,
+  { lastSeen, mayGoBack, forgottenAfterMs = [] }: Surroundings,
+): number {
+  const [forgottenMs, ...others] = forgottenAfterMs;
+  if (forgottenMs !== undefined && random.percent(10)) {
+    const aheadMs = random.pick([forgottenMs, ...others]) + random.pick([-1, 0, 1]);
+    return atMs + Math.max(aheadMs, 0);
+  }
   const { windowMs, limit, retryAfterMs, resetAfterMs, nextAfterMs } = random.pick(
     lastSeen as [PolicyDecision, ...PolicyDecision[]],
   );

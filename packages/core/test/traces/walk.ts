@@ -21,7 +21,12 @@ export async function walk(
 ): Promise<readonly StoreAnswer[]> {
   const answers: StoreAnswer[] = [];
   for (let done = 0; done < steps;) {
-    const surroundings: Surroundings = { lastSeen: lanes.lastSeen(), taken: lanes.taken, mayGoBack };
+    const surroundings: Surroundings = {
+      lastSeen: lanes.lastSeen(),
+      taken: lanes.taken,
+      mayGoBack,
+      forgottenAfterMs: lanes.forgottenAfterMs(),
+    };
     const atMs = nextInstant(random, lanes.clock.atMs, surroundings);
     const count = Math.min(random.integer(1, batch), steps - done);
     answers.push(

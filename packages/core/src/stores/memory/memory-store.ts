@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '../../clock.ts';
 import { PolicyError, shown } from '../../errors.ts';
 import { checkOptions } from '../../options.ts';
+import type { Refusals } from '../escalation.ts';
 import { evaluate, isUnused, keyResetAtMs, type KeyState } from '../evaluate.ts';
 import type { Limit, Part, PartAnswer, Store, StoreAnswer, StoreRequest } from '../store.ts';
 import { warnOnce } from '../../warnings.ts';
@@ -38,7 +39,8 @@ class Entry implements KeyState, Linked<Entry> {
   blockedUntilMs = 0;
   states: readonly unknown[];
   version = 0;
-  carried = false;
+  refusals: Refusals | undefined = undefined;
+  touched = false;
   /** From then on it is as if never used. */
   resetAtMs = 0;
   /** Until then the last cost that was refused stays refused, as far as is known. */
@@ -133,7 +135,7 @@ class BoundedMemoryStore implements MemoryStore {
     for (let i = 0; i < parts.length; i++) {
       const entry = entries[i] as Entry;
       if (request.op === 'reset') entry.refusedUntilMs = 0;
-      if (changed || entry.carried) this.#keep(entry, (parts[i] as Part).limit, nowMs);
+      if (changed || entry.touched) this.#keep(entry, (parts[i] as Part).limit, nowMs);
       if (request.op === 'consume' && answer.stale === undefined) {
         this.#noteRefusal(entry, answer.parts[i] as PartAnswer, nowMs);
       }
@@ -156,7 +158,7 @@ class BoundedMemoryStore implements MemoryStore {
   /** Puts a changed entry where it belongs. What is as if never used takes no room. */
   #keep(entry: Entry, limit: Limit, nowMs: number): void {
     this.#sweep(nowMs);
-    entry.carried = false;
+    entry.touched = false;
     if (isUnused(entry)) {
       this.#drop(entry);
       return;

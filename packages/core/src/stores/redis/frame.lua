@@ -4,20 +4,22 @@ keys, each whole or not at all. Reads each key once, writes each changed key onc
 kernels above. Twin of evaluate.ts.
 
 KEYS  every key the requests name, once
-ARGV  what is needed: a letter per kind of algorithm, E for edits, V for editions, C for checking; number of plans; number
-      of requests
+ARGV  what is needed: a letter per kind of algorithm, E for edits, V for editions, X for escalation, C for checking; number
+      of plans; number of requests
       per plan     number of policies, how long to keep a key that is over; with V its version, 0 where it has no
                    editions, else (then it has one policy) the number of earlier editions, and per earlier one its version
                    and `u` where nobody knows it any more, `r` (reset), or `k` (keep) or `p` (in proportion) with the kind
-                   of its algorithm and its numbers; then per policy the kind of its algorithm and its numbers
+                   of its algorithm and its numbers; with X the number of lengths of blocks, 0 where refusals lead to none,
+                   else also refusals until a block, after how long they are forgotten, and the lengths; then per policy the kind of its algorithm and its numbers
       per request  what to do, the number of arguments that follow, and:
         consume    per part the key's and the plan's place, and the cost
         peek       per part the key's and the plan's place
         refund     key, plan, cost, then per policy the instant at which the charged window was over, 0 to leave it alone
         reset, unblock   key, plan
         block      key, plan, duration in ms
-value [!<blocked until>!][<version>;]<state> <state>...: one state per policy, empty for a policy without one; the version
-      of the edition that wrote them, where there are editions
+value [!<blocked until>!][^<refusals>:<blocks>:<forgotten at>^][<version>;]<state> <state>...: one state per policy, empty
+      for a policy without one; the version of the edition that wrote them, where there are editions; what is remembered of
+      refusals (escalation.ts), where there is something
 reply the instant in ms, then per key the value as it was: a string, nil when there was none, { message } when it could
       not be read; when checking, then { admitted (a digit per request), value after per key... }
 ]]
@@ -31,6 +33,8 @@ local reply = { now_ms }
 -- Per key: the states as text, until when it is blocked, when the states are over, and the plan that changed them:
 -- a key without one is not written.
 local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
+-- Per key, where something is remembered of refusals: their count, the blocks they led to, when that is forgotten.
+local refusals = {}
 local failed = {}
 local reading -- the key whose value is being read: the one to blame when that fails
 
@@ -67,11 +71,28 @@ local function read_editions(plan)
   end
 end
 
+local escalates = string.find(ARGV[1], "X", 1, true)
+
+local function read_escalation(plan)
+  local count = tonumber(ARGV[at])
+  at = at + 1
+  if count > 0 then
+    plan.refusals, plan.decay_ms, plan.blocks_ms = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), {}
+    for i = 1, count do
+      plan.blocks_ms[i] = tonumber(ARGV[at + 1 + i])
+    end
+    at = at + 2 + count
+  end
+end
+
 for i = 1, tonumber(ARGV[2]) do
   local plan = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]) }
   at = at + 2
   if has_editions then
     read_editions(plan)
+  end
+  if escalates then
+    read_escalation(plan)
   end
   for j = 1, plan.count do
     plan[j] = read_policy()
@@ -88,9 +109,15 @@ local function read(key)
     return ""
   end
   reply[key + 1] = value
-  if value and string.byte(value) == 33 then -- !
+  local first = value and string.byte(value)
+  if first == 33 then -- !
     local instant, states = string.match(value, "^!(%d+)!(.*)$")
     blocked_until_ms[key] = to_integer(instant)
+    value, first = states, string.byte(states)
+  end
+  if first == 94 then -- ^
+    local count, blocks, forgotten_at, states = string.match(value, "^%^(%d+):(%d+):(%d+)%^(.*)$")
+    refusals[key] = { to_integer(count), to_integer(blocks), to_integer(forgotten_at) }
     value = states
   end
   texts[key] = value or ""
@@ -187,9 +214,12 @@ end
 -- What the request in progress has changed: a table each of the key, and its text, reset_at_ms and plan before.
 local undo
 
--- Whether the request is admitted, and whether all its keys could be read.
+-- With escalation: per key that the request in progress was refused by the policies of, the plan that says so.
+local refused
+
+-- Whether the request is admitted, whether all its keys could be read, and whether the editions of all were known.
 local function consume(upto)
-  local allowed, readable = true, true
+  local allowed, readable, known = true, true, true
   undo = upto - at > 3 and {} -- a single part has nothing to take back
   while at < upto do
     local key, plan, cost = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
@@ -198,11 +228,13 @@ local function consume(upto)
     local text = texts[key] or read(key)
     readable = readable and not failed[key]
     if plan.version and not failed[key] then
-      allowed = bring_over(key, plan) and allowed
+      known = bring_over(key, plan) and known
       text = texts[key]
     end
-    allowed = allowed and readable and blocked_until_ms[key] <= now_ms
-    if allowed and cost > 0 then
+    local is_open = known and readable and blocked_until_ms[key] <= now_ms
+    allowed = allowed and is_open
+    -- What another key refuses, this one may refuse as well: then both count.
+    if cost > 0 and (allowed or escalates and is_open) then
       local after, over_at_ms = decide(plan, text, cost)
       if after then
         if undo then
@@ -211,16 +243,63 @@ local function consume(upto)
         texts[key], reset_at_ms[key], plan_of[key] = after, over_at_ms, plan
       else
         allowed = false
+        if plan.refusals then
+          refused[key], refused.is_any = refused[key] or plan, true
+        end
       end
     end
   end
-  return allowed, readable
+  return allowed, readable, known
 end
 
 local function take_back()
   for i = undo and #undo or 0, 1, -1 do
     local key = undo[i][1]
     texts[key], reset_at_ms[key], plan_of[key] = undo[i][2], undo[i][3], undo[i][4]
+  end
+end
+
+-- The instant from which the states in a text are over. Fails on what cannot be read.
+local function over_at_ms(plan, text)
+  local states, latest_ms = split(text, plan.count), 0
+  for j = 1, plan.count do
+    if states[j] ~= "" then
+      latest_ms = math.max(latest_ms, plan[j].algorithm.reset_at_ms(plan[j], states[j]))
+    end
+  end
+  return latest_ms
+end
+
+local count_refusals
+if escalates then
+  -- Counts a request that was refused, of the parts from here on, once for each key that refused it.
+  function count_refusals(from, upto)
+    for place = from, upto - 1, 3 do
+      reading = tonumber(ARGV[place])
+      over_at_ms(plans[tonumber(ARGV[place + 1])], texts[reading]) -- all of them, before any is counted
+    end
+    for place = from, upto - 1, 3 do
+      local key = tonumber(ARGV[place])
+      local plan = refused[key]
+      if plan then
+        refused[key] = nil
+        local before = refusals[key]
+        local count, blocks, forgotten_at_ms = 0, 0, 0
+        if before and before[3] > now_ms then
+          count, blocks, forgotten_at_ms = before[1], before[2], before[3]
+        end
+        count = count + 1
+        local last_ms = now_ms
+        blocked_until_ms[key] = 0
+        if count >= plan.refusals then
+          count, blocks = 0, blocks + 1
+          last_ms = now_ms + plan.blocks_ms[math.min(blocks, #plan.blocks_ms)]
+          blocked_until_ms[key] = last_ms
+        end
+        refusals[key] = { count, blocks, math.max(forgotten_at_ms, last_ms + plan.decay_ms) }
+        reset_at_ms[key], plan_of[key] = over_at_ms(plan, texts[key]), plan
+      end
+    end
   end
 end
 
@@ -237,16 +316,6 @@ if string.find(ARGV[1], "E", 1, true) then
       end
     end
     return given and table.concat(states, " ")
-  end
-
-  local function over_at_ms(plan, text)
-    local states, latest_ms = split(text, plan.count), 0
-    for j = 1, plan.count do
-      if states[j] ~= "" then
-        latest_ms = math.max(latest_ms, plan[j].algorithm.reset_at_ms(plan[j], states[j]))
-      end
-    end
-    return latest_ms
   end
 
   function perform(what)
@@ -268,9 +337,11 @@ if string.find(ARGV[1], "E", 1, true) then
     elseif what == "block" then
       blocked_until_ms[key] = now_ms + number
     elseif what == "unblock" then
-      blocked_until_ms[key] = 0
+      blocked_until_ms[key], refusals[key] = 0, nil
     else
       after = ""
+      local before = refusals[key]
+      refusals[key] = before and before[2] > 0 and { 0, before[2], before[3] } or nil
     end
     if after then
       if not string.find(after, "%d") then
@@ -288,13 +359,18 @@ for i = 1, tonumber(ARGV[3]) do
   local readable, allowed = true, false -- an unreadable value fails its request, not the neighbours
   brought = has_editions and {}
   if what == "consume" then
-    local all_readable
-    readable, allowed, all_readable = pcall(consume, upto)
+    local from = at
+    local all_readable, all_known
+    refused = escalates and {}
+    readable, allowed, all_readable, all_known = pcall(consume, upto)
     if not (readable and allowed) then
       take_back()
     end
     if has_editions and not (readable and all_readable) then
       take_back_brought()
+    end
+    if escalates and readable and all_readable and all_known and refused.is_any then
+      readable = pcall(count_refusals, from, upto)
     end
   elseif what == "peek" then
     for place = at, upto - 1, 2 do
@@ -317,6 +393,11 @@ for key = 1, #KEYS do
     local value, expire_at_ms = texts[key], reset_at_ms[key]
     if versions[key] and value ~= "" then
       value = string.format("%d;%s", versions[key], value)
+    end
+    local remembered = refusals[key]
+    if remembered and remembered[3] > now_ms then
+      value = string.format("^%d:%d:%d^%s", remembered[1], remembered[2], remembered[3], value)
+      expire_at_ms = math.max(expire_at_ms, remembered[3])
     end
     if blocked_until_ms[key] > now_ms then
       value = string.format("!%d!%s", blocked_until_ms[key], value)

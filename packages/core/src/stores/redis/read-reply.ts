@@ -41,10 +41,10 @@ export function readReply(reply: unknown, call: Call): StoreAnswers {
     if (call.checking) {
       const parts = partsOf(request);
       places.forEach((place, j) => {
-        if (evaluation.changed || (keys[j] as KeyState).carried === true) changed.set(place, (parts[j] as Part).limit);
+        if (evaluation.changed || (keys[j] as KeyState).touched === true) changed.set(place, (parts[j] as Part).limit);
       });
     }
-    if (call.hasEditions) for (const key of keys) key.carried = false;
+    if (call.hasEditions || call.checking) for (const key of keys) key.touched = false;
     admitted += isAdmitted(request, evaluation.answer) ? '1' : '0';
     return evaluation.answer;
   });

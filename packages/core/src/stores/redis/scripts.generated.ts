@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: 'af9ae0e2c63a807c84beb9819ac604503deee955',
+  sha1: '7c1c153e06ce86e68293c46566c98be596462e69',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -329,6 +329,7 @@ local LATEST_MS = 9007199254740991
 local LARGEST_LIMIT = 999999999999999
 local reply = { now_ms }
 local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
+local refusals = {}
 local failed = {}
 local reading
 local plans = {}
@@ -360,11 +361,26 @@ earlier.carry_over = carry_over
 plan.earlier[earlier_version] = earlier
 end
 end
+local escalates = string.find(ARGV[1], "X", 1, true)
+local function read_escalation(plan)
+local count = tonumber(ARGV[at])
+at = at + 1
+if count > 0 then
+plan.refusals, plan.decay_ms, plan.blocks_ms = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), {}
+for i = 1, count do
+plan.blocks_ms[i] = tonumber(ARGV[at + 1 + i])
+end
+at = at + 2 + count
+end
+end
 for i = 1, tonumber(ARGV[2]) do
 local plan = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]) }
 at = at + 2
 if has_editions then
 read_editions(plan)
+end
+if escalates then
+read_escalation(plan)
 end
 for j = 1, plan.count do
 plan[j] = read_policy()
@@ -380,9 +396,15 @@ reply[key + 1] = { value.err }
 return ""
 end
 reply[key + 1] = value
-if value and string.byte(value) == 33 then
+local first = value and string.byte(value)
+if first == 33 then
 local instant, states = string.match(value, "^!(%d+)!(.*)$")
 blocked_until_ms[key] = to_integer(instant)
+value, first = states, string.byte(states)
+end
+if first == 94 then
+local count, blocks, forgotten_at, states = string.match(value, "^%^(%d+):(%d+):(%d+)%^(.*)$")
+refusals[key] = { to_integer(count), to_integer(blocks), to_integer(forgotten_at) }
 value = states
 end
 texts[key] = value or ""
@@ -463,8 +485,9 @@ brought[i][2], brought[i][3], brought[i][4], brought[i][5]
 end
 end
 local undo
+local refused
 local function consume(upto)
-local allowed, readable = true, true
+local allowed, readable, known = true, true, true
 undo = upto - at > 3 and {}
 while at < upto do
 local key, plan, cost = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
@@ -473,11 +496,12 @@ reading = key
 local text = texts[key] or read(key)
 readable = readable and not failed[key]
 if plan.version and not failed[key] then
-allowed = bring_over(key, plan) and allowed
+known = bring_over(key, plan) and known
 text = texts[key]
 end
-allowed = allowed and readable and blocked_until_ms[key] <= now_ms
-if allowed and cost > 0 then
+local is_open = known and readable and blocked_until_ms[key] <= now_ms
+allowed = allowed and is_open
+if cost > 0 and (allowed or escalates and is_open) then
 local after, over_at_ms = decide(plan, text, cost)
 if after then
 if undo then
@@ -486,15 +510,58 @@ end
 texts[key], reset_at_ms[key], plan_of[key] = after, over_at_ms, plan
 else
 allowed = false
+if plan.refusals then
+refused[key], refused.is_any = refused[key] or plan, true
 end
 end
 end
-return allowed, readable
+end
+return allowed, readable, known
 end
 local function take_back()
 for i = undo and #undo or 0, 1, -1 do
 local key = undo[i][1]
 texts[key], reset_at_ms[key], plan_of[key] = undo[i][2], undo[i][3], undo[i][4]
+end
+end
+local function over_at_ms(plan, text)
+local states, latest_ms = split(text, plan.count), 0
+for j = 1, plan.count do
+if states[j] ~= "" then
+latest_ms = math.max(latest_ms, plan[j].algorithm.reset_at_ms(plan[j], states[j]))
+end
+end
+return latest_ms
+end
+local count_refusals
+if escalates then
+function count_refusals(from, upto)
+for place = from, upto - 1, 3 do
+reading = tonumber(ARGV[place])
+over_at_ms(plans[tonumber(ARGV[place + 1])], texts[reading])
+end
+for place = from, upto - 1, 3 do
+local key = tonumber(ARGV[place])
+local plan = refused[key]
+if plan then
+refused[key] = nil
+local before = refusals[key]
+local count, blocks, forgotten_at_ms = 0, 0, 0
+if before and before[3] > now_ms then
+count, blocks, forgotten_at_ms = before[1], before[2], before[3]
+end
+count = count + 1
+local last_ms = now_ms
+blocked_until_ms[key] = 0
+if count >= plan.refusals then
+count, blocks = 0, blocks + 1
+last_ms = now_ms + plan.blocks_ms[math.min(blocks, #plan.blocks_ms)]
+blocked_until_ms[key] = last_ms
+end
+refusals[key] = { count, blocks, math.max(forgotten_at_ms, last_ms + plan.decay_ms) }
+reset_at_ms[key], plan_of[key] = over_at_ms(plan, texts[key]), plan
+end
+end
 end
 end
 local perform
@@ -510,15 +577,6 @@ states[j] = after or states[j]
 end
 end
 return given and table.concat(states, " ")
-end
-local function over_at_ms(plan, text)
-local states, latest_ms = split(text, plan.count), 0
-for j = 1, plan.count do
-if states[j] ~= "" then
-latest_ms = math.max(latest_ms, plan[j].algorithm.reset_at_ms(plan[j], states[j]))
-end
-end
-return latest_ms
 end
 function perform(what)
 local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
@@ -539,9 +597,11 @@ after = refund(key, plan, number)
 elseif what == "block" then
 blocked_until_ms[key] = now_ms + number
 elseif what == "unblock" then
-blocked_until_ms[key] = 0
+blocked_until_ms[key], refusals[key] = 0, nil
 else
 after = ""
+local before = refusals[key]
+refusals[key] = before and before[2] > 0 and { 0, before[2], before[3] } or nil
 end
 if after then
 if not string.find(after, "%d") then
@@ -558,13 +618,18 @@ at = at + 2
 local readable, allowed = true, false
 brought = has_editions and {}
 if what == "consume" then
-local all_readable
-readable, allowed, all_readable = pcall(consume, upto)
+local from = at
+local all_readable, all_known
+refused = escalates and {}
+readable, allowed, all_readable, all_known = pcall(consume, upto)
 if not (readable and allowed) then
 take_back()
 end
 if has_editions and not (readable and all_readable) then
 take_back_brought()
+end
+if escalates and readable and all_readable and all_known and refused.is_any then
+readable = pcall(count_refusals, from, upto)
 end
 elseif what == "peek" then
 for place = at, upto - 1, 2 do
@@ -586,6 +651,11 @@ if plan_of[key] and not failed[key] then
 local value, expire_at_ms = texts[key], reset_at_ms[key]
 if versions[key] and value ~= "" then
 value = string.format("%d;%s", versions[key], value)
+end
+local remembered = refusals[key]
+if remembered and remembered[3] > now_ms then
+value = string.format("^%d:%d:%d^%s", remembered[1], remembered[2], remembered[3], value)
+expire_at_ms = math.max(expire_at_ms, remembered[3])
 end
 if blocked_until_ms[key] > now_ms then
 value = string.format("!%d!%s", blocked_until_ms[key], value)

@@ -1,6 +1,7 @@
 import { StoreError } from '../../errors.ts';
 import { toInteger } from '../../algorithms/instant-and-field.ts';
 import type { NamedPolicy } from '../../policy.ts';
+import { decodeRefusals, encodeRefusals, remembered, type Refusals } from '../escalation.ts';
 import type { KeyState } from '../evaluate.ts';
 import type { Limit } from '../store.ts';
 
@@ -13,7 +14,7 @@ export interface Undecoded extends KeyState {
 export const UNKNOWN: symbol = Symbol('a state of another edition');
 
 /**
- * Decodes `[!<blocked until>!]<state> <state>...`, or says why that cannot be done. What begins with `<version>;` is
+ * Decodes `[!<blocked until>!][^<refusals>^]<state> <state>...`, or says why that cannot be done. What begins with `<version>;` is
  * decoded where an edition of its limit is known that can.
  */
 export function readValue(
@@ -27,6 +28,7 @@ export function readValue(
   if (Array.isArray(value)) return foreign(key, String(value[0]));
   let text = textOf(value);
   let blockedUntilMs = 0;
+  let refusals: Refusals | undefined;
   if (text.startsWith('!')) {
     const ending = text.indexOf('!', 1);
     const instant = toInteger(text.slice(1, ending));
@@ -34,15 +36,21 @@ export function readValue(
     blockedUntilMs = instant;
     text = text.slice(ending + 1);
   }
+  if (text.startsWith('^')) {
+    const ending = text.indexOf('^', 1);
+    refusals = decodeRefusals(text.slice(1, ending));
+    if (refusals === undefined) return foreign(key, 'it holds no refusals between its "^"');
+    text = text.slice(ending + 1);
+  }
   if (edition === undefined || text === '') {
     const states = readStates(text, policies);
-    return typeof states === 'string' ? foreign(key, states) : { blockedUntilMs, states };
+    return typeof states === 'string' ? foreign(key, states) : { blockedUntilMs, states, refusals };
   }
   const ending = text.indexOf(';');
   const version = ending === -1 ? undefined : toInteger(text.slice(0, ending));
   if (version === undefined || ending === text.length - 1)
     return foreign(key, 'it does not say which edition wrote it');
-  return { blockedUntilMs, states: policies.map(() => UNKNOWN), version, text: text.slice(ending + 1) };
+  return { blockedUntilMs, states: policies.map(() => UNKNOWN), refusals, version, text: text.slice(ending + 1) };
 }
 
 /** The states in a text of several, or what is wrong with it. */
@@ -76,13 +84,14 @@ export function foreign(key: string, why: string): StoreError {
 /** The value that frame.lua writes for these states. */
 export function writeValue(
   { policies, edition }: Limit,
-  { blockedUntilMs, states, version }: KeyState,
+  { blockedUntilMs, states, refusals, version }: KeyState,
   nowMs: number,
 ): string {
   const held = policies
     .map(({ algorithm }, j) => (states[j] === undefined ? '' : algorithm.encode(states[j])))
     .join(' ');
   const isUnused = states.every((state) => state === undefined);
-  const text = isUnused ? '' : edition === undefined ? held : `${String(version)};${held}`;
+  const used = isUnused ? '' : edition === undefined ? held : `${String(version)};${held}`;
+  const text = encodeRefusals(remembered(refusals, nowMs)) + used;
   return blockedUntilMs > nowMs ? `!${String(blockedUntilMs)}!${text}` : text;
 }

@@ -28,6 +28,10 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
 
   const hasEditions = requests.some((request) => partsOf(request).some(({ limit }) => limit.edition !== undefined));
   if (hasEditions) needed.add('V');
+  const escalates = requests.some(
+    (request) => request.op === 'consume' && request.parts.some(({ limit }) => limit.escalation !== undefined),
+  );
+  if (escalates) needed.add('X');
   const keyPlace = ({ subject, limit }: Part): number => {
     const key = `${prefix}:{${subject}}${limit.scope}`;
     let place = placeOfKey.get(key);
@@ -45,6 +49,7 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
       placeOfPlan.set(limit, place);
       plans.push(String(limit.policies.length), String(keptMs(limit)));
       if (hasEditions) plans.push(...writeEdition(limit, needed));
+      if (escalates) plans.push(...writeEscalation(limit));
       for (const named of limit.policies) plans.push(...writePolicy(named, needed));
     }
     return place;
@@ -87,6 +92,12 @@ function writeEdition({ edition }: Limit, needed: Set<string>): readonly string[
     else written.push(CARRY_OVER[earlier.carryOver], ...writePolicy(earlier.policies[0] as NamedPolicy, needed));
   }
   return written;
+}
+
+function writeEscalation({ escalation }: Limit): readonly string[] {
+  if (escalation === undefined) return ['0'];
+  const { after, blocksMs, decayMs } = escalation;
+  return [blocksMs.length, after, decayMs, ...blocksMs].map(String);
 }
 
 /** How long a key is kept that is over, so that a server's clock that steps back finds what it left: a window, a minute at most. */

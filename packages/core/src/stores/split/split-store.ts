@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreError } from '../../errors.ts';
+import { PolicyError, StoreError } from '../../errors.ts';
 import { checkOptions } from '../../options.ts';
 import type { NamedPolicy } from '../../policy.ts';
 import { checkTimeout } from '../deadline.ts';
@@ -128,7 +128,14 @@ class SharingStore implements SplitStore {
     return this.#memory.size;
   }
 
-  checkLimit({ policies }: Limit): void {
+  checkLimit({ policies, escalation }: Limit): void {
+    if (escalation !== undefined) {
+      throw new PolicyError(
+        'escalate',
+        'splitStore cannot escalate: each instance would count refusals, and block, for itself alone; leave escalate out, or keep this limit in redisStore',
+        'SLUICE_OPTION_INVALID',
+      );
+    }
     for (const named of policies) {
       checkSplittable(named);
       if (this.#expected.size >= MOST_EXPECTED) continue;
