@@ -140,7 +140,8 @@ function decide({ op, parts, tentative }: DecidingRequest, keys: readonly KeySta
     atMs: nowMs,
     parts: parts.map((part, i) => {
       const asked = answers[i] as PartAnswer;
-      const key = counted?.get(keys[i] as KeyState) ?? (keys[i]);
+      const found = keys[i] as KeyState;
+      const key: Contents = counted?.get(found) ?? found;
       const blocked = asked.blocked || key.blockedUntilMs > nowMs;
       const shown = untaken(blocked === asked.blocked ? asked : { ...asked, blocked }, part, key, nowMs);
       return remembering(allowed && part.cost > 0 ? { ...shown, ifTaken: asked.policies } : shown, part, key, nowMs);
