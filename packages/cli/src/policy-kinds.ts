@@ -1,4 +1,4 @@
-import { fixedWindow, slidingWindow, tokenBucket, type Policy } from '@sluice/core';
+import { fixedWindow, leakyBucket, slidingWindow, tokenBucket, type Policy } from '@sluice/core';
 import { UsageError } from './failure.ts';
 import { insteadOf } from './nearest.ts';
 
@@ -14,6 +14,7 @@ export const policyKinds: Readonly<Record<string, PolicyKind>> = {
   fixedWindow: { make: fixedWindow, options: ['limit', 'window', 'align'] },
   slidingWindow: { make: slidingWindow, options: ['limit', 'window', 'precision'] },
   tokenBucket: { make: tokenBucket, options: ['capacity', 'refill', 'every', 'mode', 'overdraft'] },
+  leakyBucket: { make: leakyBucket, options: ['limit', 'window', 'maxDelay'] },
 };
 
 /** What the options of policies take, and say. */
@@ -27,6 +28,7 @@ export const policyOptions: Readonly<Record<string, readonly [takes: string, say
   every: ['duration', 'how often --refill units come back'],
   mode: ['how', 'continuous (default), or interval: all --refill units at once'],
   overdraft: ['units', 'units that the bucket may go below zero (default 0)'],
+  maxDelay: ['duration', 'the longest that a unit may wait for its start; 0: nobody waits'],
 };
 
 /**

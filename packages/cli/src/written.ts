@@ -26,6 +26,8 @@ export function writtenPolicy(policy: Policy): string {
       return bucket(policy);
     case 'intervalBucket':
       return `${bucket(policy)}, mode interval`;
+    case 'leakyBucket':
+      return `leakyBucket ${perWindow(policy)}, max delay ${writtenDuration(policy.maxDelayMs)}`;
   }
 }
 

@@ -15,10 +15,10 @@ export const LONGEST_MS: number = 36_500 * 86_400_000;
 /**
  * A duration in whole milliseconds.
  *
- * @throws PolicyError when it is not a duration, not a whole number of milliseconds, shorter than 1 ms or longer than
+ * @throws PolicyError when it is not a duration, not a whole number of milliseconds, shorter than `leastMs` or longer than
  * 100 years.
  */
-export function parseDuration(value: unknown, field: string, code?: SluiceErrorCode): number {
+export function parseDuration(value: unknown, field: string, code?: SluiceErrorCode, leastMs: 0 | 1 = 1): number {
   const ms = typeof value === 'string' ? written(value) : value;
   if (typeof ms !== 'number' || Number.isNaN(ms)) {
     throw new PolicyError(
@@ -27,10 +27,10 @@ export function parseDuration(value: unknown, field: string, code?: SluiceErrorC
       code,
     );
   }
-  if (!Number.isInteger(ms) || ms < 1 || ms > LONGEST_MS) {
+  if (!Number.isInteger(ms) || ms < leastMs || ms > LONGEST_MS) {
     throw new PolicyError(
       field,
-      `${field} must be a whole number of milliseconds from 1 to 36500d, got ${shown(value)}`,
+      `${field} must be a whole number of milliseconds from ${String(leastMs)} to 36500d, got ${shown(value)}`,
       code,
     );
   }

@@ -4,6 +4,7 @@ export {
   type SlidingWindowOptions,
   type SlidingWindowPolicy,
 } from './algorithms/sliding-window/policy.ts';
+export { leakyBucket, type LeakyBucketOptions, type LeakyBucketPolicy } from './algorithms/leaky-bucket/policy.ts';
 export { tokenBucket, type TokenBucketOptions, type TokenBucketPolicy } from './algorithms/token-bucket/policy.ts';
 export type { IntervalBucketPolicy } from './algorithms/interval-bucket/policy.ts';
 export type { Policy } from './algorithms/index.ts';

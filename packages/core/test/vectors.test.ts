@@ -6,7 +6,7 @@ import { evaluate, keyScope, namePolicies, type KeyState } from '@sluice/core/in
 import { fakeClock, startRedis, virtualRedisStore, type FakeClock, type RedisServer } from '@sluice/testkit';
 import { references } from './models/index.ts';
 
-/** Worked by hand; `expect` is allowed (0 or 1), remaining, retryAfterMs, resetAfterMs. After a refund it is how things stand then. */
+/** Worked by hand; `expect` is allowed (0 or 1), remaining, retryAfterMs, resetAfterMs and, where that is not 0, delayMs. After a refund it is how things stand then. */
 interface Vector {
   readonly name: string;
   readonly policy: Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ interface Vector {
     readonly op?: 'consume' | 'peek' | 'refund';
     /** Which step's units are given back. */
     readonly of?: number;
-    readonly expect: readonly [number, number, number | null, number];
+    readonly expect: readonly [number, number, number | null, number, number?];
     readonly because?: string;
   }[];
 }
@@ -64,7 +64,8 @@ async function play(
     const verdict = answer.parts[0]?.policies[0];
     if (verdict === undefined) throw new Error('no decision');
     endsMs.push(answer.atMs + verdict.resetAfterMs);
-    seen.push([Number(verdict.allowed), verdict.remaining, verdict.retryAfterMs, verdict.resetAfterMs]);
+    const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs } = verdict;
+    seen.push([Number(allowed), remaining, retryAfterMs, resetAfterMs, ...(delayMs === 0 ? [] : [delayMs])]);
   }
   return seen;
 }

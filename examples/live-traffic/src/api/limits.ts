@@ -1,7 +1,14 @@
-import { fixedWindow, slidingWindow, tokenBucket, type Policy } from '@sluice/express';
+import {
+  fixedWindow,
+  slidingWindow,
+  tokenBucket,
+  type FixedWindowPolicy,
+  type SlidingWindowPolicy,
+  type TokenBucketPolicy,
+} from '@sluice/express';
 
 export interface Limit {
-  readonly policy: Policy;
+  readonly policy: FixedWindowPolicy | SlidingWindowPolicy | TokenBucketPolicy;
   /** What has a budget of its own: for the summary, as is the unit. */
   readonly countedBy: string;
   readonly unit?: string;
@@ -27,7 +34,6 @@ export function ruleOf({ policy, unit }: Limit): string {
     case 'fixedWindow':
       return `${String(policy.limit)}${units} in ${seconds(policy.windowMs)}`;
     case 'tokenBucket':
-    case 'intervalBucket':
       return `${String(policy.capacity)}${units}, then ${String(policy.refill)} in ${seconds(policy.everyMs)}`;
   }
 }

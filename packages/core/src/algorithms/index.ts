@@ -3,6 +3,7 @@ import { listed } from '../options.ts';
 import type { Algorithm, PolicyBase } from './algorithm.ts';
 import { fixedWindowAlgorithm } from './fixed-window/index.ts';
 import { intervalBucketAlgorithm } from './interval-bucket/index.ts';
+import { leakyBucketAlgorithm } from './leaky-bucket/index.ts';
 import { slidingWindowAlgorithm } from './sliding-window/index.ts';
 import { tokenBucketAlgorithm } from './token-bucket/index.ts';
 
@@ -15,12 +16,14 @@ type Registered = [
   typeof slidingWindowAlgorithm,
   typeof tokenBucketAlgorithm,
   typeof intervalBucketAlgorithm,
+  typeof leakyBucketAlgorithm,
 ];
 const registered: Registered = [
   fixedWindowAlgorithm,
   slidingWindowAlgorithm,
   tokenBucketAlgorithm,
   intervalBucketAlgorithm,
+  leakyBucketAlgorithm,
 ];
 
 /**
@@ -45,7 +48,7 @@ export function algorithmOf(policy: unknown, field = 'policy'): AnyAlgorithm {
   if (found !== undefined) return found;
   throw new PolicyError(
     field,
-    `${field} must be a policy made by fixedWindow, slidingWindow or tokenBucket, such as fixedWindow({ limit: 100, window: "1m" }), got ${shown(policy)}` +
+    `${field} must be a policy made by fixedWindow, slidingWindow, tokenBucket or leakyBucket, such as fixedWindow({ limit: 100, window: "1m" }), got ${shown(policy)}` +
       (name === undefined ? '' : `; known algorithms: ${listed(algorithms.map((algorithm) => algorithm.name))}`),
   );
 }

@@ -1,5 +1,6 @@
 import type { FixedWindowState } from '../algorithms/fixed-window/kernel.ts';
 import type { AnyAlgorithm } from '../algorithms/index.ts';
+import type { LeakyBucketState } from '../algorithms/leaky-bucket/kernel.ts';
 import { resetAtMs, usedOfSlidingWindow, type SlidingWindowState } from '../algorithms/sliding-window/kernel.ts';
 import type { SlidingWindowPolicy } from '../algorithms/sliding-window/policy.ts';
 import type { TokenBucketState } from '../algorithms/token-bucket/kernel.ts';
@@ -27,12 +28,15 @@ const readers: Readonly<Record<string, Reader>> = {
     };
     return { used: usedOfSlidingWindow(policy, state, nowMs), resetAtMs: resetAtMs(policy, state) };
   },
-  // How much is missing is told by the time until it is full, and the rate.
-  tokenBucket: ({ fullAtMs, part }: TokenBucketState, nowMs): StateAlone => {
-    const isFullAtMs = part > 0 ? fullAtMs + 1 : fullAtMs;
-    return { used: isFullAtMs <= nowMs ? 0 : null, resetAtMs: isFullAtMs };
-  },
+  tokenBucket: ({ fullAtMs, part }: TokenBucketState, nowMs) => untilInstant(fullAtMs, part, nowMs),
+  leakyBucket: ({ freeAtMs, part }: LeakyBucketState, nowMs) => untilInstant(freeAtMs, part, nowMs),
 };
+
+/** How many units a time stands for is told by the rate. */
+function untilInstant(instantMs: number, part: number, nowMs: number): StateAlone {
+  const isOverAtMs = part > 0 ? instantMs + 1 : instantMs;
+  return { used: isOverAtMs <= nowMs ? 0 : null, resetAtMs: isOverAtMs };
+}
 
 /** What a state says when nobody knows the limit. */
 export function stateAlone({ name }: AnyAlgorithm, state: unknown, nowMs: number): StateAlone {

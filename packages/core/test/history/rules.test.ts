@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { fixedWindow, slidingWindow, tokenBucket, type Policy } from '@sluice/core';
+import { fixedWindow, leakyBucket, slidingWindow, tokenBucket, type Policy } from '@sluice/core';
 import { seeded, testSeed } from '@sluice/testkit';
 import { START_MS } from '../traces/step.ts';
 import { modelled, standing } from '../models/verdict.ts';
@@ -24,6 +24,9 @@ const policies: Record<string, fc.Arbitrary<Policy>> = {
   'tokenBucket, in intervals': fc
     .record({ capacity: few, refill: few, every: short, overdraft })
     .map((options) => tokenBucket({ ...options, mode: 'interval' })),
+  leakyBucket: fc
+    .record({ limit: few, window: short, maxDelay: fc.integer({ min: 0, max: 400 }) })
+    .map((options) => leakyBucket(options)),
 };
 
 describe.each(Object.entries(policies))('the rule of %s', (_kind, arbitrary) => {

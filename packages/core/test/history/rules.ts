@@ -1,6 +1,7 @@
 import type {
   FixedWindowPolicy,
   IntervalBucketPolicy,
+  LeakyBucketPolicy,
   Policy,
   SlidingWindowPolicy,
   TokenBucketPolicy,
@@ -53,6 +54,8 @@ export function ruleOf(policy: Policy): Rule {
       return tokenBucketRule(policy);
     case 'intervalBucket':
       return intervalBucketRule(policy);
+    case 'leakyBucket':
+      return leakyBucketRule(policy);
   }
 }
 
@@ -147,5 +150,32 @@ function intervalBucketRule({ capacity, refill, everyMs, overdraft }: IntervalBu
       boundary === undefined || missing <= cost ? UNUSED : [boundary, missing - cost],
     likely: (fromMs, toMs, said) =>
       said.flatMap(({ resetAfterMs }) => ticks(fromMs, toMs, everyMs, toMs + resetAfterMs)),
+  };
+}
+
+/** The state is when the next start is free, in units of a `limit`th of a millisecond. */
+function leakyBucketRule({ limit, windowMs, maxDelayMs }: LeakyBucketPolicy): Rule {
+  const longest = maxDelayMs * limit;
+  const atOnce = Math.floor(longest / windowMs) + 1;
+  const later = (state: State, atMs: number): State => ((state[0] ?? 0) <= atMs * limit ? UNUSED : state);
+  return {
+    limit: atOnce,
+    overdraft: 0,
+    later,
+    left([free = 0], atMs) {
+      const wait = Math.max(free - atMs * limit, 0);
+      return wait > longest ? 0 : Math.floor((longest - wait) / windowMs) + 1;
+    },
+    charge: ([free = 0], cost, atMs) => [Math.max(free, atMs * limit) + cost * windowMs],
+    giveBack([free], cost, charge, place, atMs) {
+      if (free === undefined) return UNUSED;
+      const charged = charge.atMs + (charge.policies[place]?.resetAfterMs ?? 0);
+      return Math.ceil(free / limit) === charged ? later([free - cost * windowMs], atMs) : [free];
+    },
+    // So many units took their places in an empty line then.
+    likely: (_fromMs, toMs, said) =>
+      said.flatMap(({ resetAfterMs }) =>
+        Array.from({ length: atOnce }, (_, i) => Math.floor(toMs + resetAfterMs - ((i + 1) * windowMs) / limit)),
+      ),
   };
 }

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
   fixedWindow,
+  leakyBucket,
   redisStore,
   slidingWindow,
   tokenBucket,
@@ -41,6 +42,7 @@ const kinds: Readonly<Record<string, Policy>> = {
   slidingWindow: slidingWindow({ limit: 5, window: '1h' }),
   tokenBucket: tokenBucket({ capacity: 5, refill: 1, every: '1h' }),
   intervalBucket: tokenBucket({ capacity: 5, refill: 1, every: '1h', mode: 'interval' }),
+  leakyBucket: leakyBucket({ limit: 1, window: '1h', maxDelay: '4h' }),
 };
 
 it('is tested with every policy of the registry', () => {
@@ -96,8 +98,11 @@ describe('without its policy', () => {
     expect(report).toMatchObject({ used: 3, resetAtMs: decision.atMs + decision.resetAfterMs });
   });
 
-  it('a bucket says when it is full', async () => {
-    const decision = await limiterOf({ policy: tokenBucket({ capacity: 7, refill: 7, every: 11 }) }).consume('a', 3);
+  it.each([
+    ['a bucket says when it is full', tokenBucket({ capacity: 7, refill: 7, every: 11 })],
+    ['a line says when it is empty', leakyBucket({ limit: 7, window: 11, maxDelay: 11 })],
+  ])('%s', async (_says, policy) => {
+    const decision = await limiterOf({ policy }).consume('a', 3);
 
     const report = onlyPolicy(await inspected(decision));
 
@@ -193,6 +198,7 @@ describe('a policy that is not the one that wrote the state', () => {
     slidingWindow: slidingWindow({ limit: 5, window: '30m' }),
     tokenBucket: tokenBucket({ capacity: 5, refill: 1, every: '30m' }),
     intervalBucket: tokenBucket({ capacity: 2, refill: 1, every: '1h', mode: 'interval' }),
+    leakyBucket: leakyBucket({ limit: 1, window: '30m', maxDelay: '2h' }),
   };
 
   it.each(Object.entries(kinds))(

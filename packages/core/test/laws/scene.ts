@@ -57,7 +57,7 @@ export async function open(ground: Ground, { policies, steps, seed: own }: Scene
   const store = ground.store(clock);
   const limiter = limiterOf(policies, store);
   const scene = { limiter, store, key: `scene-${String(made++)}`, clock, random: seeded(own), events: [] };
-  await wander(scene, steps, past);
+  await wander(scene, steps, { ...past, isPaced: policies.some(({ algorithm }) => algorithm === 'leakyBucket') });
   return scene;
 }
 
@@ -71,7 +71,7 @@ export function limiterOf(policies: readonly Policy[], store: Store): Limiter {
 async function wander(
   scene: Scene,
   steps: number,
-  { goesBack = false, refunds = true, edits = true }: Past,
+  { goesBack = false, refunds = true, edits = true, isPaced }: Past & { readonly isPaced: boolean },
 ): Promise<void> {
   const { limiter, key, clock, random } = scene;
   const events = scene.events as { atMs: number; units: number }[];
@@ -100,8 +100,8 @@ async function wander(
         const before = await limiter.peek(key, 0);
         await limiter.refund(decision, Math.min(step.cost, decision.cost));
         const after = await limiter.peek(key, 0);
-        // At most what was missing; a debt does not show in what remains.
-        const missing = before.remaining > 0 ? before.limit - before.remaining : decision.cost;
+        // At most what was missing; a debt does not show in what remains, nor does a part of a unit that has its place in a line.
+        const missing = before.remaining > 0 ? before.limit - before.remaining + (isPaced ? 1 : 0) : decision.cost;
         const taken = after.resetAfterMs < before.resetAfterMs || after.remaining > before.remaining;
         if (taken) events.push({ atMs: clock.atMs, units: -Math.min(step.cost, decision.cost, missing) });
         break;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   fixedWindow,
+  leakyBucket,
   managed,
   redisStore,
   slidingWindow,
@@ -24,6 +25,7 @@ const KINDS = {
   slidingWindow: (limit: number) => slidingWindow({ limit, window: '1h' }),
   tokenBucket: (capacity: number) => tokenBucket({ capacity, refill: 1, every: '1h' }),
   intervalBucket: (capacity: number) => tokenBucket({ capacity, refill: 1, every: '1h', mode: 'interval' }),
+  leakyBucket: (atOnce: number) => leakyBucket({ limit: 1, window: '1h', maxDelay: (atOnce - 1) * 3_600_000 }),
 } as const satisfies Record<string, (limit: number) => Policy>;
 type Kind = keyof typeof KINDS;
 const kinds = Object.keys(KINDS) as Kind[];

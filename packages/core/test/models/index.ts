@@ -1,6 +1,7 @@
 import type { Policy } from '@sluice/core';
 import { fixedWindowReference } from './fixed-window.ts';
 import { intervalBucketReference } from './interval-bucket.ts';
+import { leakyBucketReference } from './leaky-bucket.ts';
 import type { Reference } from './model.ts';
 import { slidingWindowReference } from './sliding-window.ts';
 import { tokenBucketReference } from './token-bucket.ts';
@@ -11,6 +12,7 @@ export const references: readonly Reference[] = [
   slidingWindowReference,
   tokenBucketReference,
   intervalBucketReference,
+  leakyBucketReference,
 ];
 
 export function referenceOf({ algorithm }: Policy): Reference {

@@ -56,6 +56,7 @@ export function decideByModel(
   const admits = (part: ModelPart): boolean => isOpen(part) && fits(part);
 
   const taken = take && parts.every(admits);
+<<<<<<< HEAD
   const refusals = parts.map((part) => (isOpen(part) && !fits(part) ? part.key.escalation?.refused(atMs) : undefined));
   const receipts = parts.map(({ key, cost }) =>
     taken && cost > 0 ? key.policies.map(({ model }) => model.charge(BigInt(cost), atMs)) : [],
@@ -65,11 +66,25 @@ export function decideByModel(
     const blockedUntilMs = refused?.blockedUntilMs || key.blockedUntilMs;
     const blockedMs = blockedUntilMs > atMs ? Number(blockedUntilMs - atMs) : 0;
     const policies = key.policies.map((one): PolicyDecision => {
+=======
+  // Of those that would admit the cost, before anything is taken.
+  const delays = parts.map(({ key, cost }) =>
+    key.policies.map(({ model }) =>
+      cost > 0 && model.fits(BigInt(cost), atMs) ? Number(model.delay?.(atMs) ?? 0n) : 0,
+    ),
+  );
+  const receipts = parts.map(({ key, cost }) =>
+    taken && cost > 0 ? key.policies.map(({ model }) => model.charge(BigInt(cost), atMs)) : [],
+  );
+  const answers = parts.map(({ key, cost }, i) => {
+    const blockedMs = key.blockedUntilMs > atMs ? Number(key.blockedUntilMs - atMs) : 0;
+    const policies = key.policies.map((one, j): PolicyDecision => {
+>>>>>>> 89f2b3c (feat(core): leakyBucket paces: units start evenly, first come first served, within maxDelay)
       const stands = standing(one, atMs);
       const retryAfterMs = taken || cost === 0 ? 0 : retryOf(one, BigInt(cost), atMs);
       return blockedMs > 0
         ? whileBlocked({ ...stands, retryAfterMs }, blockedMs)
-        : { ...stands, allowed: retryAfterMs === 0, retryAfterMs };
+        : { ...stands, allowed: retryAfterMs === 0, retryAfterMs, delayMs: delays[i]?.[j] ?? 0 };
     });
     const forgottenAfterMs = (refused?.after ?? key.escalation)?.forgottenAfterMs(atMs);
     return { blocked: blockedMs > 0, policies, ...(forgottenAfterMs === undefined ? {} : { forgottenAfterMs }) };

@@ -16,6 +16,8 @@ export interface Model {
   fits(cost: bigint, atMs: bigint): boolean;
   /** Whole units that can be had then. */
   remaining(atMs: bigint): bigint;
+  /** Pacing: how long the first unit of a request that is admitted then waits for its start. Not at all where this is missing. */
+  delay?(atMs: bigint): bigint;
   /** Whether it stands as if never used, from then on. */
   isUnused(atMs: bigint): boolean;
   charge(cost: bigint, atMs: bigint): Receipt;

@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '7c1c153e06ce86e68293c46566c98be596462e69',
+  sha1: '35df51f9859c58d731e59a6285bad03e5c1abffe',
   source: `local algorithms = {}
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -128,6 +128,87 @@ local _, reset_at_ms = write_missing(policy, decode_pair(text))
 return reset_at_ms
 end
 algorithms.i = interval_bucket
+end
+if string.find(ARGV[1], "p", 1, true) then
+local leaky_bucket = { kind = "p", arity = 4 }
+local LONGEST_LINE = 4503599627370496
+local function write_end(free_at_ms, part)
+local reset_at_ms = free_at_ms
+if part > 0 then
+reset_at_ms = free_at_ms + 1
+end
+return encode_pair(free_at_ms, part), reset_at_ms
+end
+local function write_line(now_ms, ahead, p)
+return write_end(now_ms + math.floor(ahead / p), ahead % p)
+end
+local function line_ahead(policy, text, now_ms)
+local p = policy[2]
+local free_at_ms, part = decode_pair(text)
+return math.max((free_at_ms - now_ms) * p + math.min(part, p - 1), 0)
+end
+local function most_units(policy)
+return math.ceil(policy[4] / policy[3]) + 1
+end
+function leaky_bucket.decide(policy, text, cost, now_ms)
+local limit, p, q, tolerance = policy[1], policy[2], policy[3], policy[4]
+if cost > limit then
+return false
+end
+local ahead = 0
+if text then
+local free_at_ms, part = decode_pair(text)
+part = math.min(part, p - 1)
+if now_ms < free_at_ms - math.floor((tolerance - (cost - 1) * q - part) / p) then
+return false
+end
+ahead = line_ahead(policy, text, now_ms)
+end
+return write_line(now_ms, ahead + cost * q, p)
+end
+function leaky_bucket.refund(policy, text, cost, charged_until_ms, now_ms)
+local limit, p, q = policy[1], policy[2], policy[3]
+local free_at_ms, part = decode_pair(text)
+local _, reset_at_ms = write_end(free_at_ms, part)
+if reset_at_ms ~= charged_until_ms or charged_until_ms <= now_ms then
+return false
+end
+part = math.min(part, p - 1) - math.min(cost, limit) * q
+local after, after_reset_at_ms = write_end(free_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
+if after_reset_at_ms <= now_ms then
+return "", 0
+end
+return after, after_reset_at_ms
+end
+function leaky_bucket.charge(policy, text, cost, _, now_ms)
+local p, q = policy[2], policy[3]
+local ahead = text and line_ahead(policy, text, now_ms) or 0
+local units = math.min(cost, math.floor(math.max(LONGEST_LINE - ahead, 0) / q))
+if units == 0 then
+return false
+end
+return write_line(now_ms, ahead + units * q, p)
+end
+function leaky_bucket.used(policy, text, now_ms)
+return math.min(math.ceil(line_ahead(policy, text, now_ms) / policy[3]), most_units(policy))
+end
+function leaky_bucket.carry(policy, units, now_ms, from, text)
+local p, q = policy[2], policy[3]
+if from and leaky_bucket.used(from, text, now_ms) == units then
+local free_at_ms, part = decode_pair(text)
+if from[2] == p then
+return write_end(free_at_ms, part)
+end
+local _, reset_at_ms = write_end(free_at_ms, part)
+return write_end(reset_at_ms, 0)
+end
+return write_line(now_ms, math.min(units, most_units(policy)) * q, p)
+end
+function leaky_bucket.reset_at_ms(_, text)
+local _, reset_at_ms = write_end(decode_pair(text))
+return reset_at_ms
+end
+algorithms.p = leaky_bucket
 end
 if string.find(ARGV[1], "s", 1, true) then
 local sliding_window = { kind = "s", arity = 3 }

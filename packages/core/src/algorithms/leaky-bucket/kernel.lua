@@ -1,0 +1,105 @@
+--[[
+leaky bucket: twin of kernel.ts. Change kernel.ts, this file and vectors.json in one commit.
+
+policy  { limit, p, q, tolerance }: p units per q ms, in lowest terms; the longest wait in 1/p ms, and the units that can be
+        had at once: floor(tolerance / q) + 1
+state   free_at_ms, part: as encode_pair writes them; the next start is free at free_at_ms + part/p
+decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
+refund  the state after they are given back ("" when the line is empty), and that instant, or false when there is nothing to give back
+charge  the state after they were charged, whatever the limit says, and that instant, or false when nothing changes; `text`
+        may be false
+used    the units that a state holds at now_ms
+carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
+        `text` its state, where that was of this kind
+]]
+local leaky_bucket = { kind = "p", arity = 4 }
+
+local LONGEST_LINE = 4503599627370496 -- 2^52
+
+local function write_end(free_at_ms, part)
+  local reset_at_ms = free_at_ms
+  if part > 0 then
+    reset_at_ms = free_at_ms + 1
+  end
+  return encode_pair(free_at_ms, part), reset_at_ms
+end
+
+local function write_line(now_ms, ahead, p)
+  return write_end(now_ms + math.floor(ahead / p), ahead % p)
+end
+
+-- How long the line is, in 1/p ms.
+local function line_ahead(policy, text, now_ms)
+  local p = policy[2]
+  local free_at_ms, part = decode_pair(text)
+  return math.max((free_at_ms - now_ms) * p + math.min(part, p - 1), 0) -- p may have been larger when it was written
+end
+
+-- The most units, and a part of one, that an admission leaves in the line.
+local function most_units(policy)
+  return math.ceil(policy[4] / policy[3]) + 1
+end
+
+function leaky_bucket.decide(policy, text, cost, now_ms)
+  local limit, p, q, tolerance = policy[1], policy[2], policy[3], policy[4]
+  if cost > limit then -- asked first: cost * q could overflow
+    return false
+  end
+  local ahead = 0
+  if text then
+    local free_at_ms, part = decode_pair(text)
+    part = math.min(part, p - 1)
+    if now_ms < free_at_ms - math.floor((tolerance - (cost - 1) * q - part) / p) then
+      return false
+    end
+    ahead = line_ahead(policy, text, now_ms)
+  end
+  return write_line(now_ms, ahead + cost * q, p)
+end
+
+function leaky_bucket.refund(policy, text, cost, charged_until_ms, now_ms)
+  local limit, p, q = policy[1], policy[2], policy[3]
+  local free_at_ms, part = decode_pair(text)
+  local _, reset_at_ms = write_end(free_at_ms, part)
+  if reset_at_ms ~= charged_until_ms or charged_until_ms <= now_ms then
+    return false
+  end
+  part = math.min(part, p - 1) - math.min(cost, limit) * q
+  local after, after_reset_at_ms = write_end(free_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
+  if after_reset_at_ms <= now_ms then
+    return "", 0
+  end
+  return after, after_reset_at_ms
+end
+
+function leaky_bucket.charge(policy, text, cost, _, now_ms)
+  local p, q = policy[2], policy[3]
+  local ahead = text and line_ahead(policy, text, now_ms) or 0
+  local units = math.min(cost, math.floor(math.max(LONGEST_LINE - ahead, 0) / q))
+  if units == 0 then
+    return false
+  end
+  return write_line(now_ms, ahead + units * q, p)
+end
+
+function leaky_bucket.used(policy, text, now_ms)
+  return math.min(math.ceil(line_ahead(policy, text, now_ms) / policy[3]), most_units(policy))
+end
+
+function leaky_bucket.carry(policy, units, now_ms, from, text)
+  local p, q = policy[2], policy[3]
+  if from and leaky_bucket.used(from, text, now_ms) == units then
+    local free_at_ms, part = decode_pair(text)
+    if from[2] == p then
+      return write_end(free_at_ms, part)
+    end
+    local _, reset_at_ms = write_end(free_at_ms, part)
+    return write_end(reset_at_ms, 0)
+  end
+  return write_line(now_ms, math.min(units, most_units(policy)) * q, p)
+end
+
+function leaky_bucket.reset_at_ms(_, text)
+  local _, reset_at_ms = write_end(decode_pair(text))
+  return reset_at_ms
+end

@@ -1,0 +1,86 @@
+import { parseDuration, type Duration } from '../../duration.ts';
+import { PolicyError } from '../../errors.ts';
+import { parseName } from '../../name.ts';
+import { gcd, LARGEST_LIMIT, parseUnits } from '../../numbers.ts';
+import { checkOptions } from '../../options.ts';
+import type { PolicyBase } from '../algorithm.ts';
+
+/** `limit` starts per window, evenly apart; who would wait longer than `maxDelayMs` is refused. */
+export interface LeakyBucketPolicy extends PolicyBase {
+  readonly algorithm: 'leakyBucket';
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly maxDelayMs: number;
+  /** `limit` per `windowMs` in lowest terms: `p` units per `q` milliseconds. */
+  readonly p: number;
+  readonly q: number;
+}
+
+export interface LeakyBucketOptions {
+  /** Units that start per window, one by one, evenly: a whole number, at least 1. */
+  limit: number;
+  window: Duration;
+  /** The longest that a unit may wait for its start. `0`: nobody waits, whoever would have to is refused. */
+  maxDelay: Duration;
+  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  name?: string;
+}
+
+/**
+ * Paces: units start at least `window / limit` apart, first come first served, and a decision says in `delayMs` how long
+ * to wait for the start of its first unit. A request whose last unit would start later than `maxDelay` is refused, and
+ * reserves nothing. `limit` in its decisions is how many units can be had at once: as many as can start within `maxDelay`,
+ * the first of them now. Who does not wait `delayMs` is not paced.
+ *
+ * @throws PolicyError naming the field, what was expected and what came; also when the numbers together are too large to
+ * be counted exactly.
+ */
+export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
+  checkOptions(options, ['limit', 'window', 'maxDelay', 'name'], 'leakyBucket');
+  return parseLeakyBucket({
+    algorithm: 'leakyBucket',
+    ...(options.name === undefined ? {} : { name: options.name }),
+    limit: options.limit,
+    windowMs: parseDuration(options.window, 'window'),
+    maxDelayMs: parseDuration(options.maxDelay, 'maxDelay', undefined, 0),
+    p: 0,
+    q: 0,
+  });
+}
+
+export function parseLeakyBucket(policy: LeakyBucketPolicy): LeakyBucketPolicy {
+  const { name } = policy;
+  const limit = parseUnits(policy.limit, 'limit');
+  const windowMs = parseDuration(policy.windowMs, 'windowMs');
+  const maxDelayMs = parseDuration(policy.maxDelayMs, 'maxDelayMs', undefined, 0);
+  const divisor = gcd(limit, windowMs);
+  const [p, q] = [limit / divisor, windowMs / divisor];
+  const atOnce = unitsAtOnce({ maxDelayMs, p, q });
+  // Waits are counted in 1/p ms; the longest, and as many units more, must be an exact double.
+  if (maxDelayMs * p + 2 * q * atOnce >= 2 ** 53 || atOnce > LARGEST_LIMIT) {
+    const longest = Math.floor(Math.min((2 ** 53 - 1 - 2 * q) / 3, (LARGEST_LIMIT - 1) * q) / p);
+    throw new PolicyError(
+      'maxDelay',
+      `maxDelay ${String(maxDelayMs)} ms at ${String(p)} per ${String(q)} ms is too large to be counted exactly; at most ${String(longest)} ms`,
+    );
+  }
+  return Object.freeze({
+    algorithm: 'leakyBucket',
+    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    limit,
+    windowMs,
+    maxDelayMs,
+    p,
+    q,
+  });
+}
+
+/** How many units an unused key admits: one that starts at once, and all that start within the longest wait. */
+export function unitsAtOnce({ maxDelayMs, p, q }: Pick<LeakyBucketPolicy, 'maxDelayMs' | 'p' | 'q'>): number {
+  return Math.floor((maxDelayMs * p) / q) + 1;
+}
+
+/** The same units at a slower pace: exact, where a share of `limit` would seldom be whole. */
+export function shareLeakyBucket(policy: LeakyBucketPolicy, share: number): LeakyBucketPolicy {
+  return parseLeakyBucket({ ...policy, windowMs: Math.ceil(policy.windowMs / share) });
+}

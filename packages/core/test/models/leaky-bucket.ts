@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { leakyBucket, type LeakyBucketOptions, type LeakyBucketPolicy, type Policy } from '@sluice/core';
+import { LARGEST_LIMIT } from './largest.ts';
+import { big, ceilDiv, greatest, type Model, type Receipt, type Reference } from './model.ts';
+import { limits, windows } from './sizes.ts';
+
+/** A line: when the next start is free, in units of a `limit`th of a millisecond, so that a unit takes `window` of them. Nobody starts before he has come. */
+class LeakyBucketModel implements Model {
+  readonly limit: bigint;
+  readonly windowMs: bigint;
+  readonly #perMs: bigint;
+  readonly #longest: bigint;
+  #free = 0n;
+
+  constructor({ limit, windowMs, maxDelayMs }: LeakyBucketPolicy) {
+    this.windowMs = big(windowMs);
+    this.#perMs = big(limit);
+    this.#longest = big(maxDelayMs) * this.#perMs;
+    this.limit = this.remaining(0n);
+  }
+
+  fits(cost: bigint, atMs: bigint): boolean {
+    return this.#waitOf(cost, atMs) <= this.#longest;
+  }
+
+  remaining(atMs: bigint): bigint {
+    const rest = this.#longest - this.#waitOf(1n, atMs);
+    return rest < 0n ? 0n : rest / this.windowMs + 1n;
+  }
+
+  delay(atMs: bigint): bigint {
+    return ceilDiv(this.#waitOf(1n, atMs), this.#perMs);
+  }
+
+  isUnused(atMs: bigint): boolean {
+    return this.#free <= atMs * this.#perMs;
+  }
+
+  charge(cost: bigint, atMs: bigint): Receipt {
+    this.#free = greatest(this.#free, atMs * this.#perMs) + cost * this.windowMs;
+    return ceilDiv(this.#free, this.#perMs);
+  }
+
+  /** From the end of the line alone, which is told in whole milliseconds. */
+  refund(cost: bigint, receipt: Receipt, atMs: bigint): void {
+    if (this.isUnused(atMs) || ceilDiv(this.#free, this.#perMs) !== receipt) return;
+    this.#free -= cost * this.windowMs;
+    if (this.isUnused(atMs)) this.#free = 0n;
+  }
+
+  /** Until the last of so many units starts. */
+  #waitOf(cost: bigint, atMs: bigint): bigint {
+    return greatest(this.#free - atMs * this.#perMs, 0n) + (cost - 1n) * this.windowMs;
+  }
+}
+
+const any = fc
+  .record({
+    limit: limits,
+    window: windows,
+    maxDelay: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 99 }), windows),
+  })
+  .filter(({ limit, window, maxDelay }) => 3 * maxDelay * limit + 2 * window < 2 ** 53)
+  .filter(({ limit, window, maxDelay }) => (maxDelay * limit) / window < LARGEST_LIMIT / 2)
+  .map((options): Policy => leakyBucket(options));
+
+/** Paces that are not whole numbers of milliseconds, several units a millisecond, and the longest lines there are. */
+const odd: fc.Arbitrary<Policy> = fc.constantFrom(
+  leakyBucket({ limit: 10, window: '1s', maxDelay: '2s' }),
+  leakyBucket({ limit: 3, window: '7s', maxDelay: '30s' }),
+  leakyBucket({ limit: 3, window: '7s', maxDelay: 0 }),
+  leakyBucket({ limit: 700_000, window: '1s', maxDelay: 5 }),
+  leakyBucket({ limit: 2, window: 3, maxDelay: 1 }),
+  leakyBucket({ limit: 99_991, window: '30d', maxDelay: '1h' }),
+  leakyBucket({ limit: 1, window: '36500d', maxDelay: '36500d' }),
+  leakyBucket({ limit: 1, window: 1, maxDelay: '36500d' }),
+  leakyBucket({ limit: LARGEST_LIMIT, window: 1, maxDelay: 0 }),
+  leakyBucket({ limit: 1_000, window: 1_000, maxDelay: 7 }),
+);
+
+export const leakyBucketReference: Reference = {
+  algorithm: 'leakyBucket',
+  policyOf: (options) => leakyBucket(options as unknown as LeakyBucketOptions),
+  policies: fc.oneof({ weight: 2, arbitrary: any }, { weight: 1, arbitrary: odd }),
+  model: (policy) => new LeakyBucketModel(policy as LeakyBucketPolicy),
+  takesBack: 'in-window',
+  most(policy, spanMs) {
+    const { limit, windowMs, maxDelayMs } = policy as LeakyBucketPolicy;
+    // The first of them started no earlier than it came, the last no later than it could.
+    return (big(limit) * (spanMs + big(maxDelayMs))) / big(windowMs) + 1n;
+  },
+};
