@@ -56,7 +56,12 @@ export function decideByModel(
   const admits = (part: ModelPart): boolean => isOpen(part) && fits(part);
 
   const taken = take && parts.every(admits);
-<<<<<<< HEAD
+  // Of those that would admit the cost, before anything is taken.
+  const delays = parts.map(({ key, cost }) =>
+    key.policies.map(({ model }) =>
+      cost > 0 && model.fits(BigInt(cost), atMs) ? Number(model.delay?.(atMs) ?? 0n) : 0,
+    ),
+  );
   const refusals = parts.map((part) => (isOpen(part) && !fits(part) ? part.key.escalation?.refused(atMs) : undefined));
   const receipts = parts.map(({ key, cost }) =>
     taken && cost > 0 ? key.policies.map(({ model }) => model.charge(BigInt(cost), atMs)) : [],
@@ -65,21 +70,7 @@ export function decideByModel(
     const refused = refusals[i];
     const blockedUntilMs = refused?.blockedUntilMs || key.blockedUntilMs;
     const blockedMs = blockedUntilMs > atMs ? Number(blockedUntilMs - atMs) : 0;
-    const policies = key.policies.map((one): PolicyDecision => {
-=======
-  // Of those that would admit the cost, before anything is taken.
-  const delays = parts.map(({ key, cost }) =>
-    key.policies.map(({ model }) =>
-      cost > 0 && model.fits(BigInt(cost), atMs) ? Number(model.delay?.(atMs) ?? 0n) : 0,
-    ),
-  );
-  const receipts = parts.map(({ key, cost }) =>
-    taken && cost > 0 ? key.policies.map(({ model }) => model.charge(BigInt(cost), atMs)) : [],
-  );
-  const answers = parts.map(({ key, cost }, i) => {
-    const blockedMs = key.blockedUntilMs > atMs ? Number(key.blockedUntilMs - atMs) : 0;
     const policies = key.policies.map((one, j): PolicyDecision => {
->>>>>>> 89f2b3c (feat(core): leakyBucket paces: units start evenly, first come first served, within maxDelay)
       const stands = standing(one, atMs);
       const retryAfterMs = taken || cost === 0 ? 0 : retryOf(one, BigInt(cost), atMs);
       return blockedMs > 0
