@@ -34,7 +34,12 @@ export function figures(specimen, { requests }) {
   const admitted = requests.filter(({ allowed }) => allowed);
   const instants = admitted.map(({ atMs, startMs, units }) => [specimen.paced ? startMs : atMs, units]);
   const lower = specimen.running
-    ? runningSum(admitted.flatMap(({ startMs, endMs, units }) => [[startMs, units], [endMs, -units]])) // prettier-ignore
+    ? runningSum(
+        admitted.flatMap(({ startMs, endMs, units }) => [
+          [startMs, units],
+          [endMs, -units],
+        ]),
+      )
     : inSpan(instants, WINDOW_MS);
   return {
     offered: unitsOf(requests),

@@ -31,6 +31,13 @@ export const specimens = [
     units: 8,
     promise: 70,
   },
+  {
+    file: 'leaky-bucket',
+    make: 'leakyBucket',
+    options: { limit: 40, window: '20s', maxDelay: '5s' },
+    paced: true,
+    promise: 40,
+  },
 ];
 
 /** As somebody writes it in code. */

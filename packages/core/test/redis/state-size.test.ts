@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { fixedWindow, slidingWindow, tokenBucket, type Policy, type StoreRequest } from '@sluice/core';
+import { fixedWindow, leakyBucket, slidingWindow, tokenBucket, type Policy, type StoreRequest } from '@sluice/core';
 import { keyScope, namePolicies } from '@sluice/core/internal';
 import { fakeClock, virtualRedisStore, useRedis } from '@sluice/testkit';
 import { START_MS } from '../traces/step.ts';
@@ -50,6 +50,7 @@ describe('a key of 29 characters, its value and its expiry', () => {
     ['tokenBucket', tokenBucket({ capacity: 100, refill: 3, every: '7s' })],
     ['tokenBucket in intervals', tokenBucket({ capacity: 100, refill: 3, every: '7s', mode: 'interval' })],
     ['tokenBucket with overdraft', tokenBucket({ capacity: 100, refill: 3, every: '7s', overdraft: 50 })],
+    ['leakyBucket', leakyBucket({ limit: 3, window: '7s', maxDelay: '1m' })],
     ['fixedWindow', fixedWindow({ limit: 100, window: '1h' })],
     ['fixedWindow on the clock', fixedWindow({ limit: 100, window: '1h', align: 'clock' })],
   ])('of a %s take at most 170 bytes', async (_name, policy) => {
