@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '@sluice/testkit';
 import { kernels, memory, redisGround } from './grounds.ts';
-import { forAll, open, sceneKinds, someCost } from './scene.ts';
+import { forAll, open, allSceneKinds, someCost } from './scene.ts';
 
 const redis = useRedis();
 
 const inRedis = redisGround(redis);
 
-describe.each(sceneKinds)('law 6, $kind: expiry', ({ plans }) => {
+describe.each(allSceneKinds)('law 6, $kind: expiry', ({ plans }) => {
   it('comes not before the key is as if never used and not blocked, and soon after that', async () => {
     await forAll(plans, 100, async (plan) => {
       const { limiter, key } = await open(inRedis, plan, { goesBack: true });

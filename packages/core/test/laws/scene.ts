@@ -1,5 +1,14 @@
 import fc from 'fast-check';
-import { createLimiter, type Decision, type Limiter, type Policy, type PolicyDecision, type Store } from '@sluice/core';
+import {
+  createLimiter,
+  escalate,
+  type Decision,
+  type Escalation,
+  type Limiter,
+  type Policy,
+  type PolicyDecision,
+  type Store,
+} from '@sluice/core';
 import { fakeClock, seeded, testSeed, type FakeClock, type Random } from '@sluice/testkit';
 import { references } from '../models/index.ts';
 import { START_MS, nextInstant, nextStep } from '../traces/step.ts';
@@ -22,6 +31,8 @@ export interface ScenePlan {
   readonly policies: readonly Policy[];
   readonly steps: number;
   readonly seed: number;
+  /** What refusals lead to. */
+  readonly escalation?: Escalation | undefined;
 }
 
 export interface Past {
@@ -49,23 +60,48 @@ export const sceneKinds: readonly { readonly kind: string; readonly plans: fc.Ar
   { kind: 'several policies', plans: scenes(lists) },
 ];
 
+/** Scenes whose refusals are counted, and lead to blocks. */
+export const escalatedScenes: fc.Arbitrary<ScenePlan> = fc.record({
+  policies: fc.array(anyPolicy, { minLength: 1, maxLength: 2 }),
+  steps: fc.integer({ min: 0, max: 40 }),
+  seed: fc.nat(),
+  escalation: fc
+    .record({
+      after: fc.integer({ min: 1, max: 4 }),
+      block: fc.oneof(
+        fc.constantFrom(1, 20, 1_000, 60_000, 3_600_000),
+        fc.array(fc.constantFrom(1, 50, 2_000, 86_400_000), { minLength: 1, maxLength: 3 }),
+      ),
+      decay: fc.constantFrom(1, 20, 1_000, 60_000, 86_400_000),
+    })
+    .map((options) => escalate(options)),
+});
+
+/** What holds with refusals that change something, too. */
+export const allSceneKinds: typeof sceneKinds = [...sceneKinds, { kind: 'with escalation', plans: escalatedScenes }];
+
 let made = 0;
 
 /** Makes the scene, and lets its past happen. */
-export async function open(ground: Ground, { policies, steps, seed: own }: ScenePlan, past: Past = {}): Promise<Scene> {
+export async function open(
+  ground: Ground,
+  { policies, steps, seed: own, escalation }: ScenePlan,
+  past: Past = {},
+): Promise<Scene> {
   const clock = fakeClock(START_MS);
   const store = ground.store(clock);
-  const limiter = limiterOf(policies, store);
+  const limiter = limiterOf(policies, store, escalation);
   const scene = { limiter, store, key: `scene-${String(made++)}`, clock, random: seeded(own), events: [] };
   await wander(scene, steps, { ...past, isPaced: policies.some(({ algorithm }) => algorithm === 'leakyBucket') });
   return scene;
 }
 
 /** A limiter of these policies. Of several on one store each reads what the others have written. */
-export function limiterOf(policies: readonly Policy[], store: Store): Limiter {
+export function limiterOf(policies: readonly Policy[], store: Store, escalation?: Escalation): Limiter {
   const named = policies.map((policy, i) => ({ ...policy, name: `p${String(i)}` }));
   const policy = policies.length === 1 ? (policies[0] as Policy) : named;
-  return createLimiter({ name: 'law', shared: true, policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
+  const how = { shared: true, store, onStoreError: 'throw', timeoutMs: 60_000 } as const;
+  return createLimiter({ name: 'law', policy, escalate: escalation, ...how });
 }
 
 async function wander(

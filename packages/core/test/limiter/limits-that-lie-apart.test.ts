@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   createLimiter,
+  escalate,
   fixedWindow,
   memoryStore,
   StoreError,
@@ -48,6 +49,25 @@ const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
 const settled = async (): Promise<void> => {
   for (let i = 0; i < 10; i++) await new Promise(setImmediate);
 };
+
+describe('limits whose keys live on different nodes, and escalate', () => {
+  it('count a refusal at the node that refused, and take nothing at the others', async () => {
+    const escalation = escalate({ after: 2, block: '2d', decay: '30d' });
+    const limiter = createLimiter({ limits, escalate: escalation, store: nodes(() => 1), ...strict });
+    const keys = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
+    await limiter.consume(keys, 3);
+
+    const outcomes = [];
+    for (let i = 0; i < 3; i++) {
+      outcomes.push((await limiter.consume(keys)).outcome);
+      await settled();
+    }
+
+    expect(outcomes).toEqual(['denied', 'blocked', 'blocked']);
+    expect((await limiter.peek({ 'per-user': 'ann' }, 0)).outcome).toBe('blocked');
+    expect(await limiter.peek({ 'per-ip': '192.0.2.1' }, 0)).toMatchObject({ outcome: 'allowed', remaining: 2 });
+  });
+});
 
 describe('limits whose keys live on different nodes', () => {
   it('are decided together, in one round trip', async () => {

@@ -4,6 +4,7 @@ import { addresses } from './addresses.ts';
 import { retryingClients } from './clients.ts';
 import { cors } from './cors.ts';
 import { costs } from './costs.ts';
+import { escalatedLimits } from './escalation.ts';
 import { failures } from './failures.ts';
 import { headerVectors } from './header-vectors.ts';
 import { keys } from './keys.ts';
@@ -47,6 +48,7 @@ export function describeAdapter(target: AdapterTarget): void {
     options(suite);
     refusals(suite);
     failures(suite);
+    escalatedLimits(suite);
     managedPolicies(suite);
     aborts(suite);
     cors(suite);

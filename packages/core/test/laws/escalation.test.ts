@@ -1,0 +1,146 @@
+import { describe, expect, it } from '@jest/globals';
+import { escalate, memoryStore, type StoreAnswer, type StoreRequest } from '@sluice/core';
+import { keyScope, namePolicies } from '@sluice/core/internal';
+import { fakeClock, useRedis } from '@sluice/testkit';
+import { START_MS } from '../traces/step.ts';
+import { kernels, memory, redisGround } from './grounds.ts';
+import { escalatedScenes, forAll, limiterOf, open, refusal, someCost } from './scene.ts';
+
+const redis = useRedis();
+
+const inRedis = redisGround(redis);
+const grounds = [kernels, memory, inRedis];
+
+/** Of a key's value in Redis: the states of its policies. */
+async function statesOf(key: string): Promise<string | undefined> {
+  const [name] = await redis.admin.keys(`sluice:{${key}}*`);
+  const value = name === undefined ? null : await redis.admin.get(name);
+  return value?.replace(/^(?:!\d+!)?(?:\^[\d:]+\^)?/, '');
+}
+
+describe('where refusals are counted, law 1: a refusal', () => {
+  it.each(grounds)('leaves the states of the policies as they were, in $name', async (ground) => {
+    await forAll(escalatedScenes, ground.runs, async (plan) => {
+      const scene = await open(ground, plan, { goesBack: true });
+      const { limiter, key } = scene;
+      await limiter.unblock(key);
+      const { policies: before } = await limiter.peek(key, 0);
+
+      await limiter.consume(key, Number.MAX_SAFE_INTEGER);
+      await limiter.unblock(key);
+
+      expect((await limiter.peek(key, 0)).policies).toEqual(before);
+    });
+  });
+
+  it('leaves their bytes as they were in Redis', async () => {
+    await forAll(escalatedScenes, inRedis.runs, async (plan) => {
+      const scene = await open(inRedis, plan, { goesBack: true });
+      const refused = await refusal(scene);
+      const before = await statesOf(scene.key);
+
+      await scene.limiter.consume(scene.key, refused?.cost ?? Number.MAX_SAFE_INTEGER);
+
+      expect((await statesOf(scene.key)) ?? '').toBe(before ?? '');
+    });
+  });
+
+  it.each(grounds)('while the key is blocked writes nothing, in $name', async (ground) => {
+    await forAll(escalatedScenes, ground.runs, async (plan) => {
+      const scene = await open(ground, plan);
+      const { limiter, key } = scene;
+      for (let i = 0; i < 4; i++) await limiter.consume(key, Number.MAX_SAFE_INTEGER);
+      const blocked = await limiter.peek(key, 0);
+
+      for (let i = 0; i < 5; i++) await limiter.consume(key, someCost(scene, blocked));
+
+      expect(blocked.outcome).toBe('blocked');
+      expect(await limiter.peek(key, 0)).toEqual(blocked);
+    });
+  });
+});
+
+describe('where refusals are counted', () => {
+  it.each(grounds)('what a peek says of a refusal is what the next consume is answered, in $name', async (ground) => {
+    await forAll(escalatedScenes, ground.runs, async (plan) => {
+      const { limiter, key } = await open(ground, plan, { goesBack: true });
+
+      for (let i = 0; i < 5; i++) {
+        const peeked = await limiter.peek(key, Number.MAX_SAFE_INTEGER);
+        expect(await limiter.consume(key, Number.MAX_SAFE_INTEGER)).toEqual(peeked);
+      }
+    });
+  });
+
+  it.each(grounds)('retryAfterMs is the wait after which the cost is admitted, in $name', async (ground) => {
+    await forAll(escalatedScenes, ground.runs, async (plan) => {
+      const scene = await open(ground, plan);
+      const { limiter, key, clock } = scene;
+      const refused = await refusal(scene);
+      if (refused === undefined || refused.decision.retryAfterMs === null) return;
+
+      clock.atMs += refused.decision.retryAfterMs - 1;
+      const early = await limiter.peek(key, refused.cost);
+      clock.atMs += 1;
+
+      expect(early.allowed).toBe(false);
+      expect((await limiter.consume(key, refused.cost)).allowed).toBe(true);
+    });
+  });
+
+  it('a limiter without escalation leaves what another one has counted as it is, and is blocked by it', async () => {
+    await forAll(escalatedScenes, inRedis.runs, async (plan) => {
+      const scene = await open(inRedis, plan);
+      const { store, key, limiter, clock } = scene;
+      await limiter.unblock(key);
+      await limiter.consume(key, Number.MAX_SAFE_INTEGER);
+      const counted = await limiter.peek(key, 0);
+      const plain = limiterOf(plan.policies, store);
+
+      const without = await plain.peek(key, 0);
+      await plain.consume(key, Number.MAX_SAFE_INTEGER);
+      await plain.consume(key, 1);
+
+      const after = await limiter.peek(key, 0);
+      expect(without.outcome).toBe(counted.outcome);
+      expect(after.outcome).toBe(counted.outcome);
+      expect(after.resetAfterMs).toBeGreaterThanOrEqual(counted.resetAfterMs);
+      clock.atMs += after.resetAfterMs;
+      expect((await limiter.peek(key, 0)).resetAfterMs).toBe(0);
+    });
+  });
+
+  it.each(grounds)('a request counts once, however many of its parts one key refuses, in $name', async (ground) => {
+    await forAll(escalatedScenes, 10, async ({ policies, seed }) => {
+      const named = namePolicies(
+        policies.map((policy, i) => ({ ...policy, name: `p${String(i)}` })),
+        'twice',
+      );
+      const escalation = escalate({ after: 2, block: 1_000, decay: 1_000 });
+      const limit = { policies: named, scope: keyScope('twice', named), escalation };
+      const part = { limit, subject: `twice-${String(seed)}`, cost: Number.MAX_SAFE_INTEGER };
+      const store = ground.store(fakeClock(START_MS));
+
+      const requests = [1, 2, 3].map((): StoreRequest => ({ op: 'consume', parts: [part, part] }));
+      const answers = (await store.perform(requests)) as readonly StoreAnswer[];
+
+      expect(answers.map(({ parts }) => parts.map(({ blocked }) => blocked))).toEqual([
+        [false, false],
+        [true, true],
+        [true, true],
+      ]);
+    });
+  });
+
+  it('is nothing to pay for where there is no refusal: a key that was never refused is stored as without it', async () => {
+    await forAll(escalatedScenes, 20, async ({ policies, escalation }) => {
+      const clock = fakeClock();
+      const stores = [memoryStore({ clock }), memoryStore({ clock })] as const;
+      const [escalated, plain] = [limiterOf(policies, stores[0], escalation), limiterOf(policies, stores[1])];
+
+      const [counted, without] = [await escalated.consume('key'), await plain.consume('key')];
+
+      expect(counted).toEqual(without);
+    });
+  });
+});

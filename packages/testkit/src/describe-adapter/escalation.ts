@@ -1,0 +1,136 @@
+import { describe, expect, it } from '@jest/globals';
+import { byHeader, createLimiter, escalate, fixedWindow } from '@sluice/core';
+import { fakeClock, type FakeClock } from '../fake-clock.ts';
+import type { HttpAnswer, HttpRequest } from './http-client.ts';
+import { fieldsOf } from './limiter-fields.ts';
+import { PLACES, type Server, type Suite } from './suite.ts';
+import type { SuiteOptions } from './target.ts';
+
+const policy = fixedWindow({ limit: 1, window: '60s' });
+const escalation = escalate({ after: 2, block: '5m', decay: '1d' });
+const key = byHeader('x-api-key');
+const ann: HttpRequest = { headers: { 'X-Api-Key': 'ann' } };
+const bob: HttpRequest = { headers: { 'X-Api-Key': 'bob' } };
+const SECOND = 1000;
+
+/** A client that goes on after it was refused is blocked, longer each time, and is told so. */
+export function escalatedLimits(suite: Suite): void {
+  describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
+    'a limit that escalates, $place, over $kind',
+    ({ stores, place }) => {
+      const serve = (clock: FakeClock, limit: Partial<SuiteOptions> = {}): Promise<Server> =>
+        suite.serve(
+          { name: 'tries', policy, key, escalate: escalation, ...stores.fresh(clock), ...limit } as SuiteOptions,
+          { place },
+        );
+      const times = async (server: Server, count: number, request: HttpRequest): Promise<HttpAnswer[]> => {
+        const answers: HttpAnswer[] = [];
+        for (let i = 0; i < count; i++) answers.push(await server.send(request));
+        return answers;
+      };
+      const retriesOf = (answers: readonly HttpAnswer[]): unknown[] =>
+        answers.map(({ status, headers }) => [status, headers['retry-after']]);
+
+      it('answers who keeps trying with a Retry-After that grows, and nobody else', async () => {
+        const clock = fakeClock();
+        const server = await serve(clock);
+
+        const first = await times(server, 5, ann);
+        clock.advance(300 * SECOND);
+        const second = await times(server, 4, ann);
+        clock.advance(600 * SECOND);
+        const third = await times(server, 3, ann);
+
+        expect(retriesOf(first)).toEqual([
+          [200, undefined],
+          [429, '60'],
+          [429, '300'],
+          [429, '300'],
+          [429, '300'],
+        ]);
+        expect(retriesOf(second)).toEqual([
+          [200, undefined],
+          [429, '60'],
+          [429, '600'],
+          [429, '600'],
+        ]);
+        expect(retriesOf(third)).toEqual([
+          [200, undefined],
+          [429, '60'],
+          [429, '1200'],
+        ]);
+        expect((await server.send(bob)).status).toBe(200);
+      });
+
+      it('is lifted after the seconds that Retry-After said, and not before', async () => {
+        const clock = fakeClock();
+        const server = await serve(clock);
+        const refused = (await times(server, 3, ann)).at(-1);
+
+        clock.advance(Number(refused?.headers['retry-after']) * SECOND - 1);
+        const early = await server.send(ann);
+        clock.advance(1);
+        const admitted = await server.send(ann);
+
+        expect([refused?.status, early.status, admitted.status]).toEqual([429, 429, 200]);
+      });
+
+      it('tells in its fields the policy as it is, of which nothing is left until the block is over', async () => {
+        const server = await serve(fakeClock());
+
+        const [, denied, blocked] = await times(server, 3, ann);
+
+        const quota = '"tries";q=1;w=60';
+        expect(denied && fieldsOf(denied)).toEqual({ policy: quota, state: '"tries";r=0;t=60', retryAfter: '60' });
+        expect(blocked && fieldsOf(blocked)).toEqual({ policy: quota, state: '"tries";r=0;t=300', retryAfter: '300' });
+        expect(blocked?.headers['cache-control']).toBe('no-store');
+      });
+
+      it('is lifted by the owner', async () => {
+        const limiter = createLimiter({ name: 'tries', policy, escalate: escalation, ...stores.fresh(fakeClock()) });
+        const server = await suite.serve({ limiter, key }, { place });
+        const before = await server.statuses(3, ann);
+        const stuck = await server.send(ann);
+
+        await limiter.unblock('ann');
+        await limiter.reset('ann');
+
+        const after = await times(server, 3, ann);
+        expect([...before, stuck.status]).toEqual([200, 429, 429, 429]);
+        expect(retriesOf(after)).toEqual([
+          [200, undefined],
+          [429, '60'],
+          [429, '300'],
+        ]);
+      });
+
+      it('that only reports refuses nobody, and tells onDecision of the block', async () => {
+        const outcomes: string[] = [];
+        const server = await serve(fakeClock(), {
+          mode: 'report',
+          onDecision: ({ outcome }) => {
+            outcomes.push(outcome);
+          },
+        });
+
+        expect(await server.statuses(4, ann)).toEqual([200, 200, 200, 200]);
+        expect(outcomes).toEqual(['allowed', 'denied', 'blocked', 'blocked']);
+      });
+    },
+  );
+
+  it('a limit that makes requests wait does not escalate: what waits is refused many times over', async () => {
+    const [memory] = suite.stores;
+    const serving = async (): Promise<Server> =>
+      suite.serve({
+        name: 'tries',
+        policy,
+        key,
+        escalate: escalation,
+        refund: { when: 'on-success', holdMs: 100 },
+        ...memory?.fresh(),
+      } as SuiteOptions);
+
+    await expect(serving()).rejects.toThrow('refund.holdMs and escalate exclude each other');
+  });
+}
