@@ -19,3 +19,41 @@ export function checkCost(cost: unknown): asserts cost is number {
     );
   }
 }
+
+/**
+ * Checks what a caller gave as an estimate: a cost, but not 0. What takes nothing opens no window that the truth could be
+ * charged to.
+ *
+ * @throws as {@link checkCost} does.
+ */
+export function checkEstimate(estimate: unknown): asserts estimate is number {
+  if (isUnits(estimate) && estimate > 0) return;
+  throw notUnits(
+    estimate,
+    'an estimate is a whole number from 1 to 2^53 - 1',
+    'nothing was consumed; if you cannot tell, reserve 1',
+  );
+}
+
+/**
+ * Checks what a caller says was used.
+ *
+ * @throws as {@link checkCost} does.
+ */
+export function checkActual(actual: unknown): asserts actual is number {
+  if (isUnits(actual)) return;
+  throw notUnits(
+    actual,
+    'settle takes the whole number of units that were used, from 0 to 2^53 - 1',
+    'nothing was settled, and it can be called again',
+  );
+}
+
+function isUnits(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function notUnits(value: unknown, expected: string, effect: string): TypeError | RangeError {
+  const error = typeof value === 'number' ? rangeError : typeError;
+  return error('SLUICE_COST_INVALID', `${expected}, got ${shown(value)}; ${effect}`);
+}

@@ -101,7 +101,8 @@ async function renewEdits(
   const renewing = requests.map(async (request, i): Promise<readonly EditingRequest[]> => {
     const versions = found[i];
     if (versions === undefined) return [];
-    const parts = await renewed([request.part], versions, request.op === 'refund');
+    const isSettlement = request.op === 'refund' || request.op === 'charge';
+    const parts = await renewed([request.part], versions, isSettlement);
     return parts?.map((part) => ({ ...request, part })) ?? [];
   });
   try {

@@ -22,6 +22,7 @@ export {
   type LimitsLimiterOptions,
   type SingleLimiterOptions,
 } from './limiter.ts';
+export type { Reservation } from './reservation.ts';
 export type { LimiterCoreOptions, OnStoreError } from './core-options.ts';
 export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './observe/channels.ts';
 export type { Status } from './observe/live-limiters.ts';

@@ -14,7 +14,7 @@ import { isPlain, renewed, resolve, unknownSources, type AskedPart } from './man
 import { decisions, storeErrors } from './observe/channels.ts';
 import { forget, remember, type Status } from './observe/live-limiters.ts';
 import type { NamedPolicy } from './policy.ts';
-import { Receipts, type Return } from './receipts.ts';
+import { Receipts, type Settlement } from './receipts.ts';
 import { withinDeadline } from './stores/deadline.ts';
 import { askAcross, liesApart } from './stores/across-subjects.ts';
 import { localStore, standInPart, withStandIn, type LocalStore } from './stores/local-store.ts';
@@ -305,12 +305,12 @@ export class LimiterCore {
 
   /** @throws (rejects) as {@link Receipts.returnOf} does; StoreError. */
   async refund(decision: Decision, cost?: number): Promise<void> {
-    await this.#giveBack(this.#receipts.returnOf(decision, cost));
+    await this.#send(this.#receipts.returnOf(decision, cost));
   }
 
   /** Frees the places in time that a decision gave a request that never starts; as {@link refund}, once. */
   async refundPlaces(decision: Decision): Promise<void> {
-    await this.#giveBack(this.#receipts.returnOfPlaces(decision));
+    await this.#send(this.#receipts.returnOfPlaces(decision));
   }
 
   /**
@@ -327,10 +327,15 @@ export class LimiterCore {
 
   /** Gives back what those parts of a decision took that are chosen; as {@link refund}, once. */
   async refundParts(decision: Decision, chosen: (part: AskedPart) => boolean): Promise<void> {
-    await this.#giveBack(this.#receipts.returnOfParts(decision, chosen));
+    await this.#send(this.#receipts.returnOfParts(decision, chosen));
   }
 
-  async #giveBack(what: Return | undefined): Promise<void> {
+  /** Makes a decision of one cost cost what it turned out to, once; nothing where none was taken. */
+  async settleAt(decision: Decision, actual: number): Promise<void> {
+    await this.#send(this.#receipts.settlementOf(decision, actual));
+  }
+
+  async #send(what: Settlement | undefined): Promise<void> {
     if (what === undefined) return;
     try {
       this.#checkOpen();

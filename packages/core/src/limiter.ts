@@ -3,11 +3,12 @@ import { parseDuration, type Duration } from './duration.ts';
 import { PolicyError, shown, typeError } from './errors.ts';
 import { checkSubject, encodeSubject } from './key.ts';
 import { CORE_OPTIONS, type LimiterCoreOptions } from './core-options.ts';
-import { checkCost } from './cost.ts';
+import { checkCost, checkEstimate } from './cost.ts';
 import { LimiterCore } from './limiter-core.ts';
 import type { Status } from './observe/live-limiters.ts';
 import { parseName } from './name.ts';
 import { checkOptions, listed, nearest } from './options.ts';
+import { reservationOf, type Reservation } from './reservation.ts';
 import { checkDistinct, namePolicies, namePolicy, type Policy } from './policy.ts';
 import { isManagedReference, type ManagedReference } from './managed/managed.ts';
 import type { AskedLimit, AskedPart } from './managed/resolve.ts';
@@ -74,6 +75,15 @@ export interface Limiter<Key = string> {
    * included; RangeError or TypeError `SLUICE_COST_INVALID`; StoreError when the store fails or is late.
    */
   refund(decision: Decision, cost?: number): Promise<void>;
+
+  /**
+   * Takes an estimate of a cost that is known only afterwards: tokens of a language model, bytes, the work of a query.
+   * Decides as `consume(key, estimate)` does, in one round trip, and rejects as it does; settling is a second one.
+   *
+   * @param estimate - A whole number from 1 to 2^53 - 1: the most it can be, where that is known, so that the limit is never
+   * passed.
+   */
+  reserve(key: Key, estimate: number): Promise<Reservation>;
 
   /**
    * Forgets what the key has used. A block stays. One round trip, as for `block` and `unblock`; all three act on the local
@@ -217,6 +227,11 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
 
   async refund(decision: Decision, cost?: number): Promise<void> {
     await this.#core.refund(decision, cost);
+  }
+
+  async reserve(key: Key, estimate: number): Promise<Reservation> {
+    checkEstimate(estimate);
+    return reservationOf(await this.consume(key, estimate), this.#core);
   }
 
   async reset(key: Key): Promise<void> {

@@ -7,6 +7,12 @@ import { PolicyError, shown } from './errors.ts';
 export const LARGEST_LIMIT = 999_999_999_999_999;
 
 /**
+ * The most units that are counted as used, whatever happened: with the cost of one request more they are still an exact
+ * double. `MOST_UNITS` in the twins.
+ */
+export const MOST_UNITS: number = 2 ** 52;
+
+/**
  * A whole number of units, as policies take it.
  *
  * @throws PolicyError when it is not one, below `least`, or too large for a header field.

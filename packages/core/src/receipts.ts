@@ -2,15 +2,15 @@ import type { Decision } from './decision.ts';
 import { rangeError, shown, typeError } from './errors.ts';
 import type { AskedPart } from './managed/resolve.ts';
 import {
-  refundsOf,
+  settlementsOf,
   type EditingRequest,
   type Part,
-  type RefundRequest,
+  type SettlingRequest,
   type Store,
   type StoreAnswer,
 } from './stores/store.ts';
 
-/** What a decision took, and where from: needed to give it back. */
+/** What a decision took, and where from: needed to give it back, or to charge more. */
 interface Receipt {
   readonly store: Store;
   /** What was asked for, and what the store counted of it: the same but for a local share. */
@@ -20,19 +20,19 @@ interface Receipt {
   isSpent: boolean;
 }
 
-/** What is to be sent to give units back. */
-export interface Return {
+/** What is to be sent to settle a decision. */
+export interface Settlement {
   readonly store: Store;
   readonly requests: readonly EditingRequest[];
   /** To be called when certainly nothing of it was sent, so that it may be tried again. */
   undo(): void;
 }
 
-/** The receipts of a limiter's decisions, for as long as somebody has the decision: each gives back once. */
+/** The receipts of a limiter's decisions, for as long as somebody has the decision: each is settled once. */
 export class Receipts {
   readonly #receipts = new WeakMap<Decision, Receipt>();
 
-  /** @param isSpent - Whether there is nothing to give back. */
+  /** @param isSpent - Whether there is nothing to settle. */
   write(decision: Decision, { isSpent, ...receipt }: Readonly<Receipt>): void {
     this.#receipts.set(decision, { ...receipt, isSpent: isSpent || !decision.allowed });
   }
@@ -42,7 +42,7 @@ export class Receipts {
    *
    * @throws TypeError `SLUICE_DECISION_UNKNOWN`; RangeError or TypeError `SLUICE_COST_INVALID`.
    */
-  returnOf(decision: Decision, given: number | undefined): Return | undefined {
+  returnOf(decision: Decision, given: number | undefined): Settlement | undefined {
     const receipt = this.#receipts.get(decision);
     if (receipt === undefined) {
       throw typeError(
@@ -58,27 +58,38 @@ export class Receipts {
         `refund gives back a whole number of units, from 0 to the ${String(decision.cost)} of the decision, got ${shown(cost)}`,
       );
     }
-    return cost === 0 ? undefined : spend(receipt, (part) => Math.min(cost, part.cost));
+    return cost === 0 ? undefined : spend(receipt, 'refund', (part) => Math.min(cost, part.cost));
   }
 
   /**
    * Gives back the places in time that a decision gave, where its request never starts. What it took of policies that only
    * count stays taken.
    */
-  returnOfPlaces(decision: Decision): Return | undefined {
+  returnOfPlaces(decision: Decision): Settlement | undefined {
     const receipt = this.#receipts.get(decision);
-    return receipt === undefined ? undefined : spend(receipt, ({ cost }) => cost, onlyPlaces);
+    return receipt === undefined ? undefined : spend(receipt, 'refund', ({ cost }) => cost, onlyPlaces);
   }
 
   /** Gives back what those parts of a decision took that are chosen. */
-  returnOfParts(decision: Decision, chosen: (asked: AskedPart) => boolean): Return | undefined {
+  returnOfParts(decision: Decision, chosen: (asked: AskedPart) => boolean): Settlement | undefined {
     const receipt = this.#receipts.get(decision);
-    return receipt === undefined ? undefined : spend(receipt, (part) => (chosen(part) ? part.cost : 0));
+    return receipt === undefined ? undefined : spend(receipt, 'refund', (part) => (chosen(part) ? part.cost : 0));
+  }
+
+  /**
+   * Makes a decision, whose parts have one cost, cost what it turned out to: gives back what was not used of its cost, or
+   * charges what was used beyond.
+   */
+  settlementOf(decision: Decision, actual: number): Settlement | undefined {
+    const receipt = this.#receipts.get(decision);
+    if (receipt === undefined) return undefined;
+    const beyond = actual - decision.cost;
+    return spend(receipt, beyond > 0 ? 'charge' : 'refund', () => Math.abs(beyond));
   }
 }
 
 /** The policies that only count left alone. */
-function onlyPlaces(request: RefundRequest): RefundRequest | undefined {
+function onlyPlaces(request: SettlingRequest): SettlingRequest | undefined {
   const chargedUntilMs = request.part.limit.policies.map(({ algorithm }, j) =>
     algorithm.paces === true ? (request.chargedUntilMs[j] ?? 0) : 0,
   );
@@ -87,13 +98,15 @@ function onlyPlaces(request: RefundRequest): RefundRequest | undefined {
 
 function spend(
   receipt: Receipt,
+  op: SettlingRequest['op'],
   costOf: (asked: AskedPart) => number,
-  narrow: (request: RefundRequest) => RefundRequest | undefined = (request) => request,
-): Return | undefined {
+  narrow: (request: SettlingRequest) => SettlingRequest | undefined = (request) => request,
+): Settlement | undefined {
   if (receipt.isSpent) return undefined;
   receipt.isSpent = true;
   const { store, asked, counted, answer } = receipt;
-  const requests = refundsOf(
+  const requests = settlementsOf(
+    op,
     counted.map((part, i) => ({ ...part, cost: costOf(asked[i] as AskedPart) })),
     answer,
   ).flatMap((request) => narrow(request) ?? []);

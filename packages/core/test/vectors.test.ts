@@ -6,15 +6,15 @@ import { evaluate, keyScope, namePolicies, type KeyState } from '@sluice/core/in
 import { fakeClock, startRedis, virtualRedisStore, type FakeClock, type RedisServer } from '@sluice/testkit';
 import { references } from './models/index.ts';
 
-/** Worked by hand; `expect` is allowed (0 or 1), remaining, retryAfterMs, resetAfterMs and, where that is not 0, delayMs. After a refund it is how things stand then. */
+/** Worked by hand; `expect` is allowed (0 or 1), remaining, retryAfterMs, resetAfterMs and, where that is not 0, delayMs. After a refund or a charge it is how things stand then. */
 interface Vector {
   readonly name: string;
   readonly policy: Readonly<Record<string, unknown>>;
   readonly steps: readonly {
     readonly at: number;
     readonly cost: number;
-    readonly op?: 'consume' | 'peek' | 'refund';
-    /** Which step's units are given back. */
+    readonly op?: 'consume' | 'peek' | 'refund' | 'charge';
+    /** Which step's units are given back, or turned out to be more. */
     readonly of?: number;
     readonly expect: readonly [number, number, number | null, number, number?];
     readonly because?: string;
@@ -53,12 +53,10 @@ async function play(
   const seen: unknown[] = [];
   for (const { at, cost, op = 'consume', of = 0 } of steps) {
     clock.atMs = BASE_MS + at;
-    if (op === 'refund')
-      await store.perform([{ op, part: { limit, subject, cost }, chargedUntilMs: [endsMs[of] ?? 0] }]);
+    const isSettling = op === 'refund' || op === 'charge';
+    if (isSettling) await store.perform([{ op, part: { limit, subject, cost }, chargedUntilMs: [endsMs[of] ?? 0] }]);
     const [answer] = await store.perform([
-      op === 'refund'
-        ? { op: 'peek', parts: [{ limit, subject, cost: 0 }] }
-        : { op, parts: [{ limit, subject, cost }] },
+      isSettling ? { op: 'peek', parts: [{ limit, subject, cost: 0 }] } : { op, parts: [{ limit, subject, cost }] },
     ]);
     if (answer === undefined || answer instanceof Error) throw answer ?? new Error('no answer');
     const verdict = answer.parts[0]?.policies[0];

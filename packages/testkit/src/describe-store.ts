@@ -186,6 +186,72 @@ export function describeStore(name: string, factory: StoreFactory): void {
       });
     });
 
+    describe('reserve', () => {
+      it('gives back what was not used of the estimate, once', async () => {
+        const { limiter } = setup(perMinute(10));
+        const { decision, settle, cancel } = await limiter.reserve('key', 8);
+        expect(decision).toMatchObject({ allowed: true, cost: 8, remaining: 2 });
+
+        await settle(3);
+        await settle(8);
+        await cancel();
+
+        expect((await limiter.peek('key')).remaining).toBe(7);
+      });
+
+      it('charges what was used beyond the estimate, also beyond the limit', async () => {
+        const { limiter, clock } = setup(perMinute(10));
+        const { settle } = await limiter.reserve('key', 2);
+        const other = await limiter.reserve('key', 1);
+
+        await settle(14);
+
+        expect(await limiter.consume('key')).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 60_000 });
+        await other.cancel();
+        expect((await limiter.peek('key')).remaining).toBe(0);
+        clock.advance(60_000);
+        expect((await limiter.consume('key')).remaining).toBe(9);
+      });
+
+      it('takes a bucket below zero, which refuses until that is refilled', async () => {
+        const { limiter, clock } = setup(tokenBucket({ capacity: 10, refill: 1, every: '1s' }));
+        const { settle } = await limiter.reserve('key', 4);
+        clock.advance(60_000);
+
+        await settle(4 + 25);
+
+        expect(await limiter.consume('key')).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 16_000 });
+        clock.advance(15_999);
+        expect((await limiter.consume('key')).allowed).toBe(false);
+        clock.advance(1);
+        expect((await limiter.consume('key')).allowed).toBe(true);
+      });
+
+      it('settles every policy of a key', async () => {
+        const { limiter } = setup([
+          slidingWindow({ name: 'wide', limit: 10, window: '1m' }),
+          tokenBucket({ name: 'narrow', capacity: 8, refill: 1, every: '1m' }),
+        ]);
+        const { settle } = await limiter.reserve('key', 2);
+
+        await settle(7);
+
+        const { policies } = await limiter.peek('key', 0);
+        expect(policies.map(({ remaining }) => remaining)).toEqual([3, 1]);
+      });
+
+      it('charges nothing to a later window', async () => {
+        const { limiter, clock } = setup(perMinute(10));
+        const { settle } = await limiter.reserve('key', 2);
+        clock.advance(60_000);
+        await limiter.consume('key', 1);
+
+        await settle(9);
+
+        expect((await limiter.peek('key')).remaining).toBe(9);
+      });
+    });
+
     describe('reset', () => {
       it('makes the key as if never used', async () => {
         const { limiter } = setup(perMinute(5));

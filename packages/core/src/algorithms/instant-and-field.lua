@@ -1,6 +1,8 @@
 --[[
 The layout that most states share: an instant in ms and one more integer. Twin of instant-and-field.ts.
 ]]
+local MOST_UNITS = 4503599627370496 -- 2^52: as in numbers.ts
+
 local function encode_pair(instant_ms, field)
   if field < 1000000 then
     return string.format("%d%06d", instant_ms, field)

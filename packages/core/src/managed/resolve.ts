@@ -58,14 +58,14 @@ export function resolve(asked: readonly AskedPart[]): Resolved {
  * The parts of a request that was stale, with the limits as the states of their keys call for.
  *
  * @param found - Per part, the version of its state.
- * @param isReturn - Whether units are given back: those that a change has forgotten since are not.
+ * @param isSettlement - Whether units that were taken are settled: those that a change has forgotten since are not.
  * @returns Undefined when some policy is not there any more.
  * @throws (rejects) as the sources of the policies do.
  */
 export async function renewed(
   parts: readonly Part[],
   found: readonly (number | undefined)[],
-  isReturn = false,
+  isSettlement = false,
 ): Promise<readonly Part[] | undefined> {
   const again = await Promise.all(
     parts.map(async (part, i) => {
@@ -75,7 +75,7 @@ export async function renewed(
         limit:
           edition?.renew === undefined
             ? part.limit
-            : await edition.renew(found[i], isReturn ? edition.version : undefined),
+            : await edition.renew(found[i], isSettlement ? edition.version : undefined),
       };
     }),
   );

@@ -1,6 +1,6 @@
 import { isFault, staleError } from '../errors.ts';
 import {
-  refundsOf,
+  settlementsOf,
   type DecidingRequest,
   type Part,
   type PartAnswer,
@@ -50,7 +50,7 @@ export async function askAcross({ op, parts }: DecidingRequest, nodes: Nodes): P
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
   if (op === 'consume' && !answers.every(isAdmitted)) {
     const taken = answers.flatMap((answer, i) =>
-      isAdmitted(answer) ? refundsOf((groups[i] as Group).parts, answer) : [],
+      isAdmitted(answer) ? settlementsOf('refund', (groups[i] as Group).parts, answer) : [],
     );
     if (taken.length > 0) nodes.inBackground(Promise.all(taken.map(async (request) => giveBack(request, nodes))));
   }

@@ -4,7 +4,7 @@ import type { NamedPolicy } from '../policy.ts';
 import type { Escalation } from '../escalate.ts';
 import { bringOver, hasEditions } from './carry-over.ts';
 import { afterRefusal, remembered, withoutCount, type Refusals } from './escalation.ts';
-import type { DecidingRequest, Part, PartAnswer, StoreAnswer, StoreRequest } from './store.ts';
+import type { DecidingRequest, Part, PartAnswer, SettlingRequest, StoreAnswer, StoreRequest } from './store.ts';
 
 /** What is stored under one key, decoded. Changed in place by {@link evaluate}. */
 export interface KeyState {
@@ -63,7 +63,8 @@ function perform(request: StoreRequest, keys: readonly KeyState[], nowMs: number
     case 'peek':
       return decide(request, keys, nowMs);
     case 'refund':
-      return edit(keys[0], nowMs, (key) => refunded(request.part, request.chargedUntilMs, key, nowMs));
+    case 'charge':
+      return edit(keys[0], nowMs, (key) => settled(request, key, nowMs));
     case 'reset':
       return edit(keys[0], nowMs, ({ blockedUntilMs, states, refusals }) => ({
         blockedUntilMs,
@@ -212,16 +213,17 @@ function decisionOf({ name, windowMs }: NamedPolicy, verdict: Verdict): PolicyDe
   };
 }
 
-function refunded(
-  part: Part,
-  chargedUntilMs: readonly number[],
+function settled(
+  { op, part: { limit, cost }, chargedUntilMs }: SettlingRequest,
   { blockedUntilMs, states, refusals }: KeyState,
   nowMs: number,
 ): Contents | undefined {
-  const after = part.limit.policies.map(({ algorithm, policy }, j) => {
+  const after = limit.policies.map(({ algorithm, policy }, j) => {
     const state = states[j];
     const untilMs = chargedUntilMs[j] ?? 0;
-    return state === undefined || untilMs === 0 ? state : algorithm.refund(policy, state, part.cost, untilMs, nowMs);
+    if (untilMs === 0) return state;
+    if (op === 'charge') return algorithm.charge ? algorithm.charge(policy, state, cost, untilMs, nowMs) : state;
+    return state === undefined ? undefined : algorithm.refund(policy, state, cost, untilMs, nowMs);
   });
   return after.some((state, j) => state !== states[j]) ? { blockedUntilMs, states: after, refusals } : undefined;
 }

@@ -42,7 +42,7 @@ export interface Edition {
    * The limit as it is to be asked again, after a state of another edition was found: of the newest edition, with what that
    * state is converted by. Undefined when there is no such limit any more.
    *
-   * @param since - The edition under which units were taken that are to be given back: undefined as well when they have been
+   * @param since - The edition under which units were taken that are to be settled: undefined as well when they have been
    * forgotten since.
    */
   renew?(found: number | undefined, since?: number): Promise<Limit | undefined>;
@@ -66,6 +66,11 @@ export type StoreRequest =
   /** Give the cost back, to each policy in the window that was over at `chargedUntilMs[i]`; 0 leaves that policy alone. */
   | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs: readonly number[] }
   /**
+   * Charge the cost, whatever the limits say: it has been used. To each policy in the window that is over at
+   * `chargedUntilMs[i]`, as far as that lives; 0 leaves that policy alone.
+   */
+  | { readonly op: 'charge'; readonly part: Part; readonly chargedUntilMs: readonly number[] }
+  /**
    * `reset`: forget the units and the count of refusals, but no block. `unblock`: end a block, and forget refusals and how
    * many blocks they led to.
    */
@@ -74,7 +79,7 @@ export type StoreRequest =
 
 export type DecidingRequest = Extract<StoreRequest, { op: 'consume' | 'peek' }>;
 export type EditingRequest = Exclude<StoreRequest, DecidingRequest>;
-export type RefundRequest = Extract<StoreRequest, { op: 'refund' }>;
+export type SettlingRequest = Extract<StoreRequest, { op: 'refund' | 'charge' }>;
 
 /**
  * What a store answers to `consume` and `peek`: per part and policy, in order. Other operations answer with no parts.
@@ -144,11 +149,15 @@ export function isPending<T>(answer: T | Promise<T>): answer is Promise<T> {
   return typeof (answer as Partial<Promise<T>>).then === 'function';
 }
 
-/** What gives back the cost of each part of an answer, in the windows it was charged in. */
-export function refundsOf(parts: readonly Part[], answer: StoreAnswer): readonly RefundRequest[] {
-  return parts.flatMap((part, i): readonly RefundRequest[] => {
+/** What gives back the cost of each part of an answer, or charges it once more, in the windows it was charged in. */
+export function settlementsOf(
+  op: SettlingRequest['op'],
+  parts: readonly Part[],
+  answer: StoreAnswer,
+): readonly SettlingRequest[] {
+  return parts.flatMap((part, i): readonly SettlingRequest[] => {
     if (part.cost === 0) return [];
     const { atMs = answer.atMs, policies } = answer.parts[i] ?? { policies: [] };
-    return [{ op: 'refund', part, chargedUntilMs: policies.map(({ resetAfterMs }) => atMs + resetAfterMs) }];
+    return [{ op, part, chargedUntilMs: policies.map(({ resetAfterMs }) => atMs + resetAfterMs) }];
   });
 }

@@ -7,6 +7,7 @@ import {
   type Limiter,
   type Policy,
   type PolicyDecision,
+  type Reservation,
   type Store,
 } from '@sluice/core';
 import { fakeClock, seeded, testSeed, type FakeClock, type Random } from '@sluice/testkit';
@@ -39,6 +40,8 @@ export interface Past {
   readonly goesBack?: boolean;
   /** Whether the past has refunds. Default true. */
   readonly refunds?: boolean;
+  /** Whether it has units that were charged afterwards. Default true. */
+  readonly charges?: boolean;
   /** Whether it has resets and blocks. Default true. */
   readonly edits?: boolean;
 }
@@ -107,32 +110,35 @@ export function limiterOf(policies: readonly Policy[], store: Store, escalation?
 async function wander(
   scene: Scene,
   steps: number,
-  { goesBack = false, refunds = true, edits = true, isPaced }: Past & { readonly isPaced: boolean },
+  { goesBack = false, refunds = true, charges = true, edits = true, isPaced }: Past & { readonly isPaced: boolean },
 ): Promise<void> {
   const { limiter, key, clock, random } = scene;
   const events = scene.events as { atMs: number; units: number }[];
-  const decisions: Decision[] = [];
+  const reservations: Reservation[] = [];
   for (let i = 0; i < steps; i++) {
     const seen = await limiter.peek(key);
     const surroundings = {
       lastSeen: [random.pick(seen.policies as [PolicyDecision])],
-      taken: decisions.map((_, at) => at),
+      taken: reservations.map((_, at) => at),
       mayGoBack: goesBack,
     };
     clock.atMs = nextInstant(random, clock.atMs, surroundings);
     const step = nextStep(random, surroundings);
     switch (step.op) {
       case 'consume': {
-        const decision = await limiter.consume(key, step.parts[0]?.cost ?? 0);
-        if (decision.allowed && decision.cost > 0) {
-          decisions.push(decision);
+        const cost = step.parts[0]?.cost ?? 0;
+        if (cost === 0) break;
+        const reservation = await limiter.reserve(key, cost);
+        const { decision } = reservation;
+        if (decision.allowed) {
+          reservations.push(reservation);
           events.push({ atMs: clock.atMs, units: decision.cost });
         }
         break;
       }
       case 'refund': {
         if (!refunds) break;
-        const [decision] = decisions.splice(step.of, 1) as [Decision];
+        const [{ decision }] = reservations.splice(step.of, 1) as [Reservation];
         const before = await limiter.peek(key, 0);
         await limiter.refund(decision, Math.min(step.cost, decision.cost));
         const after = await limiter.peek(key, 0);
@@ -140,6 +146,12 @@ async function wander(
         const missing = before.remaining > 0 ? before.limit - before.remaining + (isPaced ? 1 : 0) : decision.cost;
         const taken = after.resetAfterMs < before.resetAfterMs || after.remaining > before.remaining;
         if (taken) events.push({ atMs: clock.atMs, units: -Math.min(step.cost, decision.cost, missing) });
+        break;
+      }
+      case 'charge': {
+        if (!charges) break;
+        const [reservation] = reservations.splice(step.of, 1) as [Reservation];
+        await reservation.settle(Math.min(reservation.decision.cost + step.cost, Number.MAX_SAFE_INTEGER));
         break;
       }
       case 'block':

@@ -71,7 +71,7 @@ describe.each(references)(
 
     it.each(grounds)('of a clock that runs on, in $name', async (ground) => {
       await forAll(plans, ground.runs, async (plan) => {
-        const { events } = await open(ground, plan, { refunds: false, edits: false });
+        const { events } = await open(ground, plan, { refunds: false, charges: false, edits: false });
 
         expectWithinBound(events, (spanMs) => most(plan.policies[0] as never, spanMs, false));
       });
@@ -79,7 +79,7 @@ describe.each(references)(
 
     it.each(grounds)('of the largest instant seen, when the clock goes back, in $name', async (ground) => {
       await forAll(plans, ground.runs, async (plan) => {
-        const { events } = await open(ground, plan, { goesBack: true, refunds: false, edits: false });
+        const { events } = await open(ground, plan, { goesBack: true, refunds: false, charges: false, edits: false });
 
         expectWithinBound(events, (spanMs) => most(plan.policies[0] as never, spanMs, false));
       });
@@ -87,7 +87,7 @@ describe.each(references)(
 
     it.each(grounds)('with units given back counted as negative when they are, in $name', async (ground) => {
       await forAll(plans, ground.runs, async (plan) => {
-        const { events } = await open(ground, plan, { edits: false });
+        const { events } = await open(ground, plan, { charges: false, edits: false });
 
         expectWithinBound(events, (spanMs) => most(plan.policies[0] as never, spanMs, true));
       });

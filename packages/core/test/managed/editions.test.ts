@@ -18,6 +18,18 @@ import { references } from '../models/index.ts';
 const seed = testSeed(20_261_122);
 const START_MS = 4_102_444_800_000; // 2100: no expiry of these tests lies in the past
 const CARRY_OVERS = ['keep', 'proportional', 'reset'] as const;
+const OPS = [
+  'consume',
+  'consume',
+  'consume',
+  'consume',
+  'peek',
+  'refund',
+  'charge',
+  'reset',
+  'block',
+  'unblock',
+] as const;
 const anyPolicy = fc.oneof(...references.map(({ policies }) => policies));
 
 let server: RedisServer;
@@ -59,12 +71,14 @@ function editionOf(history: readonly Policy[], version: number, random: Random):
 
 function requestOf(random: Random, parts: readonly [Part, ...Part[]], atMs: number): StoreRequest {
   const [part] = parts;
-  switch (random.pick(['consume', 'consume', 'consume', 'consume', 'peek', 'refund', 'reset', 'block', 'unblock'])) {
+  const op = random.pick(OPS);
+  switch (op) {
     case 'peek':
       return { op: 'peek', parts };
-    case 'refund': {
+    case 'refund':
+    case 'charge': {
       const windowMs = part.limit.policies[0]?.windowMs ?? 0;
-      return { op: 'refund', part, chargedUntilMs: [atMs + random.pick([windowMs, Math.floor(windowMs / 2)])] };
+      return { op, part, chargedUntilMs: [atMs + random.pick([windowMs, Math.floor(windowMs / 2)])] };
     }
     case 'reset':
       return { op: 'reset', part };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { fixedWindow, type FixedWindowOptions, type FixedWindowPolicy, type Policy } from '@sluice/core';
-import { big, greatest, type Model, type Receipt, type Reference } from './model.ts';
+import { MOST_UNITS, big, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
 import { limits, windows } from './sizes.ts';
 
 /** Keeps what was charged per window, each under the instant at which it ends. The last window opened is the one that counts until it is over. */
@@ -22,7 +22,7 @@ class FixedWindowModel implements Model {
   }
 
   remaining(atMs: bigint): bigint {
-    return this.limit - this.#used(atMs);
+    return greatest(this.limit - this.#used(atMs), 0n);
   }
 
   isUnused(atMs: bigint): boolean {
@@ -40,6 +40,12 @@ class FixedWindowModel implements Model {
     const used = this.#usedByEnd.get(receipt);
     if (receipt === this.#lastEndMs && atMs < receipt && used !== undefined)
       this.#usedByEnd.set(receipt, greatest(used - cost, 0n));
+  }
+
+  overcharge(cost: bigint, receipt: Receipt, atMs: bigint): void {
+    const used = this.#usedByEnd.get(receipt);
+    if (receipt === this.#lastEndMs && atMs < receipt && used !== undefined)
+      this.#usedByEnd.set(receipt, least(used + cost, MOST_UNITS));
   }
 
   #used(atMs: bigint): bigint {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { tokenBucket, type IntervalBucketPolicy, type Policy, type TokenBucketOptions } from '@sluice/core';
-import { big, ceilDiv, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
+import { MOST_UNITS, big, ceilDiv, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
 import { LARGEST_LIMIT } from './largest.ts';
 import { limits, windows } from './sizes.ts';
 
@@ -56,6 +56,13 @@ class IntervalBucketModel implements Model {
     this.#lastMs = greatest(this.#lastMs, atMs);
     this.#taken = greatest(this.#taken - cost, 0n);
     if (this.isUnused(atMs)) this.#taken = 0n;
+  }
+
+  overcharge(cost: bigint, _receipt: Receipt, atMs: bigint): void {
+    const missing = this.limit - this.#levelAt(atMs);
+    const most = least((MOST_UNITS / this.#everyMs) * this.#refill, MOST_UNITS);
+    const more = least(cost, most - missing);
+    if (more > 0n) this.charge(more, atMs);
   }
 
   #levelAt(atMs: bigint): bigint {

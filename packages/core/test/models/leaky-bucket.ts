@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { leakyBucket, type LeakyBucketOptions, type LeakyBucketPolicy, type Policy } from '@sluice/core';
 import { LARGEST_LIMIT } from './largest.ts';
-import { big, ceilDiv, greatest, type Model, type Receipt, type Reference } from './model.ts';
+import { MOST_UNITS, big, ceilDiv, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
 import { limits, windows } from './sizes.ts';
 
 /** A line: when the next start is free, in units of a `limit`th of a millisecond, so that a unit takes `window` of them. Nobody starts before he has come. */
@@ -10,12 +10,15 @@ class LeakyBucketModel implements Model {
   readonly windowMs: bigint;
   readonly #perMs: bigint;
   readonly #longest: bigint;
+  /** Of `limit` and `window`: what a kernel divides both by. */
+  readonly #divisor: bigint;
   #free = 0n;
 
-  constructor({ limit, windowMs, maxDelayMs }: LeakyBucketPolicy) {
+  constructor({ limit, windowMs, maxDelayMs, q }: LeakyBucketPolicy) {
     this.windowMs = big(windowMs);
     this.#perMs = big(limit);
     this.#longest = big(maxDelayMs) * this.#perMs;
+    this.#divisor = this.windowMs / big(q);
     this.limit = this.remaining(0n);
   }
 
@@ -46,6 +49,12 @@ class LeakyBucketModel implements Model {
     if (this.isUnused(atMs) || ceilDiv(this.#free, this.#perMs) !== receipt) return;
     this.#free -= cost * this.windowMs;
     if (this.isUnused(atMs)) this.#free = 0n;
+  }
+
+  overcharge(cost: bigint, _receipt: Receipt, atMs: bigint): void {
+    const ahead = greatest(this.#free - atMs * this.#perMs, 0n);
+    const more = least(cost, (MOST_UNITS * this.#divisor - ahead) / this.windowMs);
+    if (more > 0n) this.charge(more, atMs);
   }
 
   /** Until the last of so many units starts. */

@@ -36,6 +36,12 @@ export class ModelKey {
       model.refund(BigInt(cost), receipts[i] ?? 0n, BigInt(atMs));
     });
   }
+
+  overcharge(cost: number, receipts: readonly Receipt[], atMs: number): void {
+    this.policies.forEach(({ model }, i) => {
+      model.overcharge?.(BigInt(cost), receipts[i] ?? 0n, BigInt(atMs));
+    });
+  }
 }
 
 export interface ModelPart {

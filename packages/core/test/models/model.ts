@@ -22,6 +22,8 @@ export interface Model {
   isUnused(atMs: bigint): boolean;
   charge(cost: bigint, atMs: bigint): Receipt;
   refund(cost: bigint, receipt: Receipt, atMs: bigint): void;
+  /** Charges so many units more, whatever the limit says, to the window of that receipt while it lives, to a bucket at any time. */
+  overcharge?(cost: bigint, receipt: Receipt, atMs: bigint): void;
 }
 
 /** All that the suites need to know of an algorithm. */
@@ -41,6 +43,9 @@ export interface Reference {
    */
   readonly most: (policy: Policy, spanMs: bigint, refunds: boolean) => bigint;
 }
+
+/** The most units that are counted, in a window or as a time of 1/p ms. */
+export const MOST_UNITS: bigint = 2n ** 52n;
 
 /** A policy's options as BigInts, when they are numbers. */
 export function big(value: number): bigint {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { slidingWindow, type Policy, type SlidingWindowOptions, type SlidingWindowPolicy } from '@sluice/core';
-import { big, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
+import { MOST_UNITS, big, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
 import { limits, windows } from './sizes.ts';
 
 /** A list of how much was charged in which block of the clock. A clock that is set back stays in the newest block. */
@@ -21,7 +21,7 @@ class SlidingWindowModel implements Model {
   }
 
   remaining(atMs: bigint): bigint {
-    return this.limit - this.#used(atMs);
+    return greatest(this.limit - this.#used(atMs), 0n);
   }
 
   isUnused(atMs: bigint): boolean {
@@ -42,6 +42,16 @@ class SlidingWindowModel implements Model {
     if (block === undefined || !this.#counts(block.index, this.#blockOf(atMs))) return;
     block.units -= least(cost, block.units);
     if (this.#blocks.every(({ units }) => units === 0n)) this.#blocks = [];
+  }
+
+  overcharge(cost: bigint, receipt: Receipt, atMs: bigint): void {
+    const newest = this.#blocks.reduce((latest, { index }) => greatest(latest, index), -1n);
+    if (receipt > newest || !this.#counts(receipt, this.#blockOf(atMs))) return;
+    const all = this.#blocks.reduce((sum, { units }) => sum + units, 0n);
+    const more = least(cost, MOST_UNITS - all);
+    const block = this.#blocks.find(({ index }) => index === receipt);
+    if (block === undefined) this.#blocks.push({ index: receipt, units: more });
+    else block.units += more;
   }
 
   #used(atMs: bigint): bigint {

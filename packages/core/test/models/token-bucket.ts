@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { tokenBucket, type Policy, type TokenBucketOptions, type TokenBucketPolicy } from '@sluice/core';
-import { big, ceilDiv, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
+import { MOST_UNITS, big, ceilDiv, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
 import { LARGEST_LIMIT } from './largest.ts';
 import { limits, windows } from './sizes.ts';
 
@@ -14,14 +14,17 @@ class TokenBucketModel implements Model {
   readonly #refill: bigint;
   readonly #everyMs: bigint;
   readonly #overdraft: bigint;
+  /** Of `refill` and `every`: what a kernel divides both by. */
+  readonly #divisor: bigint;
   #level: bigint;
   #lastMs = 0n;
 
-  constructor({ capacity, refill, everyMs, overdraft }: TokenBucketPolicy) {
+  constructor({ capacity, refill, everyMs, overdraft, q }: TokenBucketPolicy) {
     this.limit = big(capacity);
     this.#refill = big(refill);
     this.#everyMs = big(everyMs);
     this.#overdraft = big(overdraft);
+    this.#divisor = this.#everyMs / big(q);
     this.windowMs = ceilDiv(this.limit * this.#everyMs, this.#refill);
     this.#level = this.limit * this.#everyMs;
   }
@@ -49,6 +52,15 @@ class TokenBucketModel implements Model {
   refund(cost: bigint, _receipt: Receipt, atMs: bigint): void {
     if (this.isUnused(atMs)) return;
     this.#level = least(this.#levelAt(atMs) + cost * this.#everyMs, this.limit * this.#everyMs);
+    this.#lastMs = atMs;
+  }
+
+  overcharge(cost: bigint, _receipt: Receipt, atMs: bigint): void {
+    const level = this.#levelAt(atMs);
+    const owed = this.limit * this.#everyMs - level;
+    const more = least(cost, (MOST_UNITS * this.#divisor - owed) / this.#everyMs);
+    if (more <= 0n) return;
+    this.#level = level - more * this.#everyMs;
     this.#lastMs = atMs;
   }
 

@@ -88,6 +88,7 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
   it.each<StoreRequest>([
     { op: 'peek', parts: [part('bad')] },
     { op: 'refund', part: part('bad'), chargedUntilMs: [1] },
+    { op: 'charge', part: part('bad'), chargedUntilMs: [1] },
     { op: 'block', part: part('bad'), durationMs: 1_000 },
     { op: 'unblock', part: part('bad') },
     { op: 'reset', part: part('bad') },

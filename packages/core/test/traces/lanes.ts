@@ -131,6 +131,10 @@ export class Lanes {
         const { part, chargedUntilMs } = this.#receipts.get(step.of) as Taken;
         return { op: 'refund', part: { ...part, cost: Math.min(step.cost, part.cost) }, chargedUntilMs };
       }
+      case 'charge': {
+        const { part, chargedUntilMs } = this.#receipts.get(step.of) as Taken;
+        return { op: 'charge', part: { ...part, cost: step.cost }, chargedUntilMs };
+      }
       case 'block':
         return { op: 'block', part: this.#part(this.#key(step.key), 0), durationMs: step.durationMs };
       case 'reset':
@@ -172,6 +176,11 @@ export class Lanes {
       case 'refund': {
         const { key, part, receipts } = this.#receipts.get(step.of) as Taken;
         key.model.refund(Math.min(step.cost, part.cost), receipts, atMs);
+        return [];
+      }
+      case 'charge': {
+        const { key, receipts } = this.#receipts.get(step.of) as Taken;
+        key.model.overcharge(step.cost, receipts, atMs);
         return [];
       }
       case 'block':
@@ -229,7 +238,7 @@ export class Lanes {
 
   #keysOf(step: Step): readonly Key[] {
     if ('parts' in step) return step.parts.map(({ key }) => this.#key(key));
-    return [step.op === 'refund' ? (this.#receipts.get(step.of) as Taken).key : this.#key(step.key)];
+    return ['of' in step ? (this.#receipts.get(step.of) as Taken).key : this.#key(step.key)];
   }
 
   #part({ limit, subject }: Key, cost: number): Part {

@@ -6,6 +6,8 @@ export type Step =
   | { readonly op: 'consume' | 'peek'; readonly parts: readonly { readonly key: number; readonly cost: number }[] }
   /** Gives back some of what step number `of` took, to its first key. */
   | { readonly op: 'refund'; readonly of: number; readonly cost: number }
+  /** Charges so much more for what step number `of` took, to its first key. */
+  | { readonly op: 'charge'; readonly of: number; readonly cost: number }
   | { readonly op: 'reset' | 'unblock'; readonly key: number }
   | { readonly op: 'block'; readonly key: number; readonly durationMs: number };
 
@@ -68,6 +70,8 @@ export function nextStep(random: Random, { lastSeen, taken }: Surroundings): Ste
   if (random.percent(4)) return { op: 'unblock', key };
   if (random.percent(9) && taken.length > 0)
     return { op: 'refund', of: lately(random, taken), cost: random.integer(1, 5) };
+  if (random.percent(6) && taken.length > 0)
+    return { op: 'charge', of: lately(random, taken), cost: beyond(random, lastSeen[key] as PolicyDecision) };
 
   const keys = random.percent(70) ? [key] : lastSeen.map((_, other) => other);
   const same = costFor(random, lastSeen[key] as PolicyDecision);
@@ -92,6 +96,12 @@ function costFor(random: Random, { limit, remaining }: PolicyDecision): number {
     remaining + 1,
     Number.MAX_SAFE_INTEGER,
   ]);
+}
+
+/** Mostly little; seldom more than can be counted. */
+function beyond(random: Random, { limit }: PolicyDecision): number {
+  if (random.percent(2)) return random.pick([Number.MAX_SAFE_INTEGER, 2 ** 52, 2 ** 52 - 1]);
+  return random.pick([1, 1, 2, random.integer(1, 5), Math.ceil(limit / 2), limit, 3 * limit]);
 }
 
 /** One of the last few, or any. */

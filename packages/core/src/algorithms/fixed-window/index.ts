@@ -1,5 +1,6 @@
 import type { Algorithm } from '../algorithm.ts';
 import {
+  chargeFixedWindow,
   carryFixedWindow,
   decodeFixedWindow,
   encodeFixedWindow,
@@ -16,6 +17,7 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
   kind: 'f',
   kernel: fixedWindow,
   refund: refundFixedWindow,
+  charge: chargeFixedWindow,
   used: usedOfFixedWindow,
   carry: carryFixedWindow,
   resetAtMs: (_policy, state) => state.endMs,

@@ -5,6 +5,8 @@ policy  { limit, window_ms, clock_aligned (0 or 1) }
 state   end_ms, used: as encode_pair writes them
 decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
 refund  the state after they are given back, and that instant, or false when there is nothing to give back
+charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
+        where there is no state
 used    the units that a state holds at now_ms
 carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
         `text` its state, where that was of this kind
@@ -42,6 +44,18 @@ function fixed_window.refund(_, text, cost, charged_until_ms, now_ms)
     return false
   end
   return encode_pair(end_ms, math.max(used - cost, 0)), end_ms
+end
+
+function fixed_window.charge(_, text, cost, charged_until_ms, now_ms)
+  if not text then
+    return false
+  end
+  local end_ms, used = decode_pair(text)
+  local used_after = math.min(used + cost, MOST_UNITS)
+  if end_ms ~= charged_until_ms or now_ms >= end_ms or used_after <= used then
+    return false
+  end
+  return encode_pair(end_ms, used_after), end_ms
 end
 
 function fixed_window.used(_, text, now_ms)

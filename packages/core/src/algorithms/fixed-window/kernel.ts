@@ -1,3 +1,4 @@
+import { MOST_UNITS } from '../../numbers.ts';
 import type { Kernel } from '../algorithm.ts';
 import { decodePair, encodePair } from '../instant-and-field.ts';
 import type { FixedWindowPolicy } from './policy.ts';
@@ -51,6 +52,19 @@ export function refundFixedWindow(
 ): FixedWindowState {
   if (state.endMs !== chargedUntilMs || nowMs >= state.endMs || state.used === 0) return state;
   return { endMs: state.endMs, used: Math.max(state.used - cost, 0) };
+}
+
+/** Charges the window that ends at that same instant, above its limit too: up to 2^52 units. */
+export function chargeFixedWindow(
+  _policy: FixedWindowPolicy,
+  state: FixedWindowState | undefined,
+  cost: number,
+  chargedUntilMs: number,
+  nowMs: number,
+): FixedWindowState | undefined {
+  if (state?.endMs !== chargedUntilMs || nowMs >= chargedUntilMs) return state;
+  const used = Math.min(state.used + cost, MOST_UNITS);
+  return used > state.used ? { endMs: state.endMs, used } : state;
 }
 
 export function usedOfFixedWindow(

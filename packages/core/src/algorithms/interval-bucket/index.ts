@@ -1,5 +1,6 @@
 import type { Algorithm } from '../algorithm.ts';
 import {
+  chargeIntervalBucket,
   carryIntervalBucket,
   decodeIntervalBucket,
   encodeIntervalBucket,
@@ -16,6 +17,7 @@ export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBu
   kind: 'i',
   kernel: intervalBucket,
   refund: refundIntervalBucket,
+  charge: chargeIntervalBucket,
   used: usedOfIntervalBucket,
   carry: carryIntervalBucket,
   resetAtMs,

@@ -5,6 +5,8 @@ policy  { capacity, refill, every_ms, overdraft }
 state   boundary_ms, missing: as encode_pair writes them; what was missing from a full bucket at its last boundary
 decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
 refund  the state after they are given back ("" when the bucket is full), and that instant, or false when there is nothing to give back
+charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
+        where there is no state
 used    the units that a state holds at now_ms
 carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
         `text` its state, where that was of this kind
@@ -54,6 +56,19 @@ function interval_bucket.refund(policy, text, cost, _, now_ms)
     return "", 0
   end
   return write_missing(policy, boundary_ms, missing - cost)
+end
+
+function interval_bucket.charge(policy, text, cost, _, now_ms)
+  local boundary_ms, missing = now_ms, 0
+  if text then
+    boundary_ms, missing = at_last_boundary(policy, text, now_ms)
+  end
+  local most = math.min(math.floor(MOST_UNITS / policy[3]) * policy[2], MOST_UNITS)
+  local missing_after = math.min(missing + cost, most)
+  if missing_after <= missing then
+    return false
+  end
+  return write_missing(policy, boundary_ms, missing_after)
 end
 
 function interval_bucket.used(policy, text, now_ms)

@@ -1,3 +1,4 @@
+import { MOST_UNITS } from '../../numbers.ts';
 import type { Kernel } from '../algorithm.ts';
 import { decodePair, encodePair } from '../instant-and-field.ts';
 import type { IntervalBucketPolicy } from './policy.ts';
@@ -62,6 +63,20 @@ export function refundIntervalBucket(
   const live = atLastBoundary(policy, state, nowMs);
   if (live === undefined) return state;
   return live.missing > cost ? { boundaryMs: live.boundaryMs, missing: live.missing - cost } : undefined;
+}
+
+/** Charges at any time, below zero too: up to 2^52 units, or as many as 2^52 ms bring back. */
+export function chargeIntervalBucket(
+  policy: IntervalBucketPolicy,
+  state: IntervalBucketState | undefined,
+  cost: number,
+  _chargedUntilMs: number,
+  nowMs: number,
+): IntervalBucketState | undefined {
+  const { boundaryMs, missing } = (state && atLastBoundary(policy, state, nowMs)) ?? { boundaryMs: nowMs, missing: 0 };
+  const most = Math.min(Math.floor(MOST_UNITS / policy.everyMs) * policy.refill, MOST_UNITS);
+  const missingAfter = Math.min(missing + cost, most);
+  return missingAfter > missing ? { boundaryMs, missing: missingAfter } : state;
 }
 
 export function usedOfIntervalBucket(policy: IntervalBucketPolicy, state: IntervalBucketState, nowMs: number): number {

@@ -83,7 +83,7 @@ function leaky_bucket.charge(policy, text, cost, _, now_ms)
 end
 
 function leaky_bucket.used(policy, text, now_ms)
-  return math.min(math.ceil(line_ahead(policy, text, now_ms) / policy[3]), most_units(policy))
+  return math.min(math.ceil(line_ahead(policy, text, now_ms) / policy[3]), LONGEST_LINE)
 end
 
 function leaky_bucket.carry(policy, units, now_ms, from, text)

@@ -89,14 +89,10 @@ export function chargeLeakyBucket(
   return units === 0 ? state : lineEnd(nowMs, ahead + units * q, p);
 }
 
-/** In whole units: a part of one counts as one. No more than an admission leaves, though a clock that steps back adds to it. */
-export function usedOfLeakyBucket(
-  { maxDelayMs, p, q }: LeakyBucketPolicy,
-  state: LeakyBucketState,
-  nowMs: number,
-): number {
+/** In whole units: a part of one counts as one. What was charged beyond the longest line is among them. */
+export function usedOfLeakyBucket({ p, q }: LeakyBucketPolicy, state: LeakyBucketState, nowMs: number): number {
   const ahead = Math.max((state.freeAtMs - nowMs) * p + Math.min(state.part, p - 1), 0);
-  return Math.min(Math.ceil(ahead / q), mostUnits(maxDelayMs * p, q));
+  return Math.min(Math.ceil(ahead / q), LONGEST_LINE);
 }
 
 /** A line that keeps all its units stays as it is, whatever the pace by now: those in it keep their starts. */

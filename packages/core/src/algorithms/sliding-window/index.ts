@@ -1,6 +1,7 @@
 import { shareOf } from '../../numbers.ts';
 import type { Algorithm } from '../algorithm.ts';
 import {
+  chargeSlidingWindow,
   carrySlidingWindow,
   decodeSlidingWindow,
   encodeSlidingWindow,
@@ -17,6 +18,7 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
   kind: 's',
   kernel: slidingWindow,
   refund: refundSlidingWindow,
+  charge: chargeSlidingWindow,
   used: usedOfSlidingWindow,
   carry: carrySlidingWindow,
   resetAtMs,

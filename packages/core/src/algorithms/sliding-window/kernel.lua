@@ -6,6 +6,8 @@ state   last_ms:block_ms:blocks:sum:count:count...: the latest instant, in the n
         then the counts, newest first, the last never 0
 decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
 refund  the state after they are given back ("" when nothing is left), and that instant, or false when there is nothing to give back
+charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
+        where there is no state
 used    the units that a state holds at now_ms
 carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
         `text` its state, where that was of this kind
@@ -114,6 +116,31 @@ function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
   newest, older = string.match(counts, "^:(%d+)(.*)$")
   local _, kept = newest_counts(older, at)
   return write_blocks(policy, last_ms, sum - given, tonumber(newest), kept)
+end
+
+function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
+  if not text then
+    return false
+  end
+  local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
+  local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
+  local more = math.min(cost, MOST_UNITS - sum)
+  if not same_length or now_ms >= charged_until_ms or more <= 0 or age % 1 ~= 0 or age < 0 or age > policy[3] then
+    return false
+  end
+  local counts, at = "", 0
+  for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
+    if at == age then
+      count = string.format("%d", tonumber(count) + more)
+    end
+    counts = counts .. ":" .. count
+    at = at + 1
+  end
+  if at <= age then
+    counts = counts .. string.rep(":0", age - at) .. string.format(":%d", more)
+  end
+  newest, older = string.match(counts, "^:(%d+)(.*)$")
+  return write_blocks(policy, last_ms, sum + more, tonumber(newest), older)
 end
 
 -- The units that still reach into the window, their counts as text, and the instant of the newest.

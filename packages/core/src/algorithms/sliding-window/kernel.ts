@@ -1,3 +1,4 @@
+import { MOST_UNITS } from '../../numbers.ts';
 import type { Kernel } from '../algorithm.ts';
 import { toInteger } from '../instant-and-field.ts';
 import { blocksOf, type SlidingWindowPolicy } from './policy.ts';
@@ -106,12 +107,34 @@ export function refundSlidingWindow(
 ): SlidingWindowState | undefined {
   const blocks = blocksOf(policy);
   if (state.blockMs !== policy.precisionMs || state.blocks !== blocks || nowMs >= chargedUntilMs) return state;
-  const age = (blockStart(state.lastMs, state.blockMs) - chargedUntilMs) / state.blockMs + blocks + 1;
+  const age = ageOf(state, chargedUntilMs);
   const count = state.counts[age] ?? 0;
   if (count === 0) return state;
   const given = Math.min(cost, count);
   if (given === state.sum) return undefined;
   return { ...state, sum: state.sum - given, counts: withoutTrailingZeros(state.counts.with(age, count - given)) };
+}
+
+/** Charges the block that stops counting at that same instant, above the limit too: up to 2^52 units in all blocks. */
+export function chargeSlidingWindow(
+  policy: SlidingWindowPolicy,
+  state: SlidingWindowState | undefined,
+  cost: number,
+  chargedUntilMs: number,
+  nowMs: number,
+): SlidingWindowState | undefined {
+  const blocks = blocksOf(policy);
+  if (state?.blockMs !== policy.precisionMs || state.blocks !== blocks || nowMs >= chargedUntilMs) return state;
+  const age = ageOf(state, chargedUntilMs);
+  const more = Math.min(cost, MOST_UNITS - state.sum);
+  if (more <= 0 || !Number.isInteger(age) || age < 0 || age > blocks) return state;
+  const counts = [...state.counts, ...zeros(Math.max(age + 1 - state.counts.length, 0))];
+  return { ...state, sum: state.sum + more, counts: counts.with(age, (counts[age] ?? 0) + more) };
+}
+
+/** How many blocks before the newest one the block lies that stops counting at this instant. */
+function ageOf({ lastMs, blockMs, blocks }: SlidingWindowState, untilMs: number): number {
+  return (blockStart(lastMs, blockMs) - untilMs) / blockMs + blocks + 1;
 }
 
 export function usedOfSlidingWindow(policy: SlidingWindowPolicy, state: SlidingWindowState, nowMs: number): number {

@@ -1,5 +1,6 @@
 import type { Algorithm } from '../algorithm.ts';
 import {
+  chargeTokenBucket,
   carryTokenBucket,
   decodeTokenBucket,
   encodeTokenBucket,
@@ -16,6 +17,7 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, TokenBucketState
   kind: 't',
   kernel: tokenBucket,
   refund: refundTokenBucket,
+  charge: chargeTokenBucket,
   used: usedOfTokenBucket,
   carry: carryTokenBucket,
   resetAtMs,

@@ -5,6 +5,8 @@ policy  { capacity, p, q, overdraft }: refill is p units per q ms, in lowest ter
 state   full_at_ms, part: as encode_pair writes them; the bucket is full again at full_at_ms + part/p
 decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
 refund  the state after they are given back ("" when the bucket is full), and that instant, or false when there is nothing to give back
+charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
+        where there is no state
 used    the units that a state holds at now_ms
 carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
         `text` its state, where that was of this kind
@@ -42,13 +44,13 @@ function token_bucket.decide(policy, text, cost, now_ms)
 end
 
 function token_bucket.refund(policy, text, cost, _, now_ms)
-  local capacity, p, q, overdraft = policy[1], policy[2], policy[3], policy[4]
+  local p, q = policy[2], policy[3]
   local full_at_ms, part = decode_pair(text)
   local _, reset_at_ms = write_debt(full_at_ms, part)
   if reset_at_ms <= now_ms then
     return false
   end
-  part = math.min(part, p - 1) - math.min(cost, capacity + overdraft) * q
+  part = math.min(part, p - 1) - math.min(cost, math.floor(MOST_UNITS / q)) * q
   local after, after_reset_at_ms = write_debt(full_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
   if after_reset_at_ms <= now_ms then
     return "", 0
@@ -56,11 +58,26 @@ function token_bucket.refund(policy, text, cost, _, now_ms)
   return after, after_reset_at_ms
 end
 
+function token_bucket.charge(policy, text, cost, _, now_ms)
+  local p, q = policy[2], policy[3]
+  local debt = 0
+  if text then
+    local full_at_ms, part = decode_pair(text)
+    debt = math.max((full_at_ms - now_ms) * p + math.min(part, p - 1), 0)
+  end
+  local charged = math.min(cost, math.floor((MOST_UNITS - debt) / q))
+  if charged <= 0 then
+    return false
+  end
+  debt = debt + charged * q
+  return write_debt(now_ms + math.floor(debt / p), debt % p)
+end
+
 function token_bucket.used(policy, text, now_ms)
   local p, q = policy[2], policy[3]
   local full_at_ms, part = decode_pair(text)
   local debt = math.max((full_at_ms - now_ms) * p + math.min(part, p - 1), 0)
-  return math.min(math.ceil(debt / q), policy[1] + policy[4])
+  return math.min(math.ceil(debt / q), MOST_UNITS)
 end
 
 function token_bucket.carry(policy, units, now_ms)

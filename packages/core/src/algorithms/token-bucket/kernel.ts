@@ -1,3 +1,4 @@
+import { MOST_UNITS } from '../../numbers.ts';
 import type { Kernel } from '../algorithm.ts';
 import { decodePair, encodePair } from '../instant-and-field.ts';
 import type { TokenBucketPolicy } from './policy.ts';
@@ -62,22 +63,33 @@ export function refundTokenBucket(
   _chargedUntilMs: number,
   nowMs: number,
 ): TokenBucketState | undefined {
-  const { capacity, overdraft, p, q } = policy;
+  const { p, q } = policy;
   if (resetAtMs(policy, state) <= nowMs) return state;
-  const partAfter = Math.min(state.part, p - 1) - Math.min(cost, capacity + overdraft) * q;
+  const partAfter = Math.min(state.part, p - 1) - Math.min(cost, Math.floor(MOST_UNITS / q)) * q;
   const fullAtMs = state.fullAtMs + Math.floor(partAfter / p);
   const after = { fullAtMs, part: partAfter - Math.floor(partAfter / p) * p };
   return resetAtMs(policy, after) <= nowMs ? undefined : after;
 }
 
-/** In whole units: a part of one counts as one. No more than can be owed, though a clock that steps back adds to it. */
-export function usedOfTokenBucket(
-  { capacity, overdraft, p, q }: TokenBucketPolicy,
-  state: TokenBucketState,
+/** Charges at any time, below zero too: as many units as leave no more than 2^52 / q of them to be refilled. */
+export function chargeTokenBucket(
+  { p, q }: TokenBucketPolicy,
+  state: TokenBucketState | undefined,
+  cost: number,
+  _chargedUntilMs: number,
   nowMs: number,
-): number {
+): TokenBucketState | undefined {
+  const debt = state ? Math.max((state.fullAtMs - nowMs) * p + Math.min(state.part, p - 1), 0) : 0;
+  const charged = Math.min(cost, Math.floor((MOST_UNITS - debt) / q));
+  if (charged <= 0) return state;
+  const debtAfter = debt + charged * q;
+  return { fullAtMs: nowMs + Math.floor(debtAfter / p), part: debtAfter % p };
+}
+
+/** In whole units: a part of one counts as one. What was charged below zero is among them. */
+export function usedOfTokenBucket({ p, q }: TokenBucketPolicy, state: TokenBucketState, nowMs: number): number {
   const debt = Math.max((state.fullAtMs - nowMs) * p + Math.min(state.part, p - 1), 0);
-  return Math.min(Math.ceil(debt / q), capacity + overdraft);
+  return Math.min(Math.ceil(debt / q), MOST_UNITS);
 }
 
 /** A bucket owes no more than it can. */

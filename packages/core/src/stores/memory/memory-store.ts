@@ -127,8 +127,9 @@ class BoundedMemoryStore implements MemoryStore {
 
   #performOne(request: StoreRequest, nowMs: number): StoreAnswer {
     const parts = 'parts' in request ? request.parts : [request.part];
-    // An edit means the key itself, not those that share a bucket with it: what they took is not its to give back.
-    const ownOnly = request.op !== 'consume' && request.op !== 'peek';
+    // An edit means the key itself, not those that share a bucket with it: what they took is not its to give back. What
+    // is charged goes where units are taken.
+    const ownOnly = request.op !== 'consume' && request.op !== 'peek' && request.op !== 'charge';
     const entries: Entry[] = [];
     for (const part of parts) entries.push(this.#find(part, entries, ownOnly, nowMs));
     const { answer, changed } = evaluate(request, entries, nowMs);

@@ -14,7 +14,7 @@ ARGV  what is needed: a letter per kind of algorithm, E for edits, V for edition
       per request  what to do, the number of arguments that follow, and:
         consume    per part the key's and the plan's place, and the cost
         peek       per part the key's and the plan's place
-        refund     key, plan, cost, then per policy the instant at which the charged window was over, 0 to leave it alone
+        refund, charge   key, plan, cost, then per policy the instant at which the charged window was over, 0 to leave it alone
         reset, unblock   key, plan
         block      key, plan, duration in ms
 value [!<blocked until>!][^<refusals>:<blocks>:<forgotten at>^][<version>;]<state> <state>...: one state per policy, empty
@@ -305,17 +305,20 @@ end
 
 local perform
 if string.find(ARGV[1], "E", 1, true) then
-  local function refund(key, plan, cost)
-    local states, given = split(texts[key], plan.count), false
+  -- What is charged may be of a policy without a state; what is given back is not.
+  local function settle(what, key, plan, cost)
+    local states, changed = split(texts[key], plan.count), false
     for j = 1, plan.count do
-      local until_ms = tonumber(ARGV[at + 2 + j])
-      if states[j] ~= "" and until_ms > 0 then
-        local after = plan[j].algorithm.refund(plan[j], states[j], cost, until_ms, now_ms)
-        given = given or after
-        states[j] = after or states[j]
+      local until_ms, algorithm, after = tonumber(ARGV[at + 2 + j]), plan[j].algorithm, false
+      if what == "refund" and states[j] ~= "" and until_ms > 0 then
+        after = algorithm.refund(plan[j], states[j], cost, until_ms, now_ms)
+      elseif what == "charge" and algorithm.charge and until_ms > 0 then
+        after = algorithm.charge(plan[j], states[j] ~= "" and states[j], cost, until_ms, now_ms)
       end
+      changed = changed or after
+      states[j] = after or states[j]
     end
-    return given and table.concat(states, " ")
+    return changed and table.concat(states, " ")
   end
 
   function perform(what)
@@ -332,8 +335,8 @@ if string.find(ARGV[1], "E", 1, true) then
       after = texts[key]
     end
     over_at_ms(plan, after) -- fails on what cannot be read, so that no edit covers it up
-    if what == "refund" then
-      after = refund(key, plan, number)
+    if what == "refund" or what == "charge" then
+      after = settle(what, key, plan, number)
     elseif what == "block" then
       blocked_until_ms[key] = now_ms + number
     elseif what == "unblock" then

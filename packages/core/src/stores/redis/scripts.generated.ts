@@ -1,7 +1,8 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '35df51f9859c58d731e59a6285bad03e5c1abffe',
+  sha1: '2af8cd38dcc2c4a2eb128c39c233a83cd9750ec7',
   source: `local algorithms = {}
+local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
 return string.format("%d%06d", instant_ms, field)
@@ -53,6 +54,17 @@ if end_ms ~= charged_until_ms or now_ms >= end_ms or used == 0 then
 return false
 end
 return encode_pair(end_ms, math.max(used - cost, 0)), end_ms
+end
+function fixed_window.charge(_, text, cost, charged_until_ms, now_ms)
+if not text then
+return false
+end
+local end_ms, used = decode_pair(text)
+local used_after = math.min(used + cost, MOST_UNITS)
+if end_ms ~= charged_until_ms or now_ms >= end_ms or used_after <= used then
+return false
+end
+return encode_pair(end_ms, used_after), end_ms
 end
 function fixed_window.used(_, text, now_ms)
 local end_ms, used = decode_pair(text)
@@ -111,6 +123,18 @@ if missing <= cost then
 return "", 0
 end
 return write_missing(policy, boundary_ms, missing - cost)
+end
+function interval_bucket.charge(policy, text, cost, _, now_ms)
+local boundary_ms, missing = now_ms, 0
+if text then
+boundary_ms, missing = at_last_boundary(policy, text, now_ms)
+end
+local most = math.min(math.floor(MOST_UNITS / policy[3]) * policy[2], MOST_UNITS)
+local missing_after = math.min(missing + cost, most)
+if missing_after <= missing then
+return false
+end
+return write_missing(policy, boundary_ms, missing_after)
 end
 function interval_bucket.used(policy, text, now_ms)
 local _, missing = at_last_boundary(policy, text, now_ms)
@@ -190,7 +214,7 @@ end
 return write_line(now_ms, ahead + units * q, p)
 end
 function leaky_bucket.used(policy, text, now_ms)
-return math.min(math.ceil(line_ahead(policy, text, now_ms) / policy[3]), most_units(policy))
+return math.min(math.ceil(line_ahead(policy, text, now_ms) / policy[3]), LONGEST_LINE)
 end
 function leaky_bucket.carry(policy, units, now_ms, from, text)
 local p, q = policy[2], policy[3]
@@ -305,6 +329,30 @@ newest, older = string.match(counts, "^:(%d+)(.*)$")
 local _, kept = newest_counts(older, at)
 return write_blocks(policy, last_ms, sum - given, tonumber(newest), kept)
 end
+function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
+if not text then
+return false
+end
+local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
+local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
+local more = math.min(cost, MOST_UNITS - sum)
+if not same_length or now_ms >= charged_until_ms or more <= 0 or age % 1 ~= 0 or age < 0 or age > policy[3] then
+return false
+end
+local counts, at = "", 0
+for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
+if at == age then
+count = string.format("%d", tonumber(count) + more)
+end
+counts = counts .. ":" .. count
+at = at + 1
+end
+if at <= age then
+counts = counts .. string.rep(":0", age - at) .. string.format(":%d", more)
+end
+newest, older = string.match(counts, "^:(%d+)(.*)$")
+return write_blocks(policy, last_ms, sum + more, tonumber(newest), older)
+end
 local function live_counts(policy, text, now_ms)
 local last_ms, _, newest, older = read_blocks(policy, text)
 local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
@@ -375,24 +423,38 @@ debt = debt + cost * q
 return write_debt(now_ms + math.floor(debt / p), debt % p)
 end
 function token_bucket.refund(policy, text, cost, _, now_ms)
-local capacity, p, q, overdraft = policy[1], policy[2], policy[3], policy[4]
+local p, q = policy[2], policy[3]
 local full_at_ms, part = decode_pair(text)
 local _, reset_at_ms = write_debt(full_at_ms, part)
 if reset_at_ms <= now_ms then
 return false
 end
-part = math.min(part, p - 1) - math.min(cost, capacity + overdraft) * q
+part = math.min(part, p - 1) - math.min(cost, math.floor(MOST_UNITS / q)) * q
 local after, after_reset_at_ms = write_debt(full_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
 if after_reset_at_ms <= now_ms then
 return "", 0
 end
 return after, after_reset_at_ms
 end
+function token_bucket.charge(policy, text, cost, _, now_ms)
+local p, q = policy[2], policy[3]
+local debt = 0
+if text then
+local full_at_ms, part = decode_pair(text)
+debt = math.max((full_at_ms - now_ms) * p + math.min(part, p - 1), 0)
+end
+local charged = math.min(cost, math.floor((MOST_UNITS - debt) / q))
+if charged <= 0 then
+return false
+end
+debt = debt + charged * q
+return write_debt(now_ms + math.floor(debt / p), debt % p)
+end
 function token_bucket.used(policy, text, now_ms)
 local p, q = policy[2], policy[3]
 local full_at_ms, part = decode_pair(text)
 local debt = math.max((full_at_ms - now_ms) * p + math.min(part, p - 1), 0)
-return math.min(math.ceil(debt / q), policy[1] + policy[4])
+return math.min(math.ceil(debt / q), MOST_UNITS)
 end
 function token_bucket.carry(policy, units, now_ms)
 local debt = math.min(units, policy[1] + policy[4]) * policy[3]
@@ -647,17 +709,19 @@ end
 end
 local perform
 if string.find(ARGV[1], "E", 1, true) then
-local function refund(key, plan, cost)
-local states, given = split(texts[key], plan.count), false
+local function settle(what, key, plan, cost)
+local states, changed = split(texts[key], plan.count), false
 for j = 1, plan.count do
-local until_ms = tonumber(ARGV[at + 2 + j])
-if states[j] ~= "" and until_ms > 0 then
-local after = plan[j].algorithm.refund(plan[j], states[j], cost, until_ms, now_ms)
-given = given or after
+local until_ms, algorithm, after = tonumber(ARGV[at + 2 + j]), plan[j].algorithm, false
+if what == "refund" and states[j] ~= "" and until_ms > 0 then
+after = algorithm.refund(plan[j], states[j], cost, until_ms, now_ms)
+elseif what == "charge" and algorithm.charge and until_ms > 0 then
+after = algorithm.charge(plan[j], states[j] ~= "" and states[j], cost, until_ms, now_ms)
+end
+changed = changed or after
 states[j] = after or states[j]
 end
-end
-return given and table.concat(states, " ")
+return changed and table.concat(states, " ")
 end
 function perform(what)
 local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
@@ -673,8 +737,8 @@ end
 after = texts[key]
 end
 over_at_ms(plan, after)
-if what == "refund" then
-after = refund(key, plan, number)
+if what == "refund" or what == "charge" then
+after = settle(what, key, plan, number)
 elseif what == "block" then
 blocked_until_ms[key] = now_ms + number
 elseif what == "unblock" then

@@ -63,8 +63,9 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
     const args: string[] = [];
     parts.forEach((part, i) => {
       args.push(String((own[i] ?? 0) + 1), String(planPlace(part.limit)));
-      if (request.op === 'consume' || request.op === 'refund') args.push(String(part.cost));
-      if (request.op === 'refund') args.push(...request.chargedUntilMs.map(String));
+      const isSettling = request.op === 'refund' || request.op === 'charge';
+      if (request.op === 'consume' || isSettling) args.push(String(part.cost));
+      if (isSettling) args.push(...request.chargedUntilMs.map(String));
       if (request.op === 'block') args.push(String(request.durationMs));
     });
     tasks.push(request.op, String(args.length), ...args);

@@ -212,7 +212,7 @@ class SharingStore implements SplitStore {
     const { part } = request;
     const limit = this.#counted.get(part.limit)?.limit ?? part.limit;
     const own = { ...request, part: { ...part, limit } };
-    if (own.op !== 'refund') return own;
+    if (own.op !== 'refund' && own.op !== 'charge') return own;
     // Windows are known by when they end on the membership's clock, which has been read better since, maybe.
     const chargedUntilMs = own.chargedUntilMs.map((atMs, j) => {
       const { policy, windowMs } = part.limit.policies[j] as NamedPolicy;

@@ -1,3 +1,4 @@
+import { MOST_UNITS } from '../../numbers.ts';
 import type { Algorithm, Kernel, PolicyBase } from '../../algorithms/algorithm.ts';
 
 /**
@@ -94,12 +95,32 @@ function refund(
   };
 }
 
+/** Charges the windows that were charged, as far as they are not over. */
+function charge(
+  { windowMs }: SplitWindowPolicy,
+  state: SplitWindowState | undefined,
+  cost: number,
+  chargedUntilMs: number,
+): SplitWindowState | undefined {
+  if (state?.windowMs !== windowMs) return state;
+  const { endMs, used, usedNext } = state;
+  const isBoth = chargedUntilMs === endMs + windowMs;
+  if (!isBoth && chargedUntilMs !== endMs) return state;
+  return {
+    endMs,
+    windowMs,
+    used: Math.min(used + cost, MOST_UNITS),
+    usedNext: isBoth ? Math.min(usedNext + cost, MOST_UNITS) : usedNext,
+  };
+}
+
 /** Never in Redis, so it is in no registry, and its state is never text. */
 export const splitWindowAlgorithm: Algorithm<SplitWindowPolicy, SplitWindowState> = {
   name: 'splitWindow',
   kind: 'w',
   kernel: splitWindow,
   refund,
+  charge,
   used: (_policy, { used, usedNext }) => used + usedNext,
   carry: (policy, units, _nowMs, from) =>
     from?.state ?? { endMs: policy.endMs, windowMs: policy.windowMs, used: units, usedNext: units },

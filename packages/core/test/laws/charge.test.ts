@@ -1,0 +1,159 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { algorithmOf, type AnyAlgorithm } from '@sluice/core/internal';
+import type { Policy } from '@sluice/core';
+import { seeded, useRedis, type Random } from '@sluice/testkit';
+import { references } from '../models/index.ts';
+import { START_MS, nextInstant } from '../traces/step.ts';
+import { kernels, memory, redisGround } from './grounds.ts';
+import { forAll, open, scenes, seed, someCost } from './scene.ts';
+
+const redis = useRedis();
+
+const grounds = [kernels, memory, redisGround(redis)];
+
+/** A state with a past, and the end of the window that was charged last. */
+interface Charged {
+  readonly state: unknown;
+  readonly untilMs: number;
+  readonly atMs: number;
+}
+
+/** Takes units at random instants, and stops at one that was admitted. */
+function wander({ kernel, windowMs }: AnyAlgorithm, policy: Policy, random: Random): Charged | undefined {
+  let charged: Charged | undefined;
+  let state: unknown;
+  let atMs = START_MS;
+  for (let step = random.integer(1, 20); step > 0 || charged?.atMs !== atMs; step--) {
+    if (step < -20) return undefined;
+    const shown = kernel(policy, state, 0, atMs);
+    const lastSeen = [{ ...shown.verdict, name: 'walk', windowMs: windowMs(policy) }];
+    atMs = nextInstant(random, atMs, { lastSeen, taken: [], mayGoBack: true });
+    const after = kernel(policy, state, random.pick([1, 1, 2, Math.max(shown.verdict.remaining, 1)]), atMs);
+    if (after.state !== state) charged = { state: after.state, untilMs: atMs + after.verdict.resetAfterMs, atMs };
+    state = after.state;
+  }
+  return charged;
+}
+
+describe.each(references)('charging a state of $algorithm', ({ policies }) => {
+  const walks = fc.record({ policy: policies, own: fc.nat() });
+
+  /** Checks what becomes of a state that is charged, at the instant of its last units or later. */
+  function forAllCharged(
+    law: (algorithm: AnyAlgorithm, policy: Policy, charged: Charged, random: Random) => void,
+  ): void {
+    fc.assert(
+      fc.property(walks, ({ policy, own }) => {
+        const algorithm = algorithmOf(policy);
+        const random = seeded(own);
+        const charged = wander(algorithm, policy, random);
+        if (charged === undefined) return;
+        const laterMs = random.pick([0, 0, 1, random.integer(0, Math.min(charged.untilMs - charged.atMs, 1e11))]);
+        law(algorithm, policy, { ...charged, atMs: charged.atMs + laterMs }, random);
+      }),
+      { numRuns: 300, seed },
+    );
+  }
+
+  it('counts exactly that many units more, and taking them back leaves it as it was', () => {
+    forAllCharged((algorithm, policy, { state, untilMs, atMs }, random) => {
+      const { charge, refund, used, kernel, resetAtMs } = algorithm;
+      const units = random.integer(1, kernel(policy, state, 0, atMs).verdict.limit);
+      const usedBefore = used(policy, state, atMs);
+
+      const after = charge?.(policy, state, units, untilMs, atMs);
+
+      if (atMs >= untilMs && after === state) return; // a window that is over
+      expect(used(policy, after, atMs)).toBe(usedBefore + units);
+      const back = refund(policy, after, units, resetAtMs(policy, after), atMs);
+      expect(kernel(policy, back, 0, atMs).verdict).toEqual(kernel(policy, state, 0, atMs).verdict);
+    });
+  });
+
+  it('counts as many as it can, and leaves a state that can be read and that ends', () => {
+    forAllCharged((algorithm, policy, { state, untilMs, atMs }, random) => {
+      const { charge, encode, decode, kernel, resetAtMs } = algorithm;
+      let after: unknown = state;
+      for (let i = 0; i < 3; i++) {
+        const units = random.pick([1, 2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER]);
+        after = charge?.(policy, after, units, untilMs, atMs) ?? after;
+      }
+
+      const { verdict } = kernel(policy, after, 0, atMs);
+      expect(decode(encode(after))).toEqual(after);
+      expect(verdict.remaining).toBeLessThanOrEqual(kernel(policy, state, 0, atMs).verdict.remaining);
+      expect(Number.isSafeInteger(resetAtMs(policy, after))).toBe(true);
+      if (atMs < untilMs) expect(resetAtMs(policy, after)).toBe(atMs + verdict.resetAfterMs);
+    });
+  });
+
+  it('hands the very state back when it can charge nothing', () => {
+    forAllCharged((algorithm, policy, { state, untilMs, atMs }) => {
+      const { charge } = algorithm;
+      const full = charge?.(policy, state, Number.MAX_SAFE_INTEGER, untilMs, atMs);
+      const fuller = charge?.(policy, full, Number.MAX_SAFE_INTEGER, untilMs, atMs);
+
+      expect(charge?.(policy, fuller, Number.MAX_SAFE_INTEGER, untilMs, atMs)).toBe(fuller);
+    });
+  });
+});
+
+describe.each(references)('a reservation under $algorithm', ({ policies }) => {
+  const plans = scenes(policies.map((policy) => [policy]));
+
+  it.each(grounds)('that is settled at once leaves what the truth alone would have left, in $name', async (ground) => {
+    await forAll(plans, ground.runs, async (plan) => {
+      const scene = await open(ground, plan, { goesBack: true });
+      const same = await open(ground, plan, { goesBack: true });
+      const shown = await scene.limiter.peek(scene.key, 0);
+      const [estimate, actual] = [someCost(scene, shown), someCost(scene, shown)];
+      const reservation = await scene.limiter.reserve(scene.key, estimate);
+      const { allowed } = await same.limiter.consume(same.key, actual);
+      if (!allowed || !reservation.decision.allowed) return;
+
+      await reservation.settle(actual);
+
+      expect(await scene.limiter.peek(scene.key, 0)).toEqual(await same.limiter.peek(same.key, 0));
+    });
+  });
+
+  it.each(grounds)('that was refused changes nothing when it is settled, in $name', async (ground) => {
+    await forAll(plans, ground.runs, async (plan) => {
+      const scene = await open(ground, plan, { goesBack: true });
+      const { limiter, key } = scene;
+      const reservation = await limiter.reserve(key, someCost(scene, await limiter.peek(key, 0)));
+      if (reservation.decision.allowed) return;
+      const before = await limiter.peek(key, 0);
+
+      await reservation.settle(1_000);
+
+      expect(await limiter.peek(key, 0)).toEqual(before);
+    });
+  });
+});
+
+/** What paces is charged at any time, as a bucket is. */
+const windowed = references.filter(
+  ({ algorithm, takesBack }) => takesBack === 'in-window' && algorithm !== 'leakyBucket',
+);
+
+describe.each(windowed)('a reservation under $algorithm', ({ policies }) => {
+  const plans = scenes(policies.map((policy) => [policy]));
+
+  it.each(grounds)('settles nothing once its window is over, in $name', async (ground) => {
+    await forAll(plans, ground.runs, async (plan) => {
+      const scene = await open(ground, plan, { edits: false });
+      const { limiter, key, clock, random } = scene;
+      const { decision, settle } = await limiter.reserve(key, someCost(scene, await limiter.peek(key, 0)));
+      if (!decision.allowed) return;
+      clock.atMs += decision.resetAfterMs + random.pick([0, 0, 1, random.integer(0, 1_000_000)]);
+      await limiter.consume(key, 1);
+      const before = await limiter.peek(key, 0);
+
+      await settle(decision.cost + random.pick([-1, 1, 1000]));
+
+      expect(await limiter.peek(key, 0)).toEqual(before);
+    });
+  });
+});
