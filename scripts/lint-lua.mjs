@@ -33,8 +33,8 @@ const RULES = {
     why: 'redis.call(...) and KEYS[...] are written out where they are used: some services look for them',
   },
   commands: {
-    code: /\bredis\.p?call\((?!"TIME"\)|"(?:GET|SET|DEL|HGET|HGETALL|HSET|HDEL|PEXPIRE|PUBLISH)", KEYS\[)/,
-    why: 'only TIME, GET, SET, DEL, and of hashes HGET, HGETALL, HSET, HDEL, PEXPIRE, PUBLISH; and every key as KEYS[...]',
+    code: /\bredis\.p?call\((?!"TIME"\)|"(?:GET|SET|DEL|HGET|HGETALL|HSET|HDEL|LINDEX|LLEN|LSET|LTRIM|PEXPIRE|PEXPIREAT|PUBLISH|RPUSH|ZADD|ZCARD|ZRANGEBYSCORE|ZREM|ZREMRANGEBYSCORE|ZREVRANGEBYSCORE|ZSCORE)", KEYS\[)/,
+    why: 'only TIME, GET, SET, DEL, PEXPIRE, PEXPIREAT, PUBLISH, of hashes HGET, HGETALL, HSET, HDEL, of lists LINDEX, LLEN, LSET, LTRIM, RPUSH, of sorted sets ZADD, ZCARD, ZREM, ZSCORE and ranges by score; and every key as KEYS[...]',
   },
   numbers: {
     code: /\.\.\s*[\w.]*(?:_ms|sum|used|cost|limit|part)\b(?!\s*[([])|\b[\w.]*_ms\s*\.\.|(?<![\w.])\d+\s*\.\.|string\.format\("[^"]*%(?!\d*d|s|%)/,

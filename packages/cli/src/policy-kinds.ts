@@ -1,4 +1,12 @@
-import { fixedWindow, leakyBucket, slidingWindow, tokenBucket, type Policy } from '@sluice/core';
+import {
+  concurrency,
+  fixedWindow,
+  leakyBucket,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+} from '@sluice/core';
 import { UsageError } from './failure.ts';
 import { insteadOf } from './nearest.ts';
 
@@ -13,6 +21,8 @@ interface PolicyKind {
 export const policyKinds: Readonly<Record<string, PolicyKind>> = {
   fixedWindow: { make: fixedWindow, options: ['limit', 'window', 'align'] },
   slidingWindow: { make: slidingWindow, options: ['limit', 'window', 'precision'] },
+  slidingLog: { make: slidingLog, options: ['limit', 'window'] },
+  concurrency: { make: concurrency, options: ['limit', 'ttl'] },
   tokenBucket: { make: tokenBucket, options: ['capacity', 'refill', 'every', 'mode', 'overdraft'] },
   leakyBucket: { make: leakyBucket, options: ['limit', 'window', 'maxDelay'] },
 };
@@ -21,6 +31,7 @@ export const policyKinds: Readonly<Record<string, PolicyKind>> = {
 export const policyOptions: Readonly<Record<string, readonly [takes: string, says: string]>> = {
   limit: ['units', 'units per window'],
   window: ['duration', 'length of the window, such as 500ms, 10s, 5m, 1h or 1d'],
+  ttl: ['duration', 'when the slot of a holder that has crashed frees itself'],
   align: ['where', 'where windows begin: first-hit (default) or clock'],
   precision: ['duration', 'length of the blocks that are counted (default: a tenth of the window)'],
   capacity: ['units', 'units that the bucket holds'],

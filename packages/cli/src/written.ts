@@ -22,6 +22,10 @@ export function writtenPolicy(policy: Policy): string {
       const isDefault = policy.precisionMs === Math.ceil(policy.windowMs / 10);
       return `slidingWindow ${perWindow(policy)}${isDefault ? '' : `, precision ${writtenDuration(policy.precisionMs)}`}`;
     }
+    case 'slidingLog':
+      return `slidingLog ${perWindow(policy)}`;
+    case 'concurrency':
+      return `concurrency ${String(policy.limit)} for ${writtenDuration(policy.ttlMs)} each`;
     case 'tokenBucket':
       return bucket(policy);
     case 'intervalBucket':

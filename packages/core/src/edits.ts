@@ -65,14 +65,15 @@ async function lookUp(
  * until `timeoutMs` is over.
  *
  * @param again - When that is, and the versions that were found last.
+ * @returns What the store answered to each, of those that were sent once more to the last.
  * @throws (rejects) StoreError.
  */
 export async function performEdits(
   requests: readonly EditingRequest[],
   grounds: Omit<EditGrounds, 'local'>,
   again: { readonly endMs: number; readonly found?: string } = { endMs: performance.now() + grounds.timeoutMs },
-): Promise<void> {
-  if (requests.length === 0) return; // what was to be edited is gone with a change of its policy
+): Promise<readonly StoreAnswer[]> {
+  if (requests.length === 0) return []; // what was to be edited is gone with a change of its policy
   const { ask, note } = grounds;
   let answers: StoreAnswers | Promise<StoreAnswers>;
   try {
@@ -84,12 +85,19 @@ export async function performEdits(
   const [failed] = answers.filter((answer) => answer instanceof Error).map(note);
   if (failed !== undefined) throw failed;
   const found = (answers as readonly StoreAnswer[]).map(({ stale }) => stale);
-  if (found.every((versions) => versions === undefined)) return;
+  const done = (answers as readonly StoreAnswer[]).filter(({ stale }) => stale === undefined);
+  if (done.length === answers.length) return done;
   const { endMs } = again;
   const versions = found.filter((stale) => stale !== undefined).join(';');
   // What has been asked about, and is met again, is known to nobody.
   if (performance.now() >= endMs || versions === again.found) throw note(staleError());
-  await performEdits(await renewEdits(requests, found, grounds), grounds, { endMs, found: versions });
+  const requestsAnew = await renewEdits(requests, found, grounds);
+  return [...done, ...(await performEdits(requestsAnew, grounds, { endMs, found: versions }))];
+}
+
+/** Whether an edit is about units that were taken, and may have been forgotten since. */
+function isOfTheTaken({ op }: EditingRequest): boolean {
+  return op !== 'reset' && op !== 'block' && op !== 'unblock';
 }
 
 /** Those that were stale, of limits as the states that were found call for. What has no policy any more has nothing to edit. */
@@ -101,8 +109,7 @@ async function renewEdits(
   const renewing = requests.map(async (request, i): Promise<readonly EditingRequest[]> => {
     const versions = found[i];
     if (versions === undefined) return [];
-    const isSettlement = request.op === 'refund' || request.op === 'charge';
-    const parts = await renewed([request.part], versions, isSettlement);
+    const parts = await renewed([request.part], versions, isOfTheTaken(request));
     return parts?.map((part) => ({ ...request, part })) ?? [];
   });
   try {

@@ -5,6 +5,8 @@ export {
   type SlidingWindowPolicy,
 } from './algorithms/sliding-window/policy.ts';
 export { leakyBucket, type LeakyBucketOptions, type LeakyBucketPolicy } from './algorithms/leaky-bucket/policy.ts';
+export { slidingLog, type SlidingLogOptions, type SlidingLogPolicy } from './algorithms/sliding-log/policy.ts';
+export { concurrency, type ConcurrencyOptions, type ConcurrencyPolicy } from './algorithms/concurrency/policy.ts';
 export { tokenBucket, type TokenBucketOptions, type TokenBucketPolicy } from './algorithms/token-bucket/policy.ts';
 export type { IntervalBucketPolicy } from './algorithms/interval-bucket/policy.ts';
 export type { Policy } from './algorithms/index.ts';
@@ -22,6 +24,7 @@ export {
   type LimitsLimiterOptions,
   type SingleLimiterOptions,
 } from './limiter.ts';
+export type { AcquireOptions, Acquisition } from './acquisition.ts';
 export type { Reservation } from './reservation.ts';
 export type { LimiterCoreOptions, OnStoreError } from './core-options.ts';
 export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './observe/channels.ts';

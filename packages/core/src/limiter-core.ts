@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './core-options.ts';
 import { combine, turnedAway, undecided, type Decision } from './decision.ts';
 import type { Escalation } from './escalate.ts';
-import { PolicyError, SluiceError, StoreError, asStoreError, isFault, kindOf, shown } from './errors.ts';
+import { PolicyError, SluiceError, StoreError, asStoreError, isFault, kindOf, shown, typeError } from './errors.ts';
 import { keyScope } from './key.ts';
 import { claimName, namesOn, releaseName } from './limiter-names.ts';
 import { definitionsFor } from './managed/followed.ts';
@@ -13,7 +13,7 @@ import { edit, performEdits, type AskedEdit, type EditGrounds } from './edits.ts
 import { isPlain, renewed, resolve, unknownSources, type AskedPart } from './managed/resolve.ts';
 import { decisions, storeErrors } from './observe/channels.ts';
 import { forget, remember, type Status } from './observe/live-limiters.ts';
-import type { NamedPolicy } from './policy.ts';
+import { holdsSlots, type NamedPolicy } from './policy.ts';
 import { Receipts, type Settlement } from './receipts.ts';
 import { withinDeadline } from './stores/deadline.ts';
 import { askAcross, liesApart } from './stores/across-subjects.ts';
@@ -24,6 +24,7 @@ import {
   type DecidingRequest,
   type EditingRequest,
   type Limit,
+  type Part,
   type Store,
   type StoreAnswer,
   type StoreAnswers,
@@ -212,6 +213,7 @@ export class LimiterCore {
   }
 
   #decide(request: DecidingRequest, facts: Facts): Decision | Promise<Decision> {
+    if (request.op === 'consume') checkHolders(request.parts);
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = this.#ask(request, facts);
@@ -335,6 +337,24 @@ export class LimiterCore {
     await this.#send(this.#receipts.settlementOf(decision, actual));
   }
 
+  /** Releases the slots that a decision holds. */
+  async release(decision: Decision): Promise<void> {
+    await this.#hold(decision, 'release');
+  }
+
+  /** Has the slots of a decision expire anew. Whether all of them were still held. */
+  async renew(decision: Decision): Promise<boolean> {
+    const answers = await this.#hold(decision, 'renew');
+    return answers.length > 0 && answers.every(({ held }) => held === true);
+  }
+
+  async #hold(decision: Decision, op: 'release' | 'renew'): Promise<readonly StoreAnswer[]> {
+    const what = this.#receipts.slotsOf(decision, op);
+    if (what === undefined) return [];
+    this.#checkOpen();
+    return this.#settle(performEdits(what.requests, this.#groundsOn(what.store)));
+  }
+
   async #send(what: Settlement | undefined): Promise<void> {
     if (what === undefined) return;
     try {
@@ -397,6 +417,7 @@ export class LimiterCore {
   #withoutStore(request: DecidingRequest, error: unknown, facts: Facts): Decision | Promise<Decision> {
     const { parts } = request;
     const { asked, mode } = facts;
+    if (request.op === 'consume') this.#releaseUnseen(parts, error);
     // The memory store itself may have failed: its clock threw, say. There is nothing to stand in for it.
     const hasNoOther = mode === 'throw' || (mode === 'local' && this.#local === undefined);
     const failure = this.#noteFailure(error, hasNoOther);
@@ -412,6 +433,16 @@ export class LimiterCore {
       }
     }
     return this.#undecided('unavailable', mode !== 'deny', asked, parts[0]?.limit.policies[0]?.name ?? this.name);
+  }
+
+  /** What nobody heard of may have been taken: its slots are released, once. */
+  #releaseUnseen(parts: readonly Part[], error: unknown): void {
+    if ((error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') return; // nothing was sent
+    const held = parts.filter(({ limit }) => holdsSlots(limit.policies));
+    if (held.length === 0) return;
+    const requests = held.map((part) => ({ op: 'release', part }) as const);
+    // If that fails as well they expire, and who asks meanwhile hears of the failure.
+    this.#settle(performEdits(requests, this.#groundsOn(this.store))).catch(() => undefined);
   }
 
   /**
@@ -453,6 +484,16 @@ interface Facts {
   readonly mode: OnStoreError;
   /** When it is late (by `performance.now()`), where it may take more than one round trip. */
   readonly endMs?: number;
+}
+
+/** @throws TypeError where slots would be held that nobody could release. */
+function checkHolders(parts: readonly Part[]): void {
+  const held = parts.find(({ limit, holder }) => holder === undefined && holdsSlots(limit.policies));
+  if (held === undefined) return;
+  throw typeError(
+    'SLUICE_ACQUIRE_NEEDED',
+    `the policy ${shown(held.limit.policies.find((named) => holdsSlots([named]))?.name)} holds slots until they are released: use limiter.acquire(key), which answers what releases them; nothing was consumed`,
+  );
 }
 
 function lateError(timeoutMs: number): StoreError {

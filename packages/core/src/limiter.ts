@@ -1,6 +1,6 @@
 import type { Decision } from './decision.ts';
 import { parseDuration, type Duration } from './duration.ts';
-import { PolicyError, shown, typeError } from './errors.ts';
+import { PolicyError, rangeError, shown, typeError } from './errors.ts';
 import { checkSubject, encodeSubject } from './key.ts';
 import { CORE_OPTIONS, type LimiterCoreOptions } from './core-options.ts';
 import { checkCost, checkEstimate } from './cost.ts';
@@ -9,9 +9,12 @@ import type { Status } from './observe/live-limiters.ts';
 import { parseName } from './name.ts';
 import { checkOptions, listed, nearest } from './options.ts';
 import { reservationOf, type Reservation } from './reservation.ts';
-import { checkDistinct, namePolicies, namePolicy, type Policy } from './policy.ts';
+import { checkDistinct, holdsSlots, namePolicies, namePolicy, type Policy } from './policy.ts';
 import { isManagedReference, type ManagedReference } from './managed/managed.ts';
 import type { AskedLimit, AskedPart } from './managed/resolve.ts';
+import { ManagedLimit } from './managed/managed-limit.ts';
+import { acquisition, type AcquireOptions, type Acquisition } from './acquisition.ts';
+import { holderOf, newHolder } from './holder.ts';
 
 /** One of several limits that each have a key of their own. */
 export interface LimitOptions<Name extends string = string> {
@@ -84,6 +87,14 @@ export interface Limiter<Key = string> {
    * passed.
    */
   reserve(key: Key, estimate: number): Promise<Reservation>;
+
+  /**
+   * Takes a slot of every {@link concurrency} policy, and a unit of every other one, if all of them admit; else nothing. The
+   * slot is held until it is released, or expires. One round trip, and one more for the release.
+   *
+   * @throws (rejects) as `consume` does; TypeError `SLUICE_ACQUIRE_NOT_NEEDED` where no policy holds slots.
+   */
+  acquire(key: Key, options?: AcquireOptions): Promise<Acquisition>;
 
   /**
    * Forgets what the key has used. A block stays. One round trip, as for `block` and `unblock`; all three act on the local
@@ -232,6 +243,24 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
   async reserve(key: Key, estimate: number): Promise<Reservation> {
     checkEstimate(estimate);
     return reservationOf(await this.consume(key, estimate), this.#core);
+  }
+
+  async acquire(key: Key, options: AcquireOptions = {}): Promise<Acquisition> {
+    checkOptions(options, ['holder', 'cost'], 'acquire');
+    const { holder = undefined, cost = 1 } = options;
+    const parts = this.#partsOf(key, cost);
+    if (cost === 0) {
+      throw rangeError('SLUICE_COST_INVALID', 'a slot is at least 1 unit, got a cost of 0; nothing was consumed');
+    }
+    if (!parts.some(({ limit }) => limit instanceof ManagedLimit || holdsSlots(limit.policies))) {
+      throw typeError(
+        'SLUICE_ACQUIRE_NOT_NEEDED',
+        `the limiter ${this.name} has no policy that holds slots: use consume, or add concurrency({ limit, ttl }); nothing was consumed`,
+      );
+    }
+    const id = holder === undefined ? newHolder() : holderOf(holder);
+    const held = parts.map((part, i) => ({ ...part, holder: `${id}${String(i)}` }));
+    return acquisition(await this.#core.decide('consume', held), this.#core);
   }
 
   async reset(key: Key): Promise<void> {

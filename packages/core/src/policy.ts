@@ -14,6 +14,11 @@ export interface NamedPolicy {
   readonly windowMs: number;
 }
 
+/** Whether units of any of these are held in slots until they are released: see `concurrency`. */
+export function holdsSlots(policies: readonly NamedPolicy[]): boolean {
+  return policies.some(({ algorithm }) => algorithm.renew !== undefined);
+}
+
 /**
  * The policies of one limiter or limit, checked and named: a single one without a name takes `ownName`, several need
  * names of their own.

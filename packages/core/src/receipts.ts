@@ -1,6 +1,7 @@
 import type { Decision } from './decision.ts';
 import { rangeError, shown, typeError } from './errors.ts';
 import type { AskedPart } from './managed/resolve.ts';
+import { holdsSlots } from './policy.ts';
 import {
   settlementsOf,
   type EditingRequest,
@@ -68,6 +69,14 @@ export class Receipts {
   returnOfPlaces(decision: Decision): Settlement | undefined {
     const receipt = this.#receipts.get(decision);
     return receipt === undefined ? undefined : spend(receipt, 'refund', ({ cost }) => cost, onlyPlaces);
+  }
+
+  /** What releases or renews the slots of a decision; undefined where it holds none. */
+  slotsOf(decision: Decision, op: 'release' | 'renew'): Omit<Settlement, 'undo'> | undefined {
+    const receipt = this.#receipts.get(decision);
+    if (receipt === undefined || receipt.answer.parts.length === 0 || !decision.allowed) return undefined;
+    const held = receipt.counted.filter(({ limit, holder }) => holder !== undefined && holdsSlots(limit.policies));
+    return held.length === 0 ? undefined : { store: receipt.store, requests: held.map((part) => ({ op, part })) };
   }
 
   /** Gives back what those parts of a decision took that are chosen. */

@@ -22,7 +22,7 @@ describe.each(algorithms.map(({ name, kind }) => ({ name, kind })))('the algorit
   });
 
   it('has a twin in Lua, of the same kind, that is part of the script', () => {
-    const twin = /^local (\w+) = \{ kind = "(\w)", arity = (\d+) \}$/m.exec(
+    const twin = /^local (\w+) = \{ kind = "(\w)", arity = (\d+)(?:, apart = true)? \}$/m.exec(
       readFileSync(new URL('kernel.lua', folderOf(name)), 'utf8'),
     );
 

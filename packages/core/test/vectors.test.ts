@@ -54,9 +54,14 @@ async function play(
   for (const { at, cost, op = 'consume', of = 0 } of steps) {
     clock.atMs = BASE_MS + at;
     const isSettling = op === 'refund' || op === 'charge';
-    if (isSettling) await store.perform([{ op, part: { limit, subject, cost }, chargedUntilMs: [endsMs[of] ?? 0] }]);
+    if (isSettling) {
+      const part = { limit, subject, cost, holder: String(of + 1) };
+      await store.perform([{ op, part, chargedUntilMs: [endsMs[of] ?? 0] }]);
+    }
     const [answer] = await store.perform([
-      isSettling ? { op: 'peek', parts: [{ limit, subject, cost: 0 }] } : { op, parts: [{ limit, subject, cost }] },
+      isSettling
+        ? { op: 'peek', parts: [{ limit, subject, cost: 0 }] }
+        : { op, parts: [{ limit, subject, cost, holder: String(seen.length + 1) }] },
     ]);
     if (answer === undefined || answer instanceof Error) throw answer ?? new Error('no answer');
     const verdict = answer.parts[0]?.policies[0];

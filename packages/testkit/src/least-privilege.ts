@@ -8,8 +8,9 @@ export interface LeastPrivilege {
   readonly sentinel: string;
 }
 
-/** What the script does, and how it is called. */
-const SCRIPT = '+evalsha +eval +time +get +set +del';
+/** What the script does, and how it is called; for slidingLog and concurrency also with lists and sorted sets. */
+const SCRIPT =
+  '+evalsha +eval +time +get +set +del +pexpireat +llen +lindex +lset +rpush +ltrim +zadd +zcard +zscore +zrem +zrangebyscore +zrevrangebyscore +zremrangebyscore';
 
 /**
  * The fewest rights with which a store decides, as the guide on permissions states them: the stores under test have no

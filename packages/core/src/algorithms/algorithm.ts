@@ -12,12 +12,14 @@ export interface Verdict {
 /**
  * A policy's rule as a pure function: no clock, no I/O, nothing changed in place. When the cost is refused, or 0, the
  * state that comes back is the very one that was given. A cost of 0 is always allowed and shows how things stand.
+ * `holder`, digits, is who holds what is taken, where that has to be known.
  */
 export type Kernel<P, S> = (
   policy: P,
   state: S | undefined,
   cost: number,
   nowMs: number,
+  holder?: string,
 ) => { readonly state: S | undefined; readonly verdict: Verdict };
 
 /** What every policy carries, whatever its algorithm. */
@@ -45,7 +47,7 @@ export interface Algorithm<P extends PolicyBase, S> {
    * The state after `cost` units that were charged in the window which was over at `chargedUntilMs` (the instant of
    * that decision plus its `resetAfterMs`) are given back, or `state` itself when that window is gone or holds nothing.
    */
-  refund(policy: P, state: S, cost: number, chargedUntilMs: number, nowMs: number): S | undefined;
+  refund(policy: P, state: S, cost: number, chargedUntilMs: number, nowMs: number, holder?: string): S | undefined;
 
   /**
    * The state after `cost` units more were charged to the window that is over at `chargedUntilMs`, whatever the limit says:
@@ -64,6 +66,18 @@ export interface Algorithm<P extends PolicyBase, S> {
    * on.
    */
   carry(policy: P, units: number, nowMs: number, from?: { readonly policy: P; readonly state: S }): S;
+
+  /**
+   * Of an algorithm whose units are held in slots: the state in which a holder's slot expires anew; undefined when it is
+   * not held any more.
+   */
+  renew?(policy: P, state: S, cost: number, nowMs: number, holder?: string): S | undefined;
+
+  /**
+   * Of an algorithm whose states are long, and lie in a key of their own: what stands in the key's value with the states of
+   * other policies. A state as well, which by itself is never too early.
+   */
+  outline?(state: S): S;
 
   /** The instant from which the state decides as no state would. Depends on the state alone, not on the time. */
   resetAtMs(policy: P, state: S): number;

@@ -1,9 +1,11 @@
 import { PolicyError, shown } from '../errors.ts';
 import { listed } from '../options.ts';
 import type { Algorithm, PolicyBase } from './algorithm.ts';
+import { concurrencyAlgorithm } from './concurrency/index.ts';
 import { fixedWindowAlgorithm } from './fixed-window/index.ts';
 import { intervalBucketAlgorithm } from './interval-bucket/index.ts';
 import { leakyBucketAlgorithm } from './leaky-bucket/index.ts';
+import { slidingLogAlgorithm } from './sliding-log/index.ts';
 import { slidingWindowAlgorithm } from './sliding-window/index.ts';
 import { tokenBucketAlgorithm } from './token-bucket/index.ts';
 
@@ -14,16 +16,20 @@ import { tokenBucketAlgorithm } from './token-bucket/index.ts';
 type Registered = [
   typeof fixedWindowAlgorithm,
   typeof slidingWindowAlgorithm,
+  typeof slidingLogAlgorithm,
   typeof tokenBucketAlgorithm,
   typeof intervalBucketAlgorithm,
   typeof leakyBucketAlgorithm,
+  typeof concurrencyAlgorithm,
 ];
 const registered: Registered = [
   fixedWindowAlgorithm,
   slidingWindowAlgorithm,
+  slidingLogAlgorithm,
   tokenBucketAlgorithm,
   intervalBucketAlgorithm,
   leakyBucketAlgorithm,
+  concurrencyAlgorithm,
 ];
 
 /**

@@ -65,6 +65,10 @@ function perform(request: StoreRequest, keys: readonly KeyState[], nowMs: number
     case 'refund':
     case 'charge':
       return edit(keys[0], nowMs, (key) => settled(request, key, nowMs));
+    case 'release':
+      return edit(keys[0], nowMs, (key) => withoutSlots(request.part, key, nowMs));
+    case 'renew':
+      return renewed(request.part, keys[0], nowMs);
     case 'reset':
       return edit(keys[0], nowMs, ({ blockedUntilMs, states, refusals }) => ({
         blockedUntilMs,
@@ -90,7 +94,7 @@ function decide({ op, parts, tentative }: DecidingRequest, keys: readonly KeySta
   let charged = false;
 
   for (let i = 0; i < parts.length; i++) {
-    const { limit, cost } = parts[i] as Part;
+    const { limit, cost, holder } = parts[i] as Part;
     const key = keys[i] as KeyState;
     const blockedMs = Math.max(key.blockedUntilMs - nowMs, 0);
     const after: unknown[] = [];
@@ -98,7 +102,7 @@ function decide({ op, parts, tentative }: DecidingRequest, keys: readonly KeySta
     let admits = true;
     for (let j = 0; j < limit.policies.length; j++) {
       const named = limit.policies[j] as NamedPolicy;
-      const { state, verdict } = named.algorithm.kernel(named.policy, key.states[j], cost, nowMs);
+      const { state, verdict } = named.algorithm.kernel(named.policy, key.states[j], cost, nowMs, holder);
       after.push(state);
       policies.push(decisionOf(named, verdict));
       admits &&= verdict.allowed;
@@ -214,7 +218,7 @@ function decisionOf({ name, windowMs }: NamedPolicy, verdict: Verdict): PolicyDe
 }
 
 function settled(
-  { op, part: { limit, cost }, chargedUntilMs }: SettlingRequest,
+  { op, part: { limit, cost, holder }, chargedUntilMs }: SettlingRequest,
   { blockedUntilMs, states, refusals }: KeyState,
   nowMs: number,
 ): Contents | undefined {
@@ -223,9 +227,38 @@ function settled(
     const untilMs = chargedUntilMs[j] ?? 0;
     if (untilMs === 0) return state;
     if (op === 'charge') return algorithm.charge ? algorithm.charge(policy, state, cost, untilMs, nowMs) : state;
-    return state === undefined ? undefined : algorithm.refund(policy, state, cost, untilMs, nowMs);
+    return state === undefined ? undefined : algorithm.refund(policy, state, cost, untilMs, nowMs, holder);
   });
   return after.some((state, j) => state !== states[j]) ? { blockedUntilMs, states: after, refusals } : undefined;
+}
+
+/** The slots of a holder are nobody's any more; what else a key counts stays. */
+function withoutSlots(
+  { limit, cost, holder }: Part,
+  { blockedUntilMs, states, refusals }: KeyState,
+  nowMs: number,
+): Contents | undefined {
+  const after = limit.policies.map(({ algorithm, policy }, j) =>
+    states[j] === undefined || algorithm.renew === undefined
+      ? states[j]
+      : algorithm.refund(policy, states[j], cost, 0, nowMs, holder),
+  );
+  return after.some((state, j) => state !== states[j]) ? { blockedUntilMs, states: after, refusals } : undefined;
+}
+
+/** The slots of a holder expire anew, those that are still held. */
+function renewed({ limit, cost, holder }: Part, key: KeyState | undefined, nowMs: number): Evaluation {
+  let held = true;
+  const { answer, changed } = edit(key, nowMs, ({ blockedUntilMs, states, refusals }) => {
+    const after = limit.policies.map(({ algorithm, policy }, j) => {
+      if (algorithm.renew === undefined) return states[j];
+      const state = states[j] === undefined ? undefined : algorithm.renew(policy, states[j], cost, nowMs, holder);
+      held &&= state !== undefined;
+      return state ?? states[j];
+    });
+    return after.some((state, j) => state !== states[j]) ? { blockedUntilMs, states: after, refusals } : undefined;
+  });
+  return { answer: { ...answer, held }, changed };
 }
 
 /**

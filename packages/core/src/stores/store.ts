@@ -54,6 +54,8 @@ export interface Part {
   /** Encoded: see `encodeSubject`. */
   readonly subject: string;
   readonly cost: number;
+  /** Who holds what is taken, where that has to be known: digits, see `holderOf`. */
+  readonly holder?: string;
 }
 
 /** One thing to do, atomically. */
@@ -65,6 +67,8 @@ export type StoreRequest =
   | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[]; readonly tentative?: boolean }
   /** Give the cost back, to each policy in the window that was over at `chargedUntilMs[i]`; 0 leaves that policy alone. */
   | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs: readonly number[] }
+  /** Release the slots of the part's holder, or have those that are still held expire anew. What is no slot stays. */
+  | { readonly op: 'release' | 'renew'; readonly part: Part }
   /**
    * Charge the cost, whatever the limits say: it has been used. To each policy in the window that is over at
    * `chargedUntilMs[i]`, as far as that lives; 0 leaves that policy alone.
@@ -93,6 +97,8 @@ export interface StoreAnswer {
    * the version found, where there was a state.
    */
   readonly stale?: readonly (number | undefined)[];
+  /** After `renew`: whether all slots were still held. */
+  readonly held?: boolean;
 }
 
 export interface PartAnswer {

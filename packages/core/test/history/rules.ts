@@ -56,6 +56,9 @@ export function ruleOf(policy: Policy): Rule {
       return intervalBucketRule(policy);
     case 'leakyBucket':
       return leakyBucketRule(policy);
+    case 'slidingLog':
+    case 'concurrency':
+      throw new Error(`no rule of ${policy.algorithm}`);
   }
 }
 

@@ -4,7 +4,7 @@ import { createLimiter, type Decision } from '@sluice/core';
 import { fakeClock, seeded, useRedis } from '@sluice/testkit';
 import { START_MS, nextInstant } from '../traces/step.ts';
 import { kernels, memory, redisGround } from './grounds.ts';
-import { anyPolicy, forAll, open, refusal, scenes, seed, someCost } from './scene.ts';
+import { anyPolicy, forAll, open, refusal, scenes, seed, someCost, take } from './scene.ts';
 
 const redis = useRedis();
 
@@ -21,7 +21,7 @@ describe('law 3: over several policies of one limiter', () => {
       if (refused === undefined) return;
       const before = await scene.limiter.peek(scene.key, 0);
 
-      await scene.limiter.consume(scene.key, refused.cost);
+      await take(scene.limiter, scene.key, refused.cost);
 
       expect(remainingOf(await scene.limiter.peek(scene.key, 0))).toEqual(remainingOf(before));
     });
@@ -31,7 +31,7 @@ describe('law 3: over several policies of one limiter', () => {
     await forAll(lists, ground.runs, async (plan) => {
       const scene = await open(ground, plan);
       const before = await scene.limiter.peek(scene.key, 0);
-      const decision = await scene.limiter.consume(scene.key, someCost(scene, before));
+      const decision = await take(scene.limiter, scene.key, someCost(scene, before));
       if (!decision.allowed) return;
 
       // Of a bucket with overdraft whole units are shown, and no debt.
@@ -66,11 +66,11 @@ describe('law 3: over limits with keys of their own', () => {
           const before = await limiter.peek(all, 0);
           clock.atMs = nextInstant(random, clock.atMs, { lastSeen: before.policies, taken: [], mayGoBack: false });
           const some = { a: all.a, c: all.c };
-          await limiter.consume(random.percent(20) ? some : all, random.integer(1, 3));
+          await take(limiter, random.percent(20) ? some : all, random.integer(1, 3));
           const cost = random.integer(1, 9);
           const shown = await limiter.peek(all, 0);
 
-          const decision = await limiter.consume(all, cost);
+          const decision = await take(limiter, all, cost);
 
           const taken = decision.allowed ? cost : 0;
           expect(decision.allowed).toBe(decision.policies.every(({ allowed }) => allowed));

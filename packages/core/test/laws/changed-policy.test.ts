@@ -4,7 +4,7 @@ import { createLimiter, memoryStore, slidingWindow, type Duration, type Limiter,
 import { fakeClock, useRedis } from '@sluice/testkit';
 import { references } from '../models/index.ts';
 import { kernels, memory, redisGround } from './grounds.ts';
-import { limiterOf, open, refusal, scenes, seed, type Scene, type ScenePlan } from './scene.ts';
+import { type Scene, type ScenePlan, limiterOf, open, refusal, scenes, seed, take } from './scene.ts';
 
 const redis = useRedis();
 
@@ -34,7 +34,7 @@ describe.each(references)('a key of $algorithm whose policy has got other number
         clock.atMs = refused.decision.atMs + retryAfterMs - 1;
         expect((await limiter.peek(key, refused.cost)).allowed).toBe(false);
         clock.atMs++;
-        expect((await limiter.consume(key, refused.cost)).allowed).toBe(true);
+        expect((await take(limiter, key, refused.cost)).allowed).toBe(true);
       }),
       { numRuns: ground.runs, seed },
     );
@@ -50,8 +50,8 @@ describe.each(references)('a key of $algorithm whose policy has got other number
 
         clock.atMs = atMs + resetAfterMs;
 
-        expect(await limiter.consume(key, 0)).toEqual(await limiter.consume(`unused ${key}`, 0));
-        expect(await limiter.consume(key, 1)).toEqual(await limiter.consume(`unused ${key}`, 1));
+        expect(await take(limiter, key, 0)).toEqual(await take(limiter, `unused ${key}`, 0));
+        expect(await take(limiter, key, 1)).toEqual(await take(limiter, `unused ${key}`, 1));
       }),
       { numRuns: ground.runs, seed },
     );
@@ -65,7 +65,7 @@ describe.each(references)('a key of $algorithm whose policy has got other number
 
         await limiter.reset(key);
 
-        expect(await limiter.consume(key, 1)).toEqual(await limiter.consume(`unused ${key}`, 1));
+        expect(await take(limiter, key, 1)).toEqual(await take(limiter, `unused ${key}`, 1));
       }),
       { numRuns: Math.ceil(ground.runs / 5), seed },
     );
@@ -95,12 +95,12 @@ describe('a slidingWindow whose blocks have got shorter', () => {
     const scene = await open(ground, { policies: [before], steps: 0, seed });
     const limiter = limiterOf([after], scene.store);
     scene.clock.advance(1_999); // the last instant of its block, which is all that the state says
-    await scene.limiter.consume(scene.key);
+    await take(scene.limiter, scene.key);
 
     scene.clock.advance(999);
-    expect(await limiter.consume(scene.key)).toMatchObject({ allowed: false, retryAfterMs: 2 });
+    expect(await take(limiter, scene.key)).toMatchObject({ allowed: false, retryAfterMs: 2 });
     scene.clock.advance(2);
-    expect((await limiter.consume(scene.key)).allowed).toBe(true);
+    expect((await take(limiter, scene.key)).allowed).toBe(true);
   });
 });
 
@@ -116,10 +116,10 @@ describe('two processes with windows of different lengths on one key', () => {
       createLimiter({ name: 'api', shared: true, policy: slidingWindow({ limit: 1_000, window }), store });
     const processes = [withWindow(one), withWindow(other)];
 
-    for (let i = 0; i < 500; i++) for (const limiter of processes) await limiter.consume('key');
+    for (let i = 0; i < 500; i++) for (const limiter of processes) await take(limiter, 'key');
 
     for (const limiter of processes) {
-      const { retryAfterMs, policies } = await limiter.consume('key');
+      const { retryAfterMs, policies } = await take(limiter, 'key');
       const windowMs = policies[0]?.windowMs ?? 0;
       // A window, and the block in which the units were taken.
       expect(retryAfterMs).toBeLessThanOrEqual(windowMs + Math.ceil(windowMs / 10));

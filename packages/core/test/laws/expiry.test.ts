@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '@sluice/testkit';
 import { kernels, memory, redisGround } from './grounds.ts';
-import { forAll, open, allSceneKinds, someCost } from './scene.ts';
+import { forAll, open, allSceneKinds, someCost, take } from './scene.ts';
 
 const redis = useRedis();
 
@@ -35,7 +35,7 @@ describe.each(allSceneKinds)('law 6, $kind: expiry', ({ plans }) => {
         clock.atMs = atMs + resetAfterMs + random.pick([0, 0, 0, 1, random.integer(0, 1_000_000)]);
         for (let i = 0; i < 6; i++) {
           const cost = i === 0 ? 0 : someCost(scene, await limiter.peek(key, 0));
-          expect(await limiter.consume(key, cost)).toEqual(await limiter.consume(`unused ${key}`, cost));
+          expect(await take(limiter, key, cost)).toEqual(await take(limiter, `unused ${key}`, cost));
           clock.atMs += random.integer(0, 3);
         }
       });

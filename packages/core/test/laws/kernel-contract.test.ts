@@ -28,7 +28,7 @@ describe.each(references)('the kernel of $algorithm', ({ policies }) => {
           atMs = nextInstant(random, atMs, { lastSeen, taken: [], mayGoBack: true });
           const cost = random.pick([1, 1, 2, shown.verdict.remaining, shown.verdict.limit + 1]);
 
-          const { state: after, verdict } = kernel(policy, state, cost, atMs);
+          const { state: after, verdict } = kernel(policy, state, cost, atMs, String(step + 1));
 
           expect(kernel(policy, state, 0, atMs).state).toBe(state);
           expect(after === state).toBe(!verdict.allowed || cost === 0);
@@ -47,7 +47,7 @@ describe.each(references)('the kernel of $algorithm', ({ policies }) => {
         let state: unknown;
         for (let step = 0; step < 20; step++) {
           const cost = Math.max(random.integer(1, kernel(policy, state, 0, START_MS).verdict.limit), 1);
-          state = kernel(policy, state, cost, START_MS + step * random.integer(0, 10_000)).state;
+          state = kernel(policy, state, cost, START_MS + step * random.integer(0, 10_000), String(step + 1)).state;
           if (state === undefined) continue;
 
           expect(encode(state)).toMatch(/^[\d:]+$/);

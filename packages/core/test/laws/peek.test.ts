@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '@sluice/testkit';
 import { kernels, memory, redisGround } from './grounds.ts';
-import { forAll, open, allSceneKinds, someCost } from './scene.ts';
+import { forAll, open, allSceneKinds, someCost, take } from './scene.ts';
 
 const redis = useRedis();
 
@@ -15,7 +15,7 @@ describe.each(allSceneKinds)('law 4, $kind: a peek', ({ plans }) => {
 
       const peeked = await scene.limiter.peek(scene.key, cost);
       const peekedAgain = await scene.limiter.peek(scene.key, cost);
-      const consumed = await scene.limiter.consume(scene.key, cost);
+      const consumed = await take(scene.limiter, scene.key, cost);
 
       expect(peekedAgain).toEqual(peeked);
       const { allowed, outcome, policy, limit, delayMs, retryAfterMs } = peeked;

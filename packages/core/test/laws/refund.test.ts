@@ -3,7 +3,7 @@ import type { Decision } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 import { references } from '../models/index.ts';
 import { kernels, memory, redisGround } from './grounds.ts';
-import { forAll, open, scenes, someCost, type Scene } from './scene.ts';
+import { type Scene, forAll, open, scenes, someCost, take } from './scene.ts';
 
 const redis = useRedis();
 
@@ -13,7 +13,7 @@ const grounds = [kernels, memory, redisGround(redis)];
 async function admission(scene: Scene): Promise<Decision | undefined> {
   for (let attempt = 0; attempt < 8; attempt++) {
     const cost = someCost(scene, await scene.limiter.peek(scene.key, 0));
-    const decision = await scene.limiter.consume(scene.key, cost);
+    const decision = await take(scene.limiter, scene.key, cost);
     if (decision.allowed) return decision;
   }
   return undefined;
@@ -27,7 +27,7 @@ describe.each(references)('giving units of $algorithm back', ({ policies }) => {
       const scene = await open(ground, plan, { goesBack: true });
       const { limiter, key } = scene;
       const before = await limiter.peek(key, 0);
-      const decision = await limiter.consume(key, someCost(scene, before));
+      const decision = await take(limiter, key, someCost(scene, before));
 
       await limiter.refund(decision);
 
@@ -44,7 +44,7 @@ describe.each(references)('giving units of $algorithm back', ({ policies }) => {
         const decision = await admission(scene);
         if (decision === undefined) return;
         clock.atMs += random.integer(0, Math.min(2 * decision.resetAfterMs, 1e11));
-        await limiter.consume(key, 1);
+        await take(limiter, key, 1);
         const before = await limiter.peek(key, 0);
 
         await limiter.refund(decision);
@@ -86,7 +86,7 @@ describe.each(windowed)('giving units of $algorithm back', ({ policies }) => {
       const decision = await admission(scene);
       if (decision === undefined) return;
       clock.atMs += decision.resetAfterMs + random.pick([0, 0, 1, random.integer(0, 1_000_000)]);
-      await limiter.consume(key, 1);
+      await take(limiter, key, 1);
       const before = await limiter.peek(key, 0);
 
       await limiter.refund(decision);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createLimiter, memoryStore } from '@sluice/core';
 import { fakeClock, useRedis, virtualRedisStore } from '@sluice/testkit';
 import { kernels, memory, redisGround } from './grounds.ts';
-import { forAll, open, refusal, sceneKinds } from './scene.ts';
+import { forAll, open, refusal, sceneKinds, take } from './scene.ts';
 
 const redis = useRedis();
 
@@ -19,7 +19,7 @@ describe.each(sceneKinds)('law 1, $kind: a refusal', ({ plans }) => {
       const refused = await refusal(scene);
       const before = await scene.limiter.peek(scene.key, 0);
 
-      await scene.limiter.consume(scene.key, refused?.cost ?? 0);
+      await take(scene.limiter, scene.key, refused?.cost ?? 0);
 
       expect(await scene.limiter.peek(scene.key, 0)).toEqual(before);
     });
@@ -33,7 +33,7 @@ describe.each(sceneKinds)('law 1, $kind: a refusal', ({ plans }) => {
       const refused = await refusal(scene);
       const before = await contents();
 
-      await scene.limiter.consume(scene.key, refused?.cost ?? 0);
+      await take(scene.limiter, scene.key, refused?.cost ?? 0);
       await scene.limiter.peek(scene.key, refused?.cost ?? 0);
 
       expect(await contents()).toEqual(before);

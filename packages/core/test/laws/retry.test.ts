@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '@sluice/testkit';
 import { retryOf, modelled } from '../models/verdict.ts';
 import { kernels, memory, redisGround } from './grounds.ts';
-import { forAll, open, refusal, sceneKinds } from './scene.ts';
+import { forAll, open, refusal, sceneKinds, take } from './scene.ts';
 
 const redis = useRedis();
 
@@ -25,7 +25,7 @@ describe.each(sceneKinds)('law 2, $kind: what was refused', ({ plans }) => {
       expect(await admittedAfter(waitMs - 1)).toBe(false);
       for (let i = 0; i < 5; i++) expect(await admittedAfter(scene.random.integer(0, waitMs - 1))).toBe(false);
       expect(await admittedAfter(waitMs)).toBe(true);
-      expect(await scene.limiter.consume(scene.key, cost)).toMatchObject({ allowed: true, retryAfterMs: 0 });
+      expect(await take(scene.limiter, scene.key, cost)).toMatchObject({ allowed: true, retryAfterMs: 0 });
     });
   });
 

@@ -128,7 +128,7 @@ async function wander(
       case 'consume': {
         const cost = step.parts[0]?.cost ?? 0;
         if (cost === 0) break;
-        const reservation = await limiter.reserve(key, cost);
+        const reservation = await reserve(limiter, key, cost);
         const { decision } = reservation;
         if (decision.allowed) {
           reservations.push(reservation);
@@ -169,6 +169,28 @@ async function wander(
   }
 }
 
+/** Consumes or, where policies hold slots, acquires as somebody new. */
+export async function take<Key>(limiter: Limiter<Key>, key: Key, cost = 1): Promise<Decision> {
+  try {
+    return await limiter.consume(key, cost);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'SLUICE_ACQUIRE_NEEDED') throw error;
+    return (await limiter.acquire(key, { cost })).decision;
+  }
+}
+
+/** Reserves or, where policies hold slots, acquires as somebody new: what is not needed is given back. */
+async function reserve(limiter: Limiter, key: string, cost: number): Promise<Reservation> {
+  try {
+    return await limiter.reserve(key, cost);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'SLUICE_ACQUIRE_NEEDED') throw error;
+    const { decision } = await limiter.acquire(key, { cost });
+    const settle = async (actual: number): Promise<void> => limiter.refund(decision, Math.max(cost - actual, 0));
+    return { decision, settle, cancel: async () => settle(0) };
+  }
+}
+
 /** A cost around what is left, or what can be had at once. */
 export function someCost({ random }: Scene, decision: Decision): number {
   const { remaining, limit } = random.pick(decision.policies as [PolicyDecision]);
@@ -182,7 +204,7 @@ export function someCost({ random }: Scene, decision: Decision): number {
 export async function refusal(scene: Scene): Promise<{ cost: number; decision: Decision } | undefined> {
   for (let attempt = 0; attempt < 12; attempt++) {
     const cost = someCost(scene, await scene.limiter.peek(scene.key, 0));
-    const decision = await scene.limiter.consume(scene.key, cost);
+    const decision = await take(scene.limiter, scene.key, cost);
     if (!decision.allowed) return { cost, decision };
   }
   return undefined;

@@ -376,7 +376,7 @@ describe('escalation', () => {
     ],
   ])('refuses %s', (_what, make, message) => {
     expect(make).toThrow(
-      expect.objectContaining({ name: 'PolicyError', message: expect.stringMatching(message) as string }),
+      expect.objectContaining({ name: 'PolicyError', message: expect.stringMatching(message) as unknown as string }),
     );
   });
 });

@@ -114,6 +114,8 @@ const lanes = [
   { name: 'the memory store', storeOf: (clock: { now(): number }) => memoryStore({ clock }), longestMs: 300 },
 ];
 
+let holders = 1;
+
 describe('keys whose policy changes while they live', () => {
   it.each(lanes)('are brought over alike by $name and in Redis, whatever becomes of the policy', async (lane) => {
     const stale = new Set<boolean>();
@@ -140,6 +142,7 @@ describe('keys whose policy changes while they live', () => {
             limit: editionOf(history, version, random),
             subject: `${lane.name.length.toString()}-${String(number)}-${subject}`,
             cost: random.pick([1, 1, 2, random.integer(1, 'limit' in limit ? limit.limit : limit.capacity)]),
+            holder: String(holders++),
           };
         };
         const batch = Array.from({ length: random.integer(1, 3) }, () => {
@@ -147,7 +150,12 @@ describe('keys whose policy changes while they live', () => {
           // Within a request a limit has one edition: it is resolved once.
           if (random.percent(20)) parts.push({ ...parts[0], ...(random.percent(70) ? partOf('c') : {}) });
           if (random.percent(20))
-            parts.push({ limit: plain, subject: `${lane.name.length.toString()}-${String(number)}-a`, cost: 1 });
+            parts.push({
+              limit: plain,
+              subject: `${lane.name.length.toString()}-${String(number)}-a`,
+              cost: 1,
+              holder: String(holders++),
+            });
           return requestOf(random, parts, clock.atMs);
         });
         const answers = local.perform(batch);

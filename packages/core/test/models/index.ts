@@ -1,8 +1,10 @@
 import type { Policy } from '@sluice/core';
+import { concurrencyReference } from './concurrency.ts';
 import { fixedWindowReference } from './fixed-window.ts';
 import { intervalBucketReference } from './interval-bucket.ts';
 import { leakyBucketReference } from './leaky-bucket.ts';
 import type { Reference } from './model.ts';
+import { slidingLogReference } from './sliding-log.ts';
 import { slidingWindowReference } from './sliding-window.ts';
 import { tokenBucketReference } from './token-bucket.ts';
 
@@ -10,9 +12,11 @@ import { tokenBucketReference } from './token-bucket.ts';
 export const references: readonly Reference[] = [
   fixedWindowReference,
   slidingWindowReference,
+  slidingLogReference,
   tokenBucketReference,
   intervalBucketReference,
   leakyBucketReference,
+  concurrencyReference,
 ];
 
 export function referenceOf({ algorithm }: Policy): Reference {

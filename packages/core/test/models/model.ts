@@ -21,6 +21,8 @@ export interface Model {
   /** Whether it stands as if never used, from then on. */
   isUnused(atMs: bigint): boolean;
   charge(cost: bigint, atMs: bigint): Receipt;
+  /** Whether it can say when one more unit can be had. Default true. */
+  readonly tellsNext?: boolean;
   refund(cost: bigint, receipt: Receipt, atMs: bigint): void;
   /** Charges so many units more, whatever the limit says, to the window of that receipt while it lives, to a bucket at any time. */
   overcharge?(cost: bigint, receipt: Receipt, atMs: bigint): void;

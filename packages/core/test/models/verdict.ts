@@ -28,7 +28,7 @@ export function standing({ name, model }: ModelledPolicy, atMs: bigint): PolicyD
     resetAfterMs: waitFor((laterMs) => model.isUnused(laterMs), atMs),
     delayMs: 0,
     windowMs: Number(model.windowMs),
-    nextAfterMs: remaining === model.limit ? null : waitFor(hasMore, atMs),
+    nextAfterMs: remaining === model.limit || model.tellsNext === false ? null : waitFor(hasMore, atMs),
   };
 }
 

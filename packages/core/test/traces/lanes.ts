@@ -64,6 +64,7 @@ export class Lanes {
   readonly #receipts = new Map<number, Taken>();
   #pending: Promise<void>[] = [];
   #steps = 0;
+  #holders = 1;
 
   constructor(options: LanesOptions) {
     this.#options = options;
@@ -126,7 +127,10 @@ export class Lanes {
     switch (step.op) {
       case 'consume':
       case 'peek':
-        return { op: step.op, parts: step.parts.map(({ key, cost }) => this.#part(this.#key(key), cost)) };
+        return {
+          op: step.op,
+          parts: step.parts.map(({ key, cost }) => this.#part(this.#key(key), cost, this.#holders++)),
+        };
       case 'refund': {
         const { part, chargedUntilMs } = this.#receipts.get(step.of) as Taken;
         return { op: 'refund', part: { ...part, cost: Math.min(step.cost, part.cost) }, chargedUntilMs };
@@ -241,8 +245,8 @@ export class Lanes {
     return ['of' in step ? (this.#receipts.get(step.of) as Taken).key : this.#key(step.key)];
   }
 
-  #part({ limit, subject }: Key, cost: number): Part {
-    return { limit, subject, cost };
+  #part({ limit, subject }: Key, cost: number, holder = 0): Part {
+    return { limit, subject, cost, holder: String(holder) };
   }
 
   #key(number: number): Key {

@@ -222,7 +222,7 @@ class ScriptedStore implements RedisStore {
     const args = instantOf === undefined ? call.args : [...call.args, String(instantOf())];
     let reply: unknown;
     try {
-      reply = await runScript(client, script, call.keys, args, waiting);
+      reply = await runScript(client, script, [...call.keys, ...call.details], args, waiting);
     } catch (error) {
       throw failureOf(error);
     }

@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '2af8cd38dcc2c4a2eb128c39c233a83cd9750ec7',
+  sha1: 'cee0114807c854e8045706f1b97be262510dee80',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -22,6 +22,231 @@ if not instant_ms then
 instant_ms, field = string.match(text, "^(%d+):(%d+)$")
 end
 return to_integer(instant_ms), to_integer(field)
+end
+if string.find(ARGV[1], "c", 1, true) then
+local concurrency = { kind = "c", arity = 2, apart = true }
+local function read_slots(text)
+local latest_ms, units, changes = string.match(text, "^(%d+):(%d+)([=*+-].*)$")
+if changes then
+return tonumber(latest_ms), tonumber(units), changes
+end
+latest_ms, units = decode_pair(text)
+return latest_ms, units, ""
+end
+local function units_of(member)
+return to_integer(string.match(member, "^%d+:(%d+)$"))
+end
+local function member_of(holder, units)
+return string.format("%s:%d", holder, units)
+end
+local function changed_members(changes)
+local expiries, count = {}, 0
+for sign, member, expiry in string.gmatch(changes, "([+-])(%d+:%d+):?(%d*)") do
+if not expiries[member] then
+count = count + 1
+end
+expiries[member] = sign == "+" and tonumber(expiry) or 0
+end
+return expiries, count
+end
+function concurrency.open(key)
+return { key = key, units = 0, over = 0, noted = {} }
+end
+function concurrency.attach(slots, text, now_ms)
+slots.text = text
+slots.latest_ms, slots.units = decode_pair(text)
+slots.rest_ms = slots.latest_ms
+if redis.call("ZCARD", KEYS[slots.key]) == 0 then
+slots.is_lost = true
+slots.over = slots.latest_ms <= now_ms and slots.units or 0
+return
+end
+for _, member in ipairs(redis.call("ZRANGEBYSCORE", KEYS[slots.key], "-inf", string.format("%d", now_ms))) do
+slots.over = slots.over + units_of(member)
+end
+end
+local function is_cleared(slots, changes)
+return not slots.text or string.byte(changes) == 42
+end
+local function members(slots, changes, from, count, now_ms, is_latest)
+if is_cleared(slots, changes) then
+return {}
+elseif slots.is_lost then
+return from == 0 and slots.latest_ms > now_ms and { member_of("0", slots.units), slots.latest_ms } or {}
+elseif is_latest then
+return redis.call("ZREVRANGEBYSCORE", KEYS[slots.key], "+inf", string.format("(%d", now_ms), "WITHSCORES", "LIMIT", from, count)
+end
+return redis.call("ZRANGEBYSCORE", KEYS[slots.key], string.format("(%d", now_ms), "+inf", "WITHSCORES", "LIMIT", from, count)
+end
+local function expiry_of(slots, member, changes, now_ms)
+if string.sub(member, 1, 2) == "0:" then
+return false
+end
+local expiry = changed_members(changes)[member]
+if not expiry then
+local is_there = not slots.is_lost and not is_cleared(slots, changes)
+expiry = tonumber(is_there and redis.call("ZSCORE", KEYS[slots.key], member) or 0)
+if expiry > now_ms then
+slots.noted[member] = expiry
+end
+end
+return expiry > now_ms and expiry
+end
+local function latest_of(slots, changes, now_ms)
+local expiries, count = changed_members(changes)
+local latest_ms = 0
+for _, expiry in pairs(expiries) do
+latest_ms = math.max(latest_ms, expiry)
+end
+local found = members(slots, changes, 0, count + 1, now_ms, true)
+for i = 1, #found, 2 do
+local expiry = tonumber(found[i + 1])
+slots.noted[found[i]] = expiry
+slots.rest_ms = math.min(slots.rest_ms, expiry)
+if not expiries[found[i]] then
+latest_ms = math.max(latest_ms, expiry)
+end
+end
+return latest_ms
+end
+local function held_of(text, slots)
+if not text then
+return 0, "*", 0
+end
+local latest_ms, units, changes = read_slots(text)
+if changes == "" then
+units = slots.units - slots.over
+end
+return units, changes, latest_ms
+end
+local function write_slots(latest_ms, units, changes)
+return string.format("%d:%d%s", latest_ms, units, changes), latest_ms
+end
+local function with_member(policy, text, member, now_ms, slots)
+local units, changes, latest_ms = held_of(text, slots)
+local held = expiry_of(slots, member, changes, now_ms)
+local expiry = math.max(now_ms + policy[2], held or 0)
+if not held then
+units = units + units_of(member)
+end
+return write_slots(math.max(latest_ms, expiry), units, string.format("%s+%s:%d", changes, member, expiry))
+end
+function concurrency.decide(policy, text, cost, now_ms, slots, holder)
+local units, changes = held_of(text, slots)
+local member = member_of(holder, cost)
+if units + cost > policy[1] and not expiry_of(slots, member, changes, now_ms) then
+return false
+end
+return with_member(policy, text, member, now_ms, slots)
+end
+function concurrency.look(policy, text, cost, now_ms, slots, holder)
+local units, changes = held_of(text, slots)
+if cost > 0 then
+expiry_of(slots, member_of(holder, cost), changes, now_ms)
+end
+local missing = cost <= policy[1] and units + cost - policy[1] or 0
+local expiries = changed_members(changes)
+local from, count = 0, 1
+while missing > 0 and count > 0 do
+local found = members(slots, changes, from, 16, now_ms)
+count = #found / 2
+from = from + count
+for i = 1, #found, 2 do
+if missing > 0 then
+slots.noted[found[i]] = tonumber(found[i + 1])
+if not expiries[found[i]] then
+missing = missing - units_of(found[i])
+end
+end
+end
+end
+end
+function concurrency.refund(_, text, cost, _, now_ms, slots, holder)
+local units, changes = held_of(text, slots)
+local member = member_of(holder, cost)
+if not expiry_of(slots, member, changes, now_ms) then
+return false
+end
+changes = changes .. "-" .. member
+if units == cost then
+return "", 0
+end
+return write_slots(latest_of(slots, changes, now_ms), units - cost, changes)
+end
+function concurrency.renew(policy, text, cost, now_ms, slots, holder)
+local _, changes = held_of(text, slots)
+local member = member_of(holder, cost)
+if not expiry_of(slots, member, changes, now_ms) then
+return false
+end
+return with_member(policy, text, member, now_ms, slots)
+end
+function concurrency.charge()
+return false
+end
+function concurrency.used(_, text, _, slots)
+return (held_of(text, slots))
+end
+function concurrency.carry(policy, units, now_ms, from, text, slots)
+if from then
+local held, changes, latest_ms = held_of(text, slots)
+return write_slots(latest_ms, held, changes == "" and "=" or changes)
+end
+local expiry = now_ms + policy[2]
+return write_slots(expiry, units, string.format("*+0:%d:%d", units, expiry))
+end
+function concurrency.reset_at_ms(_, text)
+return (read_slots(text))
+end
+function concurrency.shown(slots, now_ms)
+local found, rest = {}, slots.units - slots.over
+for member, expiry in pairs(slots.noted) do
+local holder, units = string.match(member, "^(%d+):(%d+)$")
+rest = rest - tonumber(units)
+found[#found + 1] = { expiry, tonumber(units), holder }
+end
+if slots.over > 0 then
+found[#found + 1] = { math.min(slots.latest_ms, now_ms), slots.over, "0" }
+end
+if rest > 0 then
+found[#found + 1] = { slots.rest_ms, rest, "0" }
+end
+for i = 2, #found do
+local one, at = found[i], i
+while at > 1 and found[at - 1][1] > one[1] do
+found[at] = found[at - 1]
+at = at - 1
+end
+found[at] = one
+end
+if #found == 1 and found[1][3] == "0" then
+return encode_pair(found[1][1], found[1][2])
+end
+local shown = {}
+for i, slot in ipairs(found) do
+shown[i] = string.format("%d:%d:%s", slot[1], slot[2], slot[3])
+end
+return table.concat(shown, ":")
+end
+function concurrency.save(slots, text, now_ms)
+local latest_ms, units, changes = read_slots(text)
+if is_cleared(slots, changes) then
+redis.call("DEL", KEYS[slots.key])
+elseif slots.is_lost and slots.latest_ms > now_ms then
+redis.call("ZADD", KEYS[slots.key], string.format("%d", slots.latest_ms), member_of("0", slots.units))
+else
+redis.call("ZREMRANGEBYSCORE", KEYS[slots.key], "-inf", string.format("%d", now_ms))
+end
+for member, expiry in pairs(changed_members(changes)) do
+if expiry > 0 then
+redis.call("ZADD", KEYS[slots.key], string.format("%d", expiry), member)
+else
+redis.call("ZREM", KEYS[slots.key], member)
+end
+end
+return encode_pair(latest_ms, units)
+end
+algorithms.c = concurrency
 end
 if string.find(ARGV[1], "f", 1, true) then
 local fixed_window = { kind = "f", arity = 3 }
@@ -233,6 +458,205 @@ local _, reset_at_ms = write_end(decode_pair(text))
 return reset_at_ms
 end
 algorithms.p = leaky_bucket
+end
+if string.find(ARGV[1], "l", 1, true) then
+local sliding_log = { kind = "l", arity = 2, apart = true }
+local SIX_DIGITS = 1000000
+local LARGEST_LOG = 999999
+local function read_log(text)
+local newest_ms, units, added = string.match(text, "^(%d+):(%d+):(%d+)$")
+if added then
+return tonumber(newest_ms), tonumber(units), tonumber(added)
+end
+newest_ms, units = decode_pair(text)
+return newest_ms, units, 0
+end
+local function write_log(policy, newest_ms, units, added)
+return string.format("%d:%d:%d", newest_ms, units, added), newest_ms + policy[2]
+end
+local function open_lost(log, newest_ms, units)
+log.count, log.is_lost, log.last = 1, true, units
+log[1] = { newest_ms, units }
+end
+function sliding_log.open(key)
+local log = { key = key, count = redis.call("LLEN", KEYS[key]), last = 0, noted = {} }
+if log.count > 0 then
+local last_ms, last = decode_pair(redis.call("LINDEX", KEYS[key], -1))
+log.last = last
+log[log.count] = { last_ms, last }
+end
+return log
+end
+function sliding_log.attach(log, text)
+local newest_ms, units = decode_pair(text)
+log.text, log.units = text, units
+if log.count == 0 or log[log.count][1] ~= newest_ms then
+open_lost(log, newest_ms, units)
+end
+end
+local function entry(log, i)
+local read = log[i]
+if not read then
+local at_ms, up_to = decode_pair(redis.call("LINDEX", KEYS[log.key], i - 1))
+read = { at_ms, up_to }
+log[i] = read
+end
+return read[1], -((log.last - read[2]) % SIX_DIGITS)
+end
+local function first_entry(log, is, value)
+local from, step = 1, 1
+while from + step - 1 <= log.count and not is(log, from + step - 1, value) do
+from, step = from + step, step * 2
+end
+local to = math.min(from + step - 1, log.count + 1)
+while from < to do
+local middle = math.floor((from + to) / 2)
+if is(log, middle, value) then
+to = middle
+else
+from = middle + 1
+end
+end
+return from
+end
+local function is_later(log, i, at_ms)
+return entry(log, i) > at_ms
+end
+local function is_up_to(log, i, count)
+local _, up_to = entry(log, i)
+return up_to >= count
+end
+local function gone_of(policy, log, units, added, now_ms)
+local first = first_entry(log, is_later, now_ms - policy[2])
+local gone = added - units
+if first > 1 then
+local _, up_to = entry(log, first - 1)
+gone = math.max(gone, up_to)
+end
+return gone, first
+end
+local function used_of(policy, text, now_ms, log)
+if not text then
+return 0, 0, 0, now_ms
+end
+local newest_ms, units, added = read_log(text)
+local gone = gone_of(policy, log, units, added, now_ms)
+return added - gone, units, added, newest_ms
+end
+local function with_units(policy, text, cost, now_ms, log)
+local used, _, added, newest_ms = used_of(policy, text, now_ms, log)
+if used == 0 then
+return write_log(policy, now_ms, cost, added + cost)
+end
+return write_log(policy, math.max(now_ms, newest_ms), used + cost, added + cost)
+end
+function sliding_log.decide(policy, text, cost, now_ms, log)
+if cost > policy[1] or used_of(policy, text, now_ms, log) + cost > policy[1] then
+return false
+end
+return with_units(policy, text, cost, now_ms, log)
+end
+function sliding_log.look(policy, text, cost, now_ms, log)
+if not text then
+return
+end
+local limit = policy[1]
+local _, units, added = read_log(text)
+local gone, first = gone_of(policy, log, units, added, now_ms)
+local used = added - gone
+log.noted[first - 1] = true
+log.noted[first_entry(log, is_up_to, gone + 1)] = true
+for _, asked in ipairs({ cost, 1 }) do
+if asked <= limit and used + asked > limit then
+log.noted[first_entry(log, is_up_to, gone + used + asked - limit)] = true
+end
+end
+end
+function sliding_log.refund(policy, text, cost, charged_until_ms, now_ms, log)
+local used, _, added, newest_ms = used_of(policy, text, now_ms, log)
+if now_ms >= charged_until_ms or used == 0 then
+return false
+end
+if cost >= used then
+return "", 0
+end
+return write_log(policy, newest_ms, used - cost, added)
+end
+function sliding_log.charge(policy, text, cost, charged_until_ms, now_ms, log)
+if not text or now_ms >= charged_until_ms then
+return false
+end
+local used = used_of(policy, text, now_ms, log)
+cost = math.min(cost, LARGEST_LOG - used)
+if used == 0 or cost == 0 then
+return false
+end
+return with_units(policy, text, cost, now_ms, log)
+end
+function sliding_log.used(policy, text, now_ms, log)
+return (used_of(policy, text, now_ms, log))
+end
+function sliding_log.carry(policy, units, now_ms, from, text, log)
+local newest_ms, used, added = now_ms, 0, 0
+if from then
+local _
+used, _, added, newest_ms = used_of(from, text, now_ms, log)
+end
+units = math.min(units, LARGEST_LOG)
+local at_ms = math.max(now_ms, newest_ms)
+if not from or from[2] ~= policy[2] then
+return write_log(policy, at_ms, units, added + units)
+elseif units > used then
+return write_log(policy, at_ms, units, added + units - used)
+end
+return write_log(policy, newest_ms, units, added)
+end
+function sliding_log.reset_at_ms(policy, text)
+return read_log(text) + policy[2]
+end
+function sliding_log.shown(log)
+local shown, newest_ms = "0", decode_pair(log.text)
+for i = 1, log.count - 1 do
+if log.noted[i] then
+local at_ms, up_to = entry(log, i)
+if log.units + up_to > 0 then
+shown = shown .. string.format(":%d:%d", at_ms, log.units + up_to)
+end
+end
+end
+if shown == "0" then
+return log.text
+end
+return shown .. string.format(":%d:%d", newest_ms, log.units)
+end
+local function write_entry(at_ms, up_to)
+return string.format("%d%06d", at_ms, up_to % SIX_DIGITS)
+end
+function sliding_log.save(log, text)
+local newest_ms, units, added = read_log(text)
+local gone = added - units
+local begins_anew = log.is_lost or not log.text
+if begins_anew then
+redis.call("DEL", KEYS[log.key])
+if gone < 0 then
+redis.call("RPUSH", KEYS[log.key], write_entry(entry(log, 1), log.last))
+end
+end
+local last_ms = log.count > 0 and entry(log, log.count)
+if added > 0 and last_ms == newest_ms and gone < 0 then
+redis.call("LSET", KEYS[log.key], -1, write_entry(newest_ms, log.last + added))
+elseif added > 0 then
+redis.call("RPUSH", KEYS[log.key], write_entry(newest_ms, log.last + added))
+end
+if not begins_anew then
+local over = first_entry(log, is_up_to, gone + 1) - 1
+if over > 0 then
+redis.call("LTRIM", KEYS[log.key], over, -1)
+end
+end
+return encode_pair(newest_ms, units)
+end
+algorithms.l = sliding_log
 end
 if string.find(ARGV[1], "s", 1, true) then
 local sliding_window = { kind = "s", arity = 3 }
@@ -477,6 +901,18 @@ local failed = {}
 local reading
 local plans = {}
 local at = 4
+local detail_keys, details = {}, {}
+local has_details = string.find(ARGV[1], "D", 1, true)
+local key_count = #KEYS
+if has_details then
+key_count = key_count - tonumber(ARGV[4])
+for i = 1, tonumber(ARGV[4]) do
+local key, id = tonumber(ARGV[3 * i + 2]), ARGV[3 * i + 3] .. ARGV[3 * i + 4]
+detail_keys[key] = detail_keys[key] or {}
+detail_keys[key][id] = key_count + i
+end
+at = 5 + 3 * tonumber(ARGV[4])
+end
 local function read_policy()
 local algorithm = algorithms[ARGV[at]]
 local policy = { algorithm = algorithm }
@@ -530,6 +966,19 @@ plan[j] = read_policy()
 end
 plans[i] = plan
 end
+local function detail_of(key, policy, j, text)
+if not policy.algorithm.apart then
+return nil
+end
+local id = string.format("%s%d", policy.algorithm.kind, j)
+details[key] = details[key] or {}
+local detail = details[key][id] or policy.algorithm.open(detail_keys[key][id])
+details[key][id] = detail
+if not detail.text and string.find(text, "^%d+:?%d*$") then
+policy.algorithm.attach(detail, text, now_ms)
+end
+return detail
+end
 local function read(key)
 local value = redis.pcall("GET", KEYS[key])
 texts[key], blocked_until_ms[key] = "", 0
@@ -562,6 +1011,23 @@ from = ending + 1
 end
 return states
 end
+local function decide_each(key, plan, text, cost, holder)
+local states, latest_ms, allowed = split(text, plan.count), 0, true
+for j = 1, plan.count do
+local algorithm, state = plan[j].algorithm, states[j] ~= "" and states[j]
+local detail = detail_of(key, plan[j], j, states[j])
+if detail then
+algorithm.look(plan[j], state, cost, now_ms, detail, holder)
+end
+if cost > 0 then
+local after, over_at_ms = algorithm.decide(plan[j], state, cost, now_ms, detail, holder)
+allowed = allowed and after
+states[j] = after or states[j]
+latest_ms = math.max(latest_ms, over_at_ms or 0)
+end
+end
+return table.concat(states, " "), latest_ms, allowed
+end
 local function decide(plan, text, cost)
 if plan.count == 1 then
 return plan[1].algorithm.decide(plan[1], text ~= "" and text, cost, now_ms)
@@ -581,13 +1047,16 @@ local versions = {}
 local brought
 local bring_over
 if has_editions then
-local function units_over(policy, earlier, text)
+local function units_over(policy, earlier, text, detail)
 if earlier.carry_over == "r" then
 return 0
 elseif earlier.carry_over == "u" then
 return policy[1]
 end
-local used = earlier.algorithm.used(earlier, text, now_ms)
+if detail then
+earlier.algorithm.look(earlier, text, 0, now_ms, detail)
+end
+local used = earlier.algorithm.used(earlier, text, now_ms, detail)
 if earlier.carry_over == "p" then
 return math.min(math.ceil(used * policy[1] / earlier[1]), LARGEST_LIMIT)
 end
@@ -611,10 +1080,12 @@ if not earlier then
 return false
 end
 brought[#brought + 1] = { key, text, reset_at_ms[key], plan_of[key], version }
-local policy, units, after, over_at_ms = plan[1], units_over(plan[1], earlier, text), "", 0
+local found = earlier.algorithm and detail_of(key, earlier, 1, text)
+local policy, units, after, over_at_ms = plan[1], units_over(plan[1], earlier, text, found), "", 0
 if units > 0 then
 local from = earlier.algorithm == policy.algorithm and earlier
-after, over_at_ms = policy.algorithm.carry(policy, units, now_ms, from, text)
+local detail = detail_of(key, policy, 1, "")
+after, over_at_ms = policy.algorithm.carry(policy, units, now_ms, from, text, detail)
 end
 texts[key], reset_at_ms[key], plan_of[key], versions[key] = after, over_at_ms, plan, plan.version
 return true
@@ -631,10 +1102,11 @@ local undo
 local refused
 local function consume(upto)
 local allowed, readable, known = true, true, true
-undo = upto - at > 3 and {}
+undo = (has_details or upto - at > 3) and {}
 while at < upto do
 local key, plan, cost = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
-at = at + 3
+local holder = has_details and ARGV[at + 3]
+at = at + (has_details and 4 or 3)
 reading = key
 local text = texts[key] or read(key)
 readable = readable and not failed[key]
@@ -644,7 +1116,20 @@ text = texts[key]
 end
 local is_open = known and readable and blocked_until_ms[key] <= now_ms
 allowed = allowed and is_open
-if cost > 0 and (allowed or escalates and is_open) then
+if has_details then
+if not failed[key] and (not plan.version or versions[key] == plan.version) then
+local after, over_at_ms, admits = decide_each(key, plan, text, cost, holder)
+if admits and cost > 0 then
+undo[#undo + 1] = { key, text, reset_at_ms[key], plan_of[key] }
+texts[key], reset_at_ms[key], plan_of[key] = after, over_at_ms, plan
+elseif not admits then
+allowed = false
+if plan.refusals and is_open then
+refused[key], refused.is_any = refused[key] or plan, true
+end
+end
+end
+elseif cost > 0 and (allowed or escalates and is_open) then
 local after, over_at_ms = decide(plan, text, cost)
 if after then
 if undo then
@@ -679,11 +1164,11 @@ end
 local count_refusals
 if escalates then
 function count_refusals(from, upto)
-for place = from, upto - 1, 3 do
+for place = from, upto - 1, has_details and 4 or 3 do
 reading = tonumber(ARGV[place])
 over_at_ms(plans[tonumber(ARGV[place + 1])], texts[reading])
 end
-for place = from, upto - 1, 3 do
+for place = from, upto - 1, has_details and 4 or 3 do
 local key = tonumber(ARGV[place])
 local plan = refused[key]
 if plan then
@@ -712,14 +1197,37 @@ if string.find(ARGV[1], "E", 1, true) then
 local function settle(what, key, plan, cost)
 local states, changed = split(texts[key], plan.count), false
 for j = 1, plan.count do
-local until_ms, algorithm, after = tonumber(ARGV[at + 2 + j]), plan[j].algorithm, false
-if what == "refund" and states[j] ~= "" and until_ms > 0 then
-after = algorithm.refund(plan[j], states[j], cost, until_ms, now_ms)
+local until_ms, holder = tonumber(ARGV[at + 2 + j]), ARGV[at + 3 + plan.count]
+local algorithm, after = plan[j].algorithm, false
+local state, detail = states[j] ~= "" and states[j], detail_of(key, plan[j], j, states[j])
+if detail and state then
+algorithm.look(plan[j], state, 0, now_ms, detail)
+end
+if what == "refund" and state and until_ms > 0 then
+after = algorithm.refund(plan[j], state, cost, until_ms, now_ms, detail, holder)
 elseif what == "charge" and algorithm.charge and until_ms > 0 then
-after = algorithm.charge(plan[j], states[j] ~= "" and states[j], cost, until_ms, now_ms)
+after = algorithm.charge(plan[j], state, cost, until_ms, now_ms, detail)
 end
 changed = changed or after
 states[j] = after or states[j]
+end
+return changed and table.concat(states, " ")
+end
+local function hold(what, key, plan, cost, holder)
+local states, changed = split(texts[key], plan.count), false
+for j = 1, plan.count do
+local algorithm = plan[j].algorithm
+if algorithm.renew and states[j] ~= "" then
+local detail = detail_of(key, plan[j], j, states[j])
+local after
+if what == "renew" then
+after = algorithm.renew(plan[j], states[j], cost, now_ms, detail, holder)
+else
+after = algorithm.refund(plan[j], states[j], cost, 0, now_ms, detail, holder)
+end
+changed = changed or after
+states[j] = after or states[j]
+end
 end
 return changed and table.concat(states, " ")
 end
@@ -739,6 +1247,8 @@ end
 over_at_ms(plan, after)
 if what == "refund" or what == "charge" then
 after = settle(what, key, plan, number)
+elseif what == "release" or what == "renew" then
+after = hold(what, key, plan, number, ARGV[at + 3])
 elseif what == "block" then
 blocked_until_ms[key] = now_ms + number
 elseif what == "unblock" then
@@ -762,18 +1272,19 @@ local what, upto = ARGV[at], at + 2 + tonumber(ARGV[at + 1])
 at = at + 2
 local readable, allowed = true, false
 brought = has_editions and {}
-if what == "consume" then
+if what == "consume" or what == "peek" and has_details then
 local from = at
 local all_readable, all_known
 refused = escalates and {}
 readable, allowed, all_readable, all_known = pcall(consume, upto)
+allowed = allowed and what == "consume"
 if not (readable and allowed) then
 take_back()
 end
-if has_editions and not (readable and all_readable) then
+if has_editions and not (readable and all_readable and what == "consume") then
 take_back_brought()
 end
-if escalates and readable and all_readable and all_known and refused.is_any then
+if escalates and readable and all_readable and all_known and refused.is_any and what == "consume" then
 readable = pcall(count_refusals, from, upto)
 end
 elseif what == "peek" then
@@ -791,25 +1302,77 @@ end
 admitted[i] = readable and allowed and "1" or "0"
 at = upto
 end
-for key = 1, #KEYS do
-if plan_of[key] and not failed[key] then
-local value, expire_at_ms = texts[key], reset_at_ms[key]
-if versions[key] and value ~= "" then
-value = string.format("%d;%s", versions[key], value)
+local function with_details(key, value)
+local before, states = "", value
+for _, prefix in ipairs({ "^!%d+!", "^%^[%d:]+%^", has_editions and "^%d+;" or "^!" }) do
+local _, ending = string.find(states, prefix)
+before, states = before .. string.sub(states, 1, ending or 0), string.sub(states, (ending or 0) + 1)
 end
-local remembered = refusals[key]
+local shown, j = {}, 0
+for state in string.gmatch(states .. " ", "([^ ]*) ") do
+j = j + 1
+shown[j] = state
+end
+for id, detail in pairs(details[key]) do
+if detail.text then
+shown[tonumber(string.sub(id, 2))] = algorithms[string.sub(id, 1, 1)].shown(detail, now_ms)
+end
+end
+return before .. table.concat(shown, " ")
+end
+local function save_details(key, expire_at_ms)
+local plan = plan_of[key]
+local text = texts[key]
+local states, saved = split(text, plan.count), {}
+for j = 1, plan.count do
+local algorithm = plan[j].algorithm
+local id = string.format("%s%d", algorithm.kind, j)
+if algorithm.apart and states[j] ~= "" then
+local place = detail_keys[key][id]
+saved[id] = true
+local detail = details[key] and details[key][id]
+if detail and detail.text ~= states[j] then
+states[j] = algorithm.save(detail, states[j], now_ms)
+end
+redis.call("PEXPIREAT", KEYS[place], string.format("%d", expire_at_ms))
+end
+end
+for id, place in pairs(detail_keys[key]) do
+if not saved[id] then
+redis.call("DEL", KEYS[place])
+end
+end
+return text ~= "" and table.concat(states, " ") or ""
+end
+for key = 1, key_count do
+if details[key] and type(reply[key + 1]) == "string" and not failed[key] then
+reply[key + 1] = with_details(key, reply[key + 1])
+end
+if plan_of[key] and not failed[key] then
+local expire_at_ms, remembered = reset_at_ms[key], refusals[key]
 if remembered and remembered[3] > now_ms then
-value = string.format("^%d:%d:%d^%s", remembered[1], remembered[2], remembered[3], value)
 expire_at_ms = math.max(expire_at_ms, remembered[3])
 end
 if blocked_until_ms[key] > now_ms then
-value = string.format("!%d!%s", blocked_until_ms[key], value)
 expire_at_ms = math.max(expire_at_ms, blocked_until_ms[key])
+end
+expire_at_ms = math.min(expire_at_ms + plan_of[key].kept_ms, LATEST_MS)
+if detail_keys[key] then
+texts[key] = save_details(key, expire_at_ms)
+end
+local value = texts[key]
+if versions[key] and value ~= "" then
+value = string.format("%d;%s", versions[key], value)
+end
+if remembered and remembered[3] > now_ms then
+value = string.format("^%d:%d:%d^%s", remembered[1], remembered[2], remembered[3], value)
+end
+if blocked_until_ms[key] > now_ms then
+value = string.format("!%d!%s", blocked_until_ms[key], value)
 end
 if value == "" then
 redis.call("DEL", KEYS[key])
 else
-expire_at_ms = math.min(expire_at_ms + plan_of[key].kept_ms, LATEST_MS)
 redis.call("SET", KEYS[key], value, "PXAT", string.format("%d", expire_at_ms))
 end
 texts[key] = value
@@ -817,10 +1380,10 @@ end
 end
 if string.find(ARGV[1], "C", 1, true) then
 local after = { table.concat(admitted) }
-for key = 1, #KEYS do
+for key = 1, key_count do
 after[key + 1] = plan_of[key] and not failed[key] and texts[key] or reply[key + 1]
 end
-reply[#KEYS + 2] = after
+reply[key_count + 2] = after
 end
 return reply`,
 };

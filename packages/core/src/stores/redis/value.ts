@@ -81,14 +81,16 @@ export function foreign(key: string, why: string): StoreError {
   );
 }
 
-/** The value that frame.lua writes for these states. */
+/** The value that frame.lua writes for these states: of long ones the outline. */
 export function writeValue(
   { policies, edition }: Limit,
   { blockedUntilMs, states, refusals, version }: KeyState,
   nowMs: number,
 ): string {
   const held = policies
-    .map(({ algorithm }, j) => (states[j] === undefined ? '' : algorithm.encode(states[j])))
+    .map(({ algorithm }, j) =>
+      states[j] === undefined ? '' : algorithm.encode(algorithm.outline?.(states[j]) ?? states[j]),
+    )
     .join(' ');
   const isUnused = states.every((state) => state === undefined);
   const used = isUnused ? '' : edition === undefined ? held : `${String(version)};${held}`;

@@ -4,6 +4,8 @@ import type { CarryOver, Limit, Part, StoreRequest } from '../store.ts';
 /** One script call: what goes out, and what is needed to read what comes back. */
 export interface Call {
   readonly keys: readonly string[];
+  /** Keys of their own for long states, behind the others. */
+  readonly details: readonly string[];
   readonly args: readonly string[];
   readonly requests: readonly StoreRequest[];
   /** Per request and part, the place of its key in `keys`. */
@@ -21,6 +23,7 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
   const limits: Limit[] = [];
   const places: number[][] = [];
   const placeOfKey = new Map<string, number>();
+  const details = new Map<string, readonly string[]>();
   const placeOfPlan = new Map<Limit, number>();
   const plans: string[] = [];
   const tasks: string[] = [];
@@ -32,6 +35,13 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
     (request) => request.op === 'consume' && request.parts.some(({ limit }) => limit.escalation !== undefined),
   );
   if (escalates) needed.add('X');
+  const hasDetails = requests.some((request) => partsOf(request).some(({ limit }) => detailsOf(limit).length > 0));
+  if (hasDetails) needed.add('D');
+  const noteDetails = (key: string, place: number, limit: Limit): void => {
+    for (const [kind, policyPlace] of detailsOf(limit)) {
+      details.set(`${key}:${kind}${policyPlace}`, [String(place + 1), kind, policyPlace]);
+    }
+  };
   const keyPlace = ({ subject, limit }: Part): number => {
     const key = `${prefix}:{${subject}}${limit.scope}`;
     let place = placeOfKey.get(key);
@@ -40,6 +50,7 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
       limits.push(limit);
       placeOfKey.set(key, place);
     }
+    if (hasDetails) noteDetails(key, place, limit);
     return place;
   };
   const planPlace = (limit: Limit): number => {
@@ -63,16 +74,45 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
     const args: string[] = [];
     parts.forEach((part, i) => {
       args.push(String((own[i] ?? 0) + 1), String(planPlace(part.limit)));
-      const isSettling = request.op === 'refund' || request.op === 'charge';
-      if (request.op === 'consume' || isSettling) args.push(String(part.cost));
-      if (isSettling) args.push(...request.chargedUntilMs.map(String));
+      if (takesCost(request, hasDetails)) args.push(String(part.cost));
+      if (request.op === 'refund' || request.op === 'charge') args.push(...request.chargedUntilMs.map(String));
       if (request.op === 'block') args.push(String(request.durationMs));
+      if (hasDetails) args.push(part.holder ?? NOBODY);
     });
     tasks.push(request.op, String(args.length), ...args);
   }
 
-  const args = [[...needed].join(''), String(placeOfPlan.size), String(requests.length), ...plans, ...tasks];
-  return { keys, args, requests, places, limits, checking, hasEditions };
+  const counts = [String(placeOfPlan.size), String(requests.length)];
+  if (hasDetails) counts.push(String(details.size), ...[...details.values()].flat());
+  const args = [[...needed].join(''), ...counts, ...plans, ...tasks];
+  return { keys, details: [...details.keys()], args, requests, places, limits, checking, hasEditions };
+}
+
+const NOBODY = '0';
+
+/** Edits of the key as a whole take no units, and a peek only where its script looks at long states. */
+function takesCost({ op }: StoreRequest, hasDetails: boolean): boolean {
+  return op === 'peek' ? hasDetails : op !== 'reset' && op !== 'block' && op !== 'unblock';
+}
+
+type Detail = readonly [kind: string, place: string];
+const known = new WeakMap<Limit, readonly Detail[]>();
+
+/** The kind and place of each policy of a limit, or of the editions that it is converted from, whose states are long. */
+function detailsOf(limit: Limit): readonly Detail[] {
+  let details = known.get(limit);
+  if (details === undefined) known.set(limit, (details = findDetails(limit)));
+  return details;
+}
+
+function findDetails({ policies, edition }: Limit): readonly Detail[] {
+  const found: Detail[] = [];
+  const note = ({ algorithm }: NamedPolicy, i: number): void => {
+    if (algorithm.outline !== undefined) found.push([algorithm.kind, String(i + 1)]);
+  };
+  policies.forEach(note);
+  for (const earlier of edition?.earlier.values() ?? []) if (earlier !== 'unknown') earlier.policies.forEach(note);
+  return found;
 }
 
 function writePolicy({ algorithm, policy }: NamedPolicy, needed: Set<string>): readonly string[] {

@@ -1,0 +1,55 @@
+import type { Decision } from './decision.ts';
+
+/** What {@link Limiter.acquire} answers: a decision and, where it allows, slots that are held. */
+export interface Acquisition {
+  readonly decision: Decision;
+
+  /**
+   * Releases the slots, once; what else the decision took, units of a window say, stays taken. After a failure it may be
+   * called again; slots that are never released free themselves after their `ttl`. One round trip; none where nothing is
+   * held.
+   *
+   * @throws (rejects) StoreError when the store fails or is late.
+   */
+  release(): Promise<void>;
+
+  /**
+   * Has the slots expire a `ttl` from now, and answers whether they are still held: when they have expired meanwhile, others
+   * may have them. One round trip.
+   *
+   * @throws (rejects) StoreError when the store fails or is late.
+   */
+  renew(): Promise<boolean>;
+}
+
+export interface AcquireOptions {
+  /**
+   * Who holds the slot: any text. Who holds one, and acquires as many units again, has it, and takes nothing more, so that
+   * an attempt whose answer was lost can be made again. Default: somebody new.
+   */
+  holder?: string;
+  /** Units, of every policy, and slots: a whole number, at least 1. Default 1. */
+  cost?: number;
+}
+
+/** What an acquisition needs of its limiter. */
+export interface Holding {
+  /** Whether all was still held. */
+  renew(decision: Decision): Promise<boolean>;
+  release(decision: Decision): Promise<void>;
+}
+
+export function acquisition(decision: Decision, holding: Holding): Acquisition {
+  let released: Promise<void> | undefined;
+  return {
+    decision,
+    async release(): Promise<void> {
+      released ??= holding.release(decision).catch((error: unknown) => {
+        released = undefined;
+        throw error;
+      });
+      await released;
+    },
+    renew: async () => released === undefined && decision.allowed && (await holding.renew(decision)),
+  };
+}

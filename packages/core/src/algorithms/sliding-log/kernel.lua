@@ -1,0 +1,239 @@
+--[[
+sliding log: twin of kernel.ts and log.ts. Change those, this file and vectors.json in one commit.
+
+policy  { limit, window_ms }
+state   an outline in the value: the newest instant at which units were taken, and how many units are not gone, as
+        encode_pair writes them; in a list of its own a packed integer per instant, oldest first: the instant, and the
+        count of all units taken up to it, its last six digits
+text    the outline; within a call newest_ms:units:added, where `added` of them are not in the list yet
+decide  the text after `cost` units and the instant it is over, or false
+look    notes which instants tell what comes of `cost` units, for the reply
+refund, charge, used, carry, reset_at_ms   as everywhere
+open    a list as it is when the call begins, read as far as it is needed; attach: tells it the outline that it belongs to; shown: the outline with the noted instants, in
+        the layout of log.ts; save: writes the list, and answers the outline
+]]
+local sliding_log = { kind = "l", arity = 2, apart = true }
+
+local SIX_DIGITS = 1000000
+local LARGEST_LOG = 999999
+
+local function read_log(text)
+  local newest_ms, units, added = string.match(text, "^(%d+):(%d+):(%d+)$")
+  if added then
+    return tonumber(newest_ms), tonumber(units), tonumber(added)
+  end
+  newest_ms, units = decode_pair(text)
+  return newest_ms, units, 0
+end
+
+local function write_log(policy, newest_ms, units, added)
+  return string.format("%d:%d:%d", newest_ms, units, added), newest_ms + policy[2]
+end
+
+-- One entry of a list that does not belong to the outline, because one of the two was evicted: all its units at its newest
+-- instant, never too early.
+local function open_lost(log, newest_ms, units)
+  log.count, log.is_lost, log.last = 1, true, units
+  log[1] = { newest_ms, units }
+end
+
+function sliding_log.open(key)
+  local log = { key = key, count = redis.call("LLEN", KEYS[key]), last = 0, noted = {} }
+  if log.count > 0 then
+    local last_ms, last = decode_pair(redis.call("LINDEX", KEYS[key], -1))
+    log.last = last
+    log[log.count] = { last_ms, last }
+  end
+  return log
+end
+
+function sliding_log.attach(log, text)
+  local newest_ms, units = decode_pair(text)
+  log.text, log.units = text, units
+  if log.count == 0 or log[log.count][1] ~= newest_ms then
+    open_lost(log, newest_ms, units)
+  end
+end
+
+-- The instant of an entry, and how many units after it are in the list, as a negative number: 0 for the last one.
+local function entry(log, i)
+  local read = log[i]
+  if not read then
+    local at_ms, up_to = decode_pair(redis.call("LINDEX", KEYS[log.key], i - 1))
+    read = { at_ms, up_to }
+    log[i] = read
+  end
+  return read[1], -((log.last - read[2]) % SIX_DIGITS)
+end
+
+-- The first entry of which something is true that stays so for all later ones; the count and one more when of none. Looks
+-- near the oldest first: little is over at a time.
+local function first_entry(log, is, value)
+  local from, step = 1, 1
+  while from + step - 1 <= log.count and not is(log, from + step - 1, value) do
+    from, step = from + step, step * 2
+  end
+  local to = math.min(from + step - 1, log.count + 1)
+  while from < to do
+    local middle = math.floor((from + to) / 2)
+    if is(log, middle, value) then
+      to = middle
+    else
+      from = middle + 1
+    end
+  end
+  return from
+end
+
+local function is_later(log, i, at_ms)
+  return entry(log, i) > at_ms
+end
+
+local function is_up_to(log, i, count)
+  local _, up_to = entry(log, i)
+  return up_to >= count
+end
+
+-- How many units are gone, counted as entry does, and the first entry that is not over.
+local function gone_of(policy, log, units, added, now_ms)
+  local first = first_entry(log, is_later, now_ms - policy[2])
+  local gone = added - units
+  if first > 1 then
+    local _, up_to = entry(log, first - 1)
+    gone = math.max(gone, up_to)
+  end
+  return gone, first
+end
+
+local function used_of(policy, text, now_ms, log)
+  if not text then
+    return 0, 0, 0, now_ms
+  end
+  local newest_ms, units, added = read_log(text)
+  local gone = gone_of(policy, log, units, added, now_ms)
+  return added - gone, units, added, newest_ms
+end
+
+local function with_units(policy, text, cost, now_ms, log)
+  local used, _, added, newest_ms = used_of(policy, text, now_ms, log)
+  if used == 0 then
+    return write_log(policy, now_ms, cost, added + cost)
+  end
+  return write_log(policy, math.max(now_ms, newest_ms), used + cost, added + cost)
+end
+
+function sliding_log.decide(policy, text, cost, now_ms, log)
+  if cost > policy[1] or used_of(policy, text, now_ms, log) + cost > policy[1] then
+    return false
+  end
+  return with_units(policy, text, cost, now_ms, log)
+end
+
+function sliding_log.look(policy, text, cost, now_ms, log)
+  if not text then
+    return
+  end
+  local limit = policy[1]
+  local _, units, added = read_log(text)
+  local gone, first = gone_of(policy, log, units, added, now_ms)
+  local used = added - gone
+  log.noted[first - 1] = true
+  log.noted[first_entry(log, is_up_to, gone + 1)] = true
+  for _, asked in ipairs({ cost, 1 }) do
+    if asked <= limit and used + asked > limit then
+      log.noted[first_entry(log, is_up_to, gone + used + asked - limit)] = true
+    end
+  end
+end
+
+function sliding_log.refund(policy, text, cost, charged_until_ms, now_ms, log)
+  local used, _, added, newest_ms = used_of(policy, text, now_ms, log)
+  if now_ms >= charged_until_ms or used == 0 then
+    return false
+  end
+  if cost >= used then
+    return "", 0
+  end
+  return write_log(policy, newest_ms, used - cost, added)
+end
+
+function sliding_log.charge(policy, text, cost, charged_until_ms, now_ms, log)
+  if not text or now_ms >= charged_until_ms then
+    return false
+  end
+  local used = used_of(policy, text, now_ms, log)
+  cost = math.min(cost, LARGEST_LOG - used)
+  if used == 0 or cost == 0 then
+    return false
+  end
+  return with_units(policy, text, cost, now_ms, log)
+end
+
+function sliding_log.used(policy, text, now_ms, log)
+  return (used_of(policy, text, now_ms, log))
+end
+
+function sliding_log.carry(policy, units, now_ms, from, text, log)
+  local newest_ms, used, added = now_ms, 0, 0
+  if from then
+    local _
+    used, _, added, newest_ms = used_of(from, text, now_ms, log)
+  end
+  units = math.min(units, LARGEST_LOG)
+  local at_ms = math.max(now_ms, newest_ms)
+  if not from or from[2] ~= policy[2] then
+    return write_log(policy, at_ms, units, added + units)
+  elseif units > used then
+    return write_log(policy, at_ms, units, added + units - used)
+  end
+  return write_log(policy, newest_ms, units, added)
+end
+
+function sliding_log.reset_at_ms(policy, text)
+  return read_log(text) + policy[2]
+end
+
+function sliding_log.shown(log)
+  local shown, newest_ms = "0", decode_pair(log.text)
+  for i = 1, log.count - 1 do
+    if log.noted[i] then
+      local at_ms, up_to = entry(log, i)
+      if log.units + up_to > 0 then
+        shown = shown .. string.format(":%d:%d", at_ms, log.units + up_to)
+      end
+    end
+  end
+  if shown == "0" then
+    return log.text
+  end
+  return shown .. string.format(":%d:%d", newest_ms, log.units)
+end
+
+local function write_entry(at_ms, up_to)
+  return string.format("%d%06d", at_ms, up_to % SIX_DIGITS)
+end
+
+function sliding_log.save(log, text)
+  local newest_ms, units, added = read_log(text)
+  local gone = added - units
+  local begins_anew = log.is_lost or not log.text
+  if begins_anew then
+    redis.call("DEL", KEYS[log.key])
+    if gone < 0 then
+      redis.call("RPUSH", KEYS[log.key], write_entry(entry(log, 1), log.last))
+    end
+  end
+  local last_ms = log.count > 0 and entry(log, log.count)
+  if added > 0 and last_ms == newest_ms and gone < 0 then
+    redis.call("LSET", KEYS[log.key], -1, write_entry(newest_ms, log.last + added))
+  elseif added > 0 then
+    redis.call("RPUSH", KEYS[log.key], write_entry(newest_ms, log.last + added))
+  end
+  if not begins_anew then
+    local over = first_entry(log, is_up_to, gone + 1) - 1
+    if over > 0 then
+      redis.call("LTRIM", KEYS[log.key], over, -1)
+    end
+  end
+  return encode_pair(newest_ms, units)
+end

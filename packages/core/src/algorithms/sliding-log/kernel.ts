@@ -1,0 +1,102 @@
+import type { Kernel } from '../algorithm.ts';
+import { goneUpTo, instantOf, newestMs, totalOf, withUnits, type Log } from './log.ts';
+import { LARGEST_LOG, type SlidingLogPolicy } from './policy.ts';
+
+/** What was taken, by its instants; never without a unit that is not gone. */
+export type SlidingLogState = Log;
+
+/** Sliding log: the units of every interval as long as the window are at most `limit`. */
+export const slidingLog: Kernel<SlidingLogPolicy, SlidingLogState> = ({ limit, windowMs }, state, cost, nowMs) => {
+  const log = state ?? EMPTY;
+  const gone = goneUpTo(log, nowMs - windowMs);
+  const used = totalOf(log) - gone;
+
+  const fits = cost <= limit;
+  const allowed = cost === 0 || (fits && used + cost <= limit);
+  const after = allowed && cost > 0 ? withTaken(log, gone, cost, nowMs) : undefined;
+  const shown = after ?? log;
+  const goneThen = after?.base ?? gone;
+  const usedAfter = totalOf(shown) - goneThen;
+  const remaining = Math.max(limit - usedAfter, 0);
+
+  /** Until so many of the units that are left have come back. */
+  const untilBackMs = (units: number): number => instantOf(shown, goneThen + units) + windowMs - nowMs;
+
+  return {
+    state: after ?? state,
+    verdict: {
+      allowed,
+      limit,
+      remaining,
+      retryAfterMs: allowed ? 0 : fits ? untilBackMs(used + cost - limit) : null,
+      resetAfterMs: usedAfter > 0 ? newestMs(shown) + windowMs - nowMs : 0,
+      nextAfterMs: usedAfter > 0 ? untilBackMs(usedAfter + remaining + 1 - limit) : null,
+      delayMs: 0,
+    },
+  };
+};
+
+const EMPTY: Log = { base: 0, chunks: [] };
+
+/** Units are taken at the newest instant where the clock has stepped back behind it. */
+function withTaken(log: Log, gone: number, units: number, nowMs: number): Log {
+  const isEmpty = totalOf(log) === gone;
+  return isEmpty ? withUnits(EMPTY, 0, units, nowMs) : withUnits(log, gone, units, Math.max(nowMs, newestMs(log)));
+}
+
+/** Gives back from the oldest units: those that are left come back no earlier than they should. */
+export function refundSlidingLog(
+  { windowMs }: SlidingLogPolicy,
+  state: SlidingLogState,
+  cost: number,
+  chargedUntilMs: number,
+  nowMs: number,
+): SlidingLogState | undefined {
+  const gone = goneUpTo(state, nowMs - windowMs);
+  const used = totalOf(state) - gone;
+  if (nowMs >= chargedUntilMs || used === 0) return state;
+  return cost >= used ? undefined : { ...state, base: gone + cost };
+}
+
+/** What is charged afterwards counts from then on. */
+export function chargeSlidingLog(
+  { windowMs }: SlidingLogPolicy,
+  state: SlidingLogState | undefined,
+  cost: number,
+  chargedUntilMs: number,
+  nowMs: number,
+): SlidingLogState | undefined {
+  if (state === undefined || nowMs >= chargedUntilMs) return state;
+  const gone = goneUpTo(state, nowMs - windowMs);
+  const used = totalOf(state) - gone;
+  const units = Math.min(cost, LARGEST_LOG - used);
+  return used === 0 || units === 0 ? state : withTaken(state, gone, units, nowMs);
+}
+
+export function usedOfSlidingLog({ windowMs }: SlidingLogPolicy, state: SlidingLogState, nowMs: number): number {
+  return totalOf(state) - goneUpTo(state, nowMs - windowMs);
+}
+
+/**
+ * While the window is as long as before, units keep their instants: where fewer go over, the oldest are dropped, and where
+ * more do, they are taken now. Else all are taken now.
+ */
+export function carrySlidingLog(
+  { windowMs }: SlidingLogPolicy,
+  units: number,
+  nowMs: number,
+  from?: { readonly policy: SlidingLogPolicy; readonly state: SlidingLogState },
+): SlidingLogState {
+  const counted = Math.min(units, LARGEST_LOG);
+  const atMs = Math.max(nowMs, from === undefined ? nowMs : newestMs(from.state));
+  if (from?.policy.windowMs !== windowMs) return withUnits(EMPTY, 0, counted, atMs);
+  const gone = goneUpTo(from.state, nowMs - windowMs);
+  const used = totalOf(from.state) - gone;
+  return counted > used
+    ? withUnits(from.state, gone, counted - used, atMs)
+    : { ...from.state, base: totalOf(from.state) - counted };
+}
+
+export function resetAtMs({ windowMs }: SlidingLogPolicy, state: SlidingLogState): number {
+  return newestMs(state) + windowMs;
+}

@@ -1,0 +1,110 @@
+import { decodePair, encodePair, toInteger } from '../instant-and-field.ts';
+
+/**
+ * What a sliding log remembers: instants, ascending, each with the count of all units taken up to it. Of those the first
+ * `base` are gone. Nothing is changed in place, and a log that grows by one instant shares all but its last chunk.
+ *
+ * A log may leave instants out: their units then count as of the next later one, never too early. So an outline, the newest
+ * instant alone, is a log as well, and so is what the script answers, who leaves out what nobody asked about.
+ */
+export interface Log {
+  readonly base: number;
+  /** Instant and count by turns, {@link CHUNK} instants in each chunk but the last. */
+  readonly chunks: readonly (readonly number[])[];
+}
+
+const CHUNK = 64;
+
+/** The count of all units ever taken. */
+export function totalOf({ chunks }: Log): number {
+  return chunks.at(-1)?.at(-1) ?? 0;
+}
+
+export function newestMs({ chunks }: Log): number {
+  return chunks.at(-1)?.at(-2) ?? 0;
+}
+
+/** How many of the units are gone, when all those are that were taken up to an instant. */
+export function goneUpTo(log: Log, atMs: number): number {
+  const at = firstOf(log, (instantMs) => instantMs > atMs);
+  return Math.max(log.base, at === undefined ? totalOf(log) : countBefore(log, at));
+}
+
+/** The instant at which the unit with this number, counted from 1, was taken. */
+export function instantOf(log: Log, unit: number): number {
+  const at = firstOf(log, (_, upTo) => upTo >= unit);
+  return at === undefined ? newestMs(log) : (log.chunks[at[0]]?.[at[1]] ?? 0);
+}
+
+/** The log with so many units more at an instant, none earlier than its newest, and the first `base` gone. */
+export function withUnits(log: Log, base: number, units: number, atMs: number): Log {
+  const upTo = totalOf(log) + units;
+  const gone = log.chunks.findIndex((chunk) => (chunk.at(-1) ?? 0) > base);
+  const chunks = log.chunks.slice(gone === -1 ? log.chunks.length : gone);
+  const last = chunks.at(-1);
+  if (last?.at(-2) === atMs) chunks[chunks.length - 1] = [...last.slice(0, -1), upTo];
+  else if (last !== undefined && last.length < 2 * CHUNK) chunks[chunks.length - 1] = [...last, atMs, upTo];
+  else chunks.push([atMs, upTo]);
+  return { base, chunks };
+}
+
+/** What says no more of a log than its newest instant, and how many units are not gone. */
+export function outlineOf(log: Log): Log {
+  return { base: 0, chunks: [[newestMs(log), totalOf(log) - log.base]] };
+}
+
+/** An outline as a pair; else `base`, and by turns instants and counts, all behind colons. */
+export function encodeLog({ base, chunks }: Log): string {
+  const [only] = chunks;
+  if (base === 0 && chunks.length === 1 && only?.length === 2) return encodePair(only[0] as number, only[1] as number);
+  return [base, ...chunks.flat()].join(':');
+}
+
+export function decodeLog(text: string): Log | undefined {
+  const fields = text.split(':');
+  if (fields.length < 3) {
+    const pair = decodePair(text);
+    return pair && pair[1] > 0 ? { base: 0, chunks: [[pair[0], pair[1]]] } : undefined;
+  }
+  const [base, ...numbers] = fields.map(toInteger);
+  if (base === undefined || numbers.length % 2 !== 0) return undefined;
+  const chunks: number[][] = [];
+  for (let i = 0; i < numbers.length; i += 2) {
+    const [atMs, upTo] = [numbers[i], numbers[i + 1]];
+    if (atMs === undefined || upTo === undefined) return undefined;
+    if (i > 0 && (atMs <= (numbers[i - 2] as number) || upTo <= (numbers[i - 1] as number))) return undefined;
+    if (i % (2 * CHUNK) === 0) chunks.push([]);
+    chunks.at(-1)?.push(atMs, upTo);
+  }
+  return base < (numbers.at(-1) ?? 0) ? { base, chunks } : undefined;
+}
+
+/** The place, chunk and index in it, of the first instant for which something is true that stays so for all later ones. */
+function firstOf(
+  { chunks }: Log,
+  is: (instantMs: number, upTo: number) => boolean,
+): readonly [chunk: number, index: number] | undefined {
+  const isIn = (chunk: readonly number[], index: number): boolean =>
+    is(chunk[index] as number, chunk[index + 1] as number);
+  const found = first(chunks.length, (at) => isIn(chunks[at] as readonly number[], (chunks[at]?.length ?? 0) - 2));
+  const chunk = chunks[found];
+  if (chunk === undefined) return undefined;
+  return [found, 2 * first(chunk.length / 2, (at) => isIn(chunk, 2 * at))];
+}
+
+/** The least of the numbers below `length` for which something is true that stays so; `length` where it is for none. */
+function first(length: number, is: (at: number) => boolean): number {
+  let from = 0;
+  let to = length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (is(middle)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
+function countBefore({ chunks }: Log, [chunk, index]: readonly [number, number]): number {
+  if (index > 0) return chunks[chunk]?.[index - 1] ?? 0;
+  return chunk > 0 ? (chunks[chunk - 1]?.at(-1) ?? 0) : 0;
+}

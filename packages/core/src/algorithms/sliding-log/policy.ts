@@ -1,0 +1,59 @@
+import { parseDuration, type Duration } from '../../duration.ts';
+import { PolicyError } from '../../errors.ts';
+import { parseName } from '../../name.ts';
+import { parseUnits } from '../../numbers.ts';
+import { checkOptions } from '../../options.ts';
+import type { PolicyBase } from '../algorithm.ts';
+
+/** `limit` units in any interval of `windowMs`, each remembered by its instant. */
+export interface SlidingLogPolicy extends PolicyBase {
+  readonly algorithm: 'slidingLog';
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+export interface SlidingLogOptions {
+  /** Units in any interval as long as the window: a whole number from 1 to 999 999. */
+  limit: number;
+  window: Duration;
+  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  name?: string;
+}
+
+/** Instants are packed with a count of six digits. */
+export const LARGEST_LOG = 999_999;
+
+/**
+ * At most `limit` units in **any** interval as long as the window, and never a refusal of what fits: every unit comes
+ * back exactly one window after it was taken. Remembers each instant at which units were taken, some 10 bytes of Redis
+ * for each and at most `limit` of them; refused units leave nothing. Where that is too much, {@link slidingWindow}
+ * promises the same bound for a tenth of the window in lateness.
+ *
+ * @throws PolicyError naming the field, what was expected and what came.
+ */
+export function slidingLog(options: SlidingLogOptions): SlidingLogPolicy {
+  checkOptions(options, ['limit', 'window', 'name'], 'slidingLog');
+  return parseSlidingLog({
+    algorithm: 'slidingLog',
+    ...(options.name === undefined ? {} : { name: options.name }),
+    limit: options.limit,
+    windowMs: parseDuration(options.window, 'window'),
+  });
+}
+
+export function parseSlidingLog(policy: SlidingLogPolicy): SlidingLogPolicy {
+  const { name } = policy;
+  const limit = parseUnits(policy.limit, 'limit');
+  if (limit > LARGEST_LOG) {
+    throw new PolicyError(
+      'limit',
+      `limit of a slidingLog must be a whole number from 1 to ${String(LARGEST_LOG)}, got ${String(limit)}: it remembers every unit; use slidingWindow, which remembers a few numbers`,
+    );
+  }
+  return Object.freeze({
+    algorithm: 'slidingLog',
+    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    limit,
+    windowMs: parseDuration(policy.windowMs, 'windowMs'),
+  });
+}

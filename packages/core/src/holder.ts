@@ -1,0 +1,32 @@
+import { createHash, randomInt } from 'node:crypto';
+import { shown, typeError } from './errors.ts';
+
+/** Of this process: no two of 10^14 are the same, and behind it stands a count. */
+const PROCESS = String(randomInt(100_000_000_000_000)).padStart(15, '1');
+const DIGITS_AS_HEX = 24;
+const LONGEST = 29;
+
+let made = 0;
+
+/** A holder that nobody else is, in digits. */
+export function newHolder(): string {
+  return `${PROCESS}${String(made++)}`;
+}
+
+/**
+ * The holder that a caller names, in digits: 96 bits of its SHA-256.
+ *
+ * @throws TypeError `SLUICE_KEY_INVALID` for what is no text, or an empty one.
+ */
+export function holderOf(name: unknown): string {
+  if (typeof name !== 'string' || name === '') {
+    throw typeError(
+      'SLUICE_KEY_INVALID',
+      `holder must be a string that is not empty, got ${shown(name)}; nothing was taken`,
+    );
+  }
+  const digest = createHash('sha256').update(name, 'utf16le').digest('hex');
+  return BigInt(`0x${digest.slice(0, DIGITS_AS_HEX)}`)
+    .toString()
+    .padStart(LONGEST, '0');
+}

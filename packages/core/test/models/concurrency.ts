@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { concurrency, type ConcurrencyOptions, type ConcurrencyPolicy, type Policy } from '@sluice/core';
+import { big, type Model, type Receipt, type Reference } from './model.ts';
+import { limits, windows } from './sizes.ts';
+
+/** No two slots have one number, whatever is reset. */
+let made = 0n;
+
+/** A list of who holds how much until when, each by a number. */
+class ConcurrencyModel implements Model {
+  readonly limit: bigint;
+  readonly windowMs: bigint;
+  readonly tellsNext = false;
+  #held: { readonly number: bigint; readonly units: bigint; readonly expiresAtMs: bigint }[] = [];
+
+  constructor({ limit, ttlMs }: ConcurrencyPolicy) {
+    this.limit = big(limit);
+    this.windowMs = big(ttlMs);
+  }
+
+  fits(cost: bigint, atMs: bigint): boolean {
+    return cost <= this.limit - this.#used(atMs);
+  }
+
+  remaining(atMs: bigint): bigint {
+    return this.limit - this.#used(atMs);
+  }
+
+  isUnused(atMs: bigint): boolean {
+    return this.#used(atMs) === 0n;
+  }
+
+  charge(cost: bigint, atMs: bigint): Receipt {
+    this.#forget(atMs);
+    made += 1n;
+    this.#held.push({ number: made, units: cost, expiresAtMs: atMs + this.windowMs });
+    return made;
+  }
+
+  /** A slot is released as a whole, or not. */
+  refund(cost: bigint, number: Receipt, atMs: bigint): void {
+    const held = this.#held.find((slot) => slot.number === number && slot.expiresAtMs > atMs);
+    if (held?.units !== cost) return;
+    this.#held = this.#held.filter((slot) => slot !== held);
+    this.#forget(atMs);
+  }
+
+  #forget(nowMs: bigint): void {
+    this.#held = this.#held.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
+  }
+
+  #used(nowMs: bigint): bigint {
+    return this.#held.reduce((sum, { units, expiresAtMs }) => (expiresAtMs > nowMs ? sum + units : sum), 0n);
+  }
+}
+
+export const concurrencyReference: Reference = {
+  algorithm: 'concurrency',
+  policyOf: (options) => concurrency(options as unknown as ConcurrencyOptions),
+  policies: fc.record({ limit: limits, ttl: windows }).map((options): Policy => concurrency(options)),
+  model: (policy) => new ConcurrencyModel(policy as ConcurrencyPolicy),
+  takesBack: 'in-window',
+  /** Of those that are taken within one `ttl` and not released, as many as there are slots. */
+  most(policy, spanMs) {
+    const { limit, ttlMs } = policy as ConcurrencyPolicy;
+    return big(limit) * (spanMs / big(ttlMs) + 1n);
+  },
+};

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { slidingLog, type Policy, type SlidingLogOptions, type SlidingLogPolicy } from '@sluice/core';
+import { big, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
+import { windows } from './sizes.ts';
+
+/** A list of every instant at which units were taken, and how many. A clock that is set back stays at the newest. */
+class SlidingLogModel implements Model {
+  readonly limit: bigint;
+  readonly windowMs: bigint;
+  #taken: { readonly atMs: bigint; units: bigint }[] = [];
+
+  constructor({ limit, windowMs }: SlidingLogPolicy) {
+    this.limit = big(limit);
+    this.windowMs = big(windowMs);
+  }
+
+  fits(cost: bigint, atMs: bigint): boolean {
+    return cost <= this.limit - this.#used(atMs);
+  }
+
+  remaining(atMs: bigint): bigint {
+    return this.limit - this.#used(atMs);
+  }
+
+  isUnused(atMs: bigint): boolean {
+    return this.#used(atMs) === 0n;
+  }
+
+  charge(cost: bigint, atMs: bigint): Receipt {
+    this.#forget(atMs);
+    const newestMs = this.#taken.reduce((newest, taken) => greatest(newest, taken.atMs), atMs);
+    this.#taken.push({ atMs: newestMs, units: cost });
+    return newestMs;
+  }
+
+  refund(cost: bigint, chargedAtMs: Receipt, atMs: bigint): void {
+    if (atMs >= chargedAtMs + this.windowMs || this.isUnused(atMs)) return;
+    this.#forget(atMs);
+    for (const taken of this.#taken) {
+      const given = least(cost, taken.units);
+      taken.units -= given;
+      cost -= given;
+    }
+    this.#taken = this.#taken.filter(({ units }) => units > 0n);
+  }
+
+  /** What is over when something is written is forgotten, also by a clock that goes back. */
+  #forget(nowMs: bigint): void {
+    this.#taken = this.#taken.filter(({ atMs }) => atMs + this.windowMs > nowMs);
+  }
+
+  #used(nowMs: bigint): bigint {
+    return this.#taken.reduce((sum, { atMs, units }) => (atMs + this.windowMs > nowMs ? sum + units : sum), 0n);
+  }
+}
+
+const sizes = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 12 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 13, max: 1_000 }) },
+  { weight: 1, arbitrary: fc.constant(999_999) },
+);
+
+export const slidingLogReference: Reference = {
+  algorithm: 'slidingLog',
+  policyOf: (options) => slidingLog(options as unknown as SlidingLogOptions),
+  policies: fc.record({ limit: sizes, window: windows }).map((options): Policy => slidingLog(options)),
+  model: (policy) => new SlidingLogModel(policy as SlidingLogPolicy),
+  takesBack: 'in-window',
+  most(policy, spanMs) {
+    const { limit, windowMs } = policy as SlidingLogPolicy;
+    return big(limit) * (spanMs / big(windowMs) + 1n);
+  },
+};
