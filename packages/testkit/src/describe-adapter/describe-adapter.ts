@@ -13,6 +13,7 @@ import { managedPolicies } from './managed-policies.ts';
 import { methods } from './methods.ts';
 import { noFields } from './no-fields.ts';
 import { options } from './options.ts';
+import { pacing } from './pacing.ts';
 import { parsers } from './parsers.ts';
 import { races } from './races.ts';
 import { refunds } from './refunds.ts';
@@ -43,6 +44,7 @@ export function describeAdapter(target: AdapterTarget): void {
     costs(suite);
     races(suite);
     refunds(suite);
+    pacing(suite);
     lists(suite);
     reportMode(suite);
     options(suite);

@@ -16,6 +16,7 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, LeakyBucketState
   name: 'leakyBucket',
   kind: 'p',
   kernel: leakyBucket,
+  paces: true,
   refund: refundLeakyBucket,
   charge: chargeLeakyBucket,
   used: usedOfLeakyBucket,

@@ -1,0 +1,381 @@
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  type Decision,
+  type Limiter,
+  type Policy,
+  type Store,
+} from '@sluice/core';
+import { fakeClock } from '../fake-clock.ts';
+import { open, statuses } from '../raw-http.ts';
+import { until } from '../until.ts';
+import { tally, type Tally } from './gate.ts';
+import { fieldsOf } from './limiter-fields.ts';
+import { PLACES, type Place, type Server, type Suite, type SuiteStores } from './suite.ts';
+import type { RunningApp } from './target.ts';
+
+const GET = 'GET /items HTTP/1.1\r\nHost: test\r\n\r\n';
+const HOUR_MS = 3_600_000;
+/** One an hour: whoever has to wait waits longer than any test. */
+const hourly = leakyBucket({ name: 'pace', limit: 1, window: '1h', maxDelay: '9h' });
+const fiftyPerSecond = (maxDelayMs: number): Policy => leakyBucket({ limit: 50, window: '1s', maxDelay: maxDelayMs });
+
+/** More than come and go by themselves. */
+const MANY = 30;
+const SOME = 15;
+const roomy = leakyBucket({ limit: 1, window: '1h', maxDelay: '2d' });
+
+/** Timers that keep this process alive. */
+const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+
+/** Requests that a leaky bucket lets start one by one. */
+export function pacing(suite: Suite): void {
+  describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
+    'a limit that paces, $place, over $kind',
+    ({ stores, kind, place }) => {
+      it('starts 25 that come at once one by one, none before its time by the clock of the store', async () => {
+        const starts: { readonly scheduledMs: number; readonly startedMs: number }[] = [];
+        const server = await suite.serve(
+          { name: 'pace', policy: fiftyPerSecond(60_000), ...stores.fresh() },
+          {
+            place,
+            handle: ({ rateLimit }) => {
+              const startedMs = performance.now();
+              const { atMs, delayMs } = rateLimit?.decision as Decision;
+              starts.push({ scheduledMs: atMs + delayMs, startedMs });
+              return { body: 'hello' };
+            },
+          },
+        );
+        const before = kind === 'Redis' ? await serversLead(suite) : performance.timeOrigin;
+
+        const answers = await Promise.all(Array.from({ length: 25 }, async () => server.send()));
+        const after = kind === 'Redis' ? await serversLead(suite) : performance.timeOrigin;
+        const scheduled = starts.map(({ scheduledMs }) => scheduledMs).sort((a, b) => a - b);
+        const early = starts.filter(({ scheduledMs, startedMs }) => startedMs + Math.max(before, after) < scheduledMs);
+
+        expect(answers.map(({ status }) => status)).toEqual(new Array(25).fill(200));
+        expect(Number(scheduled.at(-1)) - Number(scheduled[0])).toBeGreaterThan(24 * 20 - 1);
+        expect(early).toEqual([]);
+      });
+
+      it('of which 50 come at once and ten have room serves ten, each after its delay, and refuses 40', async () => {
+        const waits: { readonly delayMs: number; readonly waitedMs: number }[] = [];
+        const server = await suite.serve(
+          { name: 'pace', policy: fiftyPerSecond(180), ...stores.fresh(fakeClock()) },
+          {
+            place,
+            handle: ({ rateLimit, headers }) => {
+              const waitedMs = performance.now() - Number(headers['x-sent']);
+              waits.push({ delayMs: rateLimit?.decision.delayMs ?? NaN, waitedMs });
+              return { body: 'hello' };
+            },
+          },
+        );
+
+        const answers = await Promise.all(
+          Array.from({ length: 50 }, async () => server.send({ headers: { 'X-Sent': String(performance.now()) } })),
+        );
+        const refused = answers.filter(({ status }) => status === 429);
+
+        expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+        expect(refused).toHaveLength(40);
+        expect(waits.map(({ delayMs }) => delayMs)).toEqual([0, 20, 40, 60, 80, 100, 120, 140, 160, 180]);
+        expect(waits.filter(({ delayMs, waitedMs }) => waitedMs < delayMs)).toEqual([]);
+        expect(refused.map((answer) => fieldsOf(answer).retryAfter)).toEqual(new Array(40).fill('1'));
+      });
+
+      it('refuses at once whoever finds no room, while those before rest', async () => {
+        const { server, decisions, visit, remaining } = await hourlyScene(suite, stores, place);
+        const visits = await Promise.all(Array.from({ length: 50 }, visit));
+
+        await decisions.reaches(50);
+        await until('41 are answered', () => visits.filter(({ status }) => status() !== undefined).length === 41);
+
+        expect(visits.filter(({ status }) => status() === 200)).toHaveLength(1);
+        expect(visits.filter(({ status }) => status() === 429)).toHaveLength(40);
+        expect(server.calls).toHaveLength(1);
+        expect(await remaining()).toBe(0);
+      });
+
+      it('frees the last place at once when its client leaves, and no other one', async () => {
+        const { decisions, delays, refunds, visit, remaining } = await hourlyScene(suite, stores, place);
+        const visits: Visit[] = [];
+        for (let i = 1; i <= 5; i++) {
+          visits.push(await visit());
+          await decisions.reaches(i);
+        }
+
+        await visits[1]?.leave();
+        await visits[2]?.leave();
+        await refunds.reaches(2);
+        const withinTheLine = await remaining();
+        await visits[4]?.leave();
+        await refunds.reaches(3);
+        const atItsEnd = await remaining();
+        await visit();
+        await decisions.reaches(6);
+
+        expect([withinTheLine, atItsEnd]).toEqual([5, 6]);
+        expect(delays).toEqual([0, 1, 2, 3, 4, 4].map((hours) => hours * HOUR_MS));
+      });
+
+      it('leaves no timer behind for clients that leave, and starts nothing in their name', async () => {
+        const before = timers();
+        const { server, decisions, refunds, visit } = await hourlyScene(suite, stores, place, { policy: roomy });
+        const visits: Visit[] = [];
+        for (let i = 0; i <= MANY; i++) visits.push(await visit());
+        await decisions.reaches(MANY + 1);
+        await until('they rest', () => timers() > before + MANY - SOME);
+
+        for (const { leave } of visits) await leave();
+        await refunds.reaches(MANY);
+        await until('their timers are gone', () => timers() < before + SOME);
+
+        expect(server.calls).toHaveLength(1);
+      });
+
+      it('hears of the end of a connection on which several requests are pipelined', async () => {
+        const before = timers();
+        const { server, decisions, refunds } = await hourlyScene(suite, stores, place, { policy: roomy });
+        const socket = await open(server.port);
+        socket.write(GET.repeat(MANY + 1));
+        await decisions.reaches(MANY + 1);
+        await until('they rest', () => timers() > before + MANY - SOME);
+
+        socket.resetAndDestroy();
+        await refunds.reaches(MANY);
+        await until('their timers are gone', () => timers() < before + SOME);
+
+        expect(server.calls).toHaveLength(1);
+      });
+
+      it('starts who stands behind one that has left at its own time', async () => {
+        const waited: number[] = [];
+        const decisions = tally();
+        const server = await suite.serve(
+          {
+            name: 'pace',
+            policy: leakyBucket({ limit: 10, window: '1s', maxDelay: '1m' }),
+            onDecision: () => {
+              decisions.add();
+            },
+            ...stores.fresh(fakeClock()),
+          },
+          {
+            place,
+            handle: ({ headers }) => {
+              waited.push(performance.now() - Number(headers['x-sent']));
+              return { body: 'hello' };
+            },
+          },
+        );
+        await server.send();
+        const left = await open(server.port);
+        left.write(GET);
+        await decisions.reaches(2);
+        const behind = server.send({ headers: { 'X-Sent': String(performance.now()) } });
+        await decisions.reaches(3);
+
+        left.resetAndDestroy();
+        const { status } = await behind;
+
+        expect(status).toBe(200);
+        expect(waited).toHaveLength(2);
+        expect(waited[1]).toBeGreaterThanOrEqual(200);
+      });
+
+      it('keeps what a client that leaves has taken of a window beside it', async () => {
+        const window = fixedWindow({ name: 'window', limit: 100, window: '1d' });
+        const { decisions, refunds, visit, limiter } = await hourlyScene(suite, stores, place, {
+          policy: [hourly, window],
+        });
+        await visit();
+        await decisions.reaches(1);
+        const second = await visit();
+        await decisions.reaches(2);
+
+        await second.leave();
+        await refunds.reaches(1);
+        const { policies } = await limiter.peek('127.0.0.1');
+
+        expect(policies.map(({ name, remaining }) => [name, remaining])).toEqual([
+          ['pace', 9],
+          ['window', 98],
+        ]);
+      });
+
+      it('holds no more than maxHeld: one more is refused at once, and takes nothing', async () => {
+        const { server, decisions, delays, refunds, visit, remaining } = await hourlyScene(suite, stores, place, {
+          maxHeld: 2,
+        });
+        const visits: Visit[] = [];
+        for (let i = 1; i <= 3; i++) {
+          visits.push(await visit());
+          await decisions.reaches(i);
+        }
+
+        const refused = [await server.send(), await server.send()];
+        const left = await remaining();
+        await visits[2]?.leave();
+        await refunds.reaches(1);
+        await visit();
+        await decisions.reaches(6);
+
+        expect(refused.map(({ status }) => status)).toEqual([429, 429]);
+        expect(refused.map(fieldsOf)).toEqual(
+          refused.map(() => ({ policy: '"pace";q=10;w=3600', state: '"pace";r=0;t=10800', retryAfter: '10800' })),
+        );
+        expect(JSON.parse(refused[0]?.body ?? '')).toMatchObject({ 'violated-policies': ['pace'] });
+        expect(left).toBe(7);
+        expect(delays).toEqual([0, 1, 2, 0, 0, 2].map((hours) => hours * HOUR_MS));
+      });
+    },
+  );
+
+  const { target } = suite;
+  if (target.startHttp2 === undefined) return;
+
+  describe.each(suite.stores)('over HTTP/2 and $kind, a limit that paces', (stores) => {
+    const ends: (() => Promise<void>)[] = [];
+    afterEach(async () => {
+      for (const end of ends.splice(0).reverse()) await end();
+    });
+
+    it('leaves no timer behind for streams that are reset, and starts nothing in their name', async () => {
+      const before = timers();
+      const decisions = tally();
+      let calls = 0;
+      const running = (await target.startHttp2?.({
+        routes: [
+          {
+            method: 'GET',
+            path: '/items',
+            limit: {
+              name: 'pace',
+              policy: roomy,
+              onDecision: () => {
+                decisions.add();
+              },
+              ...stores.fresh(),
+            },
+            handle: () => {
+              calls++;
+              return { body: 'hello' };
+            },
+          },
+        ],
+      })) as RunningApp;
+      ends.push(() => running.close());
+      const client = connect(`http://127.0.0.1:${String(running.port)}`);
+      ends.push(async () => {
+        const closed = once(client, 'close');
+        client.destroy();
+        await closed;
+      });
+      const streams = Array.from({ length: MANY + 1 }, () => client.request({ ':path': '/items' }));
+      await decisions.reaches(MANY + 1);
+      await until('they rest', () => timers() > before + MANY - SOME);
+
+      for (const stream of streams) stream.close(8);
+      await until('their timers are gone', () => timers() < before + SOME);
+
+      expect(calls).toBe(1);
+    });
+  });
+}
+
+/** A connection over which one request was sent. */
+interface Visit {
+  /** Of the answer, once there is one. */
+  readonly status: () => number | undefined;
+  /** Resets the connection. */
+  readonly leave: () => Promise<void>;
+}
+
+/** A server that starts one request an hour, by a clock that stands still. */
+interface HourlyScene {
+  readonly server: Server;
+  /** The limiter behind it. */
+  readonly limiter: Limiter;
+  readonly decisions: Tally;
+  /** What each request was told to wait, in the order in which they were decided. */
+  readonly delays: readonly number[];
+  /** What the store has been given back. */
+  readonly refunds: Tally;
+  readonly remaining: () => Promise<number>;
+  readonly visit: () => Promise<Visit>;
+}
+
+async function hourlyScene(
+  suite: Suite,
+  stores: SuiteStores,
+  place: Place,
+  { policy = hourly, ...options }: { readonly policy?: Policy | readonly Policy[]; readonly maxHeld?: number } = {},
+): Promise<HourlyScene> {
+  const decisions = tally();
+  const delays: number[] = [];
+  const refunds = tally();
+  const { store, ...rest } = stores.fresh(fakeClock());
+  const watched: Store = {
+    source: store.source,
+    perform(requests, call) {
+      const answers = store.perform(requests, call);
+      if (requests[0]?.op === 'refund')
+        void Promise.resolve(answers).then(
+          () => {
+            refunds.add();
+          },
+          () => {}, // the server may be closed before the application has heard of all who left
+        );
+      return answers;
+    },
+  };
+  const own = { name: 'pace', shared: true, policy, store: watched, ...rest };
+  const limiter = createLimiter(own);
+  const onDecision = ({ delayMs }: Decision): void => {
+    delays.push(delayMs);
+    decisions.add();
+  };
+  const server = await suite.serve({ ...own, ...options, onDecision }, { place });
+  return {
+    server,
+    limiter,
+    decisions,
+    delays,
+    refunds,
+    remaining: async () => (await limiter.peek('127.0.0.1')).remaining,
+    visit: async () => visitTo(await open(server.port)),
+  };
+}
+
+function visitTo(socket: Socket): Visit {
+  let text = '';
+  socket.on('error', () => {}); // the server may be closed first
+  socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+  socket.write(GET);
+  return {
+    status: () => statuses(text)[0],
+    leave: async () => {
+      const closed = once(socket, 'close');
+      socket.resetAndDestroy();
+      await closed;
+    },
+  };
+}
+
+/** How far the clock of the Redis server is ahead of `performance.now()`, in milliseconds: at the most. */
+async function serversLead({ redis }: Suite): Promise<number> {
+  let lead = Infinity;
+  for (let i = 0; i < 20; i++) {
+    const sentMs = performance.now();
+    const [seconds, micros] = await redis.admin.time();
+    lead = Math.min(lead, Number(seconds) * 1000 + Number(micros) / 1000 - sentMs);
+  }
+  return lead;
+}
