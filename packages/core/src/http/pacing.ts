@@ -45,10 +45,12 @@ export async function decideInPace<Request, Response, Decided>(
   let leave = HeldRequests.enter(pacing.map(({ layer }) => layer.held));
   try {
     if (leave === undefined) {
-      const seen = await peek();
+      const asked = peek();
+      const seen = asked instanceof Promise ? await asked : asked;
       if (isDelayed(seen)) return await conclude(core.turnAway(seen, startMs));
     }
-    const decision = await consume();
+    const asked = consume(); // not waited for where the store answers at once: nobody else is decided meanwhile
+    const decision = asked instanceof Promise ? await asked : asked;
     const arrivedMs = performance.now();
     if (decision === undefined || !isDelayed(decision)) {
       leave?.();

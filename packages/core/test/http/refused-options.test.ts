@@ -185,6 +185,7 @@ describe.each<[option: string, values: readonly unknown[], expected: string, fie
     'refund.holdMs',
   ],
   ['refund', [['on-success']], 'refund takes an object with when and holdMs'],
+  ['maxHeld', [-1, 0.5, NaN, Infinity, '10', null], 'maxHeld must be a whole number of requests, at least 0'],
   ['onMissingKey', ['allow', true, null], 'onMissingKey must be "deny", "skip" or "shared"'],
   ['headers', ['draft-12', true, null, {}], 'headers must be "draft-11"'],
 ])('the option %s', (option, values, expected, field = option) => {
