@@ -79,7 +79,9 @@ function scene(options: Partial<PlainOptions> = {}): Scene {
 
 function sceneOfLayers(options: readonly Partial<PlainOptions>[]): Scene {
   const store = memoryStore({ clock });
-  const layers = options.map((own) => new Layer(optionsOf({ store, ...own }), plainFramework).claim());
+  const layers = options.map((own) =>
+    new Layer(optionsOf({ store, ...own } as Partial<PlainOptions>), plainFramework).claim(),
+  );
   return sceneOf(new Enforcer(layers, plainFramework), layers.at(-1) as Scene['layer']);
 }
 
