@@ -213,11 +213,12 @@ class SharingStore implements SplitStore {
     const limit = this.#counted.get(part.limit)?.limit ?? part.limit;
     const own = { ...request, part: { ...part, limit } };
     if (own.op !== 'refund' && own.op !== 'charge') return own;
-    // Windows are known by when they end on the membership's clock, which has been read better since, maybe.
+    // Windows are known by when they end on the membership's clock, which has been read better since, maybe: what it is
+    // ahead has grown, seldom fallen a little.
     const chargedUntilMs = own.chargedUntilMs.map((atMs, j) => {
       const { policy, windowMs } = part.limit.policies[j] as NamedPolicy;
       if (policy.algorithm !== 'fixedWindow') return atMs;
-      return Math.floor((atMs + this.#clock.aheadMs) / windowMs) * windowMs;
+      return Math.floor((atMs + this.#clock.aheadMs) / windowMs + 0.25) * windowMs;
     });
     return { ...own, chargedUntilMs };
   }
