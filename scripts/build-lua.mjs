@@ -3,6 +3,7 @@
 // With --check it only says whether the module is as it would be written.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { FRAME } from './lua-parts.mjs';
 
 const core = new URL('../packages/core/src/', import.meta.url);
 /** Per folder the scripts in it that stand by themselves, by the names they have in TypeScript. */
@@ -38,7 +39,7 @@ const source = [
   'local algorithms = {}',
   bare(read('algorithms/instant-and-field.lua')),
   ...kernels,
-  bare(read('stores/redis/frame.lua')),
+  ...FRAME.map((part) => bare(read(part))),
 ].join('\n');
 
 const SCRIPT = '{ readonly source: string; readonly sha1: string }';

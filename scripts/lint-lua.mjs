@@ -7,6 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { FRAME } from './lua-parts.mjs';
 
 /** What there is of each library on every server, and is used: a list to be extended with care. */
 const LIBRARIES = {
@@ -91,7 +92,7 @@ function lintAll() {
   const files = [
     'algorithms/instant-and-field.lua',
     ...folders.map(({ name }) => `algorithms/${name}/kernel.lua`),
-    'stores/redis/frame.lua',
+    ...FRAME,
   ];
   let found = 0;
   let script = 'local algorithms = {}\n';

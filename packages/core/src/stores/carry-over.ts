@@ -4,7 +4,7 @@ import type { KeyState } from './evaluate.ts';
 import type { CarryOver, EarlierEdition, Edition, Limit, Part, StoreRequest } from './store.ts';
 
 /**
- * Brings the states of a request's keys into the editions of its limits, in place. The twin of bring_over in frame.lua.
+ * Brings the states of a request's keys into the editions of its limits, in place. The twin of redis/frame/editions.lua.
  *
  * @returns Per part the version found, when some part's state is of an edition that its limit does not know: then the
  * request stops. Undefined when it goes on.

@@ -15,7 +15,7 @@ const NONE: Refusals = { count: 0, blocks: 0, forgottenAtMs: 0 };
 
 /**
  * What is remembered after one more refusal of a key that is not blocked, and until when that blocks it: 0 when it does not.
- * The twin of count_refusals in frame.lua.
+ * The twin of frame/escalation.lua.
  */
 export function afterRefusal(
   { after, blocksMs, decayMs }: Escalation,

@@ -45,7 +45,7 @@ local function changed_members(changes)
 end
 
 function concurrency.open(key)
-  return { key = key, units = 0, over = 0, noted = {} }
+  return { key = key, units = 0, over = 0, noted = {}, found = {} }
 end
 
 function concurrency.attach(slots, text, now_ms)
@@ -84,13 +84,14 @@ local function expiry_of(slots, member, changes, now_ms)
     return false
   end
   local expiry = changed_members(changes)[member]
-  if not expiry then
-    local is_there = not slots.is_lost and not is_cleared(slots, changes)
-    expiry = tonumber(is_there and redis.call("ZSCORE", KEYS[slots.key], member) or 0)
+  if not expiry and not slots.is_lost and not is_cleared(slots, changes) then
+    expiry = slots.found[member] or tonumber(redis.call("ZSCORE", KEYS[slots.key], member) or 0)
+    slots.found[member] = expiry
     if expiry > now_ms then
       slots.noted[member] = expiry
     end
   end
+  expiry = expiry or 0
   return expiry > now_ms and expiry
 end
 

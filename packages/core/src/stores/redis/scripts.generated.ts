@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: 'cee0114807c854e8045706f1b97be262510dee80',
+  sha1: '00756b2dda715993a4dbe03ab84cb8dce7feeca0',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -50,7 +50,7 @@ end
 return expiries, count
 end
 function concurrency.open(key)
-return { key = key, units = 0, over = 0, noted = {} }
+return { key = key, units = 0, over = 0, noted = {}, found = {} }
 end
 function concurrency.attach(slots, text, now_ms)
 slots.text = text
@@ -83,13 +83,14 @@ if string.sub(member, 1, 2) == "0:" then
 return false
 end
 local expiry = changed_members(changes)[member]
-if not expiry then
-local is_there = not slots.is_lost and not is_cleared(slots, changes)
-expiry = tonumber(is_there and redis.call("ZSCORE", KEYS[slots.key], member) or 0)
+if not expiry and not slots.is_lost and not is_cleared(slots, changes) then
+expiry = slots.found[member] or tonumber(redis.call("ZSCORE", KEYS[slots.key], member) or 0)
+slots.found[member] = expiry
 if expiry > now_ms then
 slots.noted[member] = expiry
 end
 end
+expiry = expiry or 0
 return expiry > now_ms and expiry
 end
 local function latest_of(slots, changes, now_ms)
@@ -966,19 +967,6 @@ plan[j] = read_policy()
 end
 plans[i] = plan
 end
-local function detail_of(key, policy, j, text)
-if not policy.algorithm.apart then
-return nil
-end
-local id = string.format("%s%d", policy.algorithm.kind, j)
-details[key] = details[key] or {}
-local detail = details[key][id] or policy.algorithm.open(detail_keys[key][id])
-details[key][id] = detail
-if not detail.text and string.find(text, "^%d+:?%d*$") then
-policy.algorithm.attach(detail, text, now_ms)
-end
-return detail
-end
 local function read(key)
 local value = redis.pcall("GET", KEYS[key])
 texts[key], blocked_until_ms[key] = "", 0
@@ -1011,6 +999,28 @@ from = ending + 1
 end
 return states
 end
+local function end_of(plan, text)
+local states, latest_ms = split(text, plan.count), 0
+for j = 1, plan.count do
+if states[j] ~= "" then
+latest_ms = math.max(latest_ms, plan[j].algorithm.reset_at_ms(plan[j], states[j]))
+end
+end
+return latest_ms
+end
+local function detail_of(key, policy, j, text)
+if not policy.algorithm.apart then
+return nil
+end
+local id = string.format("%s%d", policy.algorithm.kind, j)
+details[key] = details[key] or {}
+local detail = details[key][id] or policy.algorithm.open(detail_keys[key][id])
+details[key][id] = detail
+if not detail.text and string.find(text, "^%d+:?%d*$") then
+policy.algorithm.attach(detail, text, now_ms)
+end
+return detail
+end
 local function decide_each(key, plan, text, cost, holder)
 local states, latest_ms, allowed = split(text, plan.count), 0, true
 for j = 1, plan.count do
@@ -1028,20 +1038,47 @@ end
 end
 return table.concat(states, " "), latest_ms, allowed
 end
-local function decide(plan, text, cost)
-if plan.count == 1 then
-return plan[1].algorithm.decide(plan[1], text ~= "" and text, cost, now_ms)
+local function with_details(key, value)
+local before, states = "", value
+for _, prefix in ipairs({ "^!%d+!", "^%^[%d:]+%^", has_editions and "^%d+;" or "^!" }) do
+local _, ending = string.find(states, prefix)
+before, states = before .. string.sub(states, 1, ending or 0), string.sub(states, (ending or 0) + 1)
 end
-local states, latest_ms = split(text, plan.count), 0
+local shown, j = {}, 0
+for state in string.gmatch(states .. " ", "([^ ]*) ") do
+j = j + 1
+shown[j] = state
+end
+for id, detail in pairs(details[key]) do
+if detail.text then
+shown[tonumber(string.sub(id, 2))] = algorithms[string.sub(id, 1, 1)].shown(detail, now_ms)
+end
+end
+return before .. table.concat(shown, " ")
+end
+local function save_details(key, expire_at_ms)
+local plan = plan_of[key]
+local text = texts[key]
+local states, saved = split(text, plan.count), {}
 for j = 1, plan.count do
-local after, over_at_ms = plan[j].algorithm.decide(plan[j], states[j] ~= "" and states[j], cost, now_ms)
-if not after then
-return false
+local algorithm = plan[j].algorithm
+local id = string.format("%s%d", algorithm.kind, j)
+if algorithm.apart and states[j] ~= "" then
+local place = detail_keys[key][id]
+saved[id] = true
+local detail = details[key] and details[key][id]
+if detail and detail.text ~= states[j] then
+states[j] = algorithm.save(detail, states[j], now_ms)
 end
-states[j] = after
-latest_ms = math.max(latest_ms, over_at_ms)
+redis.call("PEXPIREAT", KEYS[place], string.format("%d", expire_at_ms))
 end
-return table.concat(states, " "), latest_ms
+end
+for id, place in pairs(detail_keys[key]) do
+if not saved[id] then
+redis.call("DEL", KEYS[place])
+end
+end
+return text ~= "" and table.concat(states, " ") or ""
 end
 local versions = {}
 local brought
@@ -1098,6 +1135,21 @@ texts[key], reset_at_ms[key], plan_of[key], versions[key] =
 brought[i][2], brought[i][3], brought[i][4], brought[i][5]
 end
 end
+local function decide(plan, text, cost)
+if plan.count == 1 then
+return plan[1].algorithm.decide(plan[1], text ~= "" and text, cost, now_ms)
+end
+local states, latest_ms = split(text, plan.count), 0
+for j = 1, plan.count do
+local after, over_at_ms = plan[j].algorithm.decide(plan[j], states[j] ~= "" and states[j], cost, now_ms)
+if not after then
+return false
+end
+states[j] = after
+latest_ms = math.max(latest_ms, over_at_ms)
+end
+return table.concat(states, " "), latest_ms
+end
 local undo
 local refused
 local function consume(upto)
@@ -1152,21 +1204,12 @@ local key = undo[i][1]
 texts[key], reset_at_ms[key], plan_of[key] = undo[i][2], undo[i][3], undo[i][4]
 end
 end
-local function over_at_ms(plan, text)
-local states, latest_ms = split(text, plan.count), 0
-for j = 1, plan.count do
-if states[j] ~= "" then
-latest_ms = math.max(latest_ms, plan[j].algorithm.reset_at_ms(plan[j], states[j]))
-end
-end
-return latest_ms
-end
 local count_refusals
 if escalates then
 function count_refusals(from, upto)
 for place = from, upto - 1, has_details and 4 or 3 do
 reading = tonumber(ARGV[place])
-over_at_ms(plans[tonumber(ARGV[place + 1])], texts[reading])
+end_of(plans[tonumber(ARGV[place + 1])], texts[reading])
 end
 for place = from, upto - 1, has_details and 4 or 3 do
 local key = tonumber(ARGV[place])
@@ -1187,7 +1230,7 @@ last_ms = now_ms + plan.blocks_ms[math.min(blocks, #plan.blocks_ms)]
 blocked_until_ms[key] = last_ms
 end
 refusals[key] = { count, blocks, math.max(forgotten_at_ms, last_ms + plan.decay_ms) }
-reset_at_ms[key], plan_of[key] = over_at_ms(plan, texts[key]), plan
+reset_at_ms[key], plan_of[key] = end_of(plan, texts[key]), plan
 end
 end
 end
@@ -1244,7 +1287,7 @@ return
 end
 after = texts[key]
 end
-over_at_ms(plan, after)
+end_of(plan, after)
 if what == "refund" or what == "charge" then
 after = settle(what, key, plan, number)
 elseif what == "release" or what == "renew" then
@@ -1262,7 +1305,7 @@ if after then
 if not string.find(after, "%d") then
 after = ""
 end
-texts[key], reset_at_ms[key], plan_of[key] = after, over_at_ms(plan, after), plan
+texts[key], reset_at_ms[key], plan_of[key] = after, end_of(plan, after), plan
 end
 end
 end
@@ -1301,48 +1344,6 @@ reply[reading + 1] = { "not a value of this layout" }
 end
 admitted[i] = readable and allowed and "1" or "0"
 at = upto
-end
-local function with_details(key, value)
-local before, states = "", value
-for _, prefix in ipairs({ "^!%d+!", "^%^[%d:]+%^", has_editions and "^%d+;" or "^!" }) do
-local _, ending = string.find(states, prefix)
-before, states = before .. string.sub(states, 1, ending or 0), string.sub(states, (ending or 0) + 1)
-end
-local shown, j = {}, 0
-for state in string.gmatch(states .. " ", "([^ ]*) ") do
-j = j + 1
-shown[j] = state
-end
-for id, detail in pairs(details[key]) do
-if detail.text then
-shown[tonumber(string.sub(id, 2))] = algorithms[string.sub(id, 1, 1)].shown(detail, now_ms)
-end
-end
-return before .. table.concat(shown, " ")
-end
-local function save_details(key, expire_at_ms)
-local plan = plan_of[key]
-local text = texts[key]
-local states, saved = split(text, plan.count), {}
-for j = 1, plan.count do
-local algorithm = plan[j].algorithm
-local id = string.format("%s%d", algorithm.kind, j)
-if algorithm.apart and states[j] ~= "" then
-local place = detail_keys[key][id]
-saved[id] = true
-local detail = details[key] and details[key][id]
-if detail and detail.text ~= states[j] then
-states[j] = algorithm.save(detail, states[j], now_ms)
-end
-redis.call("PEXPIREAT", KEYS[place], string.format("%d", expire_at_ms))
-end
-end
-for id, place in pairs(detail_keys[key]) do
-if not saved[id] then
-redis.call("DEL", KEYS[place])
-end
-end
-return text ~= "" and table.concat(states, " ") or ""
 end
 for key = 1, key_count do
 if details[key] and type(reply[key + 1]) == "string" and not failed[key] then

@@ -17,7 +17,7 @@ export interface Call {
   readonly hasEditions: boolean;
 }
 
-/** Writes requests as frame.lua reads them. */
+/** Writes requests as frame/call.lua and frame.lua read them. */
 export function writeCall(requests: readonly StoreRequest[], prefix: string, checking: boolean): Call {
   const keys: string[] = [];
   const limits: Limit[] = [];

@@ -1,0 +1,91 @@
+-- What a call asks for: the clock, the plans, and what is known of each key while it runs.
+local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+
+local LATEST_MS = 9007199254740991 -- 2^53 - 1
+local LARGEST_LIMIT = 999999999999999
+local reply = { now_ms }
+
+-- Per key: the states as text, until when it is blocked, when the states are over, and the plan that changed them:
+-- a key without one is not written.
+local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
+-- Per key, where something is remembered of refusals: their count, the blocks they led to, when that is forgotten.
+local refusals = {}
+local failed = {}
+local reading -- the key whose value is being read: the one to blame when that fails
+
+local plans = {}
+local at = 4
+
+-- Per key the places of its details in KEYS, and those that were opened, by the kind and the place of their policy.
+local detail_keys, details = {}, {}
+local has_details = string.find(ARGV[1], "D", 1, true)
+local key_count = #KEYS
+if has_details then
+  key_count = key_count - tonumber(ARGV[4])
+  for i = 1, tonumber(ARGV[4]) do
+    local key, id = tonumber(ARGV[3 * i + 2]), ARGV[3 * i + 3] .. ARGV[3 * i + 4]
+    detail_keys[key] = detail_keys[key] or {}
+    detail_keys[key][id] = key_count + i
+  end
+  at = 5 + 3 * tonumber(ARGV[4])
+end
+
+local function read_policy()
+  local algorithm = algorithms[ARGV[at]]
+  local policy = { algorithm = algorithm }
+  for k = 1, algorithm.arity do
+    policy[k] = tonumber(ARGV[at + k])
+  end
+  at = at + 1 + algorithm.arity
+  return policy
+end
+
+local has_editions = string.find(ARGV[1], "V", 1, true)
+
+local function read_editions(plan)
+  local version, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  at = at + 1
+  if version == 0 then
+    return
+  end
+  plan.version, plan.earlier = version, {}
+  at = at + 1
+  for _ = 1, count do
+    local earlier_version, carry_over = tonumber(ARGV[at]), ARGV[at + 1]
+    at = at + 2
+    local is_read = carry_over == "k" or carry_over == "p"
+    local earlier = is_read and read_policy() or {}
+    earlier.carry_over = carry_over
+    plan.earlier[earlier_version] = earlier
+  end
+end
+
+local escalates = string.find(ARGV[1], "X", 1, true)
+
+local function read_escalation(plan)
+  local count = tonumber(ARGV[at])
+  at = at + 1
+  if count > 0 then
+    plan.refusals, plan.decay_ms, plan.blocks_ms = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), {}
+    for i = 1, count do
+      plan.blocks_ms[i] = tonumber(ARGV[at + 1 + i])
+    end
+    at = at + 2 + count
+  end
+end
+
+for i = 1, tonumber(ARGV[2]) do
+  local plan = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]) }
+  at = at + 2
+  if has_editions then
+    read_editions(plan)
+  end
+  if escalates then
+    read_escalation(plan)
+  end
+  for j = 1, plan.count do
+    plan[j] = read_policy()
+  end
+  plans[i] = plan
+end
