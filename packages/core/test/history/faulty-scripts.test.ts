@@ -27,10 +27,11 @@ const faulty: readonly (readonly [string, PolicyText, AlteredScript])[] = [
   ['takes the time from its callers', bucket, { replace: PRODUCTION_LINE, by: TEST_LINE, clockAheadMs: 50 }],
 ];
 
-describe('a script is found out by what its callers see, without any fault of the server, that', () => {
-  it.each(faulty)('%s', async (_what, policy, script) => {
+/** How much a history shows depends on how much happens in it, and so on the machine: a few of them are looked at. */
+async function defectsOf(policy: PolicyText, script: AlteredScript): Promise<readonly unknown[]> {
+  for (let seed = 1; seed <= 5; seed++) {
     const plan: Plan = {
-      seed: 1,
+      seed,
       processes: [
         { client: 'url', proxied: false },
         { client: 'ioredis', proxied: false },
@@ -38,9 +39,14 @@ describe('a script is found out by what its callers see, without any fault of th
       keys: [[policy]],
       faults: [{ afterMs: 1000, fault: { what: 'script flush' } }],
     };
-
     const { defects } = checkHistory(await run(plan, script));
+    if (defects.length > 0) return defects;
+  }
+  return [];
+}
 
-    expect(defects).not.toEqual([]);
+describe('a script is found out by what its callers see, without any fault of the server, that', () => {
+  it.each(faulty)('%s', async (_what, policy, script) => {
+    expect(await defectsOf(policy, script)).not.toEqual([]);
   });
 });
