@@ -2,6 +2,7 @@ import {
   concurrency,
   fixedWindow,
   leakyBucket,
+  slidingCounter,
   slidingLog,
   slidingWindow,
   tokenBucket,
@@ -21,6 +22,7 @@ interface PolicyKind {
 export const policyKinds: Readonly<Record<string, PolicyKind>> = {
   fixedWindow: { make: fixedWindow, options: ['limit', 'window', 'align'] },
   slidingWindow: { make: slidingWindow, options: ['limit', 'window', 'precision'] },
+  slidingCounter: { make: slidingCounter, options: ['limit', 'window'] },
   slidingLog: { make: slidingLog, options: ['limit', 'window'] },
   concurrency: { make: concurrency, options: ['limit', 'ttl'] },
   tokenBucket: { make: tokenBucket, options: ['capacity', 'refill', 'every', 'mode', 'overdraft'] },

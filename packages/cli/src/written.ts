@@ -9,7 +9,7 @@ const UNITS: readonly (readonly [name: string, ms: number])[] = [
 
 /** A duration as it is written in options: in the largest unit that it is a whole number of. */
 export function writtenDuration(ms: number): string {
-  const [name, unit] = UNITS.find(([, length]) => ms % length === 0) ?? ['ms', 1];
+  const [name, unit] = UNITS.find(([, length]) => ms >= length && ms % length === 0) ?? ['ms', 1];
   return `${String(ms / unit)}${name}`;
 }
 
@@ -22,6 +22,8 @@ export function writtenPolicy(policy: Policy): string {
       const isDefault = policy.precisionMs === Math.ceil(policy.windowMs / 10);
       return `slidingWindow ${perWindow(policy)}${isDefault ? '' : `, precision ${writtenDuration(policy.precisionMs)}`}`;
     }
+    case 'slidingCounter':
+      return `slidingCounter ${perWindow(policy)}`;
     case 'slidingLog':
       return `slidingLog ${perWindow(policy)}`;
     case 'concurrency':

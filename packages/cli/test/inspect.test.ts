@@ -2,7 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
   fixedWindow,
+  leakyBucket,
   redisStore,
+  slidingCounter,
   slidingWindow,
   tokenBucket,
   type Limiter,
@@ -64,6 +66,12 @@ const kinds: readonly (readonly [text: string, policy: Policy, written: string])
     'tokenBucket --capacity 5 --refill 1 --every 1h --mode interval',
     tokenBucket({ capacity: 5, refill: 1, every: '1h', mode: 'interval' }),
     'tokenBucket 5, 1 per 1h, mode interval',
+  ],
+  ['slidingCounter --limit 5 --window 1h', slidingCounter({ limit: 5, window: '1h' }), 'slidingCounter 5 per 1h'],
+  [
+    'leakyBucket --limit 1 --window 1h --max-delay 4h',
+    leakyBucket({ limit: 1, window: '1h', maxDelay: '4h' }),
+    'leakyBucket 1 per 1h, max delay 4h',
   ],
 ];
 

@@ -58,6 +58,9 @@ describe('policy put', () => {
     ['fixedWindow --limit 5 --window 1h --align clock', 'fixedWindow 5 per 1h, align clock'],
     ['slidingWindow --limit 5 --window 1500 --precision 500', 'slidingWindow 5 per 1500ms, precision 500ms'],
     ['slidingWindow --limit 5 --window 10s', 'slidingWindow 5 per 10s'],
+    ['slidingCounter --limit 5 --window 10s', 'slidingCounter 5 per 10s'],
+    ['leakyBucket --limit 5 --window 1s --max-delay 2500', 'leakyBucket 5 per 1s, max delay 2500ms'],
+    ['leakyBucket --limit 5 --window 1s --max-delay 0', 'leakyBucket 5 per 1s, max delay 0ms'],
     ['tokenBucket --capacity 20 --refill 10 --every 1s', 'tokenBucket 20, 10 per 1s'],
     [
       'tokenBucket --capacity 20 --refill 10 --every 1d --mode interval --overdraft 5',

@@ -1,5 +1,10 @@
 export { fixedWindow, type FixedWindowOptions, type FixedWindowPolicy } from './algorithms/fixed-window/policy.ts';
 export {
+  slidingCounter,
+  type SlidingCounterOptions,
+  type SlidingCounterPolicy,
+} from './algorithms/sliding-counter/policy.ts';
+export {
   slidingWindow,
   type SlidingWindowOptions,
   type SlidingWindowPolicy,

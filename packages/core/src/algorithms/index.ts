@@ -5,6 +5,7 @@ import { concurrencyAlgorithm } from './concurrency/index.ts';
 import { fixedWindowAlgorithm } from './fixed-window/index.ts';
 import { intervalBucketAlgorithm } from './interval-bucket/index.ts';
 import { leakyBucketAlgorithm } from './leaky-bucket/index.ts';
+import { slidingCounterAlgorithm } from './sliding-counter/index.ts';
 import { slidingLogAlgorithm } from './sliding-log/index.ts';
 import { slidingWindowAlgorithm } from './sliding-window/index.ts';
 import { tokenBucketAlgorithm } from './token-bucket/index.ts';
@@ -20,6 +21,7 @@ type Registered = [
   typeof tokenBucketAlgorithm,
   typeof intervalBucketAlgorithm,
   typeof leakyBucketAlgorithm,
+  typeof slidingCounterAlgorithm,
   typeof concurrencyAlgorithm,
 ];
 const registered: Registered = [
@@ -29,6 +31,7 @@ const registered: Registered = [
   tokenBucketAlgorithm,
   intervalBucketAlgorithm,
   leakyBucketAlgorithm,
+  slidingCounterAlgorithm,
   concurrencyAlgorithm,
 ];
 
@@ -54,7 +57,7 @@ export function algorithmOf(policy: unknown, field = 'policy'): AnyAlgorithm {
   if (found !== undefined) return found;
   throw new PolicyError(
     field,
-    `${field} must be a policy made by fixedWindow, slidingWindow, tokenBucket or leakyBucket, such as fixedWindow({ limit: 100, window: "1m" }), got ${shown(policy)}` +
+    `${field} must be a policy made by fixedWindow, slidingWindow, slidingCounter, tokenBucket or leakyBucket, such as fixedWindow({ limit: 100, window: "1m" }), got ${shown(policy)}` +
       (name === undefined ? '' : `; known algorithms: ${listed(algorithms.map((algorithm) => algorithm.name))}`),
   );
 }

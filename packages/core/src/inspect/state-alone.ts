@@ -1,6 +1,8 @@
 import type { FixedWindowState } from '../algorithms/fixed-window/kernel.ts';
 import type { AnyAlgorithm } from '../algorithms/index.ts';
 import type { LeakyBucketState } from '../algorithms/leaky-bucket/kernel.ts';
+import * as slidingCounter from '../algorithms/sliding-counter/kernel.ts';
+import type { SlidingCounterPolicy } from '../algorithms/sliding-counter/policy.ts';
 import { resetAtMs, usedOfSlidingWindow, type SlidingWindowState } from '../algorithms/sliding-window/kernel.ts';
 import type { SlidingWindowPolicy } from '../algorithms/sliding-window/policy.ts';
 import type { TokenBucketState } from '../algorithms/token-bucket/kernel.ts';
@@ -27,6 +29,13 @@ const readers: Readonly<Record<string, Reader>> = {
       precisionMs: state.blockMs,
     };
     return { used: usedOfSlidingWindow(policy, state, nowMs), resetAtMs: resetAtMs(policy, state) };
+  },
+  slidingCounter: (state: slidingCounter.SlidingCounterState, nowMs): StateAlone => {
+    const policy: SlidingCounterPolicy = { algorithm: 'slidingCounter', limit: 1, windowMs: state.windowMs };
+    return {
+      used: slidingCounter.usedOfSlidingCounter(policy, state, nowMs),
+      resetAtMs: slidingCounter.resetAtMs(policy, state),
+    };
   },
   tokenBucket: ({ fullAtMs, part }: TokenBucketState, nowMs) => untilInstant(fullAtMs, part, nowMs),
   leakyBucket: ({ freeAtMs, part }: LeakyBucketState, nowMs) => untilInstant(freeAtMs, part, nowMs),

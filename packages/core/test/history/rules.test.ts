@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { fixedWindow, leakyBucket, slidingWindow, tokenBucket, type Policy } from '@sluice/core';
+import { fixedWindow, leakyBucket, slidingCounter, slidingWindow, tokenBucket, type Policy } from '@sluice/core';
 import { seeded, testSeed } from '@sluice/testkit';
 import { START_MS } from '../traces/step.ts';
 import { modelled, standing } from '../models/verdict.ts';
@@ -18,6 +18,7 @@ const policies: Record<string, fc.Arbitrary<Policy>> = {
     .record({ limit: few, window: short })
     .map((options) => fixedWindow({ ...options, align: 'clock' })),
   slidingWindow: fc.record({ limit: few, window: short }).map((options) => slidingWindow(options)),
+  slidingCounter: fc.record({ limit: few, window: short }).map((options) => slidingCounter(options)),
   'tokenBucket, continuous': fc
     .record({ capacity: few, refill: few, every: short, overdraft })
     .map((options) => tokenBucket(options)),

@@ -3,6 +3,7 @@ import type {
   IntervalBucketPolicy,
   LeakyBucketPolicy,
   Policy,
+  SlidingCounterPolicy,
   SlidingWindowPolicy,
   TokenBucketPolicy,
 } from '@sluice/core';
@@ -54,6 +55,8 @@ export function ruleOf(policy: Policy): Rule {
       return tokenBucketRule(policy);
     case 'intervalBucket':
       return intervalBucketRule(policy);
+    case 'slidingCounter':
+      return slidingCounterRule(policy);
     case 'leakyBucket':
       return leakyBucketRule(policy);
     case 'slidingLog':
@@ -112,6 +115,31 @@ function slidingWindowRule({ limit, windowMs, precisionMs }: SlidingWindowPolicy
     charge: (state, cost, atMs) => add(state, Math.floor(atMs / precisionMs), cost),
     giveBack: (state, cost, charge) => add(state, Math.floor(charge.atMs / precisionMs), -cost),
     likely: (fromMs, toMs) => ticks(fromMs, toMs, precisionMs),
+  };
+}
+
+/** The state is which window of the clock, and how many units it and the one before it hold. */
+function slidingCounterRule({ limit, windowMs }: SlidingCounterPolicy): Rule {
+  const indexOf = (atMs: number): number => Math.floor(atMs / windowMs);
+  const later = ([index = 0, current = 0, previous = 0]: State, atMs: number): State => {
+    const passed = indexOf(atMs) - index;
+    const after = passed === 0 ? [current, previous] : passed === 1 ? [0, current] : [0, 0];
+    return after.every((units) => units === 0) ? UNUSED : [indexOf(atMs), ...after];
+  };
+  return {
+    limit,
+    overdraft: 0,
+    later,
+    left: ([, current = 0, previous = 0], atMs) =>
+      limit - current - Math.ceil((previous * (windowMs - (atMs % windowMs))) / windowMs),
+    charge: ([, current = 0, previous = 0], cost, atMs) => [indexOf(atMs), current + cost, previous],
+    giveBack([index, current = 0, previous = 0], cost, charge, _place, atMs) {
+      if (index === undefined) return UNUSED;
+      const age = index - indexOf(charge.atMs);
+      const back = (units: number, ofAge: number): number => (age === ofAge ? Math.max(units - cost, 0) : units);
+      return later([index, back(current, 0), back(previous, 1)], atMs);
+    },
+    likely: (fromMs, toMs) => ticks(fromMs, toMs, windowMs),
   };
 }
 

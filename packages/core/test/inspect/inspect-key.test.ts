@@ -4,6 +4,7 @@ import {
   fixedWindow,
   leakyBucket,
   redisStore,
+  slidingCounter,
   slidingWindow,
   tokenBucket,
   type Decision,
@@ -40,6 +41,7 @@ const onlyPolicy = ({ policies: [report] }: KeyReport): PolicyReport => report a
 const kinds: Readonly<Record<string, Policy>> = {
   fixedWindow: hour,
   slidingWindow: slidingWindow({ limit: 5, window: '1h' }),
+  slidingCounter: slidingCounter({ limit: 5, window: '1h' }),
   tokenBucket: tokenBucket({ capacity: 5, refill: 1, every: '1h' }),
   intervalBucket: tokenBucket({ capacity: 5, refill: 1, every: '1h', mode: 'interval' }),
   leakyBucket: leakyBucket({ limit: 1, window: '1h', maxDelay: '4h' }),
@@ -196,6 +198,7 @@ describe('a policy that is not the one that wrote the state', () => {
   const shorter: Readonly<Record<string, Policy>> = {
     fixedWindow: fixedWindow({ limit: 5, window: '59m' }),
     slidingWindow: slidingWindow({ limit: 5, window: '30m' }),
+    slidingCounter: slidingCounter({ limit: 5, window: '20m' }),
     tokenBucket: tokenBucket({ capacity: 5, refill: 1, every: '30m' }),
     intervalBucket: tokenBucket({ capacity: 2, refill: 1, every: '1h', mode: 'interval' }),
     leakyBucket: leakyBucket({ limit: 1, window: '30m', maxDelay: '2h' }),

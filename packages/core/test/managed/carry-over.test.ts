@@ -4,6 +4,7 @@ import {
   leakyBucket,
   managed,
   redisStore,
+  slidingCounter,
   slidingWindow,
   tokenBucket,
   type CarryOver,
@@ -23,6 +24,7 @@ const policy = managed('orders');
 const KINDS = {
   fixedWindow: (limit: number) => fixedWindow({ limit, window: '1h' }),
   slidingWindow: (limit: number) => slidingWindow({ limit, window: '1h' }),
+  slidingCounter: (limit: number) => slidingCounter({ limit, window: '1h' }),
   tokenBucket: (capacity: number) => tokenBucket({ capacity, refill: 1, every: '1h' }),
   intervalBucket: (capacity: number) => tokenBucket({ capacity, refill: 1, every: '1h', mode: 'interval' }),
   leakyBucket: (atOnce: number) => leakyBucket({ limit: 1, window: '1h', maxDelay: (atOnce - 1) * 3_600_000 }),

@@ -4,6 +4,7 @@ import { fixedWindowReference } from './fixed-window.ts';
 import { intervalBucketReference } from './interval-bucket.ts';
 import { leakyBucketReference } from './leaky-bucket.ts';
 import type { Reference } from './model.ts';
+import { slidingCounterReference } from './sliding-counter.ts';
 import { slidingLogReference } from './sliding-log.ts';
 import { slidingWindowReference } from './sliding-window.ts';
 import { tokenBucketReference } from './token-bucket.ts';
@@ -16,6 +17,7 @@ export const references: readonly Reference[] = [
   tokenBucketReference,
   intervalBucketReference,
   leakyBucketReference,
+  slidingCounterReference,
   concurrencyReference,
 ];
 

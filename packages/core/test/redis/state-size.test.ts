@@ -1,5 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { fixedWindow, leakyBucket, slidingWindow, tokenBucket, type Policy, type StoreRequest } from '@sluice/core';
+import {
+  fixedWindow,
+  leakyBucket,
+  slidingCounter,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+  type StoreRequest,
+} from '@sluice/core';
 import { keyScope, namePolicies } from '@sluice/core/internal';
 import { fakeClock, virtualRedisStore, useRedis } from '@sluice/testkit';
 import { START_MS } from '../traces/step.ts';
@@ -53,6 +61,7 @@ describe('a key of 29 characters, its value and its expiry', () => {
     ['leakyBucket', leakyBucket({ limit: 3, window: '7s', maxDelay: '1m' })],
     ['fixedWindow', fixedWindow({ limit: 100, window: '1h' })],
     ['fixedWindow on the clock', fixedWindow({ limit: 100, window: '1h', align: 'clock' })],
+    ['slidingCounter', slidingCounter({ limit: 100, window: '1m' })],
   ])('of a %s take at most 170 bytes', async (_name, policy) => {
     const { bytes, key } = await bytesPerKey(policy, [START_MS, START_MS + 1]);
 

@@ -1,5 +1,14 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { createLimiter, fixedWindow, slidingWindow, splitStore, tokenBucket, type Limiter } from '@sluice/core';
+import {
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  slidingCounter,
+  slidingWindow,
+  splitStore,
+  tokenBucket,
+  type Limiter,
+} from '@sluice/core';
 import { ByHand, NOON_MS } from './by-hand.ts';
 
 const perMinute = (limit: number) => fixedWindow({ limit, window: '1m', align: 'clock' });
@@ -330,6 +339,8 @@ describe('a policy that cannot be split', () => {
   it.each([
     ['windows that begin at the first unit', fixedWindow({ limit: 10, window: '1m' }), /align: "clock"/],
     ['units that come back at once', tokenBucket({ capacity: 9, refill: 9, every: '1m', mode: 'interval' }), /mode/],
+    ['an estimate', slidingCounter({ limit: 9, window: '1m' }), /does not add up/],
+    ['a line for all', leakyBucket({ limit: 9, window: '1m', maxDelay: '1m' }), /does not add up/],
   ])('is refused when the limiter is made: %s', (_name, policy, message) => {
     expect(() => createLimiter({ policy, store: splitStore({ membership: 2 }) })).toThrow(
       expect.objectContaining({ code: 'SLUICE_POLICY_INVALID', message: expect.stringMatching(message) }),

@@ -48,7 +48,7 @@ export function checkSplittable({ name, policy }: NamedPolicy): void {
       ? 'its windows begin at the first unit, in each instance at another time: write align: "clock"'
       : algorithm === 'intervalBucket'
         ? 'its units come back at once, in each instance at another time: leave mode: "interval" out'
-        : 'it knows no shares: use fixedWindow with align: "clock", slidingWindow or tokenBucket';
+        : 'what it promises does not add up over shares: use fixedWindow with align: "clock", slidingWindow or tokenBucket';
   throw new PolicyError('policy', `splitStore cannot split the policy ${shown(name)} (${algorithm}): ${why}`);
 }
 

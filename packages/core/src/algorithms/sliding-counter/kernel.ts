@@ -1,0 +1,199 @@
+import type { Kernel } from '../algorithm.ts';
+import { toInteger } from '../instant-and-field.ts';
+import { mostUnits, type SlidingCounterPolicy } from './policy.ts';
+
+/**
+ * The units of two windows that lie side by side on the clock. The newer one is kept by the latest instant in it at which
+ * units were taken, so that it can be told where they lie when windows have got another length.
+ */
+export interface SlidingCounterState {
+  readonly lastMs: number;
+  readonly windowMs: number;
+  readonly current: number;
+  readonly previous: number;
+}
+
+/** The two windows as they lie at an instant, in the policy's length. */
+interface Windows {
+  /** The instant that counts: a clock that steps back does not lead behind the last units. */
+  readonly atMs: number;
+  readonly startMs: number;
+  readonly current: number;
+  readonly previous: number;
+}
+
+/**
+ * Sliding counter: the current window on the clock, and as much of the one before as an interval of one window's length
+ * still reaches into, together hold at most `limit`. Compared as integers, both sides times the window, and never rounded.
+ */
+export const slidingCounter: Kernel<SlidingCounterPolicy, SlidingCounterState> = (policy, state, cost, nowMs) => {
+  const { limit, windowMs } = policy;
+  const { atMs, startMs, current, previous } = windowsAt(windowMs, state, nowMs);
+  const fits = cost <= limit; // asked first: cost * windowMs could overflow
+  const allowed =
+    cost === 0 ||
+    (cost <= limit - current && weighed(windowMs, startMs, atMs, previous) <= (limit - current - cost) * windowMs);
+  const charged = allowed && cost > 0;
+  const currentAfter = charged ? current + cost : current;
+  const remaining = Math.max(
+    limit - currentAfter - Math.ceil(weighed(windowMs, startMs, atMs, previous) / windowMs),
+    0,
+  );
+
+  /** From when on so many units fit, which do not yet. */
+  const untilFitMs = (units: number): number => {
+    const free = limit - currentAfter - units;
+    const endMs = startMs + windowMs;
+    return free >= 0
+      ? endMs - Math.floor((free * windowMs) / previous) - nowMs
+      : endMs +
+          windowMs -
+          Math.floor(((limit - units) * windowMs) / Math.min(currentAfter, mostUnits(windowMs))) -
+          nowMs;
+  };
+
+  return {
+    state: charged ? { lastMs: atMs, windowMs, current: currentAfter, previous } : state,
+    verdict: {
+      allowed,
+      limit,
+      remaining,
+      retryAfterMs: allowed ? 0 : fits ? untilFitMs(cost) : null,
+      resetAfterMs: currentAfter + previous > 0 ? lastLeaveMs(startMs, windowMs, currentAfter) - nowMs : 0,
+      nextAfterMs: remaining < limit ? untilFitMs(remaining + 1) : null,
+      delayMs: 0,
+    },
+  };
+};
+
+/** The units of the previous window that an interval of one window's length still reaches, times the window. */
+function weighed(windowMs: number, startMs: number, atMs: number, previous: number): number {
+  return previous * (startMs + windowMs - atMs);
+}
+
+/**
+ * A state of windows of another length counts as all its units at its last instant: never too early. Units beyond what can
+ * be weighed are not, once their window is over.
+ */
+function windowsAt(windowMs: number, state: SlidingCounterState | undefined, nowMs: number): Windows {
+  const atMs = Math.max(nowMs, state?.lastMs ?? nowMs);
+  const startMs = windowStart(atMs, windowMs);
+  if (state === undefined) return { atMs, startMs, current: 0, previous: 0 };
+  const { lastMs, current, previous } = inWindowsOf(windowMs, state);
+  const passed = (startMs - windowStart(lastMs, windowMs)) / windowMs;
+  return {
+    atMs,
+    startMs,
+    current: passed === 0 ? current : 0,
+    previous: Math.min(passed === 0 ? previous : passed === 1 ? current : 0, mostUnits(windowMs)),
+  };
+}
+
+function inWindowsOf(windowMs: number, state: SlidingCounterState): SlidingCounterState {
+  if (state.windowMs === windowMs) return state;
+  return { lastMs: state.lastMs, windowMs, current: state.current + state.previous, previous: 0 };
+}
+
+function windowStart(atMs: number, windowMs: number): number {
+  return Math.floor(atMs / windowMs) * windowMs;
+}
+
+/** When the youngest units leave: a window after the end of theirs. */
+function lastLeaveMs(startMs: number, windowMs: number, current: number): number {
+  return startMs + (current > 0 ? 2 : 1) * windowMs;
+}
+
+export function resetAtMs({ windowMs }: SlidingCounterPolicy, state: SlidingCounterState): number {
+  const { lastMs, current } = inWindowsOf(windowMs, state);
+  return lastLeaveMs(windowStart(lastMs, windowMs), windowMs, current);
+}
+
+/** Gives back only to the window that was charged, while it counts: the one that stops counting at that same instant. */
+export function refundSlidingCounter(
+  policy: SlidingCounterPolicy,
+  state: SlidingCounterState,
+  cost: number,
+  chargedUntilMs: number,
+  nowMs: number,
+): SlidingCounterState | undefined {
+  const charged = windowOf(policy, state, chargedUntilMs, nowMs);
+  if (charged === undefined || state[charged] === 0) return state;
+  const after = { ...state, [charged]: Math.max(state[charged] - cost, 0) };
+  return after.current + after.previous === 0 || resetAtMs(policy, after) <= nowMs ? undefined : after;
+}
+
+/** Charges the window that was charged, while it counts, also where it has been forgotten since. */
+export function chargeSlidingCounter(
+  policy: SlidingCounterPolicy,
+  state: SlidingCounterState | undefined,
+  cost: number,
+  chargedUntilMs: number,
+  nowMs: number,
+): SlidingCounterState | undefined {
+  const { windowMs } = policy;
+  const most = mostUnits(windowMs);
+  if (state === undefined) {
+    if (nowMs >= chargedUntilMs || chargedUntilMs % windowMs !== 0) return undefined;
+    const startMs = chargedUntilMs - 2 * windowMs;
+    const lastMs = Math.min(Math.max(nowMs, startMs), startMs + windowMs - 1);
+    return { lastMs, windowMs, current: Math.min(cost, most), previous: 0 };
+  }
+  const charged = windowOf(policy, state, chargedUntilMs, nowMs);
+  const units = charged === undefined ? 0 : Math.min(cost, Math.max(most - state[charged], 0));
+  return charged === undefined || units === 0 ? state : { ...state, [charged]: state[charged] + units };
+}
+
+/** Which of the two windows stops counting at an instant that is still to come. */
+function windowOf(
+  { windowMs }: SlidingCounterPolicy,
+  state: SlidingCounterState,
+  untilMs: number,
+  nowMs: number,
+): 'current' | 'previous' | undefined {
+  if (state.windowMs !== windowMs || nowMs >= untilMs) return undefined;
+  const endMs = windowStart(state.lastMs, windowMs) + windowMs;
+  return untilMs === endMs + windowMs ? 'current' : untilMs === endMs ? 'previous' : undefined;
+}
+
+/** The estimate, rounded up. */
+export function usedOfSlidingCounter(
+  { windowMs }: SlidingCounterPolicy,
+  state: SlidingCounterState,
+  nowMs: number,
+): number {
+  const { atMs, startMs, current, previous } = windowsAt(windowMs, state, nowMs);
+  return current + Math.ceil(weighed(windowMs, startMs, atMs, previous) / windowMs);
+}
+
+/** Units leave with the windows they were taken in, while these are as long as before; else they are taken now. */
+export function carrySlidingCounter(
+  policy: SlidingCounterPolicy,
+  units: number,
+  nowMs: number,
+  from?: { readonly policy: SlidingCounterPolicy; readonly state: SlidingCounterState },
+): SlidingCounterState {
+  const { windowMs } = policy;
+  if (from?.policy.windowMs !== windowMs) {
+    const lastMs = Math.max(nowMs, from?.state.lastMs ?? nowMs);
+    return { lastMs, windowMs, current: Math.min(units, mostUnits(windowMs)), previous: 0 };
+  }
+  const used = usedOfSlidingCounter(policy, from.state, nowMs);
+  if (used === units) return from.state;
+  const { atMs, startMs, current } = windowsAt(windowMs, from.state, nowMs);
+  const most = mostUnits(windowMs);
+  const currentAfter = Math.min(Math.ceil((current * units) / used), units, most);
+  const leaving = Math.min(units - currentAfter, most);
+  const previousAfter = Math.min(Math.floor((leaving * windowMs) / (startMs + windowMs - atMs)), most);
+  return { lastMs: atMs, windowMs, current: currentAfter, previous: previousAfter };
+}
+
+export function encodeSlidingCounter({ lastMs, windowMs, current, previous }: SlidingCounterState): string {
+  return [lastMs, windowMs, current, previous].join(':');
+}
+
+export function decodeSlidingCounter(text: string): SlidingCounterState | undefined {
+  const [lastMs, windowMs, current, previous, ...more] = text.split(':').map(toInteger);
+  if (lastMs === undefined || !windowMs || current === undefined || previous === undefined || more.length > 0)
+    return undefined;
+  return { lastMs, windowMs, current, previous };
+}
