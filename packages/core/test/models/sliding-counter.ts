@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { slidingCounter, type Policy, type SlidingCounterOptions, type SlidingCounterPolicy } from '@sluice/core';
-import { big, ceilDiv, greatest, type Model, type Receipt, type Reference } from './model.ts';
+import { LARGEST_LIMIT } from './largest.ts';
+import { big, ceilDiv, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
 import { limits, windows } from './sizes.ts';
 
 /** What was charged in which window of the clock. An interval of one window's length that ends now is the current window and the rest of the one before. */
@@ -42,6 +43,13 @@ class SlidingCounterModel implements Model {
     if (!this.isUnused(atMs)) return;
     this.#units.clear();
     this.#lastMs = 0n;
+  }
+
+  overcharge(cost: bigint, receipt: Receipt, atMs: bigint): void {
+    const age = this.#lastMs / this.windowMs - receipt;
+    if (this.#lastMs === 0n || age < 0n || age > 1n || atMs >= (receipt + 2n) * this.windowMs) return;
+    const most = least((2n ** 53n - 1n) / this.windowMs, big(LARGEST_LIMIT));
+    this.#units.set(receipt, least(this.#held(receipt) + cost, most));
   }
 
   #estimateTimesWindow(atMs: bigint): bigint {

@@ -6,8 +6,8 @@ state   last_ms:window_ms:current:previous: the latest instant, in the newer win
         units of that window and of the one before
 decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
 refund  the state after they are given back ("" when nothing is left), and that instant, or false when there is nothing to give back
-charge  the state after they were charged, whatever the limit says, and that instant, or false when nothing changes; `text`
-        may be false
+charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
+        where there is no state
 used    the units that a state holds at now_ms
 carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
         `text` its state, where that was of this kind
@@ -110,16 +110,11 @@ function sliding_counter.refund(policy, text, cost, charged_until_ms, now_ms)
 end
 
 function sliding_counter.charge(policy, text, cost, charged_until_ms, now_ms)
+  if not text then
+    return false
+  end
   local window_ms = policy[2]
   local most = most_units(window_ms)
-  if not text then
-    if now_ms >= charged_until_ms or charged_until_ms % window_ms ~= 0 then
-      return false
-    end
-    local start_ms = charged_until_ms - 2 * window_ms
-    local last_ms = math.min(math.max(now_ms, start_ms), start_ms + window_ms - 1)
-    return write_windows(window_ms, last_ms, math.min(cost, most), 0)
-  end
   local last_ms, current, previous, same_length = read_windows(window_ms, text)
   local age = same_length and age_of(window_ms, last_ms, charged_until_ms, now_ms)
   if age == 0 and current < most then

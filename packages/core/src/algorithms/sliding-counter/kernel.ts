@@ -122,7 +122,7 @@ export function refundSlidingCounter(
   return after.current + after.previous === 0 || resetAtMs(policy, after) <= nowMs ? undefined : after;
 }
 
-/** Charges the window that was charged, while it counts, also where it has been forgotten since. */
+/** Charges the window that was charged, while it counts, above its limit too: as many units as can be weighed. */
 export function chargeSlidingCounter(
   policy: SlidingCounterPolicy,
   state: SlidingCounterState | undefined,
@@ -130,17 +130,11 @@ export function chargeSlidingCounter(
   chargedUntilMs: number,
   nowMs: number,
 ): SlidingCounterState | undefined {
-  const { windowMs } = policy;
-  const most = mostUnits(windowMs);
-  if (state === undefined) {
-    if (nowMs >= chargedUntilMs || chargedUntilMs % windowMs !== 0) return undefined;
-    const startMs = chargedUntilMs - 2 * windowMs;
-    const lastMs = Math.min(Math.max(nowMs, startMs), startMs + windowMs - 1);
-    return { lastMs, windowMs, current: Math.min(cost, most), previous: 0 };
-  }
+  if (state === undefined) return undefined;
   const charged = windowOf(policy, state, chargedUntilMs, nowMs);
-  const units = charged === undefined ? 0 : Math.min(cost, Math.max(most - state[charged], 0));
-  return charged === undefined || units === 0 ? state : { ...state, [charged]: state[charged] + units };
+  if (charged === undefined) return state;
+  const units = Math.min(cost, Math.max(mostUnits(policy.windowMs) - state[charged], 0));
+  return units === 0 ? state : { ...state, [charged]: state[charged] + units };
 }
 
 /** Which of the two windows stops counting at an instant that is still to come. */

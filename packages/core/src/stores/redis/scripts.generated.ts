@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '5a5ac885541a885b715a794d63f525442a00f7e9',
+  sha1: 'd28882077782a01b49ca23292865f24cab90e8f8',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -542,16 +542,11 @@ end
 return write_windows(window_ms, last_ms, current, previous)
 end
 function sliding_counter.charge(policy, text, cost, charged_until_ms, now_ms)
-local window_ms = policy[2]
-local most = most_units(window_ms)
 if not text then
-if now_ms >= charged_until_ms or charged_until_ms % window_ms ~= 0 then
 return false
 end
-local start_ms = charged_until_ms - 2 * window_ms
-local last_ms = math.min(math.max(now_ms, start_ms), start_ms + window_ms - 1)
-return write_windows(window_ms, last_ms, math.min(cost, most), 0)
-end
+local window_ms = policy[2]
+local most = most_units(window_ms)
 local last_ms, current, previous, same_length = read_windows(window_ms, text)
 local age = same_length and age_of(window_ms, last_ms, charged_until_ms, now_ms)
 if age == 0 and current < most then
