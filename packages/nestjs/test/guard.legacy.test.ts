@@ -1,4 +1,5 @@
 /* eslint-disable @typescript-eslint/no-extraneous-class -- modules of Nest are empty */
+import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -28,6 +29,7 @@ import {
   RateLimitModule,
   RateLimits,
   byRoute,
+  leakyBucket,
   byUser,
   fixedWindow,
   type NestRequest,
@@ -396,6 +398,33 @@ describe('the guard in contexts that are not HTTP', () => {
     for (let i = 0; i < 3; i++) await guard.canActivate(execution);
 
     expect(await guard.canActivate(contextOf('ws', client('192.0.2.1')))).toBe(true);
+  });
+
+  it('holds an execution until its start, and forgets one whose connection closes meanwhile', async () => {
+    const outcomes: string[] = [];
+    const policy = leakyBucket({ limit: 1, window: '1h', maxDelay: '1h' });
+    const onDecision = ({ outcome }: { readonly outcome: string }) => outcomes.push(outcome);
+    const guard = await guardOf(Messages, { policy, onDecision });
+    const passes: unknown[] = [];
+    const execute = async (): Promise<EventEmitter> => {
+      const socket = Object.assign(new EventEmitter(), { remoteAddress: '192.0.2.1' });
+      guard.canActivate(contextOf('ws', { socket }, Gateway.prototype.hear)).then(
+        (value) => passes.push(value),
+        (error: unknown) => passes.push(error),
+      );
+      for (let i = 0; i < 5; i++) await setImmediate();
+      return socket;
+    };
+    await execute();
+    const second = await execute();
+
+    second.emit('close');
+    const third = await execute(); // the place is free again
+    third.emit('close');
+    await setImmediate();
+
+    expect(outcomes).toEqual(['allowed', 'allowed', 'allowed']);
+    expect(passes).toEqual([true]);
   });
 
   it('takes the handler for the route', async () => {
