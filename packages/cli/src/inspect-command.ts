@@ -98,7 +98,7 @@ function instantOf([seconds, microseconds]: readonly (string | number)[]): numbe
 }
 
 function unreadable(key: string, problem: string): KeyReport {
-  return { key, subject: null, limiter: null, blockedUntilMs: null, policies: [], problem };
+  return { key, subject: null, limiter: null, blockedUntilMs: null, refusals: null, policies: [], problem };
 }
 
 const HEADINGS = ['LIMITER', 'NAME', 'POLICY', 'USED', 'LIMIT', 'REMAINING', 'RESETS', 'BLOCKED UNTIL'];
@@ -125,9 +125,17 @@ function textOf(key: string, atMs: number, reports: readonly KeyReport[]): strin
             (report.blockedUntilMs === null ? '' : `; blocked until ${whenOf(report.blockedUntilMs, atMs)}`),
         ],
   );
+  const refusals = reports.flatMap(({ key: one, refusals: counted }) =>
+    counted === null
+      ? []
+      : [
+          `${printable(one)}: refusals ${String(counted.count)}, blocks ${String(counted.blocks)}, forgotten ${whenOf(counted.forgottenAtMs, atMs)}`,
+        ],
+  );
   return [
     `at ${writtenInstant(atMs)} by the clock of Redis`,
     ...(rows.length > 0 ? [table(HEADINGS, rows)] : []),
+    ...refusals,
     ...problems,
   ].join('\n');
 }

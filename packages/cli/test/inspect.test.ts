@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
+  escalate,
   fixedWindow,
   leakyBucket,
   redisStore,
@@ -130,6 +131,16 @@ describe('inspect', () => {
 
     expect(timeless(out).split('\n')[0]).toBe('at T by the clock of Redis');
     expect(Math.abs(atMs - seconds * 1_000)).toBeLessThan(60_000);
+  });
+
+  it('prints what is remembered of refusals', async () => {
+    const limiter = limiterOf({ name: 'login', policy, escalate: escalate({ after: 2, block: '1h', decay: '1d' }) });
+    for (let i = 0; i < 2; i++) await limiter.consume('a', 6);
+
+    const { out } = await cli.sluice('inspect', 'a');
+
+    expect(timeless(out)).toContain('sluice:{a}:login:1f: refusals 0, blocks 1, forgotten T (in W)');
+    expect(row(out, 'login').at(-1)).toBe('T (in W)');
   });
 
   it('finds the subject under every limiter, and no other subject', async () => {

@@ -2,6 +2,7 @@ import { algorithmOf, type Policy } from '../algorithms/index.ts';
 import { keyScope } from '../key.ts';
 import { listed } from '../options.ts';
 import { namePolicy, type NamedPolicy } from '../policy.ts';
+import { remembered } from '../stores/escalation.ts';
 import { readValue } from '../stores/redis/value.ts';
 import { inspectManaged } from './inspect-managed.ts';
 import { readKeyText, type KeyText } from './key-text.ts';
@@ -30,7 +31,7 @@ export function inspectKey(key: string, value: string, atMs: number, options: In
   const { prefix = 'sluice', policies = [], records = {} } = options;
   const text = readKeyText(key, prefix);
   if (text === undefined) {
-    return unread(key, undefined, null, 'this is no key of a limiter, or that of a newer version of Sluice');
+    return unread(key, undefined, NOTHING, 'this is no key of a limiter, or that of a newer version of Sluice');
   }
   if (text.isManaged) {
     return inspectManaged(key, text, value, atMs, Object.hasOwn(records, text.owner) ? records[text.owner] : undefined);
@@ -40,18 +41,19 @@ export function inspectKey(key: string, value: string, atMs: number, options: In
     return unread(
       key,
       text,
-      blockOf(key, value, atMs),
+      aheadOfStates(key, value, atMs),
       'the names of its policies are too long to stand in the key: give the policies with their names, in the order of the limiter',
     );
   }
   const read = readValue(value, key, { policies: known.map(decodable) });
-  if (read instanceof Error) return unread(key, text, null, 'it holds something else than its policies write');
+  if (read instanceof Error) return unread(key, text, NOTHING, 'it holds something else than its policies write');
   const isBlocked = read.blockedUntilMs > atMs;
   return {
     key,
     subject: text.subject,
     limiter: text.owner,
     blockedUntilMs: isBlocked ? read.blockedUntilMs : null,
+    refusals: remembered(read.refusals, atMs) ?? null,
     policies: known.map((policy, j) => reportPolicy(policy, read.states[j], { isBlocked, atMs })),
     problem: strangers(known.filter((policy, j) => isOfAnother(policy, read.states[j], atMs))),
   };
@@ -80,12 +82,22 @@ function decodable({ name, algorithm }: KnownPolicy): NamedPolicy {
   return { name, algorithm, policy: { algorithm: algorithm.name }, windowMs: 0 };
 }
 
-function blockOf(key: string, value: string, atMs: number): number | null {
-  const read = readValue(value.slice(0, value.indexOf('!', 1) + 1), key, { policies: [] });
-  return read instanceof Error || read.blockedUntilMs <= atMs ? null : read.blockedUntilMs;
+type AheadOfStates = Pick<KeyReport, 'blockedUntilMs' | 'refusals'>;
+
+const NOTHING: AheadOfStates = { blockedUntilMs: null, refusals: null };
+
+/** What a value says whatever its policies are. */
+function aheadOfStates(key: string, value: string, atMs: number): AheadOfStates {
+  const [ahead = ''] = /^(?:!\d+!)?(?:\^[\d:]+\^)?/.exec(value) ?? [];
+  const read = readValue(ahead, key, { policies: [] });
+  if (read instanceof Error) return NOTHING;
+  return {
+    blockedUntilMs: read.blockedUntilMs > atMs ? read.blockedUntilMs : null,
+    refusals: remembered(read.refusals, atMs) ?? null,
+  };
 }
 
-function unread(key: string, text: KeyText | undefined, blockedUntilMs: number | null, problem: string): KeyReport {
+function unread(key: string, text: KeyText | undefined, ahead: AheadOfStates, problem: string): KeyReport {
   const { subject = null, owner: limiter = null } = text ?? {};
-  return { key, subject, limiter, blockedUntilMs, policies: [], problem };
+  return { key, subject, limiter, ...ahead, policies: [], problem };
 }

@@ -1,6 +1,7 @@
 import { definitionOf, earlierEdition, type Definition } from '../managed/definition.ts';
 import { bringOver } from '../stores/carry-over.ts';
 import type { KeyState } from '../stores/evaluate.ts';
+import { remembered } from '../stores/escalation.ts';
 import { readValue } from '../stores/redis/value.ts';
 import type { Edition, Limit } from '../stores/store.ts';
 import type { KeyText } from './key-text.ts';
@@ -26,12 +27,13 @@ export function inspectManaged(
   const read = readValue(value, key, { policies, edition: ANY });
   if (read instanceof Error) {
     const problem = 'it holds something else than managed policies write';
-    return { key, subject, limiter: null, blockedUntilMs: null, policies: [], problem };
+    return { key, subject, limiter: null, blockedUntilMs: null, refusals: null, policies: [], problem };
   }
 
   const { blockedUntilMs, version, text = '' } = read;
   const isBlocked = blockedUntilMs > atMs;
-  const report = { key, subject, limiter: null, blockedUntilMs: isBlocked ? blockedUntilMs : null };
+  const refusals = remembered(read.refusals, atMs) ?? null;
+  const report = { key, subject, limiter: null, blockedUntilMs: isBlocked ? blockedUntilMs : null, refusals };
   if (definition?.state !== 'usable') return { ...report, policies: [], problem: whyNot(owner, definition) };
   const state = version === undefined ? undefined : stateNow(owner, version, text, definition, atMs);
   if (state instanceof Error) return { ...report, policies: [], problem: state.message };

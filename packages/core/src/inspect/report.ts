@@ -9,6 +9,8 @@ export interface KeyReport {
   readonly limiter: string | null;
   /** Until when everything is refused; null when it is not blocked. */
   readonly blockedUntilMs: number | null;
+  /** What is remembered of refusals, where the limiter counts them (`escalate`); null where nothing is. */
+  readonly refusals: RefusalsReport | null;
   /** None where the key cannot be read. */
   readonly policies: readonly PolicyReport[];
   /**
@@ -16,6 +18,16 @@ export interface KeyReport {
    * not the one that wrote the state. Null where neither is so.
    */
   readonly problem: string | null;
+}
+
+/** What is remembered of a key that was refused. */
+export interface RefusalsReport {
+  /** Since the last block. */
+  readonly count: number;
+  /** Blocks that refusals have led to. */
+  readonly blocks: number;
+  /** From when on none of this is known any more. */
+  readonly forgottenAtMs: number;
 }
 
 /** How things stand with one policy under a key. Numbers that cannot be told are null. */

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
+  escalate,
   fixedWindow,
   leakyBucket,
   redisStore,
@@ -49,6 +50,40 @@ const kinds: Readonly<Record<string, Policy>> = {
 
 it('is tested with every policy of the registry', () => {
   expect(Object.keys(kinds).sort()).toEqual(algorithms.map(({ name }) => name).sort());
+});
+
+describe('a key whose refusals are counted', () => {
+  const escalation = escalate({ after: 2, block: '1h', decay: '1d' });
+
+  it('says how many there were, how many blocks they led to, and when that is forgotten', async () => {
+    const limiter = limiterOf({ policy: hour, escalate: escalation });
+    const first = await limiter.consume('a', 6);
+    const counted = await inspected(first);
+    const second = await limiter.consume('a', 6);
+    const blocked = await inspected(second);
+
+    expect(counted).toMatchObject({ blockedUntilMs: null, refusals: { count: 1, blocks: 0 } });
+    expect(counted.refusals?.forgottenAtMs).toBe(first.atMs + 86_400_000);
+    expect(blocked).toMatchObject({ blockedUntilMs: second.atMs + 3_600_000, refusals: { count: 0, blocks: 1 } });
+    expect(onlyPolicy(blocked)).toMatchObject({ remaining: 0 });
+  });
+
+  it('says nothing of them once they are forgotten', async () => {
+    const { atMs, resetAfterMs } = await limiterOf({ policy: hour, escalate: escalation }).consume('a', 6);
+
+    expect((await inspected({ atMs: atMs + resetAfterMs - 1 })).refusals).not.toBeNull();
+    expect((await inspected({ atMs: atMs + resetAfterMs })).refusals).toBeNull();
+  });
+
+  it('says so where the names of its policies are too long for the key', async () => {
+    const policy = [`a${LONG}`, `b${LONG}`].map((name) => ({ ...hour, name }));
+    const decision = await limiterOf({ policy, escalate: escalation }).consume('a', 6);
+
+    const report = await inspected(decision);
+
+    expect(report.policies).toEqual([]);
+    expect(report.refusals).toMatchObject({ count: 1, blocks: 0 });
+  });
 });
 
 describe.each(Object.entries(kinds))('a key of a %s', (algorithm, policy) => {
@@ -248,6 +283,7 @@ describe('a key that is none of ours', () => {
       subject: null,
       limiter: null,
       blockedUntilMs: null,
+      refusals: null,
       policies: [],
       problem: 'this is no key of a limiter, or that of a newer version of Sluice',
     });

@@ -63,6 +63,7 @@ describe('the key of a managed policy', () => {
       subject: 'a',
       limiter: null,
       blockedUntilMs: null,
+      refusals: null,
       policies: [
         {
           name: 'orders',
