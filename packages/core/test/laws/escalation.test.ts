@@ -102,6 +102,8 @@ describe('where refusals are counted', () => {
       await plain.consume(key, 1);
 
       const after = await limiter.peek(key, 0);
+      const [name = ''] = await redis.admin.keys(`sluice:{${key}}*`);
+      expect(await redis.admin.pexpiretime(name)).toBeGreaterThanOrEqual(after.atMs + after.resetAfterMs);
       expect(without.outcome).toBe(counted.outcome);
       expect(after.outcome).toBe(counted.outcome);
       expect(after.resetAfterMs).toBeGreaterThanOrEqual(counted.resetAfterMs);

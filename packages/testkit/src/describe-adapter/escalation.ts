@@ -129,7 +129,7 @@ export function escalatedLimits(suite: Suite): void {
         escalate: escalation,
         refund: { when: 'on-success', holdMs: 100 },
         ...memory?.fresh(),
-      } as SuiteOptions);
+      });
 
     await expect(serving()).rejects.toThrow('refund.holdMs and escalate exclude each other');
   });
