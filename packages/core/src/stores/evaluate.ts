@@ -22,8 +22,10 @@ export interface KeyState {
   touched?: boolean;
 }
 
-/** What an edit makes of a key. */
 type Contents = Pick<KeyState, 'blockedUntilMs' | 'states' | 'refusals'>;
+
+/** What an edit makes of a key: it has to say what becomes of refusals. */
+type Edited = Omit<Contents, 'refusals'> & { readonly refusals: Refusals | undefined };
 
 /** What {@link evaluate} did: its answer, and whether the request changed its keys. One that was `touched` changed in any case. */
 export interface Evaluation {
@@ -82,7 +84,7 @@ function perform(request: StoreRequest, keys: readonly KeyState[], nowMs: number
         refusals: key.refusals,
       }));
     case 'unblock':
-      return edit(keys[0], nowMs, (key) => ({ blockedUntilMs: 0, states: key.states }));
+      return edit(keys[0], nowMs, (key) => ({ blockedUntilMs: 0, states: key.states, refusals: undefined }));
   }
 }
 
@@ -221,7 +223,7 @@ function settled(
   { op, part: { limit, cost, holder }, chargedUntilMs }: SettlingRequest,
   { blockedUntilMs, states, refusals }: KeyState,
   nowMs: number,
-): Contents | undefined {
+): Edited | undefined {
   const after = limit.policies.map(({ algorithm, policy }, j) => {
     const state = states[j];
     const untilMs = chargedUntilMs[j] ?? 0;
@@ -265,7 +267,7 @@ function renewed({ limit, cost, holder }: Part, key: KeyState | undefined, nowMs
  * Replaces what is stored under the key by what `change` makes of it, unless that is nothing. A block that is over goes
  * with any change, and refusals that are forgotten.
  */
-function edit(key: KeyState | undefined, nowMs: number, change: (key: KeyState) => Contents | undefined): Evaluation {
+function edit(key: KeyState | undefined, nowMs: number, change: (key: KeyState) => Edited | undefined): Evaluation {
   if (key === undefined) throw new RangeError('the request names no key');
   const after = change(key);
   if (after !== undefined) {
