@@ -239,7 +239,7 @@ function withoutSlots(
   { limit, cost, holder }: Part,
   { blockedUntilMs, states, refusals }: KeyState,
   nowMs: number,
-): Contents | undefined {
+): Edited | undefined {
   const after = limit.policies.map(({ algorithm, policy }, j) =>
     states[j] === undefined || algorithm.renew === undefined
       ? states[j]
