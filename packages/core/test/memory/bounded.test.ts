@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import {
+  concurrency,
   createLimiter,
   fixedWindow,
   memoryStore,
@@ -286,5 +287,40 @@ describe('a store of the smallest size', () => {
 
     expect((await limiter.consume('one')).allowed).toBe(false);
     expect(store.size).toBe(2);
+  });
+});
+
+describe('a slot that was taken when the store was full of refused keys', () => {
+  const saturated = async (): Promise<{ slots: Limiter; others: Limiter }> => {
+    const store = memoryStore({ maxKeys: 4, clock: fakeClock() });
+    const others = createLimiter({ name: 'others', policy: fixedWindow({ limit: 1, window: '1h' }), store });
+    const slots = createLimiter({ name: 'slots', policy: concurrency({ limit: 2, ttl: '1m' }), store });
+    for (const key of ['a', 'b']) await exhaust(others, key);
+    return { slots, others };
+  };
+
+  it('is renewed and released, though it shares a bucket', async () => {
+    const { slots } = await saturated();
+    const { decision, release, renew } = await slots.acquire('key');
+    expect(decision.remaining).toBe(1);
+
+    expect(await renew()).toBe(true);
+    await release();
+
+    expect((await slots.peek('key')).remaining).toBe(2);
+  });
+
+  it('is released after there was room again', async () => {
+    const { slots, others } = await saturated();
+    const shared = await slots.acquire('key');
+    for (const key of ['a', 'b']) await others.reset(key);
+    const own = await slots.acquire('key');
+    expect((await slots.peek('key')).remaining).toBe(1);
+
+    await shared.release();
+    expect(await own.renew()).toBe(true);
+    await own.release();
+
+    expect((await slots.peek('key')).remaining).toBe(2);
   });
 });

@@ -126,6 +126,7 @@ class BoundedMemoryStore implements MemoryStore {
   }
 
   #performOne(request: StoreRequest, nowMs: number): StoreAnswer {
+    if (request.op === 'release' || request.op === 'renew') return this.#performOnSlot(request, nowMs);
     const parts = 'parts' in request ? request.parts : [request.part];
     // An edit means the key itself, not those that share a bucket with it: what they took is not its to give back. What
     // is charged goes where units are taken.
@@ -144,6 +145,23 @@ class BoundedMemoryStore implements MemoryStore {
     return answer;
   }
 
+  /** A slot lies where it was taken: under its own key, or in a bucket. Its holder tells whose it is. */
+  #performOnSlot(request: Extract<StoreRequest, { op: 'release' | 'renew' }>, nowMs: number): StoreAnswer {
+    const { subject, limit } = request.part;
+    const key = subject + limit.scope;
+    const own = this.#keys.get(key) ?? this.#refused.get(key);
+    const bucket = this.#overflow.get(this.#bucketKeyOf(key, limit));
+    let last: StoreAnswer = { atMs: nowMs, parts: [], held: false };
+    for (const entry of [own, bucket]) {
+      if (entry === undefined) continue;
+      const { answer, changed } = evaluate(request, [entry], nowMs);
+      if (changed || entry.touched) this.#keep(entry, limit, nowMs);
+      if (changed || answer.held === true || answer.stale !== undefined) return answer;
+      last = answer;
+    }
+    return last;
+  }
+
   #find({ subject, limit }: Part, found: readonly Entry[], ownOnly: boolean, nowMs: number): Entry {
     const key = subject + limit.scope;
     const known = this.#keys.get(key) ?? this.#refused.get(key) ?? found.find((entry) => entry.key === key);
@@ -152,7 +170,7 @@ class BoundedMemoryStore implements MemoryStore {
       return known;
     }
     if (ownOnly || !this.#isSaturated(nowMs)) return new Entry(key, false, limit);
-    const bucket = `{${String(this.#bucketOf(key))}}${limit.scope}`; // no subject holds a brace
+    const bucket = this.#bucketKeyOf(key, limit);
     return this.#overflow.get(bucket) ?? found.find((entry) => entry.key === bucket) ?? new Entry(bucket, true, limit);
   }
 
@@ -258,6 +276,10 @@ class BoundedMemoryStore implements MemoryStore {
     }
     const bucket = this.#overflowOrder.walk();
     if (bucket !== undefined && isForgettable(bucket, nowMs)) this.#drop(bucket);
+  }
+
+  #bucketKeyOf(key: string, { scope }: Limit): string {
+    return `{${String(this.#bucketOf(key))}}${scope}`; // no subject holds a brace
   }
 
   /** FNV-1a, seeded per store so that nobody outside can choose who shares a bucket with whom. */
