@@ -113,7 +113,7 @@ describe('policy put', () => {
       'put orders fixedWindw --limit 5 --window 1m --app a',
       'there is no policy "fixedWindw"; did you mean fixedWindow?',
     ],
-    ['put orders leakyFunnel --limit 5 --app a', 'known: fixedWindow, slidingWindow, tokenBucket'],
+    ['put orders leakyFunnel --limit 5 --app a', 'known: fixedWindow, slidingWindow, slidingCounter, slidingLog'],
     ['put orders fixedWindow --limt 5 --window 1m --app a', "unknown option '--limt'"],
     ['put orders fixedWindow --limit 5 --window 1m', 'put needs --app'],
     ['put 9orders fixedWindow --limit 5 --window 1m --app a', 'must be a letter followed by'],
