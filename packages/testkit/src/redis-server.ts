@@ -13,7 +13,7 @@ export interface RedisServer {
   readonly port: number;
   /** As the default user, who may do everything. */
   readonly url: string;
-  /** As a user with {@link leastPrivilege} on `sluice:*`: what stores under test are given. */
+  /** As a user with {@link leastPrivilege} on `sluice:*`, that for long states included: what stores under test are given. */
   readonly storeUrl: string;
   /** Another one after a restart. */
   readonly pid: number;
@@ -70,7 +70,7 @@ async function startOn(
   const config = join(folder, 'users.conf'); // users cannot be given as arguments
   const { name, password, keys } = STORE_USER;
   const rights = args.includes('--cluster-enabled') ? leastPrivilege.cluster : leastPrivilege.server;
-  writeFileSync(config, `user ${name} on >${password} ${keys} ${rights}\n`);
+  writeFileSync(config, `user ${name} on >${password} ${keys} ${rights} ${leastPrivilege.details}\n`);
   const all = [
     config,
     ...(tls ? ['--port', '0', '--tls-port', String(port), ...TLS] : ['--port', String(port)]),

@@ -3,6 +3,9 @@ import { slidingLog, type Policy, type SlidingLogOptions, type SlidingLogPolicy 
 import { big, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
 import { windows } from './sizes.ts';
 
+/** As many units as a log counts, whatever its limit. */
+const MOST_LOGGED = 999_999n;
+
 /** A list of every instant at which units were taken, and how many. A clock that is set back stays at the newest. */
 class SlidingLogModel implements Model {
   readonly limit: bigint;
@@ -19,7 +22,7 @@ class SlidingLogModel implements Model {
   }
 
   remaining(atMs: bigint): bigint {
-    return this.limit - this.#used(atMs);
+    return greatest(this.limit - this.#used(atMs), 0n);
   }
 
   isUnused(atMs: bigint): boolean {
@@ -42,6 +45,12 @@ class SlidingLogModel implements Model {
       cost -= given;
     }
     this.#taken = this.#taken.filter(({ units }) => units > 0n);
+  }
+
+  overcharge(cost: bigint, chargedAtMs: Receipt, atMs: bigint): void {
+    const used = this.#used(atMs);
+    const more = least(cost, MOST_LOGGED - used);
+    if (atMs < chargedAtMs + this.windowMs && used > 0n && more > 0n) this.charge(more, atMs);
   }
 
   /** What is over when something is written is forgotten, also by a clock that goes back. */

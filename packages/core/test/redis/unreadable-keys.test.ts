@@ -12,6 +12,10 @@ beforeEach(async () => {
 const OPTIONS: Readonly<Record<string, object>> = {
   fixedWindow: { limit: 5, window: '1m' },
   slidingWindow: { limit: 5, window: '1m' },
+  slidingCounter: { limit: 5, window: '1m' },
+  slidingLog: { limit: 5, window: '1m' },
+  leakyBucket: { limit: 1, window: '1m', maxDelay: '4m' },
+  concurrency: { limit: 5, ttl: '1m' },
 };
 const BUCKET = { capacity: 5, refill: 1, every: '1m' };
 

@@ -1,17 +1,28 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis-5';
 import { createClient, createCluster, createSentinel } from 'redis';
-import { createLimiter, fixedWindow, redisStore, type IoredisClient, type NodeRedisClient } from '@sluice/core';
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  slidingLog,
+  type IoredisClient,
+  type NodeRedisClient,
+  type Store,
+} from '@sluice/core';
 import {
   connectTo,
+  fakeClock,
   leastPrivilege,
   startRedis,
   startRedisCluster,
   startSentinel,
   STORE_USER,
   until,
+  virtualRedisStore,
   type RedisCluster,
   type RedisSentinel,
   type RedisServer,
@@ -47,6 +58,41 @@ async function ofNodeRedis(
 const { name: username, password, keys } = STORE_USER;
 const credentials = { username, password };
 const policy = fixedWindow({ limit: 100, window: '1h' });
+
+const how = { onStoreError: 'throw', timeoutMs: 5_000 } as const;
+
+/** Consumes now, in the same millisecond again, later, and when the first units are over. */
+async function useLog(store: Store, clock: { atMs: number }): Promise<void> {
+  const limiter = createLimiter({ name: 'log', policy: slidingLog({ limit: 5, window: 1_000 }), store, ...how });
+  for (const afterMs of [0, 0, 600, 600]) {
+    clock.atMs += afterMs;
+    await limiter.consume('key');
+  }
+}
+
+/** Holds two slots, renews one, and releases both. */
+async function useSlots(store: Store): Promise<void> {
+  const limiter = createLimiter({ name: 'slots', policy: concurrency({ limit: 2, ttl: '1m' }), store, ...how });
+  const [first, second] = [await limiter.acquire('key'), await limiter.acquire('key')];
+  await limiter.acquire('key');
+  await first.renew();
+  await first.release();
+  await second.release();
+}
+
+/** Has a limiter do all that it does with long states. Resolves to how it ended: `used`, or the kind of the failure. */
+async function useDetails(url: string, use: (store: Store, clock: { atMs: number }) => Promise<void>): Promise<string> {
+  const client = new Redis(url);
+  const clock = fakeClock();
+  try {
+    await use(virtualRedisStore(client, clock, { breaker: false }), clock);
+    return 'used';
+  } catch (error) {
+    return String((error as { kind?: string }).kind ?? error);
+  } finally {
+    client.disconnect();
+  }
+}
 
 /** Connects, and does everything that a store does. Resolves to how it ended. */
 async function decideThrough(open: Open, between: () => Promise<void> = async () => {}): Promise<string> {
@@ -94,8 +140,11 @@ const pairs = (list: readonly unknown[]): Record<string, unknown> =>
 const commandsOf = (rights: string): string[] =>
   rights.split(' ').flatMap((right) => (right.startsWith('+') ? [right.slice(1)] : []));
 
-const take = (admin: Redis, command: string): Promise<unknown> => admin.acl('SETUSER', username, `-${command}`);
-const give = (admin: Redis, command: string): Promise<unknown> => admin.acl('SETUSER', username, `+${command}`);
+const take = (admin: Redis, ...commands: readonly string[]): Promise<unknown> =>
+  admin.acl('SETUSER', username, ...commands.map((command) => `-${command}`));
+const give = (admin: Redis, ...commands: readonly string[]): Promise<unknown> =>
+  admin.acl('SETUSER', username, ...commands.map((command) => `+${command}`));
+const DETAILS = commandsOf(leastPrivilege.details);
 
 /** A server forgets the script, so that it is sent in full as well. */
 const forgetScripts = (admins: readonly Redis[]): Promise<unknown> =>
@@ -114,6 +163,7 @@ describe('the rights of the guide on permissions', () => {
 
     expect(stated).toEqual([
       `${username} on >${password} ${keys} ${leastPrivilege.server}`,
+      `${username} ${leastPrivilege.details}`,
       `${username} on >${password} ${leastPrivilege.sentinel}`,
       `${username} on >${password} ${keys} ${leastPrivilege.cluster}`,
     ]);
@@ -126,6 +176,7 @@ describe('on one server', () => {
   beforeAll(async () => {
     server = await startRedis();
     admin = connectTo(server.url);
+    await take(admin, ...DETAILS);
   });
   afterAll(async () => {
     admin.disconnect();
@@ -155,6 +206,53 @@ describe('on one server', () => {
     await give(admin, command);
     expect(await denied(admin)).toContain(command);
   });
+});
+
+describe('a policy whose long states have a key of their own', () => {
+  let server: RedisServer;
+  let admin: Redis;
+  beforeAll(async () => {
+    server = await startRedis();
+    admin = connectTo(server.url);
+  });
+  afterAll(async () => {
+    admin.disconnect();
+    await server.stop();
+  });
+  beforeEach(async () => {
+    await admin.flushall();
+    await admin.acl('LOG', 'RESET');
+  });
+  const uses = { slidingLog: useLog, concurrency: useSlots };
+
+  it.each(Object.entries(uses))('is granted all that it does: %s', async (_policy, use) => {
+    expect(await useDetails(server.storeUrl, use)).toBe('used');
+
+    expect(await denied(admin)).toEqual([]);
+  });
+
+  it.each(DETAILS)('%s is needed by one or the other, who says that it was denied', async (command) => {
+    await take(admin, command);
+
+    const ended = [await useDetails(server.storeUrl, useLog), await useDetails(server.storeUrl, useSlots)];
+
+    await give(admin, command);
+    expect(await denied(admin)).toContain(command);
+    expect(new Set(ended)).toEqual(new Set(command === 'pexpireat' ? ['denied'] : ['used', 'denied']));
+  });
+
+  it.each(Object.entries(uses))(
+    'is told what it may not, as a user who may only do what the others need: %s',
+    async (_policy, use) => {
+      await take(admin, ...DETAILS);
+
+      const ended = await useDetails(server.storeUrl, use);
+
+      await give(admin, ...DETAILS);
+      expect(ended).toBe('denied');
+      expect(await admin.keys('*')).toEqual([]);
+    },
+  );
 });
 
 describe('behind Sentinel', () => {
@@ -213,6 +311,7 @@ describe('in a cluster', () => {
   beforeAll(async () => {
     cluster = await startRedisCluster(2);
     admins = cluster.nodes.map((node) => cluster.admin.clientOf(node));
+    await Promise.all(admins.map((admin) => take(admin, ...DETAILS)));
   });
   afterAll(async () => {
     await cluster.stop();

@@ -45,14 +45,14 @@ local function changed_members(changes)
 end
 
 function concurrency.open(key)
-  return { key = key, units = 0, over = 0, noted = {}, found = {} }
+  return { key = key, count = redis.call("ZCARD", KEYS[key]), units = 0, over = 0, noted = {}, found = {} }
 end
 
 function concurrency.attach(slots, text, now_ms)
   slots.text = text
   slots.latest_ms, slots.units = decode_pair(text)
   slots.rest_ms = slots.latest_ms
-  if redis.call("ZCARD", KEYS[slots.key]) == 0 then
+  if slots.count == 0 then
     slots.is_lost = true -- evicted: all of them count until the latest has expired
     slots.over = slots.latest_ms <= now_ms and slots.units or 0
     return

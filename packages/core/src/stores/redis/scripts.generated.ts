@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: 'd28882077782a01b49ca23292865f24cab90e8f8',
+  sha1: '9c7e41232a61d5789bf01f04aefcfdd41f08b324',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -50,13 +50,13 @@ end
 return expiries, count
 end
 function concurrency.open(key)
-return { key = key, units = 0, over = 0, noted = {}, found = {} }
+return { key = key, count = redis.call("ZCARD", KEYS[key]), units = 0, over = 0, noted = {}, found = {} }
 end
 function concurrency.attach(slots, text, now_ms)
 slots.text = text
 slots.latest_ms, slots.units = decode_pair(text)
 slots.rest_ms = slots.latest_ms
-if redis.call("ZCARD", KEYS[slots.key]) == 0 then
+if slots.count == 0 then
 slots.is_lost = true
 slots.over = slots.latest_ms <= now_ms and slots.units or 0
 return
@@ -1442,18 +1442,25 @@ texts[key], reset_at_ms[key], plan_of[key] = after, end_of(plan, after), plan
 end
 end
 end
+local function said_by_server(problem)
+if type(problem) == "table" then
+return problem.err
+end
+local is_text = type(problem) == "string"
+return is_text and (string.find(problem, "^%u+ ") or string.find(problem, "^@")) and problem or nil
+end
 local admitted = {}
 for i = 1, tonumber(ARGV[3]) do
 local what, upto = ARGV[at], at + 2 + tonumber(ARGV[at + 1])
 at = at + 2
-local readable, allowed = true, false
+local readable, allowed, problem = true, false, nil
 brought = has_editions and {}
 if what == "consume" or what == "peek" and has_details then
 local from = at
 local all_readable, all_known
 refused = escalates and {}
 readable, allowed, all_readable, all_known = pcall(consume, upto)
-allowed = allowed and what == "consume"
+problem, allowed = allowed, readable and allowed and what == "consume"
 if not (readable and allowed) then
 take_back()
 end
@@ -1461,7 +1468,7 @@ if has_editions and not (readable and all_readable and what == "consume") then
 take_back_brought()
 end
 if escalates and readable and all_readable and all_known and refused.is_any and what == "consume" then
-readable = pcall(count_refusals, from, upto)
+readable, problem = pcall(count_refusals, from, upto)
 end
 elseif what == "peek" then
 for place = at, upto - 1, 2 do
@@ -1469,11 +1476,11 @@ reading = tonumber(ARGV[place])
 readable = texts[reading] or pcall(read, reading)
 end
 else
-readable = pcall(perform, what)
+readable, problem = pcall(perform, what)
 end
 if not readable then
 failed[reading] = true
-reply[reading + 1] = { "not a value of this layout" }
+reply[reading + 1] = { said_by_server(problem) or "not a value of this layout" }
 end
 admitted[i] = readable and allowed and "1" or "0"
 at = upto

@@ -27,18 +27,28 @@ reply the instant in ms, then per key the value as it was, its outlines with as 
       for: a string, nil when there was none, { message } when it could not be read; when checking, then { admitted (a digit
       per request), value after per key... }
 ]]
+-- What a command failed with, of a detail say; nil for what failed in the script itself. Before Redis 7 a failure is text,
+-- and a command that the user may not run says in which line that was.
+local function said_by_server(problem)
+  if type(problem) == "table" then
+    return problem.err
+  end
+  local is_text = type(problem) == "string"
+  return is_text and (string.find(problem, "^%u+ ") or string.find(problem, "^@")) and problem or nil
+end
+
 local admitted = {}
 for i = 1, tonumber(ARGV[3]) do
   local what, upto = ARGV[at], at + 2 + tonumber(ARGV[at + 1])
   at = at + 2
-  local readable, allowed = true, false -- an unreadable value fails its request, not the neighbours
+  local readable, allowed, problem = true, false, nil -- an unreadable value fails its request, not the neighbours
   brought = has_editions and {}
   if what == "consume" or what == "peek" and has_details then
     local from = at
     local all_readable, all_known
     refused = escalates and {}
     readable, allowed, all_readable, all_known = pcall(consume, upto)
-    allowed = allowed and what == "consume"
+    problem, allowed = allowed, readable and allowed and what == "consume"
     if not (readable and allowed) then
       take_back()
     end
@@ -46,7 +56,7 @@ for i = 1, tonumber(ARGV[3]) do
       take_back_brought()
     end
     if escalates and readable and all_readable and all_known and refused.is_any and what == "consume" then
-      readable = pcall(count_refusals, from, upto)
+      readable, problem = pcall(count_refusals, from, upto)
     end
   elseif what == "peek" then
     for place = at, upto - 1, 2 do
@@ -54,11 +64,11 @@ for i = 1, tonumber(ARGV[3]) do
       readable = texts[reading] or pcall(read, reading)
     end
   else
-    readable = pcall(perform, what)
+    readable, problem = pcall(perform, what)
   end
   if not readable then
     failed[reading] = true
-    reply[reading + 1] = { "not a value of this layout" }
+    reply[reading + 1] = { said_by_server(problem) or "not a value of this layout" }
   end
   admitted[i] = readable and allowed and "1" or "0"
   at = upto
