@@ -39,6 +39,7 @@ export default {
     project('example-fastify', 'examples/fastify'),
     project('example-gateway', 'examples/gateway'),
     project('example-koa', 'examples/koa'),
+    project('example-llm-tokens', 'examples/llm-tokens'),
     project('example-nestjs', 'examples/nestjs'),
   ],
   testTimeout: 120_000,

@@ -25,5 +25,5 @@ export {
   type OneKeyOptions,
   type RateLimitOptions,
 } from './options.ts';
-export type { Refusal } from './problem.ts';
+export { refusalOf, type Refusal } from './problem.ts';
 export { warnOnce } from '../warnings.ts';

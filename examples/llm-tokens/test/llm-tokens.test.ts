@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+import { ExampleProcess } from '@sluice/example-contract';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createLimiter, redisStore, slidingWindow, type Store } from '@sluice/core';
+import { seeded, testSeed, until, useRedis } from '@sluice/testkit';
+import { createApp } from '../src/app.ts';
+import type { Model } from '../src/model.ts';
+
+const redis = useRedis();
+const LIMIT = 1000;
+const policy = slidingWindow({ limit: LIMIT, window: '1m' });
+
+/** A model that gives its tokens as fast as they are read, keeps a book of its own, and fails when the prompt says so. */
+class CountingModel implements Model {
+  used = 0;
+
+  count(text: string): number {
+    return text.split(' ').length;
+  }
+
+  async *answer(prompt: string, maxTokens: number, signal: AbortSignal): AsyncIterable<string> {
+    const [, length = '0', failsAt = '-1'] = /^say (\d+) fail (-?\d+)/.exec(prompt) ?? [];
+    for (let i = 0; i < Math.min(Number(length), maxTokens); i++) {
+      await new Promise(setImmediate);
+      signal.throwIfAborted();
+      if (i === Number(failsAt)) throw new Error('the model is gone');
+      this.used += i === 0 ? this.count(prompt) + 1 : 1;
+      yield 'token ';
+    }
+  }
+}
+
+const servers: Server[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  }
+});
+
+async function serve(store: Store, model: Model): Promise<{ url: string; lines: string[] }> {
+  const lines: string[] = [];
+  const server = createApp({ store, model, log: (line) => void lines.push(line) }).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`, lines };
+}
+
+const ask = (url: string, user: string, prompt: string, maxTokens: number, signal?: AbortSignal): Promise<Response> =>
+  fetch(`${url}/answers`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${user}` },
+    body: JSON.stringify({ prompt, max_tokens: maxTokens }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+
+const usedOf = async (user: string): Promise<number> => {
+  const limiter = createLimiter({ name: 'tokens', policy, store: redisStore(redis.client), shared: true });
+  return LIMIT - (await limiter.peek(user, 0)).remaining;
+};
+
+describe('an answer', () => {
+  it('costs what was used of it', async () => {
+    const model = new CountingModel();
+    const { url, lines } = await serve(redisStore(redis.client), model);
+
+    const response = await ask(url, 'whole', 'say 40 fail -1', 300);
+
+    expect(response.headers.get('ratelimit')).toMatch(/^"tokens";r=696;t=\d+$/); // 1000 less 4 and 300
+    expect(await response.text()).toBe('token '.repeat(40));
+    await until('it is settled', () => lines.length === 1);
+    expect(await usedOf('whole')).toBe(4 + 40);
+  });
+
+  it('that could cost more than is left is refused, and costs nothing', async () => {
+    const { url } = await serve(redisStore(redis.client), new CountingModel());
+    const endless = ['say 500 fail -1', 'say 500 fail -1'].map((prompt) => ask(url, 'busy', prompt, 450));
+    const [first, second] = await Promise.all(endless);
+
+    const refused = await ask(url, 'busy', 'say 500 fail -1', 500);
+
+    expect([first?.status, second?.status, refused.status]).toEqual([200, 200, 429]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused.json()).toMatchObject({ status: 429, 'violated-policies': ['tokens'] });
+  });
+
+  it('of a model that fails before its first token costs nothing', async () => {
+    const { url, lines } = await serve(redisStore(redis.client), new CountingModel());
+
+    const response = await ask(url, 'unlucky', 'say 40 fail 0', 300);
+
+    expect(response.status).toBe(502);
+    await until('it is settled', () => lines.length === 1);
+    expect(await usedOf('unlucky')).toBe(0);
+  });
+});
+
+describe('a hundred answers, of which many are aborted by their client or by the model', () => {
+  it('have cost together what the model has given', async () => {
+    const model = new CountingModel();
+    const { url, lines } = await serve(redisStore(redis.client), model);
+    const random = seeded(testSeed(6));
+    const outcomes = { whole: 0, aborted: 0, broken: 0, refused: 0 };
+
+    const one = async (): Promise<void> => {
+      const leaving = new AbortController();
+      const prompt = `say ${String(random.integer(1, 12))} fail ${String(random.percent(25) ? random.integer(1, 9) : -1)}`;
+      try {
+        const response = await ask(url, 'crowd', prompt, random.integer(12, 30), leaving.signal);
+        if (response.status === 429) {
+          outcomes.refused++;
+          return;
+        }
+        if (random.percent(30)) {
+          leaving.abort();
+          outcomes.aborted++;
+          return;
+        }
+        await response.text();
+        outcomes.whole++;
+      } catch {
+        outcomes.broken++; // in the middle of its body
+      }
+    };
+    for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 5 }, one));
+
+    const answered = 100 - outcomes.refused;
+    await until('all are settled', () => lines.length === answered);
+    expect(await usedOf('crowd')).toBe(model.used);
+    expect(model.used).toBeGreaterThan(100);
+    expect([outcomes.whole, outcomes.aborted, outcomes.broken].every((count) => count > 0)).toBe(true);
+  });
+});
+
+describe('the example', () => {
+  it('starts, answers as its words say, and ends when it is told to', async () => {
+    const example = new ExampleProcess(new URL('../dist/esm/main.js', import.meta.url), {});
+    const port = await example.listens();
+
+    const response = await ask(`http://127.0.0.1:${String(port)}`, 'ann', 'A poem in 5 words', 400);
+
+    expect((await response.text()).trim().split(' ')).toHaveLength(5);
+    await example.prints('ann: reserved 405 tokens, used 10');
+    example.stop();
+    expect(await example.ends()).toBe(0);
+  });
+});
