@@ -247,7 +247,7 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
 
   async acquire(key: Key, options: AcquireOptions = {}): Promise<Acquisition> {
     checkOptions(options, ['holder', 'cost'], 'acquire');
-    const { holder = undefined, cost = 1 } = options;
+    const { holder, cost = 1 } = options;
     const parts = this.#partsOf(key, cost);
     if (cost === 0) {
       throw rangeError('SLUICE_COST_INVALID', 'a slot is at least 1 unit, got a cost of 0; nothing was consumed');
