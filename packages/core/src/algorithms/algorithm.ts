@@ -54,7 +54,7 @@ export interface Algorithm<P extends PolicyBase, S> {
    * they have been used. `state` itself when that window is gone, and nothing can be charged to it any more; a bucket takes
    * them at any time. As many as can be counted.
    */
-  charge?(policy: P, state: S | undefined, cost: number, chargedUntilMs: number, nowMs: number): S | undefined;
+  charge(policy: P, state: S | undefined, cost: number, chargedUntilMs: number, nowMs: number): S | undefined;
 
   /** Units that a state holds at this instant: those that an unused key would admit beyond what this one does. */
   used(policy: P, state: S, nowMs: number): number;

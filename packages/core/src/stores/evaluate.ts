@@ -228,7 +228,7 @@ function settled(
     const state = states[j];
     const untilMs = chargedUntilMs[j] ?? 0;
     if (untilMs === 0) return state;
-    if (op === 'charge') return algorithm.charge ? algorithm.charge(policy, state, cost, untilMs, nowMs) : state;
+    if (op === 'charge') return algorithm.charge(policy, state, cost, untilMs, nowMs);
     return state === undefined ? undefined : algorithm.refund(policy, state, cost, untilMs, nowMs, holder);
   });
   return after.some((state, j) => state !== states[j]) ? { blockedUntilMs, states: after, refusals } : undefined;

@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '9c7e41232a61d5789bf01f04aefcfdd41f08b324',
+  sha1: '344c95b4d3e63eeb1fa86a536d9e59f9a47fe789',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1381,7 +1381,7 @@ algorithm.look(plan[j], state, 0, now_ms, detail)
 end
 if what == "refund" and state and until_ms > 0 then
 after = algorithm.refund(plan[j], state, cost, until_ms, now_ms, detail, holder)
-elseif what == "charge" and algorithm.charge and until_ms > 0 then
+elseif what == "charge" and until_ms > 0 then
 after = algorithm.charge(plan[j], state, cost, until_ms, now_ms, detail)
 end
 changed = changed or after

@@ -13,7 +13,7 @@ if string.find(ARGV[1], "E", 1, true) then
       end
       if what == "refund" and state and until_ms > 0 then
         after = algorithm.refund(plan[j], state, cost, until_ms, now_ms, detail, holder)
-      elseif what == "charge" and algorithm.charge and until_ms > 0 then
+      elseif what == "charge" and until_ms > 0 then
         after = algorithm.charge(plan[j], state, cost, until_ms, now_ms, detail)
       end
       changed = changed or after
