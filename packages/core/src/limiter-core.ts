@@ -2,28 +2,24 @@ import cluster from 'node:cluster';
 import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './core-options.ts';
 import { combine, turnedAway, undecided, type Decision } from './decision.ts';
 import type { Escalation } from './escalate.ts';
-import { PolicyError, SluiceError, StoreError, asStoreError, isFault, kindOf, shown, typeError } from './errors.ts';
-import { keyScope } from './key.ts';
+import { SluiceError, StoreError, asStoreError, isFault, kindOf, shown, typeError } from './errors.ts';
+import { LimitMaker } from './limit-maker.ts';
 import { claimName, namesOn, releaseName } from './limiter-names.ts';
-import { definitionsFor } from './managed/followed.ts';
-import type { Definitions } from './managed/definitions.ts';
 import { ManagedLimit } from './managed/managed-limit.ts';
-import type { ManagedReference } from './managed/managed.ts';
 import { edit, performEdits, type AskedEdit, type EditGrounds } from './edits.ts';
 import { isPlain, renewed, resolve, unknownSources, type AskedPart } from './managed/resolve.ts';
 import { decisions, storeErrors } from './observe/channels.ts';
 import { forget, remember, type Status } from './observe/live-limiters.ts';
-import { holdsSlots, type NamedPolicy } from './policy.ts';
-import { Receipts, type Settlement } from './receipts.ts';
+import { holdsSlots } from './policy.ts';
+import { Settling } from './settling.ts';
 import { withinDeadline } from './stores/deadline.ts';
 import { askAcross, liesApart } from './stores/across-subjects.ts';
-import { localStore, standInPart, withStandIn, type LocalStore } from './stores/local-store.ts';
+import { localStore, standInPart, type LocalStore } from './stores/local-store.ts';
 import { StoreGuard } from './stores/store-guard.ts';
 import {
   isPending,
   type DecidingRequest,
   type EditingRequest,
-  type Limit,
   type Part,
   type Store,
   type StoreAnswer,
@@ -39,14 +35,14 @@ import { warnOnce } from './warnings.ts';
 export class LimiterCore {
   readonly name: string;
   readonly store: Store;
+  /** Makes what parts are of. */
+  readonly limits: LimitMaker;
+  /** What can still be done about decisions that were made. */
+  readonly taken: Settling;
   readonly #settings: CoreSettings;
   /** None where the store is this process's memory, which is never late. */
   readonly #guard: StoreGuard | undefined;
   readonly #local: LocalStore | undefined;
-  readonly #receipts = new Receipts();
-  /** What its managed policies are looked up in. */
-  readonly #definitions = new Set<Definitions>();
-  #isClaimed = false;
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -59,6 +55,13 @@ export class LimiterCore {
     this.name = name;
     this.store = store;
     this.#settings = settings;
+    this.limits = new LimitMaker(settings);
+    this.taken = new Settling({
+      checkOpen: () => {
+        this.#checkOpen();
+      },
+      perform: (requests, on) => this.#settle(performEdits(requests, this.#groundsOn(on))),
+    });
     this.#guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
     this.#local = isMemory ? undefined : localStore(store);
   }
@@ -67,8 +70,7 @@ export class LimiterCore {
   claim(): void {
     claimName(this.store, this.name, this.#settings.shared);
     remember(this);
-    this.#isClaimed = true;
-    for (const definitions of this.#definitions) definitions.enter();
+    this.limits.enter();
     if (this.store.source === 'memory' && cluster.isWorker) {
       warnOnce(
         'SLUICE_MEMORY_IN_CLUSTER',
@@ -76,49 +78,6 @@ export class LimiterCore {
           'together they admit the limit times their number. Give it store: redisStore(...).',
       );
     }
-  }
-
-  /** @throws PolicyError when no `localShare` of these policies can be counted, or when the store cannot count them. */
-  limitOf(policies: readonly NamedPolicy[]): Limit {
-    const { escalation, localShare } = this.#settings;
-    const limit = withStandIn(
-      { policies, scope: keyScope(this.name, policies), ...(escalation === undefined ? {} : { escalation }) },
-      localShare,
-    );
-    this.store.checkLimit?.(limit);
-    return limit;
-  }
-
-  /**
-   * A limit that is looked up whenever it is asked for.
-   *
-   * @param name - What decisions call its policy. Default: what its source does.
-   * @throws PolicyError where there is no `app`, or nowhere to look.
-   */
-  managedLimitOf(reference: ManagedReference, name: string = reference.name): ManagedLimit {
-    const { app, policies, onUnconfigured, localShare, escalation } = this.#settings;
-    if (app === undefined) {
-      throw new PolicyError(
-        'app',
-        `a managed policy is for the applications on its list: say which one this is, such as app: "checkout", beside managed(${shown(reference.name)})`,
-        'SLUICE_OPTION_INVALID',
-      );
-    }
-    if (this.store.source === 'split') {
-      throw new PolicyError(
-        'policy',
-        `a split limit is divided when its limiter is made, so that managed(${shown(reference.name)}) cannot be one: give the policy itself, or store: redisStore(...)`,
-      );
-    }
-    const definitions = definitionsFor(policies, this.store);
-    if (!this.#definitions.has(definitions)) {
-      this.#definitions.add(definitions);
-      if (this.#isClaimed) definitions.enter();
-    }
-    const check = (limit: Limit): void => this.store.checkLimit?.(limit);
-    return new ManagedLimit({
-      ...{ policy: reference.name, name, app, definitions, onUnconfigured, localShare, escalation, check },
-    });
   }
 
   /** What repeated refusals lead to. */
@@ -208,7 +167,7 @@ export class LimiterCore {
   ): Decision {
     const decision = undecided(outcome, allowed, Math.max(...asked.map(({ cost }) => cost)), policy);
     const answer = { atMs: 0, parts: [] };
-    this.#receipts.write(decision, { store: this.store, asked, counted: [], answer, isSpent: true });
+    this.taken.receipts.write(decision, { store: this.store, asked, counted: [], answer, isSpent: true });
     return decision;
   }
 
@@ -305,16 +264,6 @@ export class LimiterCore {
     ).then((answers) => answers.flat());
   }
 
-  /** @throws (rejects) as {@link Receipts.returnOf} does; StoreError. */
-  async refund(decision: Decision, cost?: number): Promise<void> {
-    await this.#send(this.#receipts.returnOf(decision, cost));
-  }
-
-  /** Frees the places in time that a decision gave a request that never starts; as {@link refund}, once. */
-  async refundPlaces(decision: Decision): Promise<void> {
-    await this.#send(this.#receipts.returnOfPlaces(decision));
-  }
-
   /**
    * Refuses a request that would have to wait, because no more can be made to. Gives nothing back by itself.
    *
@@ -323,48 +272,8 @@ export class LimiterCore {
   turnAway(decision: Decision, startMs: number): Decision {
     const refusal = turnedAway(decision);
     const answer = { atMs: refusal.atMs, parts: [] };
-    this.#receipts.write(refusal, { store: this.store, asked: [], counted: [], answer, isSpent: true });
+    this.taken.receipts.write(refusal, { store: this.store, asked: [], counted: [], answer, isSpent: true });
     return decisions.hasSubscribers ? this.#tell('consume', refusal, startMs) : refusal;
-  }
-
-  /** Gives back what those parts of a decision took that are chosen; as {@link refund}, once. */
-  async refundParts(decision: Decision, chosen: (part: AskedPart) => boolean): Promise<void> {
-    await this.#send(this.#receipts.returnOfParts(decision, chosen));
-  }
-
-  /** Makes a decision of one cost cost what it turned out to, once; nothing where none was taken. */
-  async settleAt(decision: Decision, actual: number): Promise<void> {
-    await this.#send(this.#receipts.settlementOf(decision, actual));
-  }
-
-  /** Releases the slots that a decision holds. */
-  async release(decision: Decision): Promise<void> {
-    await this.#hold(decision, 'release');
-  }
-
-  /** Has the slots of a decision expire anew. Whether all of them were still held. */
-  async renew(decision: Decision): Promise<boolean> {
-    const answers = await this.#hold(decision, 'renew');
-    return answers.length > 0 && answers.every(({ held }) => held === true);
-  }
-
-  async #hold(decision: Decision, op: 'release' | 'renew'): Promise<readonly StoreAnswer[]> {
-    const what = this.#receipts.slotsOf(decision, op);
-    if (what === undefined) return [];
-    this.#checkOpen();
-    return this.#settle(performEdits(what.requests, this.#groundsOn(what.store)));
-  }
-
-  async #send(what: Settlement | undefined): Promise<void> {
-    if (what === undefined) return;
-    try {
-      this.#checkOpen();
-      await this.#settle(performEdits(what.requests, this.#groundsOn(what.store)));
-    } catch (error) {
-      const isOneCall = what.requests.length === 1 || what.store.oneSubjectPerCall !== true;
-      if (isOneCall && (error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') what.undo();
-      throw error;
-    }
   }
 
   /** Settles what is in flight. Called again, it answers when the first call does. */
@@ -382,11 +291,10 @@ export class LimiterCore {
     forget(this);
     const isLast = releaseName(this.store, this.name);
     if (isLast) this.#guard?.close();
-    const left = await Promise.allSettled([...this.#definitions].map((definitions) => definitions.leave()));
+    const [failed] = await this.limits.leave();
     // Somebody may have begun to use it meanwhile.
     if (isLast && namesOn(this.store).length === 0) await this.store.close?.();
-    const failed = left.find((outcome) => outcome.status === 'rejected');
-    if (failed !== undefined) throw failed.reason as Error;
+    if (failed !== undefined) throw failed;
   }
 
   #conclude(
@@ -410,14 +318,14 @@ export class LimiterCore {
     const forgottenAfterMs = Math.max(...answer.parts.map((part) => part.forgottenAfterMs ?? 0));
     const decision = combine(policies, { cost, blocked, source: store.source, atMs, forgottenAfterMs }, ifTaken);
     const { asked } = facts;
-    this.#receipts.write(decision, { store, asked, counted: parts, answer, isSpent: request.op === 'peek' });
+    this.taken.receipts.write(decision, { store, asked, counted: parts, answer, isSpent: request.op === 'peek' });
     return decision;
   }
 
   #withoutStore(request: DecidingRequest, error: unknown, facts: Facts): Decision | Promise<Decision> {
     const { parts } = request;
     const { asked, mode } = facts;
-    if (request.op === 'consume') this.#releaseUnseen(parts, error);
+    if (request.op === 'consume') this.taken.releaseUnseen(parts, this.store, error);
     // The memory store itself may have failed: its clock threw, say. There is nothing to stand in for it.
     const hasNoOther = mode === 'throw' || (mode === 'local' && this.#local === undefined);
     const failure = this.#noteFailure(error, hasNoOther);
@@ -433,16 +341,6 @@ export class LimiterCore {
       }
     }
     return this.#undecided('unavailable', mode !== 'deny', asked, parts[0]?.limit.policies[0]?.name ?? this.name);
-  }
-
-  /** What nobody heard of may have been taken: its slots are released, once. */
-  #releaseUnseen(parts: readonly Part[], error: unknown): void {
-    if ((error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') return; // nothing was sent
-    const held = parts.filter(({ limit }) => holdsSlots(limit.policies));
-    if (held.length === 0) return;
-    const requests = held.map((part) => ({ op: 'release', part }) as const);
-    // If that fails as well they expire, and who asks meanwhile hears of the failure.
-    this.#settle(performEdits(requests, this.#groundsOn(this.store))).catch(() => undefined);
   }
 
   /**

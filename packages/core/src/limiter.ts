@@ -168,14 +168,14 @@ function singleLimit(core: LimiterCore, policy: unknown): AskedLimit {
 
 /** The limit of a policy, of several, or of one that is managed. */
 export function limitOfPolicy(core: LimiterCore, policy: unknown): AskedLimit {
-  if (isManagedReference(policy)) return core.managedLimitOf(policy);
+  if (isManagedReference(policy)) return core.limits.managed(policy);
   if (Array.isArray(policy) && policy.some(isManagedReference)) {
     throw new PolicyError(
       'policy',
       'a managed policy stands alone, and cannot be one of a list; give it an entry of its own in limits',
     );
   }
-  return core.limitOf(namePolicies(policy, core.name));
+  return core.limits.of(namePolicies(policy, core.name));
 }
 
 function placesByLimit(limits: ReadonlyMap<string, AskedLimit>, keys: unknown): readonly Place[] {
@@ -237,12 +237,12 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
   }
 
   async refund(decision: Decision, cost?: number): Promise<void> {
-    await this.#core.refund(decision, cost);
+    await this.#core.taken.refund(decision, cost);
   }
 
   async reserve(key: Key, estimate: number): Promise<Reservation> {
     checkEstimate(estimate);
-    return reservationOf(await this.consume(key, estimate), this.#core);
+    return reservationOf(await this.consume(key, estimate), this.#core.taken);
   }
 
   async acquire(key: Key, options: AcquireOptions = {}): Promise<Acquisition> {
@@ -260,7 +260,7 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
     }
     const id = holder === undefined ? newHolder() : holderOf(holder);
     const held = parts.map((part, i) => ({ ...part, holder: `${id}${String(i)}` }));
-    return acquisition(await this.#core.decide('consume', held), this.#core);
+    return acquisition(await this.#core.decide('consume', held), this.#core.taken);
   }
 
   async reset(key: Key): Promise<void> {
@@ -333,8 +333,8 @@ export function limitsByName(
     limits.set(
       name,
       isManagedReference(policy)
-        ? core.managedLimitOf(policy, name)
-        : core.limitOf([namePolicy(policy, name, `limits[${String(i)}].policy`)]),
+        ? core.limits.managed(policy, name)
+        : core.limits.of([namePolicy(policy, name, `limits[${String(i)}].policy`)]),
     );
   }
   return limits;

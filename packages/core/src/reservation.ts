@@ -1,6 +1,6 @@
 import { checkActual } from './cost.ts';
 import type { Decision } from './decision.ts';
-import type { LimiterCore } from './limiter-core.ts';
+import type { Settling } from './settling.ts';
 
 /**
  * Units that were taken on an estimate, until it is known how many it was: what {@link Limiter.reserve} answers. Its
@@ -34,10 +34,10 @@ export interface Reservation {
 }
 
 /** A reservation of what a decision took, all of whose parts have one cost. */
-export function reservationOf(decision: Decision, core: LimiterCore): Reservation {
+export function reservationOf(decision: Decision, taken: Settling): Reservation {
   const settle = async (actual: number): Promise<void> => {
     checkActual(actual);
-    await core.settleAt(decision, actual);
+    await taken.settleAt(decision, actual);
   };
   return { decision, settle, cancel: () => settle(0) };
 }

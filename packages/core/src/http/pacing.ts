@@ -60,7 +60,7 @@ export async function decideInPace<Request, Response, Decided>(
       // What is in the way came while it was decided: others, or another edition of a managed policy.
       leave = HeldRequests.enter((pacing.length === 0 ? askings : pacing).map(({ layer }) => layer.held));
       if (leave === undefined) {
-        core.refund(decision).catch(warnOfRefund);
+        core.taken.refund(decision).catch(warnOfRefund);
         return await conclude(core.turnAway(decision, startMs));
       }
     }
@@ -70,7 +70,7 @@ export async function decideInPace<Request, Response, Decided>(
       starts = await rest(arrivedMs + decision.delayMs, request, response);
       return starts ? decided : 'left';
     } finally {
-      if (!starts) core.refundPlaces(decision).catch(warnOfRefund);
+      if (!starts) core.taken.refundPlaces(decision).catch(warnOfRefund);
     }
   } finally {
     leave?.();

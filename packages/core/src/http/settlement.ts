@@ -31,7 +31,7 @@ export function settleLater<Request, Response>(
       for (const part of parts) chosen.add(part);
     }
     if (chosen.size === 0) return;
-    await core.refundParts(decision, (part) => chosen.has(part));
+    await core.taken.refundParts(decision, (part) => chosen.has(part));
     for (const { refund, key } of turnsOf(askings)) refund.queue.call(key);
   };
   whenFinished(raw, () => {
