@@ -23,12 +23,12 @@ export { PolicyError, SluiceError, StoreError, type SluiceErrorCode, type StoreF
 export {
   createLimiter,
   type KeysOf,
-  type LimitOptions,
   type Limiter,
   type LimiterOptions,
   type LimitsLimiterOptions,
   type SingleLimiterOptions,
 } from './limiter.ts';
+export type { LimitOptions } from './limiter-limits.ts';
 export type { AcquireOptions, Acquisition } from './acquisition.ts';
 export type { Reservation } from './reservation.ts';
 export type { LimiterCoreOptions, OnStoreError } from './core-options.ts';
