@@ -202,8 +202,11 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
         `the limiter ${this.name} has no policy that holds slots: use consume, or add concurrency({ limit, ttl }); nothing was consumed`,
       );
     }
-    const id = holder === undefined ? newHolder() : holderOf(holder);
-    const held = parts.map((part, i) => ({ ...part, holder: `${id}${String(i)}` }));
+    const named = holder === undefined ? undefined : holderOf(holder);
+    const held = parts.map((part, i) => ({
+      ...part,
+      holder: named === undefined ? newHolder() : `${named}${String(i)}`,
+    }));
     return acquisition(await this.#core.decide('consume', held), this.#core.taken);
   }
 

@@ -4,6 +4,7 @@ import {
   type DecidingRequest,
   type Part,
   type PartAnswer,
+  type SettlingRequest,
   type Store,
   type StoreAnswer,
   type StoreAnswers,
@@ -50,7 +51,7 @@ export async function askAcross({ op, parts }: DecidingRequest, nodes: Nodes): P
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
   if (op === 'consume' && !answers.every(isAdmitted)) {
     const taken = answers.flatMap((answer, i) =>
-      isAdmitted(answer) ? settlementsOf('refund', (groups[i] as Group).parts, answer) : [],
+      isAdmitted(answer) ? returnsOf((groups[i] as Group).parts, answer) : [],
     );
     if (taken.length > 0) nodes.inBackground(Promise.all(taken.map(async (request) => giveBack(request, nodes))));
   }
@@ -60,6 +61,20 @@ export async function askAcross({ op, parts }: DecidingRequest, nodes: Nodes): P
     throw told as Error;
   }
   return [answers.some(({ stale }) => stale !== undefined) ? allStale(groups, answers) : joined(groups, answers)];
+}
+
+/** What gives back what an answer took: but for slots whose holder had them before, and goes on holding them. */
+function returnsOf(parts: readonly Part[], answer: StoreAnswer): readonly SettlingRequest[] {
+  const requests = settlementsOf('refund', parts, answer);
+  return requests.map((request) => {
+    const { policies, ifNotTaken } = answer.parts[parts.indexOf(request.part)] as PartAnswer;
+    const chargedUntilMs = request.chargedUntilMs.map((untilMs, j) => {
+      const isSlot = request.part.limit.policies[j]?.algorithm.renew !== undefined;
+      const isAsBefore = policies[j]?.remaining === ifNotTaken?.[j]?.remaining;
+      return isSlot && isAsBefore ? 0 : untilMs;
+    });
+    return { ...request, chargedUntilMs };
+  });
 }
 
 /** Nothing was decided: what was taken is given back. */

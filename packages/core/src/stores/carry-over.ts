@@ -1,5 +1,6 @@
 import { LARGEST_LIMIT } from '../numbers.ts';
 import type { NamedPolicy } from '../policy.ts';
+import { dropWhatIsOver } from './escalation.ts';
 import type { KeyState } from './evaluate.ts';
 import type { CarryOver, EarlierEdition, Edition, Limit, Part, StoreRequest } from './store.ts';
 
@@ -48,6 +49,7 @@ function bringKeyOver(key: KeyState, { policies }: Limit, edition: Edition, nowM
       : carried(earlier.policies[j] as NamedPolicy, key.states[j], to, earlier.carryOver, nowMs),
   );
   key.version = edition.version;
+  dropWhatIsOver(key, nowMs); // as with every write
   key.touched = true;
   return true;
 }

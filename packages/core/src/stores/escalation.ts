@@ -41,6 +41,12 @@ export function remembered(refusals: Refusals | undefined, nowMs: number): Refus
   return refusals !== undefined && refusals.forgottenAtMs > nowMs ? refusals : undefined;
 }
 
+/** Forgets a block that is over, and refusals that nobody knows any more: they go with whatever is written. */
+export function dropWhatIsOver(key: { blockedUntilMs: number; refusals?: Refusals | undefined }, nowMs: number): void {
+  if (key.blockedUntilMs <= nowMs) key.blockedUntilMs = 0;
+  if (key.refusals !== undefined) key.refusals = remembered(key.refusals, nowMs);
+}
+
 /** What is left of it when the key's units are forgotten: the blocks. */
 export function withoutCount(refusals: Refusals | undefined): Refusals | undefined {
   return refusals === undefined || refusals.blocks === 0 ? undefined : { ...refusals, count: 0 };

@@ -3,7 +3,7 @@ import type { PolicyDecision } from '../decision.ts';
 import type { NamedPolicy } from '../policy.ts';
 import type { Escalation } from '../escalate.ts';
 import { bringOver, hasEditions } from './carry-over.ts';
-import { afterRefusal, remembered, withoutCount, type Refusals } from './escalation.ts';
+import { afterRefusal, dropWhatIsOver, withoutCount, type Refusals } from './escalation.ts';
 import type { DecidingRequest, Part, PartAnswer, SettlingRequest, StoreAnswer, StoreRequest } from './store.ts';
 
 /** What is stored under one key, decoded. Changed in place by {@link evaluate}. */
@@ -129,10 +129,7 @@ function decide({ op, parts, tentative }: DecidingRequest, keys: readonly KeySta
             return { ...taken, ifNotTaken: untaken(taken, parts[i] as Part, free, nowMs).policies };
           })
         : answers;
-    for (const key of keys) {
-      key.blockedUntilMs = liveBlock(key, nowMs);
-      if (key.refusals !== undefined) key.refusals = remembered(key.refusals, nowMs);
-    }
+    for (const key of keys) dropWhatIsOver(key, nowMs);
     return {
       answer: {
         atMs: nowMs,
@@ -272,14 +269,11 @@ function edit(key: KeyState | undefined, nowMs: number, change: (key: KeyState) 
   const after = change(key);
   if (after !== undefined) {
     key.states = after.states;
-    key.blockedUntilMs = liveBlock(after, nowMs);
-    if (key.refusals !== undefined) key.refusals = remembered(after.refusals, nowMs);
+    key.blockedUntilMs = after.blockedUntilMs;
+    if (key.refusals !== undefined) key.refusals = after.refusals;
+    dropWhatIsOver(key, nowMs);
   }
   return { answer: { atMs: nowMs, parts: [] }, changed: after !== undefined };
-}
-
-function liveBlock({ blockedUntilMs }: Contents, nowMs: number): number {
-  return blockedUntilMs > nowMs ? blockedUntilMs : 0;
 }
 
 /** Whether nothing is stored: the key is as if it had never been used, and not blocked. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
+  concurrency,
   createLimiter,
   escalate,
   fixedWindow,
@@ -98,6 +99,22 @@ describe('limits whose keys live on different nodes', () => {
       [false, 0],
     ]);
     expect((await limiter.peek({ 'per-ip': '192.0.2.1' })).remaining).toBe(2);
+  });
+
+  it('leave a slot to who held it before, when its holder asks again and another refuses', async () => {
+    const slots = { name: 'slots', policy: concurrency({ limit: 1, ttl: '1h' }) } as const;
+    const once = { name: 'once', policy: fixedWindow({ limit: 1, window: '1h' }) } as const;
+    const limiter = createLimiter({ limits: [slots, once], store: nodes(() => 1), ...strict });
+    const keys = { slots: 'printer', once: 'ann' };
+    const held = await limiter.acquire(keys, { holder: 'job 1' });
+
+    const again = await limiter.acquire(keys, { holder: 'job 1' });
+    const other = await limiter.acquire({ slots: 'plotter', once: 'ann' });
+    await settled();
+
+    expect([held, again, other].map(({ decision }) => decision.allowed)).toEqual([true, false, false]);
+    expect(await held.renew()).toBe(true);
+    expect((await limiter.acquire({ slots: 'plotter' })).decision.allowed).toBe(true);
   });
 
   it('keep their order, whichever subject comes twice', async () => {

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { memoryStore, type Limit, type Part, type Policy, type StoreAnswer, type StoreRequest } from '@sluice/core';
+import {
+  fixedWindow,
+  memoryStore,
+  type Limit,
+  type Part,
+  type Policy,
+  type StoreAnswer,
+  type StoreRequest,
+} from '@sluice/core';
 import { evaluate, namePolicies, type KeyState } from '@sluice/core/internal';
 import {
   fakeClock,
@@ -168,4 +176,38 @@ describe('keys whose policy changes while they live', () => {
     }
     expect(stale).toEqual(new Set([true, false]));
   });
+
+  it.each(lanes)(
+    'lose with their old numbers a block that is over, by $name and in Redis',
+    async ({ name, storeOf }) => {
+      const clock = fakeClock(START_MS);
+      const local = storeOf(clock);
+      const store = virtualRedisStore(redis, clock, {}, 0);
+      const history = [5, 2].map((limit) => fixedWindow({ limit, window: '1h' }));
+      const named = history.map((policy) => namePolicies({ ...policy, name: 'orders' }, 'orders'));
+      const partOf = (version: number, cost: number): Part => ({
+        subject: `blocked, ${name}`,
+        cost,
+        limit: {
+          policies: named[version - 1] as Limit['policies'],
+          scope: ':orders:1m',
+          edition: { version, earlier: new Map([[1, { policies: named[0] as Limit['policies'], carryOver: 'keep' }]]) },
+        },
+      });
+      const both = async (request: StoreRequest): Promise<readonly unknown[]> => [
+        ...local.perform([request]),
+        ...(await store.perform([request])),
+      ];
+
+      await both({ op: 'consume', parts: [partOf(1, 1)] });
+      await both({ op: 'block', part: partOf(1, 0), durationMs: 10 });
+      clock.atMs += 11;
+      await both({ op: 'consume', parts: [partOf(2, 9)] }); // refused, and brought over
+      clock.atMs -= 6;
+      const [here, there] = await both({ op: 'consume', parts: [partOf(2, 1)] });
+
+      expect(here).toMatchObject({ parts: [{ blocked: false, policies: [{ remaining: 0 }] }] });
+      expect(here).toEqual(there);
+    },
+  );
 });
