@@ -38,17 +38,22 @@ export interface Share {
   readonly isUncountable: boolean;
 }
 
+const WHY_NOT: Readonly<Record<string, string>> = {
+  fixedWindow: 'its windows begin at the first unit, in each instance at another time: write align: "clock"',
+  intervalBucket: 'its units come back at once, in each instance at another time: leave mode: "interval" out',
+  slidingLog:
+    'an instance would refuse what fits, for want of a share: use slidingWindow, or keep this limit in redisStore',
+  concurrency: 'nobody else would know the slots of an instance that is gone: keep this limit in redisStore',
+};
+
 /** @throws PolicyError for a policy that no shares of instances can keep. */
 export function checkSplittable({ name, policy }: NamedPolicy): void {
   const { algorithm, align } = policy as PolicyBase & { readonly align?: string };
   if (algorithm === 'slidingWindow' || algorithm === 'tokenBucket') return;
   if (algorithm === 'fixedWindow' && align === 'clock') return;
   const why =
-    algorithm === 'fixedWindow'
-      ? 'its windows begin at the first unit, in each instance at another time: write align: "clock"'
-      : algorithm === 'intervalBucket'
-        ? 'its units come back at once, in each instance at another time: leave mode: "interval" out'
-        : 'what it promises does not add up over shares: use fixedWindow with align: "clock", slidingWindow or tokenBucket';
+    WHY_NOT[algorithm] ??
+    'what it promises does not add up over shares: use fixedWindow with align: "clock", slidingWindow or tokenBucket';
   throw new PolicyError('policy', `splitStore cannot split the policy ${shown(name)} (${algorithm}): ${why}`);
 }
 
