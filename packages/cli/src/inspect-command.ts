@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { Policy } from '@sluice/core';
-import { inspectKey, isWholeKey, keyPattern, type KeyReport } from '@sluice/core/inspect';
+import { inspectKey, isWholeKey, keyPattern, ownerOfDetails, type KeyReport } from '@sluice/core/inspect';
 import { collect } from './collect.ts';
 import { policyFromText } from './policy-options.ts';
 import { primariesOf, type Connection } from './redis.ts';
@@ -39,8 +39,9 @@ async function inspect(
   pattern: string | undefined,
   policies: readonly Policy[],
 ): Promise<void> {
-  const keys = pattern === undefined ? [key] : await scan(connection, pattern);
-  const values = await Promise.all(keys.map((one) => read(connection, one)));
+  const isDetail = (one: string): boolean => ownerOfDetails(one, prefix) !== undefined;
+  const keys = pattern === undefined ? [key] : (await scan(connection, pattern)).filter((one) => !isDetail(one));
+  const values = await Promise.all(keys.map((one) => (isDetail(one) ? '' : read(connection, one))));
   const records = await recordsOf(connection, prefix);
   // After the values: whatever they hold has happened.
   const atMs = instantOf(await clockOf(connection).time());
@@ -132,9 +133,17 @@ function textOf(key: string, atMs: number, reports: readonly KeyReport[]): strin
           `${printable(one)}: refusals ${String(counted.count)}, blocks ${String(counted.blocks)}, forgotten ${whenOf(counted.forgottenAtMs, atMs)}`,
         ],
   );
+  const outlines = reports.flatMap(({ policies }) =>
+    policies.flatMap(({ name, detailKey }) =>
+      detailKey === null
+        ? []
+        : [`${name}: as of the last write, no more is used by now; what was taken when is in ${printable(detailKey)}`],
+    ),
+  );
   return [
     `at ${writtenInstant(atMs)} by the clock of Redis`,
     ...(rows.length > 0 ? [table(HEADINGS, rows)] : []),
+    ...outlines,
     ...refusals,
     ...problems,
   ].join('\n');

@@ -105,6 +105,7 @@ describe.each(kinds)('inspect of a key under %s', (text, policy, written) => {
         limit: 5,
         remaining: 2,
         resetAtMs: atMs + resetAfterMs,
+        detailKey: null,
       },
     ]);
   });

@@ -5,7 +5,7 @@ import { namePolicy, type NamedPolicy } from '../policy.ts';
 import { remembered } from '../stores/escalation.ts';
 import { readValue } from '../stores/redis/value.ts';
 import { inspectManaged } from './inspect-managed.ts';
-import { readKeyText, type KeyText } from './key-text.ts';
+import { detailKeyOf, ownerOfDetails, readKeyText, type KeyText } from './key-text.ts';
 import { isOfAnother, reportPolicy, type KnownPolicy } from './report-policy.ts';
 import type { KeyReport } from './report.ts';
 
@@ -29,6 +29,15 @@ export interface InspectOptions {
  */
 export function inspectKey(key: string, value: string, atMs: number, options: InspectOptions = {}): KeyReport {
   const { prefix = 'sluice', policies = [], records = {} } = options;
+  const owner = ownerOfDetails(key, prefix);
+  if (owner !== undefined) {
+    return unread(
+      key,
+      undefined,
+      NOTHING,
+      `it holds the details of ${owner}: inspect that key, which says how much is used`,
+    );
+  }
   const text = readKeyText(key, prefix);
   if (text === undefined) {
     return unread(key, undefined, NOTHING, 'this is no key of a limiter, or that of a newer version of Sluice');
@@ -54,7 +63,9 @@ export function inspectKey(key: string, value: string, atMs: number, options: In
     limiter: text.owner,
     blockedUntilMs: isBlocked ? read.blockedUntilMs : null,
     refusals: remembered(read.refusals, atMs) ?? null,
-    policies: known.map((policy, j) => reportPolicy(policy, read.states[j], { isBlocked, atMs })),
+    policies: known.map((policy, j) =>
+      reportPolicy(policy, read.states[j], { isBlocked, atMs, detailKey: detailKeyOf(key, policy.algorithm, j) }),
+    ),
     problem: strangers(known.filter((policy, j) => isOfAnother(policy, read.states[j], atMs))),
   };
 }

@@ -4,7 +4,7 @@ import type { KeyState } from '../stores/evaluate.ts';
 import { remembered } from '../stores/escalation.ts';
 import { readValue } from '../stores/redis/value.ts';
 import type { Edition, Limit } from '../stores/store.ts';
-import type { KeyText } from './key-text.ts';
+import { detailKeyOf, type KeyText } from './key-text.ts';
 import { reportPolicy } from './report-policy.ts';
 import type { KeyReport } from './report.ts';
 
@@ -39,7 +39,14 @@ export function inspectManaged(
   if (state instanceof Error) return { ...report, policies: [], problem: state.message };
   return {
     ...report,
-    policies: [reportPolicy(definition.named, state, { isBlocked, atMs, version: version ?? null })],
+    policies: [
+      reportPolicy(definition.named, state, {
+        isBlocked,
+        atMs,
+        version: version ?? null,
+        detailKey: detailKeyOf(key, definition.named.algorithm, 0),
+      }),
+    ],
     problem: null,
   };
 }

@@ -33,6 +33,18 @@ export function readKeyText(key: string, prefix: string): KeyText | undefined {
   return policies.length === schema.split(',').length ? { subject, owner, isManaged, policies } : undefined;
 }
 
+/** Where the rest of a long state lies: that of the policy with this place, counted from 0, under a key. */
+export function detailKeyOf(key: string, { kind }: AnyAlgorithm, place: number): string {
+  return `${key}:${kind}${String(place + 1)}`;
+}
+
+/** The key whose details a key holds: what those of slidingLog and concurrency are named after. Undefined for any other. */
+export function ownerOfDetails(key: string, prefix = 'sluice'): string | undefined {
+  const [, owner = '', kind] = /^(.*):([a-z])\d+$/s.exec(key) ?? [];
+  const isApart = algorithms.some((algorithm) => algorithm.kind === kind && algorithm.outline !== undefined);
+  return isApart && readKeyText(owner, prefix) !== undefined ? owner : undefined;
+}
+
 /**
  * Whether a text is a whole key rather than what an application limits: it begins with the prefix and has a subject in
  * braces.

@@ -10,16 +10,27 @@ export interface KnownPolicy {
   readonly policy: PolicyBase | undefined;
 }
 
+/** The key that a policy's state was found under. */
+interface ReportedKey {
+  readonly isBlocked: boolean;
+  readonly atMs: number;
+  readonly version?: number | null;
+  /** Where the rest of a long state would lie. */
+  readonly detailKey: string;
+}
+
 /** How things stand with one policy at an instant, as its kernel says or, without its numbers, as its state says. */
 export function reportPolicy(
   { name, algorithm, policy }: KnownPolicy,
   state: unknown,
-  { isBlocked, atMs, version = null }: { isBlocked: boolean; atMs: number; version?: number | null },
+  { isBlocked, atMs, version = null, detailKey }: ReportedKey,
 ): PolicyReport {
+  const isOutline = algorithm.outline !== undefined && state !== undefined;
+  const own = { detailKey: isOutline ? detailKey : null };
   const known = { name, algorithm: algorithm.name, policy: (policy as Policy | undefined) ?? null, version };
   if (policy === undefined) {
     const { used, resetAtMs } = state === undefined ? UNUSED : stateAlone(algorithm, state, atMs);
-    return { ...known, used, limit: null, remaining: isBlocked ? 0 : null, resetAtMs: after(atMs, resetAtMs) };
+    return { ...known, used, limit: null, remaining: isBlocked ? 0 : null, resetAtMs: after(atMs, resetAtMs), ...own };
   }
   const { limit, remaining, resetAfterMs } = algorithm.kernel(policy, state, 0, atMs).verdict;
   return {
@@ -28,6 +39,7 @@ export function reportPolicy(
     limit,
     remaining: isBlocked ? 0 : remaining,
     resetAtMs: after(atMs, atMs + resetAfterMs),
+    ...own,
   };
 }
 

@@ -45,4 +45,9 @@ export interface PolicyReport {
   readonly remaining: number | null;
   /** From when on it is as if never used. Null where it is so already, and where that cannot be told. */
   readonly resetAtMs: number | null;
+  /**
+   * Of slidingLog and concurrency, the key that says what was taken when. This one says how much that was at the last write:
+   * `used` is at most so much by now, and `remaining` at least. Null of others, and where nothing is stored.
+   */
+  readonly detailKey: string | null;
 }

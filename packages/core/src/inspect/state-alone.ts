@@ -1,3 +1,5 @@
+import type { ConcurrencyState } from '../algorithms/concurrency/kernel.ts';
+import { latestExpiry, liveSlots, unitsOf } from '../algorithms/concurrency/slot.ts';
 import type { FixedWindowState } from '../algorithms/fixed-window/kernel.ts';
 import type { AnyAlgorithm } from '../algorithms/index.ts';
 import type { LeakyBucketState } from '../algorithms/leaky-bucket/kernel.ts';
@@ -37,6 +39,10 @@ const readers: Readonly<Record<string, Reader>> = {
       resetAtMs: slidingCounter.resetAtMs(policy, state),
     };
   },
+  concurrency: (slots: ConcurrencyState, nowMs): StateAlone => ({
+    used: unitsOf(liveSlots(slots, nowMs)),
+    resetAtMs: latestExpiry(slots),
+  }),
   tokenBucket: ({ fullAtMs, part }: TokenBucketState, nowMs) => untilInstant(fullAtMs, part, nowMs),
   leakyBucket: ({ freeAtMs, part }: LeakyBucketState, nowMs) => untilInstant(freeAtMs, part, nowMs),
 };

@@ -247,7 +247,7 @@ function withoutSlots(
 
 /** The slots of a holder expire anew, those that are still held. */
 function renewed({ limit, cost, holder }: Part, key: KeyState | undefined, nowMs: number): Evaluation {
-  let held = true;
+  let held = limit.policies.some(({ algorithm }) => algorithm.renew !== undefined); // a managed one may hold none any more
   const { answer, changed } = edit(key, nowMs, ({ blockedUntilMs, states, refusals }) => {
     const after = limit.policies.map(({ algorithm, policy }, j) => {
       if (algorithm.renew === undefined) return states[j];

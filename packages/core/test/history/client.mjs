@@ -6,12 +6,20 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLimiter, fixedWindow, redisStore, slidingWindow, tokenBucket } from '@sluice/core';
+import {
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '@sluice/core';
 import { createRedisStore, frame } from '@sluice/core/internal';
 import { Redis } from 'ioredis';
 
 const options = JSON.parse(process.argv[2]);
-const make = { fixedWindow, slidingWindow, tokenBucket };
+const make = { fixedWindow, slidingCounter, slidingLog, slidingWindow, tokenBucket };
 const log = openSync(options.log, 'a');
 const write = (line) => writeSync(log, `${JSON.stringify(line)}\n`);
 /** The monotonic clock of the machine, in ms. */

@@ -6,6 +6,8 @@ import type { Plan, PolicyText } from './plan.ts';
 import { run } from './run.ts';
 
 const fixed: PolicyText = { make: 'fixedWindow', options: { limit: 5, window: 300 } };
+const log: PolicyText = { make: 'slidingLog', options: { limit: 5, window: 300 } };
+const counter: PolicyText = { make: 'slidingCounter', options: { limit: 5, window: 300 } };
 const bucket: PolicyText = { make: 'tokenBucket', options: { capacity: 5, refill: 5, every: 200 } };
 
 const refusal = 'if now_ms < full_at_ms - math.floor((capacity * q - needed * q - part) / p) then\nreturn false\nend';
@@ -16,6 +18,22 @@ const faulty: readonly (readonly [string, PolicyText, AlteredScript])[] = [
     'forgets a unit of every admission',
     fixed,
     { replace: 'encode_pair(end_ms, used + cost)', by: 'encode_pair(end_ms, used + cost - 1)' },
+  ],
+  [
+    'forgets a unit of every admission to a log',
+    log,
+    {
+      replace: 'math.max(now_ms, newest_ms), used + cost, added + cost',
+      by: 'math.max(now_ms, newest_ms), used + cost - 1, added + cost',
+    },
+  ],
+  [
+    'finds room for a unit more in the window before',
+    counter,
+    {
+      replace: 'previous * reach_ms > (limit - current - cost) * window_ms',
+      by: 'previous * reach_ms > (limit - current - cost + 1) * window_ms',
+    },
   ],
   ['charges what it refuses', bucket, { replace: refusal, by: '' }],
   [

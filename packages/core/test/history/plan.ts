@@ -1,13 +1,19 @@
-import { fixedWindow, slidingWindow, tokenBucket, type Policy } from '@sluice/core';
+import { fixedWindow, slidingCounter, slidingLog, slidingWindow, tokenBucket, type Policy } from '@sluice/core';
 import { seeded, type Random } from '@sluice/testkit';
 
 /** A policy as text: by the name of the function that makes it, and its options. */
 export interface PolicyText {
-  readonly make: 'fixedWindow' | 'slidingWindow' | 'tokenBucket';
+  readonly make: 'fixedWindow' | 'slidingCounter' | 'slidingLog' | 'slidingWindow' | 'tokenBucket';
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-const MADE: Record<PolicyText['make'], (options: never) => Policy> = { fixedWindow, slidingWindow, tokenBucket };
+const MADE: Record<PolicyText['make'], (options: never) => Policy> = {
+  fixedWindow,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+};
 
 export function policyOf({ make, options }: PolicyText): Policy {
   return MADE[make](options as never);
@@ -87,6 +93,10 @@ const makers: readonly ((random: Random, name: string) => PolicyText)[] = [
       options: { name, limit: random.integer(2, 12), window: precision * blocks, precision },
     };
   },
+  ...(['slidingCounter', 'slidingLog'] as const).map((make) => (random: Random, name: string): PolicyText => ({
+    make,
+    options: { name, limit: random.integer(2, 12), window: windowMs(random) },
+  })),
   (random, name) => ({ make: 'tokenBucket', options: { name, ...bucket(random) } }),
   (random, name) => ({ make: 'tokenBucket', options: { name, ...bucket(random), mode: 'interval' } }),
   (random, name) => ({

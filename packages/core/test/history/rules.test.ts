@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { fixedWindow, leakyBucket, slidingCounter, slidingWindow, tokenBucket, type Policy } from '@sluice/core';
+import {
+  fixedWindow,
+  leakyBucket,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+} from '@sluice/core';
 import { seeded, testSeed } from '@sluice/testkit';
 import { START_MS } from '../traces/step.ts';
 import { modelled, standing } from '../models/verdict.ts';
@@ -18,6 +26,7 @@ const policies: Record<string, fc.Arbitrary<Policy>> = {
     .record({ limit: few, window: short })
     .map((options) => fixedWindow({ ...options, align: 'clock' })),
   slidingWindow: fc.record({ limit: few, window: short }).map((options) => slidingWindow(options)),
+  slidingLog: fc.record({ limit: few, window: short }).map((options) => slidingLog(options)),
   slidingCounter: fc.record({ limit: few, window: short }).map((options) => slidingCounter(options)),
   'tokenBucket, continuous': fc
     .record({ capacity: few, refill: few, every: short, overdraft })

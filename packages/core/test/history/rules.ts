@@ -4,6 +4,7 @@ import type {
   LeakyBucketPolicy,
   Policy,
   SlidingCounterPolicy,
+  SlidingLogPolicy,
   SlidingWindowPolicy,
   TokenBucketPolicy,
 } from '@sluice/core';
@@ -60,7 +61,8 @@ export function ruleOf(policy: Policy): Rule {
     case 'leakyBucket':
       return leakyBucketRule(policy);
     case 'slidingLog':
-    case 'concurrency':
+      return slidingLogRule(policy);
+    case 'concurrency': // is acquired and released: its histories are of another shape, see ../concurrency/processes.test.ts
       throw new Error(`no rule of ${policy.algorithm}`);
   }
 }
@@ -140,6 +142,42 @@ function slidingCounterRule({ limit, windowMs }: SlidingCounterPolicy): Rule {
       return later([index, back(current, 0), back(previous, 1)], atMs);
     },
     likely: (fromMs, toMs) => ticks(fromMs, toMs, windowMs),
+  };
+}
+
+/** The state is which instant has how many units, by turns, oldest first. */
+function slidingLogRule({ limit, windowMs }: SlidingLogPolicy): Rule {
+  const entries = (state: State): [number, number][] =>
+    state.flatMap((atMs, i) => (i % 2 === 0 ? [[atMs, state[i + 1] ?? 0] as [number, number]] : []));
+  return {
+    limit,
+    overdraft: 0,
+    later: (state, atMs) =>
+      entries(state)
+        .filter(([takenMs]) => takenMs > atMs - windowMs)
+        .flat(),
+    left: (state) => limit - entries(state).reduce((sum, [, units]) => sum + units, 0),
+    charge(state, cost, atMs) {
+      const newest = state.at(-2) === atMs;
+      return newest ? [...state.slice(0, -1), (state.at(-1) ?? 0) + cost] : [...state, atMs, cost];
+    },
+    giveBack(state, cost, charge, place, atMs) {
+      if (atMs >= charge.atMs + (charge.policies[place]?.resetAfterMs ?? 0)) return state;
+      let left = cost;
+      return entries(state)
+        .map(([takenMs, units]): [number, number] => {
+          const given = Math.min(left, units);
+          left -= given;
+          return [takenMs, units - given];
+        })
+        .filter(([, units]) => units > 0)
+        .flat();
+    },
+    // The newest and the oldest unit were taken then, and the one that has to come back first.
+    likely: (_fromMs, toMs, said) =>
+      said
+        .flatMap(({ resetAfterMs, nextAfterMs, retryAfterMs }) => [resetAfterMs, nextAfterMs ?? 0, retryAfterMs ?? 0])
+        .map((afterMs) => toMs + afterMs - windowMs),
   };
 }
 

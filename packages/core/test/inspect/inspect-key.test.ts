@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  concurrency,
   createLimiter,
   escalate,
   fixedWindow,
   leakyBucket,
   redisStore,
+  slidingLog,
   slidingCounter,
   slidingWindow,
   tokenBucket,
@@ -16,6 +18,7 @@ import {
 import { inspectKey, keyPattern, type KeyReport, type PolicyReport } from '@sluice/core/inspect';
 import { algorithms } from '@sluice/core/internal';
 import { useRedis } from '@sluice/testkit';
+import { take } from '../laws/scene.ts';
 
 const redis = useRedis();
 beforeEach(async () => {
@@ -30,9 +33,10 @@ const limiterOf = (options: Omit<LimiterOptions, 'store'>): Limiter => {
   return createLimiter(all as LimiterOptions) as Limiter;
 };
 
-/** Reads the only key there is, at the instant of a decision. */
+/** Reads the only key that has no details of another, at the instant of a decision. */
 async function inspected({ atMs }: Pick<Decision, 'atMs'>, policies: readonly Policy[] = []): Promise<KeyReport> {
-  const [key = ''] = await redis.admin.keys('*');
+  const keys = await redis.admin.keys('*');
+  const [key = ''] = keys.sort((a, b) => a.length - b.length); // not that of details
   return inspectKey(key, (await redis.admin.get(key)) ?? '', atMs, { policies });
 }
 
@@ -45,7 +49,13 @@ const kinds: Readonly<Record<string, Policy>> = {
   slidingCounter: slidingCounter({ limit: 5, window: '1h' }),
   tokenBucket: tokenBucket({ capacity: 5, refill: 1, every: '1h' }),
   intervalBucket: tokenBucket({ capacity: 5, refill: 1, every: '1h', mode: 'interval' }),
+  slidingLog: slidingLog({ limit: 5, window: '1h' }),
+  concurrency: concurrency({ limit: 5, ttl: '1h' }),
   leakyBucket: leakyBucket({ limit: 1, window: '1h', maxDelay: '4h' }),
+};
+const DETAILS: Readonly<Record<string, string>> = {
+  slidingLog: 'sluice:{a}:api:1l:l1',
+  concurrency: 'sluice:{a}:api:1c:c1',
 };
 
 it('is tested with every policy of the registry', () => {
@@ -88,7 +98,7 @@ describe('a key whose refusals are counted', () => {
 
 describe.each(Object.entries(kinds))('a key of a %s', (algorithm, policy) => {
   it('says what the decision said, when the policy is given', async () => {
-    const decision = await limiterOf({ name: 'api', policy }).consume('a', 3);
+    const decision = await take(limiterOf({ name: 'api', policy }), 'a', 3);
 
     const report = await inspected(decision, [policy]);
 
@@ -103,12 +113,13 @@ describe.each(Object.entries(kinds))('a key of a %s', (algorithm, policy) => {
         limit: 5,
         remaining: 2,
         resetAtMs: decision.atMs + decision.resetAfterMs,
+        detailKey: DETAILS[algorithm] ?? null,
       },
     ]);
   });
 
   it('says nothing wrong when the policy is not known', async () => {
-    const decision = await limiterOf({ name: 'api', policy }).consume('a', 3);
+    const decision = await take(limiterOf({ name: 'api', policy }), 'a', 3);
 
     const known = onlyPolicy(await inspected(decision, [policy]));
     const unknown = onlyPolicy(await inspected(decision));
@@ -119,7 +130,7 @@ describe.each(Object.entries(kinds))('a key of a %s', (algorithm, policy) => {
   });
 
   it('is unused again once it is over', async () => {
-    const decision = await limiterOf({ name: 'api', policy }).consume('a', 3);
+    const decision = await take(limiterOf({ name: 'api', policy }), 'a', 3);
     const over = { atMs: decision.atMs + decision.resetAfterMs };
 
     expect(onlyPolicy(await inspected(over, [policy]))).toMatchObject({ used: 0, remaining: 5, resetAtMs: null });
@@ -145,6 +156,34 @@ describe('without its policy', () => {
 
     expect(report).toMatchObject({ used: null, resetAtMs: decision.atMs + decision.resetAfterMs });
   });
+});
+
+describe('a long state', () => {
+  it('is told as of its last write: at most so much is used by now', async () => {
+    const limiter = limiterOf({ name: 'api', policy: slidingLog({ limit: 5, window: '1h' }) });
+    const { atMs } = await limiter.consume('a', 3);
+
+    const report = inspectKey('sluice:{a}:api:1l', (await redis.admin.get('sluice:{a}:api:1l')) ?? '', atMs + 1_000);
+
+    expect(onlyPolicy(report)).toMatchObject({ used: null, detailKey: 'sluice:{a}:api:1l:l1' });
+  });
+
+  it.each(['sluice:{a}:api:1l:l1', 'sluice:{a}:api:1f,c.running:c2', 'sluice:{a}:orders:1m:c1'])(
+    'whose details are asked about says which key they belong to: %s',
+    (key) => {
+      const { problem, policies } = inspectKey(key, '', 1);
+
+      expect(problem).toContain(`it holds the details of ${key.slice(0, -3)}: inspect that key`);
+      expect(policies).toEqual([]);
+    },
+  );
+
+  it.each(['sluice:{a}:api:1f:f1', 'sluice:{a}:l1', 'other:{a}:api:1l:l1'])(
+    'is told from what looks like it: %s',
+    (key) => {
+      expect(inspectKey(key, '', 1).problem).toMatch(/^this is no key of a limiter/);
+    },
+  );
 });
 
 describe('a blocked key', () => {
@@ -236,13 +275,15 @@ describe('a policy that is not the one that wrote the state', () => {
     slidingCounter: slidingCounter({ limit: 5, window: '20m' }),
     tokenBucket: tokenBucket({ capacity: 5, refill: 1, every: '30m' }),
     intervalBucket: tokenBucket({ capacity: 2, refill: 1, every: '1h', mode: 'interval' }),
+    concurrency: concurrency({ limit: 5, ttl: '59m' }),
     leakyBucket: leakyBucket({ limit: 1, window: '30m', maxDelay: '2h' }),
   };
 
-  it.each(Object.entries(kinds))(
+  // A slidingLog does not say how long its window is.
+  it.each(Object.entries(kinds).filter(([name]) => name !== 'slidingLog'))(
     'is told to be that, where the state lasts too long for it: %s',
     async (name, policy) => {
-      const decision = await limiterOf({ name: 'api', policy }).consume('a', 3);
+      const decision = await take(limiterOf({ name: 'api', policy }), 'a', 3);
 
       const { problem, policies } = await inspected(decision, [shorter[name] as Policy]);
 
@@ -254,7 +295,7 @@ describe('a policy that is not the one that wrote the state', () => {
   it.each(Object.entries(kinds))(
     'is not suspected of it, where it has just taken all there is: %s',
     async (_, policy) => {
-      const decision = await limiterOf({ policy }).consume('a', 5);
+      const decision = await take(limiterOf({ policy }), 'a', 5);
 
       expect((await inspected(decision, [policy])).problem).toBeNull();
       expect((await inspected(decision)).problem).toBeNull();

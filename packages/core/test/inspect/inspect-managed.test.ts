@@ -74,6 +74,7 @@ describe('the key of a managed policy', () => {
           limit: 100,
           remaining: 70,
           resetAtMs: atMs + resetAfterMs,
+          detailKey: null,
         },
       ],
       problem: null,
@@ -128,6 +129,7 @@ describe('a state of an earlier version', () => {
         limit,
         remaining,
         resetAtMs: resetAfterMs === 0 ? null : atMs + resetAfterMs,
+        detailKey: null,
       },
     ]);
   });

@@ -55,6 +55,7 @@ describe.each(allSceneKinds)('law 4, $kind: a peek', ({ plans }) => {
         const { atMs, policies } = await limiter.peek(key, 0);
 
         for (const [i, { remaining, limit, nextAfterMs }] of policies.entries()) {
+          if (plan.policies[i]?.algorithm === 'concurrency') continue; // when somebody releases one, which nobody knows
           expect(nextAfterMs === null).toBe(remaining === limit);
           if (nextAfterMs === null) continue;
           clock.atMs = atMs + nextAfterMs - 1;

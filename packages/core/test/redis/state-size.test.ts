@@ -1,12 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  concurrency,
+  createLimiter,
   fixedWindow,
   leakyBucket,
-  slidingCounter,
-  slidingWindow,
-  tokenBucket,
   type Policy,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
   type StoreRequest,
+  tokenBucket,
 } from '@sluice/core';
 import { keyScope, namePolicies } from '@sluice/core/internal';
 import { fakeClock, virtualRedisStore, useRedis } from '@sluice/testkit';
@@ -77,5 +80,52 @@ describe('a key of 29 characters, its value and its expiry', () => {
     expect(key).toHaveLength(29);
     expect((await redis.admin.get(key))?.split(':')).toHaveLength(14);
     expect(bytes).toBeLessThanOrEqual(250);
+  });
+});
+
+describe('the details of a long state, with the value beside them', () => {
+  const bytesOf = async (keys: readonly string[]): Promise<number> => {
+    const sizes = await Promise.all(keys.map((key) => redis.admin.call('MEMORY', 'USAGE', key, 'SAMPLES', 0)));
+    return sizes.reduce((sum: number, size) => sum + Number(size), 0);
+  };
+  const HELD = 'sluice:{user-100000}:sizes:1';
+
+  it.each([
+    [1, 400],
+    [100, 1_500],
+    [5_000, 60_000],
+  ])('of a slidingLog take, with %i entries, at most %i bytes', async (entries, most) => {
+    const clock = fakeClock(START_MS);
+    const store = virtualRedisStore(redis.client, clock, {}, 0);
+    const policies = namePolicies(slidingLog({ limit: 20_000, window: '1h' }), 'sizes');
+    const part = { limit: { policies, scope: keyScope('sizes', policies) }, subject: 'user-100000', cost: 1 };
+    for (let i = 0; i < entries; i += 500) {
+      const calls = Array.from({ length: Math.min(500, entries - i) }, () => {
+        clock.atMs += 1;
+        return store.perform([{ op: 'consume', parts: [part] }]);
+      });
+      await Promise.all(calls);
+    }
+
+    expect(await redis.admin.llen(`${HELD}l:l1`)).toBe(entries);
+    expect(await bytesOf([`${HELD}l`, `${HELD}l:l1`])).toBeLessThanOrEqual(most);
+  });
+
+  it.each([
+    [1, 450],
+    [100, 5_000],
+    [1_000, 140_000],
+  ])('of a concurrency policy take, with %i slots, at most %i bytes', async (slots, most) => {
+    const limiter = createLimiter({
+      name: 'sizes',
+      policy: concurrency({ limit: 1_000, ttl: '1h' }),
+      store: virtualRedisStore(redis.client, fakeClock(START_MS), {}, 0),
+      onStoreError: 'throw',
+      timeoutMs: 60_000,
+    });
+    await Promise.all(Array.from({ length: slots }, () => limiter.acquire('user-100000')));
+
+    expect(await redis.admin.zcard(`${HELD}c:c1`)).toBe(slots);
+    expect(await bytesOf([`${HELD}c`, `${HELD}c:c1`])).toBeLessThanOrEqual(most);
   });
 });
