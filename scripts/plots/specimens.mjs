@@ -3,7 +3,7 @@ export const WINDOW_MS = 20_000;
 
 /**
  * The policies that are drawn, each with what it promises: the most units in any interval of 20 seconds, or at any
- * instant (`running`). All let 2 a second through in the long run. Another policy is another line.
+ * instant (`running`). All but `concurrency` let 2 a second through in the long run. Another policy is another line.
  *
  * - `units`: what a request asks for; then fewer of them come.
  * - `paced`: admitted units are counted when they may start, not when they were decided.
@@ -17,6 +17,8 @@ export const specimens = [
     promise: 80,
   },
   { file: 'sliding-window', make: 'slidingWindow', options: { limit: 40, window: '20s' }, promise: 40 },
+  { file: 'sliding-counter', make: 'slidingCounter', options: { limit: 40, window: '20s' }, promise: 79 },
+  { file: 'sliding-log', make: 'slidingLog', options: { limit: 40, window: '20s' }, promise: 40 },
   { file: 'token-bucket', make: 'tokenBucket', options: { capacity: 20, refill: 2, every: '1s' }, promise: 60 },
   {
     file: 'token-bucket-interval',
@@ -37,6 +39,14 @@ export const specimens = [
     options: { limit: 40, window: '20s', maxDelay: '5s' },
     paced: true,
     promise: 40,
+  },
+  {
+    file: 'concurrency',
+    make: 'concurrency',
+    options: { limit: 10, ttl: '30s' },
+    slots: true,
+    running: true,
+    promise: 10,
   },
 ];
 
