@@ -1,6 +1,10 @@
 import type { Decision } from './decision.ts';
 
-/** What {@link Limiter.acquire} answers: a decision and, where it allows, slots that are held. */
+/**
+ * What {@link Limiter.acquire} answers: a decision and, where it allows, slots that are held. Its functions need no `this`.
+ * Where the decision refuses, or nobody counted (outcome `unavailable` or `unconfigured`), nothing is held: `release` does
+ * nothing, and `renew` answers false.
+ */
 export interface Acquisition {
   readonly decision: Decision;
 
@@ -11,7 +15,7 @@ export interface Acquisition {
    *
    * @throws (rejects) StoreError when the store fails or is late.
    */
-  release(): Promise<void>;
+  readonly release: () => Promise<void>;
 
   /**
    * Has the slots expire a `ttl` from now, and answers whether they are still held: when they have expired meanwhile, others
@@ -19,13 +23,14 @@ export interface Acquisition {
    *
    * @throws (rejects) StoreError when the store fails or is late.
    */
-  renew(): Promise<boolean>;
+  readonly renew: () => Promise<boolean>;
 }
 
 export interface AcquireOptions {
   /**
-   * Who holds the slot: any text. Who holds one, and acquires as many units again, has it, and takes nothing more, so that
-   * an attempt whose answer was lost can be made again. Default: somebody new.
+   * Who holds the slot: any text. Who holds one, and acquires as many units again, has it, and takes no other, so that an
+   * attempt whose answer was lost can be made again (what the first one took is then kept until that, or its `ttl`). Policies
+   * beside it count each attempt. Default: somebody new.
    */
   holder?: string;
   /** Units, of every policy, and slots: a whole number, at least 1. Default 1. */
@@ -43,7 +48,7 @@ export function acquisition(decision: Decision, holding: Holding): Acquisition {
   let released: Promise<void> | undefined;
   return {
     decision,
-    async release(): Promise<void> {
+    release: async () => {
       released ??= holding.release(decision).catch((error: unknown) => {
         released = undefined;
         throw error;

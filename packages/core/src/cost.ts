@@ -45,7 +45,7 @@ export function checkActual(actual: unknown): asserts actual is number {
   throw notUnits(
     actual,
     'settle takes the whole number of units that were used, from 0 to 2^53 - 1',
-    'nothing was settled, and it can be called again',
+    'nothing was settled by this call',
   );
 }
 

@@ -1,7 +1,7 @@
 import { createHash, randomInt } from 'node:crypto';
 import { shown, typeError } from './errors.ts';
 
-/** Of this process: no two of 10^14 are the same, and behind it stands a count. */
+/** What a holder's digits begin with in this process: one of 10^14, by chance. A count stands behind it. */
 const PROCESS = String(randomInt(100_000_000_000_000)).padStart(15, '1');
 const DIGITS_AS_HEX = 24;
 const LONGEST = 29;
@@ -11,6 +11,11 @@ let made = 0;
 /** A holder that nobody else is, in digits. */
 export function newHolder(): string {
   return `${PROCESS}${String(made++)}`;
+}
+
+/** Whether a holder is one that {@link newHolder} made in this process: it holds nothing but what it was made for. */
+export function isNewHolder(holder: string): boolean {
+  return holder.startsWith(PROCESS);
 }
 
 /**

@@ -59,8 +59,9 @@ export interface Limiter<Key = string> {
    * Takes `cost` units if every policy admits them, else none. One round trip.
    *
    * @param cost - A whole number up to 2^53 - 1, default 1. With 0 nothing is taken, and only a block refuses.
-   * @throws (rejects) TypeError `SLUICE_KEY_INVALID`; RangeError or TypeError `SLUICE_COST_INVALID`; SluiceError
-   * `SLUICE_LIMITER_CLOSED`; with `onStoreError: 'throw'` StoreError.
+   * @throws (rejects) TypeError `SLUICE_KEY_INVALID`; RangeError or TypeError `SLUICE_COST_INVALID`; TypeError
+   * `SLUICE_ACQUIRE_NEEDED` where a policy holds slots; SluiceError `SLUICE_LIMITER_CLOSED`; with `onStoreError: 'throw'`
+   * StoreError.
    */
   consume(key: Key, cost?: number): Promise<Decision>;
 
@@ -94,7 +95,8 @@ export interface Limiter<Key = string> {
    * Takes a slot of every {@link concurrency} policy, and a unit of every other one, if all of them admit; else nothing. The
    * slot is held until it is released, or expires. One round trip, and one more for the release.
    *
-   * @throws (rejects) as `consume` does; TypeError `SLUICE_ACQUIRE_NOT_NEEDED` where no policy holds slots.
+   * @throws (rejects) as `consume` does, also for a `cost` of 0; TypeError `SLUICE_KEY_INVALID` for a `holder` that is no
+   * text, or empty; TypeError `SLUICE_ACQUIRE_NOT_NEEDED` where no policy holds slots; PolicyError `SLUICE_OPTION_UNKNOWN`.
    */
   acquire(key: Key, options?: AcquireOptions): Promise<Acquisition>;
 

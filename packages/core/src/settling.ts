@@ -1,5 +1,6 @@
 import type { Decision } from './decision.ts';
 import type { SluiceError } from './errors.ts';
+import { isNewHolder } from './holder.ts';
 import type { AskedPart } from './managed/resolve.ts';
 import { holdsSlots } from './policy.ts';
 import { Receipts, type Settlement } from './receipts.ts';
@@ -72,10 +73,15 @@ export class Settling {
     }
   }
 
-  /** What nobody heard of may have been taken: its slots are released, once. */
+  /**
+   * What nobody heard of may have been taken: its slots are released, once. Not those of a holder with a name, who may have
+   * had them before, and asks again.
+   */
   releaseUnseen(parts: readonly Part[], store: Store, error: unknown): void {
     if ((error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') return; // nothing was sent
-    const held = parts.filter(({ limit }) => holdsSlots(limit.policies));
+    const held = parts.filter(
+      ({ limit, holder }) => holder !== undefined && isNewHolder(holder) && holdsSlots(limit.policies),
+    );
     if (held.length === 0) return;
     const requests = held.map((part) => ({ op: 'release', part }) as const);
     // If that fails as well they expire, and who asks meanwhile hears of the failure.

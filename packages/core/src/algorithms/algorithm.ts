@@ -29,8 +29,8 @@ export interface PolicyBase {
 }
 
 /**
- * One algorithm: what its folder exports and the registry lists. `kernel`, `refund`, `charge`, `used` and `carry` have a
- * twin in `kernel.lua`; all numbers are integers.
+ * One algorithm: what its folder exports and the registry lists. `kernel`, `refund`, `charge`, `renew`, `used` and `carry`
+ * have a twin in `kernel.lua`; all numbers are integers.
  *
  * A new algorithm is a folder beside this file and one line in `index.ts`.
  */

@@ -57,7 +57,7 @@ export function algorithmOf(policy: unknown, field = 'policy'): AnyAlgorithm {
   if (found !== undefined) return found;
   throw new PolicyError(
     field,
-    `${field} must be a policy made by fixedWindow, slidingWindow, slidingCounter, tokenBucket or leakyBucket, such as fixedWindow({ limit: 100, window: "1m" }), got ${shown(policy)}` +
+    `${field} must be a policy made by fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket or concurrency, such as fixedWindow({ limit: 100, window: "1m" }), got ${shown(policy)}` +
       (name === undefined ? '' : `; known algorithms: ${listed(algorithms.map((algorithm) => algorithm.name))}`),
   );
 }

@@ -117,7 +117,7 @@ function charge(
 /** Never in Redis, so it is in no registry, and its state is never text. */
 export const splitWindowAlgorithm: Algorithm<SplitWindowPolicy, SplitWindowState> = {
   name: 'splitWindow',
-  kind: 'w',
+  kind: 'd',
   kernel: splitWindow,
   refund,
   charge,
