@@ -114,7 +114,7 @@ describe('a record that this release cannot follow', () => {
     ['of-a-later-format', JSON.stringify({ ...record, format: 2 }), 'format 2'],
     [
       'of-an-unknown-kind',
-      JSON.stringify({ ...record, policy: { algorithm: 'slidingLog', limit: 5 } }),
+      JSON.stringify({ ...record, policy: { algorithm: 'ofALaterRelease', limit: 5 } }),
       'known algorithms',
     ],
     ['with-a-limit-of-0', JSON.stringify({ ...record, policy: { ...hundred, limit: 0 } }), 'limit'],

@@ -105,7 +105,7 @@ describe.each(GARBAGE)('a record with %s', (what, garbage) => {
 
 describe('a record whose earlier versions are of a kind that this release does not know', () => {
   it('is followed: what was used under them starts anew or says that it is stale, and no other key does', async () => {
-    const later = { ...before, policy: { algorithm: 'slidingLog', limit: 5 } };
+    const later = { ...before, policy: { algorithm: 'ofALaterRelease', limit: 5 } };
     const text = JSON.stringify({ ...record, earlier: [later] });
     await redis.admin.hset('sluice:policies', 'followed', text, '#revision', 'by-hand');
     const orders = limiter({ policy: managed('followed') });
