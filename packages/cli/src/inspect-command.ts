@@ -41,7 +41,7 @@ async function inspect(
 ): Promise<void> {
   const isDetail = (one: string): boolean => ownerOfDetails(one, prefix) !== undefined;
   const keys = pattern === undefined ? [key] : (await scan(connection, pattern)).filter((one) => !isDetail(one));
-  const values = await Promise.all(keys.map((one) => (isDetail(one) ? '' : read(connection, one))));
+  const values = await Promise.all(keys.map(async (one) => (isDetail(one) ? '' : read(connection, one))));
   const records = await recordsOf(connection, prefix);
   // After the values: whatever they hold has happened.
   const atMs = instantOf(await clockOf(connection).time());

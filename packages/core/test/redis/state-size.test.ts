@@ -85,7 +85,7 @@ describe('a key of 29 characters, its value and its expiry', () => {
 
 describe('the details of a long state, with the value beside them', () => {
   const bytesOf = async (keys: readonly string[]): Promise<number> => {
-    const sizes = await Promise.all(keys.map((key) => redis.admin.call('MEMORY', 'USAGE', key, 'SAMPLES', 0)));
+    const sizes = await Promise.all(keys.map(async (key) => redis.admin.call('MEMORY', 'USAGE', key, 'SAMPLES', 0)));
     return sizes.reduce((sum: number, size) => sum + Number(size), 0);
   };
   const HELD = 'sluice:{user-100000}:sizes:1';
