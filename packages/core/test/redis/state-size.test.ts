@@ -30,17 +30,21 @@ const COPY = `for i = tonumber(ARGV[1]), tonumber(ARGV[2]) do
 end`;
 
 /**
- * Says what a key takes up on average, its expiry and the server's tables included, after a unit was consumed at each of the instants. All but the last
+ * Says what a key takes up on average, its expiry and the server's tables included, after so many units were consumed at each of the instants. All but the last
  * are consumed under one key, whose value all others are given then.
  */
-async function bytesPerKey(policy: Policy, instants: readonly number[]): Promise<{ bytes: number; key: string }> {
+async function bytesPerKey(
+  policy: Policy,
+  instants: readonly number[],
+  cost = 1,
+): Promise<{ bytes: number; key: string }> {
   const clock = fakeClock();
   const policies = namePolicies(policy, 'sizes');
   const limit = { policies, scope: keyScope('sizes', policies) };
   const store = virtualRedisStore(redis.client, clock, {}, 0);
   const consume = (i: number): StoreRequest => ({
     op: 'consume',
-    parts: [{ limit, subject: `user-${String(i)}`, cost: 1 }],
+    parts: [{ limit, subject: `user-${String(i)}`, cost }],
   });
   const before = await usedMemory();
 
@@ -70,6 +74,17 @@ describe('a key of 29 characters, its value and its expiry', () => {
 
     expect(key).toHaveLength(29);
     expect(bytes).toBeLessThanOrEqual(170);
+  });
+
+  it('take at most 190 bytes for a slidingCounter of a long window and large counts', async () => {
+    const windowMs = 30 * 86_400_000;
+    const policy = slidingCounter({ limit: 999_999, window: windowMs });
+
+    const { bytes, key } = await bytesPerKey(policy, [START_MS, START_MS + windowMs], 400_000);
+
+    expect((await redis.admin.get(key))?.split(':').slice(1)).toEqual(['2592000000', '400000', '400000']);
+    expect(bytes).toBeGreaterThan(170);
+    expect(bytes).toBeLessThanOrEqual(190);
   });
 
   it('take at most 250 bytes for a slidingWindow with ten blocks in use', async () => {
