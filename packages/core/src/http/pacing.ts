@@ -7,9 +7,7 @@ import type { RawRequest, RawResponse } from './framework.ts';
 import { HeldRequests } from './held-requests.ts';
 import type { Asking } from './layer.ts';
 import { warnOfRefund } from './settlement.ts';
-
-/** Longer timers overflow to 1 ms. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+import { startAt } from './starts.ts';
 
 /** A request that may have to wait for its start, and how it is decided. */
 export interface PacedRequest<Decided> {
@@ -91,21 +89,17 @@ function paces(limit: AskedPart['limit']): boolean {
 async function rest(dueMs: number, request: RawRequest, response: RawResponse): Promise<boolean> {
   if (hasLeft(request, response)) return false;
   return new Promise((resolve) => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stopListening = onDeparture(request, response, () => {
-      clearTimeout(timer);
+    const stop = (starts: boolean): void => {
       stopListening();
-      resolve(false);
-    });
-    const look = (): void => {
-      const leftMs = dueMs - performance.now();
-      if (leftMs > 0) {
-        timer = setTimeout(look, Math.min(Math.ceil(leftMs), LONGEST_TIMER_MS)); // fires a millisecond early at times
-        return;
-      }
-      stopListening();
-      resolve(!hasLeft(request, response));
+      callOff();
+      resolve(starts);
     };
-    look();
+    const stopListening = onDeparture(request, response, () => {
+      stop(false);
+    });
+    let callOff = (): void => undefined; // it may be due already
+    callOff = startAt(dueMs, () => {
+      stop(!hasLeft(request, response));
+    });
   });
 }

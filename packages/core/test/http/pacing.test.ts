@@ -273,9 +273,24 @@ describe('a client that leaves while its request rests', () => {
     await turns();
 
     expect(fates(all)).toEqual(['runs', 'rests', 'rests', 'left']);
-    expect(jest.getTimerCount()).toBe(2);
     expect(await remaining(paced)).toBe(8);
-    await pass(200);
+
+    all[1]?.response.leave(); // the one that the timer is for
+    await pass(199);
+    expect(fates(all)).toEqual(['runs', 'left', 'rests', 'left']);
+    await pass(1);
+    expect(fates(all)).toEqual(['runs', 'left', 'runs', 'left']);
+  });
+
+  it('takes the last timer with it', async () => {
+    const paced = scene();
+    const all = paced.visits(3);
+    await turns();
+    expect(jest.getTimerCount()).toBe(1);
+
+    for (const { response } of all) response.leave();
+
+    expect(jest.getTimerCount()).toBe(0);
   });
 
   it('moves nobody who stands behind it', async () => {
