@@ -115,7 +115,7 @@ describe('the details of a long state, with the value beside them', () => {
     const policies = namePolicies(slidingLog({ limit: 20_000, window: '1h' }), 'sizes');
     const part = { limit: { policies, scope: keyScope('sizes', policies) }, subject: 'user-100000', cost: 1 };
     for (let i = 0; i < entries; i += 500) {
-      const calls = Array.from({ length: Math.min(500, entries - i) }, () => {
+      const calls = Array.from({ length: Math.min(500, entries - i) }, async () => {
         clock.atMs += 1;
         return store.perform([{ op: 'consume', parts: [part] }]);
       });
