@@ -23,6 +23,11 @@ export interface PolicyDecision {
   readonly windowMs: number;
   /** Until one more unit than `remaining` can be had; null when there is no more to have. */
   readonly nextAfterMs: number | null;
+  /**
+   * Set where units are not spent, but held until the request is over. Nobody knows when somebody's is: `retryAfterMs` is
+   * the latest then.
+   */
+  readonly unit?: 'concurrent-requests';
 }
 
 /** The answer to one request for units. Refusals are answers too; only what is broken throws. */

@@ -4,7 +4,7 @@ import { combine, turnedAway, undecided, type Decision } from './decision.ts';
 import type { Escalation } from './escalate.ts';
 import { SluiceError, StoreError, asStoreError, isFault, kindOf, shown, typeError } from './errors.ts';
 import { LimitMaker } from './limit-maker.ts';
-import { claimName, namesOn, releaseName } from './limiter-names.ts';
+import { claimName, isInUse, namesOn, releaseName, stayOn } from './limiter-names.ts';
 import { ManagedLimit } from './managed/managed-limit.ts';
 import { edit, performEdits, type AskedEdit, type EditGrounds } from './edits.ts';
 import { isPlain, renewed, resolve, unknownSources, type AskedPart } from './managed/resolve.ts';
@@ -289,11 +289,22 @@ export class LimiterCore {
       });
     }
     forget(this);
-    const isLast = releaseName(this.store, this.name);
+    releaseName(this.store, this.name);
+    if (!this.taken.holdsSlots) return this.#leave();
+    // Requests that run release what they hold when they end, which may be hours from now: nobody waits for that.
+    const endStay = stayOn(this.store);
+    this.taken.whenReleased(() => {
+      endStay();
+      this.#leave().catch((error: unknown) => void this.#noteFailure(error));
+    });
+  }
+
+  async #leave(): Promise<void> {
+    const isLast = !isInUse(this.store);
     if (isLast) this.#guard?.close();
     const [failed] = await this.limits.leave();
     // Somebody may have begun to use it meanwhile.
-    if (isLast && namesOn(this.store).length === 0) await this.store.close?.();
+    if (isLast && !isInUse(this.store)) await this.store.close?.();
     if (failed !== undefined) throw failed;
   }
 

@@ -32,14 +32,29 @@ export function claimName(store: Store, name: string, shared: boolean): void {
   }
 }
 
-/** Gives a name back; true when no limiter uses the store any more. */
-export function releaseName(store: Store, name: string): boolean {
+/** Gives a name back. */
+export function releaseName(store: Store, name: string): void {
   const names = claims.get(store);
   const claim = names?.get(name.toLowerCase());
-  if (names === undefined || claim === undefined) return true;
+  if (names === undefined || claim === undefined) return;
   claim.limiters--;
   if (claim.limiters === 0) names.delete(name.toLowerCase());
-  return names.size === 0;
+}
+
+/** How many limiters that are closed still have something to release in a store. */
+const leaving = new WeakMap<Store, number>();
+
+/** Has a store kept open, after a limiter has closed, until what is answered is called. */
+export function stayOn(store: Store): () => void {
+  leaving.set(store, (leaving.get(store) ?? 0) + 1);
+  return () => {
+    leaving.set(store, (leaving.get(store) ?? 0) - 1);
+  };
+}
+
+/** Whether any limiter has a use for a store. */
+export function isInUse(store: Store): boolean {
+  return (leaving.get(store) ?? 0) > 0 || (claims.get(store)?.size ?? 0) > 0;
 }
 
 /** The names in use on a store. */

@@ -1,5 +1,6 @@
 import type { Decision } from './decision.ts';
 import { rangeError, shown, typeError } from './errors.ts';
+import { ManagedLimit } from './managed/managed-limit.ts';
 import type { AskedPart } from './managed/resolve.ts';
 import { holdsSlots } from './policy.ts';
 import {
@@ -75,8 +76,20 @@ export class Receipts {
   slotsOf(decision: Decision, op: 'release' | 'renew'): Omit<Settlement, 'undo'> | undefined {
     const receipt = this.#receipts.get(decision);
     if (receipt === undefined || receipt.answer.parts.length === 0 || !decision.allowed) return undefined;
-    const held = receipt.counted.filter(({ limit, holder }) => holder !== undefined && holdsSlots(limit.policies));
+    const held = receipt.counted.filter(isHeld);
     return held.length === 0 ? undefined : { store: receipt.store, requests: held.map((part) => ({ op, part })) };
+  }
+
+  /** When the first slots of a decision expire, unless they are renewed: by their policies as things stand. */
+  slotTtlMs(decision: Decision): number {
+    const { asked, counted } = this.#receipts.get(decision) as Receipt;
+    const ttls = counted.flatMap((part, i) => {
+      if (!isHeld(part)) return [];
+      const limit = asked[i]?.limit;
+      const { policies } = (limit instanceof ManagedLimit ? limit.current() : limit) ?? part.limit;
+      return policies.filter((named) => holdsSlots([named])).map(({ windowMs }) => windowMs);
+    });
+    return Math.min(...ttls);
   }
 
   /** Gives back what those parts of a decision took that are chosen. */
@@ -95,6 +108,10 @@ export class Receipts {
     const beyond = actual - decision.cost;
     return spend(receipt, beyond > 0 ? 'charge' : 'refund', () => Math.abs(beyond));
   }
+}
+
+function isHeld({ limit, holder }: Part): boolean {
+  return holder !== undefined && holdsSlots(limit.policies);
 }
 
 /** The policies that only count left alone. */

@@ -1,6 +1,7 @@
 import type { Decision } from './decision.ts';
 import type { SluiceError } from './errors.ts';
 import { isNewHolder } from './holder.ts';
+import type { HeldSlots } from './held-slots.ts';
 import type { AskedPart } from './managed/resolve.ts';
 import { holdsSlots } from './policy.ts';
 import { Receipts, type Settlement } from './receipts.ts';
@@ -18,6 +19,9 @@ export interface SettlingGrounds {
 export class Settling {
   readonly receipts: Receipts = new Receipts();
   readonly #grounds: SettlingGrounds;
+  /** Decisions whose slots requests hold, and who is told when the last of them are released. */
+  #holding = 0;
+  #allReleased: (() => void) | undefined;
 
   constructor(grounds: SettlingGrounds) {
     this.#grounds = grounds;
@@ -54,10 +58,46 @@ export class Settling {
     return answers.length > 0 && answers.every(({ held }) => held === true);
   }
 
+  /**
+   * The slots of a decision, for a request that holds them; undefined where it took none. They can be renewed and released
+   * after the limiter was closed: its store is kept that long.
+   */
+  slotsOf(decision: Decision): HeldSlots | undefined {
+    if (this.receipts.slotsOf(decision, 'release') === undefined) return undefined;
+    this.#holding++;
+    let isHeld = true;
+    return {
+      ttlMs: () => this.receipts.slotTtlMs(decision),
+      renew: () => this.renew(decision),
+      release: async () => {
+        try {
+          await this.#hold(decision, 'release');
+        } finally {
+          if (isHeld) this.#holding--;
+          isHeld = false;
+          if (this.#holding === 0) this.#allReleased?.();
+        }
+      },
+    };
+  }
+
+  /** Whether requests hold slots. */
+  get holdsSlots(): boolean {
+    return this.#holding > 0;
+  }
+
+  /** Calls back, once, when the last request has released its slots, or could not. */
+  whenReleased(released: () => void): void {
+    this.#allReleased = () => {
+      this.#allReleased = undefined;
+      released();
+    };
+  }
+
   async #hold(decision: Decision, op: 'release' | 'renew'): Promise<readonly StoreAnswer[]> {
     const what = this.receipts.slotsOf(decision, op);
     if (what === undefined) return [];
-    this.#grounds.checkOpen();
+    if (!this.holdsSlots) this.#grounds.checkOpen();
     return this.#grounds.perform(what.requests, what.store);
   }
 

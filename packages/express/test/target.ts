@@ -59,10 +59,9 @@ function handlerOf({ handle }: SuiteRoute): RequestHandler {
     Promise.resolve()
       .then(() => handle({ method, headers, body, rateLimit: info }))
       .then((answer) => {
-        response
-          .status(answer.status ?? 200)
-          .set(answer.headers ?? {})
-          .send(answer.body ?? '');
+        response.status(answer.status ?? 200).set(answer.headers ?? {});
+        if (answer.stream === undefined) response.send(answer.body ?? '');
+        else answer.stream.pipe(response);
       })
       .catch(next);
   };

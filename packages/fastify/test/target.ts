@@ -44,8 +44,11 @@ async function run(
       url: path,
       config,
       handler: async (request, reply) => {
-        const { status = 200, headers = {}, body = '' } = await handle(callOf(request));
-        return reply.code(status).headers(headers).send(body);
+        const { status = 200, headers = {}, body = '', stream } = await handle(callOf(request));
+        return reply
+          .code(status)
+          .headers(headers)
+          .send(stream ?? body);
       },
     });
   }

@@ -56,9 +56,9 @@ function addRoute(router: Router, { method, path, limit, handle }: SuiteRoute): 
     [
       ...limiters,
       async (ctx: RouterContext) => {
-        const { status = 200, headers = {}, body = '' } = await handle(await callOf(ctx));
+        const { status = 200, headers = {}, body = '', stream } = await handle(await callOf(ctx));
         ctx.status = status;
-        ctx.body = body;
+        ctx.body = stream ?? body;
         ctx.set(headers);
       },
     ],

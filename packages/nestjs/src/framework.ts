@@ -1,4 +1,4 @@
-import { fieldText, userIdOf, type Framework, type RawResponse } from '@sluice/core/http';
+import { NO_RESPONSE, fieldText, userIdOf, type Framework } from '@sluice/core/http';
 import { rawRequestOf, record, type FoundRequest, type NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import type { NodeResponse } from './raw-reply.ts';
@@ -82,14 +82,6 @@ export function executionFramework(place: string): Framework<NestRequest, NestRe
       response === undefined ? NO_RESPONSE : httpFramework.rawResponse(response),
   };
 }
-
-const NO_RESPONSE: RawResponse = {
-  headersSent: false,
-  writableEnded: false,
-  statusCode: 200,
-  once: () => undefined,
-  off: () => undefined,
-};
 
 /** Whether a response is Node's own, as those of Express are: made to do more, but not wrapped. */
 function isNode(response: NestResponse): response is NestResponse & NodeResponse {

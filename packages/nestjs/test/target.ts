@@ -1,3 +1,4 @@
+import { Stream } from 'node:stream';
 import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
 import {
   RateLimit,
@@ -83,7 +84,9 @@ function controllerOf({ method, path, limit, handle }: SuiteRoute, outer: SuiteO
       const answer = await handle({ method: asked, headers, body, rateLimit });
       response.status(answer.status ?? 200);
       for (const [name, value] of Object.entries(answer.headers ?? {})) response.header(name, value);
-      response.send(answer.body ?? '');
+      if (answer.stream === undefined) response.send(answer.body ?? '');
+      else if (response instanceof Stream) answer.stream.pipe(response as object as NodeJS.WritableStream);
+      else response.send(answer.stream);
     }
   }
   const { prototype } = Suite;

@@ -42,6 +42,8 @@ export interface Algorithm<P extends PolicyBase, S> {
   readonly kernel: Kernel<P, S>;
   /** Set where an admitted request may be told to wait (`delayMs`): it was given a place in time, and not only units. */
   readonly paces?: true;
+  /** What its units are, where they are not requests of some time: see `PolicyDecision.unit`. */
+  readonly unit?: 'concurrent-requests';
 
   /**
    * The state after `cost` units that were charged in the window which was over at `chargedUntilMs` (the instant of

@@ -9,8 +9,8 @@ export function hasLeft({ socket }: RawRequest, { destroyed, stream }: RawRespon
 }
 
 /**
- * Calls back when a response closes before anybody answers it: the client has left, or somebody else has answered. Not for one that
- * {@link hasLeft} already.
+ * Calls back when a response closes: before anybody has answered the client has left, or else it was handed over whole or
+ * cut off. Not for one that {@link hasLeft} already.
  *
  * @returns What ends it. To be called in any case.
  */

@@ -12,7 +12,8 @@ import { decideInPace, mayPace } from './pacing.ts';
 import { isPreflight } from './preflight.ts';
 import { refusalOf } from './problem.ts';
 import { settleLater } from './settlement.ts';
-import { decideInTurn } from './turns.ts';
+import { holdUntilOver } from './slots.ts';
+import { callTurns, decideInTurn } from './turns.ts';
 
 const PASS = { fields: [], info: undefined, refusal: undefined } as const;
 const GONE = { ...PASS, hasLeft: true } as const;
@@ -102,7 +103,7 @@ export class Enforcer<Request, Response> {
     return {
       fields: decision.policies.length === 0 ? [] : layer.writeFields(decision),
       info,
-      refusal: decision.allowed ? undefined : refusalOf(decision),
+      refusal: decision.allowed ? undefined : refusalOf(decision, layer.slotRetryAfterMs),
       options: layer.options,
     };
   }
@@ -122,10 +123,22 @@ export class Enforcer<Request, Response> {
     const mode = askings.length === 1 ? core.onStoreError : strictest(askings);
     const parts = askings.length === 1 ? innermost.parts : askings.flatMap((asking) => asking.parts);
     const raw = { request: this.#framework.rawRequest(request), response: this.#framework.rawResponse(response) };
-    const consume = (): Decision | Promise<Decision | undefined> =>
+    const take = (): Decision | Promise<Decision | undefined> =>
       this.#holds
         ? decideInTurn((op) => core.decide(op, parts, mode), askings, raw.request, raw.response)
         : core.decide('consume', parts, mode);
+    const hold = <Made extends Decision | undefined>(made: Made): Made => {
+      holdUntilOver(core, made, raw.request, raw.response, () => {
+        callTurns(askings);
+      });
+      return made;
+    };
+    const consume = parts.every(({ holder }) => holder === undefined)
+      ? take
+      : (): Decision | Promise<Decision | undefined> => {
+          const made = take();
+          return made instanceof Promise ? made.then(hold) : hold(made);
+        };
     const conclude = (made: Decision | undefined): Decided | Promise<Decided> =>
       this.#conclude(innermost, askings, made, request, response);
     if (!innermost.layer.reports && mayPace(parts)) {

@@ -52,6 +52,15 @@ export interface RawResponse {
   off(event: 'close' | 'finish', listener: () => void): unknown;
 }
 
+/** Where there is no response, and so nobody to hear of its end. */
+export const NO_RESPONSE: RawResponse = {
+  headersSent: false,
+  writableEnded: false,
+  statusCode: 200,
+  once: () => undefined,
+  off: () => undefined,
+};
+
 /** All that differs between frameworks: reading a request, and writing an answer in the framework's own way. */
 export interface Framework<Request, Response> extends RequestReader<Request> {
   /** Node's own request: the same object however often the framework wraps it. */

@@ -58,13 +58,17 @@ function writerOf(format: unknown): FieldWriter {
   }
 }
 
-/** Lists of named items, one per policy. `t` is the time until one more unit than `r` can be had. */
+/**
+ * Lists of named items, one per policy. `t` is the time until one more unit than `r` can be had. Slots have no window, and no
+ * time but that of a block.
+ */
 function draft11({ policies }: Decision): readonly Field[] {
   let quotas = '';
   let states = '';
-  for (const { name, limit, windowMs, remaining, nextAfterMs } of policies) {
+  for (const { name, limit, windowMs, remaining, nextAfterMs, unit } of policies) {
     const separator = quotas === '' ? '' : ', ';
-    quotas += separator + quotaItem(name, { q: limit, w: seconds(windowMs) });
+    const quota = unit === undefined ? { q: limit, w: seconds(windowMs) } : { q: limit, qu: unit };
+    quotas += separator + quotaItem(name, quota);
     states += separator + stateItem(name, { r: remaining, t: nextAfterMs === null ? undefined : seconds(nextAfterMs) });
   }
   return [
@@ -183,7 +187,11 @@ function legacy(unit: 'epoch' | 'delta'): FieldWriter {
 }
 
 function unnamedQuotas({ policies }: Decision): string {
-  return policies.map(({ limit, windowMs }) => `${String(limit)};w=${String(seconds(windowMs))}`).join(', ');
+  return policies
+    .map(({ limit, windowMs, unit }) =>
+      unit === undefined ? `${String(limit)};w=${String(seconds(windowMs))}` : `${String(limit)};comment="${unit}"`,
+    )
+    .join(', ');
 }
 
 /** The older formats have room for one policy: the one that decided. */

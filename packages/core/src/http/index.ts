@@ -5,6 +5,7 @@ export { Enforcer, createEnforcer } from './enforcer.ts';
 export { expectLongLife } from './doctor.ts';
 export { asError } from './as-error.ts';
 export {
+  NO_RESPONSE,
   fieldText,
   userIdOf,
   type Framework,

@@ -22,7 +22,7 @@ const OF_THE_STORE: readonly string[] = CORE_OPTIONS.filter(
 /** How requests are decided about and answered; never what the limit is, its name, its cost or its refunds. */
 const TAKEN_OVER: readonly string[] = [
   ...OF_THE_STORE,
-  ...['skip', 'allow', 'deny', 'mode', 'headers', 'cors', 'maxHeld', 'onDenied', 'onDecision', 'throw'],
+  ...['skip', 'allow', 'deny', 'mode', 'headers', 'cors', 'maxHeld', 'retryAfter', 'onDenied', 'onDecision', 'throw'],
 ];
 /** Who is counted: taken over together, by a limit that says nothing of either. */
 const OF_THE_KEY: readonly string[] = ['key', 'onMissingKey'];

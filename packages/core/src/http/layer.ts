@@ -1,4 +1,6 @@
+import { parseDuration } from '../duration.ts';
 import { PolicyError, shown, typeError } from '../errors.ts';
+import { newHolder } from '../holder.ts';
 import { encodeSubject } from '../key.ts';
 import { CORE_OPTIONS } from '../core-options.ts';
 import { checkCost } from '../cost.ts';
@@ -15,6 +17,7 @@ import { HeldRequests } from './held-requests.ts';
 import { HTTP_OPTIONS, type RateLimitOptions } from './options.ts';
 import { forbiddenRefusal, missingKeyRefusal, type Refusal } from './problem.ts';
 import { parseRefund, type Refund } from './refund.ts';
+import { mayHoldSlots } from './slots.ts';
 
 /** The key of a request by the name of its limit. */
 export type FoundKeys = Readonly<Record<string, string>>;
@@ -42,6 +45,8 @@ export class Layer<Request, Response> {
   /** Those that wait for their start. */
   readonly held: HeldRequests;
   readonly writeFields: FieldWriter;
+  /** What is told whoever is refused for want of a slot. */
+  readonly slotRetryAfterMs: number | undefined;
   readonly #framework: Framework<Request, Response>;
   readonly #asked: AskedLimits<Request>;
   readonly #allow: ClientList | undefined;
@@ -86,6 +91,10 @@ export class Layer<Request, Response> {
         'SLUICE_OPTION_INVALID',
       );
     }
+    this.slotRetryAfterMs =
+      options.retryAfter === undefined
+        ? undefined
+        : parseDuration(options.retryAfter, 'retryAfter', 'SLUICE_OPTION_INVALID');
     this.writeFields = this.reports ? () => [] : fieldWriter(options.headers);
     this.#framework = framework;
   }
@@ -198,7 +207,8 @@ export class Layer<Request, Response> {
       if (cost === 0) continue;
       const subject = key === undefined ? MISSING_SUBJECT : encodeSubject(key);
       const found = limit.limitFor(request);
-      parts.push({ limit: found instanceof Promise ? await found : found, subject, cost });
+      const part = { limit: found instanceof Promise ? await found : found, subject, cost };
+      parts.push(mayHoldSlots(part.limit) ? { ...part, holder: newHolder() } : part);
     }
     const seen = this.#seen.get(this.#framework.rawRequest(request));
     if (seen !== undefined) seen.keys = keys;

@@ -83,6 +83,11 @@ interface SharedOptions<Request, Response> {
    * whole number; 0 holds nobody. Default 1000.
    */
   maxHeld?: number | undefined;
+  /**
+   * What `Retry-After` says where only slots of a `concurrency` policy are wanting: nobody knows when one is released, so
+   * by default such a refusal has none.
+   */
+  retryAfter?: Duration | undefined;
   /** Answers a refused request itself; status and header fields have been set. */
   onDenied?: ((request: Request, response: Response, decision: Decision) => unknown) | undefined;
   /** Told of every decision: for logs and metrics. It is waited for, and what it throws is the request's error. */
@@ -157,7 +162,7 @@ export type KeyEachOptions<Request, Response> = SharedOptions<Request, Response>
 export const PER_LIMIT_OPTIONS: readonly string[] = ['key', 'cost', 'onMissingKey'];
 export const HTTP_OPTIONS: readonly string[] = [
   ...['limit', 'window', 'policy', 'limits', 'limiter', 'skip', 'allow', 'deny', 'mode', 'headers', 'cors', 'refund'],
-  ...['maxHeld', 'onDenied', 'onDecision', 'throw'],
+  ...['maxHeld', 'retryAfter', 'onDenied', 'onDecision', 'throw'],
   ...PER_LIMIT_OPTIONS,
 ];
 

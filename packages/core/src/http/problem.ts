@@ -16,14 +16,20 @@ const NO_STORE: Field = { name: 'Cache-Control', value: 'no-store', append: fals
 const CONTENT_TYPE = 'application/problem+json';
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
-/** The answer to a request that was refused. Carries Retry-After unless waiting does not help, and never the key. */
-export function refusalOf(decision: Decision): Refusal {
+/**
+ * The answer to a request that was refused. Carries Retry-After unless waiting does not help, or nobody knows for how long;
+ * never the key.
+ *
+ * @param slotRetryAfterMs - What to say where only slots are wanting.
+ */
+export function refusalOf(decision: Decision, slotRetryAfterMs?: number): Refusal {
   if (decision.outcome === 'unavailable') return plain(503, 'Service Unavailable', 'The rate limiter cannot decide');
   if (decision.outcome === 'unconfigured') return plain(403, 'Forbidden', 'No rate limit is configured for this');
   const violated = decision.policies.filter(({ allowed }) => !allowed).map(({ name }) => name);
   const fields: Field[] = [NO_STORE];
-  if (decision.retryAfterMs !== null) {
-    fields.push({ name: 'Retry-After', value: String(Math.max(seconds(decision.retryAfterMs), 1)), append: false });
+  const waitMs = waitOf(decision, slotRetryAfterMs);
+  if (waitMs !== undefined) {
+    fields.push({ name: 'Retry-After', value: String(Math.max(seconds(waitMs), 1)), append: false });
   }
   return {
     status: 429,
@@ -32,6 +38,17 @@ export function refusalOf(decision: Decision): Refusal {
     body: JSON.stringify({ type: QUOTA_EXCEEDED, title: 'Quota Exceeded', status: 429, 'violated-policies': violated }),
     reason: 'Too many requests',
   };
+}
+
+/** The longest wait that somebody knows of: a slot is free when it is released, or its block is over. */
+function waitOf({ retryAfterMs, policies }: Decision, slotRetryAfterMs: number | undefined): number | undefined {
+  if (retryAfterMs === null) return undefined;
+  let longest: number | undefined;
+  for (const { allowed, unit, retryAfterMs: ownMs, nextAfterMs } of policies) {
+    const waitMs = unit === undefined ? ownMs : (nextAfterMs ?? slotRetryAfterMs);
+    if (!allowed && waitMs !== null && waitMs !== undefined) longest = Math.max(longest ?? 0, waitMs);
+  }
+  return longest;
 }
 
 /** The answer to a request that has no key to count it by. */

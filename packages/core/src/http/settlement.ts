@@ -5,7 +5,7 @@ import { warnOnce } from '../warnings.ts';
 import type { Framework, RawResponse } from './framework.ts';
 import type { Asking } from './layer.ts';
 import type { RefundWhen } from './options.ts';
-import { turnsOf } from './turns.ts';
+import { callTurns } from './turns.ts';
 
 /** Has units given back, once the answer is known, by the rules of the layers that took them. */
 export function settleLater<Request, Response>(
@@ -32,7 +32,7 @@ export function settleLater<Request, Response>(
     }
     if (chosen.size === 0) return;
     await core.taken.refundParts(decision, (part) => chosen.has(part));
-    for (const { refund, key } of turnsOf(askings)) refund.queue.call(key);
+    callTurns(askings);
   };
   whenFinished(raw, () => {
     settle(raw.statusCode).catch(warnOfRefund);

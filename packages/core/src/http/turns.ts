@@ -42,8 +42,13 @@ interface Turn<Request, Response> {
   readonly key: string;
 }
 
+/** Has those ask who wait for units of these: some have come back. */
+export function callTurns<Request, Response>(askings: readonly Asking<Request, Response>[]): void {
+  for (const { refund, key } of turnsOf(askings)) refund.queue.call(key);
+}
+
 /** The turns of all limits under which requests are made to wait. */
-export function turnsOf<Request, Response>(askings: readonly Asking<Request, Response>[]): Turn<Request, Response>[] {
+function turnsOf<Request, Response>(askings: readonly Asking<Request, Response>[]): Turn<Request, Response>[] {
   return askings.flatMap(({ layer: { refund }, parts }) =>
     refund === undefined || refund.holdMs === 0 ? [] : parts.map((part) => ({ refund, key: queueKey(part) })),
   );

@@ -202,8 +202,8 @@ function whileBlocked(free: PolicyDecision, asked: PolicyDecision, blockedMs: nu
   };
 }
 
-function decisionOf({ name, windowMs }: NamedPolicy, verdict: Verdict): PolicyDecision {
-  return {
+function decisionOf({ name, windowMs, algorithm: { unit } }: NamedPolicy, verdict: Verdict): PolicyDecision {
+  const decision = {
     name,
     allowed: verdict.allowed,
     limit: verdict.limit,
@@ -214,6 +214,7 @@ function decisionOf({ name, windowMs }: NamedPolicy, verdict: Verdict): PolicyDe
     windowMs,
     nextAfterMs: verdict.nextAfterMs,
   };
+  return unit === undefined ? decision : { ...decision, unit };
 }
 
 function settled(

@@ -20,6 +20,8 @@ import { refunds } from './refunds.ts';
 import { refusals } from './refusals.ts';
 import { reportMode } from './report-mode.ts';
 import { severalLimits } from './several-limits.ts';
+import { abortedSlots } from './slots-aborted.ts';
+import { slots } from './slots.ts';
 import { spellings } from './spellings.ts';
 import { stackedLimits } from './stacked-limits.ts';
 import { suiteFor } from './suite.ts';
@@ -51,6 +53,8 @@ export function describeAdapter(target: AdapterTarget): void {
     refusals(suite);
     failures(suite);
     escalatedLimits(suite);
+    slots(suite);
+    abortedSlots(suite);
     managedPolicies(suite);
     aborts(suite);
     cors(suite);

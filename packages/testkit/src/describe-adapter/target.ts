@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { RateLimitInfo } from '@sluice/core';
 import type { RateLimitOptions } from '@sluice/core/http';
 
@@ -26,6 +27,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Default empty. */
   readonly body?: string;
+  /** Instead of `body`: sent piece by piece. */
+  readonly stream?: Readable;
 }
 
 export interface SuiteRoute {

@@ -17,6 +17,7 @@ export const concurrencyAlgorithm: Algorithm<ConcurrencyPolicy, ConcurrencyState
   name: 'concurrency',
   kind: 'c',
   kernel: concurrency,
+  unit: 'concurrent-requests',
   refund: releaseSlot,
   charge: chargeSlots,
   renew: renewSlot,

@@ -1,0 +1,416 @@
+import { once } from 'node:events';
+import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
+import { PassThrough } from 'node:stream';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  byHeader,
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  silenceWarnings,
+  type Limiter,
+  type Store,
+  type StoreRequest,
+} from '@sluice/core';
+import { open } from '../raw-http.ts';
+import { until } from '../until.ts';
+import { gate, tally, type Gate, type Tally } from './gate.ts';
+import { send, type HttpAnswer } from './http-client.ts';
+import { fieldsOf } from './limiter-fields.ts';
+import { PLACES, type Exactly, type Suite } from './suite.ts';
+import type { Answer } from './target.ts';
+
+const GET = 'GET /items HTTP/1.1\r\nHost: test\r\n\r\n';
+const PREFLIGHT = {
+  method: 'OPTIONS',
+  headers: { Origin: 'https://example.com', 'Access-Control-Request-Method': 'GET' },
+} as const;
+const key = (): string => 'all';
+const ping = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) } as const;
+const skip = ({ headers }: { headers: Readonly<Record<string, unknown>> }): boolean => headers['x-ping'] === 'yes';
+
+/** Requests in flight: slots that are held until the answer is over, however it ends. */
+export function slots(suite: Suite): void {
+  beforeAll(() => {
+    silenceWarnings('SLUICE_REPORT_FAILED');
+  });
+
+  describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
+    'a limit of requests in flight, $place, over $kind',
+    ({ stores, place }) => {
+      it('lets no more than its limit run at once, and the next one in when one is over', async () => {
+        const { begun, running, handle, held } = manyAtOnce();
+        const decisions = tally();
+        const { limiter, ...limit } = inFlight(stores.fresh(), 3);
+        const server = await suite.serve(
+          {
+            limiter,
+            ...limit,
+            onDecision: () => {
+              decisions.add();
+            },
+          },
+          { place, handle },
+        );
+
+        const answers = Array.from({ length: 10 }, async () => server.send());
+        await decisions.reaches(10);
+        await begun.reaches(3);
+        held.open();
+        const statuses = (await Promise.all(answers)).map(({ status }) => status);
+        const later = await server.statuses(10);
+
+        expect(statuses.filter((status) => status === 200)).toHaveLength(3);
+        expect(statuses.filter((status) => status === 429)).toHaveLength(7);
+        expect(running.highest).toBe(3);
+        expect(later).toEqual(later.map(() => 200));
+        await asIfNeverUsed(limiter);
+      });
+
+      it('tells in its fields what is free, without a time that nobody knows (V7)', async () => {
+        const { begun, handle, held } = manyAtOnce();
+        const server = await suite.serve(
+          { name: 'in-flight', policy: concurrency({ limit: 2, ttl: '30s' }), key, ...stores.fresh() },
+          { place, handle },
+        );
+        const running = [server.send(), server.send()];
+        await begun.reaches(2);
+        const refused = await server.send();
+        held.open();
+        const admitted = await Promise.all(running);
+        const policy = '"in-flight";q=2;qu="concurrent-requests"';
+
+        expect(refused.status).toBe(429);
+        expect(fieldsOf(refused)).toEqual({ policy, state: '"in-flight";r=0', retryAfter: undefined });
+        expect(refused.headers['cache-control']).toBe('no-store');
+        expect(JSON.parse(refused.body)).toMatchObject({ status: 429, 'violated-policies': ['in-flight'] });
+        expect(admitted.map(fieldsOf)).toEqual([
+          { policy, state: '"in-flight";r=1', retryAfter: undefined },
+          { policy, state: '"in-flight";r=0', retryAfter: undefined },
+        ]);
+      });
+
+      it('releases what a handler held that throws, and one whose answer is an error', async () => {
+        const server = await suite.serve(inFlight(stores.fresh(), 1), {
+          place,
+          handle: ({ headers }) => {
+            if (headers['x-throws'] === 'yes') throw new Error('broken');
+            return { status: 503 };
+          },
+        });
+
+        const thrown = await server.statuses(3, { headers: { 'X-Throws': 'yes' } });
+
+        expect([...thrown, ...(await server.statuses(2))]).toEqual([500, 500, 500, 503, 503]);
+      });
+
+      it('releases what a request held whose onDecision throws', async () => {
+        const server = await suite.serve(
+          {
+            ...inFlight(stores.fresh(), 1),
+            onDecision: (_decision, { request }) => {
+              if (request.headers['x-throws'] === 'yes') throw new Error('broken');
+            },
+          },
+          { place },
+        );
+
+        const thrown = await server.statuses(3, { headers: { 'X-Throws': 'yes' } });
+
+        expect([...thrown, ...(await server.statuses(2))]).toEqual([500, 500, 500, 200, 200]);
+      });
+
+      it('holds a slot for a HEAD and a bare OPTIONS, and none for a preflight, skip, or allow', async () => {
+        const { begun, handle, held } = manyAtOnce();
+        const { limiter, ...limit } = inFlight(stores.fresh(), 1);
+        const server = await suite.serve(
+          { limiter, ...limit, skip, allow: ['all-of-bob'], key: ({ headers }) => String(headers['x-key'] ?? 'all') },
+          { place, handle },
+        );
+        const head = server.send({ method: 'HEAD' });
+        await begun.reaches(1);
+
+        const refused = await server.send({ method: 'HEAD' });
+        const preflight = await server.send(PREFLIGHT);
+        const skipped = server.send({ headers: { 'X-Ping': 'yes' } });
+        const allowed = server.send({ headers: { 'X-Key': 'all-of-bob' } });
+        held.open();
+
+        expect([refused.status, refused.body]).toEqual([429, '']);
+        expect(preflight.status).not.toBe(429);
+        expect([(await head).status, (await skipped).status, (await allowed).status]).toEqual([200, 200, 200]);
+        expect(await server.statuses(2, { method: 'HEAD' })).toEqual([200, 200]);
+        for (let i = 0; i < 3; i++) expect((await server.send({ method: 'OPTIONS' })).status).not.toBe(429);
+        await asIfNeverUsed(limiter);
+      });
+
+      it('with mode report holds and releases, and refuses nobody', async () => {
+        const { begun, handle, held } = manyAtOnce();
+        const remaining: [string, number][] = [];
+        const { limiter, ...limit } = inFlight(stores.fresh(), 2);
+        const server = await suite.serve(
+          {
+            limiter,
+            ...limit,
+            mode: 'report',
+            onDecision: (decision) => void remaining.push([decision.outcome, decision.remaining]),
+          },
+          { place, handle },
+        );
+
+        const answers: Promise<HttpAnswer>[] = [];
+        for (let i = 1; i <= 4; i++) {
+          answers.push(server.send());
+          await begun.reaches(i);
+        }
+        held.open();
+
+        expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+        expect(remaining).toEqual([
+          ['allowed', 1],
+          ['allowed', 0],
+          ['denied', 0],
+          ['denied', 0],
+        ]);
+        await asIfNeverUsed(limiter);
+      });
+
+      it('together with a window takes all or nothing, and gives back the slot alone', async () => {
+        const { begun, handle, held } = manyAtOnce();
+        const policy = [
+          fixedWindow({ limit: 3, window: '1h', name: 'calls' }),
+          concurrency({ limit: 1, ttl: '1h', name: 'in-flight' }),
+        ];
+        const limiter = createLimiter({ name: 'mixed', policy, ...stores.fresh() });
+        const server = await suite.serve({ limiter, key }, { place, handle });
+        const leftOf = async (): Promise<number[]> =>
+          (await limiter.peek('all')).policies.map(({ remaining }) => remaining);
+
+        const first = server.send();
+        await begun.reaches(1);
+        const refused = await server.statuses(3);
+        const during = await leftOf();
+        held.open();
+        await first;
+        const admitted = await server.statuses(2);
+        const [late, later] = [await server.send(), await server.send()];
+
+        expect(refused).toEqual([429, 429, 429]);
+        expect(during).toEqual([2, 0]);
+        expect(admitted).toEqual([200, 200]);
+        expect([late.status, later.status]).toEqual([429, 429]);
+        expect(Number(late.headers['retry-after'])).toBeGreaterThan(3000);
+        expect(late.headers['ratelimit']).toMatch(/^"calls";r=0;t=\d+, "in-flight";r=1$/);
+        expect(await leftOf()).toEqual([0, 1]);
+      });
+
+      it('beside a limit with another key takes all or nothing', async () => {
+        const { begun, handle, held } = manyAtOnce();
+        const server = await suite.serve(
+          {
+            name: 'both',
+            limits: [
+              { name: 'per-user', policy: concurrency({ limit: 1, ttl: '1h' }), key: byHeader('x-user') },
+              { name: 'of-all', policy: concurrency({ limit: 2, ttl: '1h' }), key },
+            ],
+            ...stores.fresh(),
+          },
+          { place, handle },
+        );
+        const of = (user: string) => ({ headers: { 'X-User': user } });
+        const states: (string | undefined)[] = [];
+
+        const ann = server.send(of('ann'));
+        await begun.reaches(1);
+        for (let i = 0; i < 3; i++) states.push((await server.send(of('ann'))).headers['ratelimit']);
+        const bob = server.send(of('bob'));
+        await begun.reaches(2);
+        states.push((await server.send(of('cid'))).headers['ratelimit']);
+        held.open();
+        const statuses = [(await ann).status, (await bob).status];
+
+        const annsState = '"per-user";r=0, "of-all";r=1';
+        expect(states).toEqual([annsState, annsState, annsState, '"per-user";r=1, "of-all";r=0']);
+        expect([...statuses, ...(await server.statuses(2, of('cid')))]).toEqual([200, 200, 200, 200]);
+      });
+
+      it('releases at once what a client held that left before it was decided', async () => {
+        const { store, ...rest } = stores.fresh();
+        const asked = tally();
+        const held = gate();
+        const late: Store = {
+          source: 'redis',
+          async perform(requests, call) {
+            const answers = await store.perform(requests, call);
+            if (isConsume(requests)) {
+              asked.add();
+              await held.opened;
+            }
+            return answers;
+          },
+        };
+        const { limiter, ...limit } = inFlight({ store: late, ...rest }, 1);
+        const server = await suite.serve({ limiter, ...limit, skip }, { place, more: [ping], handle: never });
+        const socket = await open(server.port);
+        const closed = once(socket, 'close');
+        socket.write(GET);
+        await asked.reaches(1);
+        socket.resetAndDestroy();
+        await closed;
+        // When another connection has been answered, the server has heard that this one is gone.
+        for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+
+        held.open();
+
+        await asIfNeverUsed(limiter);
+      });
+
+      it('gives a slot back once, whatever refund gives back', async () => {
+        const { begun, handle, held } = manyAtOnce();
+        const { exactly, released } = watched(stores.fresh());
+        const limiter = createLimiter({
+          name: 'mixed',
+          policy: [
+            fixedWindow({ limit: 3, window: '1h', name: 'calls' }),
+            concurrency({ limit: 3, ttl: '1h', name: 'in-flight' }),
+          ],
+          ...exactly,
+        });
+        const server = await suite.serve({ limiter, key, refund: 'on-success' }, { place, handle });
+        const others = [server.send(), server.send()];
+        await begun.reaches(2);
+
+        const third = limiter.acquire('all');
+        const quick = (await third).decision;
+        held.open();
+        await Promise.all(others);
+        await released.reaches(2);
+
+        expect(quick.allowed).toBe(true);
+        const left = await until('units are back, and the slot of another is not', async () => {
+          const { policies } = await limiter.peek('all');
+          return policies[0]?.remaining === 2 && policies;
+        });
+        expect(left.map(({ remaining }) => remaining)).toEqual([2, 2]);
+        await (await third).release();
+      });
+    },
+  );
+
+  describe.each(suite.stores)('a limit of requests in flight, over $kind', (stores) => {
+    it('keeps the slot of an answer that goes on for longer than the ttl', async () => {
+      const { exactly, renewed } = watched(stores.fresh());
+      const body = new PassThrough();
+      body.write('first');
+      const server = await suite.serve(
+        { policy: concurrency({ limit: 1, ttl: 1500 }), key, ...exactly },
+        { handle: ({ headers }): Answer => (headers['x-long'] === 'yes' ? { stream: body } : { body: 'short' }) },
+      );
+      const long = server.send({ headers: { 'X-Long': 'yes' } });
+      await renewed.reaches(4);
+      const during = await server.statuses(2);
+      body.end('last');
+      const { status, body: sent } = await long;
+
+      expect(during).toEqual([429, 429]);
+      expect([status, sent]).toEqual([200, 'firstlast']);
+      expect(await server.statuses(2)).toEqual([200, 200]);
+    });
+
+    it('counts streams of HTTP/2 by themselves', async () => {
+      if (suite.target.startHttp2 === undefined) {
+        expect(suite.target.name).toMatch(/Express/); // the one that does not speak it
+        return;
+      }
+      const { begun, handle, held } = manyAtOnce();
+      const { limiter, ...limit } = inFlight(stores.fresh(), 2);
+      const app = await suite.target.startHttp2({
+        routes: [{ method: 'GET', path: '/items', limit: { limiter, ...limit }, handle }],
+      });
+      const session = connectHttp2(`http://127.0.0.1:${String(app.port)}`);
+      try {
+        const [first, second] = [statusOf(session), statusOf(session)];
+        await begun.reaches(2);
+        const refused = await statusOf(session);
+        held.open();
+
+        expect([await first, await second, refused]).toEqual([200, 200, 429]);
+        await asIfNeverUsed(limiter);
+        const later: number[] = [];
+        for (let i = 0; i < 10; i++) later.push(await statusOf(session));
+        expect(later).toEqual(later.map(() => 200));
+        await asIfNeverUsed(limiter);
+      } finally {
+        session.destroy();
+        await app.close();
+      }
+    });
+  });
+}
+
+/** A limit of requests in flight that frees no slot by itself while a test runs. */
+function inFlight(exactly: Exactly, limit: number): { readonly limiter: Limiter; readonly key: () => string } {
+  return {
+    limiter: createLimiter({ name: 'in-flight', policy: concurrency({ limit, ttl: '1h' }), ...exactly }),
+    key,
+  };
+}
+
+async function asIfNeverUsed(limiter: Limiter): Promise<void> {
+  await until('the slots are free', async () => {
+    const { remaining, limit, resetAfterMs } = await limiter.peek('all');
+    return remaining === limit && resetAfterMs === 0;
+  });
+}
+
+/** Requests that wait for a gate, and how many of them run. */
+function manyAtOnce(): {
+  readonly begun: Tally;
+  readonly running: Tally;
+  readonly held: Gate;
+  readonly handle: () => Promise<Answer>;
+} {
+  const begun = tally();
+  const running = tally();
+  const held = gate();
+  const handle = async (): Promise<Answer> => {
+    begun.add();
+    running.add();
+    await held.opened;
+    running.add(-1);
+    return { body: 'hello' };
+  };
+  return { begun, running, held, handle };
+}
+
+const never = (): Promise<Answer> => new Promise(() => undefined);
+
+function isConsume(requests: readonly StoreRequest[]): boolean {
+  return requests.some(({ op }) => op === 'consume');
+}
+
+/** A store that counts what is released and renewed, once that is done. */
+function watched({ store: inner, ...rest }: Exactly): {
+  readonly exactly: Exactly;
+  readonly released: Tally;
+  readonly renewed: Tally;
+} {
+  const counts = { release: tally(), renew: tally() };
+  const store: Store = {
+    source: inner.source,
+    async perform(requests, call) {
+      const answers = await inner.perform(requests, call);
+      for (const { op } of requests) if (op === 'release' || op === 'renew') counts[op].add();
+      return answers;
+    },
+  };
+  return { exactly: { store, ...rest }, released: counts.release, renewed: counts.renew };
+}
+
+async function statusOf(session: ClientHttp2Session): Promise<number> {
+  const stream = session.request({ ':path': '/items' });
+  const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
+  stream.resume();
+  await once(stream, 'close');
+  return Number(headers[':status']);
+}
