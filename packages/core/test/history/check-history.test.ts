@@ -74,6 +74,18 @@ describe('a history is accepted', () => {
     expect(defectsOf(calls)).toEqual([]);
   });
 
+  it('with a refund of unknown end that counted between two decisions of one instant, the later one a refusal', () => {
+    const calls = [
+      consume(first),
+      call('refund', 1005, { process: 2, charge: first, end: 'unknown', endedMs: 1015 }),
+      consume(allowed(1020, 0, 1100), { endedMs: 1022 }),
+      consume(reply(false, 1020, 1, 1100), { process: 2, cost: 2, endedMs: 1022 }),
+      consume(allowed(1020, 0, 1100), { process: 3, endedMs: 1022 }),
+    ];
+
+    expect(defectsOf(calls)).toEqual([]);
+  });
+
   it('with a reset at some instant between two decisions', () => {
     expect(defectsOf([consume(first), consume(second), call('reset', 1015), consume(allowed(1020, 1, 1120))])).toEqual(
       [],

@@ -178,8 +178,9 @@ class Search {
       const states = explained(this.#rules, course.states, call, call.reply);
       if (states === undefined) continue;
       const next: [Decided, Course] = [call, { states, done: course.done }];
-      // It changes nothing: if it can come now it need not come later.
-      if (states === course.states) return [next];
+      // It changes nothing: if it can come now it need not come later, unless that settles what an unknown call has done.
+      const settles = this.#floating.some((one) => isBehind(one, call) && !course.done.has(one));
+      if (states === course.states && !settles) return [next];
       found.push(next);
     }
     return found;
