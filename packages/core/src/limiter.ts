@@ -205,10 +205,8 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
       );
     }
     const named = holder === undefined ? undefined : holderOf(holder);
-    const held = parts.map((part, i) => ({
-      ...part,
-      holder: named === undefined ? newHolder() : `${named}${String(i)}`,
-    }));
+    // A name is one holder under every key, whichever of them are asked for; no two parts of a limiter share a key.
+    const held = parts.map((part) => ({ ...part, holder: named ?? newHolder() }));
     return acquisition(await this.#core.decide('consume', held), this.#core.taken);
   }
 

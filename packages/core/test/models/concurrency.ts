@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { concurrency, type ConcurrencyOptions, type ConcurrencyPolicy, type Policy } from '@sluice/core';
-import { big, type Model, type Receipt, type Reference } from './model.ts';
+import { big, greatest, type Model, type Receipt, type Reference } from './model.ts';
 import { limits, windows } from './sizes.ts';
 
 /** No two slots have one number, whatever is reset. */
@@ -33,7 +33,9 @@ class ConcurrencyModel implements Model {
   charge(cost: bigint, atMs: bigint): Receipt {
     this.#forget(atMs);
     made += 1n;
-    this.#held.push({ number: made, units: cost, expiresAtMs: atMs + this.windowMs });
+    // Not before those that were taken earlier: a clock that is set back stays at the newest instant.
+    const latestMs = this.#held.reduce((latest, { expiresAtMs }) => greatest(latest, expiresAtMs), 0n);
+    this.#held.push({ number: made, units: cost, expiresAtMs: greatest(atMs + this.windowMs, latestMs) });
     return made;
   }
 

@@ -134,11 +134,11 @@ end
 local function with_member(policy, text, member, now_ms, slots)
   local units, changes, latest_ms = held_of(text, slots)
   local held = expiry_of(slots, member, changes, now_ms)
-  local expiry = math.max(now_ms + policy[2], held or 0)
+  local expiry = math.max(now_ms + policy[2], latest_ms) -- as if taken at the newest instant, where the clock has stepped back
   if not held then
     units = units + units_of(member)
   end
-  return write_slots(math.max(latest_ms, expiry), units, string.format("%s+%s:%d", changes, member, expiry))
+  return write_slots(expiry, units, string.format("%s+%s:%d", changes, member, expiry))
 end
 
 function concurrency.decide(policy, text, cost, now_ms, slots, holder)

@@ -7,7 +7,8 @@ export type ConcurrencyState = Slots;
 
 /**
  * Concurrency: the units of all slots that are held are at most `limit`. Who holds a slot, and asks for as many units
- * again, has it: nothing more is taken, and it expires anew.
+ * again, has it: nothing more is taken, and it expires anew. No slot expires before those that were taken before it: a clock that
+ * has stepped back takes it at the newest instant.
  */
 export const concurrency: Kernel<ConcurrencyPolicy, ConcurrencyState> = (
   { limit, ttlMs },
@@ -24,7 +25,7 @@ export const concurrency: Kernel<ConcurrencyPolicy, ConcurrencyState> = (
   const allowed = cost === 0 || held !== undefined || (fits && used + cost <= limit);
   const after =
     allowed && cost > 0
-      ? withExpiry(live, { units: cost, holder, expiresAtMs: Math.max(nowMs + ttlMs, held?.expiresAtMs ?? 0) })
+      ? withExpiry(live, { units: cost, holder, expiresAtMs: Math.max(nowMs + ttlMs, latestExpiry(live)) })
       : undefined;
   const shown = after ?? live;
   const usedAfter = after === undefined || held !== undefined ? used : used + cost;
@@ -79,7 +80,7 @@ export function renewSlot(
   const live = liveSlots(state, nowMs);
   const held = slotOf(live, units, holder);
   if (held === undefined) return undefined;
-  return withExpiry(live, { ...held, expiresAtMs: Math.max(nowMs + ttlMs, held.expiresAtMs) });
+  return withExpiry(live, { ...held, expiresAtMs: Math.max(nowMs + ttlMs, latestExpiry(live)) });
 }
 
 /** What is held cannot have been more. */

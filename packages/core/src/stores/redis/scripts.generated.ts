@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '344c95b4d3e63eeb1fa86a536d9e59f9a47fe789',
+  sha1: '46d4dd674729ed169a327824538048949d0d10b5',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -126,11 +126,11 @@ end
 local function with_member(policy, text, member, now_ms, slots)
 local units, changes, latest_ms = held_of(text, slots)
 local held = expiry_of(slots, member, changes, now_ms)
-local expiry = math.max(now_ms + policy[2], held or 0)
+local expiry = math.max(now_ms + policy[2], latest_ms)
 if not held then
 units = units + units_of(member)
 end
-return write_slots(math.max(latest_ms, expiry), units, string.format("%s+%s:%d", changes, member, expiry))
+return write_slots(expiry, units, string.format("%s+%s:%d", changes, member, expiry))
 end
 function concurrency.decide(policy, text, cost, now_ms, slots, holder)
 local units, changes = held_of(text, slots)
