@@ -177,7 +177,7 @@ describe('inspect', () => {
 
     expect(code).toBe(0);
     expect(row(out, 'api')[1]).toBe('api');
-    expect(out).toContain('sluice:{a}:api:1f: another policy than the one given wrote the state of api');
+    expect(out).toContain('sluice:{a}:api:1f: the state of api lasts longer than the policy given can make it last');
   });
 
   it('says until when a key is blocked', async () => {

@@ -13,7 +13,8 @@ export interface Acquisition {
    * called again; slots that are never released free themselves after their `ttl`. One round trip; none where nothing is
    * held.
    *
-   * @throws (rejects) StoreError when the store fails or is late.
+   * @throws (rejects) StoreError when the store fails or is late; SluiceError `SLUICE_LIMITER_CLOSED`: release before the
+   * limiter is closed, or the slots stay until their `ttl` is over.
    */
   readonly release: () => Promise<void>;
 
@@ -21,7 +22,8 @@ export interface Acquisition {
    * Has the slots expire a `ttl` from now, and answers whether they are still held: when they have expired meanwhile, others
    * may have them. One round trip.
    *
-   * @throws (rejects) StoreError when the store fails or is late.
+   * @throws (rejects) StoreError when the store fails or is late; SluiceError `SLUICE_LIMITER_CLOSED`: release before the
+   * limiter is closed, or the slots stay until their `ttl` is over.
    */
   readonly renew: () => Promise<boolean>;
 }

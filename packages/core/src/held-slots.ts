@@ -11,7 +11,7 @@ export interface HeldSlots {
   renew(): Promise<boolean>;
 
   /**
-   * Releases them. May be called again where it failed.
+   * Releases them. May be called once more where it failed.
    *
    * @throws (rejects) StoreError when the store fails or is late.
    */

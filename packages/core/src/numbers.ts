@@ -17,12 +17,12 @@ export const MOST_UNITS: number = 2 ** 52;
  *
  * @throws PolicyError when it is not one, below `least`, or too large for a header field.
  */
-export function parseUnits(value: unknown, field: string, least = 1): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= LARGEST_LIMIT) return value;
+export function parseUnits(value: unknown, field: string, least = 1, most: number = LARGEST_LIMIT): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
   const instead = insteadOf(value, field, least);
   throw new PolicyError(
     field,
-    `${field} must be a whole number from ${String(least)} to ${String(LARGEST_LIMIT)}, got ${shown(value)}${instead}`,
+    `${field} must be a whole number from ${String(least)} to ${String(most)}, got ${shown(value)}${instead}`,
   );
 }
 

@@ -15,6 +15,9 @@ export interface SettlingGrounds {
   readonly perform: (requests: readonly EditingRequest[], store: Store) => Promise<readonly StoreAnswer[]>;
 }
 
+/** How often slots of requests are tried to be released, before they are left to expire. */
+const ATTEMPTS = 2;
+
 /** What can still be done about decisions that were made: giving back, charging more, releasing and renewing what they hold. */
 export class Settling {
   readonly receipts: Receipts = new Receipts();
@@ -49,13 +52,14 @@ export class Settling {
 
   /** Releases the slots that a decision holds. */
   async release(decision: Decision): Promise<void> {
+    this.#grounds.checkOpen();
     await this.#hold(decision, 'release');
   }
 
   /** Has the slots of a decision expire anew. Whether all of them were still held. */
   async renew(decision: Decision): Promise<boolean> {
-    const answers = await this.#hold(decision, 'renew');
-    return answers.length > 0 && answers.every(({ held }) => held === true);
+    this.#grounds.checkOpen();
+    return areHeld(await this.#hold(decision, 'renew'));
   }
 
   /**
@@ -65,18 +69,25 @@ export class Settling {
   slotsOf(decision: Decision): HeldSlots | undefined {
     if (this.receipts.slotsOf(decision, 'release') === undefined) return undefined;
     this.#holding++;
+    let attempts = 0;
     let isHeld = true;
+    const letGo = (): void => {
+      if (isHeld) this.#holding--;
+      isHeld = false;
+      if (this.#holding === 0) this.#allReleased?.();
+    };
     return {
       ttlMs: () => this.receipts.slotTtlMs(decision),
-      renew: () => this.renew(decision),
+      renew: async () => areHeld(await this.#hold(decision, 'renew')),
       release: async () => {
+        attempts++;
         try {
           await this.#hold(decision, 'release');
-        } finally {
-          if (isHeld) this.#holding--;
-          isHeld = false;
-          if (this.#holding === 0) this.#allReleased?.();
+        } catch (error) {
+          if (attempts >= ATTEMPTS) letGo();
+          throw error;
         }
+        letGo();
       },
     };
   }
@@ -97,7 +108,6 @@ export class Settling {
   async #hold(decision: Decision, op: 'release' | 'renew'): Promise<readonly StoreAnswer[]> {
     const what = this.receipts.slotsOf(decision, op);
     if (what === undefined) return [];
-    if (!this.holdsSlots) this.#grounds.checkOpen();
     return this.#grounds.perform(what.requests, what.store);
   }
 
@@ -127,4 +137,8 @@ export class Settling {
     // If that fails as well they expire, and who asks meanwhile hears of the failure.
     this.#grounds.perform(requests, store).catch(() => undefined);
   }
+}
+
+function areHeld(answers: readonly StoreAnswer[]): boolean {
+  return answers.length > 0 && answers.every(({ held }) => held === true);
 }

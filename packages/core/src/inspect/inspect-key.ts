@@ -73,7 +73,7 @@ export function inspectKey(key: string, value: string, atMs: number, options: In
 function strangers(policies: readonly KnownPolicy[]): string | null {
   if (policies.length === 0) return null;
   const names = listed(policies.map(({ name }) => name));
-  return `another policy than the one given wrote the state of ${names}: it lasts longer than that one can make it last`;
+  return `the state of ${names} lasts longer than the policy given can make it last by what it admits: another policy wrote it, or more was charged afterwards`;
 }
 
 function numbersOf({ name, algorithm }: Omit<KnownPolicy, 'policy'>, given: readonly Policy[]): KnownPolicy {

@@ -282,6 +282,18 @@ export function isUnused({ blockedUntilMs, states, refusals }: Contents): boolea
   return blockedUntilMs === 0 && refusals === undefined && states.every((state) => state === undefined);
 }
 
+/** When the last of the slots that are held under a key expire; 0 where there are none. */
+export function slotsEndAtMs({ policies }: Part['limit'], { states }: Pick<Contents, 'states'>): number {
+  let atMs = 0;
+  for (let j = 0; j < policies.length; j++) {
+    const { algorithm, policy } = policies[j] as NamedPolicy;
+    if (algorithm.renew !== undefined && states[j] !== undefined) {
+      atMs = Math.max(atMs, algorithm.resetAtMs(policy, states[j]));
+    }
+  }
+  return atMs;
+}
+
 /** The instant from which the key is as if it had never been used. */
 export function keyResetAtMs(limit: Part['limit'], { blockedUntilMs, states, refusals }: Contents): number {
   let atMs = Math.max(blockedUntilMs, refusals?.forgottenAtMs ?? 0);

@@ -77,6 +77,10 @@ describe('slots of one key, held by eight processes of which some are killed', (
       running.push(await start(files[8 + i] as string));
     }
     await sleep(options.ttl);
+    await until('there was enough to see', () => {
+      const seen = intervals(files);
+      return seen.length > 50 && mostAtOnce(seen) >= options.limit;
+    });
     for (const child of running.slice(4)) child.kill('SIGKILL');
     await Promise.all(running.map(async (child) => child.exitCode ?? child.signalCode ?? once(child, 'exit')));
 

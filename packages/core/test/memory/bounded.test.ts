@@ -324,3 +324,21 @@ describe('a slot that was taken when the store was full of refused keys', () => 
     expect((await slots.peek('key')).remaining).toBe(2);
   });
 });
+
+describe('a slot that is held', () => {
+  it('is not forgotten for newer keys, until it is released', async () => {
+    const store = memoryStore({ maxKeys: 10, clock: fakeClock() });
+    const window = fixedWindow({ name: 'window', limit: 1_000, window: '1h' });
+    const slots = createLimiter({ policy: [concurrency({ name: 'slots', limit: 1, ttl: '1m' }), window], store });
+    const others = createLimiter({ name: 'others', policy: fixedWindow({ limit: 5, window: '1h' }), store });
+    const held = await slots.acquire('key');
+
+    for (let i = 0; i < 100; i++) await others.consume(`other-${String(i)}`);
+    expect(await held.renew()).toBe(true);
+    expect((await slots.acquire('key')).decision.allowed).toBe(false);
+    await held.release();
+    for (let i = 0; i < 100; i++) await others.consume(`another-${String(i)}`);
+
+    expect(store.size).toBeLessThanOrEqual(10);
+  });
+});

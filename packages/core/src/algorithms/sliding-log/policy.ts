@@ -1,5 +1,5 @@
 import { parseDuration, type Duration } from '../../duration.ts';
-import { PolicyError } from '../../errors.ts';
+import { PolicyError, shown } from '../../errors.ts';
 import { parseName } from '../../name.ts';
 import { parseUnits } from '../../numbers.ts';
 import { checkOptions } from '../../options.ts';
@@ -43,13 +43,14 @@ export function slidingLog(options: SlidingLogOptions): SlidingLogPolicy {
 
 export function parseSlidingLog(policy: SlidingLogPolicy): SlidingLogPolicy {
   const { name } = policy;
-  const limit = parseUnits(policy.limit, 'limit');
-  if (limit > LARGEST_LOG) {
+  const { limit: given } = policy as { readonly limit: unknown };
+  if (typeof given === 'number' && given > LARGEST_LOG) {
     throw new PolicyError(
       'limit',
-      `limit of a slidingLog must be a whole number from 1 to ${String(LARGEST_LOG)}, got ${String(limit)}: it remembers every unit; use slidingWindow, which remembers a few numbers`,
+      `limit of a slidingLog must be a whole number from 1 to ${String(LARGEST_LOG)}, got ${shown(given)}: it remembers every unit; use slidingWindow, which remembers a few numbers`,
     );
   }
+  const limit = parseUnits(given, 'limit', 1, LARGEST_LOG);
   return Object.freeze({
     algorithm: 'slidingLog',
     ...(name === undefined ? {} : { name: parseName(name, 'name') }),

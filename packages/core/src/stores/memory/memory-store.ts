@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../../clock.ts';
 import { PolicyError, shown } from '../../errors.ts';
 import { checkOptions } from '../../options.ts';
 import type { Refusals } from '../escalation.ts';
-import { evaluate, isUnused, keyResetAtMs, type KeyState } from '../evaluate.ts';
+import { evaluate, isUnused, keyResetAtMs, slotsEndAtMs, type KeyState } from '../evaluate.ts';
 import type { Limit, Part, PartAnswer, Store, StoreAnswer, StoreRequest } from '../store.ts';
 import { warnOnce } from '../../warnings.ts';
 import { RefusedKeys } from './refused-keys.ts';
@@ -45,6 +45,8 @@ class Entry implements KeyState, Linked<Entry> {
   resetAtMs = 0;
   /** Until then the last cost that was refused stays refused, as far as is known. */
   refusedUntilMs = 0;
+  /** Until then slots are held: who forgets them gives them to others. */
+  heldUntilMs = 0;
   older: Entry | undefined;
   newer: Entry | undefined;
 
@@ -184,7 +186,8 @@ class BoundedMemoryStore implements MemoryStore {
     }
     entry.resetAtMs = keyResetAtMs(limit, entry);
     if (entry.place === 'nowhere') this.#add(entry);
-    if (entry.place === 'refused' || entry.blockedUntilMs > nowMs) this.#pin(entry);
+    entry.heldUntilMs = slotsEndAtMs(limit, entry);
+    if (entry.place === 'refused' || entry.blockedUntilMs > nowMs || entry.heldUntilMs > nowMs) this.#pin(entry);
   }
 
   #noteRefusal(entry: Entry, { policies }: PartAnswer, nowMs: number): void {
@@ -198,12 +201,12 @@ class BoundedMemoryStore implements MemoryStore {
     this.#pin(entry);
   }
 
-  /** Puts an entry among those being refused, for as long as its policies or a block refuse it. */
+  /** Puts an entry among those being refused, for as long as its policies or a block refuse it, or slots of it are held. */
   #pin(entry: Entry): void {
     if (entry.place !== 'keys' && entry.place !== 'refused') return;
     if (entry.place === 'keys') this.#drop(entry);
     entry.place = 'refused';
-    this.#refused.set(entry, Math.max(entry.refusedUntilMs, entry.blockedUntilMs));
+    this.#refused.set(entry, Math.max(entry.refusedUntilMs, entry.blockedUntilMs, entry.heldUntilMs));
   }
 
   #add(entry: Entry): void {
