@@ -131,6 +131,7 @@ export function pacing(suite: Suite): void {
         const visits: Visit[] = [];
         for (let i = 0; i <= MANY; i++) visits.push(await visit());
         await decisions.reaches(MANY + 1);
+        await until('the first has started', () => server.calls.length === 1);
 
         for (const { leave } of visits) await leave();
         await refunds.reaches(MANY);
@@ -145,6 +146,7 @@ export function pacing(suite: Suite): void {
         const socket = await open(server.port);
         socket.write(GET.repeat(MANY + 1));
         await decisions.reaches(MANY + 1);
+        await until('the first has started', () => server.calls.length === 1);
 
         socket.resetAndDestroy();
         await refunds.reaches(MANY);
@@ -278,6 +280,7 @@ export function pacing(suite: Suite): void {
       });
       const streams = Array.from({ length: MANY + 1 }, () => client.request({ ':path': '/items' }));
       await decisions.reaches(MANY + 1);
+      await until('the first has started', () => calls === 1);
 
       for (const stream of streams) stream.close(8);
       await until('their timers are gone', () => timers() < before + SOME);
