@@ -11,6 +11,7 @@ class ConcurrencyModel implements Model {
   readonly limit: bigint;
   readonly windowMs: bigint;
   readonly tellsNext = false;
+  readonly unit = 'concurrent-requests';
   #held: { readonly number: bigint; readonly units: bigint; readonly expiresAtMs: bigint }[] = [];
 
   constructor({ limit, ttlMs }: ConcurrencyPolicy) {

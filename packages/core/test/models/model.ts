@@ -23,6 +23,8 @@ export interface Model {
   charge(cost: bigint, atMs: bigint): Receipt;
   /** Whether it can say when one more unit can be had. Default true. */
   readonly tellsNext?: boolean;
+  /** What its units are, where they are no requests. */
+  readonly unit?: 'concurrent-requests';
   refund(cost: bigint, receipt: Receipt, atMs: bigint): void;
   /** Charges so many units more, whatever the limit says, to the window of that receipt while it lives, to a bucket at any time. */
   overcharge?(cost: bigint, receipt: Receipt, atMs: bigint): void;

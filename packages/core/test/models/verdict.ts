@@ -29,6 +29,7 @@ export function standing({ name, model }: ModelledPolicy, atMs: bigint): PolicyD
     delayMs: 0,
     windowMs: Number(model.windowMs),
     nextAfterMs: remaining === model.limit || model.tellsNext === false ? null : waitFor(hasMore, atMs),
+    ...(model.unit === undefined ? {} : { unit: model.unit }),
   };
 }
 
