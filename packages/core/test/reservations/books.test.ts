@@ -37,7 +37,14 @@ interface Outcome {
  * in the exact model of its policy.
  */
 async function keepBooks(policy: Policy, store: Store, clock: FakeClock, random: Random): Promise<Outcome> {
-  const limiter = createLimiter({ name: 'books', shared: true, policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
+  const limiter = createLimiter({
+    name: 'books',
+    shared: true,
+    policy,
+    store,
+    onStoreError: 'throw',
+    timeoutMs: 60_000,
+  });
   const ledger = new ModelKey([modelled('books', policy)]);
   const key = `client-${String(random.integer(0, 1e9))}`;
   const { limit, policies } = await limiter.peek(key, 0);
