@@ -7,7 +7,7 @@ import { ManagedLimit } from './managed/managed-limit.ts';
 import type { ManagedReference } from './managed/managed.ts';
 import type { NamedPolicy } from './policy.ts';
 import { withStandIn } from './stores/local-store.ts';
-import type { Limit } from './stores/store.ts';
+import { isPlainLimit, type Limit } from './stores/store.ts';
 
 /** Makes the limits of one limiter, and knows where those of its policies that are managed are looked up. */
 export class LimitMaker {
@@ -22,10 +22,12 @@ export class LimitMaker {
   /** @throws PolicyError when no `localShare` of these policies can be counted, or when the store cannot count them. */
   of(policies: readonly NamedPolicy[]): Limit {
     const { name, store, escalation, localShare } = this.#settings;
-    const limit = withStandIn(
-      { policies, scope: keyScope(name, policies), ...(escalation === undefined ? {} : { escalation }) },
-      localShare,
-    );
+    const own: Limit = {
+      policies,
+      scope: keyScope(name, policies),
+      ...(escalation === undefined ? {} : { escalation }),
+    };
+    const limit = withStandIn({ ...own, plain: isPlainLimit(own) }, localShare);
     store.checkLimit?.(limit);
     return limit;
   }

@@ -6,8 +6,9 @@ import { SluiceError, StoreError, asStoreError, isFault, kindOf, shown, typeErro
 import { LimitMaker } from './limit-maker.ts';
 import { claimName, isInUse, namesOn, releaseName, stayOn } from './limiter-names.ts';
 import { ManagedLimit } from './managed/managed-limit.ts';
+import { FastLane } from './fast-lane.ts';
 import { edit, performEdits, type AskedEdit, type EditGrounds } from './edits.ts';
-import { isPlain, renewed, resolve, unknownSources, type AskedPart } from './managed/resolve.ts';
+import { isPlain, renewed, resolve, unknownSources, type AskedLimit, type AskedPart } from './managed/resolve.ts';
 import { decisions, storeErrors } from './observe/channels.ts';
 import { forget, remember, type Status } from './observe/live-limiters.ts';
 import { holdsSlots } from './policy.ts';
@@ -20,6 +21,7 @@ import {
   isPending,
   type DecidingRequest,
   type EditingRequest,
+  type Limit,
   type Part,
   type Store,
   type StoreAnswer,
@@ -43,6 +45,7 @@ export class LimiterCore {
   /** None where the store is this process's memory, which is never late. */
   readonly #guard: StoreGuard | undefined;
   readonly #local: LocalStore | undefined;
+  readonly #lane: FastLane;
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -64,6 +67,7 @@ export class LimiterCore {
     });
     this.#guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
     this.#local = isMemory ? undefined : localStore(store);
+    this.#lane = new FastLane({ store, receipts: this.taken.receipts });
   }
 
   /** Takes the name on the store: the last step of making a limiter, when all else has been checked. */
@@ -114,6 +118,34 @@ export class LimiterCore {
     return isPending(decided)
       ? decided.then((decision) => this.#tell(op, decision, startMs))
       : this.#tell(op, decided, startMs);
+  }
+
+  /**
+   * Takes units of one key: `decide('consume', [{ limit, subject, cost }])`, by the shortest way there is.
+   *
+   * @param cost - At least 1.
+   */
+  take(
+    limit: AskedLimit,
+    subject: string,
+    cost: number,
+    onStoreError: OnStoreError = this.#settings.onStoreError,
+  ): Decision | Promise<Decision> {
+    if (!limit.plain || this.#closing !== undefined) {
+      return this.decide('consume', [{ limit, subject, cost }], onStoreError);
+    }
+    if (!decisions.hasSubscribers) return this.#take(limit, subject, cost, onStoreError);
+    const startMs = performance.now();
+    const decided = this.#take(limit, subject, cost, onStoreError);
+    return isPending(decided)
+      ? decided.then((decision) => this.#tell('consume', decision, startMs))
+      : this.#tell('consume', decided, startMs);
+  }
+
+  #take(limit: Limit, subject: string, cost: number, mode: OnStoreError): Decision | Promise<Decision> {
+    return (
+      this.#lane.take(limit, subject, cost, mode) ?? this.#decideAsked('consume', [{ limit, subject, cost }], mode)
+    );
   }
 
   #tell(op: 'consume' | 'peek', decision: Decision, startMs: number): Decision {

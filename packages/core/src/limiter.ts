@@ -10,7 +10,7 @@ import { checkOptions } from './options.ts';
 import { reservationOf, type Reservation } from './reservation.ts';
 import { holdsSlots, type Policy } from './policy.ts';
 import type { ManagedReference } from './managed/managed.ts';
-import type { AskedPart } from './managed/resolve.ts';
+import type { AskedLimit, AskedPart } from './managed/resolve.ts';
 import {
   isByName,
   limitsByName,
@@ -159,11 +159,14 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
   readonly name: string;
   readonly #core: LimiterCore;
   readonly #limits: LimiterLimits;
+  /** The only one, where its key is a string. */
+  readonly #limit: AskedLimit | undefined;
 
   constructor(core: LimiterCore, limits: LimiterLimits) {
     this.name = core.name;
     this.#core = core;
     this.#limits = limits;
+    this.#limit = isByName(limits) ? undefined : limits;
   }
 
   /** What a limiter is made of; undefined for what is none, or comes from another copy of this package. */
@@ -172,10 +175,24 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
     return { core: limiter.#core, limits: limiter.#limits };
   }
 
-  // Each is async so that every error is a rejection.
+  // Each is async, or does what that would do, so that every error is a rejection.
 
-  async consume(key: Key, cost = 1): Promise<Decision> {
-    return this.#core.decide('consume', this.#partsOf(key, cost));
+  /** Not async: the promise is the store's own, or one that is settled already, and there is no other beside it. */
+  consume(key: Key, cost = 1): Promise<Decision> {
+    try {
+      return asPromise(this.#consume(key, cost));
+    } catch (error) {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
+      return Promise.reject(error);
+    }
+  }
+
+  #consume(key: unknown, cost: number): Decision | Promise<Decision> {
+    const limit = this.#limit;
+    if (limit === undefined || cost === 0) return this.#core.decide('consume', this.#partsOf(key, cost));
+    checkCost(cost);
+    checkSubject(key);
+    return this.#core.take(limit, encodeSubject(key), cost);
   }
 
   async peek(key: Key, cost = 1): Promise<Decision> {
@@ -243,4 +260,8 @@ export class PlacedLimiter<Key> implements Limiter<Key> {
   async #edit(key: Key, requestOf: (part: AskedPart) => Parameters<LimiterCore['edit']>[0][number]): Promise<void> {
     await this.#core.edit(this.#partsOf(key, 0).map(requestOf));
   }
+}
+
+function asPromise(decided: Decision | Promise<Decision>): Promise<Decision> {
+  return decided instanceof Promise ? decided : Promise.resolve(decided);
 }

@@ -3,24 +3,15 @@ import { rangeError, shown, typeError } from './errors.ts';
 import { ManagedLimit } from './managed/managed-limit.ts';
 import type { AskedPart } from './managed/resolve.ts';
 import { holdsSlots } from './policy.ts';
+import { Receipted, type Receipt } from './receipt.ts';
 import {
   settlementsOf,
   type EditingRequest,
+  type Limit,
   type Part,
   type SettlingRequest,
   type Store,
-  type StoreAnswer,
 } from './stores/store.ts';
-
-/** What a decision took, and where from: needed to give it back, or to charge more. */
-interface Receipt {
-  readonly store: Store;
-  /** What was asked for, and what the store counted of it: the same but for a local share. */
-  readonly asked: readonly AskedPart[];
-  readonly counted: readonly Part[];
-  readonly answer: StoreAnswer;
-  isSpent: boolean;
-}
 
 /** What is to be sent to settle a decision. */
 export interface Settlement {
@@ -32,11 +23,18 @@ export interface Settlement {
 
 /** The receipts of a limiter's decisions, for as long as somebody has the decision: each is settled once. */
 export class Receipts {
-  readonly #receipts = new WeakMap<Decision, Receipt>();
+  /**
+   * Gives a decision that was just made its receipt, once.
+   *
+   * @param isSpent - Whether there is nothing to settle.
+   */
+  write(decision: Decision, { store, asked, counted, answer, isSpent }: Readonly<Receipt>): void {
+    new Receipted(decision, this, { store, asked, counted, answer, isSpent: isSpent || !decision.allowed });
+  }
 
-  /** @param isSpent - Whether there is nothing to settle. */
-  write(decision: Decision, { isSpent, ...receipt }: Readonly<Receipt>): void {
-    this.#receipts.set(decision, { ...receipt, isSpent: isSpent || !decision.allowed });
+  /** As {@link write}, of what a store took of one key, nobody holding it: made when somebody asks for it. */
+  writeTaken(decision: Decision, store: Store, limit: Limit, subject: string): void {
+    new Receipted(decision, this, undefined, store, limit, subject);
   }
 
   /**
@@ -45,7 +43,7 @@ export class Receipts {
    * @throws TypeError `SLUICE_DECISION_UNKNOWN`; RangeError or TypeError `SLUICE_COST_INVALID`.
    */
   returnOf(decision: Decision, given: number | undefined): Settlement | undefined {
-    const receipt = this.#receipts.get(decision);
+    const receipt = Receipted.receiptOf(decision, this);
     if (receipt === undefined) {
       throw typeError(
         'SLUICE_DECISION_UNKNOWN',
@@ -68,13 +66,13 @@ export class Receipts {
    * count stays taken.
    */
   returnOfPlaces(decision: Decision): Settlement | undefined {
-    const receipt = this.#receipts.get(decision);
+    const receipt = Receipted.receiptOf(decision, this);
     return receipt === undefined ? undefined : spend(receipt, 'refund', ({ cost }) => cost, onlyPlaces);
   }
 
   /** What releases or renews the slots of a decision; undefined where it holds none. */
   slotsOf(decision: Decision, op: 'release' | 'renew'): Omit<Settlement, 'undo'> | undefined {
-    const receipt = this.#receipts.get(decision);
+    const receipt = Receipted.receiptOf(decision, this);
     if (receipt === undefined || receipt.answer.parts.length === 0 || !decision.allowed) return undefined;
     const held = receipt.counted.filter(isHeld);
     return held.length === 0 ? undefined : { store: receipt.store, requests: held.map((part) => ({ op, part })) };
@@ -82,7 +80,7 @@ export class Receipts {
 
   /** When the first slots of a decision expire, unless they are renewed: by their policies as things stand. */
   slotTtlMs(decision: Decision): number {
-    const { asked, counted } = this.#receipts.get(decision) as Receipt;
+    const { asked, counted } = Receipted.receiptOf(decision, this) as Receipt;
     const ttls = counted.flatMap((part, i) => {
       if (!isHeld(part)) return [];
       const limit = asked[i]?.limit;
@@ -94,7 +92,7 @@ export class Receipts {
 
   /** Gives back what those parts of a decision took that are chosen. */
   returnOfParts(decision: Decision, chosen: (asked: AskedPart) => boolean): Settlement | undefined {
-    const receipt = this.#receipts.get(decision);
+    const receipt = Receipted.receiptOf(decision, this);
     return receipt === undefined ? undefined : spend(receipt, 'refund', (part) => (chosen(part) ? part.cost : 0));
   }
 
@@ -103,7 +101,7 @@ export class Receipts {
    * charges what was used beyond.
    */
   settlementOf(decision: Decision, actual: number): Settlement | undefined {
-    const receipt = this.#receipts.get(decision);
+    const receipt = Receipted.receiptOf(decision, this);
     if (receipt === undefined) return undefined;
     const beyond = actual - decision.cost;
     return spend(receipt, beyond > 0 ? 'charge' : 'refund', () => Math.abs(beyond));

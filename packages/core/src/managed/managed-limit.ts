@@ -40,6 +40,8 @@ type Usable = Extract<Definition, { state: 'usable' }>;
  */
 export class ManagedLimit {
   readonly scope: string;
+  /** As of a {@link Limit}: its policies change while it lives. */
+  readonly plain = false;
   readonly #options: ManagedLimitOptions;
   #definition: Definition | undefined | null = null;
   #limit: Limit | undefined;

@@ -1,6 +1,6 @@
 import { PolicyError, shown } from '../errors.ts';
 import { memoryStore, type MemoryStore } from './memory/memory-store.ts';
-import type { Limit, Part, Store, StoreRequest } from './store.ts';
+import { isPlainLimit, type Limit, type Part, type Store, type StoreRequest } from './store.ts';
 
 /** What stands in for a store while it is away. */
 export interface LocalStore extends Store {
@@ -53,7 +53,8 @@ export function withStandIn(limit: Limit, share: number): Limit {
     }
   });
   const { scope, escalation } = limit;
-  return { ...limit, standIn: { policies, scope, ...(escalation === undefined ? {} : { escalation }) } };
+  const standIn: Limit = { policies, scope, ...(escalation === undefined ? {} : { escalation }) };
+  return { ...limit, standIn: { ...standIn, plain: isPlainLimit(standIn) } };
 }
 
 /** A part as the stand-in counts it. */

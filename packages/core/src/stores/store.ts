@@ -1,4 +1,4 @@
-import type { DecisionSource, PolicyDecision } from '../decision.ts';
+import type { Decision, DecisionSource, PolicyDecision } from '../decision.ts';
 import type { Escalation } from '../escalate.ts';
 import type { NamedPolicy } from '../policy.ts';
 import type { BreakerOptions } from './breaker.ts';
@@ -17,6 +17,20 @@ export interface Limit {
   readonly edition?: Edition;
   /** What is counted instead while this process stands in for the store: a share of it. */
   readonly standIn?: Limit;
+  /** What {@link isPlainLimit} says, computed once: only such a limit is served by the fast paths. Absent: it is not. */
+  readonly plain?: boolean;
+}
+
+/**
+ * Whether a limit is one that the fast paths serve: its policies stay as they are, a refusal writes nothing, and all of its
+ * state stands in the value of its key.
+ */
+export function isPlainLimit({ policies, escalation, edition }: Limit): boolean {
+  return (
+    escalation === undefined &&
+    edition === undefined &&
+    policies.every(({ algorithm }) => algorithm.outline === undefined)
+  );
 }
 
 /** How many of the units used go over into a changed policy: all, in proportion to the limits, or none. */
@@ -146,6 +160,11 @@ export interface Store {
    * PolicyError.
    */
   checkLimit?(limit: Limit): void;
+  /**
+   * Takes units of one key under a plain limit, where the store can do that at once and by a shorter way than `perform`.
+   * Undefined where it cannot: nothing has happened then, and `perform` is to be asked. `cost` is at least 1.
+   */
+  take?(limit: Limit, subject: string, cost: number): Decision | undefined;
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
   /** Ends what the store itself opened. It opens again when it is used again. */
   close?(): Promise<void> | void;
