@@ -3,7 +3,9 @@ fixed window: twin of kernel.ts. Change kernel.ts, this file and vectors.json in
 
 policy  { limit, window_ms, clock_aligned (0 or 1) }
 state   end_ms, used: as encode_pair writes them
-decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, how many
+        they were, and whether the state before is over at that same instant; false when none fits. Pure: no redis.call,
+        no clock.
 refund  the state after they are given back, and that instant, or false when there is nothing to give back
 charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
         where there is no state
@@ -20,7 +22,7 @@ local function window_end_ms(policy, now_ms)
   return now_ms + policy[2]
 end
 
-function fixed_window.decide(policy, text, cost, now_ms)
+function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
   local limit = policy[1]
   if cost > limit then
     return false
@@ -29,13 +31,18 @@ function fixed_window.decide(policy, text, cost, now_ms)
   if text then
     end_ms, used = decode_pair(text)
   end
-  if not text or now_ms >= end_ms then
+  local is_live = text and now_ms < end_ms
+  if not is_live then
     end_ms, used = window_end_ms(policy, now_ms), 0
   end
   if used + cost > limit then
     return false
   end
-  return encode_pair(end_ms, used + cost), end_ms
+  local fitting = 1
+  if count then
+    fitting = math.min(math.floor((limit - used) / cost), count)
+  end
+  return encode_pair(end_ms, used + fitting * cost), end_ms, fitting, is_live
 end
 
 function fixed_window.refund(_, text, cost, charged_until_ms, now_ms)

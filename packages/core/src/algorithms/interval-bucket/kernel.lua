@@ -3,7 +3,8 @@ interval bucket: twin of kernel.ts. Change kernel.ts, this file and vectors.json
 
 policy  { capacity, refill, every_ms, overdraft }
 state   boundary_ms, missing: as encode_pair writes them; what was missing from a full bucket at its last boundary
-decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, and how
+        many they were; false when none fits. Pure: no redis.call, no clock.
 refund  the state after they are given back ("" when the bucket is full), and that instant, or false when there is nothing to give back
 charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
         where there is no state
@@ -28,7 +29,7 @@ local function write_missing(policy, boundary_ms, missing)
   return encode_pair(boundary_ms, missing), boundary_ms + math.ceil(missing / policy[2]) * policy[3]
 end
 
-function interval_bucket.decide(policy, text, cost, now_ms)
+function interval_bucket.decide(policy, text, cost, now_ms, _, _, count)
   local capacity, overdraft = policy[1], policy[4]
   local needed = cost
   if overdraft > 0 then
@@ -44,7 +45,12 @@ function interval_bucket.decide(policy, text, cost, now_ms)
   if needed + missing > capacity then
     return false
   end
-  return write_missing(policy, boundary_ms, missing + cost)
+  local fitting = 1
+  if count then
+    fitting = math.min(math.floor((capacity - missing - needed) / cost) + 1, count)
+  end
+  local after, reset_at_ms = write_missing(policy, boundary_ms, missing + fitting * cost)
+  return after, reset_at_ms, fitting
 end
 
 function interval_bucket.refund(policy, text, cost, _, now_ms)

@@ -4,7 +4,8 @@ leaky bucket: twin of kernel.ts. Change kernel.ts, this file and vectors.json in
 policy  { limit, p, q, tolerance }: p units per q ms, in lowest terms; the longest wait in 1/p ms, and the units that can be
         had at once: floor(tolerance / q) + 1
 state   free_at_ms, part: as encode_pair writes them; the next start is free at free_at_ms + part/p
-decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, and how
+        many they were; false when none fits. Pure: no redis.call, no clock.
 refund  the state after they are given back ("" when the line is empty), and that instant, or false when there is nothing to give back
 charge  the state after they were charged, whatever the limit says, and that instant, or false when nothing changes; `text`
         may be false
@@ -40,7 +41,7 @@ local function most_units(policy)
   return math.ceil(policy[4] / policy[3]) + 1
 end
 
-function leaky_bucket.decide(policy, text, cost, now_ms)
+function leaky_bucket.decide(policy, text, cost, now_ms, _, _, count)
   local limit, p, q, tolerance = policy[1], policy[2], policy[3], policy[4]
   if cost > limit then -- asked first: cost * q could overflow
     return false
@@ -54,7 +55,12 @@ function leaky_bucket.decide(policy, text, cost, now_ms)
     end
     ahead = line_ahead(policy, text, now_ms)
   end
-  return write_line(now_ms, ahead + cost * q, p)
+  local fitting = 1
+  if count then -- the longest wait bounds what fits, and so the products
+    fitting = math.min(math.floor((tolerance - ahead - (cost - 1) * q) / (cost * q)) + 1, count)
+  end
+  local after, reset_at_ms = write_line(now_ms, ahead + fitting * cost * q, p)
+  return after, reset_at_ms, fitting
 end
 
 function leaky_bucket.refund(policy, text, cost, charged_until_ms, now_ms)

@@ -4,7 +4,9 @@ sliding counter: twin of kernel.ts. Change kernel.ts, this file and vectors.json
 policy  { limit, window_ms }: windows lie on the clock
 state   last_ms:window_ms:current:previous: the latest instant, in the newer window, at which units were taken, then the
         units of that window and of the one before
-decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, how many
+        they were, and whether the state before is over at that same instant; false when none fits. Pure: no redis.call,
+        no clock.
 refund  the state after they are given back ("" when nothing is left), and that instant, or false when there is nothing to give back
 charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
         where there is no state
@@ -52,9 +54,9 @@ local function write_windows(window_ms, last_ms, current, previous)
 end
 
 -- The instant that counts (a clock that steps back does not lead behind the last units), the units of the window then and
--- of the one before, and how much of that is still reached into, in ms.
+-- of the one before, how much of that is still reached into, in ms, and whether the window then is the newer one of the state.
 local function windows_at(window_ms, text, now_ms)
-  local last_ms, current, previous = read_windows(window_ms, text)
+  local last_ms, current, previous, same_length = read_windows(window_ms, text)
   local at_ms = math.max(now_ms, last_ms)
   local start_ms = window_start(at_ms, window_ms)
   local passed = (start_ms - window_start(last_ms, window_ms)) / window_ms
@@ -63,22 +65,31 @@ local function windows_at(window_ms, text, now_ms)
   elseif passed > 1 then
     current, previous = 0, 0
   end
-  return at_ms, current, math.min(previous, most_units(window_ms)), start_ms + window_ms - at_ms
+  local goes_on = same_length and passed == 0
+  return at_ms, current, math.min(previous, most_units(window_ms)), start_ms + window_ms - at_ms, goes_on
 end
 
-function sliding_counter.decide(policy, text, cost, now_ms)
+function sliding_counter.decide(policy, text, cost, now_ms, _, _, count)
   local limit, window_ms = policy[1], policy[2]
   if cost > limit then
     return false
   end
   if not text then
-    return write_windows(window_ms, now_ms, cost, 0)
+    local fitting = count and math.min(math.floor(limit / cost), count) or 1
+    local after, over_at_ms = write_windows(window_ms, now_ms, fitting * cost, 0)
+    return after, over_at_ms, fitting
   end
-  local at_ms, current, previous, reach_ms = windows_at(window_ms, text, now_ms)
+  local at_ms, current, previous, reach_ms, goes_on = windows_at(window_ms, text, now_ms)
   if cost > limit - current or previous * reach_ms > (limit - current - cost) * window_ms then
     return false
   end
-  return write_windows(window_ms, at_ms, current + cost, previous)
+  local fitting = 1
+  if count then
+    local free = limit - current - math.ceil(previous * reach_ms / window_ms)
+    fitting = math.min(math.floor(free / cost), count)
+  end
+  local after, over_at_ms = write_windows(window_ms, at_ms, current + fitting * cost, previous)
+  return after, over_at_ms, fitting, goes_on and current > 0
 end
 
 -- 0 when the current window is the one that stops counting at an instant still to come, 1 when the previous is.

@@ -4,7 +4,9 @@ sliding window: twin of kernel.ts. Change kernel.ts, this file and vectors.json 
 policy  { limit, block_ms, blocks }: the current block and `blocks` before it count
 state   last_ms:block_ms:blocks:sum:count:count...: the latest instant, in the newest block, at which units were taken,
         then the counts, newest first, the last never 0
-decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, how many
+        they were, and whether the state before is over at that same instant; false when none fits. Pure: no redis.call,
+        no clock.
 refund  the state after they are given back ("" when nothing is left), and that instant, or false when there is nothing to give back
 charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
         where there is no state
@@ -65,22 +67,32 @@ local function newest_counts(text, room)
   return sum, kept
 end
 
-function sliding_window.decide(policy, text, cost, now_ms)
+-- How many of `count` fit, where one does.
+local function fitting_of(count, free, cost)
+  return count and math.min(math.floor(free / cost), count) or 1
+end
+
+function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
   local limit, block_ms, blocks = policy[1], policy[2], policy[3]
   if cost > limit then
     return false
   end
   if not text then
-    return write_blocks(policy, now_ms, cost, cost, "")
+    local fitting = fitting_of(count, limit, cost)
+    local after, over_at_ms = write_blocks(policy, now_ms, fitting * cost, fitting * cost, "")
+    return after, over_at_ms, fitting
   end
-  local last_ms, sum, newest, older = read_blocks(policy, text)
+  local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
   local at_ms = math.max(now_ms, last_ms) -- a clock that steps back does not lead into earlier blocks
   local passed = (block_start(at_ms, block_ms) - block_start(last_ms, block_ms)) / block_ms
   if passed == 0 then
     if sum + cost > limit then
       return false
     end
-    return write_blocks(policy, at_ms, sum + cost, newest + cost, older)
+    local fitting = fitting_of(count, limit - sum, cost)
+    local units = fitting * cost
+    local after, over_at_ms = write_blocks(policy, at_ms, sum + units, newest + units, older)
+    return after, over_at_ms, fitting, same_length and newest > 0
   end
   local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
   if used + cost > limit then
@@ -89,7 +101,9 @@ function sliding_window.decide(policy, text, cost, now_ms)
   if used > 0 then
     kept = string.rep(":0", passed - 1) .. kept
   end
-  return write_blocks(policy, at_ms, used + cost, cost, kept)
+  local fitting = fitting_of(count, limit - used, cost)
+  local after, over_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
+  return after, over_at_ms, fitting
 end
 
 function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)

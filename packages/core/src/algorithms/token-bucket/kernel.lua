@@ -3,7 +3,8 @@ token bucket: twin of kernel.ts. Change kernel.ts, this file and vectors.json in
 
 policy  { capacity, p, q, overdraft }: refill is p units per q ms, in lowest terms
 state   full_at_ms, part: as encode_pair writes them; the bucket is full again at full_at_ms + part/p
-decide  the state after `cost` units and the instant it is over, or false. Pure: no redis.call, no clock.
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, and how
+        many they were; false when none fits. Pure: no redis.call, no clock.
 refund  the state after they are given back ("" when the bucket is full), and that instant, or false when there is nothing to give back
 charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
         where there is no state
@@ -21,7 +22,7 @@ local function write_debt(full_at_ms, part)
   return encode_pair(full_at_ms, part), reset_at_ms
 end
 
-function token_bucket.decide(policy, text, cost, now_ms)
+function token_bucket.decide(policy, text, cost, now_ms, _, _, count)
   local capacity, p, q, overdraft = policy[1], policy[2], policy[3], policy[4]
   local needed = cost
   if overdraft > 0 then
@@ -39,8 +40,13 @@ function token_bucket.decide(policy, text, cost, now_ms)
     end
     debt = math.max((full_at_ms - now_ms) * p + part, 0)
   end
-  debt = debt + cost * q
-  return write_debt(now_ms + math.floor(debt / p), debt % p)
+  local fitting = 1
+  if count then -- the deepest debt bounds what fits, and so the products
+    fitting = math.min(math.floor((capacity * q - needed * q - debt) / (cost * q)) + 1, count)
+  end
+  debt = debt + fitting * cost * q
+  local after, reset_at_ms = write_debt(now_ms + math.floor(debt / p), debt % p)
+  return after, reset_at_ms, fitting
 end
 
 function token_bucket.refund(policy, text, cost, _, now_ms)

@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '46d4dd674729ed169a327824538048949d0d10b5',
+  sha1: '5d4d6a2ce87f09e4b5d96c21b1af2f1ce3e80105',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -257,7 +257,7 @@ return (math.floor(now_ms / policy[2]) + 1) * policy[2]
 end
 return now_ms + policy[2]
 end
-function fixed_window.decide(policy, text, cost, now_ms)
+function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
 local limit = policy[1]
 if cost > limit then
 return false
@@ -266,13 +266,18 @@ local end_ms, used
 if text then
 end_ms, used = decode_pair(text)
 end
-if not text or now_ms >= end_ms then
+local is_live = text and now_ms < end_ms
+if not is_live then
 end_ms, used = window_end_ms(policy, now_ms), 0
 end
 if used + cost > limit then
 return false
 end
-return encode_pair(end_ms, used + cost), end_ms
+local fitting = 1
+if count then
+fitting = math.min(math.floor((limit - used) / cost), count)
+end
+return encode_pair(end_ms, used + fitting * cost), end_ms, fitting, is_live
 end
 function fixed_window.refund(_, text, cost, charged_until_ms, now_ms)
 local end_ms, used = decode_pair(text)
@@ -322,7 +327,7 @@ end
 local function write_missing(policy, boundary_ms, missing)
 return encode_pair(boundary_ms, missing), boundary_ms + math.ceil(missing / policy[2]) * policy[3]
 end
-function interval_bucket.decide(policy, text, cost, now_ms)
+function interval_bucket.decide(policy, text, cost, now_ms, _, _, count)
 local capacity, overdraft = policy[1], policy[4]
 local needed = cost
 if overdraft > 0 then
@@ -338,7 +343,12 @@ end
 if needed + missing > capacity then
 return false
 end
-return write_missing(policy, boundary_ms, missing + cost)
+local fitting = 1
+if count then
+fitting = math.min(math.floor((capacity - missing - needed) / cost) + 1, count)
+end
+local after, reset_at_ms = write_missing(policy, boundary_ms, missing + fitting * cost)
+return after, reset_at_ms, fitting
 end
 function interval_bucket.refund(policy, text, cost, _, now_ms)
 local boundary_ms, missing = at_last_boundary(policy, text, now_ms)
@@ -400,7 +410,7 @@ end
 local function most_units(policy)
 return math.ceil(policy[4] / policy[3]) + 1
 end
-function leaky_bucket.decide(policy, text, cost, now_ms)
+function leaky_bucket.decide(policy, text, cost, now_ms, _, _, count)
 local limit, p, q, tolerance = policy[1], policy[2], policy[3], policy[4]
 if cost > limit then
 return false
@@ -414,7 +424,12 @@ return false
 end
 ahead = line_ahead(policy, text, now_ms)
 end
-return write_line(now_ms, ahead + cost * q, p)
+local fitting = 1
+if count then
+fitting = math.min(math.floor((tolerance - ahead - (cost - 1) * q) / (cost * q)) + 1, count)
+end
+local after, reset_at_ms = write_line(now_ms, ahead + fitting * cost * q, p)
+return after, reset_at_ms, fitting
 end
 function leaky_bucket.refund(policy, text, cost, charged_until_ms, now_ms)
 local limit, p, q = policy[1], policy[2], policy[3]
@@ -491,7 +506,7 @@ local function write_windows(window_ms, last_ms, current, previous)
 return string.format("%d:%d:%d:%d", last_ms, window_ms, current, previous), last_leave_ms(window_ms, last_ms, current)
 end
 local function windows_at(window_ms, text, now_ms)
-local last_ms, current, previous = read_windows(window_ms, text)
+local last_ms, current, previous, same_length = read_windows(window_ms, text)
 local at_ms = math.max(now_ms, last_ms)
 local start_ms = window_start(at_ms, window_ms)
 local passed = (start_ms - window_start(last_ms, window_ms)) / window_ms
@@ -500,21 +515,30 @@ current, previous = 0, current
 elseif passed > 1 then
 current, previous = 0, 0
 end
-return at_ms, current, math.min(previous, most_units(window_ms)), start_ms + window_ms - at_ms
+local goes_on = same_length and passed == 0
+return at_ms, current, math.min(previous, most_units(window_ms)), start_ms + window_ms - at_ms, goes_on
 end
-function sliding_counter.decide(policy, text, cost, now_ms)
+function sliding_counter.decide(policy, text, cost, now_ms, _, _, count)
 local limit, window_ms = policy[1], policy[2]
 if cost > limit then
 return false
 end
 if not text then
-return write_windows(window_ms, now_ms, cost, 0)
+local fitting = count and math.min(math.floor(limit / cost), count) or 1
+local after, over_at_ms = write_windows(window_ms, now_ms, fitting * cost, 0)
+return after, over_at_ms, fitting
 end
-local at_ms, current, previous, reach_ms = windows_at(window_ms, text, now_ms)
+local at_ms, current, previous, reach_ms, goes_on = windows_at(window_ms, text, now_ms)
 if cost > limit - current or previous * reach_ms > (limit - current - cost) * window_ms then
 return false
 end
-return write_windows(window_ms, at_ms, current + cost, previous)
+local fitting = 1
+if count then
+local free = limit - current - math.ceil(previous * reach_ms / window_ms)
+fitting = math.min(math.floor(free / cost), count)
+end
+local after, over_at_ms = write_windows(window_ms, at_ms, current + fitting * cost, previous)
+return after, over_at_ms, fitting, goes_on and current > 0
 end
 local function age_of(window_ms, last_ms, until_ms, now_ms)
 local end_ms = window_start(last_ms, window_ms) + window_ms
@@ -836,22 +860,30 @@ end
 end
 return sum, kept
 end
-function sliding_window.decide(policy, text, cost, now_ms)
+local function fitting_of(count, free, cost)
+return count and math.min(math.floor(free / cost), count) or 1
+end
+function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
 local limit, block_ms, blocks = policy[1], policy[2], policy[3]
 if cost > limit then
 return false
 end
 if not text then
-return write_blocks(policy, now_ms, cost, cost, "")
+local fitting = fitting_of(count, limit, cost)
+local after, over_at_ms = write_blocks(policy, now_ms, fitting * cost, fitting * cost, "")
+return after, over_at_ms, fitting
 end
-local last_ms, sum, newest, older = read_blocks(policy, text)
+local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
 local at_ms = math.max(now_ms, last_ms)
 local passed = (block_start(at_ms, block_ms) - block_start(last_ms, block_ms)) / block_ms
 if passed == 0 then
 if sum + cost > limit then
 return false
 end
-return write_blocks(policy, at_ms, sum + cost, newest + cost, older)
+local fitting = fitting_of(count, limit - sum, cost)
+local units = fitting * cost
+local after, over_at_ms = write_blocks(policy, at_ms, sum + units, newest + units, older)
+return after, over_at_ms, fitting, same_length and newest > 0
 end
 local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
 if used + cost > limit then
@@ -860,7 +892,9 @@ end
 if used > 0 then
 kept = string.rep(":0", passed - 1) .. kept
 end
-return write_blocks(policy, at_ms, used + cost, cost, kept)
+local fitting = fitting_of(count, limit - used, cost)
+local after, over_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
+return after, over_at_ms, fitting
 end
 function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
 local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
@@ -959,7 +993,7 @@ reset_at_ms = full_at_ms + 1
 end
 return encode_pair(full_at_ms, part), reset_at_ms
 end
-function token_bucket.decide(policy, text, cost, now_ms)
+function token_bucket.decide(policy, text, cost, now_ms, _, _, count)
 local capacity, p, q, overdraft = policy[1], policy[2], policy[3], policy[4]
 local needed = cost
 if overdraft > 0 then
@@ -977,8 +1011,13 @@ return false
 end
 debt = math.max((full_at_ms - now_ms) * p + part, 0)
 end
-debt = debt + cost * q
-return write_debt(now_ms + math.floor(debt / p), debt % p)
+local fitting = 1
+if count then
+fitting = math.min(math.floor((capacity * q - needed * q - debt) / (cost * q)) + 1, count)
+end
+debt = debt + fitting * cost * q
+local after, reset_at_ms = write_debt(now_ms + math.floor(debt / p), debt % p)
+return after, reset_at_ms, fitting
 end
 function token_bucket.refund(policy, text, cost, _, now_ms)
 local p, q = policy[2], policy[3]
