@@ -78,6 +78,17 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
     expect(one).toMatchObject({ parts: [{ policies: [{ remaining: 4 }] }] });
   });
 
+  it.each(['hello', '!x!1795262400250000001'])(
+    '%j: is that request’s error where it stands before keys that nobody else asks for',
+    async (text) => {
+      await redis.admin.set(key, text);
+
+      const answers = await between({ op: 'consume', parts: [part('bad'), part('second'), part('third')] });
+
+      expect(show(answers)).toEqual(['decided', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
+    },
+  );
+
   it('is named in the error by its form, without the subject', async () => {
     await redis.admin.set(key, 'hello');
 

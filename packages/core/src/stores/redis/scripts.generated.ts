@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '5d4d6a2ce87f09e4b5d96c21b1af2f1ce3e80105',
+  sha1: 'b8fb9d26b856c0fb26c9ad94b60b51b5c5591486',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1525,6 +1525,9 @@ admitted[i] = readable and allowed and "1" or "0"
 at = upto
 end
 for key = 1, key_count do
+if reply[key + 1] == nil then
+reply[key + 1] = false
+end
 if details[key] and type(reply[key + 1]) == "string" and not failed[key] then
 reply[key + 1] = with_details(key, reply[key + 1])
 end

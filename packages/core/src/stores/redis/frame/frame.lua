@@ -75,6 +75,9 @@ for i = 1, tonumber(ARGV[3]) do
 end
 
 for key = 1, key_count do
+  if reply[key + 1] == nil then
+    reply[key + 1] = false -- never read: its request failed at a key before it, and a reply ends at the first nil
+  end
   if details[key] and type(reply[key + 1]) == "string" and not failed[key] then
     reply[key + 1] = with_details(key, reply[key + 1])
   end
