@@ -89,6 +89,20 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
     },
   );
 
+  it('is left alone by those who ask for it in the same call, after a peek at it and others', async () => {
+    const text = '!x!1795262400250000001';
+    await redis.admin.set(key, text);
+
+    const answers = await redisStore(redis.client).perform([
+      { op: 'peek', parts: [part('bad'), part('other')] },
+      consume('bad'),
+      consume('other'),
+    ]);
+
+    expect(show(answers)).toEqual(['SLUICE_STORE_KEY_FOREIGN', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
+    expect(await redis.admin.get(key)).toBe(text);
+  });
+
   it('is named in the error by its form, without the subject', async () => {
     await redis.admin.set(key, 'hello');
 

@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: 'b8fb9d26b856c0fb26c9ad94b60b51b5c5591486',
+  sha1: '30aa8d209bb8b7a47e3ecd949fa0a39984e05414',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1511,8 +1511,10 @@ readable, problem = pcall(count_refusals, from, upto)
 end
 elseif what == "peek" then
 for place = at, upto - 1, 2 do
+if readable then
 reading = tonumber(ARGV[place])
 readable = texts[reading] or pcall(read, reading)
+end
 end
 else
 readable, problem = pcall(perform, what)

@@ -60,8 +60,10 @@ for i = 1, tonumber(ARGV[3]) do
     end
   elseif what == "peek" then
     for place = at, upto - 1, 2 do
-      reading = tonumber(ARGV[place])
-      readable = texts[reading] or pcall(read, reading)
+      if readable then
+        reading = tonumber(ARGV[place])
+        readable = texts[reading] or pcall(read, reading)
+      end
     end
   else
     readable, problem = pcall(perform, what)
