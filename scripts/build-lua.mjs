@@ -1,9 +1,9 @@
-// Flattens the frame and every algorithm's kernel.lua into one script, and writes it, with its SHA-1, as a TypeScript
-// module; and likewise the scripts that stand by themselves, a module for each folder of them.
+// Flattens the parts of each script that decides, and the kernel.lua of the algorithms it knows, into one, and writes
+// them, with their SHA-1, as a TypeScript module; and likewise the scripts that stand by themselves, a module for each folder of them.
 // With --check it only says whether the module is as it would be written.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { FRAME } from './lua-parts.mjs';
+import { SCRIPTS } from './lua-parts.mjs';
 
 const core = new URL('../packages/core/src/', import.meta.url);
 /** Per folder the scripts in it that stand by themselves, by the names they have in TypeScript. */
@@ -29,18 +29,21 @@ const folders = readdirSync(new URL('algorithms/', core), { withFileTypes: true 
   .sort();
 
 const kernels = folders.map((folder) => {
-  const module = folder.replaceAll('-', '_');
   const kernel = read(`algorithms/${folder}/kernel.lua`);
-  const [, kind] = /kind = "(\w)"/.exec(kernel);
-  // Only the kernels that a call needs are made: making them all would cost more than deciding.
-  return `if string.find(ARGV[1], "${kind}", 1, true) then\n${bare(kernel)}\nalgorithms.${kind} = ${module}\nend`;
+  return { kernel, kind: /kind = "(\w)"/.exec(kernel)[1], module: folder.replaceAll('-', '_') };
 });
-const source = [
-  'local algorithms = {}',
-  bare(read('algorithms/instant-and-field.lua')),
-  ...kernels,
-  ...FRAME.map((part) => bare(read(part))),
-].join('\n');
+// Only the kernels that a call needs are made: making them all would cost more than deciding.
+const whenNeeded = ({ kernel, kind, module }) =>
+  `if string.find(ARGV[1], "${kind}", 1, true) then\n${bare(kernel)}\nalgorithms.${kind} = ${module}\nend`;
+const scripts = Object.entries(SCRIPTS).map(([name, { parts, takes }]) => [
+  name,
+  [
+    'local algorithms = {}',
+    bare(read('algorithms/instant-and-field.lua')),
+    ...kernels.filter(({ kernel }) => takes(kernel)).map(whenNeeded),
+    ...parts.map((part) => bare(read(part))),
+  ].join('\n'),
+]);
 
 const SCRIPT = '{ readonly source: string; readonly sha1: string }';
 const constant = (name, lua) => `export const ${name}: ${SCRIPT} = {
@@ -50,8 +53,8 @@ const constant = (name, lua) => `export const ${name}: ${SCRIPT} = {
 `;
 
 const modules = {
-  'stores/redis/scripts.generated.ts': `// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
-${constant('frame', source)}`,
+  'stores/redis/scripts.generated.ts': `// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame/*.lua. Do not edit: edit those.
+${scripts.map(([name, source]) => constant(name, source)).join('\n')}`,
 };
 for (const [folder, scripts] of Object.entries(OTHERS)) {
   const files = Object.entries(scripts);

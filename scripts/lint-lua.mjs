@@ -7,7 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { FRAME } from './lua-parts.mjs';
+import { SCRIPTS } from './lua-parts.mjs';
 
 /** What there is of each library on every server, and is used: a list to be extended with care. */
 const LIBRARIES = {
@@ -89,23 +89,25 @@ function lintAll() {
   const folders = readdirSync(new URL('algorithms/', core), { withFileTypes: true }).filter((entry) =>
     entry.isDirectory(),
   );
-  const files = [
-    'algorithms/instant-and-field.lua',
-    ...folders.map(({ name }) => `algorithms/${name}/kernel.lua`),
-    ...FRAME,
-  ];
+  const kernels = folders.map(({ name }) => `algorithms/${name}/kernel.lua`);
+  const files = new Set(['algorithms/instant-and-field.lua', ...kernels]);
+  for (const { parts } of Object.values(SCRIPTS)) for (const part of parts) files.add(part);
   let found = 0;
-  let script = 'local algorithms = {}\n';
-  for (const file of files) {
-    const source = readFileSync(new URL(file, core), 'utf8');
-    found += lint(fileURLToPath(new URL(file, core)), source);
-    const module = /algorithms\/(.*)\/kernel\.lua/.exec(file)?.[1].replaceAll('-', '_');
-    script += module === undefined ? source : `do\n${source}\nalgorithms[${module}.kind] = ${module}\nend\n`;
+  for (const file of files)
+    found += lint(fileURLToPath(new URL(file, core)), readFileSync(new URL(file, core), 'utf8'));
+  for (const { parts, takes } of Object.values(SCRIPTS)) {
+    let script = 'local algorithms = {}\n';
+    for (const file of ['algorithms/instant-and-field.lua', ...kernels, ...parts]) {
+      const source = readFileSync(new URL(file, core), 'utf8');
+      const module = /algorithms\/(.*)\/kernel\.lua/.exec(file)?.[1].replaceAll('-', '_');
+      if (module === undefined) script += source;
+      else if (takes(source)) script += `do\n${source}\nalgorithms[${module}.kind] = ${module}\nend\n`;
+    }
+    found += luacheck(script);
   }
-  found += luacheck(script);
   // The others stand by themselves.
   for (const file of readdirSync(core, { recursive: true }).sort()) {
-    if (!file.endsWith('.lua') || files.includes(file)) continue;
+    if (!file.endsWith('.lua') || files.has(file)) continue;
     const source = readFileSync(new URL(file, core), 'utf8');
     found += lint(fileURLToPath(new URL(file, core)), source) + luacheck(source);
   }

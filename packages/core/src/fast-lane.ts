@@ -1,12 +1,14 @@
+import { BatchedLane, type BatchedGrounds } from './batched-lane.ts';
 import type { OnStoreError } from './core-options.ts';
 import type { Decision } from './decision.ts';
 import type { Receipts } from './receipts.ts';
+import type { Batching } from './stores/batching/batching.ts';
 import type { Limit, Store } from './stores/store.ts';
 
 /** What the fast lane needs of its limiter. */
-export interface FastLaneGrounds {
-  readonly store: Store;
-  readonly receipts: Receipts;
+export interface FastLaneGrounds extends Omit<BatchedGrounds, 'batching'> {
+  /** None where the store decides at once, or one call at a time. */
+  readonly batching: Batching | undefined;
 }
 
 /**
@@ -16,24 +18,27 @@ export interface FastLaneGrounds {
 export class FastLane {
   readonly #store: Store;
   readonly #receipts: Receipts;
+  readonly #batched: BatchedLane | undefined;
 
-  constructor({ store, receipts }: FastLaneGrounds) {
-    this.#store = store;
-    this.#receipts = receipts;
+  constructor({ batching, ...grounds }: FastLaneGrounds) {
+    this.#store = grounds.store;
+    this.#receipts = grounds.receipts;
+    this.#batched = batching === undefined ? undefined : new BatchedLane({ ...grounds, batching });
   }
 
   /**
    * @param cost - At least 1.
-   * @param _onStoreError - What decides when the store does not.
+   * @param onStoreError - What decides when the store does not.
    * @returns Undefined where the general way is to be gone: nothing has happened then.
    */
   take(
     limit: Limit,
     subject: string,
     cost: number,
-    _onStoreError: OnStoreError,
+    onStoreError: OnStoreError,
   ): Decision | Promise<Decision> | undefined {
-    // The order of the lanes: denial cache (here), lease (here), then the store, memory at once or Redis in batches (here).
+    // The order of the lanes: denial cache (here), lease (here), then the store, memory at once or Redis in batches.
+    if (this.#batched !== undefined) return this.#batched.take(limit, subject, cost, onStoreError);
     const decision = this.#store.take?.(limit, subject, cost);
     if (decision !== undefined) this.#receipts.writeTaken(decision, this.#store, limit, subject);
     return decision;

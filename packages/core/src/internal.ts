@@ -10,7 +10,7 @@ export { evaluate, keyResetAtMs, type KeyState } from './stores/evaluate.ts';
 export { readValue, writeValue } from './stores/redis/value.ts';
 export { createRedisStore } from './stores/redis/redis-store.ts';
 export { hashSlot } from './stores/redis/hash-slot.ts';
-export { frame } from './stores/redis/scripts.generated.ts';
+export { frame, runs } from './stores/redis/scripts.generated.ts';
 export { shareOfMember, type Member } from './stores/split/shares.ts';
 export { createSplitStore } from './stores/split/split-store.ts';
 export type { LocalClocks } from './stores/split/membership-clock.ts';

@@ -67,7 +67,22 @@ export class LimiterCore {
     });
     this.#guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
     this.#local = isMemory ? undefined : localStore(store);
-    this.#lane = new FastLane({ store, receipts: this.taken.receipts });
+    this.#lane = new FastLane({
+      store,
+      receipts: this.taken.receipts,
+      batching: this.#guard?.batching,
+      timeoutMs: settings.timeoutMs,
+      withoutStore: (limit, subject, cost, mode, error) => {
+        const parts = [{ limit, subject, cost }];
+        return this.#withoutStore({ op: 'consume', parts }, error, { asked: parts, mode });
+      },
+      entered: () => {
+        this.#inFlight++;
+      },
+      left: () => {
+        this.#leftOne();
+      },
+    });
   }
 
   /** Takes the name on the store: the last step of making a limiter, when all else has been checked. */
@@ -251,7 +266,7 @@ export class LimiterCore {
   #ask(request: DecidingRequest, facts: Facts): StoreAnswers | Promise<StoreAnswers> {
     if (this.#guard === undefined) return this.store.perform([request]);
     const leftMs = Math.max(this.#leftMs(facts), 1);
-    if (!liesApart(this.store, request.parts)) return this.#askGuarded([request], leftMs);
+    if (!liesApart(this.store, request.parts)) return this.#guard.ask(request, leftMs);
     this.#guard.checkLet(request.parts); // before others give what they would have to take back
     return askAcross(request, {
       ask: (requests) => this.#askGuarded(requests, leftMs),
@@ -405,11 +420,15 @@ export class LimiterCore {
   #settle<T>(work: Promise<T>): Promise<T> {
     this.#inFlight++;
     const left = (): void => {
-      this.#inFlight--;
-      if (this.#inFlight === 0) this.#idle?.();
+      this.#leftOne();
     };
     work.then(left, left);
     return work;
+  }
+
+  #leftOne(): void {
+    this.#inFlight--;
+    if (this.#inFlight === 0) this.#idle?.();
   }
 
   #checkOpen(): void {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock, IoredisClient, RedisStoreOptions, Store } from '@sluice/core';
-import { createRedisStore, frame } from '@sluice/core/internal';
+import { createRedisStore, frame, runs } from '@sluice/core/internal';
 
 /**
  * The one line by which the test build of the frame differs: it takes the instant from its last argument, instead of
@@ -9,10 +9,19 @@ import { createRedisStore, frame } from '@sluice/core/internal';
 export const PRODUCTION_LINE = 'local time = redis.call("TIME")';
 export const TEST_LINE = 'local time = { string.sub(ARGV[#ARGV], 1, -4), string.sub(ARGV[#ARGV], -3) .. "000" }';
 
+interface Script {
+  readonly source: string;
+  readonly sha1: string;
+}
+
+function testBuildOf({ source }: Script): Script {
+  const changed = source.replace(PRODUCTION_LINE, TEST_LINE);
+  return { source: changed, sha1: createHash('sha1').update(changed).digest('hex') };
+}
+
 /** The test build of the frame. */
-export function testFrame(): { source: string; sha1: string } {
-  const source = frame.source.replace(PRODUCTION_LINE, TEST_LINE);
-  return { source, sha1: createHash('sha1').update(source).digest('hex') };
+export function testFrame(): Script {
+  return testBuildOf(frame);
 }
 
 /** Some fourteen years: a whole multiple of every window up to ten days that people write. */
@@ -24,7 +33,7 @@ const ERA_MS = 2 * 2520 * 86_400_000;
  * shifted back.
  *
  * @param eraMs - The shift. Windows that do not divide the default one want a clock that is in the future by itself,
- * and 0 here.
+ * and 0 here: then the store decides in batches as well, which it does not when it shifts.
  */
 export function virtualRedisStore(
   client: IoredisClient,
@@ -32,7 +41,9 @@ export function virtualRedisStore(
   options: RedisStoreOptions = {},
   eraMs: number = ERA_MS,
 ): Store {
-  const store = createRedisStore(client, options, testFrame(), () => Math.floor(clock.now()) + eraMs);
+  const scripts = { frame: testFrame(), runs: testBuildOf(runs) };
+  const store = createRedisStore(client, options, scripts, () => Math.floor(clock.now()) + eraMs);
+  if (eraMs === 0) return store;
   return {
     source: 'redis',
     oneSubjectPerCall: false,

@@ -202,7 +202,7 @@ function whileBlocked(free: PolicyDecision, asked: PolicyDecision, blockedMs: nu
   };
 }
 
-function decisionOf({ name, windowMs, algorithm: { unit } }: NamedPolicy, verdict: Verdict): PolicyDecision {
+export function decisionOf({ name, windowMs, algorithm: { unit } }: NamedPolicy, verdict: Verdict): PolicyDecision {
   const decision = {
     name,
     allowed: verdict.allowed,

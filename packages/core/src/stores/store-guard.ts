@@ -1,23 +1,25 @@
 import { isFault, kindOf, type StoreFailureKind } from '../errors.ts';
 import { breakers } from '../observe/channels.ts';
 import { warnOnce } from '../warnings.ts';
+import { Batching } from './batching/batching.ts';
 import { Breaker, type BreakerOptions, type BreakerState } from './breaker.ts';
 import { withinDeadline } from './deadline.ts';
 import { probe } from './probe.ts';
-import { isPending, type Part, type Store, type StoreAnswers, type StoreCall, type StoreRequest } from './store.ts';
+import { performsRuns } from './runs.ts';
+import type { Shard } from './shard.ts';
+import {
+  isPending,
+  type DecidingRequest,
+  type Part,
+  type Store,
+  type StoreAnswers,
+  type StoreCall,
+  type StoreRequest,
+} from './store.ts';
 
 const NEVER: BreakerOptions = { failures: Infinity };
 const LONGEST_PROBE_MS = 1000;
 const MOST_NAMED = 5;
-
-/** A part of a store that fails by itself: what is known of it. */
-interface Shard {
-  readonly breaker: Breaker;
-  /** The subject that was asked for when it last failed: what is probed. */
-  subject: string;
-  /** The most patient limiter's. */
-  timeoutMs: number;
-}
 
 const guards = new WeakMap<Store, StoreGuard>();
 
@@ -32,10 +34,14 @@ export class StoreGuard {
   /** The kinds of failures that have been warned about. */
   readonly #warned = new Set<StoreFailureKind>();
   readonly #shards = new Map<string | undefined, Shard>();
+  /** Where the store decides many keys in one call: what most decisions go by. */
+  readonly batching: Batching | undefined;
 
   private constructor(store: Store, namesOf: () => readonly string[]) {
     this.#store = store;
     this.#namesOf = namesOf;
+    if (performsRuns(store))
+      this.batching = new Batching(store, (subject, timeoutMs) => this.#shardOf(subject, timeoutMs));
   }
 
   /** @param namesOf - The limiters that use the store. */
@@ -77,6 +83,7 @@ export class StoreGuard {
       shard.breaker.succeeded(epoch);
       return answered;
     };
+    this.batching?.flush(); // what was asked for earlier is decided earlier
     const call: StoreCall = { abandoned: false };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
@@ -85,6 +92,12 @@ export class StoreGuard {
       return fail(error);
     }
     return isPending(answers) ? withinDeadline(answers, timeoutMs, call).then(succeed, fail) : succeed(answers);
+  }
+
+  /** As {@link perform}, one decision, along with others that are asked for in the same turn of the event loop. */
+  ask(request: DecidingRequest, timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
+    if (this.batching !== undefined) return this.batching.ask(request, timeoutMs);
+    return this.perform([request], request.parts[0]?.subject ?? '', timeoutMs);
   }
 
   /** @throws StoreError `SLUICE_BREAKER_OPEN` when one of these subjects would not be asked for. */
@@ -103,9 +116,9 @@ export class StoreGuard {
 
   #shardOf(subject: string, timeoutMs: number): Shard {
     const name = this.#store.shardOf?.(subject);
-    if (!this.#shards.has(name)) this.#forgetMoved();
     let shard = this.#shards.get(name);
     if (shard === undefined) {
+      this.#forgetMoved();
       const made: Shard = { breaker: this.#breakerOf(name, () => made), subject, timeoutMs };
       shard = made;
       this.#shards.set(name, shard);

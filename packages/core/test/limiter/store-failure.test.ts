@@ -183,7 +183,7 @@ describe('a server that hangs', () => {
         sent++;
         return pending;
       }),
-      { check: false, breaker: false },
+      { check: false, breaker: false, batching: false },
     );
     const limiter = createLimiter({ policy, store, timeoutMs: 1, onStoreError: 'throw' });
     await Promise.allSettled(Array.from({ length: 10_000 }, () => limiter.consume('key')));
@@ -204,7 +204,7 @@ describe('a server that hangs', () => {
         sent++;
         return reply;
       }),
-      { check: false, breaker: false },
+      { check: false, breaker: false, batching: false },
     );
     const limiter = createLimiter({ policy, store, timeoutMs: 1 });
     await Promise.all(Array.from({ length: 10_000 }, () => limiter.consume('key')));
@@ -227,7 +227,7 @@ describe('a server that hangs', () => {
         sent++;
         return Promise.resolve([1_795_262_400_250, null]);
       }),
-      { check: false },
+      { check: false, batching: false },
     );
     const limiter = createLimiter({ policy, store, timeoutMs: 60_000, onStoreError: 'throw' });
 

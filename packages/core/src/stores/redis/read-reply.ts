@@ -53,7 +53,7 @@ export function readReply(reply: unknown, call: Call): StoreAnswers {
 }
 
 /** Some clients answer with strings or bigints, where they are told to. */
-function instantOf(instant: unknown): number | undefined {
+export function instantOf(instant: unknown): number | undefined {
   const isNumber = typeof instant === 'number' || typeof instant === 'bigint';
   const isText = typeof instant === 'string' && /^\d+$/.test(instant);
   const atMs = isNumber || isText ? Number(instant) : Number.NaN;
@@ -61,7 +61,7 @@ function instantOf(instant: unknown): number | undefined {
 }
 
 /** A value as it was, nothing, or (in an array) why it cannot be read; the last one, when checking, is an array as well. */
-function isValue(value: unknown): boolean {
+export function isValue(value: unknown): boolean {
   return (
     typeof value === 'string' ||
     value === null ||
@@ -72,13 +72,13 @@ function isValue(value: unknown): boolean {
 }
 
 /** A command that this user may not run concerns no key, but all of them. */
-function throwIfDenied(value: unknown): void {
+export function throwIfDenied(value: unknown): void {
   if (!Array.isArray(value) || typeof value[0] !== 'string') return;
   const failure = failureOf(new Error(value[0]));
   if (kindOf(failure) === 'denied') throw failure;
 }
 
-function isAdmitted(request: StoreRequest, { parts }: StoreAnswer): boolean {
+export function isAdmitted(request: StoreRequest, { parts }: StoreAnswer): boolean {
   return (
     request.op === 'consume' &&
     parts.length > 0 &&
@@ -121,9 +121,20 @@ function compare(
   const asText = (value: unknown): string => (Array.isArray(value) ? 'unreadable' : textOf(value ?? ''));
   const same = asText(admittedThere) === admitted && expected.every((value, i) => asText(value) === asText(after[i]));
   if (!same) {
-    throw new StoreError(
-      'SLUICE_TWINS_DISAGREE',
-      `kernel and script differ at ${String(atMs)}: admitted ${admitted} and ${asText(admittedThere)}, values ${JSON.stringify(expected)} and ${JSON.stringify(after)}, from ${JSON.stringify(values.slice(0, -1))} with ${JSON.stringify(call.args)}`,
-    );
+    throw twinsDisagree(atMs, [admitted, asText(admittedThere)], [expected, after], values.slice(0, -1), call.args);
   }
+}
+
+/** The error that says how kernels (first) and script differ, and over what. */
+export function twinsDisagree(
+  atMs: number,
+  admitted: readonly [string, string],
+  after: readonly [unknown, unknown],
+  before: readonly unknown[],
+  args: readonly string[],
+): StoreError {
+  return new StoreError(
+    'SLUICE_TWINS_DISAGREE',
+    `kernel and script differ at ${String(atMs)}: admitted ${admitted.join(' and ')}, values ${after.map((values) => JSON.stringify(values)).join(' and ')}, from ${JSON.stringify(before)} with ${JSON.stringify(args)}`,
+  );
 }

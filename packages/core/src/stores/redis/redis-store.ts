@@ -6,6 +6,7 @@ import type { BreakerOptions } from '../breaker.ts';
 import { LONGEST_TIMEOUT_MS, checkTimeout } from '../deadline.ts';
 import { probe } from '../probe.ts';
 import { StoreGuard } from '../store-guard.ts';
+import { MOST_BYTES, MOST_KEYS, type KeyRuns, type RunStore, type RunsAnswer } from '../runs.ts';
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
 import { keyPrefixOf, type IoredisClient, type NodeRedisClient, type OwnClient, type RedisClient } from './client.ts';
 import { clientOf, noteConnection, parsePrefix } from './connection.ts';
@@ -14,9 +15,11 @@ import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
 import { LostCalls } from './lost-calls.ts';
 import { readReply } from './read-reply.ts';
+import { readRuns } from './read-runs.ts';
 import { partsOf, writeCall } from './write-call.ts';
+import { writeRuns } from './write-runs.ts';
 import { runScript, type Script } from './run-script.ts';
-import { frame } from './scripts.generated.ts';
+import { frame, runs } from './scripts.generated.ts';
 
 export interface RedisStoreOptions {
   /** What all keys begin with. Letters, digits, `.`, `_`, `-`, `:` and `/`. Default `sluice`. */
@@ -32,6 +35,13 @@ export interface RedisStoreOptions {
    * every 256 hash slots. `false`: every decision asks, and waits.
    */
   breaker?: BreakerOptions | false;
+  /**
+   * Whether decisions that are asked for in the same turn of the event loop go out in one call: default true. With `false`
+   * each is a call of its own.
+   */
+  batching?: boolean;
+  /** Whether equal requests for one key that go out together are counted in one step: default true. */
+  coalescing?: boolean;
 }
 
 /** A store in Redis, Valkey, or a cluster of them. */
@@ -50,9 +60,6 @@ export interface RedisStore extends Store {
   close(): Promise<void>;
 }
 
-/** Above these a call would keep the server from its other clients for too long. */
-const MOST_KEYS = 256;
-const MOST_BYTES = 65_536;
 /** How long `ready` waits between two attempts. */
 const RETRY_MS = 50;
 
@@ -79,20 +86,28 @@ export function redisStore(
   client: RedisClient | IoredisClient | NodeRedisClient | string,
   options: RedisStoreOptions = {},
 ): RedisStore {
-  return createRedisStore(client, options, frame);
+  return createRedisStore(client, options, { frame, runs });
+}
+
+/** The scripts that decide: {@link frame} whatever can be asked, {@link runs} what most requests ask. */
+export interface Scripts {
+  readonly frame: Script;
+  readonly runs: Script;
 }
 
 /**
- * {@link redisStore} on a given script; `instantOf` gives a last argument to the test build of it, which takes the
+ * {@link redisStore} on given scripts; `instantOf` gives a last argument to the test build of them, which takes the
  * instant from there.
  */
 export function createRedisStore(
   client: RedisClient | IoredisClient | NodeRedisClient | string,
   options: RedisStoreOptions,
-  script: Script,
+  scripts: Scripts,
   instantOf?: () => number,
 ): RedisStore {
-  checkOptions(options, ['prefix', 'check', 'breaker'], 'redisStore');
+  checkOptions(options, ['prefix', 'check', 'breaker', 'batching', 'coalescing'], 'redisStore');
+  const batching = parseSwitch(options.batching, 'batching');
+  const coalescing = parseSwitch(options.coalescing, 'coalescing');
   const breaker = parseBreaker(options.breaker);
   const { check = process.env['SLUICE_CHECK'] === '1' } = options;
   const prefix = parsePrefix(options.prefix);
@@ -103,7 +118,9 @@ export function createRedisStore(
     );
   }
   const { own, adopted } = clientOf(client, 'redisStore');
-  const store = new ScriptedStore(own, adopted, { prefix, check, breaker, script, instantOf });
+  const store = new ScriptedStore(own, adopted, {
+    ...{ prefix, check, breaker, batching, coalescing, scripts, instantOf },
+  });
   noteConnection(store, {
     through: own ?? (client as object),
     prefix,
@@ -118,19 +135,23 @@ interface StoreSettings {
   readonly prefix: string;
   readonly check: boolean;
   readonly breaker: BreakerOptions | false;
-  readonly script: Script;
+  readonly batching: boolean;
+  readonly coalescing: boolean;
+  readonly scripts: Scripts;
   readonly instantOf: (() => number) | undefined;
 }
 
 /** 16 384 hash slots in 64 parts, where a client does not say which nodes they live on: nodes own ranges of slots. */
 const SHARD_SHIFT = 8;
 
-class ScriptedStore implements RedisStore {
+class ScriptedStore implements RedisStore, RunStore {
   readonly source = 'redis';
   readonly oneSubjectPerCall: boolean;
   readonly #own: OwnClient | undefined;
   readonly #adopted: RedisClient | undefined;
   readonly breaker: BreakerOptions | false;
+  readonly batching: boolean;
+  readonly coalescing: boolean;
   readonly #settings: StoreSettings;
   /** How often it has been closed: what waits for it to be ready gives up then. */
   #closings = 0;
@@ -144,6 +165,8 @@ class ScriptedStore implements RedisStore {
     this.#adopted = adopted;
     this.oneSubjectPerCall = adopted?.cluster === true;
     this.breaker = settings.breaker;
+    this.batching = settings.batching;
+    this.coalescing = settings.coalescing;
     this.#settings = settings;
   }
 
@@ -154,16 +177,35 @@ class ScriptedStore implements RedisStore {
   }
 
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
-    const client = this.#adopted ?? (await (this.#own as OwnClient).open());
-    if (isAbandoned(waiting)) throw new StoreError('SLUICE_STORE_TIMEOUT', 'nobody waits for this any more');
-    const lost = this.#lostOf(requests);
-    lost.check();
-    return lost.watch(waiting, () => this.#send(client, requests, waiting));
+    const [request] = requests;
+    const [part] = request === undefined ? [] : partsOf(request);
+    return this.#watched(part?.subject, waiting, (client) => this.#send(client, requests, waiting));
   }
 
-  #lostOf([request]: readonly StoreRequest[]): LostCalls {
-    const [part] = request === undefined ? [] : partsOf(request);
-    const shard = part === undefined ? undefined : this.shardOf(part.subject);
+  async performRuns(asked: readonly KeyRuns[], waiting?: StoreCall): Promise<RunsAnswer> {
+    const { prefix, check } = this.#settings;
+    const call = writeRuns(asked, prefix, check);
+    return this.#watched(asked[0]?.subject, waiting, async (client) => {
+      const reply = await this.#run(client, this.#settings.scripts.runs, call.keys, call.args, waiting);
+      return readRuns(reply, call, asked, check);
+    });
+  }
+
+  /** Sends when there is a client, and somebody waits for it, and few enough calls have been lost in this part of the store. */
+  async #watched<T>(
+    subject: string | undefined,
+    waiting: StoreCall | undefined,
+    send: (client: RedisClient) => Promise<T>,
+  ): Promise<T> {
+    const client = this.#adopted ?? (await (this.#own as OwnClient).open());
+    if (isAbandoned(waiting)) throw new StoreError('SLUICE_STORE_TIMEOUT', 'nobody waits for this any more');
+    const lost = this.#lostOf(subject);
+    lost.check();
+    return lost.watch(waiting, () => send(client));
+  }
+
+  #lostOf(subject: string | undefined): LostCalls {
+    const shard = subject === undefined ? undefined : this.shardOf(subject);
     let lost = this.#lost.get(shard);
     if (lost === undefined) this.#lost.set(shard, (lost = new LostCalls()));
     return lost;
@@ -217,21 +259,37 @@ class ScriptedStore implements RedisStore {
     requests: readonly StoreRequest[],
     waiting: StoreCall | undefined,
   ): Promise<StoreAnswers> {
-    const { prefix, check, script, instantOf } = this.#settings;
+    const { prefix, check, scripts } = this.#settings;
     const call = writeCall(requests, prefix, check);
-    const args = instantOf === undefined ? call.args : [...call.args, String(instantOf())];
-    let reply: unknown;
+    const reply = await this.#run(client, scripts.frame, [...call.keys, ...call.details], call.args, waiting);
+    return readReply(reply, call);
+  }
+
+  async #run(
+    client: RedisClient,
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    waiting: StoreCall | undefined,
+  ): Promise<unknown> {
+    const { instantOf } = this.#settings;
+    const sent = instantOf === undefined ? args : [...args, String(instantOf())];
     try {
-      reply = await runScript(client, script, [...call.keys, ...call.details], args, waiting);
+      const reply = await runScript(client, script, keys, sent, waiting);
+      if (!this.#hasLooked) {
+        this.#hasLooked = true;
+        void warnOfEviction(client);
+      }
+      return reply;
     } catch (error) {
       throw failureOf(error);
     }
-    if (!this.#hasLooked) {
-      this.#hasLooked = true;
-      void warnOfEviction(client);
-    }
-    return readReply(reply, call);
   }
+}
+
+function parseSwitch(given: unknown = true, field: string): boolean {
+  if (typeof given === 'boolean') return given;
+  throw new PolicyError(field, `${field} must be true or false, got ${shown(given)}`, 'SLUICE_OPTION_INVALID');
 }
 
 function parseBreaker(given: unknown = {}): BreakerOptions | false {

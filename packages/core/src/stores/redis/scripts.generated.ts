@@ -1,6 +1,6 @@
-// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame.lua. Do not edit: edit those.
+// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame/*.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '30aa8d209bb8b7a47e3ecd949fa0a39984e05414',
+  sha1: '23ff828c2c32ba31559d3745f76df9a99f20d525',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1066,14 +1066,40 @@ end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local LATEST_MS = 9007199254740991
-local LARGEST_LIMIT = 999999999999999
 local reply = { now_ms }
+local at
+local function read_policy()
+local algorithm = algorithms[ARGV[at]]
+local policy = { algorithm = algorithm }
+for k = 1, algorithm.arity do
+policy[k] = tonumber(ARGV[at + k])
+end
+at = at + 1 + algorithm.arity
+return policy
+end
+local function said_by_server(problem)
+if type(problem) == "table" then
+return problem.err
+end
+local is_text = type(problem) == "string"
+return is_text and (string.find(problem, "^%u+ ") or string.find(problem, "^@")) and problem or nil
+end
+local function split(text, count)
+local states, from = {}, 1
+for j = 1, count do
+local ending = j < count and string.find(text, " ", from, true) or #text + 1
+states[j] = string.sub(text, from, ending - 1)
+from = ending + 1
+end
+return states
+end
+local LARGEST_LIMIT = 999999999999999
 local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
 local refusals = {}
 local failed = {}
 local reading
 local plans = {}
-local at = 4
+at = 4
 local detail_keys, details = {}, {}
 local has_details = string.find(ARGV[1], "D", 1, true)
 local key_count = #KEYS
@@ -1085,15 +1111,6 @@ detail_keys[key] = detail_keys[key] or {}
 detail_keys[key][id] = key_count + i
 end
 at = 5 + 3 * tonumber(ARGV[4])
-end
-local function read_policy()
-local algorithm = algorithms[ARGV[at]]
-local policy = { algorithm = algorithm }
-for k = 1, algorithm.arity do
-policy[k] = tonumber(ARGV[at + k])
-end
-at = at + 1 + algorithm.arity
-return policy
 end
 local has_editions = string.find(ARGV[1], "V", 1, true)
 local function read_editions(plan)
@@ -1161,15 +1178,6 @@ value = states
 end
 texts[key] = value or ""
 return texts[key]
-end
-local function split(text, count)
-local states, from = {}, 1
-for j = 1, count do
-local ending = j < count and string.find(text, " ", from, true) or #text + 1
-states[j] = string.sub(text, from, ending - 1)
-from = ending + 1
-end
-return states
 end
 local function end_of(plan, text)
 local states, latest_ms = split(text, plan.count), 0
@@ -1481,13 +1489,6 @@ texts[key], reset_at_ms[key], plan_of[key] = after, end_of(plan, after), plan
 end
 end
 end
-local function said_by_server(problem)
-if type(problem) == "table" then
-return problem.err
-end
-local is_text = type(problem) == "string"
-return is_text and (string.find(problem, "^%u+ ") or string.find(problem, "^@")) and problem or nil
-end
 local admitted = {}
 for i = 1, tonumber(ARGV[3]) do
 local what, upto = ARGV[at], at + 2 + tonumber(ARGV[at + 1])
@@ -1569,6 +1570,790 @@ for key = 1, key_count do
 after[key + 1] = plan_of[key] and not failed[key] and texts[key] or reply[key + 1]
 end
 reply[key_count + 2] = after
+end
+return reply`,
+};
+
+export const runs: { readonly source: string; readonly sha1: string } = {
+  sha1: '5aeb5d5c2b7a5f3a9e6ec1cad054a4e5f4db2ac5',
+  source: `local algorithms = {}
+local MOST_UNITS = 4503599627370496
+local function encode_pair(instant_ms, field)
+if field < 1000000 then
+return string.format("%d%06d", instant_ms, field)
+end
+return string.format("%d:%d", instant_ms, field)
+end
+local function to_integer(digits)
+local value = digits and tonumber(digits)
+if not value or value > 9007199254740991 then
+error("not a whole number")
+end
+return value
+end
+local function decode_pair(text)
+local instant_ms, field = string.match(text, "^(%d+)(%d%d%d%d%d%d)$")
+if not instant_ms then
+instant_ms, field = string.match(text, "^(%d+):(%d+)$")
+end
+return to_integer(instant_ms), to_integer(field)
+end
+if string.find(ARGV[1], "f", 1, true) then
+local fixed_window = { kind = "f", arity = 3 }
+local function window_end_ms(policy, now_ms)
+if policy[3] == 1 then
+return (math.floor(now_ms / policy[2]) + 1) * policy[2]
+end
+return now_ms + policy[2]
+end
+function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
+local limit = policy[1]
+if cost > limit then
+return false
+end
+local end_ms, used
+if text then
+end_ms, used = decode_pair(text)
+end
+local is_live = text and now_ms < end_ms
+if not is_live then
+end_ms, used = window_end_ms(policy, now_ms), 0
+end
+if used + cost > limit then
+return false
+end
+local fitting = 1
+if count then
+fitting = math.min(math.floor((limit - used) / cost), count)
+end
+return encode_pair(end_ms, used + fitting * cost), end_ms, fitting, is_live
+end
+function fixed_window.refund(_, text, cost, charged_until_ms, now_ms)
+local end_ms, used = decode_pair(text)
+if end_ms ~= charged_until_ms or now_ms >= end_ms or used == 0 then
+return false
+end
+return encode_pair(end_ms, math.max(used - cost, 0)), end_ms
+end
+function fixed_window.charge(_, text, cost, charged_until_ms, now_ms)
+if not text then
+return false
+end
+local end_ms, used = decode_pair(text)
+local used_after = math.min(used + cost, MOST_UNITS)
+if end_ms ~= charged_until_ms or now_ms >= end_ms or used_after <= used then
+return false
+end
+return encode_pair(end_ms, used_after), end_ms
+end
+function fixed_window.used(_, text, now_ms)
+local end_ms, used = decode_pair(text)
+return now_ms < end_ms and used or 0
+end
+function fixed_window.carry(policy, units, now_ms, from, text)
+local end_ms = window_end_ms(policy, now_ms)
+if from then
+end_ms = decode_pair(text)
+end
+return encode_pair(end_ms, units), end_ms
+end
+function fixed_window.reset_at_ms(_, text)
+return (decode_pair(text))
+end
+algorithms.f = fixed_window
+end
+if string.find(ARGV[1], "i", 1, true) then
+local interval_bucket = { kind = "i", arity = 4 }
+local function at_last_boundary(policy, text, now_ms)
+local refill, every_ms = policy[2], policy[3]
+local boundary_ms, missing = decode_pair(text)
+local periods = math.max(math.floor((now_ms - boundary_ms) / every_ms), 0)
+if periods >= math.ceil(missing / refill) then
+return now_ms, 0
+end
+return boundary_ms + periods * every_ms, missing - periods * refill
+end
+local function write_missing(policy, boundary_ms, missing)
+return encode_pair(boundary_ms, missing), boundary_ms + math.ceil(missing / policy[2]) * policy[3]
+end
+function interval_bucket.decide(policy, text, cost, now_ms, _, _, count)
+local capacity, overdraft = policy[1], policy[4]
+local needed = cost
+if overdraft > 0 then
+needed = math.max(1, cost - overdraft)
+end
+if needed > capacity then
+return false
+end
+local boundary_ms, missing = now_ms, 0
+if text then
+boundary_ms, missing = at_last_boundary(policy, text, now_ms)
+end
+if needed + missing > capacity then
+return false
+end
+local fitting = 1
+if count then
+fitting = math.min(math.floor((capacity - missing - needed) / cost) + 1, count)
+end
+local after, reset_at_ms = write_missing(policy, boundary_ms, missing + fitting * cost)
+return after, reset_at_ms, fitting
+end
+function interval_bucket.refund(policy, text, cost, _, now_ms)
+local boundary_ms, missing = at_last_boundary(policy, text, now_ms)
+if missing == 0 then
+return false
+end
+if missing <= cost then
+return "", 0
+end
+return write_missing(policy, boundary_ms, missing - cost)
+end
+function interval_bucket.charge(policy, text, cost, _, now_ms)
+local boundary_ms, missing = now_ms, 0
+if text then
+boundary_ms, missing = at_last_boundary(policy, text, now_ms)
+end
+local most = math.min(math.floor(MOST_UNITS / policy[3]) * policy[2], MOST_UNITS)
+local missing_after = math.min(missing + cost, most)
+if missing_after <= missing then
+return false
+end
+return write_missing(policy, boundary_ms, missing_after)
+end
+function interval_bucket.used(policy, text, now_ms)
+local _, missing = at_last_boundary(policy, text, now_ms)
+return missing
+end
+function interval_bucket.carry(policy, units, now_ms, from, text)
+local boundary_ms = now_ms
+if from and from[3] == policy[3] then
+boundary_ms = at_last_boundary(from, text, now_ms)
+end
+return write_missing(policy, boundary_ms, math.min(units, policy[1] + policy[4]))
+end
+function interval_bucket.reset_at_ms(policy, text)
+local _, reset_at_ms = write_missing(policy, decode_pair(text))
+return reset_at_ms
+end
+algorithms.i = interval_bucket
+end
+if string.find(ARGV[1], "p", 1, true) then
+local leaky_bucket = { kind = "p", arity = 4 }
+local LONGEST_LINE = 4503599627370496
+local function write_end(free_at_ms, part)
+local reset_at_ms = free_at_ms
+if part > 0 then
+reset_at_ms = free_at_ms + 1
+end
+return encode_pair(free_at_ms, part), reset_at_ms
+end
+local function write_line(now_ms, ahead, p)
+return write_end(now_ms + math.floor(ahead / p), ahead % p)
+end
+local function line_ahead(policy, text, now_ms)
+local p = policy[2]
+local free_at_ms, part = decode_pair(text)
+return math.max((free_at_ms - now_ms) * p + math.min(part, p - 1), 0)
+end
+local function most_units(policy)
+return math.ceil(policy[4] / policy[3]) + 1
+end
+function leaky_bucket.decide(policy, text, cost, now_ms, _, _, count)
+local limit, p, q, tolerance = policy[1], policy[2], policy[3], policy[4]
+if cost > limit then
+return false
+end
+local ahead = 0
+if text then
+local free_at_ms, part = decode_pair(text)
+part = math.min(part, p - 1)
+if now_ms < free_at_ms - math.floor((tolerance - (cost - 1) * q - part) / p) then
+return false
+end
+ahead = line_ahead(policy, text, now_ms)
+end
+local fitting = 1
+if count then
+fitting = math.min(math.floor((tolerance - ahead - (cost - 1) * q) / (cost * q)) + 1, count)
+end
+local after, reset_at_ms = write_line(now_ms, ahead + fitting * cost * q, p)
+return after, reset_at_ms, fitting
+end
+function leaky_bucket.refund(policy, text, cost, charged_until_ms, now_ms)
+local limit, p, q = policy[1], policy[2], policy[3]
+local free_at_ms, part = decode_pair(text)
+local _, reset_at_ms = write_end(free_at_ms, part)
+if reset_at_ms ~= charged_until_ms or charged_until_ms <= now_ms then
+return false
+end
+part = math.min(part, p - 1) - math.min(cost, limit) * q
+local after, after_reset_at_ms = write_end(free_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
+if after_reset_at_ms <= now_ms then
+return "", 0
+end
+return after, after_reset_at_ms
+end
+function leaky_bucket.charge(policy, text, cost, _, now_ms)
+local p, q = policy[2], policy[3]
+local ahead = text and line_ahead(policy, text, now_ms) or 0
+local units = math.min(cost, math.floor(math.max(LONGEST_LINE - ahead, 0) / q))
+if units == 0 then
+return false
+end
+return write_line(now_ms, ahead + units * q, p)
+end
+function leaky_bucket.used(policy, text, now_ms)
+return math.min(math.ceil(line_ahead(policy, text, now_ms) / policy[3]), LONGEST_LINE)
+end
+function leaky_bucket.carry(policy, units, now_ms, from, text)
+local p, q = policy[2], policy[3]
+if from and leaky_bucket.used(from, text, now_ms) == units then
+local free_at_ms, part = decode_pair(text)
+if from[2] == p then
+return write_end(free_at_ms, part)
+end
+local _, reset_at_ms = write_end(free_at_ms, part)
+return write_end(reset_at_ms, 0)
+end
+return write_line(now_ms, math.min(units, most_units(policy)) * q, p)
+end
+function leaky_bucket.reset_at_ms(_, text)
+local _, reset_at_ms = write_end(decode_pair(text))
+return reset_at_ms
+end
+algorithms.p = leaky_bucket
+end
+if string.find(ARGV[1], "w", 1, true) then
+local sliding_counter = { kind = "w", arity = 2 }
+local function most_units(window_ms)
+return math.min(math.floor(9007199254740991 / window_ms), 999999999999999)
+end
+local function window_start(at_ms, window_ms)
+return math.floor(at_ms / window_ms) * window_ms
+end
+local function read_windows(window_ms, text)
+local last_ms, length_ms, current, previous = string.match(text, "^(%d+):(%d+):(%d+):(%d+)$")
+last_ms, length_ms, current, previous =
+to_integer(last_ms), to_integer(length_ms), to_integer(current), to_integer(previous)
+if length_ms == 0 then
+error("not a state of windows")
+end
+if length_ms ~= window_ms then
+return last_ms, current + previous, 0, false
+end
+return last_ms, current, previous, true
+end
+local function last_leave_ms(window_ms, last_ms, current)
+local windows = 1
+if current > 0 then
+windows = 2
+end
+return window_start(last_ms, window_ms) + windows * window_ms
+end
+local function write_windows(window_ms, last_ms, current, previous)
+return string.format("%d:%d:%d:%d", last_ms, window_ms, current, previous), last_leave_ms(window_ms, last_ms, current)
+end
+local function windows_at(window_ms, text, now_ms)
+local last_ms, current, previous, same_length = read_windows(window_ms, text)
+local at_ms = math.max(now_ms, last_ms)
+local start_ms = window_start(at_ms, window_ms)
+local passed = (start_ms - window_start(last_ms, window_ms)) / window_ms
+if passed == 1 then
+current, previous = 0, current
+elseif passed > 1 then
+current, previous = 0, 0
+end
+local goes_on = same_length and passed == 0
+return at_ms, current, math.min(previous, most_units(window_ms)), start_ms + window_ms - at_ms, goes_on
+end
+function sliding_counter.decide(policy, text, cost, now_ms, _, _, count)
+local limit, window_ms = policy[1], policy[2]
+if cost > limit then
+return false
+end
+if not text then
+local fitting = count and math.min(math.floor(limit / cost), count) or 1
+local after, over_at_ms = write_windows(window_ms, now_ms, fitting * cost, 0)
+return after, over_at_ms, fitting
+end
+local at_ms, current, previous, reach_ms, goes_on = windows_at(window_ms, text, now_ms)
+if cost > limit - current or previous * reach_ms > (limit - current - cost) * window_ms then
+return false
+end
+local fitting = 1
+if count then
+local free = limit - current - math.ceil(previous * reach_ms / window_ms)
+fitting = math.min(math.floor(free / cost), count)
+end
+local after, over_at_ms = write_windows(window_ms, at_ms, current + fitting * cost, previous)
+return after, over_at_ms, fitting, goes_on and current > 0
+end
+local function age_of(window_ms, last_ms, until_ms, now_ms)
+local end_ms = window_start(last_ms, window_ms) + window_ms
+if now_ms >= until_ms then
+return nil
+elseif until_ms == end_ms + window_ms then
+return 0
+end
+return until_ms == end_ms and 1 or nil
+end
+function sliding_counter.refund(policy, text, cost, charged_until_ms, now_ms)
+local window_ms = policy[2]
+local last_ms, current, previous, same_length = read_windows(window_ms, text)
+local age = same_length and age_of(window_ms, last_ms, charged_until_ms, now_ms)
+if age == 0 and current > 0 then
+current = math.max(current - cost, 0)
+elseif age == 1 and previous > 0 then
+previous = math.max(previous - cost, 0)
+else
+return false
+end
+if current + previous == 0 or last_leave_ms(window_ms, last_ms, current) <= now_ms then
+return "", 0
+end
+return write_windows(window_ms, last_ms, current, previous)
+end
+function sliding_counter.charge(policy, text, cost, charged_until_ms, now_ms)
+if not text then
+return false
+end
+local window_ms = policy[2]
+local most = most_units(window_ms)
+local last_ms, current, previous, same_length = read_windows(window_ms, text)
+local age = same_length and age_of(window_ms, last_ms, charged_until_ms, now_ms)
+if age == 0 and current < most then
+current = current + math.min(cost, most - current)
+elseif age == 1 and previous < most then
+previous = previous + math.min(cost, most - previous)
+else
+return false
+end
+return write_windows(window_ms, last_ms, current, previous)
+end
+function sliding_counter.used(policy, text, now_ms)
+local _, current, previous, reach_ms = windows_at(policy[2], text, now_ms)
+return current + math.ceil(previous * reach_ms / policy[2])
+end
+function sliding_counter.carry(policy, units, now_ms, from, text)
+local window_ms = policy[2]
+local most = most_units(window_ms)
+if not from or from[2] ~= window_ms then
+local last_ms = now_ms
+if from then
+last_ms = math.max(now_ms, (read_windows(from[2], text)))
+end
+return write_windows(window_ms, last_ms, math.min(units, most), 0)
+end
+local used = sliding_counter.used(policy, text, now_ms)
+if used == units then
+local last_ms, current, previous = read_windows(window_ms, text)
+return write_windows(window_ms, last_ms, current, previous)
+end
+local at_ms, current, _, reach_ms = windows_at(window_ms, text, now_ms)
+local current_after = math.min(math.ceil(current * units / used), units, most)
+local leaving = math.min(units - current_after, most)
+return write_windows(
+window_ms,
+at_ms,
+current_after,
+math.min(math.floor(leaving * window_ms / reach_ms), most)
+)
+end
+function sliding_counter.reset_at_ms(policy, text)
+local last_ms, current = read_windows(policy[2], text)
+return last_leave_ms(policy[2], last_ms, current)
+end
+algorithms.w = sliding_counter
+end
+if string.find(ARGV[1], "s", 1, true) then
+local sliding_window = { kind = "s", arity = 3 }
+local function read_blocks(policy, text)
+local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
+last_ms, sum, newest = to_integer(last_ms), to_integer(sum), to_integer(newest)
+if string.find(older, "::", 1, true) or string.sub(older, -1) == ":" or to_integer(block_ms) == 0 then
+error("not a state of blocks")
+end
+if to_integer(block_ms) ~= policy[2] or to_integer(blocks) ~= policy[3] then
+return last_ms, sum, sum, "", false
+end
+return last_ms, sum, newest, older, true
+end
+local function block_start(at_ms, block_ms)
+return math.floor(at_ms / block_ms) * block_ms
+end
+local function last_leave_ms(policy, start_ms, newest, older)
+local age = 0
+if newest == 0 then
+age = (#string.match(older, "^[:0]*") + 1) / 2
+end
+return start_ms + (policy[3] + 1 - age) * policy[2]
+end
+local function write_blocks(policy, last_ms, sum, newest, older)
+return string.format("%d:%d:%d:%d:%d%s", last_ms, policy[2], policy[3], sum, newest, older),
+last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
+end
+local function newest_counts(text, room)
+local sum, kept, zeros = 0, "", ""
+for count in string.gmatch(text, "%d+") do
+if room <= 0 then
+break
+end
+room = room - 1
+if count == "0" then
+zeros = zeros .. ":0"
+else
+sum = sum + tonumber(count)
+kept = kept .. zeros .. ":" .. count
+zeros = ""
+end
+end
+return sum, kept
+end
+local function fitting_of(count, free, cost)
+return count and math.min(math.floor(free / cost), count) or 1
+end
+function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
+local limit, block_ms, blocks = policy[1], policy[2], policy[3]
+if cost > limit then
+return false
+end
+if not text then
+local fitting = fitting_of(count, limit, cost)
+local after, over_at_ms = write_blocks(policy, now_ms, fitting * cost, fitting * cost, "")
+return after, over_at_ms, fitting
+end
+local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
+local at_ms = math.max(now_ms, last_ms)
+local passed = (block_start(at_ms, block_ms) - block_start(last_ms, block_ms)) / block_ms
+if passed == 0 then
+if sum + cost > limit then
+return false
+end
+local fitting = fitting_of(count, limit - sum, cost)
+local units = fitting * cost
+local after, over_at_ms = write_blocks(policy, at_ms, sum + units, newest + units, older)
+return after, over_at_ms, fitting, same_length and newest > 0
+end
+local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
+if used + cost > limit then
+return false
+end
+if used > 0 then
+kept = string.rep(":0", passed - 1) .. kept
+end
+local fitting = fitting_of(count, limit - used, cost)
+local after, over_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
+return after, over_at_ms, fitting
+end
+function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
+local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
+if not same_length or now_ms >= charged_until_ms then
+return false
+end
+local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
+local counts, at, given = "", 0, 0
+for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
+if at == age then
+given = math.min(cost, tonumber(count))
+count = string.format("%d", tonumber(count) - given)
+end
+counts = counts .. ":" .. count
+at = at + 1
+end
+if given == 0 then
+return false
+end
+if given == sum then
+return "", 0
+end
+newest, older = string.match(counts, "^:(%d+)(.*)$")
+local _, kept = newest_counts(older, at)
+return write_blocks(policy, last_ms, sum - given, tonumber(newest), kept)
+end
+function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
+if not text then
+return false
+end
+local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
+local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
+local more = math.min(cost, MOST_UNITS - sum)
+if not same_length or now_ms >= charged_until_ms or more <= 0 or age % 1 ~= 0 or age < 0 or age > policy[3] then
+return false
+end
+local counts, at = "", 0
+for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
+if at == age then
+count = string.format("%d", tonumber(count) + more)
+end
+counts = counts .. ":" .. count
+at = at + 1
+end
+if at <= age then
+counts = counts .. string.rep(":0", age - at) .. string.format(":%d", more)
+end
+newest, older = string.match(counts, "^:(%d+)(.*)$")
+return write_blocks(policy, last_ms, sum + more, tonumber(newest), older)
+end
+local function live_counts(policy, text, now_ms)
+local last_ms, _, newest, older = read_blocks(policy, text)
+local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
+local used, kept = newest_counts(string.format("%d%s", newest, older), policy[3] + 1 - passed)
+return used, kept, last_ms
+end
+function sliding_window.used(policy, text, now_ms)
+return (live_counts(policy, text, now_ms))
+end
+function sliding_window.carry(policy, units, now_ms, from, text)
+local used, kept, last_ms = 0, "", now_ms
+if from then
+used, kept, last_ms = live_counts(from, text, now_ms)
+end
+if not from or from[2] ~= policy[2] or from[3] ~= policy[3] then
+return write_blocks(policy, math.max(now_ms, last_ms), units, units, "")
+end
+local counts, scaled, taken, before = {}, "", 0, 0
+for count in string.gmatch(kept, "%d+") do
+counts[#counts + 1] = tonumber(count)
+end
+for age = #counts, 1, -1 do
+taken = taken + counts[age]
+local upto = units
+if taken ~= used then
+upto = math.min(math.ceil(taken * units / used), units)
+end
+scaled = string.format(":%d", upto - before) .. scaled
+before = upto
+end
+local newest, older = string.match(scaled, "^:(%d+)(.*)$")
+return write_blocks(policy, last_ms, units, tonumber(newest), older)
+end
+function sliding_window.reset_at_ms(policy, text)
+local last_ms, _, newest, older = read_blocks(policy, text)
+return last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
+end
+algorithms.s = sliding_window
+end
+if string.find(ARGV[1], "t", 1, true) then
+local token_bucket = { kind = "t", arity = 4 }
+local function write_debt(full_at_ms, part)
+local reset_at_ms = full_at_ms
+if part > 0 then
+reset_at_ms = full_at_ms + 1
+end
+return encode_pair(full_at_ms, part), reset_at_ms
+end
+function token_bucket.decide(policy, text, cost, now_ms, _, _, count)
+local capacity, p, q, overdraft = policy[1], policy[2], policy[3], policy[4]
+local needed = cost
+if overdraft > 0 then
+needed = math.max(1, cost - overdraft)
+end
+if needed > capacity then
+return false
+end
+local debt = 0
+if text then
+local full_at_ms, part = decode_pair(text)
+part = math.min(part, p - 1)
+if now_ms < full_at_ms - math.floor((capacity * q - needed * q - part) / p) then
+return false
+end
+debt = math.max((full_at_ms - now_ms) * p + part, 0)
+end
+local fitting = 1
+if count then
+fitting = math.min(math.floor((capacity * q - needed * q - debt) / (cost * q)) + 1, count)
+end
+debt = debt + fitting * cost * q
+local after, reset_at_ms = write_debt(now_ms + math.floor(debt / p), debt % p)
+return after, reset_at_ms, fitting
+end
+function token_bucket.refund(policy, text, cost, _, now_ms)
+local p, q = policy[2], policy[3]
+local full_at_ms, part = decode_pair(text)
+local _, reset_at_ms = write_debt(full_at_ms, part)
+if reset_at_ms <= now_ms then
+return false
+end
+part = math.min(part, p - 1) - math.min(cost, math.floor(MOST_UNITS / q)) * q
+local after, after_reset_at_ms = write_debt(full_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
+if after_reset_at_ms <= now_ms then
+return "", 0
+end
+return after, after_reset_at_ms
+end
+function token_bucket.charge(policy, text, cost, _, now_ms)
+local p, q = policy[2], policy[3]
+local debt = 0
+if text then
+local full_at_ms, part = decode_pair(text)
+debt = math.max((full_at_ms - now_ms) * p + math.min(part, p - 1), 0)
+end
+local charged = math.min(cost, math.floor((MOST_UNITS - debt) / q))
+if charged <= 0 then
+return false
+end
+debt = debt + charged * q
+return write_debt(now_ms + math.floor(debt / p), debt % p)
+end
+function token_bucket.used(policy, text, now_ms)
+local p, q = policy[2], policy[3]
+local full_at_ms, part = decode_pair(text)
+local debt = math.max((full_at_ms - now_ms) * p + math.min(part, p - 1), 0)
+return math.min(math.ceil(debt / q), MOST_UNITS)
+end
+function token_bucket.carry(policy, units, now_ms)
+local debt = math.min(units, policy[1] + policy[4]) * policy[3]
+return write_debt(now_ms + math.floor(debt / policy[2]), debt % policy[2])
+end
+function token_bucket.reset_at_ms(_, text)
+local _, reset_at_ms = write_debt(decode_pair(text))
+return reset_at_ms
+end
+algorithms.t = token_bucket
+end
+local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local LATEST_MS = 9007199254740991
+local reply = { now_ms }
+local at
+local function read_policy()
+local algorithm = algorithms[ARGV[at]]
+local policy = { algorithm = algorithm }
+for k = 1, algorithm.arity do
+policy[k] = tonumber(ARGV[at + k])
+end
+at = at + 1 + algorithm.arity
+return policy
+end
+local function said_by_server(problem)
+if type(problem) == "table" then
+return problem.err
+end
+local is_text = type(problem) == "string"
+return is_text and (string.find(problem, "^%u+ ") or string.find(problem, "^@")) and problem or nil
+end
+local function split(text, count)
+local states, from = {}, 1
+for j = 1, count do
+local ending = j < count and string.find(text, " ", from, true) or #text + 1
+states[j] = string.sub(text, from, ending - 1)
+from = ending + 1
+end
+return states
+end
+at = 3
+local limits = {}
+for i = 1, tonumber(ARGV[2]) do
+local limit = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]), keys = tonumber(ARGV[at + 2]) }
+at = at + 3
+for j = 1, limit.count do
+limit[j] = read_policy()
+end
+limits[i] = limit
+end
+local is_checking = string.find(ARGV[1], "C", 1, true)
+local admitted, values = {}, {}
+local place_of_run = tonumber(ARGV[at])
+local function decide(limit, text, cost, count)
+if limit.count == 1 then
+return limit[1].algorithm.decide(limit[1], text ~= "" and text, cost, now_ms, nil, nil, count)
+end
+local before, after, latest_ms, lasts = split(text, limit.count), {}, 0, true
+local j = 1
+while j <= limit.count do
+local state, over_at_ms, fitting, same_end =
+limit[j].algorithm.decide(limit[j], before[j] ~= "" and before[j], cost, now_ms, nil, nil, count)
+if not state then
+return false
+end
+after[j], latest_ms, lasts = state, math.max(latest_ms, over_at_ms), lasts and same_end
+if fitting < count and j > 1 then
+latest_ms, lasts, j = 0, true, 0
+end
+count, j = fitting, j + 1
+end
+return table.concat(after, " "), latest_ms, count, lasts
+end
+local function note_admitted(fitting)
+if is_checking then
+admitted[#admitted + 1] = string.format("%d", fitting)
+end
+end
+local function decide_runs(limit, text, place, is_blocked)
+if place_of_run ~= place and not is_blocked then
+local after, over_at_ms, fitting, lasts = decide(limit, text, 1, 1)
+note_admitted(after and fitting or 0)
+return after, over_at_ms, lasts
+elseif place_of_run ~= place then
+note_admitted(0)
+end
+local after, over_at_ms, lasts = false, 0, true
+while place_of_run == place do
+local state, over, fitting, same_end
+if not is_blocked then
+state, over, fitting, same_end =
+decide(limit, after or text, tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]))
+end
+if state then
+after, over_at_ms, lasts = state, over, lasts and same_end
+end
+note_admitted(state and fitting or 0)
+at = at + 3
+place_of_run = tonumber(ARGV[at])
+end
+return after, over_at_ms, lasts
+end
+local function decide_marked(limit, value, place)
+local blocked_until, refusals, forgotten_at, states = 0, "", 0, value
+if string.byte(states) == 33 then
+blocked_until, states = string.match(states, "^!(%d+)!(.*)$")
+blocked_until = to_integer(blocked_until)
+end
+if string.byte(states) == 94 then
+refusals, forgotten_at, states = string.match(states, "^(%^%d+:%d+:(%d+)%^)(.*)$")
+forgotten_at = to_integer(forgotten_at)
+end
+local after, over_at_ms = decide_runs(limit, states, place, blocked_until > now_ms)
+if after and forgotten_at > now_ms then
+return refusals .. after, math.max(over_at_ms, forgotten_at), false
+end
+return after, over_at_ms, false
+end
+local function decide_value(limit, value, place)
+if type(value) == "table" then
+error(value)
+end
+local mark = value and string.byte(value)
+local decide_all = (mark == 33 or mark == 94) and decide_marked or decide_runs
+return decide_all(limit, value or "", place)
+end
+local place = 0
+for i = 1, #limits do
+local limit = limits[i]
+for _ = 1, limit.keys do
+place = place + 1
+local value = redis.pcall("GET", KEYS[place])
+local readable, after, over_at_ms, lasts = pcall(decide_value, limit, value, place)
+reply[place + 1] = value
+if not readable then
+reply[place + 1] = { said_by_server(after) or "not a value of this layout" }
+while place_of_run == place do
+at = at + 3
+place_of_run = tonumber(ARGV[at])
+end
+elseif after and value and lasts then
+redis.call("SET", KEYS[place], after, "KEEPTTL")
+elseif after then
+local expire_at_ms = math.min(over_at_ms + limit.kept_ms, LATEST_MS)
+redis.call("SET", KEYS[place], after, "PXAT", string.format("%d", expire_at_ms))
+end
+values[place] = is_checking and (readable and after or reply[place + 1])
+end
+end
+if is_checking then
+reply[place + 2] = { table.concat(admitted, ","), values }
 end
 return reply`,
 };

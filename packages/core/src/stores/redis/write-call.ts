@@ -1,5 +1,6 @@
 import type { NamedPolicy } from '../../policy.ts';
 import type { CarryOver, Limit, Part, StoreRequest } from '../store.ts';
+import { keptMs, writePolicy } from './write-policy.ts';
 
 /** One script call: what goes out, and what is needed to read what comes back. */
 export interface Call {
@@ -115,11 +116,6 @@ function findDetails({ policies, edition }: Limit): readonly Detail[] {
   return found;
 }
 
-function writePolicy({ algorithm, policy }: NamedPolicy, needed: Set<string>): readonly string[] {
-  needed.add(algorithm.kind);
-  return [algorithm.kind, ...algorithm.numbers(policy).map(String)];
-}
-
 const CARRY_OVER: Readonly<Record<Exclude<CarryOver, 'reset'>, string>> = { keep: 'k', proportional: 'p' };
 
 /** Only limits of a single policy have editions in Redis: managed ones. */
@@ -139,11 +135,6 @@ function writeEscalation({ escalation }: Limit): readonly string[] {
   if (escalation === undefined) return ['0'];
   const { after, blocksMs, decayMs } = escalation;
   return [blocksMs.length, after, decayMs, ...blocksMs].map(String);
-}
-
-/** How long a key is kept that is over, so that a server's clock that steps back finds what it left: a window, a minute at most. */
-function keptMs({ policies }: Limit): number {
-  return Math.min(Math.max(...policies.map(({ windowMs }) => windowMs)), 60_000);
 }
 
 export function partsOf(request: StoreRequest): readonly Part[] {

@@ -1,10 +1,5 @@
--- What a call asks for: the clock, the plans, and what is known of each key while it runs.
-local time = redis.call("TIME")
-local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-
-local LATEST_MS = 9007199254740991 -- 2^53 - 1
+-- What a call asks for: the plans, and what is known of each key while it runs.
 local LARGEST_LIMIT = 999999999999999
-local reply = { now_ms }
 
 -- Per key: the states as text, until when it is blocked, when the states are over, and the plan that changed them:
 -- a key without one is not written.
@@ -15,7 +10,7 @@ local failed = {}
 local reading -- the key whose value is being read: the one to blame when that fails
 
 local plans = {}
-local at = 4
+at = 4
 
 -- Per key the places of its details in KEYS, and those that were opened, by the kind and the place of their policy.
 local detail_keys, details = {}, {}
@@ -29,16 +24,6 @@ if has_details then
     detail_keys[key][id] = key_count + i
   end
   at = 5 + 3 * tonumber(ARGV[4])
-end
-
-local function read_policy()
-  local algorithm = algorithms[ARGV[at]]
-  local policy = { algorithm = algorithm }
-  for k = 1, algorithm.arity do
-    policy[k] = tonumber(ARGV[at + k])
-  end
-  at = at + 1 + algorithm.arity
-  return policy
 end
 
 local has_editions = string.find(ARGV[1], "V", 1, true)

@@ -27,16 +27,6 @@ reply the instant in ms, then per key the value as it was, its outlines with as 
       for: a string, nil when there was none, { message } when it could not be read; when checking, then { admitted (a digit
       per request), value after per key... }
 ]]
--- What a command failed with, of a detail say; nil for what failed in the script itself. Before Redis 7 a failure is text,
--- and a command that the user may not run says in which line that was.
-local function said_by_server(problem)
-  if type(problem) == "table" then
-    return problem.err
-  end
-  local is_text = type(problem) == "string"
-  return is_text and (string.find(problem, "^%u+ ") or string.find(problem, "^@")) and problem or nil
-end
-
 local admitted = {}
 for i = 1, tonumber(ARGV[3]) do
   local what, upto = ARGV[at], at + 2 + tonumber(ARGV[at + 1])

@@ -1,0 +1,97 @@
+import type { OnStoreError } from './core-options.ts';
+import type { Decision } from './decision.ts';
+import type { Receipts } from './receipts.ts';
+import type { Batching } from './stores/batching/batching.ts';
+import { WaitingRun } from './stores/batching/runs-batch.ts';
+import type { Sent } from './stores/batching/waiting.ts';
+import type { KeyState } from './stores/evaluate.ts';
+import type { Limit, Store } from './stores/store.ts';
+import { takeFromKey } from './stores/take-from-key.ts';
+
+/** What decisions that go out in batches need of their limiter. */
+export interface BatchedGrounds {
+  readonly store: Store;
+  readonly batching: Batching;
+  readonly receipts: Receipts;
+  readonly timeoutMs: number;
+  /** What is decided when the store does not. May throw. */
+  withoutStore(
+    limit: Limit,
+    subject: string,
+    cost: number,
+    mode: OnStoreError,
+    error: unknown,
+  ): Decision | Promise<Decision>;
+  /** Called when a decision begins to wait, and when it waits no more. */
+  entered(): void;
+  left(): void;
+}
+
+/** The way of the usual request to a store that decides many keys in one call: one promise, which is the caller's own. */
+export class BatchedLane {
+  readonly #grounds: BatchedGrounds;
+
+  constructor(grounds: BatchedGrounds) {
+    this.#grounds = grounds;
+  }
+
+  take(limit: Limit, subject: string, cost: number, mode: OnStoreError): Decision | Promise<Decision> {
+    return new Promise((resolve, reject) => {
+      const waiting = new WaitingDecision(this.#grounds, limit, subject, cost, mode, resolve, reject);
+      this.#grounds.entered();
+      try {
+        this.#grounds.batching.add(waiting);
+      } catch (error) {
+        waiting.failAtOnce(error);
+      }
+    });
+  }
+}
+
+class WaitingDecision extends WaitingRun {
+  readonly #grounds: BatchedGrounds;
+  readonly #mode: OnStoreError;
+  readonly #resolve: (decision: Decision | Promise<Decision>) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    grounds: BatchedGrounds,
+    limit: Limit,
+    subject: string,
+    cost: number,
+    mode: OnStoreError,
+    resolve: (decision: Decision | Promise<Decision>) => void,
+    reject: (error: unknown) => void,
+  ) {
+    super(limit, subject, cost, 1, grounds.timeoutMs);
+    this.#grounds = grounds;
+    this.#mode = mode;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  decide(key: KeyState, atMs: number, sent: Sent | undefined): void {
+    const { limit, subject, cost } = this;
+    const { store, receipts } = this.#grounds;
+    const decision = takeFromKey(limit, subject, key, cost, atMs, store.source);
+    if (sent === undefined) return;
+    receipts.writeTaken(decision, store, limit, subject);
+    this.#resolve(decision);
+    this.#grounds.left();
+  }
+
+  /** It was never sent. */
+  failAtOnce(error: unknown): void {
+    this.fail(error);
+  }
+
+  protected fail(error: unknown): void {
+    const { limit, subject, cost } = this;
+    try {
+      this.#resolve(this.#grounds.withoutStore(limit, subject, cost, this.#mode, error));
+    } catch (failure) {
+      this.#reject(failure);
+    }
+    this.#grounds.left();
+  }
+}

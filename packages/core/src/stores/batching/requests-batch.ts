@@ -1,0 +1,66 @@
+import type { RunStore } from '../runs.ts';
+import type { DecidingRequest, StoreAnswer, StoreAnswers } from '../store.ts';
+import type { Batch } from './batching.ts';
+import { Waiting, sendTogether } from './waiting.ts';
+
+/** A call of more would be cut by the store itself. */
+const MOST_REQUESTS = 256;
+
+/** One who waits for a decision of any kind. */
+export class WaitingRequest extends Waiting {
+  readonly request: DecidingRequest;
+  readonly #resolve: (answers: StoreAnswers) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    request: DecidingRequest,
+    timeoutMs: number,
+    resolve: (answers: StoreAnswers) => void,
+    reject: (error: unknown) => void,
+  ) {
+    super(request.parts[0]?.subject ?? '', timeoutMs);
+    this.request = request;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  answer(answer: StoreAnswer | Error | undefined): void {
+    if (this.leave()) this.#resolve(answer === undefined ? [] : [answer]);
+  }
+
+  protected fail(error: unknown): void {
+    this.#reject(error);
+  }
+}
+
+/** Decisions of any kind, in order. */
+export class RequestsBatch implements Batch {
+  readonly #waiting: WaitingRequest[] = [];
+  readonly #timeouts = new Set<number>();
+
+  /** Answers whether it took it: else it is full. */
+  add(waiting: WaitingRequest): boolean {
+    if (this.#waiting.length >= MOST_REQUESTS) return false;
+    this.#waiting.push(waiting);
+    this.#timeouts.add(waiting.timeoutMs);
+    return true;
+  }
+
+  send(store: RunStore): readonly Promise<unknown>[] {
+    const waiting = this.#waiting;
+    if (store.oneSubjectPerCall === true) return waiting.map((one) => this.#send(store, [one]));
+    return [this.#send(store, waiting)];
+  }
+
+  #send(store: RunStore, waiting: readonly WaitingRequest[]): Promise<unknown> {
+    const requests = waiting.map(({ request }) => request);
+    return sendTogether(async (call) => store.perform(requests, call), this.#timeouts, {
+      answer: (answers) => {
+        for (let i = 0; i < waiting.length; i++) waiting[i]?.answer(answers[i]);
+      },
+      fail: (error, timeoutMs) => {
+        for (const one of waiting) if (one.timeoutMs <= timeoutMs) one.leaveWith(error);
+      },
+    });
+  }
+}

@@ -1,0 +1,139 @@
+--[[
+Runs: equal requests for one key, one after another, of limits whose states stand in their values whole and know neither
+editions nor escalation. The script for most requests: it decides many keys in one call, each by itself, and however many
+equal requests in one step, with nothing made per request. The frame decides everything else; where both can, they
+leave the same bytes and the same expiry.
+
+KEYS  per limit the keys that are asked for, each once
+ARGV  what is needed: a letter per kind of algorithm, C for checking; number of limits
+      per limit  number of policies, how long to keep a key that is over, number of its keys, then per policy the kind of its
+                 algorithm and its numbers
+      then, in the order of the keys, per run that is not a single request of cost 1: the key's place, the cost, and how many requests
+value, reply  as those of frame.lua; checking, then { how many of each run were admitted, value after per key... }
+]]
+at = 3
+local limits = {}
+for i = 1, tonumber(ARGV[2]) do
+  local limit = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]), keys = tonumber(ARGV[at + 2]) }
+  at = at + 3
+  for j = 1, limit.count do
+    limit[j] = read_policy()
+  end
+  limits[i] = limit
+end
+
+local is_checking = string.find(ARGV[1], "C", 1, true)
+local admitted, values = {}, {}
+local place_of_run = tonumber(ARGV[at])
+
+-- As many of `count` equal requests as every policy admits: the text after them, the instant it is over, how many, and
+-- whether it is over when the text before was; or false.
+local function decide(limit, text, cost, count)
+  if limit.count == 1 then
+    return limit[1].algorithm.decide(limit[1], text ~= "" and text, cost, now_ms, nil, nil, count)
+  end
+  local before, after, latest_ms, lasts = split(text, limit.count), {}, 0, true
+  local j = 1
+  while j <= limit.count do
+    local state, over_at_ms, fitting, same_end =
+      limit[j].algorithm.decide(limit[j], before[j] ~= "" and before[j], cost, now_ms, nil, nil, count)
+    if not state then
+      return false
+    end
+    after[j], latest_ms, lasts = state, math.max(latest_ms, over_at_ms), lasts and same_end
+    if fitting < count and j > 1 then
+      latest_ms, lasts, j = 0, true, 0 -- those before admitted more
+    end
+    count, j = fitting, j + 1
+  end
+  return table.concat(after, " "), latest_ms, count, lasts
+end
+
+local function note_admitted(fitting)
+  if is_checking then
+    admitted[#admitted + 1] = string.format("%d", fitting)
+  end
+end
+
+-- All runs of a key: its text after them, the instant it is over, and whether it is over when the text before was; or
+-- false.
+local function decide_runs(limit, text, place, is_blocked)
+  if place_of_run ~= place and not is_blocked then
+    local after, over_at_ms, fitting, lasts = decide(limit, text, 1, 1)
+    note_admitted(after and fitting or 0)
+    return after, over_at_ms, lasts
+  elseif place_of_run ~= place then
+    note_admitted(0)
+  end
+  local after, over_at_ms, lasts = false, 0, true
+  while place_of_run == place do
+    local state, over, fitting, same_end
+    if not is_blocked then
+      state, over, fitting, same_end =
+        decide(limit, after or text, tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]))
+    end
+    if state then
+      after, over_at_ms, lasts = state, over, lasts and same_end
+    end
+    note_admitted(state and fitting or 0)
+    at = at + 3
+    place_of_run = tonumber(ARGV[at])
+  end
+  return after, over_at_ms, lasts
+end
+
+-- A key that is or was blocked, or whose refusals another limiter remembers: what stands before its states.
+local function decide_marked(limit, value, place)
+  local blocked_until, refusals, forgotten_at, states = 0, "", 0, value
+  if string.byte(states) == 33 then -- !
+    blocked_until, states = string.match(states, "^!(%d+)!(.*)$")
+    blocked_until = to_integer(blocked_until)
+  end
+  if string.byte(states) == 94 then -- ^
+    refusals, forgotten_at, states = string.match(states, "^(%^%d+:%d+:(%d+)%^)(.*)$")
+    forgotten_at = to_integer(forgotten_at)
+  end
+  local after, over_at_ms = decide_runs(limit, states, place, blocked_until > now_ms)
+  if after and forgotten_at > now_ms then
+    return refusals .. after, math.max(over_at_ms, forgotten_at), false
+  end
+  return after, over_at_ms, false
+end
+
+local function decide_value(limit, value, place)
+  if type(value) == "table" then
+    error(value)
+  end
+  local mark = value and string.byte(value)
+  local decide_all = (mark == 33 or mark == 94) and decide_marked or decide_runs -- ! or ^
+  return decide_all(limit, value or "", place)
+end
+
+local place = 0
+for i = 1, #limits do
+  local limit = limits[i]
+  for _ = 1, limit.keys do
+    place = place + 1
+    local value = redis.pcall("GET", KEYS[place])
+    local readable, after, over_at_ms, lasts = pcall(decide_value, limit, value, place)
+    reply[place + 1] = value
+    if not readable then
+      reply[place + 1] = { said_by_server(after) or "not a value of this layout" }
+      while place_of_run == place do
+        at = at + 3
+        place_of_run = tonumber(ARGV[at])
+      end
+    elseif after and value and lasts then
+      redis.call("SET", KEYS[place], after, "KEEPTTL")
+    elseif after then
+      local expire_at_ms = math.min(over_at_ms + limit.kept_ms, LATEST_MS)
+      redis.call("SET", KEYS[place], after, "PXAT", string.format("%d", expire_at_ms))
+    end
+    values[place] = is_checking and (readable and after or reply[place + 1])
+  end
+end
+
+if is_checking then
+  reply[place + 2] = { table.concat(admitted, ","), values }
+end
+return reply
