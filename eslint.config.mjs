@@ -83,6 +83,7 @@ export default tseslint.config(
         console: 'readonly',
         URL: 'readonly',
         performance: 'readonly',
+        setImmediate: 'readonly',
         setTimeout: 'readonly',
         clearTimeout: 'readonly',
         Buffer: 'readonly',

@@ -26,6 +26,7 @@ const project = (name, folder = `packages/${name}`) => ({
 
 export default {
   projects: [
+    project('benchmarks'),
     project('cli'),
     project('core'),
     project('express'),

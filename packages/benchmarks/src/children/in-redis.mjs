@@ -1,0 +1,46 @@
+// Limiters in Redis, with so many decisions in flight.
+import { Cluster, Redis } from 'ioredis';
+import { redisContenders } from '../contenders/redis.mjs';
+import { closedLoop } from '../measure/closed-loop.mjs';
+import { keysOf, shapeOf, streamOf } from '../measure/shapes.mjs';
+import { answer } from '../processes/answer.mjs';
+
+/** What is asked at once before the measurement, to have every key there. */
+const AT_ONCE = 500;
+
+answer(async ({ name, urls, cluster = false, policies = 1, who = 0, ...asked }) => {
+  const shape = shapeOf(asked);
+  const client = cluster ? new Cluster(urls.map(placeOf)) : new Redis(urls[0]);
+  const contender = await redisContenders[name].make(client, { limit: shape.limit, policies });
+  if (contender.unavailable !== undefined) {
+    client.disconnect();
+    return { about: { unavailable: contender.unavailable } };
+  }
+  const next = streamOf(shape, who);
+  return {
+    /** Every key once, so that those that are to be refused are used up; then until it is compiled. */
+    warm: async ({ ms, inFlight }) => {
+      const keys = keysOf(shape);
+      for (let i = 0; i < keys.length; i += AT_ONCE) {
+        await Promise.all(keys.slice(i, i + AT_ONCE).map((key) => contender.take(key)));
+      }
+      if (ms > 0) await closedLoop(contender, next, { ms, inFlight });
+    },
+    /** Whether each of so many decisions for one key, one after the other, was a refusal. */
+    refusals: async ({ key, times }) => {
+      const seen = [];
+      for (let i = 0; i < times; i++) seen.push(contender.refuses(await contender.take(key)));
+      return seen;
+    },
+    slice: (options) => closedLoop(contender, next, options),
+    close: async () => {
+      await contender.close?.();
+      client.disconnect();
+    },
+  };
+});
+
+function placeOf(url) {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}

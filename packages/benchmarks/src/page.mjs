@@ -1,0 +1,47 @@
+// Puts what was measured into the documents: the figures of docs/benchmarks.md and docs/guides/capacity-planning.md, and
+// docs/plots/bench-*.svg, all from packages/benchmarks/results/*.json.
+//
+//   npm run bench:page               writes
+//   npm run bench:page -- --check    fails when a document or plot does not belong to the results
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { capacityBlocks } from './page/capacity.mjs';
+import { filled } from './page/fill.mjs';
+import { goalLines } from './page/goals.mjs';
+import { plotsOf } from './page/plots.mjs';
+import { readResults } from './page/results.mjs';
+import { httpTables, memoryTable, redisTables, scaleTables } from './page/tables.mjs';
+import { whereMeasured } from './page/where.mjs';
+
+const results = readResults(fileURLToPath(new URL('../results/', import.meta.url)));
+const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
+const plots = `${docs}plots/`;
+
+const blocks = {
+  where: whereMeasured(results),
+  goals: goalLines(results),
+  memory: results.memory ? [memoryTable(results)] : [],
+  redis: redisTables(results),
+  http: httpTables(results),
+  scale: results.scale ? scaleTables(results) : [],
+  ...capacityBlocks(results),
+};
+const files = new Map(Object.entries(plotsOf(results)).map(([name, drawn]) => [plots + name, drawn]));
+for (const page of ['benchmarks.md', 'guides/capacity-planning.md']) {
+  files.set(docs + page, filled(readFileSync(docs + page, 'utf8'), blocks, page));
+}
+const left = readdirSync(plots)
+  .filter((name) => name.startsWith('bench-') && !files.has(plots + name))
+  .map((name) => plots + name);
+
+if (process.argv.includes('--check')) {
+  const stale = [...files].filter(([path, text]) => !existsSync(path) || readFileSync(path, 'utf8') !== text);
+  for (const path of [...stale.map(([name]) => name), ...left]) {
+    console.error(`${basename(path)} does not belong to packages/benchmarks/results: run \`npm run bench:page\``);
+  }
+  process.exitCode = stale.length + left.length > 0 ? 1 : 0;
+} else {
+  for (const [path, text] of files) writeFileSync(path, text);
+  for (const path of left) rmSync(path);
+}

@@ -1,0 +1,123 @@
+import { table } from '../../../../scripts/faults/figures.mjs';
+import { tidy } from '../measure/spread.mjs';
+import { byHttp, byMemory, byRedis } from './rows.mjs';
+
+/** How good: what has to be reached, what is aimed for, and where it is looked up. */
+export const goals = [
+  redis('Redis, 10 000 keys, 64 in flight, of raw INCR', { shape: 'many', inFlight: 64 }, 0.8, 1),
+  redis('Redis, 10 000 keys, 256 in flight, of raw INCR', { shape: 'many', inFlight: 256 }, 1, 1.2),
+  redis('the same, client CPU of a decision, 64, µs', { shape: 'many', inFlight: 64 }, 2.5, 2, clientCpu),
+  redis('the same, client CPU of a decision, 256, µs', { shape: 'many', inFlight: 256 }, 2, 1.3, clientCpu),
+  redis('Redis, one hot key, 64 in flight, of raw INCR', { shape: 'one', inFlight: 64 }, 3.5, 6),
+  redis('Redis, one hot key, 256 in flight, of raw INCR', { shape: 'one', inFlight: 256 }, 7.5, 12),
+  redis('three atomic policies, 10 000 keys, 64, of raw INCR', { shape: 'many', inFlight: 64, policies: 3 }, 0.45, 0.6),
+  redis(
+    'three atomic policies, 10 000 keys, 256, of raw INCR',
+    { shape: 'many', inFlight: 256, policies: 3 },
+    0.55,
+    0.8,
+  ),
+  redis('90 % refused, 64 in flight, of raw INCR', { shape: 'refused', inFlight: 64 }, 2, 5),
+  redis('lease, hot key, 64 in flight, of raw INCR', { shape: 'one', inFlight: 64, name: 'sluice, lease' }, 20, 50),
+  redis('a lone decision, time of a raw EVALSHA', { shape: 'many', inFlight: 1 }, 1.15, 1.05, timeOfEvalsha),
+  memory('memory, consume, one key, of MemoryStore.increment', 'sluice, consume', 'one', 0.75, 0.9),
+  memory('memory, consume, 10 000 keys, of the same', 'sluice, consume', 'many', 0.75, 0.9),
+  memory('memory, synchronous, one key, of the same', 'sluice, synchronous', 'one', 1, 1.5),
+  memory('memory, synchronous, 10 000 keys, of the same', 'sluice, synchronous', 'many', 1, 1.5),
+  memory('memory, bytes a key beyond the key, a million keys', 'sluice, consume', 'many', 120, 80, bytesPerKey),
+  ...['express', 'fastify', 'koa', 'nestjs'].map((name) => http(name, 'memory', 0.93, 0.96)),
+  http('express', 'memory', 0.93, 0.96, true),
+  ...['express', 'fastify', 'koa', 'nestjs'].map((name) => http(name, 'redis', 0.8, 0.88)),
+  http('express', 'redis', 0.8, 0.88, true),
+];
+
+/** A line of Markdown a goal, whether or not it was measured. */
+export function goalLines(results) {
+  const head = ['', 'at least', 'aim', 'measured', 'half of the rounds', '', 'best peer', 'beside it'];
+  return table([head, ...goals.map((goal) => lineOf(goal, results))]).split('\n');
+}
+
+function lineOf({ says, atLeast, aim, isLess, ofRow, ours, peers, beside }, results) {
+  const row = ours(results);
+  const wanted = [says, String(atLeast), String(aim)];
+  if (row === undefined) return [...wanted, 'not measured', '', '', '', ''];
+  if (row.unavailable !== undefined) return [...wanted, `NOT AVAILABLE: ${row.unavailable}`, '', '', '', ''];
+  const measured = ofRow(row, results);
+  const isGood = (figure, goal) => (isLess ? figure <= goal : figure >= goal);
+  const verdict = isGood(measured.median, aim) ? 'aim' : isGood(measured.median, atLeast) ? 'reached' : 'MISSED';
+  const rivals = peers(results)
+    .map((peer) => ({ name: peer.name, figure: ofRow(peer, results)?.median }))
+    .filter(({ figure }) => figure !== undefined)
+    .sort((a, b) => (isLess ? a.figure - b.figure : b.figure - a.figure));
+  const [best] = rivals;
+  const ahead = best === undefined || isGood(measured.median, best.figure);
+  return [
+    ...wanted,
+    shown(measured.median),
+    `${shown(measured.low)} to ${shown(measured.high)}`,
+    verdict,
+    best === undefined ? '' : `${shown(best.figure)} ${best.name}${ahead ? '' : ' (AHEAD of us)'}`,
+    beside?.(row) ?? '',
+  ];
+}
+
+function shown(figure) {
+  return figure >= 100 ? String(Math.round(figure)) : figure.toPrecision(3);
+}
+
+function redis(says, { name = 'sluice', policies = 1, ...scene }, atLeast, aim, ofRow = ofIncr) {
+  const where = { ...scene, policies };
+  return {
+    ...{ says, atLeast, aim, ofRow, isLess: ofRow !== ofIncr },
+    ours: (results) => byRedis(results, { ...where, name })[0],
+    peers: (results) => byRedis(results, { ...where, kind: 'peer' }),
+  };
+}
+
+function memory(says, name, shape, atLeast, aim, ofRow = ofExpressRateLimit) {
+  return {
+    ...{ says, atLeast, aim, ofRow, isLess: ofRow === bytesPerKey },
+    ours: (results) => byMemory(results, { name, shape })[0],
+    peers: (results) => byMemory(results, { kind: 'peer', shape }),
+  };
+}
+
+function http(framework, store, atLeast, aim, onOtherNode = false) {
+  const where = { framework, store, onOtherNode };
+  return {
+    says: `HTTP, ${framework}${onOtherNode ? ' on another Node' : ''}, ${store}, of two header fields by hand (CPU)`,
+    ...{ atLeast, aim, ofRow: (row) => inverse(row.ofFloor.cpuUs), isLess: false },
+    ours: (results) => byHttp(results, { ...where, kind: 'ours' })[0],
+    peers: (results) => byHttp(results, { ...where, kind: 'peer' }),
+    beside: ({ node, ofBare, ofFloor }) =>
+      `Node ${node}; of the bare server ${shown(inverse(ofBare.cpuUs).median)} (CPU), ` +
+      `${shown(ofBare.perSecond.median)} (requests a second); of by hand ${shown(ofFloor.perSecond.median)} (requests a second)`,
+  };
+}
+
+function ofIncr(row) {
+  return row.ofFloor?.perSecond;
+}
+
+function ofExpressRateLimit(row) {
+  return row.ofFloor.perSecond;
+}
+
+function clientCpu(row) {
+  return row.figures?.cpuUs;
+}
+
+function bytesPerKey(row) {
+  return row.figures.bytesPerKey;
+}
+
+/** Both are compared with raw INCR in the same round, and so with each other. */
+function timeOfEvalsha({ shape, inFlight, policies, ofFloor }, results) {
+  const raw = byRedis(results, { name: 'raw EVALSHA', shape, inFlight, policies })[0].ofFloor.perSecond.median;
+  return inverse(ofFloor.perSecond, raw);
+}
+
+/** How often what the floor takes is in what this takes: of times, what `perSecond` is of rates. */
+export function inverse({ median, low, high }, of = 1) {
+  return { median: tidy(of / median), low: tidy(of / high), high: tidy(of / low) };
+}

@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { Redis } from 'ioredis';
+import { fixedWindow, redisStore } from '@sluice/core';
+
+export const WINDOW_MS = 3_600_000;
+export const LIMIT = 1_000_000_000;
+export const BODY = { ok: true };
+
+const clients = [];
+
+/** A client of ioredis, which is gone when the server is closed. */
+export function clientOf(redisUrl) {
+  const client = new Redis(redisUrl);
+  clients.push(client);
+  return client;
+}
+
+/** What all servers of ours are given: the algorithm of the peers, so that the work is the same. */
+export function sluiceOptions(redisUrl) {
+  return {
+    policy: fixedWindow({ limit: LIMIT, window: WINDOW_MS }),
+    ...(redisUrl === undefined
+      ? {}
+      : { store: redisStore(clientOf(redisUrl)), onStoreError: 'deny', timeoutMs: 5_000 }),
+  };
+}
+
+/** Two header fields as a limiter writes them, without a limiter: what any limiter at all has to cost. */
+export function fieldsByHand() {
+  let left = LIMIT;
+  return (set) => {
+    set('RateLimit-Policy', `"default";q=${LIMIT};w=3600`);
+    set('RateLimit', `"default";r=${--left};t=3600`);
+  };
+}
+
+/** A listening server, as the measurements need it. */
+export async function listening(server, close) {
+  if (!server.listening) await once(server, 'listening');
+  return {
+    port: server.address().port,
+    close: async () => {
+      server.closeAllConnections();
+      await close?.();
+      server.close();
+      for (const client of clients.splice(0)) client.disconnect();
+    },
+  };
+}
