@@ -99,9 +99,8 @@ describe.each(failing)('%s', (_how, store) => {
   it.each(['local', 'allow', 'deny', 'throw'] as const)('%s: an edit that was not made rejects', async (mode) => {
     const limiter = limiterOn(store(), mode);
 
-    for (const edit of [limiter.reset('key'), limiter.block('key', '1m'), limiter.unblock('key')]) {
-      await expect(edit).rejects.toMatchObject({ name: 'StoreError' });
-    }
+    const edits = [limiter.reset('key'), limiter.block('key', '1m'), limiter.unblock('key')];
+    await Promise.all(edits.map((edit) => expect(edit).rejects.toMatchObject({ name: 'StoreError' })));
   });
 });
 
