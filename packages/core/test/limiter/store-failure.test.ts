@@ -125,7 +125,7 @@ describe('an answer that comes late', () => {
     const limiter = limiterOn(redisStore(late), 'deny');
 
     const decision = await limiter.consume('key');
-    answerNow?.([Date.now(), null]);
+    answerNow?.([Date.now(), '']);
     await new Promise((resolve) => setImmediate(resolve));
 
     expect(decision).toMatchObject({ allowed: false, outcome: 'unavailable' });
@@ -189,7 +189,7 @@ describe('a server that hangs', () => {
 
     await expect(limiter.consume('key')).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
     expect(sent).toBe(10_000);
-    answer([1_795_262_400_250, null]);
+    answer([1_795_262_400_250, '']);
     await new Promise(setImmediate);
     expect((await limiter.consume('key')).source).toBe('redis');
     expect(sent).toBe(10_001);
@@ -207,7 +207,7 @@ describe('a server that hangs', () => {
     );
     const limiter = createLimiter({ policy, store, timeoutMs: 1 });
     await Promise.all(Array.from({ length: 10_000 }, () => limiter.consume('key')));
-    reply = Promise.resolve([1_795_262_400_250, null]);
+    reply = Promise.resolve([1_795_262_400_250, '']);
 
     expect((await limiter.consume('key')).source).toBe('local');
     const now = performance.now.bind(performance);
@@ -224,7 +224,7 @@ describe('a server that hangs', () => {
     const store = redisStore(
       clientThat(() => {
         sent++;
-        return Promise.resolve([1_795_262_400_250, null]);
+        return Promise.resolve([1_795_262_400_250, '']);
       }),
       { check: false, batching: false },
     );

@@ -61,7 +61,7 @@ export function instantOf(instant: unknown): number | undefined {
 }
 
 /** A value as it was, nothing, or (in an array) why it cannot be read; the last one, when checking, is an array as well. */
-export function isValue(value: unknown): boolean {
+function isValue(value: unknown): boolean {
   return (
     typeof value === 'string' ||
     value === null ||

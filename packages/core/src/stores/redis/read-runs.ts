@@ -1,7 +1,8 @@
 import { StoreError, shown } from '../../errors.ts';
 import { evaluate, type KeyState } from '../evaluate.ts';
 import type { KeyRuns, RunsAnswer } from '../runs.ts';
-import { isAdmitted, instantOf, isValue, throwIfDenied, twinsDisagree } from './read-reply.ts';
+import type { Limit } from '../store.ts';
+import { instantOf, isAdmitted, throwIfDenied, twinsDisagree } from './read-reply.ts';
 import { readValue, textOf, writeValue } from './value.ts';
 import type { RunsCall } from './write-runs.ts';
 
@@ -11,42 +12,51 @@ import type { RunsCall } from './write-runs.ts';
  * @throws StoreError when the reply is none of its, or (checking) differs from what the kernels say.
  */
 export function readRuns(reply: unknown, call: RunsCall, asked: readonly KeyRuns[], checking: boolean): RunsAnswer {
-  const values = Array.isArray(reply) ? (reply as unknown[]) : [];
-  const atMs = instantOf(values[0]);
-  const count = call.keys.length;
-  if (atMs === undefined || values.length !== count + (checking ? 2 : 1)) throw strange(reply, count);
-  const keys = new Array<KeyState | Error>(count);
-  for (let i = 0; i < count; i++) {
-    const value = values[i + 1];
-    if (!isValue(value)) throw strange(reply, count);
-    throwIfDenied(value);
+  const [instant, lines, checked] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  const atMs = instantOf(instant);
+  if (atMs === undefined || !(typeof lines === 'string' || lines instanceof Uint8Array)) throw strange(reply);
+  const text = textOf(lines);
+  const keys = new Array<KeyState | Error>(asked.length);
+  let from = 0;
+  for (let i = 0; i < asked.length; i++) {
+    const ending = i === asked.length - 1 ? text.length : text.indexOf('\n', from);
+    if (ending < from) throw strange(reply);
+    const value = text.slice(from, ending);
+    from = ending + 1;
     const place = call.places[i] as number;
-    keys[place] = readValue(value, call.keys[i] as string, (asked[place] as KeyRuns).limit);
+    keys[place] = readLine(value, call.keys[i] as string, (asked[place] as KeyRuns).limit);
   }
-  if (checking) compare(values, call, asked, keys, atMs);
+  if (checking) compare(text.split('\n'), checked as readonly unknown[], call, asked, keys, atMs);
   return { atMs, keys };
 }
 
-function strange(reply: unknown, count: number): StoreError {
+function readLine(line: string, key: string, limit: Limit): KeyState | Error {
+  if (!line.startsWith('-')) return readValue(line === '' ? null : line, key, limit);
+  const failure = [line.slice(1)];
+  throwIfDenied(failure);
+  return readValue(failure, key, limit) as Error;
+}
+
+function strange(reply: unknown): StoreError {
   return new StoreError(
     'SLUICE_STORE_REPLY_INVALID',
-    `the script answered ${shown(reply)} instead of an instant and ${String(count)} values`,
+    `the script answered ${shown(reply)} instead of an instant and a line per key`,
   );
 }
 
 /** Decides all of it once more, and compares what was admitted and what was written. */
 function compare(
-  values: readonly unknown[],
+  values: readonly string[],
+  [admittedThere, after]: readonly unknown[],
   call: RunsCall,
   asked: readonly KeyRuns[],
   keys: readonly (KeyState | Error)[],
   atMs: number,
 ): void {
-  const [admittedThere, after] = values[call.keys.length + 1] as [unknown, readonly unknown[]];
   const admitted: number[] = [];
   const expected = call.places.map((place, i) => {
     const key = keys[place] as KeyState | Error;
-    if (key instanceof Error) return values[i + 1];
+    if (key instanceof Error) return values[i];
     const { limit, subject, runs = [1, 1] } = asked[place] as KeyRuns;
     const held = { ...key };
     let changed = false;
@@ -58,11 +68,11 @@ function compare(
       changed ||= fitting > 0;
       admitted.push(fitting);
     }
-    return changed ? writeValue(limit, held, atMs) : values[i + 1];
+    return changed ? writeValue(limit, held, atMs) : values[i];
   });
-  const asText = (value: unknown): string => (Array.isArray(value) ? 'unreadable' : textOf(value ?? ''));
   const same =
-    asText(admittedThere) === admitted.join(',') && expected.every((value, i) => asText(value) === asText(after[i]));
+    textOf(admittedThere) === admitted.join(',') &&
+    expected.every((value, i) => value === textOf((after as unknown[])[i]));
   if (!same)
-    throw twinsDisagree(atMs, [admitted.join(','), asText(admittedThere)], [expected, after], values, call.args);
+    throw twinsDisagree(atMs, [admitted.join(','), textOf(admittedThere)], [expected, after], values, call.args);
 }

@@ -1575,7 +1575,7 @@ return reply`,
 };
 
 export const runs: { readonly source: string; readonly sha1: string } = {
-  sha1: '5aeb5d5c2b7a5f3a9e6ec1cad054a4e5f4db2ac5',
+  sha1: '07c80611e27e032c8f301b6f6e1f62169ebe271d',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -2329,16 +2329,27 @@ local mark = value and string.byte(value)
 local decide_all = (mark == 33 or mark == 94) and decide_marked or decide_runs
 return decide_all(limit, value or "", place)
 end
-local place = 0
+local function is_line(value, after)
+return after or not value or not string.find(value, "\\n", 1, true)
+end
+local place, before = 0, {}
 for i = 1, #limits do
 local limit = limits[i]
+local single, decide_single = limit[1], limit.count == 1 and not is_checking and limit[1].algorithm.decide
 for _ = 1, limit.keys do
 place = place + 1
 local value = redis.pcall("GET", KEYS[place])
-local readable, after, over_at_ms, lasts = pcall(decide_value, limit, value, place)
-reply[place + 1] = value
-if not readable then
-reply[place + 1] = { said_by_server(after) or "not a value of this layout" }
+local readable, after, over_at_ms, _, lasts
+local is_usual = decide_single and place_of_run ~= place and (not value or type(value) == "string")
+local mark = is_usual and value and string.byte(value)
+if is_usual and mark ~= 33 and mark ~= 94 then
+readable, after, over_at_ms, _, lasts = pcall(decide_single, single, mark and value, 1, now_ms)
+else
+readable, after, over_at_ms, lasts = pcall(decide_value, limit, value, place)
+end
+before[place] = value or ""
+if not readable or not is_line(value, after) then
+before[place] = "-" .. string.gsub(said_by_server(after) or "not a value of this layout", "\\n", " ")
 while place_of_run == place do
 at = at + 3
 place_of_run = tonumber(ARGV[at])
@@ -2349,11 +2360,12 @@ elseif after then
 local expire_at_ms = math.min(over_at_ms + limit.kept_ms, LATEST_MS)
 redis.call("SET", KEYS[place], after, "PXAT", string.format("%d", expire_at_ms))
 end
-values[place] = is_checking and (readable and after or reply[place + 1])
+values[place] = is_checking and (after and readable and after or before[place])
 end
 end
+reply[2] = table.concat(before, "\\n")
 if is_checking then
-reply[place + 2] = { table.concat(admitted, ","), values }
+reply[3] = { table.concat(admitted, ","), values }
 end
 return reply`,
 };

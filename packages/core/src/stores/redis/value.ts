@@ -13,6 +13,12 @@ export interface Undecoded extends KeyState {
 /** What stands for a state that is not decoded: its edition is not known here. */
 export const UNKNOWN: symbol = Symbol('a state of another edition');
 
+const NOT_WRITTEN = 'it holds something else than this policy writes';
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
 /**
  * Decodes `[!<blocked until>!][^<refusals>^]<state> <state>...`, or says why that cannot be done. What begins with `<version>;` is
  * decoded where an edition of its limit is known that can.
@@ -23,7 +29,15 @@ export function readValue(
   { policies, edition }: Pick<Limit, 'policies' | 'edition'>,
 ): Undecoded | StoreError {
   if (value === null || value === undefined) {
-    return { blockedUntilMs: 0, states: policies.map(() => undefined) };
+    return { blockedUntilMs: 0, states: policies.map(() => undefined), refusals: undefined };
+  }
+  const [only] = policies;
+  // The usual case: a single state, with nothing before it.
+  if (typeof value === 'string' && policies.length === 1 && edition === undefined && isDigit(value.charCodeAt(0))) {
+    const state = only?.algorithm.decode(value);
+    return state === undefined
+      ? foreign(key, NOT_WRITTEN)
+      : { blockedUntilMs: 0, states: [state], refusals: undefined };
   }
   if (Array.isArray(value)) return foreign(key, String(value[0]));
   let text = textOf(value);
@@ -61,7 +75,7 @@ export function readStates(text: string, policies: readonly NamedPolicy[]): read
   for (let j = 0; j < policies.length; j++) {
     const stored = texts[j] ?? '';
     const state = stored === '' ? undefined : policies[j]?.algorithm.decode(stored);
-    if (stored !== '' && state === undefined) return 'it holds something else than this policy writes';
+    if (stored !== '' && state === undefined) return NOT_WRITTEN;
     states.push(state);
   }
   return states;

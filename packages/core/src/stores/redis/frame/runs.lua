@@ -9,7 +9,9 @@ ARGV  what is needed: a letter per kind of algorithm, C for checking; number of 
       per limit  number of policies, how long to keep a key that is over, number of its keys, then per policy the kind of its
                  algorithm and its numbers
       then, in the order of the keys, per run that is not a single request of cost 1: the key's place, the cost, and how many requests
-value, reply  as those of frame.lua; checking, then { how many of each run were admitted, value after per key... }
+value as that of frame.lua
+reply the instant in ms, and in one text, a line per key, the values as they were before: empty when there was none, `-` and a
+      message when it could not be read; when checking, then { how many of each run were admitted, value after per key... }
 ]]
 at = 3
 local limits = {}
@@ -109,16 +111,29 @@ local function decide_value(limit, value, place)
   return decide_all(limit, value or "", place)
 end
 
-local place = 0
+-- A value goes back as a line. One that was decided by holds no end of a line, and one that refused before it was read may.
+local function is_line(value, after)
+  return after or not value or not string.find(value, "\n", 1, true)
+end
+
+local place, before = 0, {}
 for i = 1, #limits do
   local limit = limits[i]
+  local single, decide_single = limit[1], limit.count == 1 and not is_checking and limit[1].algorithm.decide
   for _ = 1, limit.keys do
     place = place + 1
     local value = redis.pcall("GET", KEYS[place])
-    local readable, after, over_at_ms, lasts = pcall(decide_value, limit, value, place)
-    reply[place + 1] = value
-    if not readable then
-      reply[place + 1] = { said_by_server(after) or "not a value of this layout" }
+    local readable, after, over_at_ms, _, lasts
+    local is_usual = decide_single and place_of_run ~= place and (not value or type(value) == "string")
+    local mark = is_usual and value and string.byte(value)
+    if is_usual and mark ~= 33 and mark ~= 94 then -- ! and ^
+      readable, after, over_at_ms, _, lasts = pcall(decide_single, single, mark and value, 1, now_ms)
+    else
+      readable, after, over_at_ms, lasts = pcall(decide_value, limit, value, place)
+    end
+    before[place] = value or ""
+    if not readable or not is_line(value, after) then
+      before[place] = "-" .. string.gsub(said_by_server(after) or "not a value of this layout", "\n", " ")
       while place_of_run == place do
         at = at + 3
         place_of_run = tonumber(ARGV[at])
@@ -129,11 +144,12 @@ for i = 1, #limits do
       local expire_at_ms = math.min(over_at_ms + limit.kept_ms, LATEST_MS)
       redis.call("SET", KEYS[place], after, "PXAT", string.format("%d", expire_at_ms))
     end
-    values[place] = is_checking and (readable and after or reply[place + 1])
+    values[place] = is_checking and (after and readable and after or before[place])
   end
 end
 
+reply[2] = table.concat(before, "\n")
 if is_checking then
-  reply[place + 2] = { table.concat(admitted, ","), values }
+  reply[3] = { table.concat(admitted, ","), values }
 end
 return reply
