@@ -47,7 +47,8 @@ export {
 export type { EarlierPolicy, PolicyRecord, PolicySource } from './managed/policy-source.ts';
 export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.ts';
 export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis/client.ts';
-export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
+export type { RedisStoreOptions } from './stores/redis/redis-options.ts';
+export { redisStore, type RedisStore } from './stores/redis/redis-store.ts';
 export { fixedMembership, type FixedMembershipOptions } from './stores/split/fixed-membership.ts';
 export type {
   Confirmation,

@@ -34,7 +34,7 @@ function readLine(line: string, key: string, limit: Limit): KeyState | Error {
   if (!line.startsWith('-')) return readValue(line === '' ? null : line, key, limit);
   const failure = [line.slice(1)];
   throwIfDenied(failure);
-  return readValue(failure, key, limit) as Error;
+  return readValue(failure, key, limit);
 }
 
 function strange(reply: unknown): StoreError {

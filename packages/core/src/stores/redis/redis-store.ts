@@ -1,48 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PolicyError, StoreError, isFault, shown } from '../../errors.ts';
-import { checkOptions } from '../../options.ts';
+import { StoreError, isFault, shown } from '../../errors.ts';
 import { warnOnce } from '../../warnings.ts';
 import type { BreakerOptions } from '../breaker.ts';
-import { LONGEST_TIMEOUT_MS, checkTimeout } from '../deadline.ts';
+import { checkTimeout } from '../deadline.ts';
 import { probe } from '../probe.ts';
 import { StoreGuard } from '../store-guard.ts';
 import { MOST_BYTES, MOST_KEYS, type KeyRuns, type RunStore, type RunsAnswer } from '../runs.ts';
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
 import { keyPrefixOf, type IoredisClient, type NodeRedisClient, type OwnClient, type RedisClient } from './client.ts';
-import { clientOf, noteConnection, parsePrefix } from './connection.ts';
+import { clientOf, noteConnection } from './connection.ts';
 import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
 import { LostCalls } from './lost-calls.ts';
 import { readReply } from './read-reply.ts';
 import { readRuns } from './read-runs.ts';
+import { parseRedisOptions, type RedisSettings, type RedisStoreOptions } from './redis-options.ts';
 import { partsOf, writeCall } from './write-call.ts';
 import { writeRuns } from './write-runs.ts';
 import { runScript, type Script } from './run-script.ts';
 import { frame, runs } from './scripts.generated.ts';
-
-export interface RedisStoreOptions {
-  /** What all keys begin with. Letters, digits, `.`, `_`, `-`, `:` and `/`. Default `sluice`. */
-  prefix?: string;
-  /**
-   * Compares every answer of the script with the kernels', at the price of a longer reply; a difference rejects with
-   * `SLUICE_TWINS_DISAGREE`. Default: whether the environment says `SLUICE_CHECK=1`.
-   */
-  check?: boolean;
-  /**
-   * When decisions stop waiting for a Redis that fails (default: after 5 failures in a row), and how often it is probed
-   * then (default: every 500 ms). In a cluster each node has a breaker or, where the client does not tell the nodes,
-   * every 256 hash slots. `false`: every decision asks, and waits.
-   */
-  breaker?: BreakerOptions | false;
-  /**
-   * Whether decisions that are asked for in the same turn of the event loop go out in one call: default true. With `false`
-   * each is a call of its own.
-   */
-  batching?: boolean;
-  /** Whether equal requests for one key that go out together are counted in one step: default true. */
-  coalescing?: boolean;
-}
 
 /** A store in Redis, Valkey, or a cluster of them. */
 export interface RedisStore extends Store {
@@ -105,12 +82,7 @@ export function createRedisStore(
   scripts: Scripts,
   instantOf?: () => number,
 ): RedisStore {
-  checkOptions(options, ['prefix', 'check', 'breaker', 'batching', 'coalescing'], 'redisStore');
-  const batching = parseSwitch(options.batching, 'batching');
-  const coalescing = parseSwitch(options.coalescing, 'coalescing');
-  const breaker = parseBreaker(options.breaker);
-  const { check = process.env['SLUICE_CHECK'] === '1' } = options;
-  const prefix = parsePrefix(options.prefix);
+  const settings = parseRedisOptions(options);
   if (/[{}]/.test(keyPrefixOf(client))) {
     warnOnce(
       'SLUICE_REDIS_KEY_PREFIX',
@@ -118,12 +90,10 @@ export function createRedisStore(
     );
   }
   const { own, adopted } = clientOf(client, 'redisStore');
-  const store = new ScriptedStore(own, adopted, {
-    ...{ prefix, check, breaker, batching, coalescing, scripts, instantOf },
-  });
+  const store = new ScriptedStore(own, adopted, { ...settings, scripts, instantOf });
   noteConnection(store, {
     through: own ?? (client as object),
-    prefix,
+    prefix: settings.prefix,
     keyPrefix: keyPrefixOf(client),
     open: async () => adopted ?? (own as OwnClient).open(),
     close: () => Promise.resolve(), // the store's own business
@@ -131,12 +101,7 @@ export function createRedisStore(
   return store;
 }
 
-interface StoreSettings {
-  readonly prefix: string;
-  readonly check: boolean;
-  readonly breaker: BreakerOptions | false;
-  readonly batching: boolean;
-  readonly coalescing: boolean;
+interface StoreSettings extends RedisSettings {
   readonly scripts: Scripts;
   readonly instantOf: (() => number) | undefined;
 }
@@ -285,29 +250,6 @@ class ScriptedStore implements RedisStore, RunStore {
       throw failureOf(error);
     }
   }
-}
-
-function parseSwitch(given: unknown = true, field: string): boolean {
-  if (typeof given === 'boolean') return given;
-  throw new PolicyError(field, `${field} must be true or false, got ${shown(given)}`, 'SLUICE_OPTION_INVALID');
-}
-
-function parseBreaker(given: unknown = {}): BreakerOptions | false {
-  if (given === false) return false;
-  checkOptions(given, ['failures', 'probeEveryMs'], 'breaker');
-  const { failures = 5, probeEveryMs = 500 } = given as BreakerOptions;
-  for (const [field, value, least] of [
-    ['breaker.failures', failures, 1],
-    ['breaker.probeEveryMs', probeEveryMs, 10],
-  ] as const) {
-    if (Number.isInteger(value) && value >= least && value <= LONGEST_TIMEOUT_MS) continue;
-    throw new PolicyError(
-      field,
-      `${field} must be a whole number from ${String(least)} to ${String(LONGEST_TIMEOUT_MS)}, got ${shown(value)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  return { failures, probeEveryMs };
 }
 
 function isAbandoned(call: StoreCall | undefined): boolean {

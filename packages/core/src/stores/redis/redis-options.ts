@@ -1,0 +1,73 @@
+import { PolicyError, shown } from '../../errors.ts';
+import { checkOptions } from '../../options.ts';
+import type { BreakerOptions } from '../breaker.ts';
+import { LONGEST_TIMEOUT_MS } from '../deadline.ts';
+import { parsePrefix } from './connection.ts';
+
+export interface RedisStoreOptions {
+  /** What all keys begin with. Letters, digits, `.`, `_`, `-`, `:` and `/`. Default `sluice`. */
+  prefix?: string;
+  /**
+   * Compares every answer of the script with the kernels', at the price of a longer reply; a difference rejects with
+   * `SLUICE_TWINS_DISAGREE`. Default: whether the environment says `SLUICE_CHECK=1`.
+   */
+  check?: boolean;
+  /**
+   * When decisions stop waiting for a Redis that fails (default: after 5 failures in a row), and how often it is probed
+   * then (default: every 500 ms). In a cluster each node has a breaker or, where the client does not tell the nodes,
+   * every 256 hash slots. `false`: every decision asks, and waits.
+   */
+  breaker?: BreakerOptions | false;
+  /**
+   * Whether decisions that are asked for in the same turn of the event loop go out in one call: default true. With `false`
+   * each is a call of its own.
+   */
+  batching?: boolean;
+  /** Whether equal requests for one key that go out together are counted in one step: default true. */
+  coalescing?: boolean;
+}
+
+/** The options, checked. */
+export interface RedisSettings {
+  readonly prefix: string;
+  readonly check: boolean;
+  readonly breaker: BreakerOptions | false;
+  readonly batching: boolean;
+  readonly coalescing: boolean;
+}
+
+/** @throws PolicyError for bad or unknown options. */
+export function parseRedisOptions(options: RedisStoreOptions): RedisSettings {
+  checkOptions(options, ['prefix', 'check', 'breaker', 'batching', 'coalescing'], 'redisStore');
+  const { check = process.env['SLUICE_CHECK'] === '1' } = options;
+  return {
+    prefix: parsePrefix(options.prefix),
+    check,
+    breaker: parseBreaker(options.breaker),
+    batching: parseSwitch(options.batching, 'batching'),
+    coalescing: parseSwitch(options.coalescing, 'coalescing'),
+  };
+}
+
+function parseSwitch(given: unknown = true, field: string): boolean {
+  if (typeof given === 'boolean') return given;
+  throw new PolicyError(field, `${field} must be true or false, got ${shown(given)}`, 'SLUICE_OPTION_INVALID');
+}
+
+function parseBreaker(given: unknown = {}): BreakerOptions | false {
+  if (given === false) return false;
+  checkOptions(given, ['failures', 'probeEveryMs'], 'breaker');
+  const { failures = 5, probeEveryMs = 500 } = given as BreakerOptions;
+  for (const [field, value, least] of [
+    ['breaker.failures', failures, 1],
+    ['breaker.probeEveryMs', probeEveryMs, 10],
+  ] as const) {
+    if (Number.isInteger(value) && value >= least && value <= LONGEST_TIMEOUT_MS) continue;
+    throw new PolicyError(
+      field,
+      `${field} must be a whole number from ${String(least)} to ${String(LONGEST_TIMEOUT_MS)}, got ${shown(value)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  return { failures, probeEveryMs };
+}
