@@ -35,12 +35,14 @@ const kernels = folders.map((folder) => {
 // Only the kernels that a call needs are made: making them all would cost more than deciding.
 const whenNeeded = ({ kernel, kind, module }) =>
   `if string.find(ARGV[1], "${kind}", 1, true) then\n${bare(kernel)}\nalgorithms.${kind} = ${module}\nend`;
-const scripts = Object.entries(SCRIPTS).map(([name, { parts, takes }]) => [
+const scripts = Object.entries(SCRIPTS).map(([name, { parts, takes, needs }]) => [
   name,
   [
     'local algorithms = {}',
     bare(read('algorithms/instant-and-field.lua')),
-    ...kernels.filter(({ kernel }) => takes(kernel)).map(whenNeeded),
+    ...kernels
+      .filter(({ kernel }) => takes(kernel))
+      .map(({ kernel, ...named }) => whenNeeded({ ...named, kernel: needs(kernel) })),
     ...parts.map((part) => bare(read(part))),
   ].join('\n'),
 ]);

@@ -1575,7 +1575,7 @@ return reply`,
 };
 
 export const runs: { readonly source: string; readonly sha1: string } = {
-  sha1: '07c80611e27e032c8f301b6f6e1f62169ebe271d',
+  sha1: 'c92c44764147aac6fc3f4a0d25ea5a70b6fbc0f4',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1628,38 +1628,6 @@ fitting = math.min(math.floor((limit - used) / cost), count)
 end
 return encode_pair(end_ms, used + fitting * cost), end_ms, fitting, is_live
 end
-function fixed_window.refund(_, text, cost, charged_until_ms, now_ms)
-local end_ms, used = decode_pair(text)
-if end_ms ~= charged_until_ms or now_ms >= end_ms or used == 0 then
-return false
-end
-return encode_pair(end_ms, math.max(used - cost, 0)), end_ms
-end
-function fixed_window.charge(_, text, cost, charged_until_ms, now_ms)
-if not text then
-return false
-end
-local end_ms, used = decode_pair(text)
-local used_after = math.min(used + cost, MOST_UNITS)
-if end_ms ~= charged_until_ms or now_ms >= end_ms or used_after <= used then
-return false
-end
-return encode_pair(end_ms, used_after), end_ms
-end
-function fixed_window.used(_, text, now_ms)
-local end_ms, used = decode_pair(text)
-return now_ms < end_ms and used or 0
-end
-function fixed_window.carry(policy, units, now_ms, from, text)
-local end_ms = window_end_ms(policy, now_ms)
-if from then
-end_ms = decode_pair(text)
-end
-return encode_pair(end_ms, units), end_ms
-end
-function fixed_window.reset_at_ms(_, text)
-return (decode_pair(text))
-end
 algorithms.f = fixed_window
 end
 if string.find(ARGV[1], "i", 1, true) then
@@ -1698,43 +1666,6 @@ fitting = math.min(math.floor((capacity - missing - needed) / cost) + 1, count)
 end
 local after, reset_at_ms = write_missing(policy, boundary_ms, missing + fitting * cost)
 return after, reset_at_ms, fitting
-end
-function interval_bucket.refund(policy, text, cost, _, now_ms)
-local boundary_ms, missing = at_last_boundary(policy, text, now_ms)
-if missing == 0 then
-return false
-end
-if missing <= cost then
-return "", 0
-end
-return write_missing(policy, boundary_ms, missing - cost)
-end
-function interval_bucket.charge(policy, text, cost, _, now_ms)
-local boundary_ms, missing = now_ms, 0
-if text then
-boundary_ms, missing = at_last_boundary(policy, text, now_ms)
-end
-local most = math.min(math.floor(MOST_UNITS / policy[3]) * policy[2], MOST_UNITS)
-local missing_after = math.min(missing + cost, most)
-if missing_after <= missing then
-return false
-end
-return write_missing(policy, boundary_ms, missing_after)
-end
-function interval_bucket.used(policy, text, now_ms)
-local _, missing = at_last_boundary(policy, text, now_ms)
-return missing
-end
-function interval_bucket.carry(policy, units, now_ms, from, text)
-local boundary_ms = now_ms
-if from and from[3] == policy[3] then
-boundary_ms = at_last_boundary(from, text, now_ms)
-end
-return write_missing(policy, boundary_ms, math.min(units, policy[1] + policy[4]))
-end
-function interval_bucket.reset_at_ms(policy, text)
-local _, reset_at_ms = write_missing(policy, decode_pair(text))
-return reset_at_ms
 end
 algorithms.i = interval_bucket
 end
@@ -1779,48 +1710,6 @@ fitting = math.min(math.floor((tolerance - ahead - (cost - 1) * q) / (cost * q))
 end
 local after, reset_at_ms = write_line(now_ms, ahead + fitting * cost * q, p)
 return after, reset_at_ms, fitting
-end
-function leaky_bucket.refund(policy, text, cost, charged_until_ms, now_ms)
-local limit, p, q = policy[1], policy[2], policy[3]
-local free_at_ms, part = decode_pair(text)
-local _, reset_at_ms = write_end(free_at_ms, part)
-if reset_at_ms ~= charged_until_ms or charged_until_ms <= now_ms then
-return false
-end
-part = math.min(part, p - 1) - math.min(cost, limit) * q
-local after, after_reset_at_ms = write_end(free_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
-if after_reset_at_ms <= now_ms then
-return "", 0
-end
-return after, after_reset_at_ms
-end
-function leaky_bucket.charge(policy, text, cost, _, now_ms)
-local p, q = policy[2], policy[3]
-local ahead = text and line_ahead(policy, text, now_ms) or 0
-local units = math.min(cost, math.floor(math.max(LONGEST_LINE - ahead, 0) / q))
-if units == 0 then
-return false
-end
-return write_line(now_ms, ahead + units * q, p)
-end
-function leaky_bucket.used(policy, text, now_ms)
-return math.min(math.ceil(line_ahead(policy, text, now_ms) / policy[3]), LONGEST_LINE)
-end
-function leaky_bucket.carry(policy, units, now_ms, from, text)
-local p, q = policy[2], policy[3]
-if from and leaky_bucket.used(from, text, now_ms) == units then
-local free_at_ms, part = decode_pair(text)
-if from[2] == p then
-return write_end(free_at_ms, part)
-end
-local _, reset_at_ms = write_end(free_at_ms, part)
-return write_end(reset_at_ms, 0)
-end
-return write_line(now_ms, math.min(units, most_units(policy)) * q, p)
-end
-function leaky_bucket.reset_at_ms(_, text)
-local _, reset_at_ms = write_end(decode_pair(text))
-return reset_at_ms
 end
 algorithms.p = leaky_bucket
 end
@@ -1897,72 +1786,6 @@ elseif until_ms == end_ms + window_ms then
 return 0
 end
 return until_ms == end_ms and 1 or nil
-end
-function sliding_counter.refund(policy, text, cost, charged_until_ms, now_ms)
-local window_ms = policy[2]
-local last_ms, current, previous, same_length = read_windows(window_ms, text)
-local age = same_length and age_of(window_ms, last_ms, charged_until_ms, now_ms)
-if age == 0 and current > 0 then
-current = math.max(current - cost, 0)
-elseif age == 1 and previous > 0 then
-previous = math.max(previous - cost, 0)
-else
-return false
-end
-if current + previous == 0 or last_leave_ms(window_ms, last_ms, current) <= now_ms then
-return "", 0
-end
-return write_windows(window_ms, last_ms, current, previous)
-end
-function sliding_counter.charge(policy, text, cost, charged_until_ms, now_ms)
-if not text then
-return false
-end
-local window_ms = policy[2]
-local most = most_units(window_ms)
-local last_ms, current, previous, same_length = read_windows(window_ms, text)
-local age = same_length and age_of(window_ms, last_ms, charged_until_ms, now_ms)
-if age == 0 and current < most then
-current = current + math.min(cost, most - current)
-elseif age == 1 and previous < most then
-previous = previous + math.min(cost, most - previous)
-else
-return false
-end
-return write_windows(window_ms, last_ms, current, previous)
-end
-function sliding_counter.used(policy, text, now_ms)
-local _, current, previous, reach_ms = windows_at(policy[2], text, now_ms)
-return current + math.ceil(previous * reach_ms / policy[2])
-end
-function sliding_counter.carry(policy, units, now_ms, from, text)
-local window_ms = policy[2]
-local most = most_units(window_ms)
-if not from or from[2] ~= window_ms then
-local last_ms = now_ms
-if from then
-last_ms = math.max(now_ms, (read_windows(from[2], text)))
-end
-return write_windows(window_ms, last_ms, math.min(units, most), 0)
-end
-local used = sliding_counter.used(policy, text, now_ms)
-if used == units then
-local last_ms, current, previous = read_windows(window_ms, text)
-return write_windows(window_ms, last_ms, current, previous)
-end
-local at_ms, current, _, reach_ms = windows_at(window_ms, text, now_ms)
-local current_after = math.min(math.ceil(current * units / used), units, most)
-local leaving = math.min(units - current_after, most)
-return write_windows(
-window_ms,
-at_ms,
-current_after,
-math.min(math.floor(leaving * window_ms / reach_ms), most)
-)
-end
-function sliding_counter.reset_at_ms(policy, text)
-local last_ms, current = read_windows(policy[2], text)
-return last_leave_ms(policy[2], last_ms, current)
 end
 algorithms.w = sliding_counter
 end
@@ -2046,91 +1869,11 @@ local fitting = fitting_of(count, limit - used, cost)
 local after, over_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
 return after, over_at_ms, fitting
 end
-function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
-local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
-if not same_length or now_ms >= charged_until_ms then
-return false
-end
-local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
-local counts, at, given = "", 0, 0
-for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
-if at == age then
-given = math.min(cost, tonumber(count))
-count = string.format("%d", tonumber(count) - given)
-end
-counts = counts .. ":" .. count
-at = at + 1
-end
-if given == 0 then
-return false
-end
-if given == sum then
-return "", 0
-end
-newest, older = string.match(counts, "^:(%d+)(.*)$")
-local _, kept = newest_counts(older, at)
-return write_blocks(policy, last_ms, sum - given, tonumber(newest), kept)
-end
-function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
-if not text then
-return false
-end
-local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
-local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
-local more = math.min(cost, MOST_UNITS - sum)
-if not same_length or now_ms >= charged_until_ms or more <= 0 or age % 1 ~= 0 or age < 0 or age > policy[3] then
-return false
-end
-local counts, at = "", 0
-for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
-if at == age then
-count = string.format("%d", tonumber(count) + more)
-end
-counts = counts .. ":" .. count
-at = at + 1
-end
-if at <= age then
-counts = counts .. string.rep(":0", age - at) .. string.format(":%d", more)
-end
-newest, older = string.match(counts, "^:(%d+)(.*)$")
-return write_blocks(policy, last_ms, sum + more, tonumber(newest), older)
-end
 local function live_counts(policy, text, now_ms)
 local last_ms, _, newest, older = read_blocks(policy, text)
 local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
 local used, kept = newest_counts(string.format("%d%s", newest, older), policy[3] + 1 - passed)
 return used, kept, last_ms
-end
-function sliding_window.used(policy, text, now_ms)
-return (live_counts(policy, text, now_ms))
-end
-function sliding_window.carry(policy, units, now_ms, from, text)
-local used, kept, last_ms = 0, "", now_ms
-if from then
-used, kept, last_ms = live_counts(from, text, now_ms)
-end
-if not from or from[2] ~= policy[2] or from[3] ~= policy[3] then
-return write_blocks(policy, math.max(now_ms, last_ms), units, units, "")
-end
-local counts, scaled, taken, before = {}, "", 0, 0
-for count in string.gmatch(kept, "%d+") do
-counts[#counts + 1] = tonumber(count)
-end
-for age = #counts, 1, -1 do
-taken = taken + counts[age]
-local upto = units
-if taken ~= used then
-upto = math.min(math.ceil(taken * units / used), units)
-end
-scaled = string.format(":%d", upto - before) .. scaled
-before = upto
-end
-local newest, older = string.match(scaled, "^:(%d+)(.*)$")
-return write_blocks(policy, last_ms, units, tonumber(newest), older)
-end
-function sliding_window.reset_at_ms(policy, text)
-local last_ms, _, newest, older = read_blocks(policy, text)
-return last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
 end
 algorithms.s = sliding_window
 end
@@ -2168,48 +1911,6 @@ end
 debt = debt + fitting * cost * q
 local after, reset_at_ms = write_debt(now_ms + math.floor(debt / p), debt % p)
 return after, reset_at_ms, fitting
-end
-function token_bucket.refund(policy, text, cost, _, now_ms)
-local p, q = policy[2], policy[3]
-local full_at_ms, part = decode_pair(text)
-local _, reset_at_ms = write_debt(full_at_ms, part)
-if reset_at_ms <= now_ms then
-return false
-end
-part = math.min(part, p - 1) - math.min(cost, math.floor(MOST_UNITS / q)) * q
-local after, after_reset_at_ms = write_debt(full_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
-if after_reset_at_ms <= now_ms then
-return "", 0
-end
-return after, after_reset_at_ms
-end
-function token_bucket.charge(policy, text, cost, _, now_ms)
-local p, q = policy[2], policy[3]
-local debt = 0
-if text then
-local full_at_ms, part = decode_pair(text)
-debt = math.max((full_at_ms - now_ms) * p + math.min(part, p - 1), 0)
-end
-local charged = math.min(cost, math.floor((MOST_UNITS - debt) / q))
-if charged <= 0 then
-return false
-end
-debt = debt + charged * q
-return write_debt(now_ms + math.floor(debt / p), debt % p)
-end
-function token_bucket.used(policy, text, now_ms)
-local p, q = policy[2], policy[3]
-local full_at_ms, part = decode_pair(text)
-local debt = math.max((full_at_ms - now_ms) * p + math.min(part, p - 1), 0)
-return math.min(math.ceil(debt / q), MOST_UNITS)
-end
-function token_bucket.carry(policy, units, now_ms)
-local debt = math.min(units, policy[1] + policy[4]) * policy[3]
-return write_debt(now_ms + math.floor(debt / policy[2]), debt % policy[2])
-end
-function token_bucket.reset_at_ms(_, text)
-local _, reset_at_ms = write_debt(decode_pair(text))
-return reset_at_ms
 end
 algorithms.t = token_bucket
 end
