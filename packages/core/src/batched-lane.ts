@@ -4,6 +4,7 @@ import type { Receipts } from './receipts.ts';
 import type { Batching } from './stores/batching/batching.ts';
 import { WaitingRun } from './stores/batching/runs-batch.ts';
 import type { Sent } from './stores/batching/waiting.ts';
+import type { DenialCache } from './stores/denial-cache.ts';
 import type { KeyState } from './stores/evaluate.ts';
 import type { Limit, Store } from './stores/store.ts';
 import { takeFromKey } from './stores/take-from-key.ts';
@@ -13,6 +14,8 @@ export interface BatchedGrounds {
   readonly store: Store;
   readonly batching: Batching;
   readonly receipts: Receipts;
+  /** None where nothing is remembered of refusals. */
+  readonly denials: DenialCache | undefined;
   readonly timeoutMs: number;
   /** What is decided when the store does not. May throw. */
   withoutStore(
@@ -72,8 +75,9 @@ class WaitingDecision extends WaitingRun {
 
   decide(key: KeyState, atMs: number, sent: Sent | undefined): void {
     const { limit, subject, cost } = this;
-    const { store, receipts } = this.#grounds;
+    const { store, receipts, denials } = this.#grounds;
     const decision = takeFromKey(limit, subject, key, cost, atMs, store.source);
+    if (!decision.allowed && sent !== undefined) denials?.note(this, key, atMs, sent);
     if (sent === undefined) return;
     receipts.writeTaken(decision, store, limit, subject);
     this.#resolve(decision);

@@ -5,6 +5,7 @@ import { parseApp } from './managed/managed.ts';
 import { isPolicies } from './managed/followed.ts';
 import type { Policies } from './managed/policies.ts';
 import { parseName } from './name.ts';
+import { parseDenialCache, type DenialCacheOptions, type DenialCacheSettings } from './denial-cache-options.ts';
 import { memoryStore } from './stores/memory/memory-store.ts';
 import { checkTimeout } from './stores/deadline.ts';
 import type { Store } from './stores/store.ts';
@@ -38,6 +39,12 @@ export interface LimiterCoreOptions {
    * 40 more. Default 100.
    */
   timeoutMs?: number | undefined;
+  /**
+   * Whether this process refuses by itself what its store would refuse, going by what earlier refusals have shown: no call
+   * is made then. Default true where the store is not this process's memory. Other processes that give back, reset or
+   * unblock are heard of after `maxAge`.
+   */
+  denialCache?: boolean | DenialCacheOptions | undefined;
   /** What repeated refusals lead to: `escalate({ after: 5, block: '1m', decay: '1h' })`. Default: nothing. */
   escalate?: Escalation | undefined;
   /** Which application this is, on the lists of managed policies. Needed where a policy is `managed(...)`. */
@@ -58,6 +65,7 @@ export const CORE_OPTIONS = [
   'onStoreError',
   'localShare',
   'timeoutMs',
+  'denialCache',
   'escalate',
   'app',
   'onUnconfigured',
@@ -75,6 +83,8 @@ export interface CoreSettings {
   readonly onStoreError: OnStoreError;
   readonly localShare: number;
   readonly timeoutMs: number;
+  /** Undefined where nothing is kept. */
+  readonly denialCache: DenialCacheSettings | undefined;
   readonly escalation: Escalation | undefined;
   readonly app: string | undefined;
   readonly onUnconfigured: OnUnconfigured;
@@ -129,6 +139,6 @@ export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
   const escalation = options.escalate === undefined ? undefined : parseEscalation(options.escalate);
   return {
     ...{ name: checkedName, shared, store, onStoreError, localShare, timeoutMs, escalation },
-    ...{ app, onUnconfigured, policies },
+    ...{ app, onUnconfigured, policies, denialCache: parseDenialCache(options.denialCache) },
   };
 }

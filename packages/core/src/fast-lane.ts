@@ -3,6 +3,7 @@ import type { OnStoreError } from './core-options.ts';
 import type { Decision } from './decision.ts';
 import type { Receipts } from './receipts.ts';
 import type { Batching } from './stores/batching/batching.ts';
+import type { DenialCache } from './stores/denial-cache.ts';
 import type { Limit, Store } from './stores/store.ts';
 
 /** What the fast lane needs of its limiter. */
@@ -18,11 +19,13 @@ export interface FastLaneGrounds extends Omit<BatchedGrounds, 'batching'> {
 export class FastLane {
   readonly #store: Store;
   readonly #receipts: Receipts;
+  readonly #denials: DenialCache | undefined;
   readonly #batched: BatchedLane | undefined;
 
   constructor({ batching, ...grounds }: FastLaneGrounds) {
     this.#store = grounds.store;
     this.#receipts = grounds.receipts;
+    this.#denials = grounds.denials;
     this.#batched = batching === undefined ? undefined : new BatchedLane({ ...grounds, batching });
   }
 
@@ -37,7 +40,12 @@ export class FastLane {
     cost: number,
     onStoreError: OnStoreError,
   ): Decision | Promise<Decision> | undefined {
-    // The order of the lanes: denial cache (here), lease (here), then the store, memory at once or Redis in batches.
+    // The order of the lanes: denial cache, lease (here), then the store, memory at once or Redis in batches.
+    const refusal = this.#denials?.take(limit, subject, cost);
+    if (refusal !== undefined) {
+      this.#receipts.writeTaken(refusal, this.#store, limit, subject);
+      return refusal;
+    }
     if (this.#batched !== undefined) return this.#batched.take(limit, subject, cost, onStoreError);
     const decision = this.#store.take?.(limit, subject, cost);
     if (decision !== undefined) this.#receipts.writeTaken(decision, this.#store, limit, subject);

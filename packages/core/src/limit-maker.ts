@@ -25,6 +25,7 @@ export class LimitMaker {
     const own: Limit = {
       policies,
       scope: keyScope(name, policies),
+      denialAgeMs: this.#denialAgeMs,
       ...(escalation === undefined ? {} : { escalation }),
     };
     const limit = withStandIn({ ...own, plain: isPlainLimit(own) }, localShare);
@@ -61,7 +62,12 @@ export class LimitMaker {
     const check = (limit: Limit): void => store.checkLimit?.(limit);
     return new ManagedLimit({
       ...{ policy: reference.name, name, app, definitions, onUnconfigured, localShare, escalation, check },
+      denialAgeMs: this.#denialAgeMs,
     });
+  }
+
+  get #denialAgeMs(): number {
+    return this.#settings.denialCache?.ageMs ?? 0;
   }
 
   /** The limiter is in use from now on, and follows its policies. */

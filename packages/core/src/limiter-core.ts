@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './core-options.ts';
-import { combine, turnedAway, undecided, type Decision } from './decision.ts';
+import { combine, turnedAway, undecided, type Decision, type DecisionSource } from './decision.ts';
 import type { Escalation } from './escalate.ts';
 import { SluiceError, StoreError, asStoreError, isFault, kindOf, shown, typeError } from './errors.ts';
 import { LimitMaker } from './limit-maker.ts';
@@ -14,6 +14,9 @@ import { forget, remember, type Status } from './observe/live-limiters.ts';
 import { holdsSlots } from './policy.ts';
 import { Settling } from './settling.ts';
 import { withinDeadline } from './stores/deadline.ts';
+import { DenialCache } from './stores/denial-cache.ts';
+import type { Sent } from './stores/batching/waiting.ts';
+import { Raises } from './stores/raises.ts';
 import { askAcross, liesApart } from './stores/across-subjects.ts';
 import { localStore, standInPart, type LocalStore } from './stores/local-store.ts';
 import { StoreGuard } from './stores/store-guard.ts';
@@ -46,6 +49,8 @@ export class LimiterCore {
   readonly #guard: StoreGuard | undefined;
   readonly #local: LocalStore | undefined;
   readonly #lane: FastLane;
+  /** What is known of refused keys; none where asking is as cheap. */
+  readonly #denials: DenialCache | undefined;
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -67,9 +72,14 @@ export class LimiterCore {
     });
     this.#guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
     this.#local = isMemory ? undefined : localStore(store);
+    const { denialCache } = settings;
+    if (store.showsRefused === true && denialCache !== undefined) {
+      this.#denials = new DenialCache(denialCache.maxKeys, Raises.of(store));
+    }
     this.#lane = new FastLane({
       store,
       receipts: this.taken.receipts,
+      denials: this.#denials,
       batching: this.#guard?.batching,
       timeoutMs: settings.timeoutMs,
       withoutStore: (limit, subject, cost, mode, error) => {
@@ -220,16 +230,19 @@ export class LimiterCore {
 
   #decide(request: DecidingRequest, facts: Facts): Decision | Promise<Decision> {
     if (request.op === 'consume') checkHolders(request.parts);
+    const known = this.#denials?.refuse(request.parts);
+    if (known !== undefined) return this.#decisionOf('cache', request, known, facts);
+    const sent = this.#denials === undefined ? undefined : { sentMs: performance.now(), sentDateMs: Date.now() };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = this.#ask(request, facts);
     } catch (error) {
       return this.#withoutStore(request, error, facts);
     }
-    if (!isPending(answers)) return this.#conclude(this.store, request, answers[0], facts);
+    if (!isPending(answers)) return this.#conclude(this.store, request, answers[0], facts, sent);
     return this.#settle(
       answers.then(
-        ([answer]) => this.#conclude(this.store, request, answer, facts),
+        ([answer]) => this.#conclude(this.store, request, answer, facts, sent),
         (error: unknown) => this.#withoutStore(request, error, facts),
       ),
     );
@@ -267,6 +280,7 @@ export class LimiterCore {
     if (this.#guard === undefined) return this.store.perform([request]);
     const leftMs = Math.max(this.#leftMs(facts), 1);
     if (!liesApart(this.store, request.parts)) return this.#guard.ask(request, leftMs);
+    for (const { limit } of request.parts) this.#denials?.exclude(limit);
     this.#guard.checkLet(request.parts); // before others give what they would have to take back
     return askAcross(request, {
       ask: (requests) => this.#askGuarded(requests, leftMs),
@@ -280,7 +294,9 @@ export class LimiterCore {
     timeoutMs: number = this.#settings.timeoutMs,
   ): StoreAnswers | Promise<StoreAnswers> {
     const guard = this.#guard as StoreGuard;
-    return guard.perform(requests, subjectOf(requests[0] as StoreRequest), timeoutMs);
+    return Raises.of(this.store).around(requests, () =>
+      guard.perform(requests, subjectOf(requests[0] as StoreRequest), timeoutMs),
+    );
   }
 
   /** Resets, blocks or unblocks: see {@link edit}. */
@@ -360,23 +376,35 @@ export class LimiterCore {
     request: DecidingRequest,
     answer: StoreAnswer | Error | undefined,
     facts: Facts,
+    sent?: Omit<Sent, 'receivedMs'>,
   ): Decision | Promise<Decision> {
     if (answer instanceof Error) return this.#withoutStore(request, answer, facts);
     if (answer?.stale !== undefined) return this.#decideAgain(request, answer.stale, facts);
-    const { parts } = request;
-    const policies = answer?.parts.flatMap((part) => part.policies) ?? [];
-    if (answer === undefined || policies.length === 0) {
+    if (answer === undefined || !answer.parts.some(({ policies }) => policies.length > 0)) {
       const error = new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer');
       return this.#withoutStore(request, error, facts);
     }
+    if (answer.shown !== undefined && sent !== undefined) {
+      this.#denials?.noteAll(request.parts, answer, { ...sent, receivedMs: performance.now() });
+    }
+    return this.#decisionOf(store.source, request, answer, facts, store);
+  }
+
+  #decisionOf(
+    source: DecisionSource,
+    { op, parts }: DecidingRequest,
+    answer: StoreAnswer,
+    { asked }: Facts,
+    store: Store = this.store,
+  ): Decision {
+    const policies = answer.parts.flatMap((part) => part.policies);
     const ifTaken = answer.parts.flatMap((part) => part.ifTaken ?? part.policies);
     const blocked = answer.parts.some((part) => part.blocked);
     const cost = Math.max(...parts.map((part) => part.cost));
     const { atMs } = answer;
     const forgottenAfterMs = Math.max(...answer.parts.map((part) => part.forgottenAfterMs ?? 0));
-    const decision = combine(policies, { cost, blocked, source: store.source, atMs, forgottenAfterMs }, ifTaken);
-    const { asked } = facts;
-    this.taken.receipts.write(decision, { store, asked, counted: parts, answer, isSpent: request.op === 'peek' });
+    const decision = combine(policies, { cost, blocked, source, atMs, forgottenAfterMs }, ifTaken);
+    this.taken.receipts.write(decision, { store, asked, counted: parts, answer, isSpent: op === 'peek' });
     return decision;
   }
 

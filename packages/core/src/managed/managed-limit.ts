@@ -21,6 +21,7 @@ export interface ManagedLimitOptions {
   readonly onUnconfigured: OnUnconfigured;
   readonly localShare: number;
   readonly escalation: Escalation | undefined;
+  readonly denialAgeMs: number;
   /** Refuses what the store cannot count. */
   readonly check: (limit: Limit) => void;
 }
@@ -104,12 +105,13 @@ export class ManagedLimit {
   }
 
   #usableLimit({ version, record, named }: Usable): Limit {
-    const { name, localShare, escalation, check } = this.#options;
+    const { name, localShare, escalation, denialAgeMs, check } = this.#options;
     const [before] = record.earlier.filter(({ policy }) => policy !== undefined);
     const own: NamedPolicy = { ...named, name };
     const limit: Limit = {
       policies: [own],
       scope: this.scope,
+      denialAgeMs,
       ...(escalation === undefined ? {} : { escalation }),
       edition: {
         version,

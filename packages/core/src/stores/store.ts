@@ -13,6 +13,8 @@ export interface Limit {
    * such a limit: what is answered from what is remembered of earlier answers is not counted.
    */
   readonly escalation?: Escalation;
+  /** For how long refusals may be answered from what is remembered of earlier ones: see `DenialCache`. 0: never. */
+  readonly denialAgeMs?: number;
   /** Set where the numbers of the policies change while states live on. */
   readonly edition?: Edition;
   /** What is counted instead while this process stands in for the store: a share of it. */
@@ -113,6 +115,19 @@ export interface StoreAnswer {
   readonly stale?: readonly (number | undefined)[];
   /** After `renew`: whether all slots were still held. */
   readonly held?: boolean;
+  /**
+   * After a refusal the key of each part as it stood then, for whoever refuses the next ones by it: see `DenialCache`. Left
+   * out by stores that nobody need be kept from.
+   */
+  readonly shown?: readonly ShownKey[];
+}
+
+/** What is stored under a key, decoded. Of a long state as much as tells what comes of the cost that was asked for, and of 1. */
+export interface ShownKey {
+  readonly blockedUntilMs: number;
+  readonly states: readonly unknown[];
+  /** The edition that wrote the states, where the limit has editions. */
+  readonly version?: number;
 }
 
 export interface PartAnswer {
@@ -151,6 +166,11 @@ export interface Store {
   readonly source: DecisionSource;
   /** Set where keys of several subjects live on different nodes, so that one call cannot decide over them. */
   readonly oneSubjectPerCall?: boolean;
+  /**
+   * Set where answers show the keys of requests that were refused ({@link StoreAnswer.shown}), and the store's clock goes on
+   * as this process's does: then limiters refuse what follows by themselves, where their `denialCache` says so.
+   */
+  readonly showsRefused?: boolean;
   /** Which part of the store a subject lives in, where there are parts that fail by themselves. */
   shardOf?(subject: string): string | undefined;
   /** When decisions stop waiting for it while it fails. Default: `failures` 5, `probeEveryMs` 500. `false`: never. */

@@ -38,6 +38,7 @@ const limiters = options.keys.map((policies, key) =>
     policy: policies.map(({ make: kind, options: given }) => make[kind](given)),
     store,
     onStoreError: 'throw',
+    denialCache: false, // what is explained is what the store says
     timeoutMs: options.timeoutMs,
   }),
 );

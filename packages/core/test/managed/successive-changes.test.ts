@@ -82,7 +82,7 @@ describe('a decision during which the policy changes again and again', () => {
     await here.put('orders', limitOf(100), { apps });
     const change = changing(here);
     const client = slowClient();
-    const orders = limiter({ policy, store: redisStore(client), onStoreError: 'local' });
+    const orders = limiter({ policy, store: redisStore(client), onStoreError: 'local', denialCache: false });
     await orders.consume('ann', 90);
     client.before = async () => {
       if (client.decisions % 3 !== 0) await change();

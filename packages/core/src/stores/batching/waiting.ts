@@ -6,6 +6,8 @@ import type { StoreCall } from '../store.ts';
 /** When a call was sent and answered, by `performance.now()`. */
 export interface Sent {
   readonly sentMs: number;
+  /** The same by `Date.now()`, which goes on while a machine is suspended. */
+  readonly sentDateMs: number;
   readonly receivedMs: number;
 }
 
@@ -79,12 +81,13 @@ export function sendTogether<Answer>(
   outcome: Outcome<Answer>,
 ): Promise<unknown> {
   const sentMs = performance.now();
+  const sentDateMs = Date.now();
   const call: StoreCall = { abandoned: false };
   const answered = send(call);
   const longestMs = Math.max(...timeouts);
   withinDeadline(answered, longestMs, call).then(
     (answer) => {
-      outcome.answer(answer, { sentMs, receivedMs: performance.now() });
+      outcome.answer(answer, { sentMs, sentDateMs, receivedMs: performance.now() });
     },
     (error: unknown) => {
       outcome.fail(error, longestMs);

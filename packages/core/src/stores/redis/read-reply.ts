@@ -1,5 +1,6 @@
 import { StoreError, kindOf, shown } from '../../errors.ts';
 import { evaluate, type KeyState } from '../evaluate.ts';
+import { showing } from '../shown-key.ts';
 import type { EarlierEdition, Limit, Part, StoreAnswer, StoreAnswers, StoreRequest } from '../store.ts';
 import { failureOf } from './failure.ts';
 import { UNKNOWN, foreign, readStates, readValue, textOf, writeValue, type Undecoded } from './value.ts';
@@ -11,7 +12,7 @@ import { partsOf, type Call } from './write-call.ts';
  *
  * @throws StoreError when the reply is none of frame.lua's, or (checking) differs from what the kernels say.
  */
-export function readReply(reply: unknown, call: Call): StoreAnswers {
+export function readReply(reply: unknown, call: Call, showsRefused: boolean): StoreAnswers {
   const [instant, ...values] = Array.isArray(reply) ? (reply as unknown[]) : [];
   const atMs = instantOf(instant);
   if (atMs === undefined || values.length !== call.keys.length + (call.checking ? 1 : 0) || !values.every(isValue)) {
@@ -46,7 +47,7 @@ export function readReply(reply: unknown, call: Call): StoreAnswers {
     }
     if (call.hasEditions || call.checking) for (const key of keys) key.touched = false;
     admitted += isAdmitted(request, evaluation.answer) ? '1' : '0';
-    return evaluation.answer;
+    return showsRefused ? showing(evaluation.answer, keys) : evaluation.answer;
   });
   if (call.checking) compare(values, before, changed, admitted, atMs, call);
   return answers;

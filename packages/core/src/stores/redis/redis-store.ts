@@ -112,6 +112,7 @@ const SHARD_SHIFT = 8;
 class ScriptedStore implements RedisStore, RunStore {
   readonly source = 'redis';
   readonly oneSubjectPerCall: boolean;
+  readonly showsRefused: boolean;
   readonly #own: OwnClient | undefined;
   readonly #adopted: RedisClient | undefined;
   readonly breaker: BreakerOptions | false;
@@ -129,6 +130,7 @@ class ScriptedStore implements RedisStore, RunStore {
     this.#own = own;
     this.#adopted = adopted;
     this.oneSubjectPerCall = adopted?.cluster === true;
+    this.showsRefused = settings.instantOf === undefined;
     this.breaker = settings.breaker;
     this.batching = settings.batching;
     this.coalescing = settings.coalescing;
@@ -227,7 +229,7 @@ class ScriptedStore implements RedisStore, RunStore {
     const { prefix, check, scripts } = this.#settings;
     const call = writeCall(requests, prefix, check);
     const reply = await this.#run(client, scripts.frame, [...call.keys, ...call.details], call.args, waiting);
-    return readReply(reply, call);
+    return readReply(reply, call, this.showsRefused);
   }
 
   async #run(

@@ -1,6 +1,6 @@
 import { SluiceError, shown } from '../../errors.ts';
 import { playEpochs, readHeartbeat } from './heartbeat-reply.ts';
-import { localClocks, type LocalClocks } from './membership-clock.ts';
+import { localClocks, type LocalClocks } from '../local-clocks.ts';
 import type { Confirmation, Membership } from './membership.ts';
 import { HEAVIEST, isWeight } from './weight.ts';
 

@@ -1,18 +1,4 @@
-/** Where instants of this process come from. */
-export interface LocalClocks {
-  /** Milliseconds that never go back, and stand still while a virtual machine is suspended: `performance.now()`. */
-  monotonicMs(): number;
-  /** Milliseconds since 1970, as far as the system knows: `Date.now()`. */
-  dateMs(): number;
-}
-
-export const localClocks: LocalClocks = {
-  monotonicMs: () => performance.now(),
-  dateMs: () => Date.now(),
-};
-
-/** How much faster or slower than the membership's the clock of a process may run: a thousandth is 86 s a day. */
-export const DRIFT: number = 1 / 1000;
+import type { LocalClocks } from '../local-clocks.ts';
 
 /** What an answer of the registry says of its clock: it showed `atMs` some time after it was asked. */
 export interface Sample {

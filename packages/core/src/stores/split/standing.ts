@@ -1,6 +1,7 @@
 import { StoreError, shown } from '../../errors.ts';
 import { KnownEpochs } from './known-epochs.ts';
-import { DRIFT, type LocalClocks, type MembershipClock } from './membership-clock.ts';
+import { DRIFT, type LocalClocks } from '../local-clocks.ts';
+import type { MembershipClock } from './membership-clock.ts';
 import type { Confirmation, Membership, PlainConfirmation, TimedConfirmation } from './membership.ts';
 import { HEAVIEST, isWeight } from './weight.ts';
 
