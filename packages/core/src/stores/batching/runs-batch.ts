@@ -9,19 +9,40 @@ const BYTES_BESIDE = 128;
 /** From so many keys on a batch goes out in two halves when nothing is on its way: the store decides one while we read the other. */
 const WORTH_HALVING = 16;
 
-/** One who waits for so many equal requests for one key of a plain limit, which are decided one after another. */
-export abstract class WaitingRun extends Waiting {
+/**
+ * One who waits for so many equal requests for one key of a plain limit, which are decided one after another. The first who
+ * asks for a key stands for all who do.
+ */
+export abstract class WaitingRun extends Waiting implements KeyRuns {
   readonly limit: Limit;
   readonly cost: number;
   readonly count: number;
+  /** What all who wait for this key ask for, where this is the first of them. */
+  runs: number[] | undefined;
   /** Who came after it, for the same key. */
-  next: WaitingRun | undefined;
+  next: WaitingRun | undefined = undefined;
+  #last: WaitingRun | undefined = undefined;
 
   constructor(limit: Limit, subject: string, cost: number, count: number, timeoutMs: number) {
     super(subject, timeoutMs);
     this.limit = limit;
     this.cost = cost;
     this.count = count;
+    this.runs = cost === 1 && count === 1 ? undefined : [cost, count];
+  }
+
+  /** Another who asks for the same key. Answers whether that made another run. */
+  follow(waiting: WaitingRun, coalesces: boolean): boolean {
+    (this.#last ?? this).next = waiting;
+    this.#last = waiting;
+    const runs = (this.runs ??= [1, 1]);
+    const end = runs.length - 2;
+    if (coalesces && runs[end] === waiting.cost) {
+      runs[end + 1] = (runs[end + 1] as number) + waiting.count;
+      return false;
+    }
+    runs.push(waiting.cost, waiting.count);
+    return true;
   }
 
   /**
@@ -33,44 +54,16 @@ export abstract class WaitingRun extends Waiting {
   abstract decide(key: KeyState, atMs: number, sent: Sent | undefined): void;
 }
 
-/** All who wait for one key, in order. */
-class Asked implements KeyRuns {
-  readonly limit: Limit;
-  readonly subject: string;
-  runs: number[] | undefined;
-  readonly first: WaitingRun;
-  #last: WaitingRun;
-
-  constructor(first: WaitingRun) {
-    this.limit = first.limit;
-    this.subject = first.subject;
-    this.runs = first.cost === 1 && first.count === 1 ? undefined : [first.cost, first.count];
-    this.first = this.#last = first;
-  }
-
-  /** Answers whether that made another run. */
-  add(waiting: WaitingRun, coalesces: boolean): boolean {
-    this.#last = this.#last.next = waiting;
-    const runs = (this.runs ??= [1, 1]);
-    const end = runs.length - 2;
-    if (coalesces && runs[end] === waiting.cost) {
-      runs[end + 1] = (runs[end + 1] as number) + waiting.count;
-      return false;
-    }
-    runs.push(waiting.cost, waiting.count);
-    return true;
-  }
-}
-
 /** Requests of plain limits, by their keys. */
 export class RunsBatch implements Batch {
-  readonly #asked: Asked[] = [];
+  /** Per key the first who asks. */
+  readonly #asked: WaitingRun[] = [];
   readonly #timeouts = new Set<number>();
   readonly #coalesces: boolean;
   /** By the scope of their limit, and then by their subject. */
-  readonly #known = new Map<string, Map<string, Asked>>();
+  readonly #known = new Map<string, Map<string, WaitingRun>>();
   #limit: Limit | undefined;
-  #ofLimit: Map<string, Asked> | undefined;
+  #ofLimit: Map<string, WaitingRun> | undefined;
   #runs = 0;
   #bytes = 0;
 
@@ -84,19 +77,18 @@ export class RunsBatch implements Batch {
     if (this.#runs >= MOST_KEYS || this.#bytes >= MOST_BYTES) return false;
     if (limit !== this.#limit) {
       this.#ofLimit = this.#known.get(limit.scope);
-      if (this.#ofLimit === undefined) this.#known.set(limit.scope, (this.#ofLimit = new Map<string, Asked>()));
+      if (this.#ofLimit === undefined) this.#known.set(limit.scope, (this.#ofLimit = new Map<string, WaitingRun>()));
       this.#limit = limit;
     }
     const known = this.#ofLimit?.get(subject);
     if (known === undefined) {
-      const asked = new Asked(waiting);
-      this.#asked.push(asked);
-      this.#ofLimit?.set(subject, asked);
+      this.#asked.push(waiting);
+      this.#ofLimit?.set(subject, waiting);
       this.#runs++;
       this.#bytes += subject.length + BYTES_BESIDE;
     } else if (known.limit !== limit) {
       return false;
-    } else if (known.add(waiting, this.#coalesces)) {
+    } else if (known.follow(waiting, this.#coalesces)) {
       this.#runs++;
     }
     this.#timeouts.add(waiting.timeoutMs);
@@ -111,13 +103,14 @@ export class RunsBatch implements Batch {
     return [this.#send(store, asked.slice(0, half)), this.#send(store, asked.slice(half))];
   }
 
-  #send(store: RunStore, asked: readonly Asked[]): Promise<unknown> {
+  #send(store: RunStore, asked: readonly WaitingRun[]): Promise<unknown> {
     return sendTogether((call) => store.performRuns(asked, call), this.#timeouts, {
       answer: ({ atMs, keys }, sent) => {
-        for (let i = 0; i < asked.length; i++) answerKey(asked[i] as Asked, keys[i] as KeyState | Error, atMs, sent);
+        for (let i = 0; i < asked.length; i++)
+          answerKey(asked[i] as WaitingRun, keys[i] as KeyState | Error, atMs, sent);
       },
       fail: (error, timeoutMs) => {
-        for (const { first } of asked) {
+        for (const first of asked) {
           for (let waiting: WaitingRun | undefined = first; waiting !== undefined; waiting = waiting.next) {
             if (waiting.timeoutMs <= timeoutMs) waiting.leaveWith(error);
           }
@@ -127,7 +120,7 @@ export class RunsBatch implements Batch {
   }
 }
 
-function answerKey({ first }: Asked, key: KeyState | Error, atMs: number, sent: Sent): void {
+function answerKey(first: WaitingRun, key: KeyState | Error, atMs: number, sent: Sent): void {
   for (let waiting: WaitingRun | undefined = first; waiting !== undefined; waiting = waiting.next) {
     if (key instanceof Error) waiting.leaveUnreadable(key);
     else waiting.decide(key, atMs, waiting.leave() ? sent : undefined);
