@@ -63,14 +63,7 @@ export function rateLimit(options: object): RateLimitHandler<never> {
   const use = expectLongLife();
   const handler = (request: unknown, response: unknown, next: NextFunction): void => {
     use();
-    enforcer.limit(request as Request, response as Response).then(
-      (passes) => {
-        if (passes) next();
-      },
-      (error: unknown) => {
-        next(asError(error));
-      },
-    );
+    enforcer.limitThen(request as Request, response as Response, next);
   };
   return withLimiter(handler, layer);
 }

@@ -1,12 +1,5 @@
 import type { KeyByLimit, RateLimitInfo } from '@sluice/core';
-import {
-  Enforcer,
-  asError,
-  withLimiter,
-  type KeyEachOptions,
-  type Limited,
-  type OneKeyOptions,
-} from '@sluice/core/http';
+import { Enforcer, withLimiter, type KeyEachOptions, type Limited, type OneKeyOptions } from '@sluice/core/http';
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -174,7 +167,7 @@ function limitAt(
   enforcerFor: (request: FastifyRequest) => Enforcer<FastifyRequest, FastifyReply> | undefined,
 ): (request: AnyRequest, reply: object, ...rest: unknown[]) => void {
   return (request, reply, ...rest) => {
-    const done = rest.at(-1) as (error?: unknown) => void;
+    const done = (rest.length === 1 ? rest[0] : rest.at(-1)) as (error?: unknown) => void;
     let enforcer: Enforcer<FastifyRequest, FastifyReply> | undefined;
     try {
       enforcer = enforcerFor(request as FastifyRequest);
@@ -182,18 +175,8 @@ function limitAt(
       done(error);
       return;
     }
-    if (enforcer === undefined) {
-      done();
-      return;
-    }
-    enforcer.limit(request as FastifyRequest, reply as FastifyReply).then(
-      (passes) => {
-        if (passes) done();
-      },
-      (error: unknown) => {
-        done(asError(error));
-      },
-    );
+    if (enforcer === undefined) done();
+    else enforcer.limitThen(request as FastifyRequest, reply as FastifyReply, done);
   };
 }
 

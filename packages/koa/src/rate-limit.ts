@@ -73,11 +73,29 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
     frameworkFor(() => middleware),
   );
   const use = expectLongLife();
-  const middleware = async (ctx: ExtendableContext, next: Next): Promise<unknown> => {
+  const middleware = (ctx: Context, next: Next): Promise<unknown> => {
     use();
-    return (await passes(enforcer, ctx)) ? next() : undefined;
+    let limited: boolean | Promise<boolean>;
+    try {
+      limited = enforcer.limit(ctx, ctx);
+    } catch (error) {
+      return Promise.reject(errorOf(error));
+    }
+    if (limited === true && ctx.writable) return next();
+    return typeof limited === 'boolean' ? Promise.resolve() : goOnLater(limited, ctx, next);
   };
   return withLimiter(middleware, layer);
+}
+
+/** Where the store does not answer at once. What the rest of the application throws is not ours. */
+async function goOnLater(limited: Promise<boolean>, ctx: Context, next: Next): Promise<unknown> {
+  let goesOn: boolean;
+  try {
+    goesOn = await limited;
+  } catch (error) {
+    throw errorOf(error);
+  }
+  return goesOn && ctx.writable ? next() : undefined;
 }
 
 /**
@@ -110,7 +128,11 @@ async function passes(enforcer: Enforcer<Context, Context>, ctx: Context): Promi
   try {
     return (await enforcer.limit(ctx, ctx)) && ctx.writable;
   } catch (error) {
-    if (error !== undefined && error !== null) throw error;
-    throw asError(error) as Error; // Koa would take nothing for no error, and never answer
+    throw errorOf(error);
   }
+}
+
+/** Koa would take nothing for no error, and never answer. What else was thrown goes on as it is. */
+function errorOf(thrown: unknown): Error {
+  return (thrown === undefined || thrown === null ? asError(thrown) : thrown) as Error;
 }

@@ -8,10 +8,13 @@ import { listed } from '../options.ts';
 import type { Policy } from '../policy.ts';
 import { isManagedReference } from '../managed/managed.ts';
 import type { AskedLimit as LimitToAsk } from '../managed/resolve.ts';
+import { eventually } from './eventually.ts';
 import type { RequestReader } from './framework.ts';
 import { byIp, type Key } from './keys/key-parts.ts';
 import { isOptionalKey, keyFunction, type ReadKey } from './keys/read-key.ts';
 import { PER_LIMIT_OPTIONS, type HttpLimitOptions, type OnMissingKey, type PolicyOption } from './options.ts';
+
+type PickLimit<Request> = (request: Request) => LimitToAsk | Promise<LimitToAsk>;
 
 /** One limit of a request, ready to be asked. */
 export interface AskedLimit<Request> {
@@ -19,7 +22,8 @@ export interface AskedLimit<Request> {
   readonly readKey: ReadKey<Request>;
   readonly cost: number | ((request: Request) => number | Promise<number>);
   readonly onMissingKey: OnMissingKey;
-  readonly limitFor: (request: Request) => LimitToAsk | Promise<LimitToAsk>;
+  /** The same for all requests, or picked for each. */
+  readonly limit: LimitToAsk | PickLimit<Request>;
 }
 
 /** What a user's options say of limits and keys, before it is known which of them go together. */
@@ -50,15 +54,10 @@ export function askedLimits<Request>(
   given: GivenLimits<Request>,
   reader: RequestReader<Request>,
 ): AskedLimits<Request> {
-  if (given.limiter !== undefined) {
-    const limit = handedIn(given.limiter).limit;
-    return { asked: [askedLimit(core.name, given, () => limit, reader, 'deny')], limits: limit };
-  }
-  if (given.limits !== undefined) return ofLimits(core, given, given.limits, reader);
-  const policy = policyOption(given);
-  const limitFor = limitForRequests(core, policy);
-  const asked = askedLimit(core.name, given, limitFor, reader, 'deny');
-  return { asked: [asked], limits: typeof policy === 'function' ? undefined : (limitFor as () => LimitToAsk)() };
+  if (given.limits !== undefined && given.limiter === undefined) return ofLimits(core, given, given.limits, reader);
+  const limit = given.limiter === undefined ? limitOf(core, policyOption(given)) : handedIn(given.limiter).limit;
+  const asked = askedLimit(core.name, given, limit, reader, 'deny');
+  return { asked: [asked], limits: typeof limit === 'function' ? undefined : limit };
 }
 
 /**
@@ -102,11 +101,10 @@ function ofLimits<Request>(
   const isFunction = (policy: unknown): boolean => typeof policy === 'function';
   const limits = limitsByName(core, entries, ['name', 'policy', ...PER_LIMIT_OPTIONS], isFunction);
   const asked = entries.map((entry, i) => {
-    const limit = limits.get(entry.name);
-    const limitFor = limit === undefined ? limitForRequests(core, entry.policy) : () => limit;
+    const limit = limits.get(entry.name) ?? limitOf(core, entry.policy);
     const missing = entry.key !== undefined && isOptionalKey(entry.key) ? 'skip' : 'deny';
     const withCost = given.cost === undefined || entry.cost !== undefined ? entry : { ...entry, cost: given.cost };
-    return askedLimit(entry.name, withCost, limitFor, reader, missing, `limits[${String(i)}].`);
+    return askedLimit(entry.name, withCost, limit, reader, missing, `limits[${String(i)}].`);
   });
   return { asked, limits: limits.size === entries.length ? limits : undefined };
 }
@@ -120,7 +118,7 @@ interface OneAsked<Request> {
 function askedLimit<Request>(
   name: string,
   options: OneAsked<Request>,
-  limitFor: AskedLimit<Request>['limitFor'],
+  limit: AskedLimit<Request>['limit'],
   reader: RequestReader<Request>,
   missing: OnMissingKey,
   where = '',
@@ -143,7 +141,7 @@ function askedLimit<Request>(
       'SLUICE_OPTION_INVALID',
     );
   }
-  return { name, readKey: keyFunction(key, reader, `${where}key`), cost, onMissingKey, limitFor };
+  return { name, readKey: keyFunction(key, reader, `${where}key`), cost, onMissingKey, limit };
 }
 
 function policyOption<Request>({ policy, limit, window }: GivenLimits<Request>): PolicyOption<Request> {
@@ -166,16 +164,12 @@ function policyOption<Request>({ policy, limit, window }: GivenLimits<Request>):
 const MOST_MANAGED = 1000;
 
 /** The limit of a policy option. A policy that a function hands out again and again is checked once. */
-function limitForRequests<Request>(core: LimiterCore, option: PolicyOption<Request>): AskedLimit<Request>['limitFor'] {
-  if (typeof option !== 'function') {
-    const limit = limitOfPolicy(core, option);
-    return () => limit;
-  }
+function limitOf<Request>(core: LimiterCore, option: PolicyOption<Request>): AskedLimit<Request>['limit'] {
+  if (typeof option !== 'function') return limitOfPolicy(core, option);
   const known = new WeakMap<object, LimitToAsk>();
   /** By name: `managed(name)` may be written anew for every request. */
   const knownManaged = new Map<string, LimitToAsk>();
-  return async (request) => {
-    const policy: unknown = await option(request);
+  const limitOfPicked = (policy: unknown): LimitToAsk => {
     if (typeof policy !== 'object' || policy === null) {
       throw new PolicyError(
         'policy',
@@ -201,4 +195,5 @@ function limitForRequests<Request>(core: LimiterCore, option: PolicyOption<Reque
     }
     return limit;
   };
+  return (request) => eventually<unknown, LimitToAsk>(option(request), limitOfPicked);
 }

@@ -1,8 +1,9 @@
 import { warnOnce } from '../warnings.ts';
-import type { Framework } from './framework.ts';
+import type { Framework, RawRequest } from './framework.ts';
 import { addressBits, isIpv4 } from './keys/address.ts';
 
 const UNIX_SOCKET = 'a Unix socket';
+const FORWARDED_FOR = 'x-forwarded-for';
 
 /**
  * Looks at requests for settings of the application under which clients escape limits, or share one by mistake, and
@@ -17,12 +18,12 @@ export class Doctor<Request, Response> {
     this.#framework = framework;
   }
 
-  examine(request: Request): void {
+  examine(request: Request, raw: RawRequest): void {
     if (!this.#hasAskedForTrust) {
       this.#hasAskedForTrust = true;
       this.#examineTrust(request);
     }
-    if (!this.#hasFoundProxy) this.#examineProxy(request);
+    if (!this.#hasFoundProxy && mayHaveField(raw, FORWARDED_FOR)) this.#examineProxy(request);
   }
 
   #examineTrust(request: Request): void {
@@ -44,7 +45,7 @@ export class Doctor<Request, Response> {
 
   /** A proxy that names its client, on a private network, and is not believed. */
   #examineProxy(request: Request): void {
-    const named = this.#framework.header(request, 'x-forwarded-for');
+    const named = this.#framework.header(request, FORWARDED_FOR);
     if (named === undefined) return;
     const { socket } = this.#framework.rawRequest(request);
     // On a Unix socket nobody has an address but those whom the proxy names.
@@ -69,6 +70,16 @@ export class Doctor<Request, Response> {
         'Set the trust of your framework to the addresses of your proxies; if there is no proxy, silence this warning.',
     );
   }
+}
+
+/** Whether a request has a header field: as it came, for Node makes an object of the fields only when somebody reads it. */
+function mayHaveField({ rawHeaders }: RawRequest, name: string): boolean {
+  if (rawHeaders === undefined) return true;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const written = rawHeaders[i] as string;
+    if (written.length === name.length && written.toLowerCase() === name) return true;
+  }
+  return false;
 }
 
 /** What is believed of a hop far away, from an address that nobody has, is believed of all. */

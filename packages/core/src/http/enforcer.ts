@@ -1,25 +1,18 @@
-import type { Decision } from '../decision.ts';
 import { PolicyError, shown } from '../errors.ts';
-import type { OnStoreError } from '../core-options.ts';
 import { checkDistinct } from '../policy.ts';
-import { warnOnce } from '../warnings.ts';
-import { answer, type Enforcement } from './answer.ts';
+import { answer } from './answer.ts';
+import { asError } from './as-error.ts';
+import type { Asked } from './asker.ts';
+import { Asking } from './asking.ts';
+import { Decider, type Finish } from './decider.ts';
 import { Doctor } from './doctor.ts';
-import type { Framework, RateLimitInfo } from './framework.ts';
-import { Layer, type Asking } from './layer.ts';
+import { PASS, withoutDecision, type Enforcement } from './enforcement.ts';
+import type { Framework, RawRequest } from './framework.ts';
+import { Layer } from './layer.ts';
 import type { RateLimitOptions } from './options.ts';
-import { decideInPace, mayPace } from './pacing.ts';
 import { isPreflight } from './preflight.ts';
-import { refusalOf } from './problem.ts';
-import { settleLater } from './settlement.ts';
-import { holdUntilOver } from './slots.ts';
-import { callTurns, decideInTurn } from './turns.ts';
-
-const PASS = { fields: [], info: undefined, refusal: undefined } as const;
-const GONE = { ...PASS, hasLeft: true } as const;
-
-/** What came of a decision; `left` when the client has left meanwhile, nothing when nothing was asked for. */
-type Decided = RateLimitInfo | 'left' | undefined;
+import { quietly } from './quietly.ts';
+import type { Sighting } from './sighting.ts';
 
 /**
  * Decides about requests, over one layer of limits or over several as one decision: everything is taken, or nothing, in
@@ -27,11 +20,14 @@ type Decided = RateLimitInfo | 'left' | undefined;
  */
 export class Enforcer<Request, Response> {
   readonly #layers: readonly Layer<Request, Response>[];
+  /** The only layer, where it is one that enforces. */
+  readonly #only: Layer<Request, Response> | undefined;
   readonly #framework: Framework<Request, Response>;
   readonly #doctor: Doctor<Request, Response>;
-  /** Whether any layer gives units back, and whether any makes requests wait for that. */
-  readonly #refunds: boolean;
-  readonly #holds: boolean;
+  /** Whether the address has to be read ahead of all else. */
+  readonly #readsAddress: boolean;
+  readonly #decider: Decider<Request, Response>;
+  readonly #answer: Finish<Request, Response, boolean>;
 
   /**
    * @param layers - The outermost first; made and claimed.
@@ -39,135 +35,122 @@ export class Enforcer<Request, Response> {
    */
   constructor(layers: readonly Layer<Request, Response>[], framework: Framework<Request, Response>) {
     checkTogether(layers);
+    const [first] = layers;
     this.#layers = layers;
+    this.#only = layers.length === 1 && first?.reports === false ? first : undefined;
     this.#framework = framework;
     this.#doctor = new Doctor(framework);
-    this.#refunds = layers.some(({ refund }) => refund !== undefined);
-    this.#holds = layers.some(({ refund }) => refund !== undefined && refund.holdMs > 0);
+    this.#readsAddress = first?.readsAddressFirst !== true;
+    this.#decider = new Decider(layers, framework);
+    this.#answer = (enforcement, request, response) => answer(framework, enforcement, request, response);
   }
 
   /**
-   * Decides, writes the header fields, and answers a request that is refused. Resolves to whether the request goes on.
+   * Decides, writes the header fields, and answers a request that is refused. Answers whether the request goes on: in this
+   * very tick, where the store and the functions of the user answer at once.
    *
    * Each layer sees a request once: a middleware that is mounted twice counts once.
    *
-   * @throws (rejects) what the functions of the user throw; StoreError, when `onStoreError` says so; RateLimitError for a
+   * @throws (or rejects) what the functions of the user throw; StoreError, when `onStoreError` says so; RateLimitError for a
    * refusal, with `throw: true`.
    */
-  async limit(request: Request, response: Response): Promise<boolean> {
-    return answer(this.#framework, await this.enforce(request, response), request, response);
-  }
-
-  /** The first half of {@link limit}: decides, and writes nothing. */
-  async enforce(request: Request, response: Response): Promise<Enforcement<Request, Response>> {
-    const raw = this.#framework.rawRequest(request);
-    const layers = this.#newTo(raw);
-    if (layers.length === 0 || isPreflight(this.#framework, request)) return PASS;
-    // The address is read before anything is waited for, and remembered by the socket: it cannot be asked once the client
-    // is gone.
-    this.#framework.address(request);
-    this.#doctor.examine(request);
-
-    const enforced: Asking<Request, Response>[] = [];
-    const reported: Asking<Request, Response>[] = [];
-    for (const layer of layers) {
-      const asking = await (layer.reports ? quietly(async () => layer.ask(request)) : layer.ask(request));
-      if (asking === undefined) continue;
-      if (!('layer' in asking)) return { ...PASS, refusal: asking, options: layer.options };
-      (layer.reports ? reported : enforced).push(asking);
-    }
-    if (reported.length === 0) {
-      const decided = this.#decide(enforced, request, response);
-      return this.#enforcementOf(decided instanceof Promise ? await decided : decided, enforced);
-    }
-    const [decided, report] = await Promise.all([
-      this.#decide(enforced, request, response),
-      ...reported.map((asking) => quietly(async () => this.#decide([asking], request, response))),
-    ]);
-    return this.#enforcementOf(decided ?? report, enforced);
-  }
-
-  /** The layers that have not seen a request before. */
-  #newTo(raw: object): readonly Layer<Request, Response>[] {
-    const [only] = this.#layers;
-    if (this.#layers.length > 1 || only === undefined) return this.#layers.filter((layer) => layer.notices(raw));
-    return only.notices(raw) ? this.#layers : [];
-  }
-
-  /** @param enforced - None where the decision is a report. */
-  #enforcementOf(info: Decided, enforced: readonly Asking<Request, Response>[]): Enforcement<Request, Response> {
-    if (info === 'left') return GONE;
-    const layer = enforced.at(-1)?.layer;
-    if (info === undefined || layer === undefined) return { ...PASS, info };
-    const { decision } = info;
-    return {
-      fields: decision.policies.length === 0 ? [] : layer.writeFields(decision),
-      info,
-      refusal: decision.allowed ? undefined : refusalOf(decision, layer.slotRetryAfterMs),
-      options: layer.options,
-    };
+  limit(request: Request, response: Response): boolean | Promise<boolean> {
+    return this.#run(request, response, this.#answer);
   }
 
   /**
-   * One decision over what layers ask for. The application hears of it, and it is given back when its time comes. At once,
-   * where the store answers at once: most requests need no promise here.
+   * As {@link limit}, for a framework that hands out a callback: calls it when the request goes on, or with the error; not at
+   * all when the request has been answered. What it throws by itself is not caught here.
    */
-  #decide(
-    askings: readonly Asking<Request, Response>[],
-    request: Request,
-    response: Response,
-  ): Decided | Promise<Decided> {
-    const innermost = askings.at(-1);
-    if (innermost === undefined) return undefined;
-    const { core } = innermost.layer;
-    const mode = askings.length === 1 ? core.onStoreError : strictest(askings);
-    const parts = askings.length === 1 ? innermost.parts : askings.flatMap((asking) => asking.parts);
-    const raw = { request: this.#framework.rawRequest(request), response: this.#framework.rawResponse(response) };
-    const take = (): Decision | Promise<Decision | undefined> =>
-      this.#holds
-        ? decideInTurn((op) => core.decide(op, parts, mode), askings, raw.request, raw.response)
-        : core.decide('consume', parts, mode);
-    const hold = <Made extends Decision | undefined>(made: Made): Made => {
-      holdUntilOver(core, made, raw.request, raw.response, () => {
-        callTurns(askings);
-      });
-      return made;
-    };
-    const consume = parts.every(({ holder }) => holder === undefined)
-      ? take
-      : (): Decision | Promise<Decision | undefined> => {
-          const made = take();
-          return made instanceof Promise ? made.then(hold) : hold(made);
-        };
-    const conclude = (made: Decision | undefined): Decided | Promise<Decided> =>
-      this.#conclude(innermost, askings, made, request, response);
-    if (!innermost.layer.reports && mayPace(parts)) {
-      return decideInPace(askings, { ...raw, core, peek: () => core.decide('peek', parts, mode), consume, conclude });
+  limitThen(request: Request, response: Response, next: (error?: unknown) => void): void {
+    let passes: boolean | Promise<boolean>;
+    try {
+      passes = this.#run(request, response, this.#answer);
+    } catch (error) {
+      next(asError(error));
+      return;
     }
-    const decision = consume();
-    return decision instanceof Promise ? decision.then(conclude) : conclude(decision);
+    if (passes === true) {
+      next();
+    } else if (passes !== false) {
+      passes.then(
+        (late) => {
+          if (late) next();
+        },
+        (error: unknown) => {
+          next(asError(error));
+        },
+      );
+    }
   }
 
-  #conclude(
-    { layer, keys }: Asking<Request, Response>,
-    askings: readonly Asking<Request, Response>[],
-    decision: Decision | undefined,
+  /** The first half of {@link limit}: decides, and writes nothing. */
+  enforce(
     request: Request,
     response: Response,
-  ): Decided | Promise<Decided> {
-    if (decision === undefined) return 'left';
-    if (this.#refunds) settleLater(this.#framework, layer.core, askings, decision, request, response);
-    const key =
-      askings.length === 1 && layer.hasOneKey
-        ? (keys[layer.name] ?? '')
-        : Object.fromEntries(askings.flatMap((asking) => Object.entries(asking.keys)));
-    const info = { key, decision };
-    return layer.options.onDecision === undefined ? info : this.#tell(layer, info, request);
+  ): Enforcement<Request, Response> | Promise<Enforcement<Request, Response>> {
+    return this.#run(request, response, itself);
   }
 
-  async #tell({ options }: Layer<Request, Response>, info: RateLimitInfo, request: Request): Promise<RateLimitInfo> {
-    await options.onDecision?.(info.decision, { key: info.key, request });
-    return info;
+  #run<Result>(
+    request: Request,
+    response: Response,
+    finish: Finish<Request, Response, Result>,
+  ): Result | Promise<Result> {
+    const raw = this.#framework.rawRequest(request);
+    const only = this.#only;
+    if (only === undefined) return this.#runTogether(raw, request, response, finish);
+    const sighting = only.notices(raw);
+    if (sighting === undefined || isPreflight(this.#framework, request)) return finish(PASS, request, response);
+    this.#examine(request, raw);
+    const asked = only.ask(request, sighting);
+    return asked instanceof Promise
+      ? asked.then((asking) => this.#decider.decideOne(only, asking, request, response, finish))
+      : this.#decider.decideOne(only, asked, request, response, finish);
+  }
+
+  #examine(request: Request, raw: RawRequest): void {
+    // The address is read before anything is waited for, and remembered by the socket: it cannot be asked once the client
+    // is gone.
+    if (this.#readsAddress) this.#framework.address(request);
+    this.#doctor.examine(request, raw);
+  }
+
+  #runTogether<Result>(
+    raw: RawRequest,
+    request: Request,
+    response: Response,
+    finish: Finish<Request, Response, Result>,
+  ): Result | Promise<Result> {
+    const seen: Seen<Request, Response>[] = [];
+    for (const layer of this.#layers) {
+      const sighting = layer.notices(raw);
+      if (sighting !== undefined) seen.push({ layer, sighting });
+    }
+    if (seen.length === 0 || isPreflight(this.#framework, request)) return finish(PASS, request, response);
+    this.#examine(request, raw);
+    return this.#askFrom(0, { seen, enforced: [], reported: [], request, response }, finish);
+  }
+
+  #askFrom<Result>(
+    start: number,
+    question: Question<Request, Response>,
+    finish: Finish<Request, Response, Result>,
+  ): Result | Promise<Result> {
+    const { seen, enforced, reported, request, response } = question;
+    for (let i = start; i < seen.length; i++) {
+      const { layer, sighting } = seen[i] as Seen<Request, Response>;
+      const asked = layer.reports ? quietly(() => layer.ask(request, sighting)) : layer.ask(request, sighting);
+      if (asked instanceof Promise) {
+        return asked.then((late) => {
+          const refusal = sort(layer, late, question);
+          return refusal === undefined ? this.#askFrom(i + 1, question, finish) : finish(refusal, request, response);
+        });
+      }
+      const refusal = sort(layer, asked, question);
+      if (refusal !== undefined) return finish(refusal, request, response);
+    }
+    return this.#decider.decideTogether(enforced, reported, request, response, finish);
   }
 }
 
@@ -188,27 +171,35 @@ export function createEnforcer<Request, Response>(
   return { enforcer, layer };
 }
 
-/** What only reports fails no request, whatever its functions throw. */
-async function quietly<T>(report: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await report();
-  } catch (error) {
-    warnOnce(
-      'SLUICE_REPORT_FAILED',
-      `a limit that only reports could not decide, and let the request pass: ${error instanceof Error ? error.message : String(error)}`,
-    );
-    return undefined;
-  }
+/** A layer that has not seen the request before. */
+interface Seen<Request, Response> {
+  readonly layer: Layer<Request, Response>;
+  readonly sighting: Sighting;
 }
 
-/** How strict an answer to a store that fails is. */
-const STRICTNESS: Readonly<Record<OnStoreError, number>> = { allow: 0, local: 1, deny: 2, throw: 3 };
+/** A request that several layers are asked about. */
+interface Question<Request, Response> {
+  readonly seen: readonly Seen<Request, Response>[];
+  readonly enforced: Asking<Request, Response>[];
+  readonly reported: Asking<Request, Response>[];
+  readonly request: Request;
+  readonly response: Response;
+}
 
-/** What is done for all layers while the store is away: nobody gets more than each of them would give. */
-function strictest<Request, Response>(askings: readonly Asking<Request, Response>[]): OnStoreError {
-  return askings
-    .map(({ layer }) => layer.core.onStoreError)
-    .reduce((strict, mode) => (STRICTNESS[mode] > STRICTNESS[strict] ? mode : strict));
+/** Adds what a layer asks for to that of its kind; or answers that the request is refused. */
+function sort<Request, Response>(
+  layer: Layer<Request, Response>,
+  asked: Asked<Request, Response>,
+  { enforced, reported }: Question<Request, Response>,
+): Enforcement<Request, Response> | undefined {
+  if (asked === undefined) return undefined;
+  if (!(asked instanceof Asking)) return withoutDecision(layer, asked);
+  (layer.reports ? reported : enforced).push(asked);
+  return undefined;
+}
+
+function itself<T>(enforcement: T): T {
+  return enforcement;
 }
 
 function checkTogether<Request, Response>(layers: readonly Layer<Request, Response>[]): void {

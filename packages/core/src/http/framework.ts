@@ -33,6 +33,8 @@ export interface RawRequest {
     readonly destroyed?: boolean;
     once?(event: 'close', listener: () => void): unknown;
   } | null;
+  /** Names and values of the header fields, in turn, as they came. */
+  readonly rawHeaders?: readonly string[];
   /** Of HTTP/2: whether nothing followed the header fields. */
   readonly stream?: { readonly endAfterHeaders?: boolean };
 }

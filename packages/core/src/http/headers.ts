@@ -45,7 +45,7 @@ export function fieldWriter(option: HeadersOption = 'draft-11'): FieldWriter {
 function writerOf(format: unknown): FieldWriter {
   switch (format) {
     case 'draft-11':
-      return draft11;
+      return draft11();
     case 'draft-7':
       return draft7;
     case 'draft-6':
@@ -62,19 +62,60 @@ function writerOf(format: unknown): FieldWriter {
  * Lists of named items, one per policy. `t` is the time until one more unit than `r` can be had. Slots have no window, and no
  * time but that of a block.
  */
-function draft11({ policies }: Decision): readonly Field[] {
-  let quotas = '';
-  let states = '';
-  for (const { name, limit, windowMs, remaining, nextAfterMs, unit } of policies) {
-    const separator = quotas === '' ? '' : ', ';
+function draft11(): FieldWriter {
+  const quotas = new QuotaItems();
+  return ({ policies }) => {
+    const only = policies[0] as PolicyDecision;
+    if (policies.length === 1) {
+      const { field, name } = quotas.of(only);
+      return [field, { name: 'RateLimit', value: stateOf(name, only), append: true }];
+    }
+    let [items, states] = ['', ''];
+    for (const policy of policies) {
+      const { field, name } = quotas.of(policy);
+      const separator = items === '' ? '' : ', ';
+      items += separator + field.value;
+      states += separator + stateOf(name, policy);
+    }
+    return [
+      { name: 'RateLimit-Policy', value: items, append: true },
+      { name: 'RateLimit', value: states, append: true },
+    ];
+  };
+}
+
+function stateOf(name: string, { remaining, nextAfterMs }: PolicyDecision): string {
+  const item = `${name};r=${integer(remaining)}`;
+  return nextAfterMs === null ? item : `${item};t=${integer(seconds(nextAfterMs))}`;
+}
+
+/** What of the fields of a policy is the same for all answers, while its numbers are. */
+interface QuotaItem {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly unit: string | undefined;
+  /** Its item, as a field of its own. */
+  readonly field: Field;
+  /** Its name, as it stands in fields. */
+  readonly name: string;
+}
+
+const MOST_NAMES = 1000;
+
+/** The quotas of policies, by their names. Written again when their numbers change: those of managed policies do. */
+class QuotaItems {
+  readonly #items = new Map<string, QuotaItem>();
+
+  of({ name, limit, windowMs, unit }: PolicyDecision): QuotaItem {
+    const known = this.#items.get(name);
+    if (known?.limit === limit && known.windowMs === windowMs && known.unit === unit) return known;
     const quota = unit === undefined ? { q: limit, w: seconds(windowMs) } : { q: limit, qu: unit };
-    quotas += separator + quotaItem(name, quota);
-    states += separator + stateItem(name, { r: remaining, t: nextAfterMs === null ? undefined : seconds(nextAfterMs) });
+    const field = { name: 'RateLimit-Policy', value: quotaItem(name, quota), append: true };
+    const item = { limit, windowMs, unit, field, name: text(name) };
+    if (this.#items.size >= MOST_NAMES) this.#items.clear(); // a function of the user may make names without end
+    this.#items.set(name, item);
+    return item;
   }
-  return [
-    { name: 'RateLimit-Policy', value: quotas, append: true },
-    { name: 'RateLimit', value: states, append: true },
-  ];
 }
 
 /** What a parameter may carry beside those of the draft: a vendor's own. */

@@ -1,6 +1,7 @@
 /** The framework-neutral part of every adapter. */
-export { answer, type Enforcement } from './answer.ts';
+export { answer } from './answer.ts';
 export { methodDecorator, type MethodDecorator } from './decorate.ts';
+export type { Enforcement } from './enforcement.ts';
 export { Enforcer, createEnforcer } from './enforcer.ts';
 export { expectLongLife } from './doctor.ts';
 export { asError } from './as-error.ts';

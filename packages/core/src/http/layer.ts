@@ -1,36 +1,21 @@
 import { parseDuration } from '../duration.ts';
 import { PolicyError, shown, typeError } from '../errors.ts';
-import { newHolder } from '../holder.ts';
-import { encodeSubject } from '../key.ts';
 import { CORE_OPTIONS } from '../core-options.ts';
-import { checkCost } from '../cost.ts';
 import { LimiterCore } from '../limiter-core.ts';
 import { PlacedLimiter, type Limiter } from '../limiter.ts';
 import { isByName } from '../limiter-limits.ts';
 import { checkOptions } from '../options.ts';
-import { namesOf, type AskedPart } from '../managed/resolve.ts';
+import { namesOf } from '../managed/resolve.ts';
 import { askedLimits, handedIn, type AskedLimits } from './asked-limits.ts';
+import { Asker, type Asked } from './asker.ts';
 import { ClientList } from './client-list.ts';
 import type { Framework } from './framework.ts';
 import { fieldWriter, type FieldWriter } from './headers.ts';
 import { HeldRequests } from './held-requests.ts';
+import { beginsWithAddress } from './keys/key-parts.ts';
 import { HTTP_OPTIONS, type RateLimitOptions } from './options.ts';
-import { forbiddenRefusal, missingKeyRefusal, type Refusal } from './problem.ts';
 import { parseRefund, type Refund } from './refund.ts';
-import { mayHoldSlots } from './slots.ts';
-
-/** The key of a request by the name of its limit. */
-export type FoundKeys = Readonly<Record<string, string>>;
-
-/** What a layer wants to take for a request. */
-export interface Asking<Request, Response> {
-  readonly layer: Layer<Request, Response>;
-  readonly parts: readonly AskedPart[];
-  readonly keys: FoundKeys;
-}
-
-/** No subject of a request looks like this: those that begin with `#` are hashed to more characters. */
-const MISSING_SUBJECT = '#missing';
+import { NO_KEYS, firstSighting, sightingOf, type FoundKeys, type Sighting } from './sighting.ts';
 
 /**
  * The limits that one place of an application asks for: what `rateLimit(options)` was given there, checked and ready.
@@ -47,13 +32,13 @@ export class Layer<Request, Response> {
   readonly writeFields: FieldWriter;
   /** What is told whoever is refused for want of a slot. */
   readonly slotRetryAfterMs: number | undefined;
+  /** Whether it reads the client's address before anything that it may have to wait for. */
+  readonly readsAddressFirst: boolean;
   readonly #framework: Framework<Request, Response>;
   readonly #asked: AskedLimits<Request>;
-  readonly #allow: ClientList | undefined;
-  readonly #deny: ClientList | undefined;
-  /** The requests that it has seen, and what it found. Written once for each: an entry is what costs. */
-  readonly #seen: WeakMap<object, { keys: FoundKeys | undefined }>;
-  readonly #origin: Layer<Request, Response> | undefined;
+  readonly #asker: Asker<Request, Response>;
+  /** What this is a variant of, or itself: they see requests as one. */
+  readonly #root: Layer<Request, Response>;
   #limiter: Limiter<never> | undefined;
 
   /**
@@ -71,15 +56,13 @@ export class Layer<Request, Response> {
       checkOptions(options, [...HTTP_OPTIONS, ...CORE_OPTIONS, ...ownOptions], 'rateLimit');
       checkKinds(options);
     }
-    this.#origin = origin;
-    this.#seen = origin === undefined ? new WeakMap() : origin.#seen;
+    this.#root = origin === undefined ? this : origin.#root;
     this.reports = options.mode === 'report';
     this.core = origin?.core ?? coreOf(options, this.reports);
     this.#asked = askedLimits(this.core, options, framework);
-    this.#allow = options.allow === undefined ? undefined : new ClientList(options.allow, 'allow');
+    const allow = options.allow === undefined ? undefined : new ClientList(options.allow, 'allow');
     const deny = options.deny === undefined ? undefined : new ClientList(options.deny, 'deny');
     this.options = options;
-    this.#deny = this.reports ? undefined : deny;
     const refund = origin === undefined ? parseRefund(options.refund) : origin.refund;
     // Who is never refused need not wait either.
     this.refund = refund !== undefined && this.reports ? { ...refund, holdMs: 0 } : refund;
@@ -97,6 +80,10 @@ export class Layer<Request, Response> {
         : parseDuration(options.retryAfter, 'retryAfter', 'SLUICE_OPTION_INVALID');
     this.writeFields = this.reports ? () => [] : fieldWriter(options.headers);
     this.#framework = framework;
+    const [first = options] = options.limits ?? [];
+    const isListed = allow !== undefined || (deny !== undefined && !this.reports);
+    this.readsAddressFirst = isListed || (options.skip === undefined && beginsWithAddress(first.key));
+    this.#asker = new Asker(this, this.#asked.asked, framework, { allow, deny: this.reports ? undefined : deny });
   }
 
   get name(): string {
@@ -112,7 +99,7 @@ export class Layer<Request, Response> {
 
   /** Takes its name on its store: when all else has been checked. A limiter that was handed in has it already. */
   claim(): this {
-    if (this.options.limiter === undefined && this.#origin === undefined) this.core.claim();
+    if (this.options.limiter === undefined && this.#root === this) this.core.claim();
     return this;
   }
 
@@ -151,11 +138,9 @@ export class Layer<Request, Response> {
     return (this.#limiter ??= new PlacedLimiter<never>(this.core, this.#asked.limits));
   }
 
-  /** Whether this layer has not seen the request before; from now on it has. */
-  notices(request: object): boolean {
-    if (this.#seen.has(request)) return false;
-    this.#seen.set(request, { keys: undefined });
-    return true;
+  /** Says that this layer sees a request now. Undefined when it has seen it before. */
+  notices(request: object): Sighting | undefined {
+    return firstSighting(request, this.#root);
   }
 
   /**
@@ -163,10 +148,10 @@ export class Layer<Request, Response> {
    *
    * @throws TypeError `SLUICE_KEY_INVALID` when it has none.
    */
-  async keyFor(request: Request): Promise<string | FoundKeys> {
-    const keys = this.#seen.get(this.#framework.rawRequest(request))?.keys ?? (await this.#readKeys(request));
-    const key = this.hasOneKey ? keys[this.name] : keys;
-    if (key !== undefined && Object.keys(keys).length > 0) return key;
+  async keyFor(request: Request): Promise<FoundKeys> {
+    const sighting = sightingOf(this.#framework.rawRequest(request), this.#root);
+    const keys = sighting?.keys ?? (await this.#readKeys(request));
+    if (typeof keys === 'string' || (!this.hasOneKey && Object.keys(keys).length > 0)) return keys;
     throw typeError('SLUICE_KEY_INVALID', `this request has no key to be counted by in ${this.name}`);
   }
 
@@ -176,45 +161,8 @@ export class Layer<Request, Response> {
   }
 
   /** What to take for a request, or the answer that refuses it; undefined when it is not limited here. */
-  async ask(request: Request): Promise<Asking<Request, Response> | Refusal | undefined> {
-    const { skip } = this.options;
-    let isAllowed = false;
-    if (this.#deny !== undefined || this.#allow !== undefined) {
-      const address = this.#framework.address(request);
-      if (this.#deny?.hasAddress(address) === true) return forbiddenRefusal();
-      isAllowed = this.#allow?.hasAddress(address) === true;
-      if (isAllowed && this.#deny?.hasKeys !== true) return undefined;
-    }
-    if (skip !== undefined && (await skip(request))) return undefined;
-
-    const parts: AskedPart[] = [];
-    const keys: Record<string, string> = {};
-    let isMissing = false;
-    for (const limit of this.#asked.asked) {
-      const pending = limit.readKey(request);
-      const key = typeof pending === 'object' ? await pending : pending;
-      if (key === undefined) {
-        if (limit.onMissingKey === 'skip') continue;
-        isMissing ||= limit.onMissingKey === 'deny';
-      } else {
-        if (this.#deny?.hasKey(key) === true) return forbiddenRefusal();
-        keys[limit.name] = key;
-        if (this.#allow?.hasKey(key) === true) continue; // of this limit: others may go by what anybody can write
-      }
-      if (isAllowed || isMissing) continue; // nothing is taken, but a later key may be one that is denied or allowed
-      const cost = typeof limit.cost === 'function' ? await limit.cost(request) : limit.cost;
-      checkCost(cost);
-      if (cost === 0) continue;
-      const subject = key === undefined ? MISSING_SUBJECT : encodeSubject(key);
-      const found = limit.limitFor(request);
-      const part = { limit: found instanceof Promise ? await found : found, subject, cost };
-      parts.push(mayHoldSlots(part.limit) ? { ...part, holder: newHolder() } : part);
-    }
-    const seen = this.#seen.get(this.#framework.rawRequest(request));
-    if (seen !== undefined) seen.keys = keys;
-    if (isAllowed) return undefined;
-    if (isMissing) return this.reports ? undefined : missingKeyRefusal();
-    return parts.length === 0 ? undefined : { layer: this, parts, keys };
+  ask(request: Request, sighting: Sighting): Asked<Request, Response> | Promise<Asked<Request, Response>> {
+    return this.#asker.ask(request, sighting);
   }
 
   async #readKeys(request: Request): Promise<FoundKeys> {
@@ -223,7 +171,7 @@ export class Layer<Request, Response> {
       const key = await readKey(request);
       if (key !== undefined) keys[name] = key;
     }
-    return keys;
+    return this.hasOneKey ? (keys[this.name] ?? NO_KEYS) : keys;
   }
 }
 

@@ -5,7 +5,7 @@ import type { AskedPart } from '../managed/resolve.ts';
 import { hasLeft, onDeparture } from './departure.ts';
 import type { RawRequest, RawResponse } from './framework.ts';
 import { HeldRequests } from './held-requests.ts';
-import type { Asking } from './layer.ts';
+import type { Asking } from './asking.ts';
 import { warnOfRefund } from './settlement.ts';
 import { startAt } from './starts.ts';
 
@@ -22,9 +22,9 @@ export interface PacedRequest<Decided> {
   readonly conclude: (decision: Decision | undefined) => Decided | Promise<Decided>;
 }
 
-/** Whether a decision over these may make a request wait. A managed policy may become one that does at any time. */
-export function mayPace(parts: readonly AskedPart[]): boolean {
-  return parts.some(({ limit }) => limit instanceof ManagedLimit || paces(limit));
+/** Whether a decision over this may make a request wait. A managed policy may become one that does at any time. */
+export function mayPace(limit: AskedPart['limit']): boolean {
+  return limit instanceof ManagedLimit || paces(limit);
 }
 
 /**
@@ -63,12 +63,15 @@ export async function decideInPace<Request, Response, Decided>(
       }
     }
     let starts = false;
+    const giveBack = (): void => {
+      core.taken.refundPlaces(decision).catch(warnOfRefund); // once, however often it is called
+    };
     try {
       const decided = await conclude(decision);
-      starts = await rest(arrivedMs + decision.delayMs, request, response);
+      starts = await rest(arrivedMs + decision.delayMs, request, response, giveBack);
       return starts ? decided : 'left';
     } finally {
-      if (!starts) core.taken.refundPlaces(decision).catch(warnOfRefund);
+      if (!starts) giveBack();
     }
   } finally {
     leave?.();
@@ -85,8 +88,12 @@ function paces(limit: AskedPart['limit']): boolean {
   return current !== undefined && paces(current);
 }
 
-/** Waits until `dueMs` (by `performance.now()`), and not a moment less. Answers false when the client left before. */
-async function rest(dueMs: number, request: RawRequest, response: RawResponse): Promise<boolean> {
+/**
+ * Waits until `dueMs` (by `performance.now()`), and not a moment less. Answers false when the client left before.
+ *
+ * @param left - Called in the very tick in which it leaves: who comes next is decided in that tick, too.
+ */
+async function rest(dueMs: number, request: RawRequest, response: RawResponse, left: () => void): Promise<boolean> {
   if (hasLeft(request, response)) return false;
   return new Promise((resolve) => {
     const stop = (starts: boolean): void => {
@@ -95,6 +102,7 @@ async function rest(dueMs: number, request: RawRequest, response: RawResponse): 
       resolve(starts);
     };
     const stopListening = onDeparture(request, response, () => {
+      left();
       stop(false);
     });
     let callOff = (): void => undefined; // it may be due already

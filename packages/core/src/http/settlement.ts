@@ -3,7 +3,7 @@ import type { LimiterCore } from '../limiter-core.ts';
 import type { AskedPart } from '../managed/resolve.ts';
 import { warnOnce } from '../warnings.ts';
 import type { Framework, RawResponse } from './framework.ts';
-import type { Asking } from './layer.ts';
+import type { Asking } from './asking.ts';
 import type { RefundWhen } from './options.ts';
 import { callTurns } from './turns.ts';
 
@@ -31,7 +31,8 @@ export function settleLater<Request, Response>(
       for (const part of parts) chosen.add(part);
     }
     if (chosen.size === 0) return;
-    await core.taken.refundParts(decision, (part) => chosen.has(part));
+    // What one layer takes alone is given back whole: its parts need not be these very objects.
+    await core.taken.refundParts(decision, (part) => askings.length === 1 || chosen.has(part));
     callTurns(askings);
   };
   whenFinished(raw, () => {

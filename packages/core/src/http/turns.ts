@@ -1,7 +1,7 @@
 import type { Decision } from '../decision.ts';
 import { namesOf, type AskedPart } from '../managed/resolve.ts';
 import type { RawRequest, RawResponse } from './framework.ts';
-import type { Asking } from './layer.ts';
+import type { Asking } from './asking.ts';
 import type { Refund } from './refund.ts';
 
 /** Decides, after others have had their turn where units may be given back. Undefined when the client left meanwhile. */

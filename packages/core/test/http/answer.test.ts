@@ -35,7 +35,7 @@ describe('a refusal', () => {
       plainFramework,
     );
 
-    await expect(enforcer.limit({}, new PlainResponse())).rejects.toMatchObject({
+    await expect((async () => enforcer.limit({}, new PlainResponse()))()).rejects.toMatchObject({
       message: 'Forbidden',
       code: 'SLUICE_DENIED',
       status: 403,

@@ -18,8 +18,10 @@ it('requests that wait start in their order, however late the event loop comes t
     plainFramework,
   );
   const started: string[] = [];
-  const visit = (name: string): Promise<number> =>
-    enforcer.enforce({}, new PlainResponse()).then(() => started.push(name));
+  const visit = async (name: string): Promise<void> => {
+    await enforcer.enforce({}, new PlainResponse());
+    started.push(name);
+  };
   const pass = async (ms: number): Promise<void> => {
     await new Promise(setImmediate); // until all have been decided
     block(ms);

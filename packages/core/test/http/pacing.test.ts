@@ -59,7 +59,7 @@ interface Scene {
 function sceneOf(enforcer: Enforcer<PlainRequest, PlainResponse>, layer: Layer<PlainRequest, PlainResponse>): Scene {
   const visit = (request: PlainRequest = {}): Visit => {
     const visit: Visit = { response: new PlainResponse(), answer: undefined, error: undefined };
-    enforcer.enforce({ ...request }, visit.response).then(
+    Promise.resolve(enforcer.enforce({ ...request }, visit.response)).then(
       (answer) => (visit.answer = answer),
       (error: unknown) => (visit.error = error),
     );

@@ -72,7 +72,7 @@ export function plainEnforcer(
 ): (request?: PlainRequest, response?: PlainResponse) => Promise<PlainEnforcement> {
   const { enforcer } = createEnforcer(options, plainFramework);
   // Each call is a request of its own, even with equal contents: one that is seen twice counts once.
-  return (request = {}, response = new PlainResponse()) => enforcer.enforce({ ...request }, response);
+  return async (request = {}, response = new PlainResponse()) => enforcer.enforce({ ...request }, response);
 }
 
 /** An answer's header fields as lines, in order. */

@@ -244,7 +244,7 @@ function limited(
     left: async () => (await layer.limiter.peek('*' as never)).remaining,
     listener: (request, response) => {
       response.once('close', () => setImmediate(finished));
-      void enforcer.enforce(request, response).then(() => {
+      void Promise.resolve(enforcer.enforce(request, response)).then(() => {
         handler(request, response);
       });
     },

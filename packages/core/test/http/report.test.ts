@@ -51,7 +51,7 @@ describe('the mode report', () => {
     );
     const responses = [new PlainResponse(), new PlainResponse(), new PlainResponse(), new PlainResponse()];
 
-    const passes = await Promise.all(responses.map((response) => enforcer.limit({}, response)));
+    const passes = await Promise.all(responses.map(async (response) => enforcer.limit({}, response)));
 
     expect(passes).toEqual([true, true, true, true]);
     expect(responses.map(({ headers, statusCode, body }) => [headers.size, statusCode, body])).toEqual(

@@ -68,7 +68,7 @@ describe('layers over one request, while the store is away', () => {
     for (let i = 0; i < times; i++) {
       const response = new PlainResponse();
       statuses.push(
-        await enforcer.limit({}, response).then(
+        await (async () => enforcer.limit({}, response))().then(
           () => response.statusCode,
           (error: unknown) => String((error as { code?: unknown }).code),
         ),

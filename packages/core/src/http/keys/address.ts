@@ -1,5 +1,7 @@
 const DIGIT_0 = 48;
+const LETTER_A = 97;
 const DOT = 46;
+const MAPPED = '::ffff:';
 
 /**
  * An address in the one form that all its spellings share, or undefined when the text is none.
@@ -10,6 +12,10 @@ const DOT = 46;
  */
 export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
   if (parseIpv4(text) !== undefined) return text;
+  if (text.startsWith(MAPPED)) {
+    const inner = text.slice(MAPPED.length); // what a server that listens on IPv6 calls its clients of IPv4
+    if (parseIpv4(inner) !== undefined) return inner;
+  }
   const address = withoutDecoration(text);
   if (parseIpv4(address) !== undefined) return address;
   const groups = parseIpv6(address);
@@ -107,10 +113,27 @@ function parseGroups(text: string, mayEndInIpv4: boolean): number[] | undefined 
   for (const [i, group] of written.entries()) {
     const ipv4 = mayEndInIpv4 && i === written.length - 1 && group.includes('.') ? parseIpv4(group) : undefined;
     if (ipv4 !== undefined) groups.push(ipv4 >>> 16, ipv4 & 0xffff);
-    else if (/^[0-9a-f]{1,4}$/i.test(group)) groups.push(Number.parseInt(group, 16));
-    else return undefined;
+    else {
+      const value = parseGroup(group);
+      if (value === undefined) return undefined;
+      groups.push(value);
+    }
   }
   return groups;
+}
+
+/** One to four hexadecimal digits. */
+function parseGroup(text: string): number | undefined {
+  if (text.length < 1 || text.length > 4) return undefined;
+  let value = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    const letter = (code | 0x20) - LETTER_A;
+    if (code >= DIGIT_0 && code < DIGIT_0 + 10) value = value * 16 + code - DIGIT_0;
+    else if (letter >= 0 && letter < 6) value = value * 16 + 10 + letter;
+    else return undefined;
+  }
+  return value;
 }
 
 function embeddedIpv4(groups: readonly number[]): string | undefined {

@@ -40,13 +40,32 @@ export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<
       'SLUICE_OPTION_INVALID',
     );
   }
-  return {
+  let [last, canonical]: [string | undefined, string | undefined] = [undefined, undefined];
+  const byAddress: KeyReader<Request> = {
     optional: false,
     read: (request, reader) => {
       const address = reader.address(request);
-      return address === undefined ? undefined : canonicalAddress(address, ipv6Prefix);
+      if (address === undefined) return undefined;
+      // Clients come back on the connection that they have, with the very same text.
+      if (address !== last) {
+        canonical = canonicalAddress(address, ipv6Prefix);
+        last = address;
+      }
+      return canonical;
     },
   };
+  readers.add(byAddress);
+  return byAddress;
+}
+
+/** Those that read the address, and wait for nothing before. */
+const readers = new WeakSet<object>();
+
+/** Whether a key begins with the client's address, as the default does. */
+export function beginsWithAddress<Request>(key: Key<Request> | undefined): boolean {
+  if (key === undefined) return true;
+  const first: unknown = Array.isArray(key) ? key[0] : key;
+  return typeof first === 'object' && first !== null && readers.has(first);
 }
 
 /** What requests share that no route matches. Templates begin with a slash or a star. */

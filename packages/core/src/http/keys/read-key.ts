@@ -1,4 +1,5 @@
 import { PolicyError, shown, typeError } from '../../errors.ts';
+import { isThenable } from '../eventually.ts';
 import type { RequestReader } from '../framework.ts';
 import {
   byAll,
@@ -50,11 +51,18 @@ export function keyFunction<Request>(
       'SLUICE_OPTION_INVALID',
     );
   });
+  const [only] = reads;
+  if (reads.length === 1 && only !== undefined) {
+    return (request) => {
+      const value = only(request);
+      return isThenable(value) ? Promise.resolve(value).then(partText) : partText(value);
+    };
+  }
   return (request) => {
     const values: KeyValue[] = [];
-    for (const [i, read] of reads.entries()) {
-      const value = read(request);
-      if (isPromise(value)) return joinLater(values, value, reads.slice(i + 1), request);
+    for (let i = 0; i < reads.length; i++) {
+      const value = (reads[i] as (typeof reads)[number])(request);
+      if (isThenable(value)) return joinLater(values, value, reads.slice(i + 1), request);
       values.push(value);
     }
     return joinParts(values);
@@ -71,19 +79,11 @@ export function isOptionalKey<Request>(key: Key<Request>): boolean {
 /**
  * One key of several parts, such that no two different lists of parts make the same; undefined when a part is missing.
  */
-export function joinParts(values: readonly KeyValue[]): string | undefined {
+function joinParts(values: readonly KeyValue[]): string | undefined {
   let joined = '';
   for (let i = 0; i < values.length; i++) {
-    const value = values[i];
-    if (value === undefined || value === null || value === '') return undefined;
-    if (typeof value !== 'string' && !Number.isFinite(value)) {
-      throw typeError(
-        'SLUICE_KEY_INVALID',
-        `a part of a key must be a string or a number, got ${shown(value)}; nothing was consumed`,
-      );
-    }
-    const text = String(value);
-    if (values.length === 1) return text;
+    const text = partText(values[i]);
+    if (text === undefined) return undefined;
     joined +=
       (i === 0 ? '' : '|') +
       (text.includes('|') || text.includes('%') ? text.replaceAll('%', '%25').replaceAll('|', '%7C') : text);
@@ -91,18 +91,25 @@ export function joinParts(values: readonly KeyValue[]): string | undefined {
   return joined;
 }
 
+/** A part as text, as it stands where it is the whole key; undefined when it is missing. */
+function partText(value: KeyValue): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  if (value === undefined || value === null) return undefined;
+  if (Number.isFinite(value)) return String(value);
+  throw typeError(
+    'SLUICE_KEY_INVALID',
+    `a part of a key must be a string or a number, got ${shown(value)}; nothing was consumed`,
+  );
+}
+
 /** One part after the other, so that no part is left to fail unheard. */
 async function joinLater<Request>(
   values: KeyValue[],
-  pending: Promise<KeyValue>,
+  pending: PromiseLike<KeyValue>,
   rest: readonly ((request: Request) => KeyValue | Promise<KeyValue>)[],
   request: Request,
 ): Promise<string | undefined> {
   values.push(await pending);
   for (const read of rest) values.push(await read(request));
   return joinParts(values);
-}
-
-function isPromise(value: unknown): value is Promise<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value;
 }
