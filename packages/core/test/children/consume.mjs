@@ -1,10 +1,10 @@
-// One process of several: consumes units of one key through the built package, all at once, and prints how many were admitted.
+// One process of several: consumes units of one key through the built package, and prints how many were admitted.
 //
-// argv: url, JSON of [{ make, options }] (one policy each), number of calls
+// argv: url, JSON of [{ make, options }] (one policy each), number of calls, how many of them at once (default: all)
 import { createLimiter, fixedWindow, redisStore, slidingWindow, tokenBucket } from '@sluice/core';
 import { Redis } from 'ioredis';
 
-const [url, policies, calls] = process.argv.slice(2);
+const [url, policies, calls, atOnce = calls] = process.argv.slice(2);
 const made = { fixedWindow, slidingWindow, tokenBucket };
 const list = JSON.parse(policies).map(({ make, options }) => made[make](options));
 
@@ -23,7 +23,12 @@ process.stdout.write('ready\n');
 await new Promise((resolve) => process.stdin.once('data', resolve));
 process.stdin.destroy();
 
-const decisions = await Promise.all(Array.from({ length: Number(calls) }, () => limiter.consume('one-key')));
+const decisions = [];
+let left = Number(calls);
+async function oneAfterTheOther() {
+  while (left-- > 0) decisions.push(await limiter.consume('one-key'));
+}
+await Promise.all(Array.from({ length: Number(atOnce) }, oneAfterTheOther));
 const { atMs } = decisions[0];
 process.stdout.write(
   `${JSON.stringify({ admitted: decisions.filter(({ allowed }) => allowed).length, atMs, clockMs: Date.now() })}\n`,

@@ -18,6 +18,13 @@ export interface ChildReport {
   readonly clockMs: number;
 }
 
+export interface ChildOptions {
+  /** By how much its clock is wrong, as faketime takes it: `+1h`. */
+  readonly clock?: string | undefined;
+  /** How many of its calls it makes at a time. Default: all. */
+  readonly atOnce?: number;
+}
+
 export interface Child {
   /** Lets it begin, and waits for what it has to say. */
   run(): Promise<ChildReport>;
@@ -31,10 +38,10 @@ export async function startChild(
   url: string,
   policies: readonly PolicyText[],
   calls: number,
-  clock?: string,
+  { clock, atOnce = calls }: ChildOptions = {},
 ): Promise<Child> {
   if (!existsSync(BUILT)) throw new Error('packages/core/dist is missing: run `npm run build` first (npm test does)');
-  const node = [process.execPath, SCRIPT, url, JSON.stringify(policies), String(calls)];
+  const node = [process.execPath, SCRIPT, url, JSON.stringify(policies), String(calls), String(atOnce)];
   const [command = '', ...args] = clock === undefined ? node : [faketime(), '-f', clock, ...node];
   const child = spawn(command, args, {
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -12,7 +12,9 @@ async function together(
   clocks: readonly (string | undefined)[],
   calls: number,
 ): Promise<ChildReport[]> {
-  const children = await Promise.all(clocks.map((clock) => startChild(redis.server.storeUrl, policies, calls, clock)));
+  const children = await Promise.all(
+    clocks.map((clock) => startChild(redis.server.storeUrl, policies, calls, { clock })),
+  );
   return Promise.all(children.map((child) => child.run()));
 }
 
