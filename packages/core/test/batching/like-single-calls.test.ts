@@ -65,20 +65,26 @@ function costOf(random: Random, last: Decision | undefined): number {
   return random.pick([0, 1, 1, 1, 1, 1, 1, 2, 2, 5, Math.ceil(limit / 3), limit, limit + 1, remaining, remaining + 1]);
 }
 
+/** Nothing that a policy writes, but some of it looks like an answer. */
+const FOREIGN: readonly [string | Buffer, ...(string | Buffer)[]] = [
+  ...(['garbage', '!12x!4102444800000000001', '99999999999999999999999'] as const),
+  ...['', '-', '-5:5', '-not a value', 'a\nb', '\n', '4102444800000000001\n', '!4202444800000!a\nb', '^1:2:3^\n'],
+  Buffer.from([0x34, 0xe2, 0x82]), // ends in the middle of a character
+];
+
 /** Puts something else in the place of a few values, or of keys that are not there, or takes it away. */
 async function spoil(random: Random, prefixes: readonly string[]): Promise<void> {
   const held = await heldUnder(redis.admin, prefixes[0] as string);
   const names = [...held.keys()];
   if (names.length === 0 || random.percent(60)) return;
   const name = random.pick(names as [string, ...string[]]);
-  const how = random.integer(0, 5);
+  const text = random.pick(FOREIGN);
+  const how = random.pick(['text', 'text', 'list', 'gone', 'gone']);
   for (const prefix of prefixes) {
     const key = `${prefix}${name}`;
-    if (how === 5 || how === 4) await redis.admin.del(key);
-    if (how === 0) await redis.admin.set(key, 'garbage');
-    if (how === 1) await redis.admin.set(key, '!12x!4102444800000000001');
-    if (how === 2) await redis.admin.set(key, '99999999999999999999999');
-    if (how === 3) await redis.admin.multi().del(key).lpush(key, 'a list').exec();
+    if (how !== 'text') await redis.admin.del(key);
+    if (how === 'text') await redis.admin.set(key, text);
+    if (how === 'list') await redis.admin.lpush(key, 'a list');
   }
 }
 

@@ -12,17 +12,19 @@ export interface ClientOptions {
   readonly store: { readonly breaker: { readonly failures: number; readonly probeEveryMs: number } };
   readonly timeoutMs: number;
   readonly keys: readonly (readonly PolicyText[])[];
+  /** How many calls it makes in one turn of its event loop, now and then, at most. */
+  readonly together: number;
   readonly seed: number;
   /** The file for its calls. */
   readonly log: string;
-  /** Runs an altered script: `replace` is replaced by `by`. */
+  /** Runs altered scripts. */
   readonly script?: AlteredScript | undefined;
 }
 
 export interface AlteredScript {
-  readonly replace: string;
-  readonly by: string;
-  /** For the test build of the frame, which is told the time by each process: by how much its clock is ahead of that of the one before. */
+  /** What is replaced in them, and by what. */
+  readonly changes: readonly (readonly [text: string, by: string])[];
+  /** For the test build of the scripts, which are told the time by each process: by how much its clock is ahead of that of the one before. */
   readonly clockAheadMs?: number;
 }
 

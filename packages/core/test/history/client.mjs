@@ -1,4 +1,4 @@
-// One process of a run: calls limiters of the built package at random, one thing after the other in two loops, and
+// One process of a run: calls limiters of the built package at random, mostly one thing after the other in two loops, and
 // writes every call down before it is made and when its end is known, so that kill -9 loses nothing of that.
 //
 // argv: JSON of ClientOptions (see client-process.ts). It begins with the first line of its input, and ends with it.
@@ -15,7 +15,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '@sluice/core';
-import { createRedisStore, frame } from '@sluice/core/internal';
+import { createRedisStore, frame, runs } from '@sluice/core/internal';
 import { Redis } from 'ioredis';
 
 const options = JSON.parse(process.argv[2]);
@@ -50,14 +50,23 @@ function ownClient() {
   return redis;
 }
 
-/** The store on a script with a fault, or with this process's own idea of the time. */
+/** The store on scripts with a fault, or with this process's own idea of the time. */
 function alteredStore() {
-  const { replace, by, clockAheadMs } = options.script;
-  if (!frame.source.includes(replace)) throw new Error(`the script has no ${replace}`);
-  const source = frame.source.replace(replace, by);
-  const sha1 = createHash('sha1').update(source).digest('hex');
+  const { changes, clockAheadMs } = options.script;
+  for (const [text] of changes) {
+    if (!`${frame.source}${runs.source}`.includes(text)) throw new Error(`no script has ${text}`);
+  }
+  const altered = (script) => {
+    const source = changes.reduce((changed, [text, by]) => changed.replace(text, by), script.source);
+    return { source, sha1: createHash('sha1').update(source).digest('hex') };
+  };
   const instantOf = clockAheadMs === undefined ? undefined : () => Date.now() + options.number * clockAheadMs;
-  return createRedisStore(client, { ...options.store, check: false }, { source, sha1 }, instantOf);
+  return createRedisStore(
+    client,
+    { ...options.store, check: false },
+    { frame: altered(frame), runs: altered(runs) },
+    instantOf,
+  );
 }
 
 let state = options.seed >>> 0;
@@ -122,7 +131,9 @@ process.stdin.on('end', () => (going = false));
 
 async function loop() {
   while (going) {
-    await call(random(limiters.length));
+    // Now and then several in one turn, for any keys: they go out together.
+    const together = random(10) === 0 ? 1 + random(options.together) : 1;
+    await Promise.all(Array.from({ length: together }, () => call(random(limiters.length))));
     const pause = random(100);
     if (pause < 60) await sleep(random(8));
     else if (pause < 61) await sleep(random(400));

@@ -11,38 +11,57 @@ const counter: PolicyText = { make: 'slidingCounter', options: { limit: 5, windo
 const bucket: PolicyText = { make: 'tokenBucket', options: { capacity: 5, refill: 5, every: 200 } };
 
 const refusal = 'if now_ms < full_at_ms - math.floor((capacity * q - needed * q - part) / p) then\nreturn false\nend';
-const expiry = 'expire_at_ms = math.min(expire_at_ms + plan_of[key].kept_ms, LATEST_MS)';
+const fitting = 'fitting = math.min(math.floor((capacity * q - needed * q - debt) / (cost * q)) + 1, count)';
+const room = 'previous * reach_ms > (limit - current - cost) * window_ms';
+const free = 'local free = limit - current - math.ceil(previous * reach_ms / window_ms)';
+const expiry = 'local expire_at_ms = math.min(over_at_ms + limit.kept_ms, LATEST_MS)';
+const used = 'encode_pair(end_ms, used + fitting * cost)';
+const added = 'math.max(now_ms, newest_ms), used + cost, added + cost';
 
 const faulty: readonly (readonly [string, PolicyText, AlteredScript])[] = [
-  [
-    'forgets a unit of every admission',
-    fixed,
-    { replace: 'encode_pair(end_ms, used + cost)', by: 'encode_pair(end_ms, used + cost - 1)' },
-  ],
+  ['forgets a unit of every admission', fixed, { changes: [[used, used.replace('cost)', 'cost - 1)')]] }],
   [
     'forgets a unit of every admission to a log',
     log,
-    {
-      replace: 'math.max(now_ms, newest_ms), used + cost, added + cost',
-      by: 'math.max(now_ms, newest_ms), used + cost - 1, added + cost',
-    },
+    { changes: [[added, added.replace('used + cost', 'used + cost - 1')]] },
   ],
   [
     'finds room for a unit more in the window before',
     counter,
     {
-      replace: 'previous * reach_ms > (limit - current - cost) * window_ms',
-      by: 'previous * reach_ms > (limit - current - cost + 1) * window_ms',
+      changes: [
+        [room, room.replace('- cost)', '- cost + 1)')],
+        [free, `${free} + 1`],
+      ],
     },
   ],
-  ['charges what it refuses', bucket, { replace: refusal, by: '' }],
+  [
+    'charges what it refuses',
+    bucket,
+    {
+      changes: [
+        [refusal, ''],
+        [fitting, 'fitting = count'],
+      ],
+    },
+  ],
   [
     'gives back twice what it is asked to',
     fixed,
-    { replace: 'math.max(used - cost, 0)', by: 'math.max(used - 2 * cost, 0)' },
+    { changes: [['math.max(used - cost, 0)', 'math.max(used - 2 * cost, 0)']] },
   ],
-  ['lets keys expire before they are over', fixed, { replace: expiry, by: 'expire_at_ms = now_ms + 30' }],
-  ['takes the time from its callers', bucket, { replace: PRODUCTION_LINE, by: TEST_LINE, clockAheadMs: 50 }],
+  ['lets keys expire before they are over', fixed, { changes: [[expiry, 'local expire_at_ms = now_ms + 30']] }],
+  ['takes the time from its callers', bucket, { changes: [[PRODUCTION_LINE, TEST_LINE]], clockAheadMs: 50 }],
+  [
+    'counts one of several equal requests',
+    fixed,
+    { changes: [['math.min(math.floor((limit - used) / cost), count)', '1']] },
+  ],
+  [
+    'writes what one key holds to another',
+    fixed,
+    { changes: [['KEYS[place], after, "KEEPTTL"', 'KEYS[1], after, "KEEPTTL"']] },
+  ],
 ];
 
 /** How much a history shows depends on how much happens in it, and so on the machine: a few of them are looked at. */
@@ -54,7 +73,8 @@ async function defectsOf(policy: PolicyText, script: AlteredScript): Promise<rea
         { client: 'url', proxied: false },
         { client: 'ioredis', proxied: false },
       ],
-      keys: [[policy]],
+      keys: [[policy], [policy]],
+      together: 4,
       faults: [{ afterMs: 1000, fault: { what: 'script flush' } }],
     };
     const { defects } = checkHistory(await run(plan, script));

@@ -81,3 +81,15 @@ describe('what several processes saw while server, connections and processes fai
     expect(sum('undecided')).toBeLessThan(few ? Infinity : sum('explained') / 10);
   });
 });
+
+describe('what processes saw that asked for many things in one turn', () => {
+  it.each([1, 2, 3])('is explained likewise, while scripts are forgotten: seed %i', async (seed) => {
+    const flushed = Array.from({ length: 8 }, () => ({ afterMs: 200, fault: { what: 'script flush' as const } }));
+    const history = await run({ ...planOf(seed, 0), faults: flushed, together: 16 });
+
+    const verdict = checkHistory(history);
+
+    expect(verdict).toMatchObject({ defects: [], undecided: 0 });
+    expect(verdict.explained).toBeGreaterThan(100);
+  });
+});
