@@ -8,6 +8,7 @@ import { parseName } from './name.ts';
 import { parseDenialCache, type DenialCacheOptions, type DenialCacheSettings } from './denial-cache-options.ts';
 import { memoryStore } from './stores/memory/memory-store.ts';
 import { checkTimeout } from './stores/deadline.ts';
+import { checkLease, parseLease, type LeaseOptions, type LeaseSettings } from './stores/lease/lease-options.ts';
 import type { Store } from './stores/store.ts';
 
 /**
@@ -45,6 +46,12 @@ export interface LimiterCoreOptions {
    * unblock are heard of after `maxAge`.
    */
   denialCache?: boolean | DenialCacheOptions | undefined;
+  /**
+   * Whether this process takes slices of keys that are asked for often, and spends them from memory: for keys whose traffic
+   * is more than one Redis can decide. Default false. All processes of a limiter say the same. Of use on a `redisStore` alone;
+   * a memory store has nothing to fetch, and decides as before.
+   */
+  lease?: boolean | LeaseOptions | undefined;
   /** What repeated refusals lead to: `escalate({ after: 5, block: '1m', decay: '1h' })`. Default: nothing. */
   escalate?: Escalation | undefined;
   /** Which application this is, on the lists of managed policies. Needed where a policy is `managed(...)`. */
@@ -66,6 +73,7 @@ export const CORE_OPTIONS = [
   'localShare',
   'timeoutMs',
   'denialCache',
+  'lease',
   'escalate',
   'app',
   'onUnconfigured',
@@ -85,6 +93,7 @@ export interface CoreSettings {
   readonly timeoutMs: number;
   /** Undefined where nothing is kept. */
   readonly denialCache: DenialCacheSettings | undefined;
+  readonly lease: LeaseSettings | undefined;
   readonly escalation: Escalation | undefined;
   readonly app: string | undefined;
   readonly onUnconfigured: OnUnconfigured;
@@ -137,8 +146,10 @@ export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
   );
   const { policies } = options;
   const escalation = options.escalate === undefined ? undefined : parseEscalation(options.escalate);
+  const lease = parseLease(options.lease);
+  if (lease !== undefined) checkLease(store, escalation);
   return {
     ...{ name: checkedName, shared, store, onStoreError, localShare, timeoutMs, escalation },
-    ...{ app, onUnconfigured, policies, denialCache: parseDenialCache(options.denialCache) },
+    ...{ app, onUnconfigured, policies, denialCache: parseDenialCache(options.denialCache), lease },
   };
 }

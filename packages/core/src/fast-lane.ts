@@ -4,12 +4,15 @@ import type { Decision } from './decision.ts';
 import type { Receipts } from './receipts.ts';
 import type { Batching } from './stores/batching/batching.ts';
 import type { DenialCache } from './stores/denial-cache.ts';
+import type { Leases } from './stores/lease/leases.ts';
 import type { Limit, Store } from './stores/store.ts';
 
 /** What the fast lane needs of its limiter. */
 export interface FastLaneGrounds extends Omit<BatchedGrounds, 'batching'> {
   /** None where the store decides at once, or one call at a time. */
   readonly batching: Batching | undefined;
+  /** None where nobody asked for them. */
+  readonly leases: Leases | undefined;
 }
 
 /**
@@ -21,8 +24,10 @@ export class FastLane {
   readonly #receipts: Receipts;
   readonly #denials: DenialCache | undefined;
   readonly #batched: BatchedLane | undefined;
+  readonly #leases: Leases | undefined;
 
-  constructor({ batching, ...grounds }: FastLaneGrounds) {
+  constructor({ batching, leases, ...grounds }: FastLaneGrounds) {
+    this.#leases = leases;
     this.#store = grounds.store;
     this.#receipts = grounds.receipts;
     this.#denials = grounds.denials;
@@ -40,12 +45,14 @@ export class FastLane {
     cost: number,
     onStoreError: OnStoreError,
   ): Decision | Promise<Decision> | undefined {
-    // The order of the lanes: denial cache, lease (here), then the store, memory at once or Redis in batches.
-    const refusal = this.#denials?.take(limit, subject, cost);
-    if (refusal !== undefined) {
-      this.#receipts.writeTaken(refusal, this.#store, limit, subject);
-      return refusal;
+    // The order of the lanes: what this process holds already, what is known to be refused, then the store: memory at once, or
+    // Redis in batches. Leases come first because what they hold was taken from what is refused now.
+    const known = this.#leases?.take(limit, subject, cost) ?? this.#denials?.take(limit, subject, cost);
+    if (known !== undefined) {
+      this.#receipts.writeTaken(known, this.#store, limit, subject);
+      return known;
     }
+    this.#leases?.note(limit, subject, cost);
     if (this.#batched !== undefined) return this.#batched.take(limit, subject, cost, onStoreError);
     const decision = this.#store.take?.(limit, subject, cost);
     if (decision !== undefined) this.#receipts.writeTaken(decision, this.#store, limit, subject);

@@ -33,6 +33,7 @@ export type { AcquireOptions, Acquisition } from './acquisition.ts';
 export type { Reservation } from './reservation.ts';
 export type { LimiterCoreOptions, OnStoreError } from './core-options.ts';
 export type { DenialCacheOptions } from './denial-cache-options.ts';
+export type { LeaseOptions } from './stores/lease/lease-options.ts';
 export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './observe/channels.ts';
 export type { Status } from './observe/live-limiters.ts';
 export type { BreakerOptions, BreakerState } from './stores/breaker.ts';

@@ -20,3 +20,5 @@ export type { LocalClocks } from './stores/local-clocks.ts';
 export { Heartbeats, type LocalTime, type SendHeartbeat } from './stores/split/heartbeats.ts';
 export { heartbeat } from './stores/split/scripts.generated.ts';
 export { splitWindowAlgorithm, type SplitWindowPolicy, type SplitWindowState } from './stores/split/split-window.ts';
+export { Leases, type LeasePort } from './stores/lease/leases.ts';
+export { leasedPolicy } from './stores/lease/lease-policy.ts';

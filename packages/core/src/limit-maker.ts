@@ -6,6 +6,7 @@ import { definitionsFor } from './managed/followed.ts';
 import { ManagedLimit } from './managed/managed-limit.ts';
 import type { ManagedReference } from './managed/managed.ts';
 import type { NamedPolicy } from './policy.ts';
+import { leasedPolicy } from './stores/lease/lease-policy.ts';
 import { withStandIn } from './stores/local-store.ts';
 import { isPlainLimit, type Limit } from './stores/store.ts';
 
@@ -19,9 +20,13 @@ export class LimitMaker {
     this.#settings = settings;
   }
 
-  /** @throws PolicyError when no `localShare` of these policies can be counted, or when the store cannot count them. */
-  of(policies: readonly NamedPolicy[]): Limit {
+  /**
+   * @throws PolicyError when no `localShare` of these policies can be counted, no slices of them can be taken where the limiter
+   * leases, or when the store cannot count them.
+   */
+  of(given: readonly NamedPolicy[]): Limit {
     const { name, store, escalation, localShare } = this.#settings;
+    const policies = this.#counted(given);
     const own: Limit = {
       policies,
       scope: keyScope(name, policies),
@@ -33,6 +38,14 @@ export class LimitMaker {
     return limit;
   }
 
+  /** The policies as they are counted: smaller buckets, where slices of them are held. Nobody holds any of a memory store. */
+  #counted(policies: readonly NamedPolicy[]): readonly NamedPolicy[] {
+    const { lease, store } = this.#settings;
+    if (lease === undefined) return policies;
+    const leased = policies.map((named) => leasedPolicy(named, lease.maxAgeMs));
+    return store.source === 'memory' ? policies : leased;
+  }
+
   /**
    * A limit that is looked up whenever it is asked for.
    *
@@ -40,12 +53,18 @@ export class LimitMaker {
    * @throws PolicyError where there is no `app`, or nowhere to look.
    */
   managed(reference: ManagedReference, name: string = reference.name): ManagedLimit {
-    const { store, app, policies, onUnconfigured, localShare, escalation } = this.#settings;
+    const { store, app, policies, onUnconfigured, localShare, lease, escalation } = this.#settings;
     if (app === undefined) {
       throw new PolicyError(
         'app',
         `a managed policy is for the applications on its list: say which one this is, such as app: "checkout", beside managed(${shown(reference.name)})`,
         'SLUICE_OPTION_INVALID',
+      );
+    }
+    if (lease !== undefined) {
+      throw new PolicyError(
+        'lease',
+        `no slices of managed(${shown(reference.name)}) can be taken, for it may change before they are spent: leave lease out, or give the policy itself`,
       );
     }
     if (store.source === 'split') {

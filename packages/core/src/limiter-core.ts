@@ -7,6 +7,7 @@ import { LimitMaker } from './limit-maker.ts';
 import { claimName, isInUse, namesOn, releaseName, stayOn } from './limiter-names.ts';
 import { ManagedLimit } from './managed/managed-limit.ts';
 import { FastLane } from './fast-lane.ts';
+import { leasesOf } from './leasing.ts';
 import { edit, performEdits, type AskedEdit, type EditGrounds } from './edits.ts';
 import { isPlain, renewed, resolve, unknownSources, type AskedLimit, type AskedPart } from './managed/resolve.ts';
 import { decisions, storeErrors } from './observe/channels.ts';
@@ -18,6 +19,7 @@ import { DenialCache } from './stores/denial-cache.ts';
 import type { Sent } from './stores/batching/waiting.ts';
 import { Raises } from './stores/raises.ts';
 import { askAcross, liesApart } from './stores/across-subjects.ts';
+import { dropLeases, type Leases } from './stores/lease/leases.ts';
 import { localStore, standInPart, type LocalStore } from './stores/local-store.ts';
 import { StoreGuard } from './stores/store-guard.ts';
 import {
@@ -51,6 +53,7 @@ export class LimiterCore {
   readonly #lane: FastLane;
   /** What is known of refused keys; none where asking is as cheap. */
   readonly #denials: DenialCache | undefined;
+  readonly #leases: Leases | undefined;
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -76,11 +79,18 @@ export class LimiterCore {
     if (store.showsRefused === true && denialCache !== undefined) {
       this.#denials = new DenialCache(denialCache.maxKeys, Raises.of(store));
     }
+    this.#leases = leasesOf(settings, {
+      batching: this.#guard?.batching,
+      inBackground: (work) => void this.#settle(work),
+      giveBack: (requests) => performEdits(requests, this.#groundsOn(store)),
+      noteFailure: (error) => void this.#noteFailure(error),
+    });
     this.#lane = new FastLane({
       store,
       receipts: this.taken.receipts,
       denials: this.#denials,
       batching: this.#guard?.batching,
+      leases: this.#leases,
       timeoutMs: settings.timeoutMs,
       withoutStore: (limit, subject, cost, mode, error) => {
         const parts = [{ limit, subject, cost }];
@@ -179,6 +189,10 @@ export class LimiterCore {
   }
 
   #decideAsked(op: 'consume' | 'peek', asked: readonly AskedPart[], mode: OnStoreError): Decision | Promise<Decision> {
+    if (op === 'peek' && this.#leases !== undefined) {
+      const held = this.#peekHeld(asked);
+      if (held !== undefined) return held;
+    }
     if (isPlain(asked)) return this.#decide({ op, parts: asked }, { asked, mode });
     const facts = { asked, mode, endMs: performance.now() + this.#settings.timeoutMs };
     const sources = unknownSources(asked);
@@ -193,6 +207,18 @@ export class LimiterCore {
         (error: unknown) => this.#withoutPolicies(error, facts),
       ),
     );
+  }
+
+  /** What a consume would be answered from what is held of its key, so that a peek says the same. */
+  #peekHeld(asked: readonly AskedPart[]): Decision | undefined {
+    const [part] = asked;
+    if (part === undefined || asked.length > 1 || part.cost === 0 || part.limit instanceof ManagedLimit)
+      return undefined;
+    const decision = this.#leases?.peek(part.limit, part.subject, part.cost);
+    if (decision === undefined) return undefined;
+    const answer = { atMs: decision.atMs, parts: [] };
+    this.taken.receipts.write(decision, { store: this.store, asked, counted: [], answer, isSpent: true });
+    return decision;
   }
 
   #decideManaged(op: 'consume' | 'peek', facts: Facts): Decision | Promise<Decision> {
@@ -302,7 +328,19 @@ export class LimiterCore {
   /** Resets, blocks or unblocks: see {@link edit}. */
   async edit(asked: readonly AskedEdit[]): Promise<void> {
     this.#checkOpen();
-    await this.#settle(edit(asked, { ...this.#groundsOn(this.store), local: this.#local }));
+    this.#dropHeld(asked);
+    try {
+      await this.#settle(edit(asked, { ...this.#groundsOn(this.store), local: this.#local }));
+    } finally {
+      this.#dropHeld(asked); // what was asked for meanwhile may have been taken before
+    }
+  }
+
+  /** Everything that this process holds of keys that are reset, blocked or unblocked is void. */
+  #dropHeld(asked: readonly AskedEdit[]): void {
+    for (const { part } of asked) {
+      if (!(part.limit instanceof ManagedLimit)) dropLeases(this.store, part.subject, part.limit.scope);
+    }
   }
 
   #groundsOn(store: Store): Omit<EditGrounds, 'local'> {
@@ -346,6 +384,7 @@ export class LimiterCore {
   }
 
   async #close(): Promise<void> {
+    this.#leases?.close();
     if (this.#inFlight > 0) {
       await new Promise<void>((resolve) => {
         this.#idle = resolve;

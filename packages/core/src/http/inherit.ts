@@ -17,7 +17,8 @@ type LimitOption = 'limit' | 'window' | 'policy' | 'limiter';
 const LIMIT_OPTIONS = ['limit', 'window', 'policy', 'limits', 'limiter'] as const;
 /** Where and how requests are decided about: all that a limiter's core is told, but for what it is called. */
 const OF_THE_STORE: readonly string[] = CORE_OPTIONS.filter(
-  (name) => name !== 'name' && name !== 'shared' && name !== 'escalate', // whose limit it is, is whose refusals count
+  // Whose limit it is, is whose refusals count, and who knows whether slices of it can be taken.
+  (name) => name !== 'name' && name !== 'shared' && name !== 'escalate' && name !== 'lease',
 );
 /** How requests are decided about and answered; never what the limit is, its name, its cost or its refunds. */
 const TAKEN_OVER: readonly string[] = [

@@ -1,10 +1,10 @@
 import { fixedWindow, slidingWindow, tokenBucket, type Limit, type Policy, type SplitStore } from '@sluice/core';
 import { Heartbeats, createSplitStore, encodeSubject, keyScope, namePolicies } from '@sluice/core/internal';
 import type { Random } from '@sluice/testkit';
-import { mostBeyondRefill, mostPerInterval, mostPerWindow, type Admission } from './bounds.ts';
-import { Machine } from './machine.ts';
+import { mostBeyondRefill, mostPerInterval, mostPerWindow, type Admission } from '../../simulation/bounds.ts';
+import { Machine } from '../../simulation/machine.ts';
 import { RegistryModel } from './registry-model.ts';
-import { VirtualTime } from './virtual-time.ts';
+import { VirtualTime } from '../../simulation/virtual-time.ts';
 
 /** What everybody shares in a world. */
 export interface WorldPlan {

@@ -4,7 +4,7 @@ interface Scheduled {
   isOff: boolean;
 }
 
-/** True time, by which the registry's clock goes: it moves from event to event. */
+/** True time, by which the clock of the store goes, or of the registry: it moves from event to event. */
 export class VirtualTime {
   nowMs: number;
   readonly #heap: Scheduled[] = [];

@@ -4,7 +4,7 @@ export interface Admission {
   readonly units: number;
 }
 
-/** The most that was admitted in any window of the registry's clock. */
+/** The most that was admitted in any window of the clock that counts. */
 export function mostPerWindow(admissions: readonly Admission[], windowMs: number): number {
   const windows = new Map<number, number>();
   for (const { atMs, units } of admissions) {

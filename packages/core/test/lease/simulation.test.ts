@@ -1,0 +1,13 @@
+import { describe, expect, it } from '@jest/globals';
+import { testSeed } from '@sluice/testkit';
+import { brokenWorlds } from './simulation/lives.ts';
+
+/** A longer search: SLUICE_WORLDS=20000 SLUICE_SEED=... */
+const SEED = testSeed(1);
+const WORLDS = Number(process.env['SLUICE_WORLDS'] ?? 50);
+
+describe('processes that lease a key, crash, are stopped, suspended, cut off and answered late', () => {
+  it('are never admitted more often than its policies say', async () => {
+    expect(await brokenWorlds(SEED, WORLDS)).toEqual([]);
+  });
+});
