@@ -5,14 +5,14 @@ const parts = (names) => names.map((name) => `stores/redis/frame/${name}.lua`);
 export const SCRIPTS = {
   frame: {
     parts: parts([
-      ...['clock', 'policy', 'failure', 'states', 'call', 'value'],
+      ...['clock', 'policy', 'failure', 'call', 'value'],
       ...['details', 'editions', 'decide', 'escalation', 'edits', 'frame'],
     ]),
     takes: () => true,
     needs: (kernel) => kernel,
   },
   runs: {
-    parts: parts(['clock', 'policy', 'failure', 'states', 'runs']),
+    parts: parts(['clock', 'policy', 'failure', 'runs']),
     // Long states have keys of their own: those are opened by the frame.
     takes: (kernel) => !/apart = true/.test(kernel),
     // A function that is not called costs what it takes to make it, at every call.

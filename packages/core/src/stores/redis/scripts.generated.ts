@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame/*.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '23ff828c2c32ba31559d3745f76df9a99f20d525',
+  sha1: '63c768ee70a20d66aea1131b2dbde1fa6e98833a',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1084,15 +1084,6 @@ end
 local is_text = type(problem) == "string"
 return is_text and (string.find(problem, "^%u+ ") or string.find(problem, "^@")) and problem or nil
 end
-local function split(text, count)
-local states, from = {}, 1
-for j = 1, count do
-local ending = j < count and string.find(text, " ", from, true) or #text + 1
-states[j] = string.sub(text, from, ending - 1)
-from = ending + 1
-end
-return states
-end
 local LARGEST_LIMIT = 999999999999999
 local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
 local refusals = {}
@@ -1178,6 +1169,15 @@ value = states
 end
 texts[key] = value or ""
 return texts[key]
+end
+local function split(text, count)
+local states, from = {}, 1
+for j = 1, count do
+local ending = j < count and string.find(text, " ", from, true) or #text + 1
+states[j] = string.sub(text, from, ending - 1)
+from = ending + 1
+end
+return states
 end
 local function end_of(plan, text)
 local states, latest_ms = split(text, plan.count), 0
@@ -1575,7 +1575,7 @@ return reply`,
 };
 
 export const runs: { readonly source: string; readonly sha1: string } = {
-  sha1: 'c92c44764147aac6fc3f4a0d25ea5a70b6fbc0f4',
+  sha1: 'dcdfc6ce47deed6d8a37bfe0f1cb5a54a231f463',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1935,15 +1935,6 @@ end
 local is_text = type(problem) == "string"
 return is_text and (string.find(problem, "^%u+ ") or string.find(problem, "^@")) and problem or nil
 end
-local function split(text, count)
-local states, from = {}, 1
-for j = 1, count do
-local ending = j < count and string.find(text, " ", from, true) or #text + 1
-states[j] = string.sub(text, from, ending - 1)
-from = ending + 1
-end
-return states
-end
 at = 3
 local limits = {}
 for i = 1, tonumber(ARGV[2]) do
@@ -1961,19 +1952,32 @@ local function decide(limit, text, cost, count)
 if limit.count == 1 then
 return limit[1].algorithm.decide(limit[1], text ~= "" and text, cost, now_ms, nil, nil, count)
 end
-local before, after, latest_ms, lasts = split(text, limit.count), {}, 0, true
-local j = 1
+local after, latest_ms, lasts = {}, 0, true
+local j, from = 1, 1
 while j <= limit.count do
-local state, over_at_ms, fitting, same_end =
-limit[j].algorithm.decide(limit[j], before[j] ~= "" and before[j], cost, now_ms, nil, nil, count)
+local policy, ending = limit[j], string.find(text, " ", from, true)
+if not ending then
+ending = #text + 1
+if j < limit.count and text ~= "" then
+error("states of fewer policies")
+end
+end
+local before = ending > from and string.sub(text, from, ending - 1)
+local state, over_at_ms, fitting, same_end = policy.algorithm.decide(policy, before, cost, now_ms, nil, nil, count)
 if not state then
 return false
 end
-after[j], latest_ms, lasts = state, math.max(latest_ms, over_at_ms), lasts and same_end
-if fitting < count and j > 1 then
-latest_ms, lasts, j = 0, true, 0
+after[j], lasts = state, lasts and same_end
+if over_at_ms > latest_ms then
+latest_ms = over_at_ms
 end
-count, j = fitting, j + 1
+j, from = j + 1, ending + 1
+if fitting < count then
+count = fitting
+if j > 2 then
+latest_ms, lasts, j, from = 0, true, 1, 1
+end
+end
 end
 return table.concat(after, " "), latest_ms, count, lasts
 end

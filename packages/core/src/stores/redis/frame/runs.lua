@@ -34,19 +34,32 @@ local function decide(limit, text, cost, count)
   if limit.count == 1 then
     return limit[1].algorithm.decide(limit[1], text ~= "" and text, cost, now_ms, nil, nil, count)
   end
-  local before, after, latest_ms, lasts = split(text, limit.count), {}, 0, true
-  local j = 1
+  local after, latest_ms, lasts = {}, 0, true
+  local j, from = 1, 1
   while j <= limit.count do
-    local state, over_at_ms, fitting, same_end =
-      limit[j].algorithm.decide(limit[j], before[j] ~= "" and before[j], cost, now_ms, nil, nil, count)
+    local policy, ending = limit[j], string.find(text, " ", from, true)
+    if not ending then
+      ending = #text + 1
+      if j < limit.count and text ~= "" then
+        error("states of fewer policies")
+      end
+    end
+    local before = ending > from and string.sub(text, from, ending - 1)
+    local state, over_at_ms, fitting, same_end = policy.algorithm.decide(policy, before, cost, now_ms, nil, nil, count)
     if not state then
       return false
     end
-    after[j], latest_ms, lasts = state, math.max(latest_ms, over_at_ms), lasts and same_end
-    if fitting < count and j > 1 then
-      latest_ms, lasts, j = 0, true, 0 -- those before admitted more
+    after[j], lasts = state, lasts and same_end
+    if over_at_ms > latest_ms then
+      latest_ms = over_at_ms
     end
-    count, j = fitting, j + 1
+    j, from = j + 1, ending + 1
+    if fitting < count then
+      count = fitting
+      if j > 2 then
+        latest_ms, lasts, j, from = 0, true, 1, 1 -- those before admitted more
+      end
+    end
   end
   return table.concat(after, " "), latest_ms, count, lasts
 end
