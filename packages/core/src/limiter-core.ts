@@ -17,7 +17,6 @@ import { Settling } from './settling.ts';
 import { withinDeadline } from './stores/deadline.ts';
 import { DenialCache } from './stores/denial-cache.ts';
 import type { Sent } from './stores/batching/waiting.ts';
-import { Raises } from './stores/raises.ts';
 import { askAcross, liesApart } from './stores/across-subjects.ts';
 import { dropLeases, type Leases } from './stores/lease/leases.ts';
 import { localStore, standInPart, type LocalStore } from './stores/local-store.ts';
@@ -76,8 +75,8 @@ export class LimiterCore {
     this.#guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
     this.#local = isMemory ? undefined : localStore(store);
     const { denialCache } = settings;
-    if (store.showsRefused === true && denialCache !== undefined) {
-      this.#denials = new DenialCache(denialCache.maxKeys, Raises.of(store));
+    if (store.showsRefused === true && denialCache !== undefined && this.#guard !== undefined) {
+      this.#denials = new DenialCache(denialCache.maxKeys, this.#guard.raises);
     }
     this.#leases = leasesOf(settings, {
       batching: this.#guard?.batching,
@@ -320,9 +319,7 @@ export class LimiterCore {
     timeoutMs: number = this.#settings.timeoutMs,
   ): StoreAnswers | Promise<StoreAnswers> {
     const guard = this.#guard as StoreGuard;
-    return Raises.of(this.store).around(requests, () =>
-      guard.perform(requests, subjectOf(requests[0] as StoreRequest), timeoutMs),
-    );
+    return guard.perform(requests, subjectOf(requests[0] as StoreRequest), timeoutMs);
   }
 
   /** Resets, blocks or unblocks: see {@link edit}. */

@@ -93,11 +93,12 @@ export class DenialCache {
    * @param cost - At least 1.
    */
   take(limit: Limit, subject: string, cost: number): Decision | undefined {
-    if (this.#size === 0 || !this.#seen.has(limit.scope)) return undefined;
+    if (this.#size === 0) return undefined;
+    const seen = this.#seen.get(limit.scope)?.get(subject);
+    if (seen?.limit !== limit) return undefined;
     const monotonicMs = this.#clocks.monotonicMs();
     const dateMs = this.#clocks.dateMs();
-    const seen = this.#find(limit, subject, monotonicMs, dateMs);
-    if (seen === undefined) return undefined;
+    if (!this.#isUsable(seen, monotonicMs, dateMs)) return undefined;
     const latestMs = latest(seen, monotonicMs, dateMs);
     const named = limit.policies[0] as NamedPolicy;
     if (limit.policies.length > 1 || seen.blockedUntilMs > latestMs) {
@@ -144,9 +145,19 @@ export class DenialCache {
     if (!this.#raises.isSince(sent.sentMs, place) || isOver(limit, sent, sent.receivedMs, dateMs)) return;
     if (before !== undefined) this.#drop(before);
     const { blockedUntilMs, states, version } = key;
+    // One literal, so that all of them have one shape.
     this.#add({
-      ...{ limit, subject, cost, blockedUntilMs, states, version, atMs, sent, place },
-      ...{ older: undefined, newer: undefined },
+      limit,
+      subject,
+      cost,
+      blockedUntilMs,
+      states,
+      version,
+      atMs,
+      sent,
+      place,
+      older: undefined,
+      newer: undefined,
     });
     this.#trim(sent.receivedMs, dateMs);
   }
@@ -177,12 +188,14 @@ export class DenialCache {
 
   #find(limit: Limit, subject: string, monotonicMs: number, dateMs: number): Seen | undefined {
     const seen = this.#seen.get(limit.scope)?.get(subject);
-    if (seen?.limit !== limit) return undefined;
-    if (this.#raises.isSince(seen.sent.sentMs, seen.place) && !isOver(limit, seen.sent, monotonicMs, dateMs)) {
-      return seen;
-    }
+    return seen?.limit === limit && this.#isUsable(seen, monotonicMs, dateMs) ? seen : undefined;
+  }
+
+  #isUsable(seen: Seen, monotonicMs: number, dateMs: number): boolean {
+    const { limit, sent, place } = seen;
+    if (this.#raises.isSince(sent.sentMs, place) && !isOver(limit, sent, monotonicMs, dateMs)) return true;
     this.#drop(seen);
-    return undefined;
+    return false;
   }
 
   #add(seen: Seen): void {

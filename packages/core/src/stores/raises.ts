@@ -1,10 +1,8 @@
 import { localClocks, type LocalClocks } from './local-clocks.ts';
-import { isPending, type Store, type StoreRequest } from './store.ts';
+import { isPending, type StoreRequest } from './store.ts';
 
 /** Subjects are told apart by so many places: two that share one only lose what could have been kept. */
 const PLACES = 1024;
-
-const ofStores = new WeakMap<object, Raises>();
 
 /**
  * Where this process itself may have made more available than there was: resets, refunds, blocks that end. One for all
@@ -19,12 +17,6 @@ export class Raises {
 
   constructor(clocks: LocalClocks = localClocks) {
     this.#clocks = clocks;
-  }
-
-  static of(store: Store): Raises {
-    let raises = ofStores.get(store);
-    if (raises === undefined) ofStores.set(store, (raises = new Raises()));
-    return raises;
   }
 
   /** Sends requests, and knows of those among them that may raise something. */

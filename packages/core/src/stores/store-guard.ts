@@ -5,6 +5,7 @@ import { Batching } from './batching/batching.ts';
 import { Breaker, type BreakerOptions, type BreakerState } from './breaker.ts';
 import { withinDeadline } from './deadline.ts';
 import { probe } from './probe.ts';
+import { Raises } from './raises.ts';
 import { performsRuns } from './runs.ts';
 import type { Shard } from './shard.ts';
 import {
@@ -34,6 +35,8 @@ export class StoreGuard {
   /** The kinds of failures that have been warned about. */
   readonly #warned = new Set<StoreFailureKind>();
   readonly #shards = new Map<string | undefined, Shard>();
+  /** The changes that this process makes through it. */
+  readonly raises: Raises = new Raises();
   /** Where the store decides many keys in one call: what most decisions go by. */
   readonly batching: Batching | undefined;
 
@@ -70,6 +73,14 @@ export class StoreGuard {
    * `SLUICE_STORE_TIMEOUT`.
    */
   perform(requests: readonly StoreRequest[], subject: string, timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
+    return this.raises.around(requests, () => this.#perform(requests, subject, timeoutMs));
+  }
+
+  #perform(
+    requests: readonly StoreRequest[],
+    subject: string,
+    timeoutMs: number,
+  ): StoreAnswers | Promise<StoreAnswers> {
     const shard = this.#shardOf(subject, timeoutMs);
     const epoch = shard.breaker.enter();
     const fail = (error: unknown): never => {
