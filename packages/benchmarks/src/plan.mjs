@@ -6,7 +6,7 @@ const MODES = {
     ...{ memoryKeys: 1_000_000, scaleKeys: [1_000, 10_000, 100_000, 1_000_000], inFlight: [1, 64, 256] },
   },
   quick: {
-    ...{ rounds: 3, generations: 1, heapRounds: 1, warmMs: 300, sliceMs: 200, httpSliceMs: 300 },
+    ...{ rounds: 3, generations: 1, heapRounds: 1, warmMs: 200, sliceMs: 200, httpSliceMs: 300 },
     ...{ memoryKeys: 1_000_000, scaleKeys: [1_000, 10_000, 100_000, 1_000_000], inFlight: [1, 64, 256] },
   },
   // For the test that benchmarks run at all: the figures mean nothing.

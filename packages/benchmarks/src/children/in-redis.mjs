@@ -1,7 +1,7 @@
 // Limiters in Redis, with so many decisions in flight.
 import { Cluster, Redis } from 'ioredis';
 import { redisContenders } from '../contenders/redis.mjs';
-import { closedLoop } from '../measure/closed-loop.mjs';
+import { closedLoop, warmUp } from '../measure/closed-loop.mjs';
 import { keysOf, shapeOf, streamOf } from '../measure/shapes.mjs';
 import { answer } from '../processes/answer.mjs';
 
@@ -24,7 +24,7 @@ answer(async ({ name, urls, cluster = false, policies = 1, who = 0, ...asked }) 
       for (let i = 0; i < keys.length; i += AT_ONCE) {
         await Promise.all(keys.slice(i, i + AT_ONCE).map((key) => contender.take(key)));
       }
-      if (ms > 0) await closedLoop(contender, next, { ms, inFlight });
+      await warmUp(contender, next, { ms, inFlight });
     },
     /** Whether each of so many decisions for one key, one after the other, was a refusal. */
     refusals: async ({ key, times }) => {

@@ -28,7 +28,8 @@ export async function measureRedis(plan) {
       const { rounds, unavailable } = await timed(plan, server, scene, names);
       for (const [name, seen] of rounds) {
         const about = { group: 'redis', ...scene, name, kind: redisContenders[name].kind };
-        rows.push(rowOf(about, seen, rounds.get(FLOOR), COMPARED));
+        const ofEvalsha = rowOf({}, seen, rounds.get('raw EVALSHA'), ['perSecond']).ofFloor;
+        rows.push({ ...rowOf(about, seen, rounds.get(FLOOR), COMPARED), ofEvalsha });
       }
       for (const [name, why] of unavailable) {
         console.error(`NOT AVAILABLE: ${name}: ${why}`);

@@ -11,6 +11,7 @@ const COLOURS = [
   ['ours', 'fill', '#0969da', '#4493f8'],
   ['peer', 'fill', '#8c959f', '#6e7681'],
   ['floor', 'fill', '#d0d7de', '#3d444d'],
+  ['spread', 'stroke', '#1f2328', '#e6edf3'],
   ['mark', 'stroke', '#bc4c00', '#f0883e'],
   ['note', 'fill', '#59636e', '#9198a1'],
 ];
@@ -28,10 +29,7 @@ export function bars({ title, description, panels }) {
     body.push(drawn(panel, top));
     top += PANEL_HEAD + panel.bars.length * BAR + 10;
   }
-  const styles = [
-    '.spread { stroke: currentColor; stroke-width: 1 }',
-    '.mark { stroke-width: 1.5; stroke-dasharray: 4 3 }',
-  ];
+  const styles = ['.spread { stroke-width: 1 }', '.mark { stroke-width: 1.5; stroke-dasharray: 4 3 }'];
   return sheet({
     width: WIDTH,
     height: top,
@@ -54,8 +52,8 @@ function drawn({ title, bars: all, mark }, top) {
     parts.push(
       `<text class="end" x="${NAMES - 8}" y="${y + 12}">${name}</text>`,
       `<rect class="${kind}" x="${NAMES}" y="${y + 2}" width="${rounded(Math.max(x(value) - NAMES, 0.5))}" height="${BAR - 5}"/>`,
-      `<path class="grid" d="M${rounded(x(low))} ${y + 8}H${rounded(x(Math.min(high, most)))}"/>`,
-      `<text x="${rounded(x(value) + 8)}" y="${y + 12}">${says}</text>`,
+      `<path class="spread" d="M${rounded(x(low))} ${y + 8}H${rounded(x(Math.min(high, most)))}"/>`,
+      `<text x="${rounded(x(Math.min(Math.max(value, high), most)) + 8)}" y="${y + 12}">${says}</text>`,
     );
   }
   if (mark !== undefined) {

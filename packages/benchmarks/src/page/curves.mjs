@@ -50,7 +50,7 @@ function drawn({ title, lines }, top, { x, places, axis }) {
   for (const [i, place] of places.entries()) {
     parts.push(`<text class="middle" x="${rounded(x(i))}" y="${top + PANEL + 16}">${place}</text>`);
   }
-  parts.push(`<text x="${WIDTH - RIGHT + 28}" y="${top + PANEL + 16}">${axis}</text>`);
+  parts.push(`<text x="${WIDTH - RIGHT + 44}" y="${top + PANEL + 16}">${axis}</text>`);
   for (const [i, { name, points }] of lines.entries()) {
     const there = points.flatMap((point, place) => (point === undefined ? [] : [[x(place), y(point)]]));
     parts.push(

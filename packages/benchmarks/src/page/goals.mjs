@@ -34,7 +34,12 @@ export const goals = [
 /** A line of Markdown a goal, whether or not it was measured. */
 export function goalLines(results) {
   const head = ['', 'at least', 'aim', 'measured', 'half of the rounds', '', 'best peer', 'beside it'];
-  return table([head, ...goals.map((goal) => lineOf(goal, results))]).split('\n');
+  const lines = goals.map((goal) => lineOf(goal, results));
+  const count = (...words) => lines.filter((line) => words.some((word) => line.join(' | ').includes(word))).length;
+  const summary =
+    `Of ${goals.length} goals ${count('| aim |')} reach the aim, ${count('| reached |')} what is needed at least, ` +
+    `${count('| MISSED |')} are missed, ${count('not measured', 'NOT AVAILABLE')} not measured; in ${count('AHEAD of us')} a peer is ahead.`;
+  return [...table([head, ...lines]).split('\n'), '', summary];
 }
 
 function lineOf({ says, atLeast, aim, isLess, ofRow, ours, peers, beside }, results) {
@@ -42,11 +47,11 @@ function lineOf({ says, atLeast, aim, isLess, ofRow, ours, peers, beside }, resu
   const wanted = [says, String(atLeast), String(aim)];
   if (row === undefined) return [...wanted, 'not measured', '', '', '', ''];
   if (row.unavailable !== undefined) return [...wanted, `NOT AVAILABLE: ${row.unavailable}`, '', '', '', ''];
-  const measured = ofRow(row, results);
+  const measured = ofRow(row);
   const isGood = (figure, goal) => (isLess ? figure <= goal : figure >= goal);
   const verdict = isGood(measured.median, aim) ? 'aim' : isGood(measured.median, atLeast) ? 'reached' : 'MISSED';
   const rivals = peers(results)
-    .map((peer) => ({ name: peer.name, figure: ofRow(peer, results)?.median }))
+    .map((peer) => ({ name: peer.name, figure: ofRow(peer)?.median }))
     .filter(({ figure }) => figure !== undefined)
     .sort((a, b) => (isLess ? a.figure - b.figure : b.figure - a.figure));
   const [best] = rivals;
@@ -111,13 +116,11 @@ function bytesPerKey(row) {
   return row.figures.bytesPerKey;
 }
 
-/** Both are compared with raw INCR in the same round, and so with each other. */
-function timeOfEvalsha({ shape, inFlight, policies, ofFloor }, results) {
-  const raw = byRedis(results, { name: 'raw EVALSHA', shape, inFlight, policies })[0].ofFloor.perSecond.median;
-  return inverse(ofFloor.perSecond, raw);
+function timeOfEvalsha({ ofEvalsha }) {
+  return ofEvalsha && inverse(ofEvalsha.perSecond);
 }
 
-/** How often what the floor takes is in what this takes: of times, what `perSecond` is of rates. */
-export function inverse({ median, low, high }, of = 1) {
-  return { median: tidy(of / median), low: tidy(of / high), high: tidy(of / low) };
+/** Of times, what `perSecond` is of rates: how often what the floor takes is in what this takes. */
+export function inverse({ median, low, high }) {
+  return { median: tidy(1 / median), low: tidy(1 / high), high: tidy(1 / low) };
 }
