@@ -42,7 +42,7 @@ export type Answer = Decision | 'done' | { readonly code: string; readonly messa
 /** A value as bytes, and when it expires. */
 export type Held = readonly [bytes: string, expireAtMs: number | 'by either numbers'];
 
-const common = { timeoutMs: 60_000, onStoreError: 'throw' } as const;
+const common = { timeoutMs: 60_000, onStoreError: 'throw', denialCache: false } as const;
 
 type Pair = Limiter<{ left: string; right: string }>;
 

@@ -131,9 +131,10 @@ process.stdin.on('end', () => (going = false));
 
 async function loop() {
   while (going) {
-    // Now and then several in one turn, for any keys: they go out together.
-    const together = random(10) === 0 ? 1 + random(options.together) : 1;
-    await Promise.all(Array.from({ length: together }, () => call(random(limiters.length))));
+    // Now and then several in one turn, key by key: they go out together.
+    const together = random(20) === 0 ? 1 + random(options.together) : 1;
+    const first = random(limiters.length);
+    await Promise.all(Array.from({ length: together }, (_, i) => call((first + i) % limiters.length)));
     const pause = random(100);
     if (pause < 60) await sleep(random(8));
     else if (pause < 61) await sleep(random(400));

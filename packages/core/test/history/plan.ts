@@ -48,7 +48,7 @@ export interface Plan {
   readonly processes: readonly ProcessPlan[];
   /** Per key, its policies. */
   readonly keys: readonly (readonly PolicyText[])[];
-  /** How many calls a process makes in one turn of its event loop, now and then, at most. Default 2. */
+  /** How many calls a process makes in one turn of its event loop, now and then, at most. Default 3. */
   readonly together?: number;
   readonly faults: readonly { readonly afterMs: number; readonly fault: Fault }[];
 }

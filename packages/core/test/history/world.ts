@@ -141,7 +141,7 @@ export class World {
       store: { breaker: { failures: 3, probeEveryMs: 50 } },
       timeoutMs: 80,
       keys: this.#plan.keys,
-      together: this.#plan.together ?? 2,
+      together: this.#plan.together ?? 3,
       seed: this.#plan.seed * 100 + number,
       log: join(this.#folder, `${String(number)}.log`),
       script: this.#script,
