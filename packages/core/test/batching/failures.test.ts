@@ -67,6 +67,30 @@ describe('an unreadable key in the middle of a batch', () => {
   });
 });
 
+describe('a key of several policies', () => {
+  const both = [
+    fixedWindow({ name: 'hourly', limit: LIMIT, window: '1h' }),
+    fixedWindow({ name: 'daily', limit: LIMIT, window: '1d' }),
+  ];
+  const state = '4102444800000000001';
+
+  it.each([
+    ['of more policies', `${state} ${state} ${state}`],
+    ['of fewer', state],
+    ['and a space', `${state} ${state} `],
+  ])('is unreadable, and is left alone, where it holds states %s', async (_what, value) => {
+    const limiter = limiterOf({ policy: both });
+    await limiter.consume('bad');
+    const [key] = await redis.admin.keys('sluice:{bad}*');
+    await redis.admin.set(key as string, value);
+
+    const got = await outcomes([limiter.consume('ann'), limiter.consume('bad'), limiter.consume('ben', 2)]);
+
+    expect(got).toEqual([LIMIT - 1, 'SLUICE_STORE_KEY_FOREIGN', LIMIT - 2]);
+    expect(await redis.admin.get(key as string)).toBe(value);
+  });
+});
+
 describe('a server that forgets its scripts again and again', () => {
   it.each([
     ['plain limits', window],

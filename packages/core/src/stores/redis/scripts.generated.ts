@@ -1575,7 +1575,7 @@ return reply`,
 };
 
 export const runs: { readonly source: string; readonly sha1: string } = {
-  sha1: 'dcdfc6ce47deed6d8a37bfe0f1cb5a54a231f463',
+  sha1: 'bcb3597023554dff53e993a725806075e715eef3',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1955,7 +1955,7 @@ end
 local after, latest_ms, lasts = {}, 0, true
 local j, from = 1, 1
 while j <= limit.count do
-local policy, ending = limit[j], string.find(text, " ", from, true)
+local policy, ending = limit[j], j < limit.count and string.find(text, " ", from, true)
 if not ending then
 ending = #text + 1
 if j < limit.count and text ~= "" then

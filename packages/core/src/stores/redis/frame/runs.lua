@@ -37,9 +37,9 @@ local function decide(limit, text, cost, count)
   local after, latest_ms, lasts = {}, 0, true
   local j, from = 1, 1
   while j <= limit.count do
-    local policy, ending = limit[j], string.find(text, " ", from, true)
+    local policy, ending = limit[j], j < limit.count and string.find(text, " ", from, true)
     if not ending then
-      ending = #text + 1
+      ending = #text + 1 -- the last one's is all that is left: what holds more states than that is no state
       if j < limit.count and text ~= "" then
         error("states of fewer policies")
       end
