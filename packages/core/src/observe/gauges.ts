@@ -20,6 +20,7 @@ export class GaugeReader {
   readonly #onFallback = new Set<string>();
 
   onDecision({ limiter, decision: { source } }: DecisionMessage): void {
+    if (source === 'cache' || source === 'lease') return; // what the store has said before, whether it is there or not
     if (source === 'local' || source === 'none') this.#onFallback.add(limiter);
     else this.#onFallback.delete(limiter);
   }

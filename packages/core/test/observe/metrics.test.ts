@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { hasSubscribers } from 'node:diagnostics_channel';
+import { channel, hasSubscribers } from 'node:diagnostics_channel';
 import { Counter, Registry, register as defaultRegister } from 'prom-client';
 import {
   createLimiter,
@@ -183,6 +183,19 @@ describe('a store that fails and comes back', () => {
       const limiter = limiterOf({ store: new Fickle(), onStoreError });
 
       await limiter.consume('key');
+
+      expect(await samples('sluice_fallback_active')).toEqual(['{limiter="observed"} 1']);
+    },
+  );
+
+  it.each(['cache', 'lease'] as const)(
+    'is on its fallback as before when this process answers by what it knew: %s',
+    async (source) => {
+      const limiter = limiterOf({ store: new Fickle() });
+      const decision = await limiter.consume('key');
+
+      const known = { ...decision, source };
+      channel('sluice:decision').publish({ limiter: 'observed', op: 'consume', decision: known, durationMs: 0 });
 
       expect(await samples('sluice_fallback_active')).toEqual(['{limiter="observed"} 1']);
     },
