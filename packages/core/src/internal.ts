@@ -22,3 +22,4 @@ export { heartbeat } from './stores/split/scripts.generated.ts';
 export { splitWindowAlgorithm, type SplitWindowPolicy, type SplitWindowState } from './stores/split/split-window.ts';
 export { Leases, type LeasePort } from './stores/lease/leases.ts';
 export { leasedPolicy } from './stores/lease/lease-policy.ts';
+export { Slice } from './stores/lease/slice.ts';
