@@ -64,6 +64,7 @@ export async function startPlace(): Promise<Place> {
         key: byHeader('x-key'),
         store: redisStore(url, { breaker: BREAKER }),
         timeoutMs: TIMEOUT_MS,
+        denialCache: false, // every request is one for the store, refused ones too
         onDecision({ source }: Decision, { request }) {
           request.res?.set('X-Source', source);
         },
