@@ -91,6 +91,49 @@ describe('a key of several policies', () => {
   });
 });
 
+describe('a value that nobody here wrote, whatever it says', () => {
+  const several = [
+    { ...window, name: 'one' },
+    { ...window, name: 'two' },
+  ];
+  const values = [
+    'garbage',
+    '-NOPERM this user has no permissions to run this command',
+    'two\nlines',
+    '!4102444800000!garbage',
+    '!4102444800000!two\nlines',
+    '^99999999999999999999:1:4102444800000^',
+    '  ',
+  ];
+
+  describe.each([
+    ['one policy', window, '1f'],
+    ['several policies', several, '1f.one,f.two'],
+  ])('under %s', (_what, policy, schema) => {
+    it.each(values)(
+      'fails its own requests alone, also those that are refused before it is read: %j',
+      async (value) => {
+        const limiter = limiterOf({ policy: policy as SingleLimiterOptions['policy'] & {} });
+        await redis.admin.set(`sluice:{bad}:default:${schema}`, value);
+
+        const got = await outcomes([
+          limiter.consume('ann'),
+          limiter.consume('bad', LIMIT + 1),
+          limiter.consume('ben'),
+          limiter.consume('bad', LIMIT + 1),
+          limiter.consume('cat'),
+        ]);
+        const gotOne = await outcomes([limiter.consume('ann'), limiter.consume('bad'), limiter.consume('ben')]);
+
+        const foreign = 'SLUICE_STORE_KEY_FOREIGN';
+        expect(got).toEqual([LIMIT - 1, foreign, LIMIT - 1, foreign, LIMIT - 1]);
+        expect(gotOne).toEqual([LIMIT - 2, foreign, LIMIT - 2]);
+        expect(await redis.admin.get(`sluice:{bad}:default:${schema}`)).toBe(value);
+      },
+    );
+  });
+});
+
 describe('a server that forgets its scripts again and again', () => {
   it.each([
     ['plain limits', window],

@@ -56,8 +56,12 @@ function compare(
   const admitted: number[] = [];
   const expected = call.places.map((place, i) => {
     const key = keys[place] as KeyState | Error;
-    if (key instanceof Error) return values[i];
     const { limit, subject, runs = [1, 1] } = asked[place] as KeyRuns;
+    if (key instanceof Error) {
+      // What costs more than the limit, and what is blocked, is refused there before the states are read.
+      if (values[i]?.startsWith('-') !== true) for (let j = 0; j < runs.length; j += 2) admitted.push(0);
+      return values[i];
+    }
     const held = { ...key };
     let changed = false;
     for (let j = 0; j < runs.length; j += 2) {

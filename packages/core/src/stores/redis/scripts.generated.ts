@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame/*.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '63c768ee70a20d66aea1131b2dbde1fa6e98833a',
+  sha1: '6ae76523ae1712d6ae91fb8fd4becf950c9a471b',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1174,6 +1174,9 @@ local function split(text, count)
 local states, from = {}, 1
 for j = 1, count do
 local ending = j < count and string.find(text, " ", from, true) or #text + 1
+if j < count and ending > #text and text ~= "" then
+error("states of fewer policies")
+end
 states[j] = string.sub(text, from, ending - 1)
 from = ending + 1
 end
@@ -1575,7 +1578,7 @@ return reply`,
 };
 
 export const runs: { readonly source: string; readonly sha1: string } = {
-  sha1: 'bcb3597023554dff53e993a725806075e715eef3',
+  sha1: '5818f817c18d5744b62091ff26896c191b3ca22f',
   source: `local algorithms = {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -2017,8 +2020,9 @@ blocked_until, states = string.match(states, "^!(%d+)!(.*)$")
 blocked_until = to_integer(blocked_until)
 end
 if string.byte(states) == 94 then
-refusals, forgotten_at, states = string.match(states, "^(%^%d+:%d+:(%d+)%^)(.*)$")
-forgotten_at = to_integer(forgotten_at)
+local count, blocks
+refusals, count, blocks, forgotten_at, states = string.match(states, "^(%^(%d+):(%d+):(%d+)%^)(.*)$")
+forgotten_at = to_integer(count) and to_integer(blocks) and to_integer(forgotten_at)
 end
 local after, over_at_ms = decide_runs(limit, states, place, blocked_until > now_ms)
 if after and forgotten_at > now_ms then
@@ -2035,7 +2039,12 @@ local decide_all = (mark == 33 or mark == 94) and decide_marked or decide_runs
 return decide_all(limit, value or "", place)
 end
 local function is_line(value, after)
-return after or not value or not string.find(value, "\\n", 1, true)
+return after or not value or not (string.byte(value) == 45 or string.find(value, "\\n", 1, true))
+end
+local function forget_admitted(from)
+for i = #admitted, from, -1 do
+admitted[i] = nil
+end
 end
 local place, before = 0, {}
 for i = 1, #limits do
@@ -2045,6 +2054,7 @@ for _ = 1, limit.keys do
 place = place + 1
 local value = redis.pcall("GET", KEYS[place])
 local readable, after, over_at_ms, _, lasts
+local first = #admitted + 1
 local is_usual = decide_single and place_of_run ~= place and (not value or type(value) == "string")
 local mark = is_usual and value and string.byte(value)
 if is_usual and mark ~= 33 and mark ~= 94 then
@@ -2055,6 +2065,7 @@ end
 before[place] = value or ""
 if not readable or not is_line(value, after) then
 before[place] = "-" .. string.gsub(said_by_server(after) or "not a value of this layout", "\\n", " ")
+forget_admitted(first)
 while place_of_run == place do
 at = at + 3
 place_of_run = tonumber(ARGV[at])

@@ -11,7 +11,8 @@ ARGV  what is needed: a letter per kind of algorithm, C for checking; number of 
       then, in the order of the keys, per run that is not a single request of cost 1: the key's place, the cost, and how many requests
 value as that of frame.lua
 reply the instant in ms, and in one text, a line per key, the values as they were before: empty when there was none, `-` and a
-      message when it could not be read; when checking, then { how many of each run were admitted, value after per key... }
+      message when it could not be read; when checking, then { how many of each run were admitted, of keys that could be read,
+      value after per key... }
 ]]
 at = 3
 local limits = {}
@@ -105,8 +106,9 @@ local function decide_marked(limit, value, place)
     blocked_until = to_integer(blocked_until)
   end
   if string.byte(states) == 94 then -- ^
-    refusals, forgotten_at, states = string.match(states, "^(%^%d+:%d+:(%d+)%^)(.*)$")
-    forgotten_at = to_integer(forgotten_at)
+    local count, blocks
+    refusals, count, blocks, forgotten_at, states = string.match(states, "^(%^(%d+):(%d+):(%d+)%^)(.*)$")
+    forgotten_at = to_integer(count) and to_integer(blocks) and to_integer(forgotten_at)
   end
   local after, over_at_ms = decide_runs(limit, states, place, blocked_until > now_ms)
   if after and forgotten_at > now_ms then
@@ -124,9 +126,16 @@ local function decide_value(limit, value, place)
   return decide_all(limit, value or "", place)
 end
 
--- A value goes back as a line. One that was decided by holds no end of a line, and one that refused before it was read may.
+-- A value goes back as a line that says no failure. One that was decided by is such a line, and one that refused before it
+-- was read may be anything.
 local function is_line(value, after)
-  return after or not value or not string.find(value, "\n", 1, true)
+  return after or not value or not (string.byte(value) == 45 or string.find(value, "\n", 1, true)) -- -
+end
+
+local function forget_admitted(from)
+  for i = #admitted, from, -1 do
+    admitted[i] = nil
+  end
 end
 
 local place, before = 0, {}
@@ -137,6 +146,7 @@ for i = 1, #limits do
     place = place + 1
     local value = redis.pcall("GET", KEYS[place])
     local readable, after, over_at_ms, _, lasts
+    local first = #admitted + 1
     local is_usual = decide_single and place_of_run ~= place and (not value or type(value) == "string")
     local mark = is_usual and value and string.byte(value)
     if is_usual and mark ~= 33 and mark ~= 94 then -- ! and ^
@@ -147,6 +157,7 @@ for i = 1, #limits do
     before[place] = value or ""
     if not readable or not is_line(value, after) then
       before[place] = "-" .. string.gsub(said_by_server(after) or "not a value of this layout", "\n", " ")
+      forget_admitted(first)
       while place_of_run == place do
         at = at + 3
         place_of_run = tonumber(ARGV[at])

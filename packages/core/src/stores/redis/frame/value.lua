@@ -23,11 +23,14 @@ local function read(key)
   return texts[key]
 end
 
--- The states in a text of several: one per policy, "" for none.
+-- The states in a text of several: one per policy, "" for none. Fails on a text of fewer.
 local function split(text, count)
   local states, from = {}, 1
   for j = 1, count do
     local ending = j < count and string.find(text, " ", from, true) or #text + 1
+    if j < count and ending > #text and text ~= "" then
+      error("states of fewer policies")
+    end
     states[j] = string.sub(text, from, ending - 1)
     from = ending + 1
   end
