@@ -79,7 +79,7 @@ class WaitingDecision extends WaitingRun {
     const decision = takeFromKey(limit, subject, key, cost, atMs, store.source);
     if (!decision.allowed && sent !== undefined) denials?.note(this, key, atMs, sent);
     if (sent === undefined) return;
-    receipts.writeTaken(decision, store, limit, subject);
+    receipts.writeTaken(decision, limit, subject);
     this.#resolve(decision);
     this.#grounds.left();
   }

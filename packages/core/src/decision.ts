@@ -109,6 +109,24 @@ export function combine(
   };
 }
 
+/** What {@link combine} makes of one policy, of a key that is not blocked. */
+export function decisionOfOne(policy: PolicyDecision, cost: number, source: DecisionSource, atMs: number): Decision {
+  return {
+    allowed: policy.allowed,
+    outcome: policy.allowed ? 'allowed' : 'denied',
+    policy: policy.name,
+    cost,
+    limit: policy.limit,
+    remaining: policy.remaining,
+    retryAfterMs: policy.retryAfterMs,
+    resetAfterMs: policy.resetAfterMs,
+    delayMs: policy.allowed ? policy.delayMs : 0,
+    source,
+    atMs,
+    policies: [policy],
+  };
+}
+
 /** The first of those that have the smallest share of their limit left. */
 function leastLeft(policies: readonly PolicyDecision[]): PolicyDecision {
   return policies.reduce((least, policy) =>

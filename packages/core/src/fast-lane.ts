@@ -49,13 +49,19 @@ export class FastLane {
     // Redis in batches. Leases come first because what they hold was taken from what is refused now.
     const known = this.#leases?.take(limit, subject, cost) ?? this.#denials?.take(limit, subject, cost);
     if (known !== undefined) {
-      this.#receipts.writeTaken(known, this.#store, limit, subject);
+      this.#receipts.writeTaken(known, limit, subject);
       return known;
     }
     this.#leases?.note(limit, subject, cost);
     if (this.#batched !== undefined) return this.#batched.take(limit, subject, cost, onStoreError);
-    const decision = this.#store.take?.(limit, subject, cost);
-    if (decision !== undefined) this.#receipts.writeTaken(decision, this.#store, limit, subject);
+    if (this.#store.take === undefined) return undefined;
+    let decision: Decision | undefined;
+    try {
+      decision = this.#store.take(limit, subject, cost);
+    } catch {
+      return undefined; // its clock failed, say: the general way tells of it
+    }
+    if (decision !== undefined) this.#receipts.writeTaken(decision, limit, subject);
     return decision;
   }
 }

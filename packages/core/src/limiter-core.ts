@@ -67,6 +67,7 @@ export class LimiterCore {
     this.#settings = settings;
     this.limits = new LimitMaker(settings);
     this.taken = new Settling({
+      store,
       checkOpen: () => {
         this.#checkOpen();
       },

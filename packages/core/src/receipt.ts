@@ -22,50 +22,47 @@ class Given {
 
 /**
  * A decision with its receipt on itself, where nobody else sees it: no field, no symbol, no prototype, and none of it in a
- * copy. (An entry in a WeakMap says the same, and costs more than all else that is done for a decision in memory.)
+ * copy. (An entry in a WeakMap says the same, and costs several times what all else costs that is done for a decision in
+ * memory.) Three fields: V8 makes room for so many at once.
  */
 export class Receipted extends Given {
   readonly #issuer: object;
-  #receipt: Receipt | undefined;
-  /** Where the receipt is made only when somebody asks for it: the store, and the one key that it decided about. */
-  readonly #store: Store | undefined;
-  readonly #limit: Limit | undefined;
+  /** The receipt, or the one limit that it is about: then the receipt is made when somebody asks for it. */
+  #receipt: Receipt | Limit;
   readonly #subject: string;
 
-  /** @param issuer - Who alone is told. */
-  constructor(
-    decision: Decision,
-    issuer: object,
-    receipt: Receipt | undefined,
-    store?: Store,
-    limit?: Limit,
-    subject: string = '',
-  ) {
+  /**
+   * @param issuer - Who alone is told.
+   * @param subject - The one key that was decided about, where a limit stands in place of the receipt.
+   */
+  constructor(decision: Decision, issuer: object, receipt: Receipt | Limit, subject = '') {
     super(decision);
     this.#issuer = issuer;
     this.#receipt = receipt;
-    this.#store = store;
-    this.#limit = limit;
     this.#subject = subject;
   }
 
-  /** The receipt of a decision; undefined for what has none, or one of another issuer. */
-  static receiptOf(decision: unknown, issuer: object): Receipt | undefined {
+  /**
+   * The receipt of a decision; undefined for what has none, or one of another issuer.
+   *
+   * @param store - Of the issuer.
+   */
+  static receiptOf(decision: unknown, issuer: object, store: Store): Receipt | undefined {
     if (typeof decision !== 'object' || decision === null || !(#issuer in decision)) return undefined;
     if (decision.#issuer !== issuer) return undefined;
-    decision.#receipt ??= receiptOfOne(
-      decision as unknown as Decision,
-      decision.#store as Store,
-      decision.#limit as Limit,
-      decision.#subject,
-    );
-    return decision.#receipt;
+    const receipt = decision.#receipt;
+    if ('counted' in receipt) return receipt;
+    const made = receiptOfOne(decision as object as Decision, store, receipt, decision.#subject);
+    decision.#receipt = made;
+    return made;
   }
 }
 
 function receiptOfOne(decision: Decision, store: Store, limit: Limit, subject: string): Receipt {
-  const { atMs, cost, outcome, policies, allowed } = decision;
+  const { atMs, cost, policies, allowed } = decision;
   const parts = [{ limit, subject, cost }];
-  const answer = { atMs, parts: [{ blocked: outcome === 'blocked', policies }] };
-  return { store, asked: parts, counted: parts, answer, isSpent: !allowed };
+  return {
+    ...{ store, asked: parts, counted: parts },
+    ...{ answer: { atMs, parts: [{ blocked: false, policies }] }, isSpent: !allowed },
+  };
 }

@@ -23,6 +23,12 @@ export interface Settlement {
 
 /** The receipts of a limiter's decisions, for as long as somebody has the decision: each is settled once. */
 export class Receipts {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
   /**
    * Gives a decision that was just made its receipt, once.
    *
@@ -32,9 +38,9 @@ export class Receipts {
     new Receipted(decision, this, { store, asked, counted, answer, isSpent: isSpent || !decision.allowed });
   }
 
-  /** As {@link write}, of what a store took of one key, nobody holding it: made when somebody asks for it. */
-  writeTaken(decision: Decision, store: Store, limit: Limit, subject: string): void {
-    new Receipted(decision, this, undefined, store, limit, subject);
+  /** As {@link write}, of what the limiter's store took of one key: made when somebody asks for it. */
+  writeTaken(decision: Decision, limit: Limit, subject: string): void {
+    new Receipted(decision, this, limit, subject);
   }
 
   /**
@@ -43,7 +49,7 @@ export class Receipts {
    * @throws TypeError `SLUICE_DECISION_UNKNOWN`; RangeError or TypeError `SLUICE_COST_INVALID`.
    */
   returnOf(decision: Decision, given: number | undefined): Settlement | undefined {
-    const receipt = Receipted.receiptOf(decision, this);
+    const receipt = Receipted.receiptOf(decision, this, this.#store);
     if (receipt === undefined) {
       throw typeError(
         'SLUICE_DECISION_UNKNOWN',
@@ -66,13 +72,13 @@ export class Receipts {
    * count stays taken.
    */
   returnOfPlaces(decision: Decision): Settlement | undefined {
-    const receipt = Receipted.receiptOf(decision, this);
+    const receipt = Receipted.receiptOf(decision, this, this.#store);
     return receipt === undefined ? undefined : spend(receipt, 'refund', ({ cost }) => cost, onlyPlaces);
   }
 
   /** What releases or renews the slots of a decision; undefined where it holds none. */
   slotsOf(decision: Decision, op: 'release' | 'renew'): Omit<Settlement, 'undo'> | undefined {
-    const receipt = Receipted.receiptOf(decision, this);
+    const receipt = Receipted.receiptOf(decision, this, this.#store);
     if (receipt === undefined || receipt.answer.parts.length === 0 || !decision.allowed) return undefined;
     const held = receipt.counted.filter(isHeld);
     return held.length === 0 ? undefined : { store: receipt.store, requests: held.map((part) => ({ op, part })) };
@@ -80,7 +86,7 @@ export class Receipts {
 
   /** When the first slots of a decision expire, unless they are renewed: by their policies as things stand. */
   slotTtlMs(decision: Decision): number {
-    const { asked, counted } = Receipted.receiptOf(decision, this) as Receipt;
+    const { asked, counted } = Receipted.receiptOf(decision, this, this.#store) as Receipt;
     const ttls = counted.flatMap((part, i) => {
       if (!isHeld(part)) return [];
       const limit = asked[i]?.limit;
@@ -92,7 +98,7 @@ export class Receipts {
 
   /** Gives back what those parts of a decision took that are chosen. */
   returnOfParts(decision: Decision, chosen: (asked: AskedPart) => boolean): Settlement | undefined {
-    const receipt = Receipted.receiptOf(decision, this);
+    const receipt = Receipted.receiptOf(decision, this, this.#store);
     return receipt === undefined ? undefined : spend(receipt, 'refund', (part) => (chosen(part) ? part.cost : 0));
   }
 
@@ -101,7 +107,7 @@ export class Receipts {
    * charges what was used beyond.
    */
   settlementOf(decision: Decision, actual: number): Settlement | undefined {
-    const receipt = Receipted.receiptOf(decision, this);
+    const receipt = Receipted.receiptOf(decision, this, this.#store);
     if (receipt === undefined) return undefined;
     const beyond = actual - decision.cost;
     return spend(receipt, beyond > 0 ? 'charge' : 'refund', () => Math.abs(beyond));

@@ -9,6 +9,7 @@ import type { EditingRequest, Part, Store, StoreAnswer } from './stores/store.ts
 
 /** What settling needs of its limiter. */
 export interface SettlingGrounds {
+  readonly store: Store;
   /** @throws SluiceError when the limiter is closed. */
   readonly checkOpen: () => void;
   /** Sends edits, and has a limiter that closes wait for them. */
@@ -20,7 +21,7 @@ const ATTEMPTS = 2;
 
 /** What can still be done about decisions that were made: giving back, charging more, releasing and renewing what they hold. */
 export class Settling {
-  readonly receipts: Receipts = new Receipts();
+  readonly receipts: Receipts;
   readonly #grounds: SettlingGrounds;
   /** Decisions whose slots requests hold, and who is told when the last of them are released. */
   #holding = 0;
@@ -28,6 +29,7 @@ export class Settling {
 
   constructor(grounds: SettlingGrounds) {
     this.#grounds = grounds;
+    this.receipts = new Receipts(grounds.store);
   }
 
   /** @throws (rejects) as {@link Receipts.returnOf} does; StoreError. */

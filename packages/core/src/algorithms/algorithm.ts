@@ -22,6 +22,18 @@ export type Kernel<P, S> = (
   holder?: string,
 ) => { readonly state: S | undefined; readonly verdict: Verdict };
 
+/**
+ * How a state is kept as two numbers. `first` is an instant: until then the state is not as if never used. A state is
+ * unpacked under the policy that it was packed under, or one with the same numbers.
+ */
+export interface Packing<P, S> {
+  /** Whether two numbers say all of a state. Default: they do. */
+  fits?(policy: P, state: S): boolean;
+  first(state: S): number;
+  second(state: S): number;
+  unpack(policy: P, first: number, second: number): S;
+}
+
 /** What every policy carries, whatever its algorithm. */
 export interface PolicyBase {
   readonly algorithm: string;
@@ -80,6 +92,9 @@ export interface Algorithm<P extends PolicyBase, S> {
    * other policies. A state as well, which by itself is never too early.
    */
   outline?(state: S): S;
+
+  /** Of an algorithm whose states are two numbers, often or always: memory keeps them as such, without an object per key. */
+  readonly packing?: Packing<P, S>;
 
   /** The instant from which the state decides as no state would. Depends on the state alone, not on the time. */
   resetAtMs(policy: P, state: S): number;

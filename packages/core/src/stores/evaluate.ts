@@ -202,6 +202,7 @@ function whileBlocked(free: PolicyDecision, asked: PolicyDecision, blockedMs: nu
   };
 }
 
+/** What a decision says of a policy. */
 export function decisionOf({ name, windowMs, algorithm: { unit } }: NamedPolicy, verdict: Verdict): PolicyDecision {
   const decision = {
     name,

@@ -21,6 +21,11 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
   used: usedOfFixedWindow,
   carry: carryFixedWindow,
   resetAtMs: (_policy, state) => state.endMs,
+  packing: {
+    first: ({ endMs }) => endMs,
+    second: ({ used }) => used,
+    unpack: (_policy, endMs, used) => ({ endMs, used }),
+  },
   encode: encodeFixedWindow,
   decode: decodeFixedWindow,
   numbers: ({ limit, windowMs, align }) => [limit, windowMs, align === 'clock' ? 1 : 0],

@@ -21,6 +21,11 @@ export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBu
   used: usedOfIntervalBucket,
   carry: carryIntervalBucket,
   resetAtMs,
+  packing: {
+    first: ({ boundaryMs }) => boundaryMs,
+    second: ({ missing }) => missing,
+    unpack: (_policy, boundaryMs, missing) => ({ boundaryMs, missing }),
+  },
   encode: encodeIntervalBucket,
   decode: decodeIntervalBucket,
   numbers: ({ capacity, refill, everyMs, overdraft }) => [capacity, refill, everyMs, overdraft],

@@ -22,6 +22,11 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, LeakyBucketState
   used: usedOfLeakyBucket,
   carry: carryLeakyBucket,
   resetAtMs,
+  packing: {
+    first: ({ freeAtMs }) => freeAtMs,
+    second: ({ part }) => part,
+    unpack: (_policy, freeAtMs, part) => ({ freeAtMs, part }),
+  },
   encode: encodeLeakyBucket,
   decode: decodeLeakyBucket,
   numbers: (policy) => [unitsAtOnce(policy), policy.p, policy.q, policy.maxDelayMs * policy.p],

@@ -21,6 +21,12 @@ export const slidingCounterAlgorithm: Algorithm<SlidingCounterPolicy, SlidingCou
   used: usedOfSlidingCounter,
   carry: carrySlidingCounter,
   resetAtMs,
+  packing: {
+    fits: (policy, { windowMs, previous }) => windowMs === policy.windowMs && previous === 0,
+    first: ({ lastMs }) => lastMs,
+    second: ({ current }) => current,
+    unpack: ({ windowMs }, lastMs, current) => ({ lastMs, windowMs, current, previous: 0 }),
+  },
   encode: encodeSlidingCounter,
   decode: decodeSlidingCounter,
   numbers: ({ limit, windowMs }) => [limit, windowMs],

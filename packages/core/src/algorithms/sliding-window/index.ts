@@ -22,6 +22,19 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
   used: usedOfSlidingWindow,
   carry: carrySlidingWindow,
   resetAtMs,
+  packing: {
+    fits: (policy, { blockMs, blocks, counts }) =>
+      counts.length === 1 && blockMs === policy.precisionMs && blocks === blocksOf(policy),
+    first: ({ lastMs }) => lastMs,
+    second: ({ sum }) => sum,
+    unpack: (policy, lastMs, sum) => ({
+      lastMs,
+      blockMs: policy.precisionMs,
+      blocks: blocksOf(policy),
+      sum,
+      counts: [sum],
+    }),
+  },
   encode: encodeSlidingWindow,
   decode: decodeSlidingWindow,
   numbers: (policy) => [policy.limit, policy.precisionMs, blocksOf(policy)],

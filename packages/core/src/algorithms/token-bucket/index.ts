@@ -21,6 +21,11 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, TokenBucketState
   used: usedOfTokenBucket,
   carry: carryTokenBucket,
   resetAtMs,
+  packing: {
+    first: ({ fullAtMs }) => fullAtMs,
+    second: ({ part }) => part,
+    unpack: (_policy, fullAtMs, part) => ({ fullAtMs, part }),
+  },
   encode: encodeTokenBucket,
   decode: decodeTokenBucket,
   numbers: ({ capacity, p, q, overdraft }) => [capacity, p, q, overdraft],
