@@ -23,6 +23,8 @@ interface Surroundings {
 export class Limits {
   /** By what Fastify keeps for each route: the config, which is another object for each. */
   readonly #enforcers = new WeakMap<object, ByHook>();
+  /** The same, and those of 404s, by Fastify's own object for the route. */
+  readonly #ofRoute = new WeakMap<object, ByHook>();
   readonly #unmatched = new WeakMap<FastifyInstance, ByHook>();
   readonly #scopes = new Map<Scope, Surroundings>();
   /** By the options and the place, so that HEAD and GET have one. */
@@ -42,18 +44,29 @@ export class Limits {
 
   /** What decides about a request at a hook; undefined when nothing does. */
   enforcerFor(request: FastifyRequest, hook: LimitHook): FastifyEnforcer | undefined {
+    const route = routeOf(request);
+    if (route === undefined) return this.#byHookFor(request).get(hook);
+    let enforcers = this.#ofRoute.get(route);
+    if (enforcers === undefined) {
+      enforcers = this.#byHookFor(request);
+      this.#ofRoute.set(route, enforcers);
+    }
+    return enforcers.get(hook);
+  }
+
+  #byHookFor(request: FastifyRequest): ByHook {
     const { config, url, method } = request.routeOptions;
     if (url === undefined) {
       let unmatched = this.#unmatched.get(request.server);
       if (unmatched === undefined) this.#unmatched.set(request.server, (unmatched = this.#combined(request.server)));
-      return unmatched.get(hook);
+      return unmatched;
     }
     let enforcers = this.#enforcers.get(config);
     if (enforcers === undefined) {
       enforcers = this.#combined(request.server, config.rateLimit, placeOf(method, url));
       this.#enforcers.set(config, enforcers);
     }
-    return enforcers.get(hook);
+    return enforcers;
   }
 
   /**
@@ -201,6 +214,19 @@ export class Limits {
       );
     }
   }
+}
+
+/** Fastify's symbol for the object of a route, once a request has been seen; null where there is none. */
+let routeSymbol: symbol | null | undefined;
+
+/**
+ * The object that Fastify keeps for the route of a request, and for the 404s of a scope: `routeOptions` makes a new one of it
+ * each time. Undefined where it is not to be found.
+ */
+function routeOf(request: FastifyRequest): object | undefined {
+  routeSymbol ??=
+    Object.getOwnPropertySymbols(request).find(({ description }) => description === 'fastify.context') ?? null;
+  return routeSymbol === null ? undefined : (request as unknown as Record<symbol, object | undefined>)[routeSymbol];
 }
 
 /** A route as it is written. One that answers GET answers HEAD, by a route that Fastify adds, and both are one place. */

@@ -10,15 +10,16 @@ import { routeTemplate } from './route-template.ts';
 export function frameworkFor(self: () => unknown): Framework<ParameterizedContext, ParameterizedContext> {
   return {
     address: (ctx) => present(ctx.ip),
-    method: (ctx) => ctx.method,
+    method: (ctx) => ctx.req.method ?? '',
     route: (ctx) => routeTemplate(ctx, self()),
     header: (ctx, name) => present(ctx.get(name)),
     user: (ctx) => userIdOf((ctx.state as { user?: unknown }).user),
     rawRequest: (ctx) => ctx.req,
     rawResponse: (ctx) => ctx.res,
-    getHeader: (ctx, name) => present(fieldText(ctx.response.get(name)) ?? ''),
+    getHeader: (ctx, name) => present(fieldText(ctx.res.getHeader(name)) ?? ''),
+    // Past Koa, which does no more than this with a text.
     setHeader: (ctx, name, value) => {
-      ctx.set(name, value);
+      ctx.res.setHeader(name, value);
     },
     removeHeader: (ctx, name) => {
       ctx.remove(name);
