@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { testSeed } from '@sluice/testkit';
-import { brokenWorlds } from './simulation/lives.ts';
+import { brokenWorlds, floods } from './simulation/lives.ts';
 
 /** A longer search: SLUICE_WORLDS=20000 SLUICE_SEED=... */
 const SEED = testSeed(1);
@@ -9,5 +9,14 @@ const WORLDS = Number(process.env['SLUICE_WORLDS'] ?? 50);
 describe('processes that lease a key, crash, are stopped, suspended, cut off and answered late', () => {
   it('are never admitted more often than its policies say', async () => {
     expect(await brokenWorlds(SEED, WORLDS)).toEqual([]);
+  });
+});
+
+describe('processes that hold slices of a full bucket, and all ask for more than there is', () => {
+  it('are admitted no more than it holds', async () => {
+    const world = await floods(SEED);
+
+    expect(world.broken()).toEqual([]);
+    expect(world.leased).toBeGreaterThan(1000);
   });
 });

@@ -108,3 +108,21 @@ export async function brokenWorlds(first: number, count: number): Promise<readon
   }
   return broken;
 }
+
+/** Processes spend less of a bucket than comes back, so that it is full while they hold slices of it, and all of it at once now and then. */
+export async function floods(seed: number): Promise<World> {
+  const random = seeded(seed);
+  const time = new VirtualTime(START_MS);
+  const plan = { kind: 'bucket', units: 6000, windowMs: 1000, maxAgeMs: 500, drift: 0.999e-3 } as const;
+  const world = new World(plan, random, time);
+  const processes = Array.from({ length: MOST_PROCESSES }, () => world.start());
+  for (let flood = 0; flood < 4; flood++) {
+    const endMs = time.nowMs + random.integer(1200, 1500);
+    for (; time.nowMs < endMs; await time.runUntil(time.nowMs + 2)) {
+      for (const process of processes) if (random.percent(50)) world.ask(process, random.integer(1, 2));
+    }
+    for (const process of processes) for (let i = 0; i < plan.units / 2; i++) world.ask(process, 1);
+  }
+  await time.runUntil(time.nowMs + 50);
+  return world;
+}

@@ -115,6 +115,9 @@ export class World {
     );
   }
 
+  /** Units that came from slices. */
+  leased = 0;
+
   /** Units that were admitted since that instant. */
   admittedSince(sinceMs: number): number {
     return this.#admissions.reduce((sum, { atMs, units }) => (atMs >= sinceMs ? sum + units : sum), 0);
@@ -127,6 +130,7 @@ export class World {
       if (decision !== undefined) {
         this.#checkDecision(decision);
         process.admitted.lease += cost;
+        this.leased += cost;
         this.#admit(cost);
         return;
       }
