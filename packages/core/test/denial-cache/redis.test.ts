@@ -326,12 +326,12 @@ describe('a flood of refused keys', () => {
       denialCache: { maxAge: '1h', maxKeys: 10 },
     });
     const keys = Array.from({ length: 40 }, (_, i) => `key-${String(i)}`);
+    const sources = [];
     for (const key of keys) {
       await limiter.consume(key, 2); // can never be had, and nothing is taken
-      await limiter.consume('key-0', 2);
+      sources.push((await limiter.consume('key-0', 2)).source);
     }
 
-    const sources = [];
     for (const key of ['key-0', ...keys.slice(-9)]) sources.push((await limiter.consume(key, 2)).source);
     const forgotten = await limiter.consume('key-5', 2);
 
