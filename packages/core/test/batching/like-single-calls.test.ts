@@ -69,6 +69,7 @@ function costOf(random: Random, last: Decision | undefined): number {
 const FOREIGN: readonly [string | Buffer, ...(string | Buffer)[]] = [
   ...(['garbage', '!12x!4102444800000000001', '99999999999999999999999'] as const),
   ...['', '-', '-5:5', '-not a value', 'a\nb', '\n', '4102444800000000001\n', '!4202444800000!a\nb', '^1:2:3^\n'],
+  ...['4102444800000000001 4102444800000000001 4102444800000000001', '4102444800000000001 ', ' '],
   Buffer.from([0x34, 0xe2, 0x82]), // ends in the middle of a character
 ];
 

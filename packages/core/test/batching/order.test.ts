@@ -98,6 +98,7 @@ describe.each(switches)('requests for one key in one turn, with %j', (options) =
     ]);
 
     expect(digits(decisions)).toBe('11010');
+    expect((await nine.peek('ann')).remaining).toBe(0);
   });
 });
 
