@@ -166,8 +166,8 @@ function install(app: FastifyInstance, limits: Limits): void {
 function limitAt(
   enforcerFor: (request: FastifyRequest) => Enforcer<FastifyRequest, FastifyReply> | undefined,
 ): (request: AnyRequest, reply: object, ...rest: unknown[]) => void {
-  return (request, reply, ...rest) => {
-    const done = (rest.length === 1 ? rest[0] : rest.at(-1)) as (error?: unknown) => void;
+  return (request, reply, payloadOrDone, last) => {
+    const done = (last ?? payloadOrDone) as (error?: unknown) => void;
     let enforcer: Enforcer<FastifyRequest, FastifyReply> | undefined;
     try {
       enforcer = enforcerFor(request as FastifyRequest);
