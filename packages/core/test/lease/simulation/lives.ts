@@ -118,7 +118,8 @@ export async function floods(seed: number): Promise<World> {
   const processes = Array.from({ length: MOST_PROCESSES }, () => world.start());
   for (let flood = 0; flood < 4; flood++) {
     const endMs = time.nowMs + random.integer(1200, 1500);
-    for (; time.nowMs < endMs; await time.runUntil(time.nowMs + 2)) {
+    while (time.nowMs < endMs) {
+      await time.runUntil(time.nowMs + 2);
       for (const process of processes) if (random.percent(50)) world.ask(process, random.integer(1, 2));
     }
     for (const process of processes) for (let i = 0; i < plan.units / 2; i++) world.ask(process, 1);
