@@ -12,7 +12,7 @@ const TRACES = 8;
 const TURNS = 30;
 const KEYS = ['ann', 'ben', 'cat'] as const;
 /** Numbers of the limiters, see {@link Way}: the last one is asked for two keys at once. */
-const LIMITERS = 8;
+const LIMITERS = 9;
 
 let policies: Policies;
 beforeEach(async () => {

@@ -61,16 +61,15 @@ export class Way {
     const [first, ...others] = service.plain.map((list, i) =>
       make(`plain${String(i)}`, { policy: named(list), shared: i === 0 }),
     );
+    const strict = service.plain[0]?.[0] as Policy;
     this.prefix = prefix;
     this.limiters = [
       first as Limiter,
       make('plain0', { policy: named(service.changed), shared: true }),
       ...others,
       make('log', { policy: slidingLog({ limit: 4, window: '1s' }) }),
-      make('strict', {
-        policy: service.plain[0]?.[0] as Policy,
-        escalate: escalate({ after: 3, block: '2s', decay: '10s' }),
-      }),
+      make('strict', { policy: strict, shared: true, escalate: escalate({ after: 3, block: '2s', decay: '10s' }) }),
+      make('strict', { policy: strict, shared: true }),
       make('managed', { policy: managed('orders'), app: 'checkout', policies }),
     ];
     this.#pair = createLimiter({
