@@ -1,5 +1,6 @@
 import type { OnStoreError } from './core-options.ts';
 import type { Decision } from './decision.ts';
+import type { InFlight } from './in-flight.ts';
 import type { Receipts } from './receipts.ts';
 import type { Batching } from './stores/batching/batching.ts';
 import { WaitingRun } from './stores/batching/runs-batch.ts';
@@ -25,9 +26,7 @@ export interface BatchedGrounds {
     mode: OnStoreError,
     error: unknown,
   ): Decision | Promise<Decision>;
-  /** Called when a decision begins to wait, and when it waits no more. */
-  entered(): void;
-  left(): void;
+  readonly inFlight: InFlight;
 }
 
 /** The way of the usual request to a store that decides many keys in one call: one promise, which is the caller's own. */
@@ -41,7 +40,7 @@ export class BatchedLane {
   take(limit: Limit, subject: string, cost: number, mode: OnStoreError): Decision | Promise<Decision> {
     return new Promise((resolve, reject) => {
       const waiting = new WaitingDecision(this.#grounds, limit, subject, cost, mode, resolve, reject);
-      this.#grounds.entered();
+      this.#grounds.inFlight.entered();
       try {
         this.#grounds.batching.add(waiting);
       } catch (error) {
@@ -81,7 +80,7 @@ class WaitingDecision extends WaitingRun {
     if (sent === undefined) return;
     receipts.writeTaken(decision, limit, subject);
     this.#resolve(decision);
-    this.#grounds.left();
+    this.#grounds.inFlight.left();
   }
 
   /** It was never sent. */
@@ -96,6 +95,6 @@ class WaitingDecision extends WaitingRun {
     } catch (failure) {
       this.#reject(failure);
     }
-    this.#grounds.left();
+    this.#grounds.inFlight.left();
   }
 }

@@ -67,12 +67,13 @@ export class StoreGuard {
   }
 
   /**
-   * Performs requests, all of which concern the part of the store that `subject` lives in.
+   * Performs requests, all of which concern the part of the store that the subject of the first one lives in.
    *
    * @throws what a store throws at once, and StoreError `SLUICE_BREAKER_OPEN`. Rejects as the store does, or with
    * `SLUICE_STORE_TIMEOUT`.
    */
-  perform(requests: readonly StoreRequest[], subject: string, timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
+  perform(requests: readonly StoreRequest[], timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
+    const subject = subjectOf(requests[0]);
     return this.raises.around(requests, () => this.#perform(requests, subject, timeoutMs));
   }
 
@@ -108,7 +109,7 @@ export class StoreGuard {
   /** As {@link perform}, one decision, along with others that are asked for in the same turn of the event loop. */
   ask(request: DecidingRequest, timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
     if (this.batching !== undefined) return this.batching.ask(request, timeoutMs);
-    return this.perform([request], request.parts[0]?.subject ?? '', timeoutMs);
+    return this.perform([request], timeoutMs);
   }
 
   /** @throws StoreError `SLUICE_BREAKER_OPEN` when one of these subjects would not be asked for. */
@@ -190,4 +191,9 @@ function warnAway(limiters: readonly string[], cause: unknown): void {
     `The store of ${names} keeps failing (${kind}): ${why}. Until it answers again, onStoreError decides.`,
     `${kind} ${names}`,
   );
+}
+
+function subjectOf(request: StoreRequest | undefined): string {
+  if (request === undefined) return '';
+  return ('parts' in request ? request.parts[0] : request.part)?.subject ?? '';
 }
