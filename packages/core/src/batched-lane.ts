@@ -44,7 +44,7 @@ export class BatchedLane {
       try {
         this.#grounds.batching.add(waiting);
       } catch (error) {
-        waiting.failAtOnce(error);
+        waiting.fail(error);
       }
     });
   }
@@ -83,12 +83,8 @@ class WaitingDecision extends WaitingRun {
     this.#grounds.inFlight.left();
   }
 
-  /** It was never sent. */
-  failAtOnce(error: unknown): void {
-    this.fail(error);
-  }
-
-  protected fail(error: unknown): void {
+  /** Also where it was never sent. */
+  fail(error: unknown): void {
     const { limit, subject, cost } = this;
     try {
       this.#resolve(this.#grounds.withoutStore(limit, subject, cost, this.#mode, error));

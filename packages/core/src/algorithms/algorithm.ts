@@ -108,6 +108,9 @@ export interface Algorithm<P extends PolicyBase, S> {
   /** The policy as its Lua twin takes it: the limit (or capacity) first. The same count of integers for every policy. */
   numbers(policy: P): readonly number[];
 
+  /** How many counts a state holds at most, where that is more than a few: so much more work it is. */
+  counts?(policy: P): number;
+
   /** The span that a client is told: the window, or the time that fills the bucket. */
   windowMs(policy: P): number;
 

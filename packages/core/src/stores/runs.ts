@@ -31,6 +31,13 @@ export function performsRuns(store: Store): store is RunStore {
   return typeof (store as Partial<RunStore>).performRuns === 'function';
 }
 
-/** Above these a call would keep the store from its other clients for too long. */
+/** Above these a call would keep the store from its other clients for too long: about a millisecond. */
 export const MOST_KEYS = 256;
 export const MOST_BYTES = 65_536;
+
+/** What a key of a limit is worth of {@link MOST_KEYS}: 1 for a single policy of one count. */
+export function workOf({ policies }: Limit): number {
+  let work = 0.4;
+  for (const { algorithm, policy } of policies) work += 0.6 + (algorithm.counts?.(policy) ?? 0) / 10;
+  return work;
+}

@@ -38,6 +38,7 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
   encode: encodeSlidingWindow,
   decode: decodeSlidingWindow,
   numbers: (policy) => [policy.limit, policy.precisionMs, blocksOf(policy)],
+  counts: (policy) => blocksOf(policy) + 1,
   windowMs: (policy) => policy.windowMs,
   share: (policy, share) => parseSlidingWindow({ ...policy, limit: shareOf(policy.limit, share) }),
   parse: parseSlidingWindow,

@@ -50,7 +50,7 @@ export class Batching {
     this.#enter(waiting);
     const last = this.#batches.at(-1);
     if (!(last instanceof RunsBatch && last.add(waiting))) {
-      const batch = new RunsBatch(this.#store.coalescing !== false);
+      const batch = new RunsBatch(this.#store);
       batch.add(waiting);
       this.#batches.push(batch);
     }

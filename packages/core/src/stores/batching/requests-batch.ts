@@ -28,7 +28,7 @@ export class WaitingRequest extends Waiting {
     if (this.leave()) this.#resolve(answer === undefined ? [] : [answer]);
   }
 
-  protected fail(error: unknown): void {
+  fail(error: unknown): void {
     this.#reject(error);
   }
 }
@@ -48,13 +48,18 @@ export class RequestsBatch implements Batch {
 
   send(store: RunStore): readonly Promise<unknown>[] {
     const waiting = this.#waiting;
-    if (store.oneSubjectPerCall === true) return waiting.map((one) => this.#send(store, [one]));
+    if (store.oneSubjectPerCall === true)
+      return waiting.map((one) => this.#send(store, [one], new Set([one.timeoutMs])));
     return [this.#send(store, waiting)];
   }
 
-  #send(store: RunStore, waiting: readonly WaitingRequest[]): Promise<unknown> {
+  #send(
+    store: RunStore,
+    waiting: readonly WaitingRequest[],
+    timeouts: ReadonlySet<number> = this.#timeouts,
+  ): Promise<unknown> {
     const requests = waiting.map(({ request }) => request);
-    return sendTogether(async (call) => store.perform(requests, call), this.#timeouts, {
+    return sendTogether(async (call) => store.perform(requests, call), timeouts, {
       answer: (answers) => {
         for (let i = 0; i < waiting.length; i++) waiting[i]?.answer(answers[i]);
       },

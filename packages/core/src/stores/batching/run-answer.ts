@@ -9,11 +9,9 @@ export interface RunAnswer extends Sent {
   readonly atMs: number;
   /** The key as it stood before. */
   readonly key: KeyState;
-  /** How many of the requests were admitted. */
-  readonly admitted: number;
 }
 
-/** So many equal requests as one: their answer is how many of them were admitted. */
+/** So many equal requests as one: their answer is the key as it stood before, which says how many of them were admitted. */
 export class WaitingAnswer extends WaitingRun {
   readonly #resolve: (answer: RunAnswer) => void;
   readonly #reject: (error: unknown) => void;
@@ -44,10 +42,10 @@ export class WaitingAnswer extends WaitingRun {
       );
       key.blockedUntilMs = 0;
     }
-    if (sent !== undefined) this.#resolve({ atMs, key: before, admitted: fitting, ...sent });
+    if (sent !== undefined) this.#resolve({ atMs, key: before, ...sent });
   }
 
-  protected fail(error: unknown): void {
+  fail(error: unknown): void {
     this.#reject(error);
   }
 }

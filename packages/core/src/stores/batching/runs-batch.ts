@@ -1,5 +1,5 @@
 import type { KeyState } from '../evaluate.ts';
-import { MOST_BYTES, MOST_KEYS, type KeyRuns, type RunStore } from '../runs.ts';
+import { MOST_BYTES, MOST_KEYS, workOf, type KeyRuns, type RunStore } from '../runs.ts';
 import type { Limit } from '../store.ts';
 import type { Batch } from './batching.ts';
 import { Waiting, sendTogether, type Sent } from './waiting.ts';
@@ -60,36 +60,41 @@ export class RunsBatch implements Batch {
   readonly #asked: WaitingRun[] = [];
   readonly #timeouts = new Set<number>();
   readonly #coalesces: boolean;
+  readonly #isCallPerKey: boolean;
   /** By the scope of their limit, and then by their subject. */
   readonly #known = new Map<string, Map<string, WaitingRun>>();
   #limit: Limit | undefined;
   #ofLimit: Map<string, WaitingRun> | undefined;
-  #runs = 0;
+  /** What a run of that limit costs the store. */
+  #workOfRun = 0;
+  #work = 0;
   #bytes = 0;
 
-  constructor(coalesces: boolean) {
-    this.#coalesces = coalesces;
+  constructor({ coalescing, oneSubjectPerCall }: RunStore) {
+    this.#coalesces = coalescing !== false;
+    this.#isCallPerKey = oneSubjectPerCall === true;
   }
 
   /** Answers whether it took it: else it is full, or asked for the same key by other numbers. */
   add(waiting: WaitingRun): boolean {
     const { limit, subject } = waiting;
-    if (this.#runs >= MOST_KEYS || this.#bytes >= MOST_BYTES) return false;
+    if (!this.#isCallPerKey && (this.#work >= MOST_KEYS || this.#bytes >= MOST_BYTES)) return false;
     if (limit !== this.#limit) {
       this.#ofLimit = this.#known.get(limit.scope);
       if (this.#ofLimit === undefined) this.#known.set(limit.scope, (this.#ofLimit = new Map<string, WaitingRun>()));
       this.#limit = limit;
+      this.#workOfRun = workOf(limit);
     }
     const known = this.#ofLimit?.get(subject);
     if (known === undefined) {
       this.#asked.push(waiting);
       this.#ofLimit?.set(subject, waiting);
-      this.#runs++;
+      this.#work += this.#workOfRun;
       this.#bytes += subject.length + BYTES_BESIDE;
-    } else if (known.limit !== limit) {
+    } else if (known.limit !== limit || (known.runs?.length ?? 0) >= 2 * MOST_KEYS) {
       return false;
     } else if (known.follow(waiting, this.#coalesces)) {
-      this.#runs++;
+      this.#work += this.#workOfRun;
     }
     this.#timeouts.add(waiting.timeoutMs);
     return true;
@@ -97,14 +102,18 @@ export class RunsBatch implements Batch {
 
   send(store: RunStore, isIdle: boolean): readonly Promise<unknown>[] {
     const asked = this.#asked;
-    if (store.oneSubjectPerCall === true) return asked.map((one) => this.#send(store, [one]));
+    if (store.oneSubjectPerCall === true) return asked.map((one) => this.#send(store, [one], timeoutsOf(one)));
     if (!isIdle || asked.length < WORTH_HALVING) return [this.#send(store, asked)];
     const half = asked.length >> 1;
     return [this.#send(store, asked.slice(0, half)), this.#send(store, asked.slice(half))];
   }
 
-  #send(store: RunStore, asked: readonly WaitingRun[]): Promise<unknown> {
-    return sendTogether((call) => store.performRuns(asked, call), this.#timeouts, {
+  #send(
+    store: RunStore,
+    asked: readonly WaitingRun[],
+    timeouts: ReadonlySet<number> = this.#timeouts,
+  ): Promise<unknown> {
+    return sendTogether((call) => store.performRuns(asked, call), timeouts, {
       answer: ({ atMs, keys }, sent) => {
         for (let i = 0; i < asked.length; i++)
           answerKey(asked[i] as WaitingRun, keys[i] as KeyState | Error, atMs, sent);
@@ -120,9 +129,23 @@ export class RunsBatch implements Batch {
   }
 }
 
+/** The times of all who wait for a key. */
+function timeoutsOf(first: WaitingRun): ReadonlySet<number> {
+  const timeouts = new Set<number>();
+  for (let waiting: WaitingRun | undefined = first; waiting !== undefined; waiting = waiting.next) {
+    timeouts.add(waiting.timeoutMs);
+  }
+  return timeouts;
+}
+
 function answerKey(first: WaitingRun, key: KeyState | Error, atMs: number, sent: Sent): void {
   for (let waiting: WaitingRun | undefined = first; waiting !== undefined; waiting = waiting.next) {
-    if (key instanceof Error) waiting.leaveUnreadable(key);
-    else waiting.decide(key, atMs, waiting.leave() ? sent : undefined);
+    const isAwaited = waiting.leave();
+    try {
+      if (key instanceof Error) throw key;
+      waiting.decide(key, atMs, isAwaited ? sent : undefined);
+    } catch (error) {
+      if (isAwaited) waiting.fail(error);
+    }
   }
 }

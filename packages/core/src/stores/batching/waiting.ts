@@ -55,12 +55,8 @@ export abstract class Waiting {
     this.fail(error);
   }
 
-  /** The store has answered that this key cannot be read. */
-  leaveUnreadable(error: Error): void {
-    if (this.leave()) this.fail(error);
-  }
-
-  protected abstract fail(error: unknown): void;
+  /** Called once, where no answer came that could be read. */
+  abstract fail(error: unknown): void;
 }
 
 /** What becomes of those who wait together. */

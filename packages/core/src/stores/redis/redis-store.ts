@@ -5,7 +5,7 @@ import type { BreakerOptions } from '../breaker.ts';
 import { checkTimeout } from '../deadline.ts';
 import { probe } from '../probe.ts';
 import { StoreGuard } from '../store-guard.ts';
-import { MOST_BYTES, MOST_KEYS, type KeyRuns, type RunStore, type RunsAnswer } from '../runs.ts';
+import { MOST_BYTES, MOST_KEYS, workOf, type KeyRuns, type RunStore, type RunsAnswer } from '../runs.ts';
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
 import { keyPrefixOf, type IoredisClient, type NodeRedisClient, type OwnClient, type RedisClient } from './client.ts';
 import { clientOf, noteConnection } from './connection.ts';
@@ -262,20 +262,21 @@ function isAbandoned(call: StoreCall | undefined): boolean {
 function withinBounds(requests: readonly StoreRequest[]): readonly (readonly StoreRequest[])[] {
   const calls: StoreRequest[][] = [];
   let call: StoreRequest[] = [];
-  let keys = 0;
+  let work = 0;
   let bytes = 0;
   for (const request of requests) {
     const parts = partsOf(request);
+    const added = parts.reduce((sum, { limit }) => sum + workOf(limit), 0);
     const size = parts.reduce(
       (sum, { subject, limit }) => sum + subject.length + limit.scope.length + 64 * (1 + limit.policies.length),
       0,
     );
-    if (call.length > 0 && (keys + parts.length > MOST_KEYS || bytes + size > MOST_BYTES)) {
+    if (call.length > 0 && (work + added > MOST_KEYS || bytes + size > MOST_BYTES)) {
       calls.push(call);
-      [call, keys, bytes] = [[], 0, 0];
+      [call, work, bytes] = [[], 0, 0];
     }
     call.push(request);
-    keys += parts.length;
+    work += added;
     bytes += size;
   }
   if (call.length > 0) calls.push(call);
