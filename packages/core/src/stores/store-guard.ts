@@ -122,6 +122,7 @@ export class StoreGuard {
 
   /** Ends probing: nobody uses the store any more. */
   close(): void {
+    this.batching?.flush(); // what left after the end would open the store again
     for (const { breaker } of this.#shards.values()) breaker.reset();
     this.#shards.clear();
   }

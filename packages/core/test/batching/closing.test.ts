@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { createLimiter, fixedWindow, redisStore, type Decision, type OnStoreError } from '@sluice/core';
-import { useRedis } from '@sluice/testkit';
+import { until, useRedis } from '@sluice/testkit';
 
 const redis = useRedis();
 afterEach(() => {
@@ -58,5 +58,26 @@ describe('closing a limiter whose requests wait for their turn', () => {
 
     const decisions = await Promise.all(asked);
     expect(decisions.map((decision) => decision.outcome)).toEqual(asked.map(() => outcome));
+  });
+});
+
+describe('closing a store by hand whose requests wait for their turn', () => {
+  it.each(['that was used before', 'that was not'])('leaves no connection behind: of one %s', async (what) => {
+    jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const connections = async (): Promise<number> =>
+      String(await redis.admin.client('LIST'))
+        .trim()
+        .split('\n').length;
+    const before = await connections();
+    const store = redisStore(redis.server.storeUrl);
+    const limiter = createLimiter({ policy, store, timeoutMs: 2_000 });
+    if (what === 'that was used before') await limiter.consume('ann');
+
+    const asked = ['ann', 'ben', 'cat'].map((key) => limiter.consume(key));
+    await store.close();
+    await Promise.all(asked);
+
+    await until('its connection is closed', async () => (await connections()) <= before);
+    await limiter.close();
   });
 });
