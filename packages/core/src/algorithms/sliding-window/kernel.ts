@@ -26,22 +26,18 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
   const currentMs = blockStart(atMs, blockMs);
   const heldMs = held === undefined ? currentMs : blockStart(held.lastMs, blockMs);
   const passed = (currentMs - heldMs) / blockMs;
-  const live = passed === 0 ? (held?.counts ?? []) : (held?.counts.slice(0, Math.max(blocks + 1 - passed, 0)) ?? []);
-  const used = passed === 0 ? (held?.sum ?? 0) : sumOf(live);
+  const before = held === undefined ? NONE : held.counts;
+  const live = passed === 0 ? before : before.slice(0, Math.max(blocks + 1 - passed, 0));
+  const used = held === undefined ? 0 : passed === 0 ? held.sum : sumOf(live);
 
   const fits = cost <= limit;
   const allowed = cost === 0 || (fits && used + cost <= limit);
   const charged = allowed && cost > 0;
-  const [startMs, counts] = charged ? [currentMs, withCharge(live, passed, cost)] : [heldMs, live];
+  const startMs = charged ? currentMs : heldMs;
+  const counts = charged ? withCharge(live, used, passed, cost) : live;
   const usedAfter = charged ? used + cost : used;
   const remaining = Math.max(limit - usedAfter, 0);
-
-  /** Until so many units have left the window. */
-  const untilLeftMs = (units: number): number => {
-    let age = counts.length - 1;
-    for (let left = counts[age] ?? 0; left < units && age > 0; left += counts[age] ?? 0) age--;
-    return startMs + (blocks + 1 - age) * blockMs - nowMs;
-  };
+  const endMs = startMs + (blocks + 1) * blockMs - nowMs; // of the newest block
 
   return {
     state: charged ? { lastMs: atMs, blockMs, blocks, sum: usedAfter, counts: withoutTrailingZeros(counts) } : state,
@@ -49,18 +45,37 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
       allowed,
       limit,
       remaining,
-      retryAfterMs: allowed ? 0 : fits ? untilLeftMs(used + cost - limit) : null,
-      resetAfterMs: usedAfter > 0 ? lastLeaveMs(startMs, counts, blocks, blockMs) - nowMs : 0,
-      nextAfterMs: usedAfter > 0 ? untilLeftMs(usedAfter + remaining + 1 - limit) : null,
+      retryAfterMs: allowed ? 0 : fits ? endMs - ageThatFrees(counts, used + cost - limit) * blockMs : null,
+      resetAfterMs: usedAfter > 0 ? endMs - youngestAge(counts) * blockMs : 0,
+      nextAfterMs: usedAfter > 0 ? endMs - ageThatFrees(counts, usedAfter + remaining + 1 - limit) * blockMs : null,
       delayMs: 0,
     },
   };
 };
 
-/** The counts, newest block first, when `passed` blocks after the newest of `live` so many more units are taken. */
-function withCharge(live: readonly number[], passed: number, cost: number): readonly number[] {
-  if (live.every((count) => count === 0)) return [cost];
-  return passed === 0 ? [(live[0] ?? 0) + cost, ...live.slice(1)] : [cost, ...zeros(passed - 1), ...live];
+const NONE: readonly number[] = [];
+
+/** The counts, newest block first, when `passed` blocks after the newest of `live`, which hold `used`, so many more units are taken. */
+function withCharge(live: readonly number[], used: number, passed: number, cost: number): readonly number[] {
+  if (used === 0) return [cost];
+  if (passed > 0) return [cost, ...zeros(passed - 1), ...live];
+  const counts = live.slice();
+  counts[0] = (live[0] ?? 0) + cost;
+  return counts;
+}
+
+/** The age of the block with which so many units have left the window. */
+function ageThatFrees(counts: readonly number[], units: number): number {
+  let age = counts.length - 1;
+  for (let left = counts[age] ?? 0; left < units && age > 0; left += counts[age] ?? 0) age--;
+  return age;
+}
+
+/** The age of the newest block with units: some were given back, or all. */
+function youngestAge(counts: readonly number[]): number {
+  let age = 0;
+  while (age < counts.length - 1 && counts[age] === 0) age++;
+  return age;
 }
 
 /** The state in blocks of the policy. One of another length counts as all its units at its last instant: never too early. */
@@ -78,13 +93,8 @@ function blockStart(atMs: number, blockMs: number): number {
 
 export function resetAtMs(policy: SlidingWindowPolicy, state: SlidingWindowState): number {
   const { lastMs, counts } = inBlocksOf(policy, state);
-  return lastLeaveMs(blockStart(lastMs, policy.precisionMs), counts, blocksOf(policy), policy.precisionMs);
-}
-
-/** When the youngest units leave the window: those of the newest block, unless these were given back. */
-function lastLeaveMs(startMs: number, counts: readonly number[], blocks: number, blockMs: number): number {
-  const age = counts.findIndex((count) => count > 0);
-  return startMs + (blocks + 1 - age) * blockMs;
+  const { precisionMs: blockMs } = policy;
+  return blockStart(lastMs, blockMs) + (blocksOf(policy) + 1 - youngestAge(counts)) * blockMs;
 }
 
 function zeros(count: number): number[] {
