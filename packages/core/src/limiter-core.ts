@@ -16,6 +16,7 @@ import { decisions, storeErrors } from './observe/channels.ts';
 import { forget, remember, type Status } from './observe/live-limiters.ts';
 import { Settling } from './settling.ts';
 import { DenialCache } from './stores/denial-cache.ts';
+import { raises } from './stores/raises.ts';
 import { dropLeases, type Leases } from './stores/lease/leases.ts';
 import { localStore, type LocalStore } from './stores/local-store.ts';
 import { StoreGuard } from './stores/store-guard.ts';
@@ -276,5 +277,5 @@ export class LimiterCore {
 /** What is known of refused keys; none where asking is as cheap. */
 function denialsOf({ store, denialCache }: CoreSettings, guard: StoreGuard | undefined): DenialCache | undefined {
   if (store.showsRefused !== true || denialCache === undefined || guard === undefined) return undefined;
-  return new DenialCache(denialCache.maxKeys, guard.raises);
+  return new DenialCache(denialCache.maxKeys, raises);
 }

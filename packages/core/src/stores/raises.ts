@@ -5,8 +5,7 @@ import { isPending, type StoreRequest } from './store.ts';
 const PLACES = 1024;
 
 /**
- * Where this process itself may have made more available than there was: resets, refunds, blocks that end. One for all
- * limiters of a store. What was learnt from a call that was sent before such a change was answered is not to be kept, for
+ * Where this process itself may have made more available than there was: resets, refunds, blocks that end. What was learnt from a call that was sent before such a change was answered is not to be kept, for
  * it may have been decided before it.
  */
 export class Raises {
@@ -72,3 +71,6 @@ export function placeOf(subject: string): number {
   for (let i = 0; i < subject.length; i++) hash = Math.imul(hash ^ subject.charCodeAt(i), 0x01000193);
   return (hash ^ (hash >>> 16)) & (PLACES - 1);
 }
+
+/** Those of this process: one for all its stores, for two of them may be over the same keys. */
+export const raises: Raises = new Raises();

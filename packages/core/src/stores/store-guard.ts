@@ -5,7 +5,7 @@ import { Batching } from './batching/batching.ts';
 import { Breaker, type BreakerOptions, type BreakerState } from './breaker.ts';
 import { withinDeadline } from './deadline.ts';
 import { probe } from './probe.ts';
-import { Raises } from './raises.ts';
+import { raises } from './raises.ts';
 import { performsRuns } from './runs.ts';
 import type { Shard } from './shard.ts';
 import {
@@ -35,8 +35,6 @@ export class StoreGuard {
   /** The kinds of failures that have been warned about. */
   readonly #warned = new Set<StoreFailureKind>();
   readonly #shards = new Map<string | undefined, Shard>();
-  /** The changes that this process makes through it. */
-  readonly raises: Raises = new Raises();
   /** Where the store decides many keys in one call: what most decisions go by. */
   readonly batching: Batching | undefined;
 
@@ -74,7 +72,7 @@ export class StoreGuard {
    */
   perform(requests: readonly StoreRequest[], timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
     const subject = subjectOf(requests[0]);
-    return this.raises.around(requests, () => this.#perform(requests, subject, timeoutMs));
+    return raises.around(requests, () => this.#perform(requests, subject, timeoutMs));
   }
 
   #perform(

@@ -233,30 +233,37 @@ describe('what this process does itself', () => {
 });
 
 describe('what another process does', () => {
-  it('is heard of after the age', async () => {
-    const limiter = await exhausted({ denialCache: { maxAge: '150ms' } }, own());
-    const other = limiterOf({}, own());
+  const reset = (): Promise<unknown> => redis.admin.del('sluice:{key}:default:1f');
 
-    await other.reset('key');
+  it('is heard of after the age', async () => {
+    const limiter = await exhausted({ denialCache: { maxAge: '150ms' } });
+
+    expect(await reset()).toBe(1);
 
     await until('the key is admitted', async () => (await limiter.consume('key')).allowed);
   });
 
   it('is not heard of before, where nobody asks', async () => {
-    const limiter = await exhausted({ denialCache: { maxAge: '1h' } }, own());
-    const other = limiterOf({}, own());
+    const limiter = await exhausted({ denialCache: { maxAge: '1h' } });
+
+    expect(await reset()).toBe(1);
+
+    expect(await limiter.consume('key')).toMatchObject({ allowed: false, source: 'cache' });
+    expect((await limiterOf({}).consume('key')).allowed).toBe(true);
+  });
+});
+
+describe('what this process does through another store over the same Redis', () => {
+  it('is known at once', async () => {
+    const client = new Redis(redis.server.storeUrl);
+    clients.push(client);
+    const limiter = await exhausted({ denialCache: { maxAge: '1h' } });
+    const other = limiterOf({}, client);
 
     await other.reset('key');
 
-    expect(await limiter.consume('key')).toMatchObject({ allowed: false, source: 'cache' });
-    expect((await other.consume('key')).allowed).toBe(true);
+    expect((await limiter.consume('key')).allowed).toBe(true);
   });
-
-  function own(): Redis {
-    const client = new Redis(redis.server.storeUrl);
-    clients.push(client);
-    return client;
-  }
 });
 
 describe('a request of several limits', () => {
