@@ -1,4 +1,4 @@
-import { combine, type Decision, type DecisionSource } from '../decision.ts';
+import { combine, decisionOfOne, type Decision, type DecisionSource } from '../decision.ts';
 import type { NamedPolicy } from '../policy.ts';
 import { decisionOf, evaluate, type KeyState } from './evaluate.ts';
 import type { Limit, PartAnswer } from './store.ts';
@@ -24,7 +24,7 @@ export function takeFromKey(
       key.states = [state];
       key.blockedUntilMs = 0;
     }
-    return combine([decisionOf(named, verdict)], { cost, blocked: false, source, atMs: nowMs });
+    return decisionOfOne(decisionOf(named, verdict), cost, source, nowMs);
   }
   const { answer } = evaluate({ op: 'consume', parts: [{ limit, subject, cost }] }, [key], nowMs);
   const { blocked, policies: answered } = answer.parts[0] as PartAnswer;

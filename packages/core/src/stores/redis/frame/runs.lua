@@ -2,7 +2,7 @@
 Runs: equal requests for one key, one after another, of limits whose states stand in their values whole and know neither
 editions nor escalation. The script for most requests: it decides many keys in one call, each by itself, and however many
 equal requests in one step, with nothing made per request. The frame decides everything else; where both can, they
-leave the same bytes and the same expiry.
+leave the same bytes, and the same expiry but for what docs/adr/0017-fast-paths.md says of KEEPTTL.
 
 KEYS  per limit the keys that are asked for, each once
 ARGV  what is needed: a letter per kind of algorithm, C for checking; number of limits
