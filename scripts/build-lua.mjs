@@ -3,7 +3,7 @@
 // With --check it only says whether the module is as it would be written.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { SCRIPTS } from './lua-parts.mjs';
+import { BEFORE_ALL, SCRIPTS, beforeKernel } from './lua-parts.mjs';
 
 const core = new URL('../packages/core/src/', import.meta.url);
 /** Per folder the scripts in it that stand by themselves, by the names they have in TypeScript. */
@@ -34,12 +34,15 @@ const kernels = folders.map((folder) => {
 });
 // Only the kernels that a call needs are made: making them all would cost more than deciding.
 const whenNeeded = ({ kernel, kind, module }) =>
-  `if string.find(ARGV[1], "${kind}", 1, true) then\n${bare(kernel)}\nalgorithms.${kind} = ${module}\nend`;
+  `if kinds == "${kind}" or #kinds > 1 and string.find(kinds, "${kind}", 1, true) then
+${[...beforeKernel(kernel).map(read), kernel].map(bare).join('\n')}
+algorithms.${kind} = ${module}
+end`;
 const scripts = Object.entries(SCRIPTS).map(([name, { parts, takes, needs }]) => [
   name,
   [
-    'local algorithms = {}',
-    bare(read('algorithms/instant-and-field.lua')),
+    'local kinds, algorithms = ARGV[1], {}',
+    bare(read(BEFORE_ALL)),
     ...kernels
       .filter(({ kernel }) => takes(kernel))
       .map(({ kernel, ...named }) => whenNeeded({ ...named, kernel: needs(kernel) })),

@@ -7,7 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { SCRIPTS } from './lua-parts.mjs';
+import { BEFORE_ALL, SCRIPTS, beforeKernel } from './lua-parts.mjs';
 
 /** What there is of each library on every server, and is used: a list to be extended with care. */
 const LIBRARIES = {
@@ -59,6 +59,7 @@ if (process.argv[2] === '--rules') {
 }
 
 const core = new URL('../packages/core/src/', import.meta.url);
+const read = (file) => readFileSync(new URL(file, core), 'utf8');
 const named = process.argv.slice(2);
 const failures =
   named.length > 0 ? named.reduce((sum, file) => sum + lint(file, readFileSync(file, 'utf8')), 0) : lintAll();
@@ -90,25 +91,25 @@ function lintAll() {
     entry.isDirectory(),
   );
   const kernels = folders.map(({ name }) => `algorithms/${name}/kernel.lua`);
-  const files = new Set(['algorithms/instant-and-field.lua', ...kernels]);
+  const files = new Set([BEFORE_ALL, ...kernels]);
   for (const { parts } of Object.values(SCRIPTS)) for (const part of parts) files.add(part);
   let found = 0;
-  for (const file of files)
-    found += lint(fileURLToPath(new URL(file, core)), readFileSync(new URL(file, core), 'utf8'));
+  for (const file of files) found += lint(fileURLToPath(new URL(file, core)), read(file));
   for (const { parts, takes } of Object.values(SCRIPTS)) {
-    let script = 'local algorithms = {}\n';
-    for (const file of ['algorithms/instant-and-field.lua', ...kernels, ...parts]) {
-      const source = readFileSync(new URL(file, core), 'utf8');
+    let script = 'local kinds, algorithms = ARGV[1], {}\n';
+    for (const file of [BEFORE_ALL, ...kernels, ...parts]) {
+      const source = read(file);
       const module = /algorithms\/(.*)\/kernel\.lua/.exec(file)?.[1].replaceAll('-', '_');
       if (module === undefined) script += source;
-      else if (takes(source)) script += `do\n${source}\nalgorithms[${module}.kind] = ${module}\nend\n`;
+      else if (takes(source))
+        script += `do\n${[...beforeKernel(source).map(read), source].join('\n')}\nalgorithms[${module}.kind] = ${module}\nend\n`;
     }
     found += luacheck(script);
   }
   // The others stand by themselves.
   for (const file of readdirSync(core, { recursive: true }).sort()) {
     if (!file.endsWith('.lua') || files.has(file)) continue;
-    const source = readFileSync(new URL(file, core), 'utf8');
+    const source = read(file);
     found += lint(fileURLToPath(new URL(file, core)), source) + luacheck(source);
   }
   return found;

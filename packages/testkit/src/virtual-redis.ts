@@ -7,7 +7,8 @@ import { createRedisStore, frame, runs } from '@sluice/core/internal';
  * from the server.
  */
 export const PRODUCTION_LINE = 'local time = redis.call("TIME")';
-export const TEST_LINE = 'local time = { string.sub(ARGV[#ARGV], 1, -4), string.sub(ARGV[#ARGV], -3) .. "000" }';
+export const TEST_LINE =
+  'local instant = table.remove(ARGV) local time = { string.sub(instant, 1, -4), string.sub(instant, -3) .. "000" }';
 
 interface Script {
   readonly source: string;

@@ -25,10 +25,84 @@ const GRACE_MS = 40;
  *
  * A process that was busy itself does not blame the store: when the time is up, what has arrived by then is read first,
  * and when the timer itself came late, as it does after such a stall, the store gets up to 40 ms more.
+ */
+export class Deadline {
+  readonly #timeoutMs: number;
+  readonly #startMs: number;
+  readonly #call: StoreCall;
+  readonly #isAwaited: boolean;
+  readonly #late: (error: StoreError) => void;
+  #timer: NodeJS.Timeout;
+  #isOver = false;
+
+  /**
+   * @param startMs - When it was sent, by `performance.now()`.
+   * @param late - Told `SLUICE_STORE_TIMEOUT` when the time is up: the call is abandoned then.
+   * @param isAwaited - Whether somebody waits for it, so that the process is to live until it is answered.
+   */
+  constructor(
+    timeoutMs: number,
+    startMs: number,
+    call: StoreCall,
+    late: (error: StoreError) => void,
+    isAwaited = true,
+  ) {
+    this.#timeoutMs = timeoutMs;
+    this.#startMs = startMs;
+    this.#call = call;
+    this.#late = late;
+    this.#isAwaited = isAwaited;
+    this.#timer = this.#wait(timeoutMs, due);
+  }
+
+  /** The store has answered, or failed. Answers whether that was in time. */
+  met(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    return true;
+  }
+
+  /** The timer has come. */
+  due(): void {
+    if (performance.now() - this.#startMs - this.#timeoutMs <= LATE_MS) look(this);
+    else this.#timer = this.#wait(Math.min(this.#timeoutMs, GRACE_MS), look);
+  }
+
+  /** Whatever has arrived has been read. */
+  end(): void {
+    if (!this.met()) return;
+    this.#call.abandoned = true;
+    this.#call.onAbandoned?.();
+    this.#late(
+      new StoreError(
+        'SLUICE_STORE_TIMEOUT',
+        `the store did not decide within ${String(this.#timeoutMs)} ms (timeoutMs); the request may have counted`,
+      ),
+    );
+  }
+
+  #wait(ms: number, then: (deadline: Deadline) => void): NodeJS.Timeout {
+    const timer = setTimeout(then, ms, this);
+    return this.#isAwaited ? timer : timer.unref();
+  }
+}
+
+function due(deadline: Deadline): void {
+  deadline.due();
+}
+
+/** Timers come before sockets in a turn of the event loop, immediates after them. */
+function look(deadline: Deadline): void {
+  setImmediate(() => {
+    deadline.end();
+  });
+}
+
+/**
+ * What a store answers, if it does so in time: see {@link Deadline}.
  *
  * Rejects with StoreError: `SLUICE_STORE_TIMEOUT`, or what the store failed with.
- *
- * @param isAwaited - Whether somebody waits for it, so that the process is to live until it is answered.
  */
 export function withinDeadline<Answer>(
   answers: Promise<Answer>,
@@ -37,35 +111,9 @@ export function withinDeadline<Answer>(
   isAwaited = true,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const startMs = performance.now();
-    let timer: NodeJS.Timeout;
-    let lastLook: NodeJS.Immediate | undefined;
-    const wait = (ms: number, then: () => void): void => {
-      timer = setTimeout(then, ms);
-      if (!isAwaited) timer.unref();
-    };
-    // Timers come before sockets in a turn of the event loop, immediates after them.
-    const look = (): void => {
-      lastLook = setImmediate(expire);
-    };
-    const expire = (): void => {
-      call.abandoned = true;
-      call.onAbandoned?.();
-      reject(
-        new StoreError(
-          'SLUICE_STORE_TIMEOUT',
-          `the store did not decide within ${String(timeoutMs)} ms (timeoutMs); the request may have counted`,
-        ),
-      );
-    };
-    wait(timeoutMs, () => {
-      if (performance.now() - startMs - timeoutMs > LATE_MS) wait(Math.min(timeoutMs, GRACE_MS), look);
-      else look();
-    });
+    const deadline = new Deadline(timeoutMs, performance.now(), call, reject, isAwaited);
     const settle = (): void => {
-      clearTimeout(timer);
-      if (lastLook !== undefined) clearImmediate(lastLook);
-      resolve(answers);
+      if (deadline.met()) resolve(answers);
     };
     answers.then(settle, settle);
   });

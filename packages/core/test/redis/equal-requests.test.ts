@@ -45,7 +45,7 @@ function scriptOf(algorithm: string): string {
   const folder = algorithm.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const read = (path: string): string => readFileSync(new URL(`../../src/algorithms/${path}`, import.meta.url), 'utf8');
   const module = folder.replaceAll('-', '_');
-  return `${read('instant-and-field.lua')}${read(`${folder}/kernel.lua`)}local kernel = ${module}\n${BOTH_WAYS}`;
+  return `${read('whole-number.lua')}${read('instant-and-field.lua')}${read(`${folder}/kernel.lua`)}local kernel = ${module}\n${BOTH_WAYS}`;
 }
 
 type Run = readonly [policy: Policy, text: string, cost: number, atMs: number, count: number];

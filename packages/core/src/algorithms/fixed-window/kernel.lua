@@ -15,13 +15,6 @@ carry   the state in which so many units, above 0, are used, and the instant it 
 ]]
 local fixed_window = { kind = "f", arity = 3 }
 
-local function window_end_ms(policy, now_ms)
-  if policy[3] == 1 then
-    return (math.floor(now_ms / policy[2]) + 1) * policy[2]
-  end
-  return now_ms + policy[2]
-end
-
 function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
   local limit = policy[1]
   if cost > limit then
@@ -33,7 +26,10 @@ function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
   end
   local is_live = text and now_ms < end_ms
   if not is_live then
-    end_ms, used = window_end_ms(policy, now_ms), 0
+    end_ms, used = now_ms + policy[2], 0
+    if policy[3] == 1 then
+      end_ms = (math.floor(now_ms / policy[2]) + 1) * policy[2]
+    end
   end
   if used + cost > limit then
     return false
@@ -71,9 +67,11 @@ function fixed_window.used(_, text, now_ms)
 end
 
 function fixed_window.carry(policy, units, now_ms, from, text)
-  local end_ms = window_end_ms(policy, now_ms)
+  local end_ms = now_ms + policy[2]
   if from then
     end_ms = decode_pair(text)
+  elseif policy[3] == 1 then
+    end_ms = (math.floor(now_ms / policy[2]) + 1) * policy[2]
   end
   return encode_pair(end_ms, units), end_ms
 end

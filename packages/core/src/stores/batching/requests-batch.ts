@@ -1,7 +1,7 @@
 import type { RunStore } from '../runs.ts';
 import type { DecidingRequest, StoreAnswer, StoreAnswers } from '../store.ts';
 import type { Batch } from './batching.ts';
-import { Waiting, sendTogether } from './waiting.ts';
+import { Waiting, noteTimeout, sendTogether } from './waiting.ts';
 
 /** A call of more would be cut by the store itself. */
 const MOST_REQUESTS = 256;
@@ -36,27 +36,26 @@ export class WaitingRequest extends Waiting {
 /** Decisions of any kind, in order. */
 export class RequestsBatch implements Batch {
   readonly #waiting: WaitingRequest[] = [];
-  readonly #timeouts = new Set<number>();
+  readonly #timeouts: number[] = [];
 
   /** Answers whether it took it: else it is full. */
   add(waiting: WaitingRequest): boolean {
     if (this.#waiting.length >= MOST_REQUESTS) return false;
     this.#waiting.push(waiting);
-    this.#timeouts.add(waiting.timeoutMs);
+    noteTimeout(this.#timeouts, waiting.timeoutMs);
     return true;
   }
 
   send(store: RunStore): readonly Promise<unknown>[] {
     const waiting = this.#waiting;
-    if (store.oneSubjectPerCall === true)
-      return waiting.map((one) => this.#send(store, [one], new Set([one.timeoutMs])));
+    if (store.oneSubjectPerCall === true) return waiting.map((one) => this.#send(store, [one], [one.timeoutMs]));
     return [this.#send(store, waiting)];
   }
 
   #send(
     store: RunStore,
     waiting: readonly WaitingRequest[],
-    timeouts: ReadonlySet<number> = this.#timeouts,
+    timeouts: readonly number[] = this.#timeouts,
   ): Promise<unknown> {
     const requests = waiting.map(({ request }) => request);
     return sendTogether(async (call) => store.perform(requests, call), timeouts, {

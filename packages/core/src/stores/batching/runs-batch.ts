@@ -2,7 +2,7 @@ import type { KeyState } from '../evaluate.ts';
 import { MOST_BYTES, MOST_KEYS, workOf, type KeyRuns, type RunStore } from '../runs.ts';
 import type { Limit } from '../store.ts';
 import type { Batch } from './batching.ts';
-import { Waiting, sendTogether, type Sent } from './waiting.ts';
+import { Waiting, noteTimeout, sendTogether, type Sent } from './waiting.ts';
 
 /** Bytes of a key beside its subject, and of what is said of it, at most. */
 const BYTES_BESIDE = 128;
@@ -58,13 +58,13 @@ export abstract class WaitingRun extends Waiting implements KeyRuns {
 export class RunsBatch implements Batch {
   /** Per key the first who asks. */
   readonly #asked: WaitingRun[] = [];
-  readonly #timeouts = new Set<number>();
+  readonly #timeouts: number[] = [];
   readonly #coalesces: boolean;
   readonly #isCallPerKey: boolean;
-  /** By the scope of their limit, and then by their subject. */
-  readonly #known = new Map<string, Map<string, WaitingRun>>();
-  #limit: Limit | undefined;
-  #ofLimit: Map<string, WaitingRun> | undefined;
+  /** By the scope of their limit, and then by their subject: made when there is a second one. */
+  #known: Map<string, Map<string, WaitingRun>> | undefined = undefined;
+  #limit: Limit | undefined = undefined;
+  #ofLimit: Map<string, WaitingRun> | undefined = undefined;
   /** What a run of that limit costs the store. */
   #workOfRun = 0;
   #work = 0;
@@ -77,27 +77,44 @@ export class RunsBatch implements Batch {
 
   /** Answers whether it took it: else it is full, or asked for the same key by other numbers. */
   add(waiting: WaitingRun): boolean {
+    const [first] = this.#asked;
+    if (first === undefined) {
+      this.#asked.push(waiting);
+      this.#timeouts.push(waiting.timeoutMs);
+      return true;
+    }
+    if (this.#known === undefined) this.#note(first);
     const { limit, subject } = waiting;
     if (!this.#isCallPerKey && (this.#work >= MOST_KEYS || this.#bytes >= MOST_BYTES)) return false;
-    if (limit !== this.#limit) {
-      this.#ofLimit = this.#known.get(limit.scope);
-      if (this.#ofLimit === undefined) this.#known.set(limit.scope, (this.#ofLimit = new Map<string, WaitingRun>()));
-      this.#limit = limit;
-      this.#workOfRun = workOf(limit);
-    }
+    if (limit !== this.#limit) this.#turnTo(limit);
     const known = this.#ofLimit?.get(subject);
     if (known === undefined) {
       this.#asked.push(waiting);
-      this.#ofLimit?.set(subject, waiting);
-      this.#work += this.#workOfRun;
-      this.#bytes += subject.length + BYTES_BESIDE;
+      this.#note(waiting);
     } else if (known.limit !== limit || (known.runs?.length ?? 0) >= 2 * MOST_KEYS) {
       return false;
     } else if (known.follow(waiting, this.#coalesces)) {
       this.#work += this.#workOfRun;
     }
-    this.#timeouts.add(waiting.timeoutMs);
+    noteTimeout(this.#timeouts, waiting.timeoutMs);
     return true;
+  }
+
+  /** The first who asks for a key. */
+  #note(waiting: WaitingRun): void {
+    const { limit, subject } = waiting;
+    if (limit !== this.#limit) this.#turnTo(limit);
+    this.#ofLimit?.set(subject, waiting);
+    this.#work += this.#workOfRun;
+    this.#bytes += subject.length + BYTES_BESIDE;
+  }
+
+  #turnTo(limit: Limit): void {
+    const known = (this.#known ??= new Map<string, Map<string, WaitingRun>>());
+    this.#ofLimit = known.get(limit.scope);
+    if (this.#ofLimit === undefined) known.set(limit.scope, (this.#ofLimit = new Map<string, WaitingRun>()));
+    this.#limit = limit;
+    this.#workOfRun = workOf(limit);
   }
 
   send(store: RunStore, isIdle: boolean): readonly Promise<unknown>[] {
@@ -108,11 +125,7 @@ export class RunsBatch implements Batch {
     return [this.#send(store, asked.slice(0, half)), this.#send(store, asked.slice(half))];
   }
 
-  #send(
-    store: RunStore,
-    asked: readonly WaitingRun[],
-    timeouts: ReadonlySet<number> = this.#timeouts,
-  ): Promise<unknown> {
+  #send(store: RunStore, asked: readonly WaitingRun[], timeouts: readonly number[] = this.#timeouts): Promise<unknown> {
     return sendTogether((call) => store.performRuns(asked, call), timeouts, {
       answer: ({ atMs, keys }, sent) => {
         for (let i = 0; i < asked.length; i++)
@@ -130,10 +143,10 @@ export class RunsBatch implements Batch {
 }
 
 /** The times of all who wait for a key. */
-function timeoutsOf(first: WaitingRun): ReadonlySet<number> {
-  const timeouts = new Set<number>();
+function timeoutsOf(first: WaitingRun): readonly number[] {
+  const timeouts: number[] = [];
   for (let waiting: WaitingRun | undefined = first; waiting !== undefined; waiting = waiting.next) {
-    timeouts.add(waiting.timeoutMs);
+    noteTimeout(timeouts, waiting.timeoutMs);
   }
   return timeouts;
 }

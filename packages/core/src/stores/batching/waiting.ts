@@ -1,5 +1,5 @@
 import { isFault } from '../../errors.ts';
-import { withinDeadline } from '../deadline.ts';
+import { Deadline, withinDeadline } from '../deadline.ts';
 import type { Shard } from '../shard.ts';
 import type { StoreCall } from '../store.ts';
 
@@ -69,26 +69,30 @@ export interface Outcome<Answer> {
 /**
  * Sends a call for several who wait, each no longer than its own time. Answers what the store does.
  *
- * @param timeouts - The times of all of them. When the longest is over the call is abandoned.
+ * @param timeouts - The times of all of them, each once. When the longest is over the call is abandoned.
  */
 export function sendTogether<Answer>(
   send: (call: StoreCall) => Promise<Answer>,
-  timeouts: ReadonlySet<number>,
+  timeouts: readonly number[],
   outcome: Outcome<Answer>,
 ): Promise<unknown> {
   const sentMs = performance.now();
   const sentDateMs = Date.now();
   const call: StoreCall = { abandoned: false };
   const answered = send(call);
-  const longestMs = Math.max(...timeouts);
-  withinDeadline(answered, longestMs, call).then(
+  const longestMs = timeouts.length === 1 ? (timeouts[0] as number) : Math.max(...timeouts);
+  const deadline = new Deadline(longestMs, sentMs, call, (error) => {
+    outcome.fail(error, longestMs);
+  });
+  answered.then(
     (answer) => {
-      outcome.answer(answer, { sentMs, sentDateMs, receivedMs: performance.now() });
+      if (deadline.met()) outcome.answer(answer, { sentMs, sentDateMs, receivedMs: performance.now() });
     },
     (error: unknown) => {
-      outcome.fail(error, longestMs);
+      if (deadline.met()) outcome.fail(error, longestMs);
     },
   );
+  if (timeouts.length === 1) return answered;
   for (const timeoutMs of timeouts) {
     if (timeoutMs === longestMs) continue;
     withinDeadline(answered, timeoutMs, { abandoned: false }).catch((error: unknown) => {
@@ -96,4 +100,9 @@ export function sendTogether<Answer>(
     });
   }
   return answered;
+}
+
+/** Adds a time to others, once. */
+export function noteTimeout(timeouts: number[], timeoutMs: number): void {
+  if (!timeouts.includes(timeoutMs)) timeouts.push(timeoutMs);
 }

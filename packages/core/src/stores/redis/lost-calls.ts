@@ -28,23 +28,24 @@ export class LostCalls {
     );
   }
 
-  /** Sends, and counts the call if nobody waits for it any more. */
-  async watch<T>(waiting: StoreCall | undefined, send: () => Promise<T>): Promise<T> {
+  /** A call is sent: counts it if nobody waits for it any more. Answers what {@link ended} is to be given. */
+  sent(waiting: StoreCall | undefined): number {
     const era = this.#era;
     if (waiting !== undefined) {
       waiting.onAbandoned = () => {
         if (era === this.#era && ++this.#lost === MOST_LOST) this.#triedAtMs = performance.now();
       };
     }
-    try {
-      const answer = await send();
-      if (this.#lost >= MOST_LOST && waiting?.abandoned !== true) {
-        this.#lost = 0;
-        this.#era++;
-      }
-      return answer;
-    } finally {
-      if (waiting?.abandoned === true && era === this.#era) this.#lost--;
+    return era;
+  }
+
+  /** It was answered, or failed. */
+  ended(waiting: StoreCall | undefined, era: number, isAnswered: boolean): void {
+    if (waiting?.abandoned === true) {
+      if (era === this.#era) this.#lost--;
+    } else if (isAnswered && this.#lost >= MOST_LOST) {
+      this.#lost = 0;
+      this.#era++;
     }
   }
 }

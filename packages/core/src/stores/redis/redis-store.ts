@@ -146,29 +146,66 @@ class ScriptedStore implements RedisStore, RunStore {
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
     const [request] = requests;
     const [part] = request === undefined ? [] : partsOf(request);
-    return this.#watched(part?.subject, waiting, (client) => this.#send(client, requests, waiting));
+    return this.#watched(
+      part?.subject,
+      waiting,
+      (client) => this.#send(client, requests, waiting),
+      (answers) => answers,
+    );
   }
 
-  async performRuns(asked: readonly KeyRuns[], waiting?: StoreCall): Promise<RunsAnswer> {
-    const { prefix, check } = this.#settings;
+  /** Not async, nor is what it calls: each promise more is a part of what a lone decision costs. */
+  performRuns(asked: readonly KeyRuns[], waiting?: StoreCall): Promise<RunsAnswer> {
+    const { prefix, check, scripts } = this.#settings;
     const call = writeRuns(asked, prefix, check);
-    return this.#watched(asked[0]?.subject, waiting, async (client) => {
-      const reply = await this.#run(client, this.#settings.scripts.runs, call.keys, call.args, waiting);
-      return readRuns(reply, call, asked, check);
-    });
+    return this.#watched(
+      asked[0]?.subject,
+      waiting,
+      (client) => this.#run(client, scripts.runs, call.keys, call.args, waiting),
+      (reply) => readRuns(reply, call, asked, check),
+    );
   }
 
   /** Sends when there is a client, and somebody waits for it, and few enough calls have been lost in this part of the store. */
-  async #watched<T>(
+  #watched<Reply, T>(
     subject: string | undefined,
     waiting: StoreCall | undefined,
-    send: (client: RedisClient) => Promise<T>,
+    send: (client: RedisClient) => Promise<Reply>,
+    read: (reply: Reply) => T,
   ): Promise<T> {
-    const client = this.#adopted ?? (await (this.#own as OwnClient).open());
-    if (isAbandoned(waiting)) throw new StoreError('SLUICE_STORE_TIMEOUT', 'nobody waits for this any more');
-    const lost = this.#lostOf(subject);
-    lost.check();
-    return lost.watch(waiting, () => send(client));
+    const sendTo = (client: RedisClient): Promise<T> => {
+      if (waiting?.abandoned === true) {
+        throw new StoreError('SLUICE_STORE_TIMEOUT', 'nobody waits for this any more');
+      }
+      const lost = this.#lostOf(subject);
+      lost.check();
+      const era = lost.sent(waiting);
+      return send(client).then(
+        (reply) => {
+          lost.ended(waiting, era, true);
+          this.#look(client);
+          return read(reply);
+        },
+        (error: unknown) => {
+          lost.ended(waiting, era, false);
+          throw failureOf(error);
+        },
+      );
+    };
+    if (this.#adopted === undefined) return (this.#own as OwnClient).open().then(sendTo);
+    try {
+      return sendTo(this.#adopted);
+    } catch (error) {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
+      return Promise.reject(error);
+    }
+  }
+
+  /** How the server evicts keys, after its first answer. */
+  #look(client: RedisClient): void {
+    if (this.#hasLooked) return;
+    this.#hasLooked = true;
+    void warnOfEviction(client);
   }
 
   #lostOf(subject: string | undefined): LostCalls {
@@ -192,7 +229,8 @@ class ScriptedStore implements RedisStore, RunStore {
         try {
           return await this.#call(client, call, waiting);
         } catch (error) {
-          return call.map(() => error as Error);
+          const failure = failureOf(error);
+          return call.map(() => failure);
         }
       }),
     );
@@ -232,7 +270,7 @@ class ScriptedStore implements RedisStore, RunStore {
     return readReply(reply, call, this.showsRefused);
   }
 
-  async #run(
+  #run(
     client: RedisClient,
     script: Script,
     keys: readonly string[],
@@ -240,22 +278,8 @@ class ScriptedStore implements RedisStore, RunStore {
     waiting: StoreCall | undefined,
   ): Promise<unknown> {
     const { instantOf } = this.#settings;
-    const sent = instantOf === undefined ? args : [...args, String(instantOf())];
-    try {
-      const reply = await runScript(client, script, keys, sent, waiting);
-      if (!this.#hasLooked) {
-        this.#hasLooked = true;
-        void warnOfEviction(client);
-      }
-      return reply;
-    } catch (error) {
-      throw failureOf(error);
-    }
+    return runScript(client, script, keys, instantOf === undefined ? args : [...args, String(instantOf())], waiting);
   }
-}
-
-function isAbandoned(call: StoreCall | undefined): boolean {
-  return call?.abandoned === true;
 }
 
 /** Cuts a list, in order, into lists that one call may carry. */

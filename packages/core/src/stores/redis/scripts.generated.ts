@@ -1,7 +1,7 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame/*.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '6ae76523ae1712d6ae91fb8fd4becf950c9a471b',
-  source: `local algorithms = {}
+  sha1: '7647b68b52b76223d0f3671e7e4f2a693add4459',
+  source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -9,6 +9,18 @@ return string.format("%d%06d", instant_ms, field)
 end
 return string.format("%d:%d", instant_ms, field)
 end
+local function decode_pair(text)
+local instant_ms, field = string.match(text, "^(%d+)(%d%d%d%d%d%d)$")
+if not instant_ms then
+instant_ms, field = string.match(text, "^(%d+):(%d+)$")
+end
+instant_ms, field = tonumber(instant_ms), tonumber(field)
+if not instant_ms or instant_ms > 9007199254740991 or field > 9007199254740991 then
+error("not an instant and a whole number")
+end
+return instant_ms, field
+end
+if kinds == "c" or #kinds > 1 and string.find(kinds, "c", 1, true) then
 local function to_integer(digits)
 local value = digits and tonumber(digits)
 if not value or value > 9007199254740991 then
@@ -16,14 +28,6 @@ error("not a whole number")
 end
 return value
 end
-local function decode_pair(text)
-local instant_ms, field = string.match(text, "^(%d+)(%d%d%d%d%d%d)$")
-if not instant_ms then
-instant_ms, field = string.match(text, "^(%d+):(%d+)$")
-end
-return to_integer(instant_ms), to_integer(field)
-end
-if string.find(ARGV[1], "c", 1, true) then
 local concurrency = { kind = "c", arity = 2, apart = true }
 local function read_slots(text)
 local latest_ms, units, changes = string.match(text, "^(%d+):(%d+)([=*+-].*)$")
@@ -249,14 +253,8 @@ return encode_pair(latest_ms, units)
 end
 algorithms.c = concurrency
 end
-if string.find(ARGV[1], "f", 1, true) then
+if kinds == "f" or #kinds > 1 and string.find(kinds, "f", 1, true) then
 local fixed_window = { kind = "f", arity = 3 }
-local function window_end_ms(policy, now_ms)
-if policy[3] == 1 then
-return (math.floor(now_ms / policy[2]) + 1) * policy[2]
-end
-return now_ms + policy[2]
-end
 function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
 local limit = policy[1]
 if cost > limit then
@@ -268,7 +266,10 @@ end_ms, used = decode_pair(text)
 end
 local is_live = text and now_ms < end_ms
 if not is_live then
-end_ms, used = window_end_ms(policy, now_ms), 0
+end_ms, used = now_ms + policy[2], 0
+if policy[3] == 1 then
+end_ms = (math.floor(now_ms / policy[2]) + 1) * policy[2]
+end
 end
 if used + cost > limit then
 return false
@@ -302,9 +303,11 @@ local end_ms, used = decode_pair(text)
 return now_ms < end_ms and used or 0
 end
 function fixed_window.carry(policy, units, now_ms, from, text)
-local end_ms = window_end_ms(policy, now_ms)
+local end_ms = now_ms + policy[2]
 if from then
 end_ms = decode_pair(text)
+elseif policy[3] == 1 then
+end_ms = (math.floor(now_ms / policy[2]) + 1) * policy[2]
 end
 return encode_pair(end_ms, units), end_ms
 end
@@ -313,7 +316,7 @@ return (decode_pair(text))
 end
 algorithms.f = fixed_window
 end
-if string.find(ARGV[1], "i", 1, true) then
+if kinds == "i" or #kinds > 1 and string.find(kinds, "i", 1, true) then
 local interval_bucket = { kind = "i", arity = 4 }
 local function at_last_boundary(policy, text, now_ms)
 local refill, every_ms = policy[2], policy[3]
@@ -389,7 +392,7 @@ return reset_at_ms
 end
 algorithms.i = interval_bucket
 end
-if string.find(ARGV[1], "p", 1, true) then
+if kinds == "p" or #kinds > 1 and string.find(kinds, "p", 1, true) then
 local leaky_bucket = { kind = "p", arity = 4 }
 local LONGEST_LINE = 4503599627370496
 local function write_end(free_at_ms, part)
@@ -475,7 +478,14 @@ return reset_at_ms
 end
 algorithms.p = leaky_bucket
 end
-if string.find(ARGV[1], "w", 1, true) then
+if kinds == "w" or #kinds > 1 and string.find(kinds, "w", 1, true) then
+local function to_integer(digits)
+local value = digits and tonumber(digits)
+if not value or value > 9007199254740991 then
+error("not a whole number")
+end
+return value
+end
 local sliding_counter = { kind = "w", arity = 2 }
 local function most_units(window_ms)
 return math.min(math.floor(9007199254740991 / window_ms), 999999999999999)
@@ -617,7 +627,7 @@ return last_leave_ms(policy[2], last_ms, current)
 end
 algorithms.w = sliding_counter
 end
-if string.find(ARGV[1], "l", 1, true) then
+if kinds == "l" or #kinds > 1 and string.find(kinds, "l", 1, true) then
 local sliding_log = { kind = "l", arity = 2, apart = true }
 local SIX_DIGITS = 1000000
 local LARGEST_LOG = 999999
@@ -816,7 +826,14 @@ return encode_pair(newest_ms, units)
 end
 algorithms.l = sliding_log
 end
-if string.find(ARGV[1], "s", 1, true) then
+if kinds == "s" or #kinds > 1 and string.find(kinds, "s", 1, true) then
+local function to_integer(digits)
+local value = digits and tonumber(digits)
+if not value or value > 9007199254740991 then
+error("not a whole number")
+end
+return value
+end
 local sliding_window = { kind = "s", arity = 3 }
 local function read_blocks(policy, text)
 local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
@@ -984,7 +1001,7 @@ return last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
 end
 algorithms.s = sliding_window
 end
-if string.find(ARGV[1], "t", 1, true) then
+if kinds == "t" or #kinds > 1 and string.find(kinds, "t", 1, true) then
 local token_bucket = { kind = "t", arity = 4 }
 local function write_debt(full_at_ms, part)
 local reset_at_ms = full_at_ms
@@ -1063,6 +1080,13 @@ return reset_at_ms
 end
 algorithms.t = token_bucket
 end
+local function to_integer(digits)
+local value = digits and tonumber(digits)
+if not value or value > 9007199254740991 then
+error("not a whole number")
+end
+return value
+end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local LATEST_MS = 9007199254740991
@@ -1092,7 +1116,7 @@ local reading
 local plans = {}
 at = 4
 local detail_keys, details = {}, {}
-local has_details = string.find(ARGV[1], "D", 1, true)
+local has_details = string.find(kinds, "D", 1, true)
 local key_count = #KEYS
 if has_details then
 key_count = key_count - tonumber(ARGV[4])
@@ -1103,7 +1127,7 @@ detail_keys[key][id] = key_count + i
 end
 at = 5 + 3 * tonumber(ARGV[4])
 end
-local has_editions = string.find(ARGV[1], "V", 1, true)
+local has_editions = string.find(kinds, "V", 1, true)
 local function read_editions(plan)
 local version, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
 at = at + 1
@@ -1121,7 +1145,7 @@ earlier.carry_over = carry_over
 plan.earlier[earlier_version] = earlier
 end
 end
-local escalates = string.find(ARGV[1], "X", 1, true)
+local escalates = string.find(kinds, "X", 1, true)
 local function read_escalation(plan)
 local count = tonumber(ARGV[at])
 at = at + 1
@@ -1419,7 +1443,7 @@ end
 end
 end
 local perform
-if string.find(ARGV[1], "E", 1, true) then
+if string.find(kinds, "E", 1, true) then
 local function settle(what, key, plan, cost)
 local states, changed = split(texts[key], plan.count), false
 for j = 1, plan.count do
@@ -1567,7 +1591,7 @@ end
 texts[key] = value
 end
 end
-if string.find(ARGV[1], "C", 1, true) then
+if string.find(kinds, "C", 1, true) then
 local after = { table.concat(admitted) }
 for key = 1, key_count do
 after[key + 1] = plan_of[key] and not failed[key] and texts[key] or reply[key + 1]
@@ -1578,8 +1602,8 @@ return reply`,
 };
 
 export const runs: { readonly source: string; readonly sha1: string } = {
-  sha1: '5818f817c18d5744b62091ff26896c191b3ca22f',
-  source: `local algorithms = {}
+  sha1: 'ef87b798dae9980674fd67e58167a3232cd4ca36',
+  source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
 if field < 1000000 then
@@ -1587,28 +1611,19 @@ return string.format("%d%06d", instant_ms, field)
 end
 return string.format("%d:%d", instant_ms, field)
 end
-local function to_integer(digits)
-local value = digits and tonumber(digits)
-if not value or value > 9007199254740991 then
-error("not a whole number")
-end
-return value
-end
 local function decode_pair(text)
 local instant_ms, field = string.match(text, "^(%d+)(%d%d%d%d%d%d)$")
 if not instant_ms then
 instant_ms, field = string.match(text, "^(%d+):(%d+)$")
 end
-return to_integer(instant_ms), to_integer(field)
+instant_ms, field = tonumber(instant_ms), tonumber(field)
+if not instant_ms or instant_ms > 9007199254740991 or field > 9007199254740991 then
+error("not an instant and a whole number")
 end
-if string.find(ARGV[1], "f", 1, true) then
-local fixed_window = { kind = "f", arity = 3 }
-local function window_end_ms(policy, now_ms)
-if policy[3] == 1 then
-return (math.floor(now_ms / policy[2]) + 1) * policy[2]
+return instant_ms, field
 end
-return now_ms + policy[2]
-end
+if kinds == "f" or #kinds > 1 and string.find(kinds, "f", 1, true) then
+local fixed_window = { kind = "f", arity = 3, decide = false }
 function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
 local limit = policy[1]
 if cost > limit then
@@ -1620,7 +1635,10 @@ end_ms, used = decode_pair(text)
 end
 local is_live = text and now_ms < end_ms
 if not is_live then
-end_ms, used = window_end_ms(policy, now_ms), 0
+end_ms, used = now_ms + policy[2], 0
+if policy[3] == 1 then
+end_ms = (math.floor(now_ms / policy[2]) + 1) * policy[2]
+end
 end
 if used + cost > limit then
 return false
@@ -1633,8 +1651,8 @@ return encode_pair(end_ms, used + fitting * cost), end_ms, fitting, is_live
 end
 algorithms.f = fixed_window
 end
-if string.find(ARGV[1], "i", 1, true) then
-local interval_bucket = { kind = "i", arity = 4 }
+if kinds == "i" or #kinds > 1 and string.find(kinds, "i", 1, true) then
+local interval_bucket = { kind = "i", arity = 4, decide = false }
 local function at_last_boundary(policy, text, now_ms)
 local refill, every_ms = policy[2], policy[3]
 local boundary_ms, missing = decode_pair(text)
@@ -1672,8 +1690,8 @@ return after, reset_at_ms, fitting
 end
 algorithms.i = interval_bucket
 end
-if string.find(ARGV[1], "p", 1, true) then
-local leaky_bucket = { kind = "p", arity = 4 }
+if kinds == "p" or #kinds > 1 and string.find(kinds, "p", 1, true) then
+local leaky_bucket = { kind = "p", arity = 4, decide = false }
 local LONGEST_LINE = 4503599627370496
 local function write_end(free_at_ms, part)
 local reset_at_ms = free_at_ms
@@ -1689,9 +1707,6 @@ local function line_ahead(policy, text, now_ms)
 local p = policy[2]
 local free_at_ms, part = decode_pair(text)
 return math.max((free_at_ms - now_ms) * p + math.min(part, p - 1), 0)
-end
-local function most_units(policy)
-return math.ceil(policy[4] / policy[3]) + 1
 end
 function leaky_bucket.decide(policy, text, cost, now_ms, _, _, count)
 local limit, p, q, tolerance = policy[1], policy[2], policy[3], policy[4]
@@ -1716,8 +1731,15 @@ return after, reset_at_ms, fitting
 end
 algorithms.p = leaky_bucket
 end
-if string.find(ARGV[1], "w", 1, true) then
-local sliding_counter = { kind = "w", arity = 2 }
+if kinds == "w" or #kinds > 1 and string.find(kinds, "w", 1, true) then
+local function to_integer(digits)
+local value = digits and tonumber(digits)
+if not value or value > 9007199254740991 then
+error("not a whole number")
+end
+return value
+end
+local sliding_counter = { kind = "w", arity = 2, decide = false }
 local function most_units(window_ms)
 return math.min(math.floor(9007199254740991 / window_ms), 999999999999999)
 end
@@ -1781,19 +1803,17 @@ end
 local after, over_at_ms = write_windows(window_ms, at_ms, current + fitting * cost, previous)
 return after, over_at_ms, fitting, goes_on and current > 0
 end
-local function age_of(window_ms, last_ms, until_ms, now_ms)
-local end_ms = window_start(last_ms, window_ms) + window_ms
-if now_ms >= until_ms then
-return nil
-elseif until_ms == end_ms + window_ms then
-return 0
-end
-return until_ms == end_ms and 1 or nil
-end
 algorithms.w = sliding_counter
 end
-if string.find(ARGV[1], "s", 1, true) then
-local sliding_window = { kind = "s", arity = 3 }
+if kinds == "s" or #kinds > 1 and string.find(kinds, "s", 1, true) then
+local function to_integer(digits)
+local value = digits and tonumber(digits)
+if not value or value > 9007199254740991 then
+error("not a whole number")
+end
+return value
+end
+local sliding_window = { kind = "s", arity = 3, decide = false }
 local function read_blocks(policy, text)
 local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
 last_ms, sum, newest = to_integer(last_ms), to_integer(sum), to_integer(newest)
@@ -1872,16 +1892,10 @@ local fitting = fitting_of(count, limit - used, cost)
 local after, over_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
 return after, over_at_ms, fitting
 end
-local function live_counts(policy, text, now_ms)
-local last_ms, _, newest, older = read_blocks(policy, text)
-local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
-local used, kept = newest_counts(string.format("%d%s", newest, older), policy[3] + 1 - passed)
-return used, kept, last_ms
-end
 algorithms.s = sliding_window
 end
-if string.find(ARGV[1], "t", 1, true) then
-local token_bucket = { kind = "t", arity = 4 }
+if kinds == "t" or #kinds > 1 and string.find(kinds, "t", 1, true) then
+local token_bucket = { kind = "t", arity = 4, decide = false }
 local function write_debt(full_at_ms, part)
 local reset_at_ms = full_at_ms
 if part > 0 then
@@ -1921,6 +1935,31 @@ local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local LATEST_MS = 9007199254740991
 local reply = { now_ms }
+local alone = false
+if ARGV[2] == "0" then
+local only = algorithms[kinds] or algorithms[string.sub(kinds, 1, 1)]
+alone = { tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), algorithm = only }
+local value = redis.pcall("GET", KEYS[1])
+local readable, after, over_at_ms, _, lasts = pcall(only.decide, alone, value, 1, now_ms)
+if readable then
+if after and value and lasts then
+redis.call("SET", KEYS[1], after, "KEEPTTL")
+elseif after then
+redis.call("SET", KEYS[1], after, "PXAT", string.format("%d", math.min(over_at_ms + tonumber(ARGV[3]), LATEST_MS)))
+end
+if #kinds > 1 then
+return { now_ms, value or "", { after and "1" or "0", { after or value or "" } } }
+end
+return { now_ms, value or "" }
+end
+end
+local function to_integer(digits)
+local value = digits and tonumber(digits)
+if not value or value > 9007199254740991 then
+error("not a whole number")
+end
+return value
+end
 local at
 local function read_policy()
 local algorithm = algorithms[ARGV[at]]
@@ -1940,6 +1979,10 @@ return is_text and (string.find(problem, "^%u+ ") or string.find(problem, "^@"))
 end
 at = 3
 local limits = {}
+if alone then
+limits[1] = { count = 1, kept_ms = tonumber(ARGV[3]), keys = 1, alone }
+at = 4 + alone.algorithm.arity
+end
 for i = 1, tonumber(ARGV[2]) do
 local limit = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]), keys = tonumber(ARGV[at + 2]) }
 at = at + 3
@@ -1948,7 +1991,7 @@ limit[j] = read_policy()
 end
 limits[i] = limit
 end
-local is_checking = string.find(ARGV[1], "C", 1, true)
+local is_checking = string.find(kinds, "C", 1, true)
 local admitted, values = {}, {}
 local place_of_run = tonumber(ARGV[at])
 local function decide(limit, text, cost, count)

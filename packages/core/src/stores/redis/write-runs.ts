@@ -15,12 +15,24 @@ interface WrittenLimit {
   readonly kinds: ReadonlySet<string>;
   readonly head: readonly string[];
   readonly policies: readonly string[];
+  /** The arguments of frame/alone.lua, where there is a single policy. */
+  readonly alone: readonly string[] | undefined;
 }
+
+const FIRST: readonly number[] = [0];
 
 const known = new WeakMap<Limit, WrittenLimit>();
 
 /** Writes runs as frame/runs.lua reads them: by limits, each of which is told of once. */
 export function writeRuns(asked: readonly KeyRuns[], prefix: string, checking: boolean): RunsCall {
+  const [{ limit, subject, runs: given }] = asked as readonly [KeyRuns];
+  if (asked.length === 1 && given === undefined) {
+    const { alone } = writeLimit(limit);
+    if (alone !== undefined) {
+      const args = checking ? [`${alone[0] as string}C`, ...alone.slice(1)] : alone;
+      return { keys: [keyOf(prefix, subject, limit)], args, places: FIRST };
+    }
+  }
   const byLimit = placesByLimit(asked);
   const needed = new Set<string>(checking ? ['C'] : []);
   const keys: string[] = [];
@@ -35,13 +47,17 @@ export function writeRuns(asked: readonly KeyRuns[], prefix: string, checking: b
       const place = own?.[i] ?? i;
       const { subject, runs: given } = asked[place] as KeyRuns;
       places.push(place);
-      keys.push(`${prefix}:{${subject}}${limit.scope}`);
+      keys.push(keyOf(prefix, subject, limit));
       for (let j = 0; given !== undefined && j < given.length; j += 2) {
         runs.push(String(keys.length), String(given[j]), String(given[j + 1]));
       }
     }
   }
   return { keys, args: [[...needed].join(''), String(byLimit.size), ...limits, ...runs], places };
+}
+
+function keyOf(prefix: string, subject: string, limit: Limit): string {
+  return `${prefix}:{${subject}}${limit.scope}`;
 }
 
 /** Per limit the places of what is asked of it; undefined for all: the usual case. */
@@ -63,7 +79,10 @@ function writeLimit(limit: Limit): WrittenLimit {
   if (written === undefined) {
     const kinds = new Set<string>();
     const policies = limit.policies.flatMap((named) => writePolicy(named, kinds));
-    written = { kinds, head: [String(limit.policies.length), String(keptMs(limit))], policies };
+    const head = [String(limit.policies.length), String(keptMs(limit))];
+    const [kind, ...numbers] = policies;
+    const alone = limit.policies.length === 1 ? [String(kind), '0', String(keptMs(limit)), ...numbers] : undefined;
+    written = { kinds, head, policies, alone };
     known.set(limit, written);
   }
   return written;

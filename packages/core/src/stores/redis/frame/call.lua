@@ -14,7 +14,7 @@ at = 4
 
 -- Per key the places of its details in KEYS, and those that were opened, by the kind and the place of their policy.
 local detail_keys, details = {}, {}
-local has_details = string.find(ARGV[1], "D", 1, true)
+local has_details = string.find(kinds, "D", 1, true)
 local key_count = #KEYS
 if has_details then
   key_count = key_count - tonumber(ARGV[4])
@@ -26,7 +26,7 @@ if has_details then
   at = 5 + 3 * tonumber(ARGV[4])
 end
 
-local has_editions = string.find(ARGV[1], "V", 1, true)
+local has_editions = string.find(kinds, "V", 1, true)
 
 local function read_editions(plan)
   local version, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
@@ -46,7 +46,7 @@ local function read_editions(plan)
   end
 end
 
-local escalates = string.find(ARGV[1], "X", 1, true)
+local escalates = string.find(kinds, "X", 1, true)
 
 local function read_escalation(plan)
   local count = tonumber(ARGV[at])

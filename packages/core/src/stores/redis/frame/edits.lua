@@ -1,6 +1,6 @@
 -- What is done to a key beside taking units.
 local perform
-if string.find(ARGV[1], "E", 1, true) then
+if string.find(kinds, "E", 1, true) then
   -- What is charged may be of a policy without a state; what is given back is not.
   local function settle(what, key, plan, cost)
     local states, changed = split(texts[key], plan.count), false

@@ -104,7 +104,7 @@ for key = 1, key_count do
   end
 end
 
-if string.find(ARGV[1], "C", 1, true) then
+if string.find(kinds, "C", 1, true) then
   local after = { table.concat(admitted) }
   for key = 1, key_count do
     after[key + 1] = plan_of[key] and not failed[key] and texts[key] or reply[key + 1]

@@ -5,7 +5,8 @@ equal requests in one step, with nothing made per request. The frame decides eve
 leave the same bytes, and the same expiry but for what docs/adr/0017-fast-paths.md says of KEEPTTL.
 
 KEYS  per limit the keys that are asked for, each once
-ARGV  what is needed: a letter per kind of algorithm, C for checking; number of limits
+ARGV  those of alone.lua, or:
+      what is needed: a letter per kind of algorithm, C for checking; number of limits
       per limit  number of policies, how long to keep a key that is over, number of its keys, then per policy the kind of its
                  algorithm and its numbers
       then, in the order of the keys, per run that is not a single request of cost 1: the key's place, the cost, and how many requests
@@ -16,6 +17,10 @@ reply the instant in ms, and in one text, a line per key, the values as they wer
 ]]
 at = 3
 local limits = {}
+if alone then
+  limits[1] = { count = 1, kept_ms = tonumber(ARGV[3]), keys = 1, alone }
+  at = 4 + alone.algorithm.arity
+end
 for i = 1, tonumber(ARGV[2]) do
   local limit = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]), keys = tonumber(ARGV[at + 2]) }
   at = at + 3
@@ -25,7 +30,7 @@ for i = 1, tonumber(ARGV[2]) do
   limits[i] = limit
 end
 
-local is_checking = string.find(ARGV[1], "C", 1, true)
+local is_checking = string.find(kinds, "C", 1, true)
 local admitted, values = {}, {}
 local place_of_run = tonumber(ARGV[at])
 
