@@ -1,4 +1,4 @@
-import { fieldText, userIdOf, type Framework } from '@sluice/core/http';
+import { besideRequests, fieldText, userIdOf, type Framework } from '@sluice/core/http';
 import type { Request, Response } from 'express';
 import { routeTemplate } from './route-template.ts';
 
@@ -15,6 +15,7 @@ export function frameworkFor(self: () => unknown): Framework<Request, Response> 
     header: (request, name) => request.get(name),
     user: (request) => userIdOf((request as { user?: unknown }).user),
     rawRequest: (request) => request,
+    sightings: besideRequests,
     rawResponse: (response) => response,
     getHeader: (response, name) => fieldText(response.getHeader(name)),
     setHeader: (response, name, value) => {

@@ -1,4 +1,4 @@
-import { NO_RESPONSE, fieldText, userIdOf, type Framework } from '@sluice/core/http';
+import { NO_RESPONSE, besideRequests, fieldText, userIdOf, type Framework } from '@sluice/core/http';
 import { rawRequestOf, record, type FoundRequest, type NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import type { NodeResponse } from './raw-reply.ts';
@@ -17,6 +17,7 @@ export const httpFramework: Framework<NestRequest, NestResponse> = {
   header: (request: FoundRequest, name) => fieldText(request.headers?.[name]),
   user: (request) => userIdOf(request.user) ?? userIdOf((request as FoundRequest).raw?.user),
   rawRequest: rawRequestOf,
+  sightings: besideRequests, // those of Express, most of the time
   rawResponse: nodeResponseOf,
   getHeader: (response, name) => fieldText(response.getHeader(name)),
   setHeader: (response, name, value) => {

@@ -1,4 +1,5 @@
 import type { Decision } from '../decision.ts';
+import type { Sightings } from './sighting.ts';
 
 /** The decision and the key, as they stand on the request afterwards. */
 export interface RateLimitInfo {
@@ -67,6 +68,8 @@ export const NO_RESPONSE: RawResponse = {
 export interface Framework<Request, Response> extends RequestReader<Request> {
   /** Node's own request: the same object however often the framework wraps it. */
   rawRequest(request: Request): RawRequest;
+  /** Where it is kept what has been seen of Node's own request: default `onRequests`. */
+  readonly sightings?: Sightings;
   rawResponse(response: Response): RawResponse;
   /** A header field as it stands on the answer so far; several lines of it joined by commas. */
   getHeader(response: Response, name: string): string | undefined;

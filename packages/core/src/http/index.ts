@@ -28,4 +28,5 @@ export {
   type RateLimitOptions,
 } from './options.ts';
 export { refusalOf, type Refusal } from './problem.ts';
+export { besideRequests, type Sighting, type Sightings } from './sighting.ts';
 export { warnOnce } from '../warnings.ts';

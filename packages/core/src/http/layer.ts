@@ -15,7 +15,8 @@ import { HeldRequests } from './held-requests.ts';
 import { beginsWithAddress } from './keys/key-parts.ts';
 import { HTTP_OPTIONS, type RateLimitOptions } from './options.ts';
 import { parseRefund, type Refund } from './refund.ts';
-import { NO_KEYS, firstSighting, sightingOf, type FoundKeys, type Sighting } from './sighting.ts';
+import { NO_KEYS, firstSighting, onRequests, sightingOf } from './sighting.ts';
+import type { FoundKeys, Sighting, Sightings } from './sighting.ts';
 
 /**
  * The limits that one place of an application asks for: what `rateLimit(options)` was given there, checked and ready.
@@ -35,6 +36,7 @@ export class Layer<Request, Response> {
   /** Whether it reads the client's address before anything that it may have to wait for. */
   readonly readsAddressFirst: boolean;
   readonly #framework: Framework<Request, Response>;
+  readonly #sightings: Sightings;
   readonly #asked: AskedLimits<Request>;
   readonly #asker: Asker<Request, Response>;
   /** What this is a variant of, or itself: they see requests as one. */
@@ -80,6 +82,7 @@ export class Layer<Request, Response> {
         : parseDuration(options.retryAfter, 'retryAfter', 'SLUICE_OPTION_INVALID');
     this.writeFields = this.reports ? () => [] : fieldWriter(options.headers);
     this.#framework = framework;
+    this.#sightings = framework.sightings ?? onRequests;
     const [first = options] = options.limits ?? [];
     const isListed = allow !== undefined || (deny !== undefined && !this.reports);
     this.readsAddressFirst = isListed || (options.skip === undefined && beginsWithAddress(first.key));
@@ -140,7 +143,7 @@ export class Layer<Request, Response> {
 
   /** Says that this layer sees a request now. Undefined when it has seen it before. */
   notices(request: object): Sighting | undefined {
-    return firstSighting(request, this.#root);
+    return firstSighting(this.#sightings, request, this.#root);
   }
 
   /**
@@ -149,7 +152,7 @@ export class Layer<Request, Response> {
    * @throws TypeError `SLUICE_KEY_INVALID` when it has none.
    */
   async keyFor(request: Request): Promise<FoundKeys> {
-    const sighting = sightingOf(this.#framework.rawRequest(request), this.#root);
+    const sighting = sightingOf(this.#sightings, this.#framework.rawRequest(request), this.#root);
     const keys = sighting?.keys ?? (await this.#readKeys(request));
     if (typeof keys === 'string' || (!this.hasOneKey && Object.keys(keys).length > 0)) return keys;
     throw typeError('SLUICE_KEY_INVALID', `this request has no key to be counted by in ${this.name}`);
