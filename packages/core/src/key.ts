@@ -14,8 +14,14 @@ const LAYOUT = '1';
  * subject, and no key grows without bound.
  */
 export function encodeSubject(subject: string): string {
-  return isPlain(subject) ? subject : `#${digest(subject)}`;
+  if (subject === lastPlain) return subject;
+  if (!isPlain(subject)) return `#${digest(subject)}`;
+  lastPlain = subject;
+  return subject;
 }
+
+/** Looked at once: a key that is hot is asked for again and again, and looking at it costs as much as a lease or a lookup. */
+let lastPlain = '';
 
 function isPlain(subject: string): boolean {
   if (subject.length > LONGEST_PLAIN || subject.charCodeAt(0) === 35 /* # */) return false;
