@@ -46,7 +46,8 @@ async function measureFramework(plan, { framework, node }, redis, load) {
   plan.note(`http, ${framework}${node === undefined ? '' : ' on another Node'}`);
   const rounds = new Map();
   let version;
-  for (let generation = 0; generation < plan.generations; generation++) {
+  // How a server happens to be compiled makes more of a difference here than what the machine does meanwhile.
+  for (let generation = 0; generation < plan.httpGenerations; generation++) {
     await redis.admins[0].flushall();
     const members = [];
     for (const { name, store } of frameworks[framework]) {
@@ -60,7 +61,7 @@ async function measureFramework(plan, { framework, node }, redis, load) {
       await warmUp(server, slice, 2 * plan.warmMs);
       members.push({ name: `${name}/${store}`, server, slice: () => slice(plan.httpSliceMs) });
     }
-    const seen = await interleave(members, Math.ceil(plan.rounds / plan.generations));
+    const seen = await interleave(members, Math.ceil(plan.rounds / plan.httpGenerations));
     for (const [name, some] of seen) rounds.set(name, [...(rounds.get(name) ?? []), ...some]);
     for (const { server } of members) {
       await server.ask('close');
