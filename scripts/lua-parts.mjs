@@ -5,8 +5,13 @@ const parts = (names) => names.map((name) => `stores/redis/frame/${name}.lua`);
 export const BEFORE_ALL = 'algorithms/instant-and-field.lua';
 export const beforeKernel = (kernel) => (/\bto_integer\(/.test(kernel) ? [WHOLE_NUMBER] : []);
 
+/** Numbers of a policy that frame/alone.lua reads. */
+const MOST_NUMBERS = 4;
+
 /** A kernel that can do nothing but decide: what it takes to make a function is paid at every call, be it called or not. */
 function onlyDeciding(kernel) {
+  const arity = Number(/arity = (\d+)/.exec(kernel)[1]);
+  if (arity > MOST_NUMBERS) throw new Error(`frame/alone.lua reads ${MOST_NUMBERS} numbers of a policy, not ${arity}`);
   const deciding = kernel
     .replace(/^function \w+\.(?!decide\b)\w+\(.*\n(?:(?!end$).*\n)*end\n/gm, '')
     .replace(/(arity = \d) }/, '$1, decide = false }'); // room for all that there will be

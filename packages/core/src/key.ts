@@ -20,7 +20,7 @@ export function encodeSubject(subject: string): string {
   return subject;
 }
 
-/** Looked at once: a key that is hot is asked for again and again, and looking at it costs as much as a lease or a lookup. */
+/** The last one that was plain: a key that is hot is asked for again and again, and to look at it costs as much as to spend from a lease. */
 let lastPlain = '';
 
 function isPlain(subject: string): boolean {

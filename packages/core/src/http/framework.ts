@@ -68,7 +68,7 @@ export const NO_RESPONSE: RawResponse = {
 export interface Framework<Request, Response> extends RequestReader<Request> {
   /** Node's own request: the same object however often the framework wraps it. */
   rawRequest(request: Request): RawRequest;
-  /** Where it is kept what has been seen of Node's own request: default `onRequests`. */
+  /** Where it is kept what has been seen of Node's own request. Default: on the request itself. */
   readonly sightings?: Sightings;
   rawResponse(response: Response): RawResponse;
   /** A header field as it stands on the answer so far; several lines of it joined by commas. */

@@ -36,7 +36,7 @@ export class Deadline {
   #isOver = false;
 
   /**
-   * @param startMs - When it was sent, by `performance.now()`.
+   * @param startMs - Now, by `performance.now()`.
    * @param late - Told `SLUICE_STORE_TIMEOUT` when the time is up: the call is abandoned then.
    * @param isAwaited - Whether somebody waits for it, so that the process is to live until it is answered.
    */

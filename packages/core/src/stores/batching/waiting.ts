@@ -81,7 +81,7 @@ export function sendTogether<Answer>(
   const call: StoreCall = { abandoned: false };
   const answered = send(call);
   const longestMs = timeouts.length === 1 ? (timeouts[0] as number) : Math.max(...timeouts);
-  const deadline = new Deadline(longestMs, sentMs, call, (error) => {
+  const deadline = new Deadline(longestMs, performance.now(), call, (error) => {
     outcome.fail(error, longestMs);
   });
   answered.then(

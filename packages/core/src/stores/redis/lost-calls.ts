@@ -28,7 +28,7 @@ export class LostCalls {
     );
   }
 
-  /** A call is sent: counts it if nobody waits for it any more. Answers what {@link ended} is to be given. */
+  /** To be called before a call is sent, which counts from when nobody waits for it any more. Answers what {@link ended} is to be given. */
   sent(waiting: StoreCall | undefined): number {
     const era = this.#era;
     if (waiting !== undefined) {

@@ -146,32 +146,25 @@ class ScriptedStore implements RedisStore, RunStore {
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
     const [request] = requests;
     const [part] = request === undefined ? [] : partsOf(request);
-    return this.#watched(
-      part?.subject,
-      waiting,
-      (client) => this.#send(client, requests, waiting),
-      (answers) => answers,
-    );
+    return this.#watched(part?.subject, waiting, (client) => this.#send(client, requests, waiting));
   }
 
   /** Not async, nor is what it calls: each promise more is a part of what a lone decision costs. */
   performRuns(asked: readonly KeyRuns[], waiting?: StoreCall): Promise<RunsAnswer> {
     const { prefix, check, scripts } = this.#settings;
-    const call = writeRuns(asked, prefix, check);
-    return this.#watched(
-      asked[0]?.subject,
-      waiting,
-      (client) => this.#run(client, scripts.runs, call.keys, call.args, waiting),
-      (reply) => readRuns(reply, call, asked, check),
-    );
+    return this.#watched(asked[0]?.subject, waiting, (client) => {
+      const call = writeRuns(asked, prefix, check);
+      return this.#run(client, scripts.runs, call.keys, call.args, waiting, (reply) =>
+        readRuns(reply, call, asked, check),
+      );
+    });
   }
 
   /** Sends when there is a client, and somebody waits for it, and few enough calls have been lost in this part of the store. */
-  #watched<Reply, T>(
+  #watched<T>(
     subject: string | undefined,
     waiting: StoreCall | undefined,
-    send: (client: RedisClient) => Promise<Reply>,
-    read: (reply: Reply) => T,
+    send: (client: RedisClient) => Promise<T>,
   ): Promise<T> {
     const sendTo = (client: RedisClient): Promise<T> => {
       if (waiting?.abandoned === true) {
@@ -181,14 +174,13 @@ class ScriptedStore implements RedisStore, RunStore {
       lost.check();
       const era = lost.sent(waiting);
       return send(client).then(
-        (reply) => {
+        (answer) => {
           lost.ended(waiting, era, true);
-          this.#look(client);
-          return read(reply);
+          return answer;
         },
         (error: unknown) => {
           lost.ended(waiting, era, false);
-          throw failureOf(error);
+          throw error;
         },
       );
     };
@@ -229,8 +221,7 @@ class ScriptedStore implements RedisStore, RunStore {
         try {
           return await this.#call(client, call, waiting);
         } catch (error) {
-          const failure = failureOf(error);
-          return call.map(() => failure);
+          return call.map(() => error as Error);
         }
       }),
     );
@@ -266,19 +257,30 @@ class ScriptedStore implements RedisStore, RunStore {
   ): Promise<StoreAnswers> {
     const { prefix, check, scripts } = this.#settings;
     const call = writeCall(requests, prefix, check);
-    const reply = await this.#run(client, scripts.frame, [...call.keys, ...call.details], call.args, waiting);
-    return readReply(reply, call, this.showsRefused);
+    return this.#run(client, scripts.frame, [...call.keys, ...call.details], call.args, waiting, (reply) =>
+      readReply(reply, call, this.showsRefused),
+    );
   }
 
-  #run(
+  #run<T>(
     client: RedisClient,
     script: Script,
     keys: readonly string[],
     args: readonly string[],
     waiting: StoreCall | undefined,
-  ): Promise<unknown> {
+    read: (reply: unknown) => T,
+  ): Promise<T> {
     const { instantOf } = this.#settings;
-    return runScript(client, script, keys, instantOf === undefined ? args : [...args, String(instantOf())], waiting);
+    const sent = instantOf === undefined ? args : [...args, String(instantOf())];
+    return runScript(client, script, keys, sent, waiting).then(
+      (reply) => {
+        this.#look(client);
+        return read(reply);
+      },
+      (error: unknown) => {
+        throw failureOf(error);
+      },
+    );
   }
 }
 

@@ -15,11 +15,11 @@ interface WrittenLimit {
   readonly kinds: ReadonlySet<string>;
   readonly head: readonly string[];
   readonly policies: readonly string[];
-  /** The arguments of frame/alone.lua, where there is a single policy. */
+  /** The arguments of frame/alone.lua, where there is a single policy: the same for all calls, whatever client they are handed to. */
   readonly alone: readonly string[] | undefined;
 }
 
-const FIRST: readonly number[] = [0];
+const FIRST: readonly number[] = Object.freeze([0]);
 
 const known = new WeakMap<Limit, WrittenLimit>();
 
@@ -81,7 +81,8 @@ function writeLimit(limit: Limit): WrittenLimit {
     const policies = limit.policies.flatMap((named) => writePolicy(named, kinds));
     const head = [String(limit.policies.length), String(keptMs(limit))];
     const [kind, ...numbers] = policies;
-    const alone = limit.policies.length === 1 ? [String(kind), '0', String(keptMs(limit)), ...numbers] : undefined;
+    const alone =
+      limit.policies.length === 1 ? Object.freeze([String(kind), '0', String(keptMs(limit)), ...numbers]) : undefined;
     written = { kinds, head, policies, alone };
     known.set(limit, written);
   }
