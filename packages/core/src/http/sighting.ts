@@ -47,8 +47,8 @@ class Seen extends Given {
 export const onRequests: Sightings = Seen;
 
 /**
- * In a WeakMap: for requests whose prototype has been set anew, as Express does. Up to Node 22 V8 gives each of those a hidden
- * class of its own, and makes another one for every field that is added, private ones too.
+ * In a WeakMap: for requests whose prototype has been set anew, as Express does. On Node 20 each of those has a hidden class
+ * of its own, and gets another one for every field that is added, private ones too.
  */
 export const besideRequests: Sightings = sightingsOf(new WeakMap());
 

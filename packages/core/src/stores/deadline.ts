@@ -28,7 +28,7 @@ const GRACE_MS = 40;
  */
 export class Deadline {
   readonly #timeoutMs: number;
-  readonly #startMs: number;
+  readonly #startMs = performance.now();
   readonly #call: StoreCall;
   readonly #isAwaited: boolean;
   readonly #late: (error: StoreError) => void;
@@ -36,19 +36,11 @@ export class Deadline {
   #isOver = false;
 
   /**
-   * @param startMs - Now, by `performance.now()`.
    * @param late - Told `SLUICE_STORE_TIMEOUT` when the time is up: the call is abandoned then.
    * @param isAwaited - Whether somebody waits for it, so that the process is to live until it is answered.
    */
-  constructor(
-    timeoutMs: number,
-    startMs: number,
-    call: StoreCall,
-    late: (error: StoreError) => void,
-    isAwaited = true,
-  ) {
+  constructor(timeoutMs: number, call: StoreCall, late: (error: StoreError) => void, isAwaited = true) {
     this.#timeoutMs = timeoutMs;
-    this.#startMs = startMs;
     this.#call = call;
     this.#late = late;
     this.#isAwaited = isAwaited;
@@ -111,7 +103,7 @@ export function withinDeadline<Answer>(
   isAwaited = true,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const deadline = new Deadline(timeoutMs, performance.now(), call, reject, isAwaited);
+    const deadline = new Deadline(timeoutMs, call, reject, isAwaited);
     const settle = (): void => {
       if (deadline.met()) resolve(answers);
     };

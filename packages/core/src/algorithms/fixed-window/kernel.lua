@@ -26,6 +26,7 @@ function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
   end
   local is_live = text and now_ms < end_ms
   if not is_live then
+    -- written out, as in carry: a function more would be made at every call
     end_ms, used = now_ms + policy[2], 0
     if policy[3] == 1 then
       end_ms = (math.floor(now_ms / policy[2]) + 1) * policy[2]

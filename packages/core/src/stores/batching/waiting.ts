@@ -80,8 +80,8 @@ export function sendTogether<Answer>(
   const sentDateMs = Date.now();
   const call: StoreCall = { abandoned: false };
   const answered = send(call);
-  const longestMs = timeouts.length === 1 ? (timeouts[0] as number) : Math.max(...timeouts);
-  const deadline = new Deadline(longestMs, performance.now(), call, (error) => {
+  const longestMs = Math.max(...timeouts);
+  const deadline = new Deadline(longestMs, call, (error) => {
     outcome.fail(error, longestMs);
   });
   answered.then(
@@ -92,7 +92,6 @@ export function sendTogether<Answer>(
       if (deadline.met()) outcome.fail(error, longestMs);
     },
   );
-  if (timeouts.length === 1) return answered;
   for (const timeoutMs of timeouts) {
     if (timeoutMs === longestMs) continue;
     withinDeadline(answered, timeoutMs, { abandoned: false }).catch((error: unknown) => {
