@@ -2,17 +2,20 @@ import { spawnSync } from 'node:child_process';
 
 const MODES = {
   full: {
-    ...{ rounds: 6, generations: 2, httpGenerations: 4, heapRounds: 3, warmMs: 600, sliceMs: 400, httpSliceMs: 800 },
+    ...{ rounds: 6, generations: 2, httpGenerations: 4, heapRounds: 3, warmMs: 600, sliceMs: 400, httpSliceMs: 250 },
     ...{ memoryKeys: 1_000_000, scaleKeys: [1_000, 10_000, 100_000, 1_000_000], inFlight: [1, 64, 256] },
+    ...{ httpSlices: 6, httpWarmRequests: 15_000 },
   },
   quick: {
     ...{ rounds: 3, generations: 1, httpGenerations: 1, heapRounds: 1, warmMs: 200, sliceMs: 200, httpSliceMs: 300 },
     ...{ memoryKeys: 1_000_000, scaleKeys: [1_000, 10_000, 100_000, 1_000_000], inFlight: [1, 64, 256] },
+    ...{ httpSlices: 1, httpWarmRequests: 5_000 },
   },
   // For the test that benchmarks run at all: the figures mean nothing.
   trial: {
     ...{ rounds: 1, generations: 1, httpGenerations: 1, heapRounds: 1, warmMs: 0, sliceMs: 1, httpSliceMs: 5 },
     ...{ mostKeys: 100, memoryKeys: 500, scaleKeys: [100, 200, 300, 400], inFlight: [64] },
+    ...{ httpSlices: 1, httpWarmRequests: 1 },
   },
 };
 

@@ -58,10 +58,11 @@ async function measureFramework(plan, { framework, node }, redis, load) {
       });
       version = about.node;
       const slice = (ms) => requestsOf(load, server, about.port, redis, ms);
-      await warmUp(server, slice, 2 * plan.warmMs);
+      await warmUp(plan, load, about.port);
       members.push({ name: `${name}/${store}`, server, slice: () => slice(plan.httpSliceMs) });
     }
-    const seen = await interleave(members, Math.ceil(plan.rounds / plan.httpGenerations));
+    // Many short slices: a machine that is busy for a second is so for everybody.
+    const seen = await interleave(members, plan.httpSlices * Math.ceil(plan.rounds / plan.httpGenerations));
     for (const [name, some] of seen) rounds.set(name, [...(rounds.get(name) ?? []), ...some]);
     for (const { server } of members) {
       await server.ask('close');
@@ -76,13 +77,11 @@ async function measureFramework(plan, { framework, node }, redis, load) {
   });
 }
 
-/** Until the server has spent so much CPU time in it, however busy the machine is. */
-async function warmUp(server, slice, ms) {
-  const started = await server.ask('usage');
-  for (let tries = 0; tries < 10; tries++) {
-    const { cpuUs } = await server.ask('usage');
-    if (cpuUs - started.cpuUs >= ms * 1000) return;
-    await slice(ms / 2);
+/** Requests, not time: a server that is slow, or on another Node, takes longer until all of it is compiled. */
+async function warmUp(plan, load, port) {
+  for (let asked = 0; asked < plan.httpWarmRequests;) {
+    const { requests } = await load.ask('slice', { port, connections: CONNECTIONS, ms: plan.httpSliceMs });
+    asked += requests;
   }
 }
 
