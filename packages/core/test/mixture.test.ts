@@ -173,17 +173,20 @@ describe('calls that mix everything', () => {
           }
           case 'refund':
           case 'charge': {
+            const by =
+              op === 'refund' && random.percent(30) ? { byMs: clock.atMs + random.pick([-1, 0, 1, 1000]) } : {};
             const late = taken.slice(-12);
             if (late.length > 0 && random.percent(85)) {
               const { part, chargedUntilMs } = random.pick(late as [(typeof late)[0]]);
               const cost = random.pick([part.cost, part.cost, 1, 2, random.integer(1, 5), Number.MAX_SAFE_INTEGER]);
-              return { op, part: { ...part, cost }, chargedUntilMs };
+              return { op, part: { ...part, cost }, chargedUntilMs, ...by };
             }
             const part = partOf(key);
             return {
               op,
               part: { ...part, cost: Math.max(part.cost, 1) },
               chargedUntilMs: part.limit.policies.map(({ windowMs }) => clock.atMs + random.pick([0, 1, windowMs, -1])),
+              ...by,
             };
           }
           case 'release':

@@ -219,10 +219,13 @@ export function decisionOf({ name, windowMs, algorithm: { unit } }: NamedPolicy,
 }
 
 function settled(
-  { op, part: { limit, cost, holder }, chargedUntilMs }: SettlingRequest,
+  request: SettlingRequest,
   { blockedUntilMs, states, refusals }: KeyState,
   nowMs: number,
 ): Edited | undefined {
+  if (request.op === 'refund' && request.byMs !== undefined && nowMs >= request.byMs) return undefined;
+  const { op, part, chargedUntilMs } = request;
+  const { limit, cost, holder } = part;
   const after = limit.policies.map(({ algorithm, policy }, j) => {
     const state = states[j];
     const untilMs = chargedUntilMs[j] ?? 0;

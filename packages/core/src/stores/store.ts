@@ -81,8 +81,11 @@ export type StoreRequest =
    * have to be given back, so the answer also says how things stood without it.
    */
   | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[]; readonly tentative?: boolean }
-  /** Give the cost back, to each policy in the window that was over at `chargedUntilMs[i]`; 0 leaves that policy alone. */
-  | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs: readonly number[] }
+  /**
+   * Give the cost back, to each policy in the window that was over at `chargedUntilMs[i]`; 0 leaves that policy alone.
+   * Nothing from the store's instant `byMs` on, where one is said.
+   */
+  | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs: readonly number[]; readonly byMs?: number }
   /** Release the slots of the part's holder, or have those that are still held expire anew. What is no slot stays. */
   | { readonly op: 'release' | 'renew'; readonly part: Part }
   /**

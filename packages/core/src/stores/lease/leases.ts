@@ -15,7 +15,7 @@ export interface LeasePort {
   readonly giveBack: (requests: readonly EditingRequest[]) => Promise<unknown>;
   /** Is told of work that goes on while nobody waits for it. It never rejects. */
   readonly inBackground: (work: Promise<unknown>) => void;
-  /** Nothing is carried out that was sent longer ago. */
+  /** What is given back counts if it is carried out within so long. */
   readonly timeoutMs: number;
 }
 
@@ -206,7 +206,10 @@ export class Leases {
     }
   }
 
-  /** What was taken of a window goes back to it while it counts; what was taken of a bucket, less what that has refilled since. */
+  /**
+   * What was taken of a window goes back to it while it counts; what was taken of a bucket, less what that has refilled since
+   * and may refill on the way. What is held up for longer, in a connection that hangs, comes to nothing.
+   */
   #giveBack({ limit, subject }: LeasedKey, slice: Slice, nowMs: number, dateMs: number): void {
     const left = slice.takeBack();
     if (left === 0) return;
@@ -218,7 +221,7 @@ export class Leases {
         amounts[j] === cost && untilMs > thereMs ? untilMs : 0,
       );
       if (cost === 0 || chargedUntilMs.every((untilMs) => untilMs === 0)) return [];
-      return [{ op: 'refund', part: { limit, subject, cost }, chargedUntilMs }];
+      return [{ op: 'refund', part: { limit, subject, cost }, chargedUntilMs, byMs: thereMs + this.#port.timeoutMs }];
     });
     if (requests.length === 0) return;
     // What fails is lost, for it may have been carried out.

@@ -1,6 +1,6 @@
 // Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame/*.lua. Do not edit: edit those.
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '7647b68b52b76223d0f3671e7e4f2a693add4459',
+  sha1: '06c61bbae9e744feddc030edaa0f56dce4a214fa',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1444,7 +1444,10 @@ end
 end
 local perform
 if string.find(kinds, "E", 1, true) then
-local function settle(what, key, plan, cost)
+local function settle(what, key, plan, cost, by_ms)
+if by_ms and now_ms >= by_ms then
+return false
+end
 local states, changed = split(texts[key], plan.count), false
 for j = 1, plan.count do
 local until_ms, holder = tonumber(ARGV[at + 2 + j]), ARGV[at + 3 + plan.count]
@@ -1481,7 +1484,7 @@ end
 end
 return changed and table.concat(states, " ")
 end
-function perform(what)
+function perform(what, upto)
 local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
 reading = key
 local after = texts[key] or read(key)
@@ -1496,7 +1499,8 @@ after = texts[key]
 end
 end_of(plan, after)
 if what == "refund" or what == "charge" then
-after = settle(what, key, plan, number)
+local by_at = at + 3 + plan.count + (has_details and 1 or 0)
+after = settle(what, key, plan, number, by_at < upto and tonumber(ARGV[by_at]))
 elseif what == "release" or what == "renew" then
 after = hold(what, key, plan, number, ARGV[at + 3])
 elseif what == "block" then
@@ -1545,7 +1549,7 @@ readable = texts[reading] or pcall(read, reading)
 end
 end
 else
-readable, problem = pcall(perform, what)
+readable, problem = pcall(perform, what, upto)
 end
 if not readable then
 failed[reading] = true

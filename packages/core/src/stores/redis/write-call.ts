@@ -79,6 +79,7 @@ export function writeCall(requests: readonly StoreRequest[], prefix: string, che
       if (request.op === 'refund' || request.op === 'charge') args.push(...request.chargedUntilMs.map(String));
       if (request.op === 'block') args.push(String(request.durationMs));
       if (hasDetails) args.push(part.holder ?? NOBODY);
+      if (request.op === 'refund' && request.byMs !== undefined) args.push(String(request.byMs));
     });
     tasks.push(request.op, String(args.length), ...args);
   }

@@ -127,3 +127,28 @@ export async function floods(seed: number): Promise<World> {
   await time.runUntil(time.nowMs + 50);
   return world;
 }
+
+/**
+ * A process takes slices of a bucket and goes idle; what it gives back is held up on its way until the bucket has refilled as
+ * much, and another has spent that.
+ */
+export async function heldUp(seed: number): Promise<World> {
+  const time = new VirtualTime(START_MS);
+  const plan = { kind: 'bucket', units: 4000, windowMs: 10_000, maxAgeMs: 500, drift: 0.999e-3 } as const;
+  const world = new World(plan, seeded(seed), time);
+  const [holder, other] = [world.start(), world.start()];
+  const drain = async (): Promise<void> => {
+    for (let i = 0; i < plan.units; i++) world.ask(other, 1);
+    await time.runUntil(time.nowMs + 20);
+  };
+  for (let i = 0; i < 24; i++) {
+    for (let j = 0; j < 80; j++) world.ask(holder, 1);
+    await time.runUntil(time.nowMs + 3);
+  }
+  holder.latencyMs = [6500, 6500];
+  await time.runUntil(time.nowMs + 6400);
+  await drain();
+  await time.runUntil(time.nowMs + 1000);
+  await drain();
+  return world;
+}

@@ -2,7 +2,10 @@
 local perform
 if string.find(kinds, "E", 1, true) then
   -- What is charged may be of a policy without a state; what is given back is not.
-  local function settle(what, key, plan, cost)
+  local function settle(what, key, plan, cost, by_ms)
+    if by_ms and now_ms >= by_ms then
+      return false
+    end
     local states, changed = split(texts[key], plan.count), false
     for j = 1, plan.count do
       local until_ms, holder = tonumber(ARGV[at + 2 + j]), ARGV[at + 3 + plan.count]
@@ -42,7 +45,7 @@ if string.find(kinds, "E", 1, true) then
     return changed and table.concat(states, " ")
   end
 
-  function perform(what)
+  function perform(what, upto)
     local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
     reading = key
     local after = texts[key] or read(key)
@@ -57,7 +60,8 @@ if string.find(kinds, "E", 1, true) then
     end
     end_of(plan, after) -- fails on what cannot be read, so that no edit covers it up
     if what == "refund" or what == "charge" then
-      after = settle(what, key, plan, number)
+      local by_at = at + 3 + plan.count + (has_details and 1 or 0)
+      after = settle(what, key, plan, number, by_at < upto and tonumber(ARGV[by_at]))
     elseif what == "release" or what == "renew" then
       after = hold(what, key, plan, number, ARGV[at + 3])
     elseif what == "block" then

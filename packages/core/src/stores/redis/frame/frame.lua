@@ -16,7 +16,7 @@ ARGV  what is needed: a letter per kind of algorithm, E for edits, V for edition
         consume    per part the key's and the plan's place, and the cost; with D also the holder
         peek       per part the key's and the plan's place; with D as consume
         refund, charge   key, plan, cost, then per policy the instant at which the charged window was over, 0 to leave it alone;
-                   with D then the holder
+                   with D then the holder; a refund then, where it has one, the instant from which on nothing is given back
         release, renew   key, plan, cost, holder: what is held in slots
         reset, unblock   key, plan
         block      key, plan, duration in ms
@@ -56,7 +56,7 @@ for i = 1, tonumber(ARGV[3]) do
       end
     end
   else
-    readable, problem = pcall(perform, what)
+    readable, problem = pcall(perform, what, upto)
   end
   if not readable then
     failed[reading] = true
