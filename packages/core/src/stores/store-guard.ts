@@ -113,8 +113,10 @@ export class StoreGuard {
   /** @throws StoreError `SLUICE_BREAKER_OPEN` when one of these subjects would not be asked for. */
   checkLet(parts: readonly Part[]): void {
     for (const { subject } of parts) {
-      const breaker = this.#shards.get(this.#store.shardOf?.(subject))?.breaker;
-      if (breaker?.lets === false) breaker.enter();
+      const shard = this.#shards.get(this.#store.shardOf?.(subject));
+      if (shard?.breaker.lets !== false) continue;
+      shard.subject = subject;
+      shard.breaker.enter();
     }
   }
 
@@ -136,6 +138,8 @@ export class StoreGuard {
     } else if (timeoutMs > shard.timeoutMs) {
       shard.timeoutMs = timeoutMs;
     }
+    // What failed may live elsewhere by now: what is asked for is probed, while nothing is let through.
+    if (!shard.breaker.lets) shard.subject = subject;
     return shard;
   }
 

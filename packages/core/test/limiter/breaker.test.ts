@@ -422,6 +422,26 @@ describe('a breaker of a store whose parts fail by themselves', () => {
     await pass(500);
     expect(limiter.status().breaker).toBe('closed');
   });
+
+  it('probes a part by what lives there, when what failed there lives elsewhere by now', async () => {
+    let hasMoved = false;
+    class Moving extends Fickle {
+      readonly shardOf = (subject: string): string => (hasMoved && subject === 'ann' ? 'new' : 'old');
+      override async perform(requests: readonly StoreRequest[]) {
+        const [request] = requests;
+        const subject = request !== undefined && 'parts' in request ? request.parts[0]?.subject : undefined;
+        this.fails = hasMoved && subject !== 'ann' ? 'not' : 'at once';
+        return super.perform(requests);
+      }
+    }
+    const limiter = limiterOn(new Moving());
+    for (let i = 0; i < 5; i++) await limiter.consume('ann');
+    hasMoved = true;
+
+    expect((await limiter.consume('bob')).source).toBe('local');
+    await pass(500);
+    expect((await limiter.consume('bob')).source).toBe('redis');
+  });
 });
 
 describe('breaker options', () => {
