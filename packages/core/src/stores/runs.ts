@@ -23,7 +23,7 @@ export interface RunStore extends Store {
   /** Set where decisions are not to wait for each other, or equal requests not to be counted together. */
   readonly batching?: boolean;
   readonly coalescing?: boolean;
-  /** @param keys - No two are the same key; of plain limits; where `oneSubjectPerCall` says so, only one. */
+  /** @param keys - No two are the same key; of plain limits; where `oneSubjectPerCall` says so, only one. None any more of a call that has been abandoned. */
   performRuns(keys: readonly KeyRuns[], call?: StoreCall): Promise<RunsAnswer>;
 }
 

@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { createLimiter, fixedWindow, redisStore, type Limiter, type SingleLimiterOptions } from '@sluice/core';
+import {
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  redisStore,
+  type Limiter,
+  type SingleLimiterOptions,
+  type Store,
+} from '@sluice/core';
 import { until, useRedis } from '@sluice/testkit';
 
 const redis = useRedis();
@@ -50,6 +58,27 @@ const used = async (): Promise<number> =>
   LIMIT - (await limiterOf({ timeoutMs: 60_000, store: redisStore(redis.client) }).peek('ann')).remaining;
 
 describe('requests that nobody waits for any more', () => {
+  it('are let go of, however long the store keeps their call', async () => {
+    const calls: (readonly unknown[])[] = [];
+    const store: Store = Object.assign(memoryStore(), {
+      source: 'redis' as const,
+      breaker: false as const,
+      take: undefined,
+      performRuns: (asked: readonly unknown[]) => {
+        calls.push(asked);
+        return new Promise(() => undefined);
+      },
+    });
+    const limiter = limiterOf({ store });
+    const asked = Array.from({ length: 40 }, (_, i) => limiter.consume(`key-${String(i % 20)}`));
+    await new Promise(setImmediate);
+    expect(calls.flat()).toHaveLength(20);
+
+    await Promise.allSettled(asked);
+
+    expect(calls.flat()).toEqual([]);
+  });
+
   it('are not sent when there was no connection in time, and take nothing', async () => {
     redis.server.pause();
     const store = redisStore(redis.server.storeUrl, { breaker: false });

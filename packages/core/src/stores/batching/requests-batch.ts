@@ -65,6 +65,7 @@ export class RequestsBatch implements Batch {
       fail: (error, timeoutMs) => {
         for (const one of waiting) if (one.timeoutMs <= timeoutMs) one.leaveWith(error);
       },
+      release: () => undefined,
     });
   }
 }

@@ -125,7 +125,7 @@ export class RunsBatch implements Batch {
     return [this.#send(store, asked.slice(0, half)), this.#send(store, asked.slice(half))];
   }
 
-  #send(store: RunStore, asked: readonly WaitingRun[], timeouts: readonly number[] = this.#timeouts): Promise<unknown> {
+  #send(store: RunStore, asked: WaitingRun[], timeouts: readonly number[] = this.#timeouts): Promise<unknown> {
     return sendTogether((call) => store.performRuns(asked, call), timeouts, {
       answer: ({ atMs, keys }, sent) => {
         for (let i = 0; i < asked.length; i++)
@@ -137,6 +137,9 @@ export class RunsBatch implements Batch {
             if (waiting.timeoutMs <= timeoutMs) waiting.leaveWith(error);
           }
         }
+      },
+      release: () => {
+        asked.length = 0;
       },
     });
   }

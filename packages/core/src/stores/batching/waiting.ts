@@ -64,6 +64,8 @@ export interface Outcome<Answer> {
   answer(answer: Answer, sent: Sent): void;
   /** Called for those who wait no longer than `timeoutMs`: the others may be answered yet. */
   fail(error: unknown, timeoutMs: number): void;
+  /** Called when the store has left all of them waiting for too long: it may keep the call for long yet, and need not keep them. */
+  release(): void;
 }
 
 /**
@@ -81,21 +83,24 @@ export function sendTogether<Answer>(
   const call: StoreCall = { abandoned: false };
   const answered = send(call);
   const longestMs = Math.max(...timeouts);
+  let told: Outcome<Answer> | undefined = outcome;
   const deadline = new Deadline(longestMs, call, (error) => {
-    outcome.fail(error, longestMs);
+    told?.fail(error, longestMs);
+    told?.release();
+    told = undefined;
   });
   answered.then(
     (answer) => {
-      if (deadline.met()) outcome.answer(answer, { sentMs, sentDateMs, receivedMs: performance.now() });
+      if (deadline.met()) told?.answer(answer, { sentMs, sentDateMs, receivedMs: performance.now() });
     },
     (error: unknown) => {
-      if (deadline.met()) outcome.fail(error, longestMs);
+      if (deadline.met()) told?.fail(error, longestMs);
     },
   );
   for (const timeoutMs of timeouts) {
     if (timeoutMs === longestMs) continue;
     withinDeadline(answered, timeoutMs, { abandoned: false }).catch((error: unknown) => {
-      outcome.fail(error, timeoutMs);
+      told?.fail(error, timeoutMs);
     });
   }
   return answered;

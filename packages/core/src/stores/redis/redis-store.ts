@@ -109,6 +109,8 @@ interface StoreSettings extends RedisSettings {
 /** 16 384 hash slots in 64 parts, where a client does not say which nodes they live on: nodes own ranges of slots. */
 const SHARD_SHIFT = 8;
 
+const NOBODYS: RunsAnswer = { atMs: 0, keys: [] };
+
 class ScriptedStore implements RedisStore, RunStore {
   readonly source = 'redis';
   readonly oneSubjectPerCall: boolean;
@@ -155,7 +157,8 @@ class ScriptedStore implements RedisStore, RunStore {
     return this.#watched(asked[0]?.subject, waiting, (client) => {
       const call = writeRuns(asked, prefix, check);
       return this.#run(client, scripts.runs, call.keys, call.args, waiting, (reply) =>
-        readRuns(reply, call, asked, check),
+        // Of a call that was abandoned nobody says any more what was asked.
+        waiting?.abandoned === true ? NOBODYS : readRuns(reply, call, asked, check),
       );
     });
   }
