@@ -10,6 +10,7 @@ const recommended = {
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
 } as const;
+const ofCluster = { enableOfflineQueue: false, retryDelayOnFailover: 0 } as const;
 
 async function ready(
   client: IoredisClient & EventEmitter & { readonly status: string; disconnect(): void },
@@ -48,7 +49,7 @@ describeRedisClient('of ioredis 5', {
 describeRedisClient('Cluster of ioredis 6', {
   cluster: true,
   connect: ({ nodes, username, password }) =>
-    ready(new Cluster([...nodes], { enableOfflineQueue: false, redisOptions: { ...recommended, username, password } })),
+    ready(new Cluster([...nodes], { ...ofCluster, redisOptions: { ...recommended, username, password } })),
   prefixed: ({ nodes, username, password }, keyPrefix) =>
     ready(new Cluster([...nodes], { keyPrefix, redisOptions: { username, password } })),
 });
@@ -56,9 +57,7 @@ describeRedisClient('Cluster of ioredis 6', {
 describeRedisClient('Cluster of ioredis 5', {
   cluster: true,
   connect: ({ nodes, username, password }) =>
-    ready(
-      new Cluster5([...nodes], { enableOfflineQueue: false, redisOptions: { ...recommended, username, password } }),
-    ),
+    ready(new Cluster5([...nodes], { ...ofCluster, redisOptions: { ...recommended, username, password } })),
   prefixed: ({ nodes, username, password }, keyPrefix) =>
     ready(new Cluster5([...nodes], { keyPrefix, redisOptions: { username, password } })),
 });
