@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 const { status } = spawnSync(
   process.execPath,
-  ['node_modules/@typescript/native/bin/tsc', '-b', 'tsconfig.json', 'tsconfig.cjs.json'],
+  ['node_modules/@typescript/native/bin/tsc', '-b', 'tsconfig/build.json'],
   {
     cwd: root,
     stdio: 'inherit',
@@ -17,6 +17,6 @@ if (status !== 0) process.exit(status ?? 1);
 
 for (const name of readdirSync(`${root}/packages`)) {
   const folder = `${root}/packages/${name}/dist/cjs`;
-  // The packages say "type": "module"; this says otherwise for what lies below.
+  // The packages have "type": "module"; this file overrides it for the folder below.
   if (existsSync(folder)) writeFileSync(`${folder}/package.json`, '{"type":"commonjs"}\n');
 }

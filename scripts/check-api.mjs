@@ -1,5 +1,5 @@
-// Writes what each public entry point exports, with its types, to etc/*.api.md, so that a change of the surface shows in review. With --check it only
-// says whether those are as they would be written.
+// Writes what each public entry point exports, with its types, to etc/*.api.md, so that a change of the surface shows
+// in review. With --check it writes nothing, and fails when a report is stale.
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { fileURLToPath } from 'node:url';
 

@@ -1,5 +1,6 @@
-// Holds the documents against the code: every code of an error or warning has a heading in docs/reference/errors.md and every heading a code; every link
-// between files leads somewhere; every example that says so is checked by the compiler, or runs.
+// Checks the documents against the code: every code of an error or warning has a heading in docs/reference/errors.md,
+// and every heading a code; every link between files leads to a file; every example marked `check` compiles, and every
+// example marked `run` runs. With --links it checks no examples.
 import {
   existsSync,
   mkdirSync,
@@ -33,7 +34,7 @@ for (const code of codes) if (!headings.has(code)) problems.push(`docs/reference
 for (const code of headings)
   if (!codes.has(code)) problems.push(`docs/reference/errors.md describes ${code}, which the code does not have`);
 
-// New files count before they are committed; files that somebody has removed and not committed yet do not.
+// Includes new files that are not committed yet, and leaves out removed files that are still in the index.
 const { stdout } = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
   cwd: root,
   encoding: 'utf8',
@@ -52,25 +53,27 @@ for (const file of documents) {
   }
 }
 
-checkExamples({
-  target: 'es2022',
-  module: 'nodenext',
-  moduleDetection: 'force',
-  types: ['node'],
-  strict: true,
-  exactOptionalPropertyTypes: true,
-  experimentalDecorators: true,
-  emitDecoratorMetadata: true,
-  skipLibCheck: true,
-  rootDir: '.',
-  outDir: 'out',
-});
+if (!process.argv.includes('--links')) {
+  checkExamples({
+    target: 'es2022',
+    module: 'nodenext',
+    moduleDetection: 'force',
+    types: ['node'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+    skipLibCheck: true,
+    rootDir: '.',
+    outDir: 'out',
+  });
+}
 
 for (const problem of problems) console.error(problem);
 process.exit(problems.length > 0 ? 1 : 0);
 
-// Blocks of the kind ```ts check``` have no type errors. Those of the kinds ```js run``` and ```ts run``` are programs; what they print stands in their
-// `// prints` comments. All of them see the built packages, and whatever these are developed with.
+// A block ```ts check``` has no type errors. A block ```js run``` or ```ts run``` is a program; its `// prints`
+// comments hold what it prints. Each can import the built packages and their dependencies, also those for development.
 function checkExamples(compilerOptions) {
   const examples = documents.flatMap(examplesIn);
   const folder = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
@@ -103,7 +106,7 @@ function examplesIn(file) {
   return [...text.matchAll(/^```(js run|ts run|ts check)\n(.*?)^```$/gms)].map(({ 1: kind, 2: source, index }) => {
     const line = text.slice(0, index).split('\n').length;
     const path = `${file.replace(/\.md$/, '')}-${line}.${kind.slice(0, 2)}`;
-    // On the lines where they stand in the document, so that what the compiler says leads there.
+    // On the same lines as in the document, so that the compiler reports the line of the document.
     return { file, line, path, source: '\n'.repeat(line) + source, runs: kind.endsWith('run') };
   });
 }
@@ -117,7 +120,7 @@ function compile(folder) {
   if (said + stderr !== '') problems.push((said + stderr).replace(/^(\S+)-\d+\.ts\((\d+),\d+\)/gm, '$1.md:$2'));
 }
 
-// Whatever the workspace or one of its packages depends on, under the name it has there; the first one that has it.
+// Every dependency of the workspace and its packages, by name; the first package that has it wins.
 function linkPackages(folder) {
   const owners = ['', ...readdirSync(join(root, 'packages')).map((name) => join('packages', name))];
   for (const owner of owners) {

@@ -1,5 +1,6 @@
-// The longer run of packages/core/test/history: processes hammer a few keys of a real Redis while server, connections and processes fail, and what they saw is
-// checked. Prints a line per seed and a summary. Run `npm run build` first.
+// The longer run of packages/core/test/history: processes send many requests for a few keys to a real Redis while the
+// server, connections and processes fail; then the history of all decisions is checked. Prints a line per seed and a
+// summary. Run `npm run build` first.
 //
 //   node scripts/check-history.mjs [--seeds 200] [--seconds 30] [--first 1]
 import { spawn } from 'node:child_process';
@@ -40,7 +41,7 @@ const jest = spawn(
 
 createInterface({ input: jest.stderr }).on('line', (line) => {
   console.error(line);
-  if (line.startsWith('Ran all test suites')) jest.kill('SIGKILL'); // all is said: it need not end by itself
+  if (line.startsWith('Ran all test suites')) jest.kill('SIGKILL'); // the results are complete, so jest need not exit by itself
 });
 
 const sums = { calls: 0, unknown: 0, unsent: 0, cuts: 0, explained: 0, undecided: 0, intervals: 0 };

@@ -1,5 +1,5 @@
-// Packs every public package as it would be published, and looks at the tarball: publint, attw, and three programs that import it (ES module, CommonJS,
-// TypeScript). Of the command, which nobody imports, publint and a run.
+// Packs every public package as it would be published, and checks the tarball: publint, attw, and three programs that
+// import it (ES module, CommonJS, TypeScript). The command is not imported: publint and a run check it.
 import { spawnSync } from 'node:child_process';
 import {
   mkdirSync,
@@ -59,7 +59,7 @@ try {
     if (stray !== undefined) throw new Error(`${name} ships ${stray}`);
     console.log(`${name}: ${shipped.length} files, publint and attw agree`);
   }
-  // What the packages expect to be there: their users have the framework and its types.
+  // Peer dependencies: the users of a package have the framework and its types.
   for (const [owner, ...names] of [
     ['packages/core', 'prom-client', '@opentelemetry/api'],
     ['packages/express', 'express', '@types/express'],
@@ -117,7 +117,7 @@ await app.register(sluice, { limit: 1, window: '1m', key: byUser((request) => re
 app.get('/', { onRequest: app.rateLimit({ limit: 1, window: '1m' }), config: { rateLimit: false } }, (request) => request.rateLimit?.decision.remaining);
 new Koa().use(koaRateLimit({ limit: 1, window: '1m', key: (ctx) => ctx.ip })).use((ctx) => (ctx.body = ctx.state.rateLimit?.decision.remaining));
 RateLimitModule.forRoot({ limit: 1, window: '1m' });
-const report: KeyReport = inspectKey('sluice:{a}:api:1f', '', decision.atMs);
+const report: KeyReport = inspectKey('sluice:{a}:api:2f', '', decision.atMs);
 const stops: (() => void)[] = [collectMetrics({ prefix: 'limits_' }), reportToOpenTelemetry()];
 `,
   );
@@ -131,7 +131,7 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
   );
   run('node', ['without-ioredis.mjs'], work);
   const metrics =
-    "if (inspectKey('sluice:{a}:api:1f', '', 1).problem !== null) throw new Error('no inspection');\nif (typeof collectMetrics() !== 'function' || typeof reportToOpenTelemetry() !== 'function') throw new Error('no metrics');\n";
+    "if (inspectKey('sluice:{a}:api:2f', '', 1).problem !== null) throw new Error('no inspection');\nif (typeof collectMetrics() !== 'function' || typeof reportToOpenTelemetry() !== 'function') throw new Error('no metrics');\n";
   for (const [file, load] of [
     ['metrics.mjs', (name, path) => `import { ${name} } from '${path}';\n`],
     ['metrics.cjs', (name, path) => `const { ${name} } = require('${path}');\n`],
@@ -167,13 +167,13 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
   );
   console.log('imported from ES modules, CommonJS and TypeScript');
 
-  // Last, for ioredis must not be there before.
+  // Last, because ioredis must not be installed before.
   for (const name of ['commander', 'ioredis', 'yaml']) {
     symlinkSync(realpathSync(join(root, 'packages/cli/node_modules', name)), join(modules, name));
   }
   const { bin, version } = JSON.parse(readFileSync(join(modules, '@sluice/cli/package.json'), 'utf8'));
-  const said = run('node', [join(modules, '@sluice/cli', bin.sluice), '--version'], work).trim();
-  if (said !== version) throw new Error(`sluice --version says ${said} instead of ${version}`);
+  const printed = run('node', [join(modules, '@sluice/cli', bin.sluice), '--version'], work).trim();
+  if (printed !== version) throw new Error(`sluice --version prints ${printed} instead of ${version}`);
   console.log('sluice runs');
 } finally {
   rmSync(work, { recursive: true, force: true });

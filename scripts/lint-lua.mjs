@@ -7,7 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { BEFORE_ALL, SCRIPTS, beforeKernel } from './lua-parts.mjs';
+import { BEFORE_ALL, SCRIPTS, beforeKernel, withoutComments } from './lua-parts.mjs';
 
 /** What there is of each library on every server, and is used: a list to be extended with care. */
 const LIBRARIES = {
@@ -26,7 +26,7 @@ const RULES = {
   shebang: { code: /^#!/, why: 'a shebang is an error before Redis 7, and elsewhere' },
   globals: {
     bare: /(?<![.:\w])(?:_G|_ENV|arg|bit|bit32|cjson|cmsgpack|collectgarbage|debug|dofile|getfenv|io|load|loadfile|loadstring|module|newproxy|next|os|print|rawequal|rawget|rawlen|rawset|require|select|server|setfenv|setmetatable|struct|tostring|unpack|utf8|xpcall)\b(?!\s*=[^=])/,
-    why: 'not there, not the same, or refused by some server (tostring keeps 14 digits: format with %d)',
+    why: 'not there, not the same, or denied by some server (tostring keeps 14 digits: format with %d)',
   },
   libraries: { bare: new RegExp(others.join('|')), why: 'no function that is there and the same on every server' },
   aliases: {
@@ -79,11 +79,6 @@ function lint(file, source) {
     }
   });
   return found;
-}
-
-/** The lines stay where they are. No string of ours holds two dashes. */
-function withoutComments(source) {
-  return source.replace(/--\[\[.*?\]\]/gs, (comment) => comment.replace(/[^\n]/g, '')).replace(/--.*$/gm, '');
 }
 
 function lintAll() {

@@ -1,23 +1,76 @@
+import luaparse from 'luaparse';
+
 const WHOLE_NUMBER = 'algorithms/whole-number.lua';
 const parts = (names) => names.map((name) => `stores/redis/frame/${name}.lua`);
 
 /** What stands before all kernels, and what before each of those that use it: those that are usual do without. */
 export const BEFORE_ALL = 'algorithms/instant-and-field.lua';
-export const beforeKernel = (kernel) => (/\bto_integer\(/.test(kernel) ? [WHOLE_NUMBER] : []);
+export const beforeKernel = (kernel) =>
+  parse(kernel).globals.some(({ name }) => name === 'to_integer') ? [WHOLE_NUMBER] : [];
 
-/** Numbers of a policy that frame/alone.lua reads. */
+/** Numbers of a policy that frame/single.lua reads. */
 const MOST_NUMBERS = 4;
+
+function parse(lua) {
+  return luaparse.parse(lua, { luaVersion: '5.1', ranges: true, scope: true });
+}
+
+function withoutNodes(lua, nodes) {
+  return nodes.toReversed().reduce((code, { range: [from, to] }) => code.slice(0, from) + code.slice(to), lua);
+}
+
+/** Lua without its comments, whose lines stay where they are. Reads tokens alone: what is linted may be no Lua 5.1. */
+export function withoutComments(lua) {
+  const comments = [];
+  const onCreateNode = ({ type, range }) => {
+    if (type === 'Comment') comments.push(range);
+  };
+  const withoutShebang = lua.replace(/^#!.*/, (line) => ' '.repeat(line.length));
+  const lexer = luaparse.parse(withoutShebang, { wait: true, luaVersion: '5.3', ranges: true, onCreateNode });
+  while (lexer.lex().type !== luaparse.tokenTypes.EOF);
+  return comments
+    .toReversed()
+    .reduce(
+      (code, [from, to]) => code.slice(0, from) + lua.slice(from, to).replace(/[^\n]/g, '') + code.slice(to),
+      lua,
+    );
+}
+
+/** What a kernel declares of itself: the fields of the table that it makes, and where that table ends. */
+export function declarationOf(kernel) {
+  const { fields } = parse(kernel).body.find(({ init }) => init?.[0]?.type === 'TableConstructorExpression').init[0];
+  const values = fields.map(({ key, value }) => [
+    key.name,
+    value.type === 'StringLiteral' ? value.raw.slice(1, -1) : value.value,
+  ]);
+  return { ...Object.fromEntries(values), end: fields.at(-1).range[1] };
+}
 
 /** A kernel that can do nothing but decide: what it takes to make a function is paid at every call, be it called or not. */
 function onlyDeciding(kernel) {
-  const arity = Number(/arity = (\d+)/.exec(kernel)[1]);
-  if (arity > MOST_NUMBERS) throw new Error(`frame/alone.lua reads ${MOST_NUMBERS} numbers of a policy, not ${arity}`);
-  const deciding = kernel
-    .replace(/^function \w+\.(?!decide\b)\w+\(.*\n(?:(?!end$).*\n)*end\n/gm, '')
-    .replace(/(arity = \d) }/, '$1, decide = false }'); // room for all that there will be
-  const helpers = [...deciding.matchAll(/^local function (\w+)\(.*\n(?:(?!end$).*\n)*end\n/gm)];
-  const unused = helpers.find(([, name]) => deciding.split(new RegExp(`\\b${name}\\(`)).length === 2);
-  return unused === undefined ? deciding : onlyDeciding(deciding.replace(unused[0], ''));
+  const { arity, end } = declarationOf(kernel);
+  if (arity > MOST_NUMBERS) throw new Error(`frame/single.lua reads ${MOST_NUMBERS} numbers of a policy, not ${arity}`);
+  const others = parse(kernel).body.filter(
+    ({ type, identifier }) =>
+      type === 'FunctionDeclaration' &&
+      identifier.type === 'MemberExpression' &&
+      identifier.identifier.name !== 'decide',
+  );
+  const deciding = withoutNodes(kernel, others);
+  return withoutUnused(`${deciding.slice(0, end)}, decide = false${deciding.slice(end)}`); // room for all that there will be
+}
+
+/** Lua without the local functions that it does not call. */
+function withoutUnused(lua) {
+  const uses = new Map();
+  const onCreateNode = ({ type, name }) => {
+    if (type === 'Identifier') uses.set(name, (uses.get(name) ?? 0) + 1);
+  };
+  const { body } = luaparse.parse(lua, { luaVersion: '5.1', ranges: true, onCreateNode });
+  const unused = body.filter(
+    ({ type, isLocal, identifier }) => type === 'FunctionDeclaration' && isLocal && uses.get(identifier.name) === 1,
+  );
+  return unused.length === 0 ? lua : withoutUnused(withoutNodes(lua, unused));
 }
 
 /** The scripts that decide: their parts, in the order in which they stand on each other, the kernels they know, and what they
@@ -27,16 +80,16 @@ export const SCRIPTS = {
     parts: [WHOLE_NUMBER].concat(
       parts([
         ...['clock', 'policy', 'failure', 'call', 'value'],
-        ...['details', 'editions', 'decide', 'escalation', 'edits', 'frame'],
+        ...['external-state', 'versions', 'decide', 'escalation', 'edits', 'frame'],
       ]),
     ),
     takes: () => true,
     needs: (kernel) => kernel,
   },
-  runs: {
-    parts: [...parts(['clock', 'alone']), WHOLE_NUMBER, ...parts(['policy', 'failure', 'runs'])],
+  batch: {
+    parts: [...parts(['clock', 'single']), WHOLE_NUMBER, ...parts(['policy', 'failure', 'batch'])],
     // Long states have keys of their own: those are opened by the frame.
-    takes: (kernel) => !/apart = true/.test(kernel),
+    takes: (kernel) => declarationOf(kernel).external !== true,
     needs: onlyDeciding,
   },
 };

@@ -1,14 +1,14 @@
-// What becomes of requests when Redis is hung, killed, refused, slow, flapping, half-closed, lost or paused. Two Express
-// servers, each a process of its own, share one limit on a real redis-server; a third process sends requests to both at
-// a steady rate, in an open loop. Prints waits, errors, and how long it took to notice and to come back, and exits with
-// 1 when a target is missed. Run `npm run build` first.
+// Measures what happens to requests when Redis is hung, killed, unreachable, slow, flapping, half-closed, lost or
+// paused. Two Express servers, each in a process of its own, share one limit on a real redis-server. A third process
+// sends requests to both at a steady rate, in an open loop. Prints waits, errors, and the time until the fault was
+// noticed and until limits were shared again. Exits with 1 when a target is missed. Run `npm run build` first.
 //
-// A fifth as many requests go to a route without a limiter: what they wait is the machine's doing. A target of waits is
-// missed when limited requests waited longer than it allows, and longer than those, and than they did before the fault;
-// and when that is not because the generator itself was held up, and sent them late.
+// One in six requests goes to a route without a limiter: its wait is due to the machine. A target for waits is missed
+// when limited requests waited longer than the target, longer than the unlimited ones, and longer than before the
+// fault, unless the load generator itself was delayed and sent them late.
 //
-// The store is given a URL or, with --client, an ioredis client: `told` what docs/guides/when-redis-fails.md says, or
-// `plain`, with ioredis's own defaults.
+// The store gets a URL or, with --client, an ioredis client: `told` is configured as docs/guides/when-redis-fails.md
+// recommends, `plain` has ioredis's own defaults.
 //
 //   node scripts/outage.mjs [--only hung,killed] [--fault-ms 6000] [--rate 200] [--client told]
 import { cpus } from 'node:os';
@@ -24,7 +24,7 @@ const TIMEOUT_MS = 100;
 const WARM_UP_MS = 3000;
 const BEFORE_MS = 4000;
 const AFTER_MS = 5000;
-/** That many decisions of Redis in a row, in each process: limits are shared again since the first of them. */
+/** After this many decisions of Redis in a row in each process, limits count as shared since the first of them. */
 const IN_A_ROW = 10;
 const TARGETS = { longestMs: TIMEOUT_MS + 50, openP99Ms: 5, sharedMs: 2000 };
 
@@ -112,12 +112,12 @@ function figuresOf({ rows, reports, changes, beginAt, faultAt, healedAt }) {
     sharedMs: sharedAt - healedAt,
     locals: limited.filter((row) => isAway(row) && row.source === 'local').length,
     stragglers: limited.filter(({ dueAt, source }) => dueAt >= sharedAt && source === 'local').length,
-    admitted: {
+    allowed: {
       together: mostWithin(
-        reports.flatMap(({ admitted }) => admitted.redis),
+        reports.flatMap(({ allowed }) => allowed.redis),
         WINDOW_MS,
       ),
-      alone: Math.max(...reports.map(({ admitted }) => mostWithin(admitted.local, WINDOW_MS))),
+      alone: Math.max(...reports.map(({ allowed }) => mostWithin(allowed.local, WINDOW_MS))),
     },
   };
 }
@@ -138,8 +138,8 @@ function waits(rows) {
   return { p50: quantile(all, 0.5), p99: quantile(all, 0.99), longest: quantile(all, 1) };
 }
 
-/** What was missed, and what would have been but for the machine. */
-function verdictOn({ name, errors, all, before, open, openSinceSentP99, unlimited, sharedMs, admitted, locals }) {
+/** The targets that were missed, and those that were missed because of the machine. */
+function verdictOn({ name, errors, all, before, open, openSinceSentP99, unlimited, sharedMs, allowed, locals }) {
   const missed = [];
   const excused = [];
   const expect = (holds, what, list = missed) => holds || list.push(what);
@@ -157,8 +157,8 @@ function verdictOn({ name, errors, all, before, open, openSinceSentP99, unlimite
       : missed,
   );
   expect(sharedMs < TARGETS.sharedMs, `limits were shared again after ${ms(sharedMs)} ms`);
-  expect(admitted.together <= LIMIT, `Redis admitted ${admitted.together} within a window`);
-  expect(admitted.alone <= LIMIT, `a process admitted ${admitted.alone} by itself within a window`);
+  expect(allowed.together <= LIMIT, `Redis allowed ${allowed.together} within a window`);
+  expect(allowed.alone <= LIMIT, `a process allowed ${allowed.alone} by itself within a window`);
   expect(name === 'none' || locals > 0, 'the fault was not felt');
   return { missed, excused };
 }
@@ -209,7 +209,7 @@ function print(all) {
         pair(of.open),
         of.name === 'none' ? '-' : ms(of.sharedMs),
         pair(of.after),
-        `${of.admitted.together}, ${of.admitted.alone}`,
+        `${of.allowed.together}, ${of.allowed.alone}`,
       ]),
     ]),
   );

@@ -1,10 +1,10 @@
-// Draws what each policy makes of one and the same traffic: docs/plots/policy-*.svg, and the table of their figures in
-// docs/guides/which-policy.md. The traffic is seeded and the time is virtual, so that every run and every machine draw
-// the same bytes. Run `npm run build` first.
+// Draws what each policy allows of the same traffic: docs/plots/policy-*.svg, and the table of their figures in
+// docs/guides/which-policy.md. The traffic is seeded and the time is virtual, so that every run on every machine
+// writes the same bytes. Run `npm run build` first.
 //
 //   node scripts/plot-policies.mjs            draws
-//   node scripts/plot-policies.mjs --check    fails when what is committed is not what would be drawn
-//   node scripts/plot-policies.mjs --units    prints what was asked for and admitted, as JSON
+//   node scripts/plot-policies.mjs --check    fails when a committed file differs from what would be drawn
+//   node scripts/plot-policies.mjs --units    prints every request and its decision, as JSON
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,16 +40,16 @@ if (given.units) {
 
 function withFigures(text) {
   const rows = replayed.map(({ specimen, requests }) => {
-    const { offered, admitted, most, refusalMs, waitMs } = figures(specimen, { requests });
+    const { offered, allowed, most, denialMs, waitMs } = figures(specimen, { requests });
     return [
       `\`${written(specimen)}\``,
-      `${admitted} of ${offered}`,
+      `${allowed} of ${offered}`,
       `${most} of ${specimen.promise}${specimen.running ? ' at once' : ''}`,
-      `${(refusalMs / 1000).toFixed(1)} s`,
+      `${(denialMs / 1000).toFixed(1)} s`,
       waitMs === 0 ? '' : `${(waitMs / 1000).toFixed(1)} s`,
     ];
   });
-  const head = ['policy', 'admitted', 'most in any 20 s, of what is promised', 'longest refusal', 'longest delay'];
+  const head = ['policy', 'allowed', 'most in any 20 s, of what is promised', 'longest denial', 'longest delay'];
   const [before, rest] = text.split(BEGIN);
   const after = rest?.split(END)[1];
   if (after === undefined) throw new Error(`${guide} has no place for the figures: ${BEGIN} … ${END}`);

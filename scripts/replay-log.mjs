@@ -1,7 +1,7 @@
 // Replays an access log (Apache combined) once through an Express application, over real HTTP, on the memory store and
-// on Redis, and says whether both refused the same requests. Each line is one request: its address comes through a
-// trusted proxy header, its instant through the clock of the store. They come in the order of their instants, or with
-// --as-written in that of the file, where the clock goes back now and then. Run `npm run build` first.
+// on Redis, and reports whether both denied the same requests. Each line is one request: its address arrives in a
+// trusted proxy header, its instant through the clock of the store. Requests are sent in the order of their instants
+// or, with --as-written, in the order of the file, where the clock sometimes goes back. Run `npm run build` first.
 //
 //   node scripts/replay-log.mjs access.log
 import { once } from 'node:events';
@@ -9,12 +9,12 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 
-// Every answer of Redis is compared with that of the kernels.
+// Every reply of Redis is compared with the decision of the kernels.
 process.env.SLUICE_CHECK ??= '1';
 
 const { byAll, byIp, byRoute, fixedWindow, memoryStore, rateLimit, slidingWindow, tokenBucket } =
   await built('express/dist/esm/index.js');
-// One by one: the whole of the testkit is for jest alone.
+// Module by module, because the entry point of the testkit needs jest.
 const { fakeClock } = await built('testkit/dist/esm/fake-clock.js');
 const { startRedis } = await built('testkit/dist/esm/redis-server.js');
 const { virtualRedisStore } = await built('testkit/dist/esm/virtual-redis.js');
@@ -37,7 +37,7 @@ const limits = [
     key: [byIp(), byRoute()],
   },
   { name: 'per-route', policy: fixedWindow({ limit: 1_000, window: '1h', align: 'clock' }), key: byRoute() },
-  { name: 'everybody', policy: tokenBucket({ capacity: 100, refill: 100, every: '1m' }), key: byAll() },
+  { name: 'all-clients', policy: tokenBucket({ capacity: 100, refill: 100, every: '1m' }), key: byAll() },
 ];
 
 const [path] = process.argv.slice(2);
@@ -75,7 +75,7 @@ function readLog(file) {
   }
   const lines = text.split('\n').filter((line) => line !== '');
   const parsed = lines.map(parseLine).filter((request) => request !== undefined);
-  // A line is written when its answer has been sent, so the instants of a log go back now and then.
+  // A server writes a line after the response is sent, so the instants of a log sometimes go back.
   if (!process.argv.includes('--as-written')) parsed.sort((one, other) => one.atMs - other.atMs);
   return { requests: parsed, passedOver: lines.length - parsed.length };
 }
@@ -107,7 +107,7 @@ async function replay(newStore) {
   });
   const answer = (_request, response) => response.end('ok');
   const app = express().set('trust proxy', 'loopback');
-  // Patterns without parameters: a path that cannot be decoded, of which real logs have some, is a request too.
+  // Patterns without parameters: real logs hold paths that cannot be decoded, and those are requests too.
   for (const route of ROUTES) app.all(new RegExp(`^/${route}(?:/|$)`), limiter, answer);
   app.all(/^/, limiter, answer);
 
@@ -126,7 +126,7 @@ async function replay(newStore) {
   return { answers, counts, seconds };
 }
 
-/** Status and fields of the answer, in one line. */
+/** Status and header fields of the response, in one line. */
 async function send({ address, ...options }) {
   const request = http.request({ host: '127.0.0.1', ...options, headers: { 'X-Forwarded-For': address } }).end();
   const [response] = await once(request, 'response');
@@ -137,7 +137,7 @@ async function send({ address, ...options }) {
   return [statusCode, headers['ratelimit'], headers['retry-after'] ?? '-'].join(' ');
 }
 
-/** Redis lives in the present: the log's instants are shifted by whole days, so that no expiry lies in the past. */
+/** Redis uses the present time: the log's instants are shifted by whole days, so that no expiry is in the past. */
 async function onRedis(use) {
   const first = Math.min(...requests.map(({ atMs }) => atMs));
   const eraMs = Math.max(Math.ceil((Date.now() - first) / DAY_MS) + 1, 0) * DAY_MS;
@@ -157,19 +157,19 @@ function print(onMemory, onRedis, differing) {
   console.log(
     `${requests.length} requests from ${iso(instants[0])} to ${iso(instants.at(-1))}; ${passedOver} lines passed over`,
   );
-  console.log(row('policy', 'store', 'offered', 'admitted', 'refused'));
+  console.log(row('policy', 'store', 'offered', 'allowed', 'denied'));
   for (const name of onMemory.counts.keys()) {
     for (const [store, { counts }] of [
       ['memory', onMemory],
       ['Redis', onRedis],
     ]) {
-      const [admitted, refused] = counts.get(name);
-      console.log(row(name, store, admitted + refused, admitted, refused));
+      const [allowed, denied] = counts.get(name);
+      console.log(row(name, store, allowed + denied, allowed, denied));
     }
   }
   console.log(`memory took ${onMemory.seconds.toFixed(1)} s, Redis ${onRedis.seconds.toFixed(1)} s`);
   if (differing.length === 0) {
-    console.log('Both refused the same requests, and said the same in every answer.');
+    console.log('Both denied the same requests, with the same status and header fields in every response.');
     return;
   }
   console.log(

@@ -1,4 +1,4 @@
-// Installs what the lock file says, with the package manager the lock file was written by. Needs only Node and npm.
+// Installs the versions of the lock file, with the package manager that wrote it. Needs only Node and npm.
 import { existsSync } from 'node:fs';
 import { pnpm } from './pnpm.mjs';
 

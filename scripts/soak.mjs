@@ -1,28 +1,28 @@
-// Whether anything grows: an Express server under steady load, its limit in a Redis that hangs, dies, flaps and comes
-// back at random, its keys new and forgotten all the time. Every second the memory of the process (after a collection),
-// the keys in Redis and in the process, and the calls that the client library has not answered are looked at. Draws
-// docs/plots/soak.svg and exits with 1 when something was not flat. Run `npm run build` first.
+// Checks that nothing grows: an Express server runs under steady load with ever new keys, and its limit is in a Redis
+// that hangs, dies, flaps and recovers at random. Every second the script samples the memory of the process (after a
+// collection), the keys in Redis and in the process, and the pending calls of the client library. It draws
+// docs/plots/soak.svg, and exits with 1 when something was not flat. Run `npm run build` first.
 //
 //   node scripts/soak.mjs [--minutes 10] [--seed 1] [--out docs/plots/soak.svg]
 //
 // Flat means, over the second half of the run, where the first has filled the pools and caches:
-// - the heap rises by no more than 3 MB, by its slope (least squares); the whole process by no more than 10 %, for the
-//   allocator keeps what it has been given;
-// - at no look are there more keys in Redis than were asked for within their window and a minute, and all expire;
-// - when all is healed, no call is unanswered.
-// And no request may have failed.
+// - the heap rises by no more than 3 MB, by its slope (least squares), and the whole process by no more than 10 %,
+//   because the allocator keeps memory that it once had;
+// - no sample has more keys in Redis than were used within their window and a minute, and all of them expire;
+// - no call is pending after the last fault has ended.
+// And no request has failed.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Child } from './faults/children.mjs';
 import { now, sleep } from './faults/clock.mjs';
 import { slope, table } from './faults/figures.mjs';
-import { plot } from './faults/plot.mjs';
 import { passing, situations, startPlace } from './faults/situations.mjs';
+import { lines } from './plots/lines.mjs';
 
 const RATE = 200;
 const LIMIT = 20;
 const WINDOW_MS = 10_000;
-/** A key expires no later than this after it is as if never used. */
+/** A key expires no later than this after its units are all back. */
 const LINGERS_MS = 60_000;
 const KEY_HEADER = 'x-client';
 const HEAP_RISE = 3e6;
@@ -67,7 +67,7 @@ await place.end();
 
 report();
 
-/** One fault after the other, with some seconds of peace between them and, at the end, half a minute. */
+/** One fault after the other, with some seconds between them and half a minute without faults at the end. */
 async function goWrong() {
   for (;;) {
     await sleep(2000 + random() * 6000);
@@ -114,7 +114,7 @@ function note({ rows }, all) {
   }
 }
 
-/** None while Redis does not answer. */
+/** Empty while Redis does not reply. */
 async function keysInRedis() {
   try {
     const info = await Promise.race([place.admin.info('keyspace'), sleep(300).then(() => undefined)]);
@@ -175,17 +175,16 @@ function report() {
   );
   console.log('');
   for (const [what, isSo] of holds) console.log(`${isSo ? 'holds ' : 'MISSED'}  ${what}`);
-  const line = (name, pick) => ({ name, points: samples.map((sample) => ({ x: sample.at, y: pick(sample) })) });
+  const line = (name, pick) => ({ name, points: samples.map((sample) => [sample.at / 60, pick(sample)]) });
   writeFileSync(
     given.out,
-    plot({
-      title: `${RATE} requests a second for ${given.minutes} minutes; shaded: Redis was hung, killed, refused, slow, flapping or paused`,
-      seconds,
-      bands,
+    lines({
+      title: `${RATE} requests a second for ${given.minutes} minutes; shaded: Redis was hung, killed, unreachable, slow, flapping or paused`,
+      x: { domain: [0, seconds / 60], ticks: 10, label: 'minutes' },
+      bands: bands.map(({ from, to }) => ({ from: from / 60, to: to / 60 })),
       panels: [
         {
-          title: 'Memory of the process',
-          unit: 'MB',
+          title: 'Memory of the process, MB',
           lines: [
             line('whole process', ({ rss }) => rss / 1e6),
             line('heap after collection', ({ heapUsed }) => heapUsed / 1e6),
@@ -193,12 +192,10 @@ function report() {
         },
         {
           title: 'Keys',
-          unit: '',
           lines: [line('in Redis', ({ keys }) => keys), line('in the stand-in', ({ keysInMemory }) => keysInMemory)],
         },
         {
           title: 'Calls without an answer',
-          unit: '',
           lines: [line('of the client library', ({ unanswered }) => unanswered)],
         },
       ],

@@ -1,4 +1,5 @@
-// Runs the whole suite on each Node that is supported: `npm run test:nodes`, or `npm run test:nodes -- 24` for one. The versions come from the npm registry.
+// Runs the whole suite on each supported Node: `npm run test:nodes`, or `npm run test:nodes -- 24` for one of them.
+// The versions come from the npm registry.
 import { spawnSync } from 'node:child_process';
 
 const versions = process.argv.length > 2 ? process.argv.slice(2) : ['20.19', '22', '24'];

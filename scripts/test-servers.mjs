@@ -1,5 +1,6 @@
-// Runs the suite on one server after another, and says what came of it: `npm run test:servers -- /usr/bin/redis-server /opt/valkey/bin/valkey-server`.
-// What follows a further `--` is for jest, and narrows the run: `... -- --selectProjects core -- redis topologies`.
+// Runs the suite on one server after another, and reports the results:
+// `npm run test:servers -- /usr/bin/redis-server /opt/valkey/bin/valkey-server`.
+// Arguments after another `--` go to jest, and narrow the run: `... -- --selectProjects core -- redis topologies`.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

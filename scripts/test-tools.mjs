@@ -1,8 +1,10 @@
-// Makes sure that the tests find what they need beside Node, without starting a service: a redis-server or valkey-server, nginx, and faketime, which
-// starts processes whose clocks are wrong. What is missing is installed with apt-get, as root or with sudo, where there is such a thing.
+// Makes sure that the tests find the programs that they need beside Node, without starting a service: a redis-server
+// or valkey-server, nginx, and faketime, which starts processes whose clocks are wrong. A missing program is installed
+// with apt-get, as root or with sudo, where apt-get exists.
 //
-// The package redis-tools has no service: its redis-check-rdb is the server under another name, and acts as the server when it is called redis-server.
-// That of nginx has one, which starts when it is installed: it is unpacked instead, into node_modules.
+// The package redis-tools has no service: its redis-check-rdb is the same program as the server, and acts as the
+// server when its file is named redis-server. The package of nginx has a service, which starts when the package is
+// installed: it is unpacked into node_modules instead.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -18,7 +20,7 @@ const onPath = (name) =>
     .map((folder) => join(folder, name))
     .find((path) => existsSync(path));
 const runs = (path, ...args) => spawnSync(path, args).status === 0;
-/** Whether it is a server of version 7 or later: the tests ask it for instants of expiry, which older ones cannot tell. */
+/** Whether it is a server of version 7 or later: older ones do not report instants of expiry, which the tests read. */
 const isServer = (path) => {
   const version = /server v=(\d+)\./.exec(spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1];
   return version !== undefined && Number(version) >= 7;

@@ -1,10 +1,11 @@
-// How long a decision takes under each policy, on the memory store, as a multiple of fixedWindow's: all of them in one
-// process, turn by turn, so that whatever else the machine does hits them alike. Run `npm run build` first.
+// Measures how long a decision takes under each policy, on the memory store, as a multiple of fixedWindow's: all of
+// them in one process, in turns, so that other load of the machine affects them alike. Run `npm run build` first.
 //
 //   node scripts/time-policies.mjs [--rounds 15]
 //
-// A round is 50 000 decisions over 1000 keys, of which about half are refused; its clock goes on by a millisecond at every key.
-// `kernel` is the rule alone, without the limiter and the store around it. Of the rounds the fastest counts: whatever took the others longer was something else.
+// A round is 50 000 decisions over 1000 keys, of which about half are denied; its clock advances by a millisecond at
+// every key. `kernel` is the algorithm without limiter and store. The fastest round counts, because only other load of
+// the machine makes a round slower.
 import { parseArgs } from 'node:util';
 import { built } from './faults/built.mjs';
 import { table } from './faults/figures.mjs';
@@ -16,7 +17,7 @@ const { algorithmOf } = await built('core/dist/esm/internal.js');
 const { values: given } = parseArgs({ options: { rounds: { type: 'string', default: '15' } } });
 const DECISIONS = 50_000;
 const KEYS = Array.from({ length: 1000 }, (_, i) => `client-${i}`);
-/** A key is asked twice as often as the 2 units a second that all policies let through: every 250 ms. */
+/** Each key asks twice as often as the 2 units a second that all policies allow: every 250 ms. */
 const STEP_MS = 250 / KEYS.length;
 
 const timed = specimens.map((specimen) => {
@@ -36,7 +37,7 @@ for (let round = -3; round < rounds; round++) {
       if (one[kind] === undefined) continue;
       const startedAt = performance.now();
       await one[kind]();
-      // The first ones are for the compiler.
+      // The first rounds only warm up the compiler.
       if (round >= 0) one.times[kind].push(performance.now() - startedAt);
     }
   }

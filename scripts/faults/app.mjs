@@ -12,7 +12,7 @@ const { Redis } = libraryOf('core', 'ioredis');
 
 const { url, client, limit, windowMs, timeoutMs, keyHeader } = settings;
 
-/** Calls that the client library has not answered yet. */
+/** Pending calls of the client library. */
 let unanswered = 0;
 const { sendCommand } = Redis.prototype;
 Redis.prototype.sendCommand = function (command, stream) {
@@ -22,9 +22,9 @@ Redis.prototype.sendCommand = function (command, stream) {
   return sendCommand.call(this, command, stream);
 };
 
-/** The instants of admissions, by who decided, on the clock of the one who did. */
-const admitted = { redis: [], local: [] };
-/** How long decisions took, and those of them that were asked for while the breaker was open. */
+/** The instants of allowed requests, by the source of the decision and on its clock. */
+const allowed = { redis: [], local: [] };
+/** How long decisions took: the longest, and each that began while the breaker was open. */
 let longestMs = 0;
 const whileOpenMs = [];
 let openedAt = Infinity;
@@ -41,7 +41,7 @@ subscribe('sluice:breaker', ({ state, kind }) => {
   tell({ state, kind, atMs: now() });
 });
 
-/** What the guide says that a client should be told. */
+/** The options of the client that the guide recommends. */
 const told = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
@@ -65,23 +65,23 @@ const limiter = rateLimit({
   timeoutMs,
   onDecision({ source, allowed, atMs }, { request }) {
     request.res.setHeader('x-source', source);
-    if (allowed && keyHeader === undefined) admitted[source].push(atMs);
+    if (allowed && keyHeader === undefined) allowed[source].push(atMs);
   },
 });
 const app = express();
 app.disable('x-powered-by');
-app.get('/unlimited', (_request, response) => response.end('ok')); // what is due to the machine, and not to the limiter
+app.get('/unlimited', (_request, response) => response.end('ok')); // measures the machine without the limiter
 app.use(limiter);
 app.get('/', (_request, response) => response.end('ok'));
 
 const server = http.createServer(app);
-server.keepAliveTimeout = 0; // connections are the load generator's to close
+server.keepAliveTimeout = 0; // only the load generator closes connections
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
 
 answerTo({
   port: () => server.address().port,
-  report: () => ({ admitted, longestMs, whileOpenMs }),
+  report: () => ({ allowed, longestMs, whileOpenMs }),
   sample() {
     globalThis.gc();
     const { rss, heapUsed } = process.memoryUsage();

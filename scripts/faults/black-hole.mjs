@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 
 /**
- * A TCP proxy that can lose its connections without a word, as a firewall does that has forgotten them, or a machine that
- * went away: they stay open, and nothing goes through any more, nor ever will.
+ * A TCP proxy that can lose its connections silently, like a firewall that has forgotten them or a machine that is
+ * gone: they stay open, and nothing passes through them ever again.
  */
 export async function startBlackHole(target) {
   const pairs = new Set();
@@ -38,12 +38,12 @@ export async function startBlackHole(target) {
       changed.host = `127.0.0.1:${port}`;
       return changed.href;
     },
-    /** All connections are lost, and those that are made from now on. */
+    /** Loses all connections, and every new one. */
     open() {
       swallowsNew = true;
       for (const pair of pairs) swallow(pair);
     },
-    /** New connections go through; those that were lost stay so. */
+    /** Lets new connections pass; lost ones stay lost. */
     close() {
       swallowsNew = false;
     },

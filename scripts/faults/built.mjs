@@ -1,4 +1,4 @@
-// What the fault scripts stand on: the built packages, and the libraries that these are developed with.
+// What the fault scripts import: the built packages, and the development dependencies of those.
 import { createRequire } from 'node:module';
 
 /** A module of a built package, such as `core/dist/esm/index.js`. */
@@ -12,7 +12,7 @@ export async function built(module) {
   }
 }
 
-/** A library as a package sees it: the copy that its code uses. */
+/** A library in the copy that the code of a package uses. */
 export function libraryOf(name, library) {
   return createRequire(new URL(`../../packages/${name}/package.json`, import.meta.url))(library);
 }

@@ -7,13 +7,13 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** A process of these scripts, which answers questions and tells what happens to it. */
+/** A child process of these scripts, which replies to questions and reports events. */
 export class Child {
   #process;
   #questions = new Map();
   #next = 0;
 
-  /** @param onTold - Called with what the process tells without being asked. */
+  /** @param onTold - Called with each event that the process reports. */
   constructor(file, settings, { execArgv = [], onTold = () => undefined } = {}) {
     this.#process = fork(fileURLToPath(file), [JSON.stringify(settings)], {
       execArgv: ['--no-warnings', ...execArgv],
@@ -49,7 +49,7 @@ export class Child {
   }
 }
 
-/** The other side: what a process of these scripts was started with, and how it answers. */
+/** The other side, in the child process: its start options, and how it replies. */
 export const settings = JSON.parse(process.argv[2]?.startsWith('{') ? process.argv[2] : '{}');
 
 export function tell(told) {

@@ -1,11 +1,11 @@
-/** The value below which this share of all lie. */
+/** The value below which this share of all values is. */
 export function quantile(values, share) {
   if (values.length === 0) return undefined;
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(Math.ceil(share * sorted.length), sorted.length) - 1];
 }
 
-/** The most instants that lie in any span of this length, its end left out. */
+/** The most instants in any span of this length; the end of the span is excluded. */
 export function mostWithin(instants, spanMs) {
   const sorted = [...instants].sort((a, b) => a - b);
   let most = 0;
@@ -16,7 +16,7 @@ export function mostWithin(instants, spanMs) {
   return most;
 }
 
-/** How much a value rises a unit of `x`, by least squares. */
+/** How much a value rises per unit of `x`, by least squares. */
 export function slope(points) {
   const mean = (pick) => points.reduce((sum, point) => sum + pick(point), 0) / points.length;
   const [meanX, meanY] = [mean(({ x }) => x), mean(({ y }) => y)];

@@ -1,5 +1,5 @@
-// A process of its own: requests at a steady rate on keep-alive connections, in an open loop. A request is sent when it is
-// due, whatever became of those before it, and its wait is counted from then.
+// A process of its own: sends requests at a steady rate on keep-alive connections, in an open loop. A request is sent
+// when it is due, also while earlier ones are pending, and its wait is counted from then.
 import http from 'node:http';
 import { answerTo, settings } from './children.mjs';
 import { now } from './clock.mjs';
@@ -9,7 +9,7 @@ const LONGEST_MS = 10_000;
 
 const agent = new http.Agent({ keepAlive: true, scheduling: 'lifo' });
 const everyMs = 1000 / ((rate + unlimitedRate) * ports.length);
-/** Every so many-th request is not limited. */
+/** One request in this many is not limited. */
 const cycle = unlimitedRate === 0 ? Infinity : Math.round(1 + rate / unlimitedRate);
 let answered = [];
 const open = new Set();
@@ -52,7 +52,7 @@ function sendWhatIsDue() {
   timer = setTimeout(sendWhatIsDue, Math.max(Math.floor(startedAt + sent * everyMs - now()), 0));
 }
 
-/** Some clients come often, some once: of those that are there at present, one by chance; now and then one is replaced. */
+/** The key of a random present client. A new client sometimes replaces it, so that some ask often and some once. */
 let present = [];
 let born = 0;
 function nextKey() {
@@ -67,13 +67,13 @@ answerTo({
     startedAt = now() + 50;
     sendWhatIsDue();
   },
-  /** What was answered since the last call. */
+  /** The responses since the last call. */
   take() {
     const taken = answered;
     answered = [];
     return { rows: taken };
   },
-  /** Sends no more, waits for what is on its way, and tells what is left. */
+  /** Stops sending, waits for pending responses, and returns those that were not taken yet. */
   async stop() {
     clearTimeout(timer);
     const untilMs = now() + LONGEST_MS;

@@ -6,7 +6,7 @@ const { startRedis } = await built('testkit/dist/esm/redis-server.js');
 const { startTcpProxy } = await built('testkit/dist/esm/tcp-proxy.js');
 const { connectTo } = await built('testkit/dist/esm/connect-to.js');
 
-/** A server, proxies before it, and a connection to look around with. */
+/** A server, proxies before it, and a connection for administration. */
 export async function startPlace() {
   const server = await startRedis();
   const proxy = await startTcpProxy(server);
@@ -17,7 +17,7 @@ export async function startPlace() {
     proxy,
     blackHole,
     admin,
-    /** What a store is given that talks to Redis by way of one of these. */
+    /** The URL for a store that connects through one of these. */
     url: (by) =>
       by === 'server'
         ? server.storeUrl
@@ -26,7 +26,7 @@ export async function startPlace() {
           : blackHole.through(server.storeUrl),
     async end() {
       admin.disconnect();
-      await sleep(200); // a connection that is just closing could not be reset
+      await sleep(200); // a connection that is closing cannot be reset
       proxy.close();
       blackHole.end();
       await server.stop();
@@ -36,7 +36,7 @@ export async function startPlace() {
 
 const FLAP_MS = 300;
 
-/** Ten times gone and back, ending with it back; more where the fault shall last longer. */
+/** Goes down and up in turns for as long as the fault lasts, and ends up. */
 async function flap(lastsMs, down, up) {
   for (let left = lastsMs; left > 0; left -= 2 * FLAP_MS) {
     await down();
@@ -51,14 +51,14 @@ const lasting = (begin, heal) => async (place, lastsMs) => {
   await sleep(lastsMs);
   await heal(place);
 };
-const refuse = ({ proxy }) => {
-  proxy.refuse();
+const deny = ({ proxy }) => {
+  proxy.deny();
   proxy.cut();
 };
 
 /**
- * What goes wrong, for how long, and how it heals. Each resolves when the server is there again. `by`: whether the
- * servers talk to Redis itself, or by way of a proxy.
+ * Each fault: what happens, and how it begins and ends. `run` resolves when the server is reachable again. `by`:
+ * whether the applications connect to Redis itself or through a proxy.
  */
 export const situations = {
   none: { what: 'nothing happens', by: 'server', run: (_place, lastsMs) => sleep(lastsMs) },
@@ -78,10 +78,10 @@ export const situations = {
       ({ server }) => server.restart(),
     ),
   },
-  refused: {
-    what: 'connections reset, new ones refused',
+  unreachable: {
+    what: 'connections reset, new ones rejected',
     by: 'proxy',
-    run: lasting(refuse, ({ proxy }) => proxy.heal()),
+    run: lasting(deny, ({ proxy }) => proxy.heal()),
   },
   slow: {
     what: '500 ms more, each way',
@@ -92,12 +92,12 @@ export const situations = {
     ),
   },
   flapping: {
-    what: `refused for ${FLAP_MS} ms, there for ${FLAP_MS} ms, again and again`,
+    what: `unreachable for ${FLAP_MS} ms, there for ${FLAP_MS} ms, again and again`,
     by: 'proxy',
     run: (place, lastsMs) =>
       flap(
         lastsMs,
-        () => refuse(place),
+        () => deny(place),
         () => place.proxy.heal(),
       ),
   },
@@ -140,5 +140,5 @@ export const situations = {
   },
 };
 
-/** For servers that talk to Redis by way of the proxy: what can happen to both, one after the other. */
-export const passing = ['hung', 'killed', 'refused', 'slow', 'flapping', 'flapping-hung', 'half-closed', 'paused'];
+/** The faults that applications behind the proxy can meet one after the other. */
+export const passing = ['hung', 'killed', 'unreachable', 'slow', 'flapping', 'flapping-hung', 'half-closed', 'paused'];

@@ -1,4 +1,4 @@
-/** How many units there are from each instant on: every change `[atMs, units]`, taken together and added up. */
+/** The number of units from each instant on: the sum of all changes `[atMs, units]` until then. */
 export function runningSum(changes) {
   const byInstant = new Map();
   for (const [atMs, units] of changes) byInstant.set(atMs, (byInstant.get(atMs) ?? 0) + units);
@@ -6,7 +6,7 @@ export function runningSum(changes) {
   return [...byInstant].sort(([a], [b]) => a - b).map(([atMs, units]) => [atMs, (sum += units)]);
 }
 
-/** Units whose instant lies in the span before each instant, as steps: `[from when on, units]`. */
+/** The number of units in the span before each instant, as steps `[atMs, units]`. */
 export function inSpan(instants, spanMs) {
   return runningSum(
     instants.flatMap(([atMs, units]) => [
@@ -30,8 +30,8 @@ export function largest(steps) {
   return Math.max(0, ...steps.map(([, units]) => units));
 }
 
-/** The longest time in which whoever came was refused: from the first to the last of them. */
-export function longestRefusalMs(requests) {
+/** The longest time in which every request was denied, from the first of them to the last. */
+export function longestDenialMs(requests) {
   let longest = 0;
   let since;
   for (const { atMs, allowed } of requests) {

@@ -1,41 +1,23 @@
-import { inSpan, largest, longestRefusalMs, perSecond, runningSum } from './counts.mjs';
-import { rounded, sheet } from './sheet.mjs';
+import * as Plot from '@observablehq/plot';
+import { inSpan, largest, longestDenialMs, perSecond, runningSum } from './counts.mjs';
+import { beside, heading, picture, unitBelow } from './picture.mjs';
 import { WINDOW_MS, written } from './specimens.mjs';
 
-const WIDTH = 800;
-const LEFT = 44;
-const RIGHT = 150;
-const UPPER = { top: 66, height: 100, most: 24, step: 12 };
-const LOWER = { top: 204, height: 128, most: 80, step: 20 };
-const LOWER_RUNNING = { ...LOWER, most: 20, step: 5 };
-const BESIDE = WIDTH - RIGHT + 10;
-/** What all let through in a window's length, in the long run. */
+const WINDOW_S = WINDOW_MS / 1000;
+/** What all policies allow in a window's length, in the long run. */
 const RATE = 40;
-const HEIGHT = LOWER.top + LOWER.height + 42;
-
-const STYLES = [
-  '.line { fill: none; stroke-width: 2; stroke-linejoin: round }',
-  '.limit { stroke-width: 1; stroke-dasharray: 2 3 }',
-  '.promise { stroke-width: 1.5; stroke-dasharray: 6 4 }',
-];
-const COLOURS = [
-  ['note', 'fill', '#59636e', '#9198a1'],
-  ['offered', 'fill', '#b7bdc5', '#5b636d'],
-  ['admitted', 'fill', '#0969da', '#4493f8'],
-  ['line', 'stroke', '#0969da', '#4493f8'],
-  ['limit', 'stroke', '#59636e', '#9198a1'],
-  ['promise', 'stroke', '#bc4c00', '#f0883e'],
-  ['promised', 'fill', '#bc4c00', '#f0883e'],
-];
+/** The top of the upper panel. */
+const MOST_A_SECOND = 24;
+const MARGINS = { marginLeft: 44, marginRight: 150 };
 
 /** What a picture shows, in numbers. */
 export function figures(specimen, { requests }) {
   const unitsOf = (some) => some.reduce((sum, { units }) => sum + units, 0);
-  const admitted = requests.filter(({ allowed }) => allowed);
-  const instants = admitted.map(({ atMs, startMs, units }) => [specimen.paced ? startMs : atMs, units]);
+  const allowed = requests.filter(({ allowed }) => allowed);
+  const instants = allowed.map(({ atMs, startMs, units }) => [specimen.paced ? startMs : atMs, units]);
   const lower = specimen.running
     ? runningSum(
-        admitted.flatMap(({ startMs, endMs, units }) => [
+        allowed.flatMap(({ startMs, endMs, units }) => [
           [startMs, units],
           [endMs, -units],
         ]),
@@ -43,118 +25,122 @@ export function figures(specimen, { requests }) {
     : inSpan(instants, WINDOW_MS);
   return {
     offered: unitsOf(requests),
-    admitted: unitsOf(admitted),
+    allowed: unitsOf(allowed),
     instants,
     lower,
     most: largest(lower),
-    refusalMs: longestRefusalMs(requests),
-    waitMs: Math.max(...admitted.map(({ atMs, startMs }) => startMs - atMs)),
+    denialMs: longestDenialMs(requests),
+    waitMs: Math.max(...allowed.map(({ atMs, startMs }) => startMs - atMs)),
   };
 }
 
 /**
- * One policy's picture: above what was offered and admitted each second, below what had been admitted in the last
- * window, or was running, against the promise.
+ * One policy's picture. The upper panel shows the units offered and allowed each second. The lower panel shows the
+ * units allowed in the last window, or the requests that run, and the promise.
  */
 export function draw(specimen, replayed, { phases, seconds }) {
   const shown = figures(specimen, replayed);
-  const { offered, admitted, most, instants, lower } = shown;
-  const x = (second) => LEFT + (second / seconds) * (WIDTH - LEFT - RIGHT);
-  const axis = { x, seconds };
-  const offeredInstants = replayed.requests.map(({ atMs, units }) => [atMs, units]);
-  const panel = specimen.running ? LOWER_RUNNING : LOWER;
-  const upperY = scale(UPPER);
-  const lowerY = scale(panel);
-  const over = specimen.running ? 'at any instant' : `in any ${WINDOW_MS / 1000} seconds`;
-  const body = [
-    ...phases.map(({ name, from, to }) => text('note middle', x((from + to) / 2), UPPER.top - 24, name)),
-    text('', LEFT, UPPER.top - 8, `${specimen.paced ? 'Offered and started' : 'Offered and admitted'}, units a second`),
-    ...grid(UPPER, axis),
-    area('offered', perSecond(offeredInstants, seconds), x, upperY),
-    area('admitted', perSecond(instants, seconds), x, upperY),
-    key('offered', BESIDE, UPPER.top + 8, `offered: ${offered}`),
-    key('admitted', BESIDE, UPPER.top + 28, `admitted: ${admitted}`),
-    text(
-      '',
-      LEFT,
-      panel.top - 10,
-      specimen.running
-        ? 'Requests that run'
-        : `${specimen.paced ? 'Started' : 'Admitted'} in the last ${WINDOW_MS / 1000} seconds, units`,
-    ),
-    ...grid(panel, axis),
-    ...(specimen.running || specimen.promise === RATE ? [] : bound('limit', 'note', 'in the long run', RATE, lowerY)),
-    ...bound('promise', 'promised', 'promise', specimen.promise, lowerY),
-    `<path class="line" d="${steps(lower, seconds, x, lowerY)}"/>`,
-    text('admitted', BESIDE, lowerY(specimen.promise) - 12, `most here: ${most}`),
-    ...ticks(panel, axis),
-  ].join('\n');
-  return sheet({
-    width: WIDTH,
-    height: HEIGHT,
-    left: LEFT,
+  const { offered, allowed, most } = shown;
+  const over = specimen.running ? 'at any instant' : `in any ${WINDOW_S} seconds`;
+  return picture({
+    width: 800,
+    left: 44,
     title: written(specimen),
-    description: `Of ${offered} units offered in ${seconds} seconds ${admitted} were admitted. The most ${over} were ${most}; the policy promises no more than ${specimen.promise}.`,
-    styles: STYLES,
-    colours: COLOURS,
-    body,
+    description: `Of ${offered} units offered in ${seconds} seconds ${allowed} were allowed. The most ${over} were ${most}; the policy promises no more than ${specimen.promise}.`,
+    panels: [eachSecond(specimen, shown, replayed, { phases, seconds }), inTheLastWindow(specimen, shown, seconds)],
   });
 }
 
-function scale({ top, height, most }) {
-  return (value) => top + height - (value / most) * height;
+function eachSecond({ paced }, { offered, allowed, instants }, { requests }, { phases, seconds }) {
+  const offeredInstants = requests.map(({ atMs, units }) => [atMs, units]);
+  return {
+    ...MARGINS,
+    height: 146,
+    marginTop: 44,
+    marginBottom: 2,
+    x: { ...timeAxis(seconds), axis: null },
+    y: unitAxis([0, MOST_A_SECOND / 2, MOST_A_SECOND]),
+    marks: [
+      Plot.text(phases, {
+        x: ({ from, to }) => (from + to) / 2,
+        text: 'name',
+        frameAnchor: 'top',
+        dy: -34,
+        className: 'note',
+      }),
+      heading(`${paced ? 'Offered and started' : 'Offered and allowed'}, units a second`),
+      ...columns('offered', offered, perSecond(offeredInstants, seconds), { line: 0, colour: 'medium' }),
+      ...columns('allowed', allowed, perSecond(instants, seconds), { line: 1, colour: 'blue' }),
+    ],
+  };
 }
 
-function bound(name, ofText, says, value, y) {
+function inTheLastWindow({ running, paced, promise }, { lower, most }, seconds) {
+  const steps = [[0, 0], ...lower.map(([atMs, units]) => [atMs / 1000, units]).filter(([at]) => at <= seconds)];
+  return {
+    ...MARGINS,
+    height: 192,
+    marginTop: 36,
+    marginBottom: 28,
+    x: timeAxis(seconds),
+    y: unitAxis(running ? [0, 5, 10, 15, 20] : [0, 20, 40, 60, 80]),
+    marks: [
+      heading(
+        running ? 'Requests that run' : `${paced ? 'Started' : 'Allowed'} in the last ${WINDOW_S} seconds, units`,
+      ),
+      ...(running || promise === RATE
+        ? []
+        : bound('limit', `in the long run: ${RATE}`, RATE, { strokeDasharray: '2 3', colour: 'note' })),
+      ...bound('promise', `promise: ${promise}`, promise, {
+        strokeDasharray: '6 4',
+        strokeWidth: 1.5,
+        colour: 'orange',
+      }),
+      Plot.line([...steps, [seconds, steps.at(-1)[1]]], {
+        curve: 'step-after',
+        strokeWidth: 2,
+        className: 'most blue',
+      }),
+      beside(`most here: ${most}`, { y: promise, dy: -16, className: 'blue' }),
+      unitBelow('seconds', 18),
+    ],
+  };
+}
+
+function timeAxis(seconds) {
+  return { domain: [0, seconds], ticks: seconds / WINDOW_S, grid: true, tickSize: 0, label: null };
+}
+
+function unitAxis(ticks) {
+  return { domain: [0, ticks.at(-1)], ticks, grid: true, tickSize: 0, label: null };
+}
+
+/** The units of each second as columns without gaps, and their sum to the right of the panel. */
+function columns(name, sum, counts, { line, colour }) {
+  if (Math.max(...counts) > MOST_A_SECOND)
+    throw new Error(`${name}: ${Math.max(...counts)} in a second, above the panel`);
+  const columnOf = (units, second) => ({ units, from: second, to: second + 1 });
   return [
-    `<path class="${name}" d="M${LEFT} ${rounded(y(value))}H${WIDTH - RIGHT}"/>`,
-    text(ofText, BESIDE, y(value) + 4, `${says}: ${value}`),
+    Plot.rectY(
+      counts.map(columnOf).filter(({ units }) => units > 0),
+      { x1: 'from', x2: 'to', y: 'units', className: `${name} ${colour}` },
+    ),
+    Plot.dot([name], {
+      frameAnchor: 'top-right',
+      symbol: 'square',
+      r: 6,
+      fill: 'currentColor',
+      dx: 15,
+      dy: 11 + 18 * line,
+      className: colour,
+    }),
+    beside(`${name}: ${sum}`, { line, dx: 27 }),
   ];
 }
 
-function grid(panel, { x, seconds }) {
-  const { top, height, most, step } = panel;
-  const y = scale(panel);
-  const parts = [];
-  for (let second = 0; second <= seconds; second += WINDOW_MS / 1000)
-    parts.push(`<path class="grid" d="M${rounded(x(second))} ${top}V${top + height}"/>`);
-  for (let value = 0; value <= most; value += step) {
-    parts.push(`<path class="grid" d="M${LEFT} ${rounded(y(value))}H${WIDTH - RIGHT}"/>`);
-    parts.push(text('end', LEFT - 6, y(value) + 4, value));
-  }
-  return parts;
-}
-
-function ticks({ top, height }, { x, seconds }) {
-  const parts = [text('', WIDTH - RIGHT + 18, top + height + 18, 'seconds')];
-  for (let second = 0; second <= seconds; second += WINDOW_MS / 1000)
-    parts.push(text('middle', x(second), top + height + 18, second));
-  return parts;
-}
-
-/** What came in each second, as columns without gaps. */
-function area(name, counts, x, y) {
-  const bottom = rounded(y(0));
-  if (y(Math.max(...counts)) < UPPER.top)
-    throw new Error(`${Math.max(...counts)} ${name} in a second: make the panel higher`);
-  const columns = counts.map((count, second) => `V${rounded(y(count))}H${rounded(x(second + 1))}`);
-  return `<path class="${name}" d="M${rounded(x(0))} ${bottom}${columns.join('')}V${bottom}Z"/>`;
-}
-
-/** From each instant on so many. */
-function steps(changes, seconds, x, y) {
-  const parts = [`M${rounded(x(0))} ${rounded(y(0))}`];
-  for (const [atMs, value] of changes) {
-    if (atMs > seconds * 1000) break;
-    parts.push(`H${rounded(x(atMs / 1000))}V${rounded(y(value))}`);
-  }
-  return `${parts.join('')}H${rounded(x(seconds))}`;
-}
-
-function key(name, left, top, says) {
-  return `<rect class="${name}" x="${left}" y="${top - 9}" width="11" height="11"/>\n${text('', left + 17, top + 1, says)}`;
-}
-
-function text(name, left, top, says) {
-  return `<text${name === '' ? '' : ` class="${name}"`} x="${rounded(left)}" y="${rounded(top)}">${says}</text>`;
+function bound(name, label, value, { colour, ...stroke }) {
+  return [
+    Plot.ruleY([value], { ...stroke, className: `${name} ${colour}` }),
+    beside(label, { y: value, className: colour }),
+  ];
 }

@@ -1,12 +1,12 @@
-/** The window of the limits, and the span over which is summed. */
+/** The window of the limits, and the span over which units are summed. */
 export const WINDOW_MS = 20_000;
 
 /**
  * The policies that are drawn, each with what it promises: the most units in any interval of 20 seconds, or at any
- * instant (`running`). All but `concurrency` let 2 a second through in the long run. Another policy is another line.
+ * instant (`running`). All but `concurrency` allow 2 a second in the long run. Another policy is another line.
  *
- * - `units`: what a request asks for; then fewer of them come.
- * - `paced`: admitted units are counted when they may start, not when they were decided.
+ * - `units`: the cost of a request; the traffic then has that many times fewer requests.
+ * - `paced`: allowed units are counted when they may start, not when they were decided.
  */
 export const specimens = [
   { file: 'fixed-window', make: 'fixedWindow', options: { limit: 40, window: '20s' }, promise: 79 },
@@ -50,7 +50,7 @@ export const specimens = [
   },
 ];
 
-/** As somebody writes it in code. */
+/** The policy as it is written in code. */
 export function written({ make, options }) {
   const fields = Object.entries(options).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? `'${value}'` : value}`,

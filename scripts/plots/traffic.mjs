@@ -2,7 +2,7 @@ import { built } from '../faults/built.mjs';
 
 const { seeded } = await built('testkit/dist/esm/random.js');
 
-/** What happens in the three minutes, in seconds. */
+/** The phases of the three minutes; times are seconds. */
 const phases = [
   { name: 'calm', from: 0, to: 38, perSecond: 0.5 },
   { name: 'burst', from: 38, to: 45, perSecond: 15 },
@@ -14,8 +14,8 @@ const phases = [
 ];
 
 /**
- * The traffic that every policy meets: half of what the limits allow, a burst over the edge of two windows, an
- * overload, silence, a burst within a window. The same at every call and on every machine.
+ * The traffic for every policy: a quarter of what the limits allow, a burst over the edge of two windows, a steady
+ * rate, an overload, silence, a burst within a window. It is the same at every call and on every machine.
  *
  * @returns Instants in milliseconds from the start, in order, each with the time that its request runs.
  */

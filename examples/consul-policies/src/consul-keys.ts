@@ -1,10 +1,10 @@
-/** Which folder of which agent, and how it is asked. */
+/** The agent, the folder, and the access to them. */
 export interface ConsulKeysOptions {
   readonly address: string;
   /** With or without slashes around it. */
   readonly folder: string;
   readonly token: string | undefined;
-  /** The longest that Consul may take to answer, beyond what it is asked to wait. */
+  /** The time limit of an answer, beyond the requested wait. */
   readonly timeoutMs: number;
 }
 
@@ -17,13 +17,13 @@ export interface Key {
   readonly version: number;
 }
 
-/** All keys of the folder, as they stood at an index. */
+/** All keys of the folder at an index. */
 export interface Folder {
   readonly keys: readonly Key[];
   readonly index: number;
 }
 
-/** A key as the endpoint answers it. */
+/** A key as returned by the endpoint. */
 interface Entry {
   readonly Key: string;
   /** Base64; null for an empty value. */
@@ -31,7 +31,7 @@ interface Entry {
   readonly ModifyIndex: number;
 }
 
-interface Question {
+interface ConsulCall {
   readonly method: 'GET' | 'PUT';
   readonly key: string;
   readonly query: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ interface Answer {
 export class ConsulKeys {
   readonly #options: ConsulKeysOptions;
 
-  /** @throws TypeError for an address that is none. */
+  /** @throws TypeError for an invalid address. */
   constructor(options: ConsulKeysOptions) {
     const url = URL.canParse(options.address) ? new URL(options.address) : undefined;
     if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '') {
@@ -64,13 +64,13 @@ export class ConsulKeys {
     return this.#read({}, 0, signal);
   }
 
-  /** Answers when something has come after this index, or when nothing has for so long. */
+  /** Resolves when something changes after this index, or when the wait ends without a change. */
   async readAfter(index: number, waitMs: number, signal: AbortSignal): Promise<Folder> {
-    // Consul may take up to a sixteenth longer, so that not everybody asks again at once.
+    // Consul adds up to a sixteenth of the wait, so that clients do not all ask again at once.
     return this.#read({ index: String(index), wait: `${String(waitMs / 1000)}s` }, waitMs + waitMs / 16, signal);
   }
 
-  /** Answers false when the key has another version by now, or with version 0 when it exists. */
+  /** Resolves to false when the key has another version by now, or exists where version 0 is given. */
   async checkAndSet(name: string, text: string, version: number, signal: AbortSignal): Promise<boolean> {
     const { folder, timeoutMs } = this.#options;
     const key = `${folder}/${name}`;
@@ -95,12 +95,12 @@ export class ConsulKeys {
         text: Buffer.from(Value ?? '', 'base64').toString('utf8'),
         version: ModifyIndex,
       }))
-      // The folder itself, which Consul's own pages make, and folders in it.
+      // The folder itself, which the pages of Consul create, and folders in it.
       .filter(({ name }) => name !== '' && !name.includes('/'));
     return { keys, index: answer.index };
   }
 
-  async #ask({ method, key, query, body, withinMs, signal }: Question): Promise<Answer> {
+  async #ask({ method, key, query, body, withinMs, signal }: ConsulCall): Promise<Answer> {
     const { address, token } = this.#options;
     const url = new URL(`/v1/kv/${key}?${new URLSearchParams(query).toString()}`, address);
     const asking = new AbortController();
@@ -117,13 +117,14 @@ export class ConsulKeys {
         method,
         headers: token === undefined ? {} : { 'X-Consul-Token': token },
         signal: asking.signal,
-        redirect: 'error', // wherever it leads would be given the token, and be believed
+        redirect: 'error', // the target of a redirect would receive the token and be trusted
         ...(body !== undefined && { body }),
       });
       const text = await response.text();
       const { status } = response;
       const index = response.headers.get('x-consul-index');
-      // No keys are a 404 as well. One without an index is not Consul's: taken for no keys, it would lose all policies.
+      // A 404 also stands for no keys. A 404 without an index is not from Consul: read as no keys, it would lose all
+      // policies.
       const isFolder = method === 'GET' && index !== null && (status === 200 || status === 404);
       if (!isFolder && !(method === 'PUT' && status === 200)) {
         throw new Error(`answered ${String(status)} ${text.slice(0, 200)}`.trim());
@@ -145,15 +146,15 @@ function entriesOf({ url, status, text }: Answer): readonly Entry[] {
     const entries: unknown = JSON.parse(text);
     if (Array.isArray(entries)) return entries as readonly Entry[];
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new Error(`${url} answered no list of keys: ${text.slice(0, 200)}`);
 }
 
-/** `fetch` says what went wrong in the cause of its error. */
+/** `fetch` puts the reason into the cause of its error. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   if (!(cause instanceof Error)) return message;
-  // Where a name has several addresses, and none of them answers, there is a code and no message.
+  // When a name has several addresses and none answers, the error has a code and no message.
   return `${message} (${cause.message === '' ? String((cause as NodeJS.ErrnoException).code) : cause.message})`;
 }

@@ -2,27 +2,27 @@ import type { PolicyRecord, PolicySource } from '@sluice/express';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConsulKeys, type Folder } from './consul-keys.ts';
 
-/** Where in Consul the policies are, and how it is asked. */
+/** The place of the policies in Consul, and the access to it. */
 export interface ConsulSourceOptions {
   /** Of an agent. Default `http://127.0.0.1:8500`. */
   readonly address?: string;
-  /** Where the policies are kept, a key for each. Default `sluice/policies`. */
+  /** The folder of the policies, with a key for each. Default `sluice/policies`. */
   readonly folder?: string;
-  /** What Consul knows this process by: sent as `X-Consul-Token`. */
+  /** The token of this process, sent as `X-Consul-Token`. */
   readonly token?: string;
-  /** The longest that Consul may take to answer, in milliseconds. Default 4000. */
+  /** The time limit of an answer, in milliseconds. Default 4000. */
   readonly timeoutMs?: number;
-  /** How long Consul holds a question back until there is something new, in milliseconds. Default 30 000. */
+  /** The longest wait of a blocking query, in milliseconds. Default 30 000. */
   readonly waitMs?: number;
 }
 
-/** Between two questions: however often something changes, and even if Consul holds nothing back. */
+/** The least time between two queries, also with many changes, or when Consul does not block. */
 const PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
  * Managed policies in Consul's key-value store, one key for each: `createPolicies(consulSource())`. A put is a
- * check-and-set; a change is heard of by a blocking query, which keeps the process alive until it is closed.
+ * check-and-set; a blocking query reports changes, and keeps the process alive until it is closed.
  */
 export function consulSource(options: ConsulSourceOptions = {}): PolicySource {
   return new ConsulSource(options);
@@ -31,7 +31,7 @@ export function consulSource(options: ConsulSourceOptions = {}): PolicySource {
 class ConsulSource implements PolicySource {
   readonly #keys: ConsulKeys;
   readonly #waitMs: number;
-  /** What Consul calls the version of a record: what a put of the next one has to name. */
+  /** Consul's version of each record, which the next put must name. */
   readonly #versions = new WeakMap<object, number>();
   #open = new AbortController();
 
@@ -60,12 +60,12 @@ class ConsulSource implements PolicySource {
   }
 
   async put(name: string, record: PolicyRecord, before: unknown): Promise<boolean> {
-    // 0 says that there must be no such key.
+    // 0 requires that the key does not exist.
     const version = this.#versions.get(before as object) ?? 0;
     return this.#keys.checkAndSet(name, JSON.stringify(record), version, this.#open.signal);
   }
 
-  /** A tombstone is a record as well: a key that is simply gone was not removed, but lost. */
+  /** A tombstone is a record as well: a key that is missing was not removed, but lost. */
   async remove(name: string, tombstone: PolicyRecord, before: unknown): Promise<boolean> {
     return this.put(name, tombstone, before);
   }
@@ -85,7 +85,7 @@ class ConsulSource implements PolicySource {
         index = nextIndex(index, folder.index);
         failures = 0;
       } catch {
-        failures++; // whoever loads hears what it is; changes are found by asking meanwhile
+        failures++; // a load rejects with the reason; meanwhile polling finds changes
         index = 0;
       }
       await pause(Math.min(PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS), watching);
@@ -94,21 +94,21 @@ class ConsulSource implements PolicySource {
 }
 
 /**
- * What to wait from, by what Consul's documentation says of blocking queries: an index that goes back (a snapshot that was
- * restored) begins anew with 0, and one that is not above 0 would not block at all.
+ * The index to wait from, by Consul's documentation of blocking queries: an index that goes back (a snapshot that was
+ * restored) starts again with 0, and one that is not above 0 would not block at all.
  */
 function nextIndex(before: number, answered: number): number {
   if (answered < 1) return 1;
   return answered < before ? 0 : answered;
 }
 
-/** What is no JSON is a record all the same, of a policy that cannot be used, and can be put again. */
+/** Text that is not JSON is still a record, of a policy that is unusable and can be put again. */
 function recordOf(text: string): object {
   try {
     const record: unknown = JSON.parse(text);
     if (typeof record === 'object' && record !== null) return record;
   } catch {
-    // Somebody else's key.
+    // A key of another program.
   }
   return { unreadable: text };
 }

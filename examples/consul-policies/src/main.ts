@@ -14,14 +14,14 @@ try {
   process.exit(1);
 }
 
-// The numbers are in Consul, wherever it is counted.
+// The policy is in Consul, independent of the store.
 const policies = createPolicies(source);
 const limiter = createLimiter({
   policy: managed(LIMIT),
   app: APP,
   policies,
   store: REDIS_URL === '' ? memoryStore() : redisStore(REDIS_URL, { prefix: 'sluice:example-consul' }),
-  onStoreError: 'deny', // no limit is known before Consul has answered once: nothing gets by unlimited
+  onStoreError: 'deny', // before the first answer of Consul no limit is known: requests are denied
 });
 
 const server = createApp(limiter).listen(Number(PORT), HOST, () => {
@@ -31,14 +31,14 @@ const server = createApp(limiter).listen(Number(PORT), HOST, () => {
   curl -si '${url}/orders?[1-4]'`);
 });
 
-// It serves all the same, and follows Consul when it is there.
+// The service runs anyway, and follows Consul when it is back.
 policies.get(LIMIT).catch((error: unknown) => {
-  console.error(`Consul has not said what the limit is, and until it does requests get 503: ${messageOf(error)}`);
+  console.error(`The limit is not read from Consul yet, and until it is, requests get 503: ${messageOf(error)}`);
 });
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
 
-/** Answers the requests that have come, then asks Consul nothing more. With nothing left to do, the process ends. */
+/** Answers pending requests, then stops querying Consul. With nothing left to do, the process ends. */
 async function stop(): Promise<void> {
   console.log('Stopping.');
   const closed = once(server, 'close');

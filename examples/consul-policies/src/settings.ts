@@ -6,7 +6,7 @@ export const LIMIT = 'orders';
 export const APP = 'shop';
 
 /**
- * The agent that Consul's own command line would ask.
+ * The agent that Consul's own command line uses.
  *
  * @throws TypeError that names the variable, for an address that is none.
  */
@@ -21,12 +21,12 @@ export function sourceOf({ CONSUL_HTTP_ADDR, CONSUL_HTTP_TOKEN }: NodeJS.Process
   }
 }
 
-/** What went wrong in one line: settings and a Consul that is away are nobody's fault in the code. */
+/** The error in one line, without a stack: wrong settings and an unreachable Consul are not bugs. */
 export function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ');
 }
 
-/** `127.0.0.1:8500` will do for Consul. */
+/** `127.0.0.1:8500` is enough for Consul. */
 function addressOf(text: string): string {
   return text.includes('://') ? text : `http://${text}`;
 }

@@ -4,7 +4,7 @@ import { until } from '@sluice/testkit';
 import { consulSource, type ConsulSourceOptions } from '../src/consul-source.ts';
 import { ConsulStub } from './consul-stub.ts';
 
-// A stub of the two forms of /v1/kv stands in for Consul here: see README.md, "What was not tried".
+// A stub of the two forms of /v1/kv replaces Consul here: see README.md, "What was not tried".
 
 silenceWarnings('SLUICE_POLICIES_LOST');
 const hundred = fixedWindow({ limit: 100, window: '1m' });
@@ -31,7 +31,7 @@ function newPolicies(options?: ConsulSourceOptions): Policies {
   return createPolicies(newSource(options));
 }
 
-/** Watches; answers how often it was told of a change. */
+/** Watches; returns the number of changes reported so far. */
 function watch(source: PolicySource): { readonly changes: () => number; readonly end: () => void } {
   let changes = 0;
   const end = source.watch?.(
@@ -42,19 +42,19 @@ function watch(source: PolicySource): { readonly changes: () => number; readonly
   return { changes: () => changes, end };
 }
 
-/** Once the first blocking query waits: what happened before has been told. */
+/** Resolves when the first blocking query waits: all earlier changes have been reported. */
 async function held(): Promise<void> {
   await until('a question is held back', () => consul.held === 1);
 }
 
 describe('policies in Consul', () => {
-  it('are none where the folder is not there', async () => {
+  it('are none when the folder does not exist', async () => {
     expect(await newPolicies().list()).toEqual([]);
     expect(await newPolicies().get('orders')).toBeUndefined();
     expect(await newPolicies().remove('orders')).toBe(false);
   });
 
-  it('are there for others when they have been put, by name', async () => {
+  it('are visible to others after a put, by name', async () => {
     const put = await newPolicies().put('orders', hundred, { apps });
     await newPolicies().put('logins', fifty, { apps: ['shop', 'mail'] });
 
@@ -81,7 +81,7 @@ describe('policies in Consul', () => {
     expect(consul.asked.filter(({ which }) => which === 'writes')).toHaveLength(1);
   });
 
-  it('are not written over by whoever was slower: both changes are there in the end', async () => {
+  it('are not overwritten by the slower of two writers: both changes are stored in the end', async () => {
     const [one, other] = [newPolicies(), newPolicies()];
     await Promise.all([one.put('orders', hundred, { apps }), other.put('orders', fifty, { apps })]);
 
@@ -92,7 +92,7 @@ describe('policies in Consul', () => {
     expect(await one.get('orders')).toEqual(await other.get('orders'));
   });
 
-  it('answer false to a put that names a record which is another by now, and keep that', async () => {
+  it('return false for a put that names an outdated record, and keep the current one', async () => {
     const source = newSource();
     const record = {
       format: 1,
@@ -107,11 +107,11 @@ describe('policies in Consul', () => {
     const created = await source.put?.('orders', record, undefined);
     const createdTwice = await source.put?.('orders', { ...record, version: 2 }, undefined);
     const { orders: before } = await source.load();
-    consul.put('sluice/policies/orders', 'of somebody else');
+    consul.put('sluice/policies/orders', 'of another program');
     const changed = await source.put?.('orders', { ...record, version: 2 }, before);
 
     expect([created, createdTwice, changed]).toEqual([true, false, false]);
-    expect(consul.get('sluice/policies/orders')).toBe('of somebody else');
+    expect(consul.get('sluice/policies/orders')).toBe('of another program');
   });
 
   it('leave a tombstone when they are removed, and can be put again', async () => {
@@ -127,7 +127,7 @@ describe('policies in Consul', () => {
   });
 
   it.each(['no JSON', '5', 'null', '', '{"format":2,"version":9}'])(
-    'stand beside keys that are none, which can be put: %j',
+    'can be beside keys that are not policies, and replace them: %j',
     async (text) => {
       consul.put('sluice/policies/', '');
       consul.put('sluice/policies/notes/today', 'milk');
@@ -146,7 +146,7 @@ describe('policies in Consul', () => {
     },
   );
 
-  it('are for whoever has the token', async () => {
+  it('are readable with the token only', async () => {
     consul.token = 'secret-token';
 
     await newPolicies({ token: 'secret-token' }).put('orders', hundred, { apps });
@@ -158,19 +158,19 @@ describe('policies in Consul', () => {
 });
 
 describe('a change', () => {
-  it('is heard of through the blocking query', async () => {
+  it('is reported by the blocking query', async () => {
     const { changes } = watch(newSource());
     await held();
     const before = changes();
     await newPolicies().put('orders', hundred, { apps });
 
-    await until('it is told', () => changes() === before + 1);
+    await until('it is reported', () => changes() === before + 1);
     await held();
     const [last] = consul.asked.filter(({ which }) => which === 'blocking queries').slice(-1);
     expect(last).toMatchObject({ path: '/v1/kv/sluice/policies/', query: { recurse: 'true', wait: '30s' } });
   });
 
-  it('in another folder is not', async () => {
+  it('in another folder is not reported', async () => {
     const { changes } = watch(newSource());
     consul.put('sluice/policies/orders', '{}');
     await held();
@@ -178,23 +178,23 @@ describe('a change', () => {
     consul.put('elsewhere/orders', '{}');
     consul.put('sluice/policies/orders', '{ }');
 
-    await until('the second is told', () => changes() > before);
+    await until('the second is reported', () => changes() > before);
     await held();
     expect(changes()).toBe(before + 1);
   });
 
-  it('is heard of after Consul has answered for a while that there is none', async () => {
+  it('is reported after several answers without a change', async () => {
     const { changes } = watch(newSource({ waitMs: 20 }));
     const queries = (): number => consul.asked.filter(({ which }) => which === 'blocking queries').length;
     await until('it has asked again', () => queries() >= 3);
     const before = changes();
     consul.put('sluice/policies/orders', '{}');
 
-    await until('it is told', () => changes() === before + 1);
+    await until('it is reported', () => changes() === before + 1);
     expect(before).toBe(1);
   });
 
-  it('is heard of when the index goes back, as after a snapshot was restored', async () => {
+  it('is reported when the index goes back, as after a restored snapshot', async () => {
     for (let i = 0; i < 50; i++) consul.put('sluice/policies/orders', `{"i":${String(i)}}`);
     const { changes } = watch(newSource());
     await held();
@@ -204,11 +204,11 @@ describe('a change', () => {
     const before = changes();
     consul.put('sluice/policies/orders', '{"i":21}');
 
-    await until('it is told', () => changes() === before + 1);
+    await until('it is reported', () => changes() === before + 1);
   });
 
   it.each(['0', 'none of the kind'])(
-    'is waited for from 1 where the index is %j, not asked for on and on',
+    'is waited for from index 1 when the index is %j, without a busy loop',
     async (index) => {
       consul.sayIndex(index);
       watch(newSource());
@@ -218,7 +218,7 @@ describe('a change', () => {
     },
   );
 
-  it('is nothing any more to who has ended the watch: the question is taken back', async () => {
+  it('is not reported after the watch ends: the query is aborted', async () => {
     const { end, changes } = watch(newSource());
     await held();
     const before = changes();
@@ -240,7 +240,7 @@ describe('when Consul fails', () => {
     [{ status: 200, body: '<html>' }, '200 <html>'],
     ['hangs', 'no answer within 50 ms'],
     ['is cut', 'fetch failed'],
-  ] as const)('what is asked for rejects, with the address and the reason: %j', async (fault, reason) => {
+  ] as const)('a load rejects with the address and the reason: %j', async (fault, reason) => {
     const policies = newPolicies(fault === 'hangs' ? { timeoutMs: 50 } : {});
     consul.befall('reads', fault);
 
@@ -254,7 +254,7 @@ describe('when Consul fails', () => {
   });
 
   it.each([{ status: 500, body: 'No cluster leader' }, 'hangs', 'is cut'] as const)(
-    'a put rejects, and nothing is there: %j',
+    'a put rejects, and stores nothing: %j',
     async (fault) => {
       const policies = newPolicies({ timeoutMs: 1000 });
       consul.befall('writes', fault);
@@ -266,7 +266,7 @@ describe('when Consul fails', () => {
     },
   );
 
-  it('an answer that is no list of keys is an error that says so', async () => {
+  it('an answer that is not a list of keys is a specific error', async () => {
     consul.sayIndex('7');
     consul.befall('reads', { status: 200, body: '{"Key":"sluice/policies/orders"}' });
 
@@ -276,7 +276,7 @@ describe('when Consul fails', () => {
   });
 
   it.each([{ status: 500, body: 'No cluster leader' }, 'is cut'] as const)(
-    'a watch goes on asking, ever more rarely, and hears of changes again afterwards: %j',
+    'a watch continues with growing pauses, and reports changes again afterwards: %j',
     async (fault) => {
       const { changes } = watch(newSource());
       await held();
@@ -289,24 +289,24 @@ describe('when Consul fails', () => {
       const before = changes();
       consul.put('sluice/policies/orders', '{}');
 
-      await until('it is told', () => changes() === before + 1);
+      await until('it is reported', () => changes() === before + 1);
     },
   );
 
-  it('a watch whose questions hang gives them up, and asks anew', async () => {
+  it('a watch aborts hanging queries, and sends new ones', async () => {
     const { changes } = watch(newSource({ waitMs: 20, timeoutMs: 50 }));
-    await until('it has heard', () => changes() > 0);
+    await until('it has a report', () => changes() > 0);
     consul.befall('blocking queries', 'hangs');
-    await until('it begins anew', () => consul.asked.filter(({ which }) => which === 'reads').length >= 3);
+    await until('it starts again', () => consul.asked.filter(({ which }) => which === 'reads').length >= 3);
     consul.befall('blocking queries', undefined);
     const before = changes();
     consul.put('sluice/policies/orders', '{}');
 
-    await until('it is told', () => changes() > before);
+    await until('it is reported', () => changes() > before);
   });
 
   it.each(['ftp://127.0.0.1', 'http://ann:secret@127.0.0.1:8500', '127.0.0.1:8500'])(
-    'an address that is none is said when it is given, and not with its password: %s',
+    'an invalid address is rejected at once, without printing its password: %s',
     (address) => {
       const make = (): unknown => consulSource({ address });
 

@@ -9,13 +9,13 @@ interface Entry {
   readonly value: string;
 }
 
-/** Which requests something befalls. */
+/** The requests that a fault affects. */
 type Which = 'reads' | 'blocking queries' | 'writes';
-/** What befalls them: an answer, none at all, or a connection that is cut. */
+/** The fault: an answer, none at all, or a connection that is cut. */
 type Fault = { readonly status: number; readonly body: string } | 'hangs' | 'is cut';
 
-/** What was asked of the stub. */
-export interface Asked {
+/** A request to the stub. */
+export interface Resolution {
   readonly which: Which;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
@@ -24,21 +24,21 @@ export interface Asked {
 const LARGEST_VALUE = 512 * 1024;
 
 /**
- * Stands in for Consul: the two forms of `/v1/kv` that the example uses, as Consul's documentation describes them. Nobody
- * has compared it with a Consul.
+ * A stub of Consul: the two forms of `/v1/kv` that the example uses, as Consul's documentation describes them. It has
+ * not been compared with a real Consul.
  */
 export class ConsulStub {
-  /** Refuses requests that do not name it, if there is one. */
+  /** Denies requests that do not name it, if there is one. */
   token: string | undefined;
-  readonly asked: Asked[] = [];
+  readonly asked: Resolution[] = [];
   readonly #server: Server;
   #entries = new Map<string, Entry>();
   #deletions = new Map<string, number>();
   #lastIndex = 10;
   #restores = 0;
   readonly #faults = new Map<Which, Fault>();
-  /** What an answer says instead of its index. */
-  #saidIndex: string | undefined;
+  /** The index in answers, instead of the real one. */
+  #fixedIndex: string | undefined;
   readonly #waiting = new Set<() => void>();
 
   private constructor() {
@@ -58,7 +58,7 @@ export class ConsulStub {
     return `http://127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`;
   }
 
-  /** How many questions it is holding back. */
+  /** The number of blocking queries. */
   get held(): number {
     return this.#waiting.size;
   }
@@ -70,7 +70,7 @@ export class ConsulStub {
   /** As `consul kv put` does. */
   put(key: string, value: string): void {
     const before = this.#entries.get(key);
-    if (before?.value === value) return; // Consul writes nothing then
+    if (before?.value === value) return; // Consul writes nothing in this case
     const modifyIndex = ++this.#lastIndex;
     this.#entries.set(key, { createIndex: before?.createIndex ?? modifyIndex, modifyIndex, value });
     this.#wake();
@@ -83,7 +83,7 @@ export class ConsulStub {
     this.#wake();
   }
 
-  /** As restoring a snapshot does: this is what there is, and the index begins low. */
+  /** Replaces all keys, with a low index, as a restored snapshot does. */
   restore(values: Readonly<Record<string, string>>): void {
     this.#lastIndex = 1;
     this.#restores++;
@@ -101,7 +101,7 @@ export class ConsulStub {
 
   /** Puts this into the field `X-Consul-Index` of all answers, from now on. */
   sayIndex(index: string | undefined): void {
-    this.#saidIndex = index;
+    this.#fixedIndex = index;
     this.#wake();
   }
 
@@ -148,7 +148,7 @@ export class ConsulStub {
 
   #read(key: string, recurse: boolean, response: ServerResponse): void {
     const found = [...this.#entries].filter(([name]) => (recurse ? name.startsWith(key) : name === key)).sort();
-    const index = this.#saidIndex ?? String(this.#indexOf(key));
+    const index = this.#fixedIndex ?? String(this.#indexOf(key));
     if (index !== '') response.setHeader('X-Consul-Index', index);
     if (found.length === 0) {
       response.writeHead(404).end();
@@ -172,14 +172,14 @@ export class ConsulStub {
     return Math.max(0, ...below.map(([, index]) => index)) || this.#lastIndex;
   }
 
-  /** Until there is something newer than the index, the time is over, or the client has gone. */
+  /** Waits until something is newer than the index, the time ends, or the client disconnects. */
   async #hold(prefix: string, index: number, waitMs: number, response: ServerResponse): Promise<void> {
     const endsAtMs = performance.now() + waitMs;
     const restores = this.#restores;
     const isHeld = (): boolean =>
       this.#indexOf(prefix) <= index &&
-      this.#restores === restores && // which ends all of them
-      this.#saidIndex === undefined &&
+      this.#restores === restores && // a restore ends all of them
+      this.#fixedIndex === undefined &&
       !this.#faults.has('blocking queries') &&
       !response.destroyed &&
       performance.now() < endsAtMs;
@@ -205,7 +205,7 @@ export class ConsulStub {
   #meets(which: Which, response: ServerResponse): boolean {
     const fault = this.#faults.get(which);
     if (fault === undefined) return false;
-    if (this.#saidIndex !== undefined) response.setHeader('X-Consul-Index', this.#saidIndex);
+    if (this.#fixedIndex !== undefined) response.setHeader('X-Consul-Index', this.#fixedIndex);
     if (fault === 'is cut') response.destroy();
     else if (fault !== 'hangs') response.writeHead(fault.status).end(fault.body);
     return true;

@@ -33,7 +33,7 @@ afterEach(async () => {
   await consul.close();
 });
 
-/** A process of its own, as far as policies go. */
+/** A limiter with its own policies, like a separate process. */
 function newLimiter(store: Store, app = 'shop', { address }: { readonly address: string } = consul): Limiter {
   const policies = createPolicies(consulSource({ address, timeoutMs: 1000 }));
   const name = `l${String(ends.length)}`;
@@ -46,7 +46,7 @@ describe.each<[string, () => Store]>([
   ['memory', () => memoryStore()],
   ['Redis', () => redisStore(redis.client, { prefix: `sluice:consul${String(prefixes++)}` })],
 ])('a limit that is kept in Consul, counted in %s', (_where, newStore) => {
-  it('is in force from the first request on', async () => {
+  it('applies from the first request on', async () => {
     await operator.put('orders', perHour(2), { apps });
     const limiter = newLimiter(newStore());
 
@@ -55,7 +55,7 @@ describe.each<[string, () => Store]>([
     expect(decisions.map(({ outcome }) => outcome)).toEqual(['allowed', 'allowed', 'denied']);
   });
 
-  it('changes while it is used, and keeps what was used', async () => {
+  it('changes while it is used, and keeps used units', async () => {
     await operator.put('orders', perHour(10), { apps });
     const limiter = newLimiter(newStore());
     await limiter.consume('ann', 4);
@@ -69,7 +69,7 @@ describe.each<[string, () => Store]>([
     expect(remaining).toBe(16);
   });
 
-  it('changes although no blocking query is ever answered: it is asked for as well', async () => {
+  it('changes even when no blocking query returns, because it is also polled', async () => {
     consul.befall('blocking queries', { status: 500, body: 'rpc error' });
     await operator.put('orders', perHour(10), { apps });
     const limiter = newLimiter(newStore());
@@ -79,7 +79,7 @@ describe.each<[string, () => Store]>([
     await until('it is 20', async () => (await limiter.peek('ann')).limit === 20);
   });
 
-  it('is not there for other applications, nor once it was removed', async () => {
+  it('does not exist for other applications, nor after it is removed', async () => {
     await operator.put('orders', perHour(10), { apps });
     const store = newStore();
     const [shop, other] = [newLimiter(store), newLimiter(store, 'shop-of-others')];
@@ -90,7 +90,7 @@ describe.each<[string, () => Store]>([
     expect(before).toEqual(['allowed', 'unconfigured']);
   });
 
-  it.each(['fails', 'lost everything'])('goes on as it was when Consul %s', async (what) => {
+  it.each(['fails', 'lost everything'])('stays unchanged when Consul %s', async (what) => {
     await operator.put('orders', perHour(10), { apps });
     const limiter = newLimiter(newStore());
     await limiter.consume('ann', 4);
@@ -102,7 +102,7 @@ describe.each<[string, () => Store]>([
     expect(await limiter.consume('ann')).toMatchObject({ outcome: 'allowed', limit: 10, remaining: 5 });
   });
 
-  it('is decided by onStoreError until Consul has answered once', async () => {
+  it('follows onStoreError until Consul has answered once', async () => {
     await operator.put('orders', perHour(10), { apps });
     consul.befall('reads', { status: 500, body: 'No cluster leader' });
     const limiter = newLimiter(newStore());
@@ -115,7 +115,7 @@ describe.each<[string, () => Store]>([
 });
 
 describe('a limiter that is closed', () => {
-  it('asks Consul nothing more, and holds no connection of it', async () => {
+  it('sends Consul no further requests, and keeps no connection', async () => {
     await operator.put('orders', perHour(10), { apps });
     const limiter = newLimiter(memoryStore());
     await limiter.consume('ann');
@@ -127,7 +127,7 @@ describe('a limiter that is closed', () => {
 
     await until('none is', () => consul.held === 0);
     const asked = consul.asked.length;
-    // For as long as it takes one that is open to ask several times.
+    // Long enough for several requests of an open one.
     const askedOthers = others.asked.length;
     await until('another one asks', () => others.asked.length >= askedOthers + 5);
     expect(consul.asked.length).toBe(asked);

@@ -28,7 +28,7 @@ function start(program: string, args: readonly string[] = [], address = new URL(
 interface Service {
   readonly url: string;
   readonly child: ChildProcess;
-  /** What it has said on standard error so far. */
+  /** Its standard error output so far. */
   complaints(): string;
 }
 
@@ -46,7 +46,7 @@ async function changeLimit(...args: string[]): Promise<string> {
 }
 
 describe('the service', () => {
-  it('refuses while there is no limit in Consul, then follows it, without a restart', async () => {
+  it('denies while there is no limit in Consul, then follows the limit, without a restart', async () => {
     const { url } = await serve();
     const before = await fetch(`${url}/orders`);
 
@@ -66,7 +66,7 @@ describe('the service', () => {
     expect(after.status).toBe(200);
   });
 
-  it('says that Consul is not there when it starts, refuses until it is, and follows it then', async () => {
+  it('reports at the start that Consul is away, denies until it is back, and follows it then', async () => {
     for (const which of ['reads', 'blocking queries'] as const) consul.befall(which, 'is cut');
     const { url, complaints } = await serve();
     const before = await fetch(`${url}/orders`);
@@ -77,16 +77,19 @@ describe('the service', () => {
     );
     expect(complaints()).not.toMatch(/^ *at /m);
     for (const which of ['reads', 'blocking queries'] as const) consul.befall(which, undefined);
-    await until('Consul has said that there is no limit', async () => (await fetch(`${url}/orders`)).status === 403);
+    await until(
+      'Consul has answered that there is no limit',
+      async () => (await fetch(`${url}/orders`)).status === 403,
+    );
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('ends on %s, although a question to Consul was open', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends on %s, although a query to Consul is open', async (signal) => {
     const { url, child } = await serve();
     await fetch(`${url}/orders`);
     await until('a question is held back', () => consul.held === 1);
     child.kill(signal);
 
-    // `until` is not as patient as Consul, which holds the question for 30 seconds.
+    // `until` waits for less than Consul, which blocks the query for 30 seconds.
     expect(await until('it ends', () => child.exitCode ?? undefined)).toBe(0);
   });
 });
@@ -98,8 +101,8 @@ async function failed(...given: Parameters<typeof start>): Promise<{ code: numbe
   return { code: await until('it ends', () => child.exitCode ?? undefined), out, err };
 }
 
-describe('in one line it is said', () => {
-  it('that Consul is not there', async () => {
+describe('one line reports', () => {
+  it('that Consul is unreachable', async () => {
     const address = `127.0.0.1:${String(await freePort())}`;
 
     const { code, out, err } = await failed('change-limit', ['3', '10s'], address);
@@ -118,7 +121,7 @@ describe('in one line it is said', () => {
     expect(err).toMatch(expected);
   });
 
-  it.each(['main', 'change-limit'])('that CONSUL_HTTP_ADDR is no address: %s', async (program) => {
+  it.each(['main', 'change-limit'])('that CONSUL_HTTP_ADDR is not an address: %s', async (program) => {
     const { code, out, err } = await failed(program, ['3', '10s'], 'ftp://127.0.0.1');
 
     expect({ code, out }).toEqual({ code: 1, out: '' });

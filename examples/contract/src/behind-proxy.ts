@@ -7,9 +7,9 @@ export interface ExampleBehindProxy {
   readonly process: ExampleProcess;
   /** Where the example itself listens. */
   readonly port: number;
-  /** A client from an address that nobody has come from yet. Without a proxy's help it could not be told from others. */
+  /** A client from an unused address. Without the proxy, all clients would have one address. */
   newClient(): Client;
-  /** Ends all that still runs. */
+  /** Ends everything that still runs. */
   close(): Promise<void>;
 }
 

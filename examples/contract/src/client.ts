@@ -23,7 +23,7 @@ export class Client {
     return this.#send('GET', path, headers);
   }
 
-  /** The status of so many answers, one after the other. */
+  /** The statuses of this many requests, one after the other. */
   async statuses(times: number, path: string, headers: Headers = {}): Promise<(number | undefined)[]> {
     const statuses = [];
     for (let i = 0; i < times; i++) statuses.push((await this.get(path, headers)).status);
@@ -34,7 +34,7 @@ export class Client {
     return this.#send('POST', '/login', { 'content-type': 'application/json' }, JSON.stringify({ user, password }));
   }
 
-  /** Logs in. Resolves to what a request then carries. */
+  /** Logs in. Resolves to the headers of later requests. */
   async authorization(user: string): Promise<Headers> {
     const { body } = await this.logIn(user, passwordOf(user));
     return { authorization: `Bearer ${(body as { token: string }).token}` };
@@ -56,7 +56,7 @@ export class Client {
   }
 }
 
-/** Of the users that every example has: ann on the free plan, and bob on the paid one. */
+/** A user of every example: ann on the free plan, and bob on the paid one. */
 export function passwordOf(user: string): string {
   return `${user}-secret`;
 }

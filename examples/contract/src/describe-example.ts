@@ -14,7 +14,9 @@ const MOST_REQUESTS_AHEAD = 30;
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 const violated = ({ body }: Answer): unknown => (body as Record<string, unknown>)['violated-policies'];
 
-/** What the READMEs of the examples promise, over real HTTP through a proxy: with limits in memory, and in Redis. */
+/**
+ * The promises in the READMEs of the examples, over real HTTP through a proxy: with limits in memory, and in Redis.
+ */
 export function describeExample(name: string, main: URL): void {
   const redis = useRedis();
 
@@ -41,7 +43,7 @@ export function describeExample(name: string, main: URL): void {
     });
 
     describe('the limit of the whole service', () => {
-      it('is 60 requests a minute for each address, those included that no route matches', async () => {
+      it('is 60 requests a minute for each address, including requests without a route', async () => {
         const client = example.newClient();
         await client.statuses(SERVICE_LIMIT - 2, '/');
 
@@ -52,7 +54,7 @@ export function describeExample(name: string, main: URL): void {
         expect(atLast[2]?.headers['retry-after']).toMatch(/^\d+$/);
       });
 
-      it('tells the clients behind the proxy apart', async () => {
+      it('distinguishes the clients behind the proxy', async () => {
         const [busy, quiet] = [example.newClient(), example.newClient()];
         await busy.statuses(SERVICE_LIMIT, '/');
 
@@ -60,7 +62,7 @@ export function describeExample(name: string, main: URL): void {
         expect((await quiet.get('/')).body).toEqual({ address: quiet.address, left: SERVICE_LIMIT - 1 });
       });
 
-      it('gives no second budget to a client that makes up addresses', async () => {
+      it('gives no second budget to a client that forges addresses', async () => {
         const client = example.newClient();
         for (let i = 0; i < SERVICE_LIMIT; i++) await client.get('/', { 'x-forwarded-for': `203.0.113.${String(i)}` });
 
@@ -68,7 +70,7 @@ export function describeExample(name: string, main: URL): void {
         expect((await client.get('/')).status).toBe(429);
       });
 
-      it('takes nothing from a client whose address somebody else claims', async () => {
+      it('consumes nothing from a client whose address another client claims', async () => {
         const [liar, victim] = [example.newClient(), example.newClient()];
         await liar.statuses(SERVICE_LIMIT + 1, '/', { 'x-forwarded-for': victim.address });
 
@@ -85,7 +87,7 @@ export function describeExample(name: string, main: URL): void {
         expect((await other.get('/report')).status).toBe(200);
       });
 
-      it('leaves the other routes open', async () => {
+      it('does not affect other routes', async () => {
         const client = example.newClient();
         await client.statuses(REPORT_LIMIT + 1, '/report');
 
@@ -104,7 +106,7 @@ export function describeExample(name: string, main: URL): void {
         expect([late.status, violated(late)]).toEqual([429, ['login']]);
       });
 
-      it('do not lock out whoever is guessed at, nor other accounts at that address', async () => {
+      it('lock out neither the owner of the account nor other accounts at that address', async () => {
         const [guesser, owner] = [example.newClient(), example.newClient()];
         for (let i = 0; i < LOGIN_LIMIT + 1; i++) await guesser.logIn('dave', 'guess');
 
@@ -120,18 +122,18 @@ export function describeExample(name: string, main: URL): void {
         expect(statuses).toEqual(times(2 * LOGIN_LIMIT, 200));
       });
 
-      it('know an account in every spelling', async () => {
+      it('recognise an account in every spelling', async () => {
         const client = example.newClient();
         for (const spelling of ['erin', 'ERIN', ' erin', 'Erin ', 'eRin']) await client.logIn(spelling, 'guess');
 
         expect((await client.logIn('erin', passwordOf('erin'))).status).toBe(429);
       });
 
-      it('refuse a login that names no account', async () => {
+      it('deny a login without an account', async () => {
         expect((await example.newClient().logIn(' ', passwordOf(''))).status).toBe(403);
       });
 
-      it('are 20 failures an hour for an account, wherever they come from, and refused ones do not count', async () => {
+      it('are 20 failures an hour for an account, wherever they come from, and denied ones do not count', async () => {
         for (let i = 0; i < ACCOUNT_LIMIT / LOGIN_LIMIT; i++) {
           const one = example.newClient();
           for (let guess = 0; guess < LOGIN_LIMIT + 2; guess++) await one.logIn('frank', 'guess');
@@ -143,7 +145,7 @@ export function describeExample(name: string, main: URL): void {
     });
 
     describe('the limit of a user', () => {
-      it('lets nobody in who has not logged in', async () => {
+      it('requires a login', async () => {
         const client = example.newClient();
 
         expect((await client.get('/orders')).status).toBe(401);
@@ -169,7 +171,7 @@ export function describeExample(name: string, main: URL): void {
     });
 
     describe('on SIGTERM', () => {
-      it('answers what has come, ends by itself, and has complained of nothing', async () => {
+      it('answers pending requests, ends by itself, and prints no warnings', async () => {
         const socket = await open(example.port);
         const body = JSON.stringify({ user: 'bob', password: passwordOf('bob') });
         const headers = `Host: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${String(body.length)}`;
@@ -188,7 +190,7 @@ export function describeExample(name: string, main: URL): void {
     });
   });
 
-  describe(`examples/${name}, with a Redis that is not there`, () => {
+  describe(`examples/${name}, with an unreachable Redis`, () => {
     it('limits in memory, and ends by itself', async () => {
       const example = await startBehindProxy(main, { REDIS_URL: `redis://127.0.0.1:${String(await freePort())}` });
       const client = example.newClient();
@@ -211,12 +213,12 @@ export function describeExample(name: string, main: URL): void {
       await Promise.all(examples.map((example) => example.close()));
     });
 
-    it('give a user together what one alone would', async () => {
+    it('allow a user together what one process alone allows', async () => {
       const [first, second] = examples.map((example) => example.newClient());
-      const admitted = await first?.statuses(FREE_LIMIT - 4, '/orders', await first.authorization('ann'));
+      const allowed = await first?.statuses(FREE_LIMIT - 4, '/orders', await first.authorization('ann'));
       const rest = await second?.statuses(5, '/orders', await second.authorization('ann'));
 
-      expect([...(admitted ?? []), ...(rest ?? [])]).toEqual([...times(FREE_LIMIT, 200), 429]);
+      expect([...(allowed ?? []), ...(rest ?? [])]).toEqual([...times(FREE_LIMIT, 200), 429]);
     });
 
     it('count the failures of a login together', async () => {
@@ -232,7 +234,7 @@ export function describeExample(name: string, main: URL): void {
   });
 }
 
-/** Starts an example, and waits until it has reached its Redis: before, it limits in memory. */
+/** Starts an example, and waits until it reaches its Redis, because it limits in memory before that. */
 async function startOnRedis(main: URL, { server, admin }: RunningRedis): Promise<ExampleBehindProxy> {
   const example = await startBehindProxy(main, { REDIS_URL: server.storeUrl });
   const keys = await admin.dbsize();

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const DEADLINE_MS = 60_000;
 
-/** An example that has been started, as its README says. */
+/** An example, started by the command in its README. */
 export class ExampleProcess {
   readonly #child;
   readonly #exited: Promise<unknown>;

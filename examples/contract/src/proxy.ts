@@ -1,7 +1,7 @@
 import { listen, type Listening } from '@sluice/testkit';
 import { request as sendRequest, type IncomingMessage } from 'node:http';
 
-/** A reverse proxy: passes requests on, and appends the address that each came from to X-Forwarded-For. */
+/** A reverse proxy: forwards requests, and appends the address of each client to X-Forwarded-For. */
 export async function startProxy(targetPort: number): Promise<Listening> {
   return listen((request, response) => {
     const hops = [request.headers['x-forwarded-for'] ?? [], request.socket.remoteAddress ?? []].flat();

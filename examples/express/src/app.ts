@@ -11,7 +11,7 @@ declare global {
   }
 }
 
-// Named, so that each has its own state: who changes plans begins afresh.
+// Named, so that each plan has its own state: a user who changes plans starts with a new one.
 const plans = {
   free: fixedWindow({ limit: 10, window: '1m', name: 'free' }),
   paid: fixedWindow({ limit: 100, window: '1m', name: 'paid' }),
@@ -19,28 +19,28 @@ const plans = {
 
 /** The service, with its limits kept in a store. */
 export function createApp(store: Store): Express {
-  // A decision that Redis has not made within this time is made in the memory of this process.
+  // When Redis does not decide within this time, this process decides in its memory.
   const common = { store, timeoutMs: 1000 };
   const app = express();
   app.disable('x-powered-by');
-  // The address of the proxy: from it alone X-Forwarded-For is believed. Never `true`.
+  // The address of the proxy: X-Forwarded-For is trusted from it alone. Never `true`.
   app.set('trust proxy', '127.0.0.1');
 
-  // Ahead of everything: also of what no route matches, and of the authentication.
+  // Before everything: it also applies to paths without a route, and before the authentication.
   app.use(rateLimit({ ...common, name: 'service', policy: slidingWindow({ limit: 60, window: '1m' }) }));
 
   app.get('/', (request, response) => {
     response.json({ address: request.ip, left: request.rateLimit?.decision.remaining });
   });
 
-  // A route that costs much.
+  // An expensive route.
   const report = rateLimit({ ...common, name: 'report', policy: fixedWindow({ limit: 3, window: '1h' }) });
   app.get('/report', report, (_request, response) => {
     response.json({ rows: Array.from({ length: 1000 }, (_, i) => i * i) });
   });
 
-  // The tight limit hurts only whoever fails; the wide one is against guesses from many addresses. Decided together, and
-  // behind the body parser, because their keys are in the body. Good logins get their unit back.
+  // The tight limit affects only failures; the wide one stops guesses from many addresses. Decided together, and
+  // behind the body parser, because their keys are in the body. Successful logins are refunded.
   const account = (request: Request): string => accountOf(request.body as Credentials | undefined);
   const login = rateLimit({
     ...common,

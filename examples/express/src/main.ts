@@ -19,7 +19,7 @@ const server = createApp(store).listen(Number(PORT), HOST, (error) => {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
 
-/** Answers the requests that have come, and takes no others. With nothing left to do, the process ends. */
+/** Answers pending requests, and accepts no others. With nothing left to do, the process ends. */
 async function stop(): Promise<void> {
   console.log('Stopping.');
   const closed = once(server, 'close');

@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-// Named, so that each has its own state: who changes plans begins afresh.
+// Named, so that each plan has its own state: a user who changes plans starts with a new one.
 const plans = {
   free: fixedWindow({ limit: 10, window: '1m', name: 'free' }),
   paid: fixedWindow({ limit: 100, window: '1m', name: 'paid' }),
@@ -16,12 +16,12 @@ const plans = {
 
 /** The service, with its limits kept in a store. */
 export async function createApp(store: Store): Promise<FastifyInstance> {
-  // The address of the proxy: from it alone X-Forwarded-For is believed. Never `true`, nor a number.
+  // The address of the proxy: X-Forwarded-For is trusted from it alone. Never `true`, nor a number.
   const app = Fastify({ trustProxy: '127.0.0.1' });
   app.decorateRequest('user');
 
-  // For all routes, and for what no route matches. Those of routes below take over the store and the time: a decision that
-  // Redis has not made by then is made in the memory of this process.
+  // For all routes, and for paths without a route. The limits of routes below inherit the store and the timeout: a
+  // decision that Redis has not made by then is made in the memory of this process.
   await app.register(sluice, {
     store,
     timeoutMs: 1000,
@@ -31,14 +31,15 @@ export async function createApp(store: Store): Promise<FastifyInstance> {
 
   app.get('/', (request) => ({ address: request.ip, left: request.rateLimit?.decision.remaining }));
 
-  // A route that costs much: one decision together with the limit of the service, so what is refused here costs nothing there.
+  // An expensive route: one decision together with the limit of the service, so what is denied here costs nothing
+  // there.
   const report = { name: 'report', policy: fixedWindow({ limit: 3, window: '1h' }) };
   app.get('/report', { config: { rateLimit: report } }, () => ({
     rows: Array.from({ length: 1000 }, (_, i) => i * i),
   }));
 
-  // The tight limit hurts only whoever fails; the wide one is against guesses from many addresses. Decided together, and
-  // in `preHandler`, because their keys are in the body. Good logins get their unit back.
+  // The tight limit affects only failures; the wide one stops guesses from many addresses. Decided together, and
+  // in `preHandler`, because their keys are in the body. Successful logins are refunded.
   const account = (request: FastifyRequest): string => accountOf(request.body as Credentials | undefined);
   app.post<{ Body: Credentials | undefined }>(
     '/login',

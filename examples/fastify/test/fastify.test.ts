@@ -5,7 +5,7 @@ const main = new URL('../dist/esm/main.js', import.meta.url);
 
 describeExample('fastify', main);
 
-describe('a report that is refused', () => {
+describe('a report that is denied', () => {
   it('uses up no request of the service', async () => {
     const example = await startBehindProxy(main);
     const client = example.newClient();

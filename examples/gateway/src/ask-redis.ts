@@ -4,7 +4,7 @@ import { SettingError } from './settings.ts';
 const ANSWERED_WITHIN_MS = 5000;
 
 /**
- * Asks whether there is a Redis, and lets us in.
+ * Checks that Redis is reachable and accepts the login.
  *
  * @throws SettingError when it does not.
  */

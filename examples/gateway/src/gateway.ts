@@ -4,7 +4,7 @@ import Fastify from 'fastify';
 import { announce, onStop } from './role.ts';
 import { createStore } from './store.ts';
 
-// One of several gateways behind nginx: limits requests, and passes the rest on to the services.
+// One of several gateways behind nginx: limits requests, and forwards the allowed ones to the services.
 const {
   NAME = 'gateway',
   HOST = '127.0.0.1',
@@ -17,9 +17,9 @@ const {
 } = process.env;
 
 const app = Fastify({
-  // From nginx alone X-Forwarded-For is believed, which writes into it whom it has a connection with.
+  // X-Forwarded-For is trusted from nginx alone, which sets it to the address of its client.
   trustProxy: '127.0.0.1',
-  // What nginx has sent when this gateway is told to end gets its answer, not a 503.
+  // Requests that arrive before this gateway ends get their response, not a 503.
   return503OnClosing: false,
 });
 
@@ -32,13 +32,13 @@ const isStopping = onStop(async () => {
 await app.register(sluice, {
   store,
   key: [byIp(), byRoute()],
-  // While there is no store, each gateway counts for itself, and admits its part. So it does where an answer is late.
+  // While the store is away or late, each gateway counts by itself, and allows its part.
   timeoutMs: 1000,
   onStoreError: 'local',
   localShare: Number(SHARE),
 });
 
-// For the demonstration: who has decided, where the count was, and at which instant of the store's clock.
+// For the demonstration: the deciding gateway, the source of the count, and the instant by the store's clock.
 app.addHook('onSend', (request, reply, _payload, done) => {
   const decision = request.rateLimit?.decision;
   void reply.header('X-Gateway', NAME);
@@ -49,15 +49,15 @@ app.addHook('onSend', (request, reply, _payload, done) => {
 const policy = fixedWindow({ limit: Number(LIMIT), window: WINDOW as Duration, align: 'clock' });
 for (const [service, upstream] of Object.entries({ orders: ORDERS_URL, catalog: CATALOG_URL })) {
   await app.register(async (scope) => {
-    // A group: /orders and all that is below it are one route here, with one budget, although the proxy declares several.
+    // A group: /orders and all paths below it have one budget, although the proxy declares several routes.
     scope.addHook('onRequest', scope.rateLimit({ group: service, policy }));
     await scope.register(proxy, {
       upstream,
       prefix: `/${service}`,
       rewritePrefix: `/${service}`,
-      // What a service answers is the client's. Unless told so, the proxy asks up to ten times more after a 503.
+      // The client gets the service's own response. By default the proxy retries up to ten times after a 503.
       retryMethods: [],
-      // Not OPTIONS: the preflights of browsers are not counted, and so are not the services' to answer either.
+      // Not OPTIONS: preflights of browsers are not counted, so they do not reach the services either.
       httpMethods: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'],
       replyOptions: {
         onError: (reply, { error }) => {
@@ -71,8 +71,8 @@ for (const [service, upstream] of Object.entries({ orders: ORDERS_URL, catalog: 
 
 app.get('/health', { config: { rateLimit: false } }, () => ({ gateway: NAME, ready: true }));
 
-// nginx sends nothing to a gateway that does not listen. One that has no share of the limits yet would refuse everybody;
-// but where nobody can tell, since Redis is away, it counts for itself.
+// nginx sends nothing to a gateway that does not listen. One without a share of the limits would deny every request;
+// but while Redis is away and shares are unknown, it counts by itself.
 await app.ready();
 await ready().catch((error: unknown) => {
   if (!isStopping()) console.error(error);

@@ -10,7 +10,7 @@ import { MissingProgramError, nginxPath, redisPath } from './programs.ts';
 import { onStop } from './role.ts';
 import { readSettings, SettingError, type Settings } from './settings.ts';
 
-// Starts all that there is: two services, the gateways, nginx in front of them and, unless one is given, a Redis.
+// Starts everything: two services, the gateways, nginx in front of them and, unless one is given, a Redis.
 const folder = mkdtempSync(join(tmpdir(), 'sluice-gateway-'));
 const processes = new Processes();
 process.once('exit', () => {
@@ -24,15 +24,15 @@ onStop(async () => {
 try {
   await start(readSettings(process.argv.slice(2)));
 } catch (error) {
-  const isPlain = error instanceof SettingError || error instanceof MissingProgramError;
-  console.error(isPlain ? error.message : error);
+  const isExpected = error instanceof SettingError || error instanceof MissingProgramError;
+  console.error(isExpected ? error.message : error);
   await processes.stop();
   process.exit(1);
 }
 
 async function start(settings: Settings): Promise<void> {
   const nginx = nginxPath(process.env); // asked first: without it nothing is worth starting
-  // Without it every gateway would count for itself, and nobody would notice.
+  // Without Redis every gateway would silently count by itself.
   if (settings.redisUrl !== undefined) await askRedis(settings.redisUrl);
   const redisUrl = settings.redisUrl ?? (await startRedis());
 

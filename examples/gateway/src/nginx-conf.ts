@@ -1,11 +1,11 @@
-/** What nginx is to do: balance over the gateways. */
+/** The task of nginx: to balance over the gateways. */
 export interface Balancing {
   /** Port of the loopback to listen on. */
   readonly port: number;
   readonly gateways: readonly {
     /** As `127.0.0.1:3000`. */
     readonly address: string;
-    /** Of so many requests in the sum of all weights this gateway gets so many. */
+    /** The share of this gateway in the sum of all weights. */
     readonly weight: number;
   }[];
   /** Processes of nginx. Default 1. */
@@ -17,7 +17,7 @@ export function nginxConf({ port, gateways, workers = 1 }: Balancing): string {
   const servers = gateways.map(
     ({ address, weight }) => `server ${address} weight=${String(weight)} max_fails=1 fail_timeout=1s;`,
   );
-  // Started by root, its worker would be somebody who may not write into the folder.
+  // When root starts it, its worker would be a user without write access to the folder.
   const user = process.getuid?.() === 0 ? 'user root;\n' : '';
   return `${user}daemon off;
 pid nginx.pid;

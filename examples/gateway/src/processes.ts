@@ -9,7 +9,7 @@ const RESTARTED_AFTER_MS = 500;
 const KILLED_AFTER_MS = 5000;
 const CONNECTED_WITHIN_MS = 15_000;
 
-// A program knows nothing of us. Beside it waits a shell that ends it when our end of a pipe is gone, and we with it.
+// A program does not notice the end of this process. A shell beside it ends it when this end of a pipe closes.
 const SHELL = 'exec 3<&0; (cat <&3; kill -TERM $$) > /dev/null 2>&1 & exec "$@" 3<&- < /dev/null';
 
 type Env = Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ type Env = Readonly<Record<string, string>>;
 export interface RoleProcess {
   readonly name: string;
   readonly url: string;
-  /** Another one after a restart. */
+  /** Changes with a restart. */
   readonly pid: number;
 }
 
@@ -28,9 +28,10 @@ export class Processes {
   #stopping = false;
 
   /**
-   * Starts a role and waits until it says where it listens. One that ends unasked is started again, on the same port.
+   * Starts a role and waits until it reports its address. A role that ends unexpectedly is started again, on the same
+   * port.
    *
-   * @param file - Beside this one.
+   * @param file - In the folder of this file.
    */
   async startRole(name: string, file: string, env: Env): Promise<RoleProcess> {
     const url = await this.#start(name, file, env);
@@ -48,7 +49,7 @@ export class Processes {
   /**
    * Starts a program and waits until it accepts connections.
    *
-   * @param onEnd - Called when it ends unasked, later on.
+   * @param onEnd - Called when it ends unexpectedly later.
    */
   async startProgram(command: readonly [string, ...string[]], port: number, onEnd: () => void): Promise<void> {
     if (await accepts(port)) throw new Error(`port ${String(port)} of 127.0.0.1 is in use`);
@@ -126,12 +127,12 @@ export class Processes {
   }
 }
 
-/** What it has started itself, and left behind. */
+/** The processes that it has started and left behind. */
 function killGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // There is none any more.
+    // It has ended.
   }
 }
 

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Something that the example needs is not installed: its message is all that is printed. */
+/** A program that the example needs is not installed; only the message is printed. */
 export class MissingProgramError extends Error {
   override readonly name = 'MissingProgramError';
 }
 
 interface Program {
-  /** The variable that names it, where it is in no usual place. */
+  /** The variable with its path, when it is in no usual place. */
   readonly variable: string;
   readonly names: readonly string[];
   readonly help: string;
@@ -23,7 +23,7 @@ const REDIS: Program = {
   names: ['redis-server', 'valkey-server'],
   help: 'Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis. Or give --redis URL',
 };
-// Where Debian keeps nginx, which is not on everybody's PATH.
+// The folder of nginx on Debian, which is often not in PATH.
 const MORE_FOLDERS = ['/usr/sbin', '/usr/local/sbin'];
 
 /** @throws MissingProgramError which says what to install. */

@@ -1,15 +1,15 @@
-/** Says where this process listens: to the process that started it, or to whoever reads. */
+/** Reports where this process listens: to its parent process, or on standard output. */
 export function announce(url: string): void {
   if (process.send === undefined) console.log(`Listening on ${url}`);
   else process.send({ url });
 }
 
 /**
- * Ends this process on Ctrl-C and SIGTERM, and when the one that started it is gone, however that went. To be called
- * before anything is waited for.
+ * Ends this process on Ctrl-C and SIGTERM, and when its parent process ends in any way. Call it before the first
+ * `await`.
  *
- * @param stop - What is to be done before. Called once.
- * @returns Whether that has begun: what is still starting then need not go on.
+ * @param stop - Runs before the end, once.
+ * @returns Whether the end has begun, so that work that is still starting can stop.
  */
 export function onStop(stop: () => Promise<unknown>): () => boolean {
   let stopping = false;

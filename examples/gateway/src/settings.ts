@@ -1,7 +1,7 @@
 import { fixedWindow, PolicyError, type Duration } from '@sluice/fastify';
 import { parseArgs } from 'node:util';
 
-/** An option that the example cannot start with: its message is all that is printed. */
+/** An invalid option; only the message is printed. */
 export class SettingError extends Error {
   override readonly name = 'SettingError';
 }
@@ -12,7 +12,7 @@ export interface Settings {
   readonly store: StoreKind;
   /** Undefined: a Redis of its own. */
   readonly redisUrl: string | undefined;
-  /** One for each gateway: so much of the traffic it gets, and of the limit where it is split. */
+  /** One for each gateway: its share of the traffic, and of a split limit. */
   readonly weights: readonly number[];
   /** Requests that one address may make to one service in a window. */
   readonly limit: number;
@@ -30,10 +30,10 @@ export const USAGE = `Usage: npm start -- [options]
   --window 10s          how long a window is, at most 60s where the limit is split
   --port 8080           where nginx listens; 0 is any port that is free`;
 
-/** A gateway listens when it has its share, and nobody waits longer than that to try an example. */
+/** A gateway listens once it has its share, so longer windows would delay the start of the example. */
 const LONGEST_SPLIT_MS = 60_000;
 
-/** @throws SettingError that says which option is wrong. */
+/** @throws SettingError that names the wrong option. */
 export function readSettings(args: readonly string[]): Settings {
   const { store, redis, weights, limit, window, port } = valuesOf(args);
   if (store !== 'redis' && store !== 'split') throw wrong('store', 'redis or split', store);

@@ -1,6 +1,6 @@
 import { redisMembership, redisStore, splitStore, type Store } from '@sluice/fastify';
 
-/** Where a gateway counts, and what it has to wait for before it takes requests. */
+/** The store of a gateway, and what the gateway waits for before it accepts requests. */
 export interface GatewayStore {
   readonly store: Store;
   readonly ready: () => Promise<unknown>;
@@ -15,7 +15,7 @@ export function createStore(env: NodeJS.ProcessEnv): GatewayStore {
   const prefix = 'sluice:example-gateway';
 
   if (STORE === 'split') {
-    // Redis only knows who is there, by a heartbeat a second. What is counted stays in the memory of each gateway.
+    // Redis only holds the members, by a heartbeat a second. The counts stay in the memory of each gateway.
     const store = splitStore({ membership: redisMembership(REDIS_URL, { weight: Number(WEIGHT), prefix }) });
     return { store, ready: async () => store.ready(READY_WITHIN_MS) };
   }

@@ -3,7 +3,7 @@ import { Agent, request as sendRequest, type IncomingHttpHeaders, type IncomingM
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What came back for one request. */
+/** The response to one request. */
 export interface Answer {
   readonly status: number | undefined;
   readonly headers: IncomingHttpHeaders;
@@ -37,20 +37,20 @@ export class Client {
     return { status: answer.statusCode, headers: answer.headers, body: await text(answer) };
   }
 
-  /** So many requests, as many at a time as there are connections. */
+  /** Sends this many requests, one at a time per connection. */
   async sendMany(times: number, path: string, headers: (index: number) => Headers = () => ({})): Promise<Answer[]> {
     return Promise.all(Array.from({ length: times }, async (_, index) => this.send(path, headers(index))));
   }
 
   /**
-   * Sends on all connections, each its next request when the last one is answered, until it is over.
+   * Sends on all connections, each the next request after the last response, until `isDone`.
    *
-   * @param pauseMs - Between the two, so that something is left of the machine for others.
+   * @param pauseMs - Between the two, to leave CPU time for other processes.
    */
-  async sendUntil(path: string, isOver: (answers: readonly Answer[]) => boolean, pauseMs = 0): Promise<Answer[]> {
+  async sendUntil(path: string, isDone: (answers: readonly Answer[]) => boolean, pauseMs = 0): Promise<Answer[]> {
     const answers: Answer[] = [];
     const one = async (): Promise<void> => {
-      while (!isOver(answers)) {
+      while (!isDone(answers)) {
         answers.push(await this.send(path));
         await sleep(pauseMs);
       }
@@ -64,22 +64,22 @@ export class Client {
   }
 }
 
-/** What one window saw. */
+/** The counts of one window. */
 export interface WindowCount {
   readonly window: number;
   readonly offered: number;
-  readonly admitted: number;
+  readonly allowed: number;
 }
 
 /** Requests by the window that their decision fell into, on the clock that the decision was made by. */
 export function byWindow(answers: readonly Answer[], windowMs: number): WindowCount[] {
-  const windows = new Map<number, { offered: number; admitted: number }>();
+  const windows = new Map<number, { offered: number; allowed: number }>();
   for (const { status, headers } of answers) {
     const window = Math.floor(Number(headers['x-decided-at']) / windowMs);
-    const count = windows.get(window) ?? { offered: 0, admitted: 0 };
+    const count = windows.get(window) ?? { offered: 0, allowed: 0 };
     windows.set(window, count);
     count.offered++;
-    if (status === 200) count.admitted++;
+    if (status === 200) count.allowed++;
   }
   return [...windows].map(([window, count]) => ({ window, ...count })).sort((a, b) => a.window - b.window);
 }
@@ -91,7 +91,7 @@ export function statuses(answers: readonly Answer[]): Readonly<Record<string, nu
   return counts;
 }
 
-/** Those who answered, such as `gateway-1`. */
+/** The responding gateways, such as `gateway-1`. */
 export function gateways(answers: readonly Answer[]): string[] {
   return [...new Set(answers.map(({ headers }) => String(headers['x-gateway'])))].sort();
 }

@@ -12,7 +12,7 @@ import { env, System } from './system.ts';
 const roles = ['gateway-1', 'gateway-2', 'orders', 'catalog'];
 
 describe('the whole example', () => {
-  it.each(['SIGINT', 'SIGTERM'] as const)('ends with all that it has started on %s', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends with all its processes on %s', async (signal) => {
     const system = await System.start();
     const pids = pidsOf(system);
     system.child.kill(signal);
@@ -31,7 +31,7 @@ describe('the whole example', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('prints what to try', async () => {
+  it('prints commands to try', async () => {
     const system = await System.start('--limit', '3', '--window', '1m');
     const client = new Client(system.port);
 
@@ -43,7 +43,7 @@ describe('the whole example', () => {
   });
 });
 
-describe('what it cannot start with', () => {
+describe('a problem at the start', () => {
   it.each([
     [['--store', 'disk'], '--store takes redis or split, got "disk"'],
     [['--weights', '3,0'], '--weights takes whole numbers from 1 to 1000, got "0"'],
@@ -63,7 +63,7 @@ describe('what it cannot start with', () => {
     expect(system.output).toContain('Usage: npm start');
   });
 
-  it('is a Redis that is not there: in one line, before anything is started', async () => {
+  it('can be an unreachable Redis: reported in one line, before anything starts', async () => {
     const port = await freePort();
     const system = new System(['--redis', `redis://user:secret@127.0.0.1:${String(port)}`]);
 
@@ -73,14 +73,14 @@ describe('what it cannot start with', () => {
     );
   });
 
-  it('is a program that is not installed', async () => {
+  it('can be a program that is not installed', async () => {
     const system = new System([], { NGINX: nginxPath(env), REDIS_SERVER: '', PATH: '' });
 
     expect(await system.ends()).toBe(1);
     expect(system.output).toContain('redis-server or valkey-server is not installed. Debian, Ubuntu: apt-get install');
   });
 
-  it('is a port that somebody else has', async () => {
+  it('can be a port in use', async () => {
     const first = await System.start();
     const second = new System(['--port', String(first.port)]);
 
@@ -93,7 +93,7 @@ describe('what it cannot start with', () => {
 describe('a gateway by itself', () => {
   const file = fileURLToPath(new URL('../dist/esm/gateway.js', import.meta.url));
 
-  it('says where it listens, and that a service cannot be reached', async () => {
+  it('reports its address, and an unreachable service', async () => {
     const port = await freePort();
     const more = {
       PORT: '0',
@@ -109,7 +109,7 @@ describe('a gateway by itself', () => {
     await gateway.stop();
   });
 
-  it('ends with the process that started it, also while it waits for its share', async () => {
+  it('ends with its parent process, also while it waits for its share', async () => {
     const redis = await startRedis();
     const admin = new Redis(redis.url);
     const gateway = new System([], { PORT: '0', STORE: 'split', WINDOW: '1d', REDIS_URL: redis.url }, file);

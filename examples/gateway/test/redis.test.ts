@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { byWindow, Client, gateways, statuses, type Answer } from './client.ts';
 import { System } from './system.ts';
 
-/** For what many requests are sent in: enough of them take their time on a busy machine. */
+/** For tests with many requests, which are slow on a busy machine. */
 const LONG_MS = 300_000;
 const LIMIT = 60;
 const HOUR_MS = 3_600_000;
@@ -12,7 +12,7 @@ let redis: RedisServer;
 let system: System;
 const clients: Client[] = [];
 
-/** From an address that nobody has come from yet. */
+/** A client from an unused address. */
 function newClient(connections?: number): Client {
   const client = new Client(system.port, connections);
   clients.push(client);
@@ -30,9 +30,9 @@ afterAll(async () => {
   await redis.stop();
 });
 
-/** What has to hold in each window, however many of them the test has seen: on the hour it sees two. */
+/** Checks each window of the test: on the hour there are two. */
 function expectExactly(answers: readonly Answer[], limit = LIMIT): void {
-  for (const { offered, admitted } of byWindow(answers, HOUR_MS)) expect(admitted).toBe(Math.min(offered, limit));
+  for (const { offered, allowed } of byWindow(answers, HOUR_MS)) expect(allowed).toBe(Math.min(offered, limit));
 }
 
 describe('a limit in Redis', () => {
@@ -52,7 +52,7 @@ describe('a limit in Redis', () => {
     expect((await other.send('/orders')).status).toBe(200);
   });
 
-  it('is one for all that a service has, however it is written', async () => {
+  it('is one for all paths of a service, in every spelling', async () => {
     const paths = ['/orders', '/orders/7', '/orders/', '/orders?page=2', '/orders/%37'];
     const client = newClient(1);
     const answers = [];
@@ -62,7 +62,7 @@ describe('a limit in Redis', () => {
     expectExactly(answers);
   });
 
-  it('is escaped by nobody who writes X-Forwarded-For', async () => {
+  it('is not escaped with X-Forwarded-For', async () => {
     const answers = await newClient().sendMany(3 * LIMIT, '/orders', (index) => ({
       'X-Forwarded-For': `203.0.113.${String(index)}, 127.0.0.1`,
       'X-Real-IP': `203.0.113.${String(index)}`,
@@ -72,7 +72,7 @@ describe('a limit in Redis', () => {
     expectExactly(answers);
   });
 
-  it('keeps from the service what it refuses', async () => {
+  it('does not forward denied requests to the service', async () => {
     const before = await system.served('catalog');
     const answers = await newClient().sendMany(3 * LIMIT, '/catalog');
 
@@ -80,7 +80,7 @@ describe('a limit in Redis', () => {
     expect((await system.served('catalog')) - before).toBe(statuses(answers)['200']);
   });
 
-  it('is not got round by the preflights of browsers, which are not counted: no service sees one', async () => {
+  it('is not bypassed with preflights of browsers, which are not counted: none reaches a service', async () => {
     const client = newClient();
     const before = await system.served('catalog');
     const preflight = { Origin: 'https://elsewhere.example', 'Access-Control-Request-Method': 'GET' };
@@ -95,7 +95,7 @@ describe('a limit in Redis', () => {
 });
 
 describe('an answer through gateway and nginx', () => {
-  it('is that of the service, which learns the address of the client', async () => {
+  it('comes from the service, which receives the address of the client', async () => {
     const client = newClient();
 
     expect(await client.send('/orders', { 'X-Forwarded-For': '203.0.113.9' })).toMatchObject({
@@ -113,18 +113,18 @@ describe('an answer through gateway and nginx', () => {
     expect(headers['ratelimit']).toMatch(new RegExp(`^"orders";r=${String(LIMIT - 1)};t=\\d+$`));
   });
 
-  it('says of a refusal when to come again', async () => {
+  it('states the wait after a denial', async () => {
     const answers = await newClient().sendMany(3 * LIMIT, '/orders');
-    const refused = answers.find(({ status }) => status === 429);
+    const denied = answers.find(({ status }) => status === 429);
 
-    expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(0);
-    expect(JSON.parse(refused?.body ?? '')).toMatchObject({ status: 429, 'violated-policies': ['orders'] });
+    expect(Number(denied?.headers['retry-after'])).toBeGreaterThan(0);
+    expect(JSON.parse(denied?.body ?? '')).toMatchObject({ status: 429, 'violated-policies': ['orders'] });
   });
 
   it.each([
     [500, '/catalog/broken', '{"service":"catalog","error":"broken"}'],
     [503, '/catalog/busy', '{"service":"catalog"}'],
-  ])("passes on a service's own %d, and asks it once", async (status, path, body) => {
+  ])("forwards a service's own %d, and sends the request once", async (status, path, body) => {
     const before = await system.served('catalog');
     const answer = await newClient().send(path);
 
@@ -135,7 +135,7 @@ describe('an answer through gateway and nginx', () => {
 });
 
 describe('the health of a gateway', () => {
-  it('is told to everybody, however often', async () => {
+  it('is available to every client without a limit', async () => {
     const client = newClient();
     await client.sendMany(3 * LIMIT, '/orders');
     const answers = await client.sendMany(3 * LIMIT, '/health');
@@ -146,7 +146,7 @@ describe('the health of a gateway', () => {
 });
 
 describe.each(['SIGKILL', 'SIGTERM'] as const)('a gateway that is ended by %s under load', (signal) => {
-  const MANY = 2000;
+  const MANY = 1000;
   const CONNECTIONS = 8;
   let answers: Answer[];
   let served: number;
@@ -170,23 +170,23 @@ describe.each(['SIGKILL', 'SIGTERM'] as const)('a gateway that is ended by %s un
     await larger.stop();
   }, LONG_MS);
 
-  it('is noticed by nobody', () => {
+  it('is not noticed by clients', () => {
     expect(Object.keys(statuses(answers))).toEqual(['200', '429']);
   });
 
-  it('gives nobody more, and takes from nobody but what it had in hand', () => {
+  it('allows no extra units, and loses only the units of requests in progress', () => {
     const windows = byWindow(answers, HOUR_MS);
 
-    for (const { offered, admitted } of windows) {
-      expect(admitted).toBeLessThanOrEqual(MANY);
-      expect(admitted).toBeGreaterThanOrEqual(Math.min(offered, MANY) - CONNECTIONS);
+    for (const { offered, allowed } of windows) {
+      expect(allowed).toBeLessThanOrEqual(MANY);
+      expect(allowed).toBeGreaterThanOrEqual(Math.min(offered, MANY) - CONNECTIONS);
     }
     expect(served).toBeLessThanOrEqual(MANY * windows.length);
   });
 });
 
 describe('while Redis is away', () => {
-  it('each gateway counts for itself and admits its half, and all is as before afterwards', async () => {
+  it('each gateway counts by itself and allows its half, and Redis decides again afterwards', async () => {
     await redis.kill();
     const answers = await newClient().sendMany(3 * LIMIT, '/orders');
 

@@ -16,13 +16,13 @@ export const env: Env = {
   PATH: [process.env['PATH'], CACHE].join(delimiter),
 };
 
-/** The example as it is started by its reader. It ends with this process, even if that is killed. */
+/** The example, started by its command. It ends with this process, even when that is killed. */
 export class System {
   readonly child: ChildProcess;
   readonly #ended: Promise<unknown>;
   output = '';
 
-  /** @param file - A role by itself, instead of all. */
+  /** @param file - A single role, instead of all. */
   constructor(args: readonly string[], more: Env = {}, file: string = MAIN) {
     this.child = spawn(process.execPath, [file, ...args], {
       env: { ...env, ...more },
@@ -79,7 +79,7 @@ export class System {
     return this.#found(/nginx, with (\S+)/);
   }
 
-  /** How many requests a service has seen so far. */
+  /** The number of requests that a service has received. */
   async served(service: string): Promise<number> {
     const answer = await fetch(`${this.urlOf(service)}/served`);
     return ((await answer.json()) as { served: number }).served;

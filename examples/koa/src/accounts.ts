@@ -7,13 +7,13 @@ export interface User {
   readonly plan: Plan;
 }
 
-/** What a login sends: whatever it likes. */
+/** The body of a login, unchecked. */
 export interface Credentials {
   readonly user?: unknown;
   readonly password?: unknown;
 }
 
-// Stands in for your table of users, where passwords are hashed. Theirs are `ann-secret` and so on.
+// Replace this with your table of users, with hashed passwords. The passwords here are `ann-secret` and so on.
 const plans: ReadonlyMap<string, Plan> = new Map([
   ['ann', 'free'],
   ['bob', 'paid'],
@@ -24,12 +24,12 @@ const plans: ReadonlyMap<string, Plan> = new Map([
 ]);
 const sessions = new Map<string, User>();
 
-/** The account that a login names, in one spelling: each spelling would have a budget of its own. */
+/** The account of a login in one spelling, because each spelling would have its own budget. */
 export function accountOf(credentials: Credentials | undefined): string {
   return typeof credentials?.user === 'string' ? credentials.user.trim().toLowerCase() : '';
 }
 
-/** A new token; undefined when the password is wrong, or there is no such user. */
+/** A new token; undefined when the password is wrong or the user does not exist. */
 export function logIn(credentials: Credentials | undefined): string | undefined {
   const id = accountOf(credentials);
   const plan = plans.get(id);
@@ -39,7 +39,7 @@ export function logIn(credentials: Credentials | undefined): string | undefined 
   return token;
 }
 
-/** Who sends this `Authorization` field. */
+/** The user of this `Authorization` field. */
 export function userOf(authorization = ''): User | undefined {
   return sessions.get(authorization.replace(/^Bearer /i, ''));
 }

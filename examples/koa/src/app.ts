@@ -10,7 +10,7 @@ declare module 'koa' {
   }
 }
 
-// Named, so that each has its own state: who changes plans begins afresh.
+// Named, so that each plan has its own state: a user who changes plans starts with a new one.
 const plans = {
   free: fixedWindow({ limit: 10, window: '1m', name: 'free' }),
   paid: fixedWindow({ limit: 100, window: '1m', name: 'paid' }),
@@ -18,14 +18,14 @@ const plans = {
 
 /** The service, with its limits kept in a store. */
 export function createApp(store: Store): Koa {
-  // A decision that Redis has not made within this time is made in the memory of this process.
+  // When Redis does not decide within this time, this process decides in its memory.
   const common = { store, timeoutMs: 1000 };
-  // One proxy in front, which appends to X-Forwarded-For: the last address there counts. Koa believes whoever connects, so
-  // nobody but the proxy may reach this service. Never `proxy` alone.
+  // One proxy in front, which appends to X-Forwarded-For: the last address there counts. Koa trusts every peer, so
+  // only the proxy may reach this service. Never `proxy` alone.
   const app = new Koa({ proxy: true, maxIpsCount: 1 });
   const router = new Router();
 
-  // Ahead of everything: also of what no route matches, and of the authentication.
+  // Before everything: it also applies to paths without a route, and before the authentication.
   app.use(rateLimit({ ...common, name: 'service', policy: slidingWindow({ limit: 60, window: '1m' }) }));
   app.use(router.routes());
   app.use((ctx) => {
@@ -37,14 +37,14 @@ export function createApp(store: Store): Koa {
     ctx.body = { address: ctx.ip, left: ctx.state.rateLimit?.decision.remaining };
   });
 
-  // A route that costs much.
+  // An expensive route.
   const report = rateLimit({ ...common, name: 'report', policy: fixedWindow({ limit: 3, window: '1h' }) });
   router.get('/report', report, (ctx) => {
     ctx.body = { rows: Array.from({ length: 1000 }, (_, i) => i * i) };
   });
 
-  // The tight limit hurts only whoever fails; the wide one is against guesses from many addresses. Decided together, and
-  // behind the body parser, because their keys are in the body. Good logins get their unit back.
+  // The tight limit affects only failures; the wide one stops guesses from many addresses. Decided together, and
+  // behind the body parser, because their keys are in the body. Successful logins are refunded.
   const account = (ctx: Context): string => accountOf(ctx.request.body as Credentials | undefined);
   const login = rateLimit({
     ...common,

@@ -5,8 +5,8 @@ const main = new URL('../dist/esm/main.js', import.meta.url);
 
 describeExample('koa', main);
 
-describe('a report that is refused', () => {
-  it('has used up one request of the service', async () => {
+describe('a report that is denied', () => {
+  it('consumes one request of the service', async () => {
     const example = await startBehindProxy(main);
     const client = example.newClient();
     await client.statuses(20, '/report');

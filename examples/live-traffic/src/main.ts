@@ -13,7 +13,7 @@ import { renderLine } from './terminal/text.ts';
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const INSISTED_AFTER_MS = 1000;
 
-// Whoever reads the output may have seen enough: `npm start | head`.
+// The reader of a pipe may close it early: `npm start | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
@@ -72,8 +72,8 @@ async function runTraffic(run: Run, { durationMs, live, color }: Settings): Prom
 }
 
 /**
- * Resolves when the time is over, or on Ctrl-C. A Ctrl-C that comes later than a second after that ends the process at once. One that comes sooner is the same
- * one again: npm passes on what has reached this process already.
+ * Resolves when the time ends, or on Ctrl-C. Another Ctrl-C more than a second later ends the process at once. An
+ * earlier one is a duplicate, because npm forwards the signal that this process has received already.
  */
 async function untilStopped(durationMs: number | undefined): Promise<void> {
   await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** A setting with which the demo cannot start: its message is all that is printed. */
+/** An invalid setting; only the message is printed. */
 export class SettingError extends Error {
   override readonly name = 'SettingError';
 }
@@ -19,9 +19,9 @@ const LONGEST_MS = 86_400_000;
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /**
- * Reads PORT, REDIS_URL, DURATION, NO_COLOR and TERM; an empty one counts as not given.
+ * Reads PORT, REDIS_URL, DURATION, NO_COLOR and TERM; an empty one counts as missing.
  *
- * @throws SettingError saying which variable, what was expected and what came.
+ * @throws SettingError with the variable, the expected value and the given one.
  */
 export function readSettings(env: NodeJS.ProcessEnv, isTerminal: boolean): Settings {
   const live = isTerminal && env['TERM'] !== 'dumb';

@@ -61,17 +61,17 @@ export class DemoProcess {
   }
 }
 
-/** The numbers of one row of the final tables: offered and admitted, or sent and answered. */
+/** The numbers of one row of the final tables: offered and allowed, or sent and answered. */
 export interface TableRow {
   readonly offered: number;
-  readonly admitted: number;
-  readonly refused: number;
+  readonly allowed: number;
+  readonly denied: number;
 }
 
 /** The row that begins with a name. */
 export function tableRow(output: string, name: string): TableRow {
   const row = new RegExp(`^${name} .* ([\\d,]+) +([\\d,]+) +([\\d,]+) +\\S+ +\\S+$`, 'm').exec(output);
   if (row === null) throw new Error(`there is no row ${name}:\n${output}`);
-  const [offered = NaN, admitted = NaN, refused = NaN] = row.slice(1).map((text) => Number(text.replaceAll(',', '')));
-  return { offered, admitted, refused };
+  const [offered = NaN, allowed = NaN, denied = NaN] = row.slice(1).map((text) => Number(text.replaceAll(',', '')));
+  return { offered, allowed, denied };
 }

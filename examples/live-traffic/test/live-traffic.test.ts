@@ -25,23 +25,23 @@ describe('a run without a terminal', () => {
     expect({ exitCode, stderr: demo.stderr }).toEqual({ exitCode: 0, stderr: '' });
   });
 
-  it.each(LIMITS)('refuses somebody by the limit %s, and admits somebody', (limit) => {
-    const { admitted, refused } = tableRow(demo.stdout, limit);
+  it.each(LIMITS)('denies and allows requests by the limit %s', (limit) => {
+    const { allowed, denied } = tableRow(demo.stdout, limit);
 
-    expect(admitted).toBeGreaterThan(0);
-    expect(refused).toBeGreaterThan(0);
+    expect(allowed).toBeGreaterThan(0);
+    expect(denied).toBeGreaterThan(0);
   });
 
-  it.each(['reader', 'crawler'])('refuses the well-behaved %s next to never', (client) => {
-    const { offered, refused } = tableRow(demo.stdout, client);
+  it.each(['reader', 'crawler'])('denies the well-behaved %s next to never', (client) => {
+    const { offered, denied } = tableRow(demo.stdout, client);
 
     expect(offered).toBeGreaterThan(20);
-    expect(refused).toBeLessThanOrEqual(offered / 100);
+    expect(denied).toBeLessThanOrEqual(offered / 100);
   });
 
-  it('gives those who guess passwords what the limits say', () => {
-    expect(tableRow(demo.stdout, 'sprayer').admitted).toBe(5);
-    expect(tableRow(demo.stdout, 'botnet').admitted).toBe(10);
+  it('limits password guesses to the configured numbers', () => {
+    expect(tableRow(demo.stdout, 'sprayer').allowed).toBe(5);
+    expect(tableRow(demo.stdout, 'botnet').allowed).toBe(10);
   });
 
   it('counts every request that was sent as offered', () => {
@@ -52,7 +52,7 @@ describe('a run without a terminal', () => {
     expect(tableRow(demo.stdout, 'address').offered).toBe(sent.reduce((sum, one) => sum + one));
   });
 
-  it('shows a refusal, and how to get one', () => {
+  it('shows a denial, and how to get one', () => {
     expect(demo.stdout).toMatch(/^ {2}HTTP\/1\.1 429 Too Many Requests$/m);
     expect(demo.stdout).toMatch(/^ {2}Retry-After: \d+$/m);
     expect(demo.stdout).toMatch(/curl -si -d user=me 'http:\/\/127\.0\.0\.1:\d+\/login\?\[1-6\]'/);
@@ -63,14 +63,14 @@ describe('a run without a terminal', () => {
   });
 });
 
-describe('a run that is told to stop', () => {
-  it('prints its table all the same', async () => {
+describe('a run that is stopped', () => {
+  it('still prints its table', async () => {
     const demo = new DemoProcess({});
     await demo.prints('curl');
     demo.signal('SIGINT');
 
     expect(await demo.ends()).toBe(0);
-    expect(demo.stdout).toContain('admitted');
+    expect(demo.stdout).toContain('allowed');
   });
 });
 
@@ -85,22 +85,22 @@ describe('with Redis', () => {
     await redis.stop();
   });
 
-  it('two at once admit together what one alone would', async () => {
+  it('two at once allow together what one alone allows', async () => {
     const env = { REDIS_URL: redis.storeUrl, DURATION: '5s' };
     const demos = [new DemoProcess(env), new DemoProcess(env)];
     expect(await Promise.all(demos.map((demo) => demo.ends()))).toEqual([0, 0]);
 
-    const admitted = (client: string): number =>
-      demos.reduce((sum, { stdout }) => sum + tableRow(stdout, client).admitted, 0);
-    expect(admitted('sprayer')).toBe(5);
-    expect(admitted('botnet')).toBe(10);
+    const allowed = (client: string): number =>
+      demos.reduce((sum, { stdout }) => sum + tableRow(stdout, client).allowed, 0);
+    expect(allowed('sprayer')).toBe(5);
+    expect(allowed('botnet')).toBe(10);
     for (const { stdout } of demos) {
       expect(stdout).toMatch(/\(source "redis"\): [\d,]+ decisions; in local memory: 0\./);
       expect(stdout).toContain('account "admin": 10 of 10 taken');
     }
   });
 
-  it('goes on in local memory, and says so, where there is no Redis', async () => {
+  it('continues in local memory, and reports it, when Redis is unreachable', async () => {
     const port = await freePort();
     const demo = new DemoProcess({ REDIS_URL: `redis://me:secret@127.0.0.1:${String(port)}`, DURATION: '1s' });
 
@@ -114,7 +114,7 @@ describe('with Redis', () => {
     expect(demo.stdout).toMatch(/: 0 decisions; in local memory: [1-9]/);
   });
 
-  it('ends by itself, with its table, although Redis takes connections and answers nothing', async () => {
+  it('ends by itself, with its table, although Redis accepts connections and never answers', async () => {
     const silent = await startRedis();
     process.kill(silent.pid, 'SIGSTOP');
     const demo = new DemoProcess({ REDIS_URL: silent.storeUrl, DURATION: '1s' });
@@ -128,7 +128,7 @@ describe('with Redis', () => {
 
 describe('on a terminal', () => {
   // `script` makes one: it is on every Debian and Ubuntu.
-  // exec: a shell in between would take Ctrl-C as meant for itself.
+  // exec: a shell in between would handle Ctrl-C itself.
   const onTerminal = ['script', '-qec', `stty rows 24 cols 80; exec ${process.execPath} ${MAIN}`, '/dev/null'] as const;
 
   it('draws in place until Ctrl-C, then gives the terminal back and prints the table', async () => {
@@ -140,7 +140,7 @@ describe('on a terminal', () => {
     const [, drawn = '', after = ''] = demo.stdout.split(SCREEN_SWITCH);
     expect(drawn.startsWith(HIDE_CURSOR)).toBe(true);
     expect(drawn.endsWith(SHOW_CURSOR)).toBe(true);
-    expect(after).toContain('admitted');
+    expect(after).toContain('allowed');
   });
 
   it('has colours', async () => {
@@ -150,7 +150,7 @@ describe('on a terminal', () => {
     expect(demo.stdout).toMatch(COLOUR);
   });
 
-  it('has none when NO_COLOR says so', async () => {
+  it('has none with NO_COLOR', async () => {
     const demo = new DemoProcess({ NO_COLOR: '1', DURATION: '1s' }, onTerminal);
 
     expect(await demo.ends()).toBe(0);
@@ -158,7 +158,7 @@ describe('on a terminal', () => {
   });
 });
 
-describe('what it cannot start with', () => {
+describe('an invalid setting', () => {
   it.each([
     [{ PORT: 'http' }, 'PORT must be a whole number from 1 to 65535, or be left out for a free port, got "http"'],
     [{ PORT: '65536' }, 'PORT must be a whole number from 1 to 65535, or be left out for a free port, got "65536"'],
@@ -172,7 +172,7 @@ describe('what it cannot start with', () => {
     expect(demo.stdout).toBe('');
   });
 
-  it('says that a port is in use', async () => {
+  it('reports a port in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;

@@ -1,12 +1,12 @@
 import { createLimiter, slidingWindow, type Decision, type Store } from '@sluice/core';
-import { fieldWriter, refusalOf } from '@sluice/core/http';
+import { fieldWriter, denialOf } from '@sluice/core/http';
 import express, { type Express, type Response } from 'express';
 import type { Model } from './model.ts';
 
 export interface Services {
   readonly store: Store;
   readonly model: Model;
-  /** Told of every answer that was given. */
+  /** Called with every finished answer. */
   readonly log: (line: string) => void;
 }
 
@@ -27,19 +27,19 @@ export function createApp({ store, model, log }: Services): Express {
   app.disable('x-powered-by');
 
   app.post('/answers', express.json(), async (request, response) => {
-    const user = /^Bearer (\w+)$/.exec(request.get('authorization') ?? '')?.[1]; // stands in for your authentication
-    const asked = askedOf(request.body);
+    const user = /^Bearer (\w+)$/.exec(request.get('authorization') ?? '')?.[1]; // replace with your authentication
+    const asked = promptOf(request.body);
     if (user === undefined) return void response.status(401).json({ error: 'say who you are' });
     if (asked === undefined)
       return void response.status(400).json({ error: 'prompt or max_tokens is missing or wrong' });
     const { prompt, maxTokens } = asked;
 
-    // The most it can cost, so that the limit is never passed, however many ask at once.
+    // The highest possible cost, so that concurrent requests never exceed the limit.
     const estimate = model.count(prompt) + maxTokens;
     const { decision, settle } = await tokens.reserve(user, estimate);
     for (const { name, value } of fieldsOf(decision)) response.setHeader(name, value);
     if (!decision.allowed) {
-      refuse(response, decision);
+      deny(response, decision);
       return;
     }
 
@@ -56,11 +56,11 @@ export function createApp({ store, model, log }: Services): Express {
       }
       response.end();
     } catch {
-      // The model has failed, or the client has left and nobody reads this.
+      // The model has failed, or the client has disconnected.
       if (response.headersSent) response.destroy();
       else response.status(502).type('text/plain').send('The model cannot be reached.\n');
     } finally {
-      // What was used until then, whoever stopped it; nothing where the model did not even begin.
+      // The tokens used so far, after any kind of end; 0 when the model did not begin.
       await settle(used).catch((error: unknown) => {
         log(`${user}: could not be settled, and has cost ${String(estimate)}: ${String(error)}`);
       });
@@ -71,7 +71,7 @@ export function createApp({ store, model, log }: Services): Express {
   return app;
 }
 
-function askedOf(body: unknown): { readonly prompt: string; readonly maxTokens: number } | undefined {
+function promptOf(body: unknown): { readonly prompt: string; readonly maxTokens: number } | undefined {
   const { prompt, max_tokens: maxTokens = 200 } = (body ?? {}) as { prompt?: unknown; max_tokens?: unknown };
   if (typeof prompt !== 'string' || prompt.trim() === '') return undefined;
   if (!Number.isSafeInteger(maxTokens) || (maxTokens as number) < 1 || (maxTokens as number) > MOST_TOKENS)
@@ -79,8 +79,8 @@ function askedOf(body: unknown): { readonly prompt: string; readonly maxTokens: 
   return { prompt, maxTokens: maxTokens as number };
 }
 
-function refuse(response: Response, decision: Decision): void {
-  const { status, fields, contentType, body } = refusalOf(decision);
+function deny(response: Response, decision: Decision): void {
+  const { status, fields, contentType, body } = denialOf(decision);
   for (const { name, value } of fields) response.setHeader(name, value);
   response.status(status).type(contentType).send(body);
 }

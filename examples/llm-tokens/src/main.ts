@@ -19,7 +19,7 @@ and again, and stop it in the middle; or ask for two of them at once, and a thir
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
 
-/** Ends the answers that are being given, so that they are settled, and takes no others. */
+/** Ends the running answers, so that they are settled, and accepts no new requests. */
 async function stop(): Promise<void> {
   console.log('Stopping.');
   const closed = once(server, 'close');

@@ -1,17 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What is asked of a language model. */
+/** A language model. */
 export interface Model {
   /** Tokens of a text, as the model counts them. */
   count(text: string): number;
-  /** The answer, token by token, until it is finished, `maxTokens` are reached or the signal aborts it (then it throws). */
+  /**
+   * The answer, token by token, until it is finished, `maxTokens` are reached or the signal aborts it (then it
+   * throws).
+   */
   answer(prompt: string, maxTokens: number, signal: AbortSignal): AsyncIterable<string>;
 }
 
 const WORDS = ['water', 'finds', 'its', 'own', 'level', 'and', 'a', 'sluice', 'decides', 'when'];
 const USUAL_LENGTH = 60;
 
-/** Stands in for a model: a token is a word, and an answer is as long as the first number in the prompt says. */
+/** A stub of a model: a token is a word, and the first number in the prompt is the length of the answer. */
 export const fakeModel: Model = {
   count: (text) => text.split(/\s+/).filter((word) => word !== '').length,
   async *answer(prompt, maxTokens, signal) {

@@ -12,7 +12,9 @@ const redis = useRedis();
 const LIMIT = 1000;
 const policy = slidingWindow({ limit: LIMIT, window: '1m' });
 
-/** A model that gives its tokens as fast as they are read, keeps a book of its own, and fails when the prompt says so. */
+/**
+ * A model that produces tokens as fast as they are read, counts them itself, and fails when the prompt requests it.
+ */
 class CountingModel implements Model {
   used = 0;
 
@@ -63,7 +65,7 @@ const usedOf = async (user: string): Promise<number> => {
 };
 
 describe('an answer', () => {
-  it('costs what was used of it', async () => {
+  it('costs the tokens it used', async () => {
     const model = new CountingModel();
     const { url, lines } = await serve(redisStore(redis.client), model);
 
@@ -75,16 +77,16 @@ describe('an answer', () => {
     expect(await usedOf('whole')).toBe(4 + 40);
   });
 
-  it('that could cost more than is left is refused, and costs nothing', async () => {
+  it('that could cost more than the rest is denied, and costs nothing', async () => {
     const { url } = await serve(redisStore(redis.client), new CountingModel());
     const endless = ['say 500 fail -1', 'say 500 fail -1'].map((prompt) => ask(url, 'busy', prompt, 450));
     const [first, second] = await Promise.all(endless);
 
-    const refused = await ask(url, 'busy', 'say 500 fail -1', 500);
+    const denied = await ask(url, 'busy', 'say 500 fail -1', 500);
 
-    expect([first?.status, second?.status, refused.status]).toEqual([200, 200, 429]);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(await refused.json()).toMatchObject({ status: 429, 'violated-policies': ['tokens'] });
+    expect([first?.status, second?.status, denied.status]).toEqual([200, 200, 429]);
+    expect(Number(denied.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await denied.json()).toMatchObject({ status: 429, 'violated-policies': ['tokens'] });
   });
 
   it('of a model that fails before its first token costs nothing', async () => {
@@ -99,11 +101,11 @@ describe('an answer', () => {
 });
 
 describe('a hundred answers, of which many are aborted by their client or by the model', () => {
-  it('have cost together what the model has given', async () => {
+  it('cost together the tokens that the model produced', async () => {
     const model = new CountingModel();
     const { url, lines } = await serve(redisStore(redis.client), model);
     const random = seeded(testSeed(6));
-    const outcomes = { whole: 0, aborted: 0, broken: 0, refused: 0 };
+    const outcomes = { whole: 0, aborted: 0, broken: 0, denied: 0 };
 
     const one = async (): Promise<void> => {
       const leaving = new AbortController();
@@ -111,7 +113,7 @@ describe('a hundred answers, of which many are aborted by their client or by the
       try {
         const response = await ask(url, 'crowd', prompt, random.integer(12, 30), leaving.signal);
         if (response.status === 429) {
-          outcomes.refused++;
+          outcomes.denied++;
           return;
         }
         if (random.percent(30)) {
@@ -127,7 +129,7 @@ describe('a hundred answers, of which many are aborted by their client or by the
     };
     for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 5 }, one));
 
-    const answered = 100 - outcomes.refused;
+    const answered = 100 - outcomes.denied;
     await until('all are settled', () => lines.length === answered);
     expect(await usedOf('crowd')).toBe(model.used);
     expect(model.used).toBeGreaterThan(100);
@@ -136,7 +138,7 @@ describe('a hundred answers, of which many are aborted by their client or by the
 });
 
 describe('the example', () => {
-  it('starts, answers as its words say, and ends when it is told to', async () => {
+  it('starts, responds as its output describes, and ends on request', async () => {
     const example = new ExampleProcess(new URL('../dist/esm/main.js', import.meta.url), {});
     const port = await example.listens();
 

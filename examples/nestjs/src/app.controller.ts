@@ -3,7 +3,7 @@ import { CurrentRateLimit, RateLimit, byIp, byUser, fixedWindow, type RateLimitI
 import { accountOf, logIn, type Credentials } from './accounts.ts';
 import { Public, type AppRequest } from './auth.guard.ts';
 
-// Named, so that each has its own state: who changes plans begins afresh.
+// Named, so that each plan has its own state: a user who changes plans starts with a new one.
 const plans = {
   free: fixedWindow({ limit: 10, window: '1m', name: 'free' }),
   paid: fixedWindow({ limit: 100, window: '1m', name: 'paid' }),
@@ -19,7 +19,7 @@ export class AppController {
     return { address: request.ip, left: limit?.decision.remaining };
   }
 
-  // A route that costs much.
+  // An expensive route.
   @Public()
   @RateLimit({ name: 'report', policy: fixedWindow({ limit: 3, window: '1h' }) })
   @Get('report')
@@ -27,8 +27,8 @@ export class AppController {
     return { rows: Array.from({ length: 1000 }, (_, i) => i * i) };
   }
 
-  // The tight limit hurts only whoever fails; the wide one is against guesses from many addresses. They are decided
-  // together, and good logins get their unit back.
+  // The tight limit affects only failures; the wide one stops guesses from many addresses. They are decided
+  // together, and successful logins are refunded.
   @Public()
   @RateLimit<AppRequest>({
     name: 'login',

@@ -8,8 +8,8 @@ const { REDIS_URL = '' } = process.env;
 
 @Module({
   imports: [
-    // Those of `@RateLimit()` take over the store and the time: a decision that Redis has not made by then is made in the
-    // memory of this process.
+    // Those of `@RateLimit()` take over the store and the time: a decision that Redis has not made by then is made in
+    // the memory of this process.
     RateLimitModule.forRoot({
       store: REDIS_URL === '' ? memoryStore() : redisStore(REDIS_URL, { prefix: 'sluice:example-nestjs' }),
       timeoutMs: 1000,
@@ -22,7 +22,7 @@ const { REDIS_URL = '' } = process.env;
   providers: [{ provide: APP_GUARD, useClass: AuthGuard }],
 })
 export class AppModule implements NestModule {
-  /** The limit of the service stands ahead of the authentication, and holds for what no route matches. */
+  /** The limit of the service runs before the authentication, and applies to paths without a route. */
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(RateLimitMiddleware).forRoutes('{*path}');
   }

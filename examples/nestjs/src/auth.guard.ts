@@ -11,7 +11,7 @@ export interface AppRequest extends NestRequest {
 export const Public: () => MethodDecorator = () => IsPublic(true);
 const IsPublic = Reflector.createDecorator<boolean>();
 
-/** Finds out who the user is. */
+/** Identifies the user. */
 @Injectable()
 export class AuthGuard implements CanActivate {
   readonly #reflector: Reflector;

@@ -7,7 +7,7 @@ const { HOST = '127.0.0.1', PORT = '3000', REDIS_URL = '' } = process.env;
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class in name only
 const app = await NestFactory.create<NestExpressApplication>(AppModule, { logger: ['error', 'warn'] });
-// The address of the proxy: from it alone X-Forwarded-For is believed. Never `true`.
+// The address of the proxy: X-Forwarded-For is trusted from it alone. Never `true`.
 app.set('trust proxy', '127.0.0.1');
 await app.listen(Number(PORT), HOST);
 const url = await app.getUrl();
@@ -18,6 +18,6 @@ console.log(`Listening on ${url}, with the limits in ${REDIS_URL === '' ? 'memor
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     console.log('Stopping.');
-    void app.close(); // answers the requests that have come, and closes the store; with nothing left to do, the process ends
+    void app.close(); // answers pending requests, and closes the store; then the process ends
   });
 }

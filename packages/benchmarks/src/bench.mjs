@@ -1,57 +1,77 @@
-// What a decision costs: ourselves, the peers and the floor, in one run. From the root, after `npm run build`:
+// Measures the cost of a decision: Sluice, the peers and the floor, in one run. From the root, after `npm run build`:
 //
 //   npm run bench                               all of it; some 40 minutes
-//   npm run bench -- --quick                    all of it, shorter: for a look
+//   npm run bench -- --quick                    all of it, shorter and less exact
 //   npm run bench -- --only memory,redis        some of memory, redis, http, scale
 //   npm run bench -- --rounds 9                 rounds of every measurement
 //   npm run bench -- --node 24                  Express on another Node as well: a version, fetched by npx, or a path
+//   npm run bench -- --scene hot-key            some of the scenes: a name that is not known prints all
+//   npm run bench -- --against <folder>         beside what another checkout has built, without the peers
 //   npm run bench -- --out <folder>             where the results go, instead of packages/benchmarks/results
 //
-// Writes <group>.json, and prints the table of goals. `npm run bench:page` makes docs/benchmarks.md and its plots of them.
+// Writes <group>.json (against another build only where --out says so), and prints the table of goals. `npm run
+// bench:page` writes docs/benchmarks.md and its plots from them.
 import { mkdirSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { measureHttp } from './groups/http.mjs';
-import { measureMemory } from './groups/memory.mjs';
-import { measureRedis } from './groups/redis.mjs';
+import { httpScenes, measureHttp } from './groups/http.mjs';
+import { measureMemory, memoryScenes } from './groups/memory.mjs';
+import { measureRedis, redisScenes } from './groups/redis.mjs';
 import { measureScale } from './groups/scale.mjs';
 import { describeMachine } from './machine.mjs';
+import { againstLines } from './page/against.mjs';
 import { goalLines } from './page/goals.mjs';
 import { readResults, writeResults } from './page/results.mjs';
 import { planOf } from './plan.mjs';
 import { shareProcesses } from './processes/worker.mjs';
 
 const groups = { memory: measureMemory, redis: measureRedis, http: measureHttp, scale: measureScale };
+const scenes = { memory: memoryScenes, redis: redisScenes, http: httpScenes, scale: [] };
 
 const { values: given } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     trial: { type: 'boolean', default: false },
-    only: { type: 'string', default: Object.keys(groups).join(',') },
+    only: { type: 'string' },
+    scene: { type: 'string' },
+    against: { type: 'string' },
     rounds: { type: 'string' },
     node: { type: 'string' },
     out: { type: 'string' },
   },
 });
-const chosen = given.only.split(',');
-const unknown = chosen.find((name) => groups[name] === undefined);
-if (unknown !== undefined) {
-  console.error(`--only knows ${Object.keys(groups).join(', ')}, not ${unknown}`);
-  process.exit(2);
-}
+const all = Object.keys(groups);
+// The growth of the cost is not compared.
+const comparable = given.against === undefined ? all : all.filter((name) => name !== 'scale');
+const chosen = given.only?.split(',') ?? comparable;
+const unknown = chosen.find((name) => !comparable.includes(name));
+if (unknown !== undefined) fail(`--only takes ${comparable.join(', ')}, not ${unknown}`);
 if (given.trial) shareProcesses();
 const plan = planOf(given);
-const out = given.out === undefined ? fileURLToPath(new URL('../results/', import.meta.url)) : resolve(given.out);
-mkdirSync(out, { recursive: true });
+const known = chosen.flatMap((name) => scenes[name]);
+if (given.scene !== undefined && !known.some(plan.wants))
+  fail(`--scene takes ${[...new Set(known)].join(', ')}, or the part before a slash`);
+// Figures without the peers, or of some scenes alone, must not replace those of the documents.
+const isPart = given.against !== undefined || given.scene !== undefined;
+const out = given.out === undefined && !isPart ? fileURLToPath(new URL('../results/', import.meta.url)) : given.out;
+if (out !== undefined) mkdirSync(out, { recursive: true });
 
 const machine = await describeMachine();
+const results = {};
 for (const name of chosen) {
   const startedMs = performance.now();
   const rows = await groups[name](plan);
   const date = new Date().toISOString().slice(0, 10);
-  writeResults(out, { group: name, date, mode: plan.mode, rounds: plan.rounds, machine, rows });
+  results[name] = { group: name, date, mode: plan.mode, rounds: plan.rounds, machine, rows };
+  if (out !== undefined) writeResults(out, results[name]);
   console.error(`${name}: ${rows.length} rows in ${Math.round((performance.now() - startedMs) / 1000)} s`);
 }
-for (const line of goalLines(readResults(out))) console.log(line);
+const measured = out === undefined ? results : readResults(out);
+for (const line of goalLines(measured)) console.log(line);
+if (given.against !== undefined) for (const line of againstLines(measured)) console.log(line);
 process.exit();
+
+function fail(why) {
+  console.error(why);
+  process.exit(2);
+}

@@ -2,7 +2,7 @@ import { cpus, totalmem } from 'node:os';
 import { isPinned } from './processes/cores.mjs';
 import { startServer } from './processes/redis.mjs';
 
-/** Where the figures come from: what a reader needs to judge them, and no name of a host or a path. */
+/** The machine of the figures: what a reader needs to judge them, without names of hosts or paths. */
 export async function describeMachine() {
   const server = await startServer();
   const info = await server.admins[0].info('server');

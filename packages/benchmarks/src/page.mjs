@@ -1,8 +1,8 @@
-// Puts what was measured into the documents: the figures of docs/benchmarks.md and docs/guides/capacity-planning.md, and
+// Writes the results into the documents: the figures of docs/benchmarks.md and docs/guides/capacity-planning.md, and
 // docs/plots/bench-*.svg, all from packages/benchmarks/results/*.json.
 //
 //   npm run bench:page               writes
-//   npm run bench:page -- --check    fails when a document or plot does not belong to the results
+//   npm run bench:page -- --check    fails when a document or plot does not match the results
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import { filled } from './page/fill.mjs';
 import { goalLines } from './page/goals.mjs';
 import { plotsOf } from './page/plots.mjs';
 import { readResults } from './page/results.mjs';
-import { httpTables, memoryTable, redisTables, scaleTables } from './page/tables.mjs';
+import { algorithmsTable, httpTables, keyFormsTable, memoryTable, redisTables, scaleTables } from './page/tables.mjs';
 import { whereMeasured } from './page/where.mjs';
 
 const results = readResults(fileURLToPath(new URL('../results/', import.meta.url)));
@@ -22,6 +22,8 @@ const blocks = {
   where: whereMeasured(results),
   goals: goalLines(results),
   memory: results.memory ? [memoryTable(results)] : [],
+  algorithms: algorithmsTable(results),
+  'key-forms': keyFormsTable(results),
   redis: redisTables(results),
   http: httpTables(results),
   scale: results.scale ? scaleTables(results) : [],
@@ -38,7 +40,7 @@ const left = readdirSync(plots)
 if (process.argv.includes('--check')) {
   const stale = [...files].filter(([path, text]) => !existsSync(path) || readFileSync(path, 'utf8') !== text);
   for (const path of [...stale.map(([name]) => name), ...left]) {
-    console.error(`${basename(path)} does not belong to packages/benchmarks/results: run \`npm run bench:page\``);
+    console.error(`${basename(path)} does not match packages/benchmarks/results: run \`npm run bench:page\``);
   }
   process.exitCode = stale.length + left.length > 0 ? 1 : 0;
 } else {

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { besideOtherBuild } from './against.mjs';
 
 const MODES = {
   full: {
@@ -11,6 +13,18 @@ const MODES = {
     ...{ memoryKeys: 1_000_000, scaleKeys: [1_000, 10_000, 100_000, 1_000_000], inFlight: [1, 64, 256] },
     ...{ httpSlices: 1, httpWarmRequests: 5_000 },
   },
+  // Against another build: fresh processes in every round, because compilation differs more than builds do, and short
+  // slices in turn, so that a busy second of the machine affects both.
+  against: {
+    ...{ rounds: 6, heapRounds: 2, warmMs: 400, sliceMs: 100, slices: 6, httpSliceMs: 250 },
+    ...{ memoryKeys: 1_000_000, inFlight: [1, 64, 256], httpSlices: 6, httpWarmRequests: 15_000 },
+  },
+  quickAgainst: {
+    ...{ rounds: 3, heapRounds: 1, warmMs: 200, sliceMs: 100, slices: 4, httpSliceMs: 250 },
+    ...{ memoryKeys: 100_000, inFlight: [1, 64, 256], httpSlices: 3, httpWarmRequests: 5_000 },
+    // No goal uses these.
+    leftOut: ['zipf', 'hot-key/1', 'denied/1', 'denied/256', 'several-policies/1'],
+  },
   // For the test that benchmarks run at all: the figures mean nothing.
   trial: {
     ...{ rounds: 1, generations: 1, httpGenerations: 1, heapRounds: 1, warmMs: 0, sliceMs: 1, httpSliceMs: 5 },
@@ -19,16 +33,23 @@ const MODES = {
   },
 };
 
-/** How long and how often is measured, from what the command line says. */
-export function planOf({ quick, trial, rounds, node }) {
+/** The duration, rounds and scenes of the measurement, from the command line. */
+export function planOf({ quick, trial, rounds: wanted, node, against, scene }) {
   const mode = trial ? 'trial' : quick ? 'quick' : 'full';
-  const plan = MODES[mode];
+  const plan = MODES[against === undefined || trial ? mode : quick ? 'quickAgainst' : 'against'];
+  const rounds = wanted === undefined ? plan.rounds : wholeNumber(wanted);
+  const named = (name, scenes) => scenes.some((one) => name === one || name.startsWith(`${one}/`));
   return {
     ...plan,
     mode,
-    rounds: rounds === undefined ? plan.rounds : wholeNumber(rounds),
+    rounds,
+    ...(against === undefined
+      ? {}
+      : { generations: rounds, httpGenerations: rounds, against: besideOtherBuild(resolve(against)) }),
+    /** Whether a scene is to be measured: by its name, or the part before its slash. */
+    wants: (name) => (scene === undefined ? !named(name, plan.leftOut ?? []) : named(name, scene.split(','))),
     otherNode: node === undefined ? undefined : pathOfNode(node),
-    note: (says) => console.error(`${new Date().toISOString().slice(11, 19)} ${says}`),
+    log: (says) => console.error(`${new Date().toISOString().slice(11, 19)} ${says}`),
   };
 }
 

@@ -16,12 +16,12 @@ interface Row {
 
 interface Worker {
   ask(what: 'open', settings: object): Promise<{ unavailable?: string }>;
-  ask(what: 'refusals', options: { key: string; times: number }): Promise<boolean[]>;
+  ask(what: 'denials', options: { key: string; times: number }): Promise<boolean[]>;
   ask(what: 'close'): Promise<unknown>;
   end(): Promise<void>;
 }
 const untyped: string = '../src/processes/worker.mjs';
-// In a process of its own, and without types: what is measured is what is built, as users have it.
+// In a process of its own, and without types, to measure the built packages as users have them.
 const { Worker, shareProcesses, endShared } = (await import(untyped)) as {
   Worker: new (file: string, how: { core: number }) => Worker;
   shareProcesses(): void;
@@ -30,12 +30,15 @@ const { Worker, shareProcesses, endShared } = (await import(untyped)) as {
 
 const bench = fileURLToPath(new URL('../src/bench.mjs', import.meta.url));
 
-const LIMIT = 3;
+const runBench = (...args: string[]) => spawnSync(process.execPath, [bench, ...args], { encoding: 'utf8' });
 
-async function refusals(file: string, settings: object): Promise<boolean[]> {
+const LIMIT = 3;
+const FIVE = 'sluice, five algorithms';
+
+async function denials(file: string, settings: object, times = LIMIT + 2): Promise<boolean[]> {
   const worker = new Worker(file, { core: 0 });
   await worker.ask('open', { ...settings, shape: 'many', limit: LIMIT });
-  const seen = await worker.ask('refusals', { key: 'a', times: LIMIT + 2 });
+  const seen = await worker.ask('denials', { key: 'a', times });
   await worker.end();
   return seen;
 }
@@ -51,7 +54,7 @@ describe('a trial of the benchmarks', () => {
   beforeAll(() => {
     shareProcesses();
     folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-    const run = spawnSync(process.execPath, [bench, '--trial', '--out', folder], { encoding: 'utf8' });
+    const run = runBench('--trial', '--out', folder);
     said = run.stdout;
     if (run.status !== 0) throw new Error(run.stderr);
   }, 300_000);
@@ -71,32 +74,50 @@ describe('a trial of the benchmarks', () => {
     }
   });
 
-  it.each(['memory', 'redis'])('admits all but in the shape that is refused: %s', (group) => {
-    const shares = rowsOf(group).map(({ shape, figures }) => [shape === 'refused', figures['refusedShare']?.median]);
+  it.each(['memory', 'redis'])('allows everything except in the denied shape: %s', (group) => {
+    const shares = rowsOf(group).map(({ shape, figures }) => [shape === 'denied', figures['deniedShare']?.median]);
 
-    expect(shares.filter(([isRefused, share]) => (isRefused === true) !== Number(share) > 0)).toEqual([]);
+    expect(shares.filter(([isDenied, share]) => (isDenied === true) !== Number(share) > 0)).toEqual([]);
   });
 
   it.each([
     ['memory', 'in-memory.mjs'],
     ['redis', 'in-redis.mjs'],
-  ])('measures what refuses once a limit of three is reached, and not before: %s', async (group, file) => {
-    const names = [...new Set(rowsOf(group).map(({ name }) => name))];
+  ])('measures contenders that deny after a limit of three, and not before: %s', async (group, file) => {
+    const names = [...new Set(rowsOf(group).map(({ name }) => name))].filter((name) => name !== FIVE);
 
     const seen: [string, boolean[]][] = [];
     for (const name of names) {
       await redis.admin.flushall();
-      seen.push([name, await refusals(file, { name, urls: [redis.server.url] })]);
+      seen.push([name, await denials(file, { name, urls: [redis.server.url] })]);
     }
 
     expect(seen).toEqual(names.map((name) => [name, [false, false, false, true, true]]));
   });
 
-  it('has every request over HTTP answered with 200', () => {
+  it('measures five algorithms in one process, each of which denies once its limit is reached', async () => {
+    const seen = await denials('in-memory.mjs', { name: FIVE }, 5 * (LIMIT + 1));
+
+    expect(seen).toEqual([...Array<boolean>(5 * LIMIT).fill(false), ...Array<boolean>(5).fill(true)]);
+  });
+
+  it.each([
+    ['memory', 'sluice, consume'],
+    ['redis', 'sluice'],
+  ])('measures keys of every form: %s', (group, name) => {
+    const seen = rowsOf(group).filter((row) => row['scene'] === 'key-forms' && row.name === name);
+
+    const forms = ['k', 'space', 'unicode', 'long'];
+    expect(seen.map(({ shape, form }) => [shape, form])).toEqual(
+      ['one', 'many'].flatMap((shape) => forms.map((form) => [shape, form])),
+    );
+  });
+
+  it('gets 200 for every request over HTTP', () => {
     expect(rowsOf('http').filter(({ figures }) => figures['okShare']?.median !== 1)).toEqual([]);
   });
 
-  it('measures ourselves, a peer and the floor with every framework and store', () => {
+  it('measures Sluice, a peer and the floor with every framework and store', () => {
     const seen = new Set(rowsOf('http').map(({ framework, store, kind }) => [framework, store, kind].join(' ')));
 
     for (const framework of ['express', 'fastify', 'koa', 'nestjs']) {
@@ -106,7 +127,30 @@ describe('a trial of the benchmarks', () => {
     }
   });
 
-  it('says of each goal what was measured, what was wanted and the best peer', () => {
+  it('compares this build with another one, by the ratio of every round', () => {
+    const root = fileURLToPath(new URL('../../../', import.meta.url));
+    const compared = runBench('--trial', '--against', root, '--scene', 'hot-key,express', '--only', 'memory,http');
+
+    const lines = compared.stdout.split('\n').filter((line) => /^\|.*( \| \d+\.\d{3} *){4}\|$/.test(line));
+
+    expect(lines.map((line) => line.split('|')[1]?.trim())).toEqual([
+      'memory, consume, one key, of MemoryStore.increment',
+      'memory, synchronous, one key, of the same',
+      'HTTP, express, memory, of two header fields by hand (CPU)',
+      'HTTP, express, redis, of two header fields by hand (CPU)',
+      'memory, sluice, consume, slidingWindow, one key',
+    ]);
+  }, 300_000);
+
+  it('rejects an unknown scene and a missing build', () => {
+    const scene = runBench('--trial', '--only', 'memory', '--scene', 'hot');
+    const build = runBench('--trial', '--against', folder);
+
+    expect([scene.status, scene.stderr]).toEqual([2, expect.stringContaining('--scene takes hot-key, many-keys')]);
+    expect([build.status, build.stderr]).toEqual([2, expect.stringContaining('npm run build')]);
+  }, 60_000);
+
+  it('prints for each goal the measured figure, the minimum, the aim and the best peer', () => {
     const lines = said.split('\n').filter((line) => line.includes('memory, synchronous, one key'));
 
     expect(lines).toEqual([expect.stringMatching(/\| (aim|reached|MISSED) +\| [\d.]+ [@\w-]+/)]);

@@ -1,11 +1,11 @@
 import { PolicyError, type ManagedPolicy, type Policies } from '@sluice/core';
+import { writtenPolicy } from '@sluice/core/inspect';
 import { UsageError } from './failure.ts';
-import { readPoliciesFile, type Definition } from './policies-file.ts';
+import { readPoliciesFile, type PolicyDefinition } from './policies-file.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
-import { writtenPolicy } from './written.ts';
 
-/** What the options of `sluice policy apply` say. */
+/** The options of `sluice policy apply`. */
 export interface ApplyOptions {
   readonly file: string;
   readonly dryRun?: boolean;
@@ -16,15 +16,15 @@ type Change = 'created' | 'changed' | 'unchanged' | 'removed';
 
 interface Applied extends Pick<ManagedPolicy, 'name' | 'policy' | 'apps'> {
   readonly change: Change;
-  /** None of what is not written. */
+  /** Missing in a dry run, which writes nothing. */
   readonly version: number | null;
 }
 
 type WithPolicies = (work: (policies: Policies, session: Session) => Promise<void>) => Promise<void>;
 
 /**
- * Puts what a file defines. All of it is checked before anything is changed; what was done until something failed is
- * printed all the same.
+ * Puts the policies that a file defines. Checks all of them before it changes any. When one fails, it still prints the
+ * changes made so far.
  */
 export async function applyFile(
   { file, dryRun = false, prune = false }: ApplyOptions,
@@ -51,10 +51,10 @@ export async function applyFile(
   });
 }
 
-/** What applying would change. */
+/** The changes that applying would make. */
 async function plan(
   policies: Policies,
-  definitions: readonly Definition[],
+  definitions: readonly PolicyDefinition[],
   prune: boolean,
 ): Promise<readonly Applied[]> {
   const planned: Applied[] = [];
@@ -79,7 +79,7 @@ async function plan(
 
 async function put(
   policies: Policies,
-  { name, policy, apps, carryOver }: Definition,
+  { name, policy, apps, carryOver }: PolicyDefinition,
   dryRun: boolean,
 ): Promise<Applied> {
   const { change, version, ...done } = await policies.put(name, policy, { apps, carryOver, dryRun });

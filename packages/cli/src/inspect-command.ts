@@ -1,12 +1,19 @@
 import { Option, type Command } from 'commander';
 import type { Policy } from '@sluice/core';
-import { inspectKey, isWholeKey, keyPattern, ownerOfDetails, type KeyReport } from '@sluice/core/inspect';
+import {
+  inspectKey,
+  isWholeKey,
+  keyPattern,
+  ownerOfDetails,
+  writtenPolicy,
+  type KeyReport,
+} from '@sluice/core/inspect';
 import { collect } from './collect.ts';
 import { policyFromText } from './policy-options.ts';
 import { primariesOf, type Connection } from './redis.ts';
 import { globalsOf, withSession, type Session } from './session.ts';
 import { printable, table } from './table.ts';
-import { writtenInstant, writtenPolicy, writtenSpan } from './written.ts';
+import { writtenInstant, writtenSpan } from './written.ts';
 
 /** Adds `sluice inspect KEY`. */
 export function addInspect(sluice: Command): void {
@@ -14,7 +21,7 @@ export function addInspect(sluice: Command): void {
     .command('inspect')
     .summary('print what a key has used')
     .description('Prints what a key has used, what is left and when it resets. Changes nothing.')
-    .argument('<key>', 'what the application limits, such as an address or a user; or a whole key in Redis')
+    .argument('<key>', 'the key that the application limits, such as an address or a user; or a whole key in Redis')
     .addOption(
       new Option(
         '--policy <text>',
@@ -23,7 +30,7 @@ export function addInspect(sluice: Command): void {
     )
     .addHelpText(
       'after',
-      '\nEvery key in Redis is looked at, a thousand at a time. A whole key is read at once.\nA key that cannot be read is told to be that, and is no failure.',
+      '\nScans every key in Redis, a thousand at a time. A whole key is read directly.\nA key that cannot be read is reported as such, and does not fail the command.',
     )
     .action(async (key: string, { policy = [] }: { policy?: readonly string[] }, command: Command) => {
       const policies = policy.map(policyFromText);
@@ -43,11 +50,11 @@ async function inspect(
   const keys = pattern === undefined ? [key] : (await scan(connection, pattern)).filter((one) => !isDetail(one));
   const values = await Promise.all(keys.map(async (one) => (isDetail(one) ? '' : read(connection, one))));
   const records = await recordsOf(connection, prefix);
-  // After the values: whatever they hold has happened.
+  // Read after the values, so that no value is from a later instant.
   const atMs = instantOf(await clockOf(connection).time());
   const reports = keys.flatMap((one, i): readonly KeyReport[] => {
     const value = values[i];
-    if (value === null || value === undefined) return []; // over, or deleted meanwhile
+    if (value === null || value === undefined) return []; // expired, or deleted meanwhile
     if (typeof value !== 'string') return [unreadable(one, value.problem)];
     return [inspectKey(one, value, atMs, { prefix, policies, records })];
   });
@@ -71,12 +78,12 @@ async function read(connection: Connection, key: string): Promise<string | null 
   try {
     return await connection.get(key);
   } catch (error) {
-    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return { problem: 'it is no string' };
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return { problem: 'it is not a string' };
     throw error;
   }
 }
 
-/** What is no JSON is a record of no use, and told to be that. */
+/** A record that is not JSON becomes null, which is reported as unreadable. */
 async function recordsOf(connection: Connection, prefix: string): Promise<Readonly<Record<string, unknown>>> {
   const texts = await connection.hgetall(`${prefix}:policies`);
   return Object.fromEntries(
@@ -99,7 +106,7 @@ function instantOf([seconds, microseconds]: readonly (string | number)[]): numbe
 }
 
 function unreadable(key: string, problem: string): KeyReport {
-  return { key, subject: null, limiter: null, blockedUntilMs: null, refusals: null, policies: [], problem };
+  return { key, subject: null, limiter: null, blockedUntilMs: null, denials: null, policies: [], problem };
 }
 
 const HEADINGS = ['LIMITER', 'NAME', 'POLICY', 'USED', 'LIMIT', 'REMAINING', 'RESETS', 'BLOCKED UNTIL'];
@@ -122,29 +129,31 @@ function textOf(key: string, atMs: number, reports: readonly KeyReport[]): strin
     report.problem === null
       ? []
       : [
-          `${printable(report.key)}: ${report.problem}` +
+          `${printable(report.key)}: ${printable(report.problem)}` +
             (report.blockedUntilMs === null ? '' : `; blocked until ${whenOf(report.blockedUntilMs, atMs)}`),
         ],
   );
-  const refusals = reports.flatMap(({ key: one, refusals: counted }) =>
+  const denials = reports.flatMap(({ key: one, denials: counted }) =>
     counted === null
       ? []
       : [
-          `${printable(one)}: refusals ${String(counted.count)}, blocks ${String(counted.blocks)}, forgotten ${whenOf(counted.forgottenAtMs, atMs)}`,
+          `${printable(one)}: denials ${String(counted.count)}, blocks ${String(counted.blocks)}, forgotten ${whenOf(counted.forgottenAtMs, atMs)}`,
         ],
   );
   const outlines = reports.flatMap(({ policies }) =>
     policies.flatMap(({ name, detailKey }) =>
       detailKey === null
         ? []
-        : [`${name}: as of the last write, no more is used by now; what was taken when is in ${printable(detailKey)}`],
+        : [
+            `${name}: used as of the last write, and at most that much now; the time of each unit is in ${printable(detailKey)}`,
+          ],
     ),
   );
   return [
     `at ${writtenInstant(atMs)} by the clock of Redis`,
     ...(rows.length > 0 ? [table(HEADINGS, rows)] : []),
     ...outlines,
-    ...refusals,
+    ...denials,
     ...problems,
   ].join('\n');
 }

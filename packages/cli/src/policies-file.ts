@@ -16,12 +16,12 @@ import { insteadOf } from './nearest.ts';
 import { policyKinds, policyOf } from './policy-kinds.ts';
 
 /** A managed policy as a file defines it. */
-export interface Definition {
+export interface PolicyDefinition {
   readonly name: string;
   readonly policy: Policy;
   readonly apps: string[];
   readonly carryOver?: CarryOver;
-  /** Says of an error that concerns this definition where in the file that is. */
+  /** Adds the line of this definition in the file to an error. */
   readonly at: string;
 }
 
@@ -32,9 +32,9 @@ const FIELDS = ['apps', 'carryOver'];
 /**
  * Reads a file of policies; `-` is the standard input.
  *
- * @throws UsageError with everything that is wrong in it, by line.
+ * @throws UsageError that lists every problem in the file, by line.
  */
-export function readPoliciesFile(path: string): readonly Definition[] {
+export function readPoliciesFile(path: string): readonly PolicyDefinition[] {
   let text: string;
   try {
     text = readFileSync(path === '-' ? 0 : path, 'utf8');
@@ -62,7 +62,7 @@ class PoliciesFile {
     for (const { message, pos } of this.#document.errors) this.#problems.push({ offset: pos[0], message });
   }
 
-  definitions(): readonly Definition[] {
+  definitions(): readonly PolicyDefinition[] {
     const found = this.#problems.length > 0 ? [] : this.#top();
     if (this.#problems.length > 0) {
       const inOrder = this.#problems.toSorted((a, b) => a.offset - b.offset);
@@ -71,7 +71,7 @@ class PoliciesFile {
     return found;
   }
 
-  #top(): readonly Definition[] {
+  #top(): readonly PolicyDefinition[] {
     const top = this.#entries(this.#document.contents, 'the file', 'policies: with a policy under each name');
     for (const { name, key } of top) {
       if (name !== 'policies')
@@ -88,24 +88,23 @@ class PoliciesFile {
     );
   }
 
-  #definition({ name, key, value }: Entry): readonly Definition[] {
+  #definition({ name, key, value }: Entry): readonly PolicyDefinition[] {
     const fields = this.#entries(
       value,
       name,
       'a policy such as fixedWindow: { limit: 100, window: 1m }, and apps: [checkout]',
     );
-    const kinds = Object.keys(policyKinds);
     for (const field of fields) {
-      if (kinds.includes(field.name) || FIELDS.includes(field.name)) continue;
+      if (policyKinds.includes(field.name) || FIELDS.includes(field.name)) continue;
       this.#problem(
         field.key,
-        `${name} has no field ${quoted(field.name)}; ${insteadOf(field.name, [...kinds, ...FIELDS])}`,
+        `${name} has no field ${quoted(field.name)}; ${insteadOf(field.name, [...policyKinds, ...FIELDS])}`,
       );
     }
-    const [kind, ...others] = fields.filter((field) => kinds.includes(field.name));
-    if (kind === undefined) this.#problem(key, `${name} has no policy: one of ${kinds.join(', ')}`);
+    const [kind, ...others] = fields.filter((field) => policyKinds.includes(field.name));
+    if (kind === undefined) this.#problem(key, `${name} has no policy: one of ${policyKinds.join(', ')}`);
     for (const other of others) {
-      this.#problem(other.key, `${name} has two policies, ${kind?.name ?? ''} and ${other.name}; it takes one`);
+      this.#problem(other.key, `${name} has two policies, ${kind?.name ?? ''} and ${other.name}; only one is allowed`);
     }
     const policy = kind === undefined ? undefined : this.#policy(name, key, kind);
     const apps = this.#apps(name, key, fields);
@@ -118,11 +117,11 @@ class PoliciesFile {
     const fields = this.#entries(kind.value, kind.name, 'its options, such as { limit: 100, window: 1m }');
     const named = fields.find((field) => field.name === 'name');
     if (named !== undefined) {
-      this.#problem(named.key, `${kind.name} takes no name here: it is ${quoted(name)}, as written above`);
+      this.#problem(named.key, `${kind.name} must not have a name here: the policy is already named ${quoted(name)}`);
       return undefined;
     }
     try {
-      return policyOf(kind.name, { ...this.#plain(kind.value), name });
+      return policyOf(kind.name, { ...this.#toObject(kind.value), name });
     } catch (error) {
       if (!(error instanceof PolicyError)) throw error;
       const at = error.field === 'name' ? key : fields.find((field) => field.name === error.field)?.key;
@@ -169,7 +168,7 @@ class PoliciesFile {
     return isAlias(node) ? (node.resolve(this.#document) ?? null) : node;
   }
 
-  #plain(node: Node | null): Readonly<Record<string, unknown>> {
+  #toObject(node: Node | null): Readonly<Record<string, unknown>> {
     return (node === null ? {} : node.toJS(this.#document)) as Readonly<Record<string, unknown>>;
   }
 

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { createPolicies, type CarryOver, type ManagedPolicy, type Policies } from '@sluice/core';
+import { writtenPolicy } from '@sluice/core/inspect';
 import { applyFile, type ApplyOptions } from './apply.ts';
 import { collect } from './collect.ts';
 import { Failure, UsageError } from './failure.ts';
@@ -8,7 +9,7 @@ import { policyKinds } from './policy-kinds.ts';
 import { addPolicyOptions, policyFrom } from './policy-options.ts';
 import { withSession, type Session } from './session.ts';
 import { printable, table } from './table.ts';
-import { writtenInstant, writtenPolicy } from './written.ts';
+import { writtenInstant } from './written.ts';
 
 /** Adds `sluice policy list | get | put | remove | apply`. */
 export function addPolicy(sluice: Command): void {
@@ -20,13 +21,15 @@ export function addPolicy(sluice: Command): void {
   policy
     .command('list')
     .summary('print all managed policies')
-    .description('Prints all managed policies, with who may use them and when they were changed.')
+    .description('Prints all managed policies, the applications that may use them, and when they were changed.')
     .action((_options: unknown, command: Command) => withPolicies(command, list));
 
   policy
     .command('get')
     .summary('print one managed policy')
-    .description('Prints one managed policy, with who may use it and when it was changed. Fails when there is none.')
+    .description(
+      'Prints one managed policy, the applications that may use it, and when it was changed. Fails when there is none.',
+    )
     .argument('<name>')
     .action((name: string, _options: unknown, command: Command) =>
       withPolicies(command, (policies, session) => get(policies, session, name)),
@@ -37,16 +40,16 @@ export function addPolicy(sluice: Command): void {
       .command('put')
       .summary('define a managed policy, or change it')
       .description(
-        'Defines a managed policy, or changes it, for all who use it, within a second. The same again changes nothing.',
+        'Defines a managed policy, or changes it, for every application that uses it, within a second. Repeating it changes nothing.',
       )
       .argument('<name>')
-      .argument('<kind>', Object.keys(policyKinds).join(', ')),
+      .argument('<kind>', policyKinds.join(', ')),
   )
     .addOption(new Option('--app <name>', 'an application that may use it; may be repeated').argParser(collect))
     .addOption(
-      new Option('--carry-over <how>', 'what becomes of units used so far, when it is changed').choices(CARRY_OVER),
+      new Option('--carry-over <how>', 'how units used so far carry over to the changed policy').choices(CARRY_OVER),
     )
-    .option('--dry-run', 'say what would change, and change nothing')
+    .option('--dry-run', 'print what would change, and change nothing')
     .action((name: string, kind: string, options: PutOptions & Readonly<Record<string, unknown>>, command: Command) => {
       const defined = policyFrom(kind, options);
       const { app: apps = [] } = options;
@@ -58,9 +61,9 @@ export function addPolicy(sluice: Command): void {
   policy
     .command('remove')
     .summary('remove a managed policy')
-    .description('Removes a managed policy, within a second: whoever uses it finds it unconfigured.')
+    .description('Removes a managed policy, within a second. Limiters that use it are then unconfigured.')
     .argument('<name>')
-    .option('--state', 'forget what keys have used of it, should it be put again')
+    .option('--state', 'also forget what keys have used, for when it is put again')
     .action((name: string, options: { state?: boolean }, command: Command) =>
       withPolicies(command, (policies, session) => remove(policies, session, name, options), { writes: true }),
     );
@@ -72,7 +75,7 @@ export function addPolicy(sluice: Command): void {
       'Defines the policies of a file. Checks all of them first; applying the same file again changes nothing.',
     )
     .requiredOption('-f, --file <path>', 'the file, YAML or JSON; - is the standard input')
-    .option('--dry-run', 'say what would change, and change nothing')
+    .option('--dry-run', 'print what would change, and change nothing')
     .option('--prune', 'remove policies that the file does not name')
     .action((options: ApplyOptions, command: Command) =>
       applyFile(options, (work) => withPolicies(command, work, { writes: options.dryRun !== true })),
@@ -125,7 +128,7 @@ async function put(
   { apps, carryOver, dryRun = false }: Omit<PutOptions, 'app'> & { readonly apps: readonly string[] },
 ): Promise<void> {
   const { change, ...done } = await policies.put(name, policy, { apps, carryOver, dryRun });
-  // What a dry run has not written has no version.
+  // A dry run writes nothing, so there is no version.
   const version = dryRun && change !== 'unchanged' ? null : done.version;
   print({ name: done.name, change, version, policy: done.policy, apps: done.apps }, () => {
     const what = `${name}${version === null ? '' : ` (version ${String(version)})`}: ${writtenPolicy(done.policy)}, for ${printable(done.apps.join(', '))}`;

@@ -1,27 +1,38 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { Policy } from '@sluice/core';
+import { policyFactories } from '@sluice/core/inspect';
 import { UsageError } from './failure.ts';
-import { policyKinds, policyOf, policyOptions } from './policy-kinds.ts';
+import { policyOf } from './policy-kinds.ts';
 
-/** Adds the options of all kinds of policies; which of them go together, the kind's own function knows. */
+/** The options of all kinds of policies: the value of each, and its meaning by kind. */
+const policyOptions = new Map<string, { readonly takes: string; readonly kindsByText: Map<string, string[]> }>();
+for (const { name: kind, options } of policyFactories) {
+  for (const [name, { takes, says }] of Object.entries(options)) {
+    const option = policyOptions.get(name) ?? { takes, kindsByText: new Map<string, string[]>() };
+    policyOptions.set(name, option);
+    option.kindsByText.set(says, [...(option.kindsByText.get(says) ?? []), kind]);
+  }
+}
+
+/** Adds the options of all kinds of policies; the kind's factory checks which go together. */
 export function addPolicyOptions(command: Command): Command {
-  for (const [name, [takes, says]] of Object.entries(policyOptions)) {
-    const kinds = Object.keys(policyKinds).filter((kind) => policyKinds[kind]?.options.includes(name));
-    command.addOption(new Option(`--${flagOf(name)} <${takes}>`, `${kinds.join(', ')}: ${says}`).argParser(valueOf));
+  for (const [name, { takes, kindsByText }] of policyOptions) {
+    const says = [...kindsByText].map(([text, kinds]) => `${kinds.join(', ')}: ${text}`).join('; ');
+    command.addOption(new Option(`--${flagOf(name)} <${takes}>`, says).argParser(valueOf));
   }
   return command;
 }
 
-/** The policy that such options describe. */
+/** The policy that these options describe. */
 export function policyFrom(kind: string, options: Readonly<Record<string, unknown>>): Policy {
-  const own = Object.entries(options).filter(([name]) => name === 'name' || Object.hasOwn(policyOptions, name));
+  const own = Object.entries(options).filter(([name]) => name === 'name' || policyOptions.has(name));
   return policyOf(kind, Object.fromEntries(own));
 }
 
 /**
  * The policy in a text such as `fixedWindow --limit 100 --window 1m --name burst`.
  *
- * @throws UsageError for what is none.
+ * @throws UsageError when the text is not a policy.
  */
 export function policyFromText(text: string): Policy {
   const command = addPolicyOptions(new Command('--policy'))
@@ -48,7 +59,7 @@ function flagOf(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** Numbers as numbers; the rest is for the policy to judge. */
+/** Numbers as numbers; the policy checks the rest. */
 function valueOf(text: string): string | number {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }

@@ -1,18 +1,18 @@
 import { Cluster, Redis } from 'ioredis';
 import { Failure, isLate, UsageError } from './failure.ts';
 
-/** A connection that answers: to one server or, where that is part of one, to its cluster. */
+/** A working connection, to one server or to the cluster that it belongs to. */
 export type Connection = Redis | Cluster;
 
-/** How long a server may take to be reached, and to answer. */
+/** The time limit to connect, and that of each command. */
 const PATIENCE_MS = 3_000;
 const NO_ANSWER = `no answer in ${String(PATIENCE_MS / 1_000)} s`;
 
 /**
  * Connects to the server of a URL, or to the cluster that it is a node of.
  *
- * @throws (rejects) UsageError for what is no such URL; Failure, with the address and never the password, when nobody
- * answers there in three seconds.
+ * @throws (rejects) UsageError for an invalid URL; Failure, with the address and never the password, when no server
+ * answers in three seconds.
  */
 export async function connect(url: string): Promise<Connection> {
   const { host, port, db, ...access } = addressOf(url);
@@ -22,7 +22,7 @@ export async function connect(url: string): Promise<Connection> {
   redis.on('error', (error: Error) => (trouble ??= error));
   const isCluster = redis.connect().then(async () => {
     await redis.time();
-    // By hand: left to itself, the client goes on in database 0 when it may not have another one.
+    // Selected by hand: ioredis itself would continue in database 0 when it may not select another one.
     if (db > 0) await redis.select(db);
     return (await redis.info('cluster').catch(() => '')).includes('cluster_enabled:1');
   });
@@ -33,19 +33,19 @@ export async function connect(url: string): Promise<Connection> {
     throw new Failure(`cannot use Redis at ${address}: ${reasonOf(trouble ?? error)}`, { cause: error });
   }
   redis.disconnect();
-  if (db > 0) throw new UsageError(`a cluster of Redis has one database, and the URL names database ${String(db)}`);
+  if (db > 0) throw new UsageError(`a Redis cluster has only database 0; the URL names database ${String(db)}`);
   return connectCluster({ host, port }, address, access);
 }
 
 const OPTIONS = {
   family: 0,
   connectTimeout: PATIENCE_MS,
-  // A server may stop answering at any command. Each has a time of its own: many of them may take as long as they take.
+  // Per command, because a server may stop answering at any of them. The number of commands is not limited.
   commandTimeout: PATIENCE_MS,
-  // What was asked has been answered by then; a timer would keep the process.
+  // All commands have ended by then; a longer timer would keep the process alive.
   disconnectTimeout: 50,
   maxRetriesPerRequest: 0,
-  // Both would ask for more rights than there is need of.
+  // Both would need further rights.
   enableReadyCheck: false,
   disableClientInfo: true,
 };
@@ -60,7 +60,7 @@ async function connectCluster(
     redisOptions: { ...OPTIONS, ...access },
     clusterRetryStrategy: () => null,
     enableReadyCheck: false,
-    // Names of nodes are those that the certificates are for.
+    // Keeps the names of nodes, which their certificates are issued for.
     ...(access.tls === undefined ? {} : { dnsLookup: asItIs }),
   });
   cluster.on('error', () => undefined);
@@ -69,7 +69,7 @@ async function connectCluster(
     return cluster;
   } catch (error) {
     cluster.disconnect();
-    throw new Failure(`cannot use the cluster of Redis at ${address}: ${reasonOf(error)}`, { cause: error });
+    throw new Failure(`cannot use the Redis cluster at ${address}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -79,11 +79,11 @@ function asItIs(name: string, answer: Answer): void {
   answer(null, name);
 }
 
-/** What to say when a connection that was there gives no more answers, in the words of one that never was. */
+/** The message for a connection that stops answering, in the words for one that was never made. */
 export function silence(url: string, connection: Connection, cause: unknown): string {
   const { host, port } = addressOf(url);
-  const what = connection instanceof Cluster ? 'the cluster of Redis' : 'Redis';
-  // How long core waits is its own affair.
+  const what = connection instanceof Cluster ? 'the Redis cluster' : 'Redis';
+  // The time limit of core is not this one.
   const isCores = (cause as NodeJS.ErrnoException).code === 'SLUICE_STORE_TIMEOUT';
   return `cannot use ${what} at ${host}:${String(port)}: ${isCores ? 'no answer in time' : NO_ANSWER}`;
 }
@@ -102,7 +102,7 @@ interface Address {
   readonly tls?: object;
 }
 
-/** @throws UsageError for what is no URL of Redis. Nothing that may be a password is shown. */
+/** @throws UsageError when the text is not a Redis URL. The message quotes nothing that may be a password. */
 function addressOf(text: string): Address {
   const url = /^rediss?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   const db = /^\/?(\d{0,9})$/.exec(url?.pathname ?? 'none')?.[1];
@@ -143,10 +143,10 @@ async function inTime<T>(promise: Promise<T>): Promise<T> {
   }
 }
 
-/** Where a name has several addresses, and none of them answers, there is a code and no message. */
+/** When a name has several addresses and none answers, the error has a code and no message. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (isLate(error)) return NO_ANSWER;
-  if (/RESP type|Protocol error/.test(error.message)) return 'what answers there does not speak the protocol of Redis';
+  if (/RESP type|Protocol error/.test(error.message)) return 'the server does not speak the Redis protocol';
   return error.message === '' ? String((error as NodeJS.ErrnoException).code) : error.message;
 }

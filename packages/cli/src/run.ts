@@ -2,24 +2,24 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { addInspect } from './inspect-command.ts';
 import { addPolicy } from './policy-commands.ts';
-import { EXIT, exitCodeOf, tell } from './failure.ts';
+import { EXIT, exitCodeOf, printError } from './failure.ts';
 
-/** Runs the command line, prints what there is to say, and answers the exit code. Never rejects. */
+/** Runs the command line, prints the result or the error, and resolves to the exit code. Never rejects. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     await program().parseAsync(args, { from: 'user' });
     return EXIT.done;
   } catch (error) {
-    // Commander has said what is wrong with the line, or printed the help that was asked for.
+    // Commander has printed the error or the help already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    tell(error);
+    printError(error);
     return exitCodeOf(error);
   }
 }
 
 function program(): Command {
   const sluice = new Command('sluice')
-    .description('Looks after the limits of Sluice that live in Redis or Valkey.')
+    .description('Lists and changes managed policies, and prints what keys have used, in Redis or Valkey.')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -28,13 +28,13 @@ function program(): Command {
       },
     })
     .version(version(), '--version', 'print the version')
-    .helpOption('-h, --help', 'print what can be done')
+    .helpOption('-h, --help', 'print this help')
     .addOption(
       new Option('--redis <url>', 'where Redis is, as redis://user:password@host:6379/0 (rediss: for TLS)')
         .env('SLUICE_REDIS')
         .default('redis://127.0.0.1:6379'),
     )
-    .option('--prefix <text>', 'what all keys begin with: the prefix of redisStore', 'sluice')
+    .option('--prefix <text>', 'the key prefix, as in the prefix option of redisStore', 'sluice')
     .option('--json', 'print JSON, for programs')
     .addHelpText(
       'after',

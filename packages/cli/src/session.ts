@@ -2,31 +2,31 @@ import type { Command } from 'commander';
 import { Failure, isLate } from './failure.ts';
 import { connect, silence, type Connection } from './redis.ts';
 
-/** What the options that every command has say. */
+/** The options of every command. */
 export interface GlobalOptions {
   readonly redis: string;
   readonly prefix: string;
   readonly json?: true;
 }
 
-/** A command at work. */
+/** A running command. */
 export interface Session {
   readonly connection: Connection;
   readonly prefix: string;
-  /** Prints a value as JSON, or what `text` makes of it. */
+  /** Prints a value as JSON, or the result of `text`. */
   readonly print: (value: unknown, text: () => string) => void;
 }
 
-/** The options that every command has, wherever on the line they stand: before the command, or after it. */
+/** The options of every command, given before or after it on the line. */
 export function globalsOf(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }
 
 /**
- * Connects, does the work, and lets go of the connection however that ends.
+ * Connects, does the work, and closes the connection in any case.
  *
- * @param writes - Whether the work changes something: when no answer comes, it may have been changed.
- * @throws (rejects) Failure when no answer comes in time; what the work throws.
+ * @param writes - Whether the work changes data. After a timeout the change may have been made.
+ * @throws (rejects) Failure after a timeout; the errors of the work.
  */
 export async function withSession(
   command: Command,
@@ -45,7 +45,7 @@ export async function withSession(
     });
   } catch (error) {
     if (!isLate(error)) throw error;
-    const unsure = writes ? '; the change may have been made all the same' : '';
+    const unsure = writes ? '; the change may have been made anyway' : '';
     throw new Failure(`${silence(redis, connection, error)}${unsure}`, { cause: error });
   } finally {
     connection.disconnect();

@@ -12,7 +12,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
     .join('\n');
 }
 
-/** What was found in Redis may have been put there by anybody: it sends no commands to a terminal, and breaks no line. */
+/** Escapes control characters, because text in Redis may come from anywhere: no terminal commands, no line breaks. */
 export function printable(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,

@@ -23,7 +23,7 @@ const names = async (): Promise<readonly string[]> =>
   ((await cli.json('policy', 'list')) as readonly { name: string }[]).map(({ name }) => name);
 
 describe('policy apply', () => {
-  it('puts what the file defines, and says what that changed', async () => {
+  it('puts the policies of the file, and prints what changed', async () => {
     const { code, out, err } = await apply(BOTH);
 
     expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -36,7 +36,7 @@ describe('policy apply', () => {
     expect(await names()).toEqual(['orders', 'search']);
   });
 
-  it('changes nothing, not a byte, when it is done again', async () => {
+  it('changes not a byte when the same file is applied again', async () => {
     await apply(BOTH);
     const before = await contents(cli.admin);
 
@@ -47,7 +47,7 @@ describe('policy apply', () => {
     expect(await contents(cli.admin)).toEqual(before);
   });
 
-  it('changes what is different, and that alone', async () => {
+  it('changes only what is different', async () => {
     await apply(BOTH);
 
     const { out } = await apply(CHANGED);
@@ -56,7 +56,7 @@ describe('policy apply', () => {
     expect(out).toContain('1 changed, 1 unchanged');
   });
 
-  it('says as JSON what it did', async () => {
+  it('prints its changes as JSON', async () => {
     await apply(BOTH);
 
     const { out } = await apply(CHANGED, '--json');
@@ -67,7 +67,7 @@ describe('policy apply', () => {
     ]);
   });
 
-  it('reads the standard input, and JSON', async () => {
+  it('reads standard input and JSON', async () => {
     const input = JSON.stringify({
       policies: { orders: { slidingWindow: { limit: 5, window: '1m' }, apps: ['web'] } },
     });
@@ -78,7 +78,7 @@ describe('policy apply', () => {
     expect(out).toContain('orders  created  slidingWindow 5 per 1m  web');
   });
 
-  it('reads what a file says once and uses twice', async () => {
+  it('resolves YAML anchors', async () => {
     const { code, out } = await apply(
       'policies:\n  a: { fixedWindow: &w { limit: 5, window: 1m }, apps: &apps [web] }\n  b: { fixedWindow: *w, apps: *apps }\n',
     );
@@ -89,7 +89,7 @@ describe('policy apply', () => {
 });
 
 describe('policy apply --dry-run', () => {
-  it('says what would change, and changes nothing', async () => {
+  it('prints what would change, and changes nothing', async () => {
     await apply(BOTH);
     await cli.sluice('policy', 'put', 'old', 'fixedWindow', '--limit', '1', '--window', '1m', '--app', 'web');
     const before = await contents(cli.admin);
@@ -105,7 +105,7 @@ describe('policy apply --dry-run', () => {
 });
 
 describe('policy apply --prune', () => {
-  it('removes what the file does not name', async () => {
+  it('removes policies that the file does not name', async () => {
     await apply(BOTH);
 
     const { out } = await apply(BOTH.replace(/ {2}search:.*$/s, ''), '--prune');
@@ -115,7 +115,7 @@ describe('policy apply --prune', () => {
     expect(await names()).toEqual(['orders']);
   });
 
-  it('is never done without being asked for', async () => {
+  it('happens only with the flag', async () => {
     await apply(BOTH);
 
     await apply(BOTH.replace(/ {2}search:.*$/s, ''));
@@ -123,7 +123,7 @@ describe('policy apply --prune', () => {
     expect(await names()).toEqual(['orders', 'search']);
   });
 
-  it('empties a file without policies only when that is what it says', async () => {
+  it('removes all policies only when the file states an empty list', async () => {
     await apply(BOTH);
 
     const empty = await apply('', '--prune');
@@ -136,7 +136,7 @@ describe('policy apply --prune', () => {
 });
 
 describe('a file that is wrong', () => {
-  it('is told all that is wrong with it, by line, and changes nothing', async () => {
+  it('gets every problem reported by line, and changes nothing', async () => {
     const { code, out, err } = await apply(
       [
         'policies:',
@@ -175,7 +175,7 @@ describe('a file that is wrong', () => {
       expect.stringMatching(/^11:3: name must be a letter followed by /),
       '13:5: 9lives needs apps: the names of the applications that may use it, such as apps: [checkout]',
       '14:5: carryOver of 9lives must be keep, proportional or reset',
-      '17:5: twice has two policies, fixedWindow and slidingWindow; it takes one',
+      '17:5: twice has two policies, fixedWindow and slidingWindow; only one is allowed',
       '19:1: the file has no field "polices"; did you mean policies?',
     ]);
     expect(await contents(cli.admin)).toEqual([]);
@@ -190,14 +190,14 @@ describe('a file that is wrong', () => {
     ['policies: { orders: { fixedWindow: 5, apps: [a] } }', 'fixedWindow must hold its options'],
     [
       'policies: { orders: { fixedWindow: { limit: 1, window: 1m, name: x }, apps: [a] } }',
-      'fixedWindow takes no name here',
+      'fixedWindow must not have a name here',
     ],
     ['policies: { 9: { fixedWindow: { limit: 1, window: 1m }, apps: [a] } }', 'must be a letter followed by'],
     ['policies: { a: { fixedWindow: { limit: 1, window: 1m }, apps: checkout } }', 'a needs apps:'],
     ['policies: { a: { fixedWindow: { limit: 1, window: 1m }, apps: [5] } }', 'a needs apps:'],
     ['policies: { a: {}, a: {} }', 'Map keys must be unique'],
     ['policies: { a: ', ':1:'],
-  ])('is refused with its line: %s', async (text, expected) => {
+  ])('is rejected with its line: %s', async (text, expected) => {
     const { code, err } = await apply(text);
 
     expect(code).toBe(2);
@@ -205,7 +205,7 @@ describe('a file that is wrong', () => {
     expect(err).toMatch(/policies\.yaml:\d+:\d+: /);
   });
 
-  it('may not be there at all', async () => {
+  it('may be missing', async () => {
     const { code, err } = await cli.sluice('policy', 'apply', '-f', 'nowhere.yaml');
 
     expect({ code, err }).toEqual({
@@ -214,7 +214,7 @@ describe('a file that is wrong', () => {
     });
   });
 
-  it('may be wrong in what only Redis knows: all of it is checked before anything is put', async () => {
+  it('is checked as a whole, against Redis too, before anything is put', async () => {
     const { code, err } = await apply(
       `${BOTH}\n  long:\n    fixedWindow: { limit: 1, window: 1m }\n    apps: [${'x'.repeat(200)}]\n`,
     );

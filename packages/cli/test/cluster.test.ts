@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
 import { connectTo, startRedisCluster, type RedisCluster } from '@sluice/testkit';
 import { Cluster } from 'ioredis';
+import { Host } from './host.ts';
 import { documentedUser, runSluice, type Ran } from './sluice.ts';
 
 let cluster: RedisCluster;
@@ -21,7 +22,7 @@ afterAll(() => cluster.stop());
 const sluice = (...args: readonly string[]): Promise<Ran> => runSluice([...args, '--redis', url]);
 
 describe('a node of a cluster', () => {
-  it('leads to the policies, wherever they are', async () => {
+  it('gives access to the policies on any node', async () => {
     const put = ['policy', 'put', 'orders', 'fixedWindow', '--limit', '5', '--window', '1m', '--app', 'checkout'];
 
     expect((await sluice(...put)).out).toMatch(/^created orders/);
@@ -30,7 +31,7 @@ describe('a node of a cluster', () => {
     expect(await sluice('policy', 'remove', 'orders')).toEqual({ code: 0, out: 'removed orders', err: '' });
   });
 
-  it('leads to every key, wherever it is', async () => {
+  it('gives access to every key on any node', async () => {
     const client = new Cluster(cluster.nodes.map(({ host, port }) => ({ host, port })));
     const store = redisStore(client);
     const policy = fixedWindow({ limit: 5, window: '1h' });
@@ -38,10 +39,12 @@ describe('a node of a cluster', () => {
     const subjects = ['a', 'b', 'c', 'd', 'e', 'f'];
     await Promise.all(subjects.map((subject) => limiter.consume(subject, 2)));
 
+    const host = new Host({ SLUICE_REDIS: url });
     const printed = await Promise.all(
-      subjects.map((subject) => sluice('inspect', subject, '--policy', 'fixedWindow --limit 5 --window 1h')),
+      subjects.map((subject) => host.run(['inspect', subject, '--policy', 'fixedWindow --limit 5 --window 1h'])),
     );
-    const whole = await Promise.all(subjects.map((subject) => sluice('inspect', `sluice:{${subject}}:default:1f`)));
+    const whole = await Promise.all(subjects.map((subject) => host.run(['inspect', `sluice:{${subject}}:default:2f`])));
+    await host.end();
 
     expect(printed.map(({ out }) => /1h +2 +5 +3 /.test(out))).toEqual(subjects.map(() => true));
     expect(whole.map(({ out }) => /fixedWindow +2 /.test(out))).toEqual(subjects.map(() => true));
@@ -49,14 +52,14 @@ describe('a node of a cluster', () => {
     client.disconnect();
   });
 
-  it('is not waited for when another node answers nothing', async () => {
+  it('does not wait for another node that is silent', async () => {
     const [asked, hung] = cluster.nodes;
     hung?.pause();
     try {
       const { code, out, err } = await sluice('inspect', 'a');
 
       expect({ code, out }).toEqual({ code: 1, out: '' });
-      expect(err).toBe(`sluice: cannot use the cluster of Redis at 127.0.0.1:${String(asked?.port)}: no answer in 3 s`);
+      expect(err).toBe(`sluice: cannot use the Redis cluster at 127.0.0.1:${String(asked?.port)}: no answer in 3 s`);
     } finally {
       hung?.resume();
     }

@@ -8,7 +8,7 @@ const cli = useCli();
 const inspectAt = (redis: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> =>
   runSluice(['inspect', 'a', '--redis', redis], { env });
 
-describe('a Redis that is not there', () => {
+describe('an unreachable Redis', () => {
   it('is named without the password, in one line', async () => {
     const port = String(await freePort());
 
@@ -18,13 +18,13 @@ describe('a Redis that is not there', () => {
     expect(err).toBe(`sluice: cannot use Redis at 127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}`);
   });
 
-  it('is told with where the error came from, when that is asked for', async () => {
+  it('prints where the error came from with SLUICE_DEBUG=1', async () => {
     const { err } = await inspectAt(`redis://127.0.0.1:${String(await freePort())}`, { SLUICE_DEBUG: '1' });
 
     expect(err).toMatch(/^ *at .*redis\.js:\d+/m);
   });
 
-  it('is not waited for any longer than three seconds', async () => {
+  it('ends the command after three seconds', async () => {
     const hung = await startRedis();
     hung.pause();
     try {
@@ -40,9 +40,9 @@ describe('a Redis that is not there', () => {
     }
   });
 
-  it('may be a server of another kind', async () => {
+  it('is named as another kind of server when it is not Redis', async () => {
     const server = createServer((socket) => {
-      socket.on('error', () => undefined);
+      socket.on('error', () => undefined).resume(); // who reads nothing does not learn that the other side has ended
       socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -50,15 +50,15 @@ describe('a Redis that is not there', () => {
       const { code, err } = await inspectAt(`redis://127.0.0.1:${String((server.address() as AddressInfo).port)}`);
 
       expect(code).toBe(1);
-      expect(err).toContain('what answers there does not speak the protocol of Redis');
+      expect(err).toContain('the server does not speak the Redis protocol');
     } finally {
       server.close();
     }
   });
 });
 
-describe('a Redis that lets nobody in', () => {
-  it('says that the password is wrong, and not which it was', async () => {
+describe('a Redis that rejects the user', () => {
+  it('reports a wrong password without printing it', async () => {
     const { code, err } = await inspectAt(`redis://sluice-cli:geheim@127.0.0.1:${String(cli.port)}`);
 
     expect(code).toBe(1);
@@ -67,20 +67,20 @@ describe('a Redis that lets nobody in', () => {
     expect(err.split('\n')).toHaveLength(1);
   });
 
-  it('says which right is missing', async () => {
+  it('names the missing right', async () => {
     await cli.admin.call('ACL', 'SETUSER', 'blind', 'on', '>secret', '~sluice:*', '+time', '+info');
 
     const { code, err } = await inspectAt(`redis://blind:secret@127.0.0.1:${String(cli.port)}`);
 
     expect(code).toBe(1);
-    expect(err).toMatch(/^sluice: Redis does not let this user do that: NOPERM .*scan/);
+    expect(err).toMatch(/^sluice: Redis denies this user a command: NOPERM .*scan/);
     expect(err).toContain('docs/reference/cli.md');
     expect(err.split('\n')).toHaveLength(1);
   });
 });
 
-describe('a Redis that lets nobody write', () => {
-  it('says which right is missing, also of what a script does, and changes nothing', async () => {
+describe('a Redis that denies writes', () => {
+  it('names the missing right, also of a command in a script, and changes nothing', async () => {
     const rights = documentedUser().filter((word) => word.startsWith('+') && word !== '+hset');
     await cli.admin.call('ACL', 'SETUSER', 'reader', 'on', '>secret', '~sluice:*', '&sluice:*', ...rights);
     const file = cli.file('policies: { orders: { fixedWindow: { limit: 5, window: 1m }, apps: [web] } }');
@@ -89,7 +89,7 @@ describe('a Redis that lets nobody write', () => {
     const { code, out, err } = await runSluice(['policy', 'apply', '-f', file, '--redis', redis]);
 
     expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toMatch(/^sluice: Redis does not let this user do that: .*docs\/reference\/cli\.md/);
+    expect(err).toMatch(/^sluice: Redis denies this user a command: .*docs\/reference\/cli\.md/);
     expect(await cli.json('policy', 'list')).toEqual([]);
     expect((await runSluice(['policy', 'list', '--redis', redis])).code).toBe(0);
   });
@@ -97,7 +97,7 @@ describe('a Redis that lets nobody write', () => {
 
 describe('a URL', () => {
   it.each(['localhost', 'localhost:6379', 'http://127.0.0.1', 'redis://user:geh%im@host:port', ''])(
-    'that is none is refused: %j',
+    'that is invalid is rejected: %j',
     async (url) => {
       const { code, err } = await inspectAt(url);
 
@@ -107,15 +107,15 @@ describe('a URL', () => {
     },
   );
 
-  it('names a database', async () => {
-    await cli.admin.set('sluice:{a}:api:1f', 'hello');
+  it('can select a database', async () => {
+    await cli.admin.set('sluice:{a}:api:2f', 'hello');
 
     const { out } = await inspectAt(`redis://127.0.0.1:${String(cli.port)}/1`);
 
     expect(out).toBe('no state: a has used nothing');
   });
 
-  it('carries a password in the encoding of URLs', async () => {
+  it('can hold a percent-encoded password', async () => {
     const rights = documentedUser().slice(3);
     await cli.admin.call('ACL', 'SETUSER', 'odd@user', 'on', '>p@ss/w:rd%', ...rights);
 
@@ -126,7 +126,7 @@ describe('a URL', () => {
     expect(code).toBe(0);
   });
 
-  it('is not shown in the help, where it comes from the environment', async () => {
+  it('from the environment is not printed in the help', async () => {
     const { code, out, err } = await runSluice(['inspect', '--help'], {
       env: { SLUICE_REDIS: 'redis://u:geheim@host' },
     });
@@ -144,7 +144,7 @@ describe('over TLS', () => {
   });
   afterAll(() => server.stop());
 
-  it('a certificate that is trusted is needed, and enough', async () => {
+  it('a trusted certificate is necessary and sufficient', async () => {
     const trusting = await inspectAt(server.url, { NODE_EXTRA_CA_CERTS: tlsFixture.caFile });
     const wary = await inspectAt(server.url);
 
@@ -155,7 +155,7 @@ describe('over TLS', () => {
 });
 
 describe('a command line', () => {
-  it('without a command prints what there is', async () => {
+  it('without a command prints the commands', async () => {
     const { code, err } = await runSluice([]);
 
     expect(code).toBe(2);
@@ -169,7 +169,7 @@ describe('a command line', () => {
     [['inspect', 'a', 'b'], 'too many arguments'],
     [['inspect', 'a', '--jsn'], "unknown option '--jsn'"],
     [['inspect', ''], 'key must be a string that is not empty'],
-  ])('that is wrong says how: %j', async (args, expected) => {
+  ])('that is wrong gets a specific message: %j', async (args, expected) => {
     const { code, out, err } = await cli.sluice(...args);
 
     expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -183,13 +183,13 @@ describe('a command line', () => {
     expect((await runSluice(['policy', 'put', '--help'])).out).toContain('--carry-over');
   });
 
-  it('needs only the rights that the reference names', () => {
+  it('needs only the rights listed in the reference', () => {
     expect(documentedUser().join(' ')).not.toMatch(/allkeys|allcommands|[+]@|~[*]|nopass/);
   });
 });
 
-describe('a database that cannot be had', () => {
-  it('is not replaced by another one', async () => {
+describe('a database that does not exist', () => {
+  it('is not replaced by database 0', async () => {
     const port = String(cli.port);
     await cli.sluice('policy', 'put', 'orders', 'fixedWindow', '--limit', '1', '--window', '1m', '--app', 'a');
 
@@ -207,8 +207,8 @@ describe('a database that cannot be had', () => {
   });
 });
 
-describe('what somebody else has written', () => {
-  it('sends no commands to a terminal, in messages and in what was done', async () => {
+describe('text from Redis or the command line', () => {
+  it('sends no control characters to a terminal, in errors and in results', async () => {
     const app = 'x\u001b[31m\u009b31m';
 
     const put = await cli.sluice(
@@ -226,7 +226,7 @@ describe('what somebody else has written', () => {
     const failed = await cli.sluice('policy', 'remove', app);
 
     expect(put.out).toContain('for x\\u{1b}[31m\\u{9b}31m');
-    // eslint-disable-next-line no-control-regex -- these are what must not be there
+    // eslint-disable-next-line no-control-regex -- exactly the characters that must not appear
     expect(put.out + failed.err).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
   });
 });

@@ -6,6 +6,7 @@ import {
   leakyBucket,
   redisStore,
   slidingCounter,
+  slidingLog,
   slidingWindow,
   tokenBucket,
   type Limiter,
@@ -32,9 +33,9 @@ const limiterOf = (options: Omit<LimiterOptions, 'store'>): Limiter => {
 };
 
 const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
-/** The text with every instant as T and every time to wait as W: those depend on when it was. */
+/** The text with every instant as T and every wait as W, because they depend on the time of the run. */
 const timeless = (text: string): string => text.replace(INSTANT, 'T').replace(/\(in [^)]+\)/g, '(in W)');
-/** Cells of the row that begins so. */
+/** Cells of the row with this beginning. */
 const row = (text: string, start: string): readonly string[] =>
   (
     text
@@ -77,7 +78,7 @@ const kinds: readonly (readonly [text: string, policy: Policy, written: string])
 ];
 
 describe.each(kinds)('inspect of a key under %s', (text, policy, written) => {
-  it('prints what is used and left, and when it resets', async () => {
+  it('prints used and remaining units, and the reset time', async () => {
     await limiterOf({ name: 'api', policy }).consume('203.0.113.7', 3);
 
     const { code, out } = await cli.sluice('inspect', '203.0.113.7', '--policy', text);
@@ -86,7 +87,7 @@ describe.each(kinds)('inspect of a key under %s', (text, policy, written) => {
     expect(row(out, 'api')).toEqual(['api', 'api', written, '3', '5', '2', 'T (in W)', '-']);
   });
 
-  it('says as JSON what a decision says', async () => {
+  it('prints the numbers of a decision as JSON', async () => {
     const limiter = limiterOf({ name: 'api', policy });
     await limiter.consume('203.0.113.7', 3);
     const { atMs, resetAfterMs } = await limiter.peek('203.0.113.7');
@@ -110,7 +111,7 @@ describe.each(kinds)('inspect of a key under %s', (text, policy, written) => {
     ]);
   });
 
-  it('says of an unknown policy that it is', async () => {
+  it('reports an unknown policy', async () => {
     await limiterOf({ name: 'api', policy }).consume('a', 3);
 
     const { out } = await cli.sluice('inspect', 'a');
@@ -123,7 +124,7 @@ describe.each(kinds)('inspect of a key under %s', (text, policy, written) => {
 describe('inspect', () => {
   const policy = fixedWindow({ limit: 5, window: '1h' });
 
-  it('says by whose clock, and when that was', async () => {
+  it('prints the instant by the clock of Redis', async () => {
     await limiterOf({ policy }).consume('a');
     const [seconds = 0] = await cli.admin.time();
 
@@ -134,17 +135,17 @@ describe('inspect', () => {
     expect(Math.abs(atMs - seconds * 1_000)).toBeLessThan(60_000);
   });
 
-  it('prints what is remembered of refusals', async () => {
+  it('prints the denial count', async () => {
     const limiter = limiterOf({ name: 'login', policy, escalate: escalate({ after: 2, block: '1h', decay: '1d' }) });
     for (let i = 0; i < 2; i++) await limiter.consume('a', 6);
 
     const { out } = await cli.sluice('inspect', 'a');
 
-    expect(timeless(out)).toContain('sluice:{a}:login:1f: refusals 0, blocks 1, forgotten T (in W)');
+    expect(timeless(out)).toContain('sluice:{a}:login:2f: denials 0, blocks 1, forgotten T (in W)');
     expect(row(out, 'login').at(-1)).toBe('T (in W)');
   });
 
-  it('finds the subject under every limiter, and no other subject', async () => {
+  it('finds the key under every limiter, and no other key', async () => {
     await limiterOf({ name: 'login', policy }).consume('a', 2);
     await limiterOf({ name: 'api', policy }).consume('a', 1);
     await limiterOf({ name: 'other', policy }).consume('ab', 4);
@@ -157,7 +158,7 @@ describe('inspect', () => {
     ]);
   });
 
-  it('tells several policies under one key by their names', async () => {
+  it('lists several policies of one key by name', async () => {
     const burst = fixedWindow({ name: 'burst', limit: 3, window: '1m' });
     await limiterOf({ policy: [burst, slidingWindow({ name: 'steady', limit: 9, window: '1h' })] }).consume('a');
 
@@ -170,17 +171,17 @@ describe('inspect', () => {
     expect(row(out, 'default  steady').slice(1, 6)).toEqual(['steady', 'slidingWindow 9 per 1h', '1', '9', '8']);
   });
 
-  it('says when the policy of the command line is not the one that wrote the state', async () => {
+  it('reports a --policy that did not write the state', async () => {
     await limiterOf({ name: 'api', policy }).consume('a', 2);
 
     const { code, out } = await cli.sluice('inspect', 'a', '--policy', 'fixedWindow --limit 5 --window 1m');
 
     expect(code).toBe(0);
     expect(row(out, 'api')[1]).toBe('api');
-    expect(out).toContain('sluice:{a}:api:1f: the state of api lasts longer than the policy given can make it last');
+    expect(out).toContain('sluice:{a}:api:2f: the state of api lasts longer than the given policy can make it last');
   });
 
-  it('says until when a key is blocked', async () => {
+  it('prints the end of a block', async () => {
     const limiter = limiterOf({ policy });
     await limiter.block('a', '1m');
     const { atMs, retryAfterMs } = await limiter.peek('a');
@@ -195,8 +196,8 @@ describe('inspect', () => {
     expect(row(out, 'default').at(-1)).toBe('T (in W)');
   });
 
-  it.each(['é', 'x'.repeat(100), 'with space', '{braces}', 'a*'])(
-    'finds the subject that is hashed: %s',
+  it.each(['é', 'x'.repeat(256), 'x'.repeat(257), 'with space', 'two\nlines', '{braces}', '#a', 'a*', '[a]\\'])(
+    'finds the subject, whether it is hashed or not: %j',
     async (subject) => {
       await limiterOf({ policy }).consume(subject, 2);
 
@@ -205,6 +206,24 @@ describe('inspect', () => {
       expect(keys.map(({ policies }) => policies[0]?.used)).toEqual([2]);
     },
   );
+
+  it('prints no control character of a subject', async () => {
+    const policies = [
+      slidingLog({ name: 'log', limit: 5, window: '1h' }),
+      fixedWindow({ name: 'few', limit: 5, window: '1h' }),
+    ];
+    await limiterOf({ name: 'api', policy: policies }).consume('a\n\u001b[31m\u009b31m');
+    const keys = await cli.admin.keys('*');
+
+    for (const key of keys) {
+      const { code, out } = await cli.sluice('inspect', key);
+
+      expect(code).toBe(0);
+      expect(out).toContain('{a\\u{a}\\u{1b}[31m\\u{9b}31m}');
+      expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+    }
+    expect(keys).toHaveLength(2);
+  });
 
   it('reads a whole key as it is', async () => {
     await limiterOf({ name: 'api', policy }).consume('é', 2);
@@ -216,7 +235,7 @@ describe('inspect', () => {
     expect(reports.map(({ limiter, policies }) => [limiter, policies[0]?.used])).toEqual([['login', 3]]);
   });
 
-  it('looks under another prefix when it is told to', async () => {
+  it('searches another prefix with --prefix', async () => {
     const store = redisStore(cli.admin, { prefix: 'sluice:shop' });
     const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
     limiters.push(limiter);
@@ -226,24 +245,24 @@ describe('inspect', () => {
     expect((await inspected('a')).keys).toHaveLength(0);
   });
 
-  it('says when there is no state, which is nothing wrong', async () => {
-    const { code, out } = await cli.sluice('inspect', 'nobody');
+  it('prints that there is no state, and succeeds', async () => {
+    const { code, out } = await cli.sluice('inspect', 'absent');
 
-    expect({ code, out }).toEqual({ code: 0, out: 'no state: nobody has used nothing' });
-    expect(await inspected('nobody')).toMatchObject({ key: 'nobody', keys: [] });
+    expect({ code, out }).toEqual({ code: 0, out: 'no state: absent has used nothing' });
+    expect(await inspected('absent')).toMatchObject({ key: 'absent', keys: [] });
   });
 
-  it('says of a key that is none of ours that it is', async () => {
-    await cli.admin.set('sluice:{a}:api:1f', 'hello');
+  it('reports keys that Sluice did not write', async () => {
+    await cli.admin.set('sluice:{a}:api:2f', 'hello');
     await cli.admin.set('sluice:{a}:\u001b[31m', 'hello');
     await cli.admin.hset('sluice:{a}:hash', 'field', 'value');
 
     const { code, out } = await cli.sluice('inspect', 'a');
 
     expect(code).toBe(0);
-    expect(out).toContain('sluice:{a}:api:1f: it holds something else than its policies write');
-    expect(out).toContain('sluice:{a}:\\u{1b}[31m: this is no key of a limiter');
-    expect(out).toContain('sluice:{a}:hash: it is no string');
+    expect(out).toContain('sluice:{a}:api:2f: its value is not one that its policies write');
+    expect(out).toContain('sluice:{a}:\\u{1b}[31m: this is not a key of a limiter');
+    expect(out).toContain('sluice:{a}:hash: it is not a string');
   });
 
   it('changes nothing', async () => {
@@ -273,7 +292,7 @@ describe('inspect', () => {
     ['fixedWidow --limit 5', 'there is no policy "fixedWidow"; did you mean fixedWindow?'],
     ['', 'missing required argument'],
     ['fixedWindow --limit 5 --capacity 5', 'fixedWindow has no option "capacity"'],
-  ])('refuses the policy %j', async (text, expected) => {
+  ])('rejects the policy %j', async (text, expected) => {
     const { code, err, out } = await cli.sluice('inspect', 'a', '--policy', text);
 
     expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Stands before a server that stops answering in the middle of its work. */
+/** A proxy that makes a server stop answering during a command. */
 export interface MuteProxy {
   readonly port: number;
   close(): void;
 }
 
-/** From the first message of a client on that holds these words, no answer comes back. What is asked still arrives. */
+/** Stops returning answers at the first client message with these words. Requests still reach the server. */
 export async function startMuteProxy(target: { readonly port: number }, words: string): Promise<MuteProxy> {
   const sockets = new Set<Socket>();
   let isMute = false;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, createPolicies, managed, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
 import type { KeyReport } from '@sluice/core/inspect';
 import { until } from '@sluice/testkit';
-import { contents, useCli } from './sluice.ts';
+import { contents, runSluice, useCli } from './sluice.ts';
 
 silenceWarnings('SLUICE_POLICIES_LOST', 'SLUICE_POLICY_UNCONFIGURED');
 const cli = useCli();
@@ -24,8 +24,29 @@ const limiterOf = (app: string): Limiter => {
 const versionIn = (text: string): number => Number(/version (\d+)/.exec(text)?.[1]);
 const cellsOf = (text: string): readonly (readonly string[])[] => text.split('\n').map((line) => line.split(/ {2,}/));
 
+describe('a command in a process of its own', () => {
+  it('does what it is for, prints it, and ends', async () => {
+    const file = cli.file('policies: { search: { fixedWindow: { limit: 5, window: 1m }, apps: [web] } }');
+    const lines = [ORDERS, ['policy', 'apply', '-f', file], ['policy', 'list'], ['policy', 'get', 'orders']];
+    const all = [...lines, ['inspect', 'a'], ['policy', 'remove', 'orders']];
+
+    const ran = [];
+    for (const line of all) ran.push(await runSluice(line, { env: { SLUICE_REDIS: cli.url } }));
+
+    expect(ran.map(({ code, err }) => ({ code, err }))).toEqual(all.map(() => ({ code: 0, err: '' })));
+    expect(
+      ran.map(({ out }) =>
+        out
+          .split('\n')
+          .at(-1)
+          ?.replace(/ {2,}.*| \(.*/, ''),
+      ),
+    ).toEqual(['created orders', '1 created', 'search', 'orders', 'no state: a has used nothing', 'removed orders']);
+  });
+});
+
 describe('policy put', () => {
-  it('creates, leaves alone, and changes', async () => {
+  it('creates a policy, leaves it unchanged, and changes it', async () => {
     const created = await cli.sluice(...ORDERS);
     const same = await cli.sluice(...ORDERS);
     const changed = await cli.sluice(...ORDERS.map((word) => (word === '100' ? '50' : word)), '--app', 'billing');
@@ -44,7 +65,7 @@ describe('policy put', () => {
     expect(versionIn(changed.out)).toBeGreaterThan(versionIn(created.out));
   });
 
-  it('says as JSON what it did', async () => {
+  it('prints its result as JSON', async () => {
     expect(await cli.json(...ORDERS)).toEqual({
       name: 'orders',
       change: 'created',
@@ -66,7 +87,7 @@ describe('policy put', () => {
       'tokenBucket --capacity 20 --refill 10 --every 1d --mode interval --overdraft 5',
       'tokenBucket 20, 10 per 1d, overdraft 5, mode interval',
     ],
-  ])('takes %s', async (text, written) => {
+  ])('accepts %s', async (text, written) => {
     const { code, out } = await cli.sluice('policy', 'put', 'p', ...text.split(' '), '--app', 'a');
 
     expect(code).toBe(0);
@@ -74,7 +95,7 @@ describe('policy put', () => {
     expect(out.endsWith(`: ${written}, for a`)).toBe(true);
   });
 
-  it('is what applications limit by', async () => {
+  it('defines the limit that applications use', async () => {
     await cli.sluice(...ORDERS);
 
     const decision = await limiterOf('checkout').consume('a');
@@ -82,18 +103,18 @@ describe('policy put', () => {
     expect(decision).toMatchObject({ outcome: 'allowed', limit: 100, remaining: 99 });
   });
 
-  it('changes a policy under those who use it', async () => {
+  it('changes a policy in running applications', async () => {
     await cli.sluice(...ORDERS);
     const limiter = limiterOf('checkout');
     await limiter.consume('a', 10);
 
     await cli.sluice(...ORDERS.map((word) => (word === '100' ? '50' : word)), '--carry-over', 'proportional');
 
-    await until('the limiter hears of it', async () => (await limiter.peek('a')).limit === 50);
+    await until('the limiter has the change', async () => (await limiter.peek('a')).limit === 50);
     expect(await limiter.peek('a')).toMatchObject({ limit: 50, remaining: 45 });
   });
 
-  it('says in a dry run what would change, and changes nothing', async () => {
+  it('prints in a dry run what would change, and changes nothing', async () => {
     await cli.sluice(...ORDERS);
     await limiterOf('checkout').consume('a');
     const before = await contents(cli.admin);
@@ -119,7 +140,7 @@ describe('policy put', () => {
     ['put 9orders fixedWindow --limit 5 --window 1m --app a', 'must be a letter followed by'],
     ['put orders fixedWindow --limit 5 --window 1m --app a --carry-over all', 'Allowed choices are keep, proportional'],
     ['put orders', "missing required argument 'kind'"],
-  ])('refuses: %s', async (line, expected) => {
+  ])('rejects: %s', async (line, expected) => {
     const { code, out, err } = await cli.sluice('policy', ...line.split(' '));
 
     expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -130,7 +151,7 @@ describe('policy put', () => {
 });
 
 describe('policy list', () => {
-  it('prints what there is, by name', async () => {
+  it('prints all policies, by name', async () => {
     await cli.sluice(
       'policy',
       'put',
@@ -150,7 +171,7 @@ describe('policy list', () => {
     expect(cellsOf(out)[1]?.[4]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it('prints as JSON what the library answers', async () => {
+  it('prints the result of the library as JSON', async () => {
     await cli.sluice(...ORDERS);
     const policies = createPolicies(cli.admin);
 
@@ -158,12 +179,12 @@ describe('policy list', () => {
     await policies.close();
   });
 
-  it('says when there is none', async () => {
+  it('prints that there is none', async () => {
     expect(await cli.sluice('policy', 'list')).toEqual({ code: 0, out: 'no policies under sluice:policies', err: '' });
     expect(await cli.json('policy', 'list')).toEqual([]);
   });
 
-  it('shows those under another prefix when it is told to', async () => {
+  it('lists those under another prefix with --prefix', async () => {
     await cli.sluice(...ORDERS, '--prefix', 'sluice:shop');
 
     expect(await cli.json('policy', 'list')).toEqual([]);
@@ -183,7 +204,7 @@ describe('policy get', () => {
     expect(await cli.json('policy', 'get', 'orders')).toMatchObject({ name: 'orders', apps: ['checkout'] });
   });
 
-  it('fails for one that is not there, and says which are', async () => {
+  it('fails for one that does not exist, and names those that do', async () => {
     const first = await cli.sluice('policy', 'get', 'order');
     await cli.sluice(...ORDERS);
     const second = await cli.sluice('policy', 'get', 'order');
@@ -205,14 +226,14 @@ describe('policy remove', () => {
     expect(await limiterOf('checkout').consume('a')).toMatchObject({ outcome: 'unconfigured' });
   });
 
-  it('says as JSON that it did, or by its exit code that there was none', async () => {
+  it('prints JSON, or exits with a failure when there was none', async () => {
     await cli.sluice(...ORDERS);
 
     expect(await cli.json('policy', 'remove', 'orders')).toEqual({ name: 'orders', removed: true });
     expect(await cli.sluice('policy', 'remove', 'orders', '--json')).toMatchObject({ code: 1, out: '' });
   });
 
-  it('leaves what keys have used, unless it is told to forget that too', async () => {
+  it('keeps what keys have used, unless --state is given', async () => {
     await cli.sluice(...ORDERS);
     await limiterOf('checkout').consume('a', 30);
 
@@ -232,7 +253,7 @@ describe('inspect of a key under a managed policy', () => {
   const inspected = async (key: string): Promise<KeyReport> =>
     ((await cli.json('inspect', key)) as { keys: readonly [KeyReport] }).keys[0];
 
-  it('knows the policy by itself', async () => {
+  it('finds the policy', async () => {
     await cli.sluice(...ORDERS);
     await limiterOf('checkout').consume('a', 30);
 
@@ -245,7 +266,7 @@ describe('inspect of a key under a managed policy', () => {
     });
   });
 
-  it('shows what a changed policy makes of the state, before anybody has touched it', async () => {
+  it('shows the state under a changed policy before the next request', async () => {
     await cli.sluice(...ORDERS);
     await limiterOf('checkout').consume('a', 30);
     await cli.sluice(...ORDERS.map((word) => (word === '100' ? '50' : word)), '--carry-over', 'proportional');
@@ -255,7 +276,7 @@ describe('inspect of a key under a managed policy', () => {
     expect(await cli.admin.get((await cli.admin.keys('*:orders:*'))[0] ?? '')).toBe(before);
   });
 
-  it('says until when it is blocked', async () => {
+  it('prints the end of a block', async () => {
     await cli.sluice(...ORDERS);
     const limiter = limiterOf('checkout');
     await limiter.consume('a', 30);
@@ -267,7 +288,7 @@ describe('inspect of a key under a managed policy', () => {
     expect(policies).toMatchObject([{ used: 30, remaining: 0 }]);
   });
 
-  it('says that a policy was removed', async () => {
+  it('reports a removed policy', async () => {
     await cli.sluice(...ORDERS);
     await limiterOf('checkout').consume('a');
     await cli.sluice('policy', 'remove', 'orders');
@@ -275,7 +296,7 @@ describe('inspect of a key under a managed policy', () => {
     expect(await inspected('a')).toMatchObject({ policies: [], problem: 'the managed policy orders was removed' });
   });
 
-  it('says that a policy is gone, or cannot be read', async () => {
+  it('reports a policy that is missing or unreadable', async () => {
     await cli.sluice(...ORDERS);
     await limiterOf('checkout').consume('a');
 

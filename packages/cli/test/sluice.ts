@@ -7,21 +7,18 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { useRedis } from '@sluice/testkit';
+import { Host, type Ran } from './host.ts';
 
-export interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
+export type { Ran } from './host.ts';
 
 const BUILT = fileURLToPath(new URL('../dist/esm/main.js', import.meta.url));
 
-/** Runs the program as it is built and installed, and waits for its end. */
+/** Runs the program as it is built and installed, in a process of its own, and waits for its end. */
 export async function runSluice(
   args: readonly string[],
   { env = {}, input = '' }: { env?: Readonly<Record<string, string>>; input?: string } = {},
 ): Promise<Ran> {
-  if (!existsSync(BUILT)) throw new Error('packages/cli/dist is missing: run `npm run build` first (npm test does)');
+  requireBuild();
   const child = spawn(process.execPath, [BUILT, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } });
   let [out, err] = ['', ''];
   child.stdout.on('data', (text: Buffer) => (out += text.toString()));
@@ -31,22 +28,27 @@ export async function runSluice(
   return { code, out: out.trimEnd(), err: err.trimEnd() };
 }
 
+function requireBuild(): void {
+  if (!existsSync(BUILT)) throw new Error('packages/cli/dist is missing: run `npm run build` first (npm test does)');
+}
+
 /** A server, the command as the user whose rights the reference names, and a folder for files. */
 export interface Cli {
   readonly admin: Redis;
   /** The URL of that user. */
   readonly url: string;
-  /** Where stores of applications connect to. */
+  /** The URL for stores of applications. */
   readonly storeUrl: string;
   readonly port: number;
+  /** Runs the command in a process that all commands of a file share; {@link runSluice} has one for each. */
   sluice(...args: readonly string[]): Promise<Ran>;
-  /** What the command prints with --json. Throws when it fails. */
+  /** The value that the command prints with --json. Throws when the command fails. */
   json(...args: readonly string[]): Promise<unknown>;
-  /** The path of a file that holds this text. */
+  /** The path of a new file with this text. */
   file(text: string, name?: string): string;
 }
 
-/** The line of docs/reference/cli.md that makes the user of the command: the first one after these words. */
+/** The first line of docs/reference/cli.md after these words that creates the user of the command. */
 export function documentedUser(after = ''): string[] {
   const text = readFileSync(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8');
   const line = /^ACL SETUSER (\S+ on >\S+ .*)$/m.exec(text.slice(text.indexOf(after)))?.[1];
@@ -58,14 +60,19 @@ export function useCli(args: readonly string[] = []): Cli {
   const redis = useRedis(args);
   const folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
   const [name = '', , password = ''] = documentedUser();
+  let host: Host | undefined;
   beforeAll(async () => {
     await redis.admin.call('ACL', 'SETUSER', ...documentedUser());
   });
-  afterAll(() => {
+  afterAll(async () => {
+    await host?.end();
     rmSync(folder, { recursive: true, force: true });
   });
   const urlOf = (): string => `redis://${name}:${password.slice(1)}@127.0.0.1:${String(redis.server.port)}`;
-  const sluice = (...given: readonly string[]): Promise<Ran> => runSluice(given, { env: { SLUICE_REDIS: urlOf() } });
+  const sluice = (...given: readonly string[]): Promise<Ran> => {
+    requireBuild();
+    return (host ??= new Host({ SLUICE_REDIS: urlOf() })).run(given);
+  };
   return {
     get admin() {
       return redis.admin;

@@ -1,4 +1,4 @@
-/** Tells the time in milliseconds. `Date` and `performance` are clocks; fractions are floored by whoever reads it. */
+/** Returns the time in milliseconds. `Date` and `performance` are clocks; the reader floors fractions. */
 export interface Clock {
   now(): number;
 }
@@ -12,4 +12,36 @@ const startMs = performance.timeOrigin;
  */
 export const systemClock: Clock = {
   now: () => startMs + performance.now(),
+};
+
+/** Where instants of this process come from. */
+export interface LocalClocks {
+  /** Milliseconds that never go back, and stand still while a virtual machine is suspended: `performance.now()`. */
+  monotonicMs(): number;
+  /** Milliseconds since 1970, as far as the system knows: `Date.now()`. */
+  dateMs(): number;
+}
+
+export const localClocks: LocalClocks = {
+  monotonicMs: () => performance.now(),
+  dateMs: () => Date.now(),
+};
+
+/** How much faster or slower than the clock of a store that of a process may run: a thousandth is 86 s a day. */
+export const DRIFT: number = 1 / 1000;
+
+/** The clocks of a process, and its timers, which do not keep it alive. */
+export interface LocalTime extends LocalClocks {
+  /** @returns What ends it. */
+  after(ms: number, act: () => void): () => void;
+}
+
+export const localTime: LocalTime = {
+  ...localClocks,
+  after: (ms, act) => {
+    const timer = setTimeout(act, ms).unref();
+    return () => {
+      clearTimeout(timer);
+    };
+  },
 };

@@ -94,7 +94,7 @@ export class StoreError extends SluiceError {
   }
 }
 
-/** The states of a key are of an edition of their policy that its source does not tell of. */
+/** The states of a key are of an policyVersion of their policy that its source does not tell of. */
 export function staleError(): StoreError {
   return new StoreError(
     'SLUICE_POLICY_STALE',

@@ -16,9 +16,9 @@ export { tokenBucket, type TokenBucketOptions, type TokenBucketPolicy } from './
 export type { IntervalBucketPolicy } from './algorithms/interval-bucket/policy.ts';
 export type { Policy } from './algorithms/index.ts';
 export { systemClock, type Clock } from './clock.ts';
-export type { Decision, DecisionSource, Outcome, PolicyDecision } from './decision.ts';
-export type { Duration } from './duration.ts';
-export { escalate, type EscalateOptions, type Escalation } from './escalate.ts';
+export type { Decision, DecisionSource, Outcome, PolicyDecision } from './engine/decision.ts';
+export type { Duration } from './values/duration.ts';
+export { escalate, type EscalateOptions, type Escalation } from './values/escalate.ts';
 export { PolicyError, SluiceError, StoreError, type SluiceErrorCode, type StoreFailureKind } from './errors.ts';
 export {
   createLimiter,
@@ -27,45 +27,38 @@ export {
   type LimiterOptions,
   type LimitsLimiterOptions,
   type SingleLimiterOptions,
-} from './limiter.ts';
-export type { LimitOptions } from './limiter-limits.ts';
-export type { AcquireOptions, Acquisition } from './acquisition.ts';
-export type { Reservation } from './reservation.ts';
-export type { LimiterCoreOptions, OnStoreError } from './core-options.ts';
-export type { DenialCacheOptions } from './denial-cache-options.ts';
-export type { LeaseOptions } from './stores/lease/lease-options.ts';
-export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './observe/channels.ts';
+} from './limiter/limiter.ts';
+export type { LimitOptions } from './limiter/limits.ts';
+export type { AcquireOptions, Acquisition } from './limiter/settlement/acquisition.ts';
+export type { Reservation } from './limiter/settlement/reservation.ts';
+export type { DenialCacheOptions, LeaseOptions, LimiterCoreOptions, OnStoreError } from './limiter/options.ts';
+export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './channels.ts';
 export type { Status } from './observe/live-limiters.ts';
-export type { BreakerOptions, BreakerState } from './stores/breaker.ts';
 export { managed, type ManagedReference } from './managed/managed.ts';
 export type { OnUnconfigured } from './managed/managed-limit.ts';
-export {
-  createPolicies,
-  type ManagedPolicy,
-  type Policies,
-  type PutOptions,
-  type PutResult,
-} from './managed/policies.ts';
+export { createPolicies, type ManagedPolicy, type Policies, type PutResult } from './managed/policies.ts';
+export type { PutOptions } from './managed/options.ts';
 export type { EarlierPolicy, PolicyRecord, PolicySource } from './managed/policy-source.ts';
 export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.ts';
 export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis/client.ts';
 export type { RedisStoreOptions } from './stores/redis/redis-options.ts';
 export { redisStore, type RedisStore } from './stores/redis/redis-store.ts';
-export { fixedMembership, type FixedMembershipOptions } from './stores/split/fixed-membership.ts';
+export { fixedMembership } from './stores/split/fixed-membership.ts';
 export type {
   Confirmation,
   Epoch,
   Membership,
-  PlainConfirmation,
+  UntimedConfirmation,
   TimedConfirmation,
 } from './stores/split/membership.ts';
-export { redisMembership, type RedisMembershipOptions } from './stores/split/redis-membership.ts';
-export { splitStore, type SplitStore, type SplitStoreOptions } from './stores/split/split-store.ts';
-export type { NamedPolicy } from './policy.ts';
+export type { FixedMembershipOptions, RedisMembershipOptions, SplitStoreOptions } from './stores/split/options.ts';
+export { redisMembership } from './stores/split/redis-membership.ts';
+export { splitStore, type SplitStore } from './stores/split/split-store.ts';
+export type { NamedPolicy } from './engine/policy.ts';
 export type {
   CarryOver,
-  EarlierEdition,
-  Edition,
+  EarlierVersion,
+  PolicyVersion,
   Limit,
   Part,
   PartAnswer,
@@ -74,7 +67,9 @@ export type {
   StoreAnswers,
   StoreCall,
   StoreRequest,
-} from './stores/store.ts';
+  BreakerOptions,
+  BreakerState,
+} from './engine/store.ts';
 export { silenceWarnings, type SluiceWarningCode } from './warnings.ts';
 export {
   byAll,
@@ -91,7 +86,7 @@ export {
 } from './http/keys/key-parts.ts';
 export type { Limited } from './http/with-limiter.ts';
 export type { RateLimitInfo } from './http/framework.ts';
-export type { HeaderFormat, HeadersOption } from './http/headers.ts';
+export type { HeaderFormat, HeadersOption } from './http/response/headers.ts';
 export type {
   HttpLimitOptions,
   KeyByLimit,
@@ -99,5 +94,5 @@ export type {
   PolicyOption,
   RefundOptions,
   RefundWhen,
-} from './http/options.ts';
-export { RateLimitError } from './http/problem.ts';
+} from './http/option-types.ts';
+export { RateLimitError } from './http/response/denial.ts';

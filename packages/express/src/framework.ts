@@ -1,11 +1,11 @@
-import { besideRequests, fieldText, userIdOf, type Framework } from '@sluice/core/http';
+import { weakMapMarks, fieldText, userIdOf, type Framework } from '@sluice/core/http';
 import type { Request, Response } from 'express';
 import { routeTemplate } from './route-template.ts';
 
 /**
- * How Express 4 and 5 are read and answered.
+ * Reads requests and writes responses of Express 4 and 5.
  *
- * @param self - The middleware that asks: the routes behind it are those that a request may still reach.
+ * @param self - The limiting middleware: a request may still reach the routes behind it.
  */
 export function frameworkFor(self: () => unknown): Framework<Request, Response> {
   return {
@@ -15,7 +15,7 @@ export function frameworkFor(self: () => unknown): Framework<Request, Response> 
     header: (request, name) => request.get(name),
     user: (request) => userIdOf((request as { user?: unknown }).user),
     rawRequest: (request) => request,
-    sightings: besideRequests,
+    marks: weakMapMarks,
     rawResponse: (response) => response,
     getHeader: (response, name) => fieldText(response.getHeader(name)),
     setHeader: (response, name, value) => {

@@ -1,19 +1,19 @@
 import type { Request } from 'express';
 import { appsOf, below, layersOf, matchOf, patternOf, templateOf, type App, type Layer } from './router-layers.ts';
 
-/** What is looked for: the route that has matched or, before one has, the place where the middleware is mounted. */
+/** What to find: the matched route or, before a match, the place where the middleware is mounted. */
 interface Sought {
   readonly route: unknown;
-  /** The applications around the request that are left to enter, the next one first. */
+  /** The applications around the request that are still to be entered, the next one first. */
   readonly apps: readonly App[];
   readonly caseSensitive: boolean;
 }
 
 /**
- * The path under which the request's router is mounted, as it is written in the application: `/tenants/:id` for
- * `/tenants/42`, so that no client can make a path of its own. Undefined where the routers do not lead there.
+ * The path where the request's router is mounted, as written in the application: `/tenants/:id` for `/tenants/42`, so
+ * that clients cannot create paths. Undefined if no path through the routers leads to it.
  *
- * Express does not keep it, so the request's way through the routers is gone once more.
+ * Express does not store this path, so the request's path through the routers is traced again.
  */
 export function mountPath(request: Request): string | undefined {
   if (request.baseUrl === '') return '';
@@ -26,18 +26,18 @@ export function mountPath(request: Request): string | undefined {
   return wayTo(sought, layersOf(root), request.baseUrl, request.baseUrl + request.path);
 }
 
-/** @param base - What is left of the base URL, and of the whole path, at these layers. */
+/** @param base - The rest of the base URL at these layers; `path` is the rest of the whole path. */
 function wayTo(sought: Sought, layers: readonly Layer[], base: string, path: string): string | undefined {
   if (base === '' && sought.route !== undefined && layers.some(({ route }) => route === sought.route)) return '';
   for (const layer of layers) {
     const match = layer.route === undefined ? matchOf(layer, path) : undefined;
     if (match === undefined) continue;
-    const taken = match.path.replace(/\/$/, '');
-    if (!base.startsWith(taken)) continue;
+    const matched = match.path.replace(/\/$/, '');
+    if (!base.startsWith(matched)) continue;
     const [app] = layer.name === 'mounted_app' ? sought.apps : [];
-    const own = templateOf(taken, { ...match, pattern: patternOf(layer, app, match) }, sought.caseSensitive);
-    const baseLeft = base.slice(taken.length);
-    if (sought.route === undefined && baseLeft === '' && taken !== '') return own;
+    const own = templateOf(matched, { ...match, pattern: patternOf(layer, app, match) }, sought.caseSensitive);
+    const baseLeft = base.slice(matched.length);
+    if (sought.route === undefined && baseLeft === '' && matched !== '') return own;
 
     const inside = app === undefined ? layer.handle.stack : layersOf(app);
     if (inside === undefined) continue;

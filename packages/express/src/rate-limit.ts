@@ -1,7 +1,7 @@
 import {
   asError,
   createEnforcer,
-  expectLongLife,
+  warnIfPerRequest,
   methodDecorator,
   namedByPlace,
   withLimiter,
@@ -21,8 +21,8 @@ import { frameworkFor } from './framework.ts';
 export type RateLimitOptions = NeutralOptions<Request, Response>;
 
 /**
- * Middleware that leaves the parameters of the route it stands in typed as they are. `Key` is a string or, with several
- * limits, an object with a key per limit.
+ * Middleware that keeps the types of the parameters of its route. `Key` is a string or, with several limits, an
+ * object with a key per limit.
  */
 export interface RateLimitHandler<Key = string> extends Limited<Request, Key> {
   <Params, Body, Sent, Query, Locals extends Record<string, unknown>>(
@@ -43,14 +43,14 @@ declare global {
 }
 
 /**
- * Express middleware. A request over the limit is answered with 429; a store failure follows `onStoreError`.
+ * Express middleware. A request over the limit gets 429. When the store fails, `onStoreError` decides.
  *
  * @example
  * ```ts
  * app.use(rateLimit({ limit: 100, window: '1m' }));
  * ```
  *
- * @throws PolicyError for bad or unknown options, naming the field, what was expected and what came.
+ * @throws PolicyError for bad or unknown options, with the field, what was expected and what was given.
  */
 export function rateLimit(options: OneKeyOptions<Request, Response>): RateLimitHandler;
 export function rateLimit(options: KeyEachOptions<Request, Response>): RateLimitHandler<KeyByLimit>;
@@ -60,7 +60,7 @@ export function rateLimit(options: object): RateLimitHandler<never> {
     options as RateLimitOptions,
     frameworkFor(() => handler),
   );
-  const use = expectLongLife();
+  const use = warnIfPerRequest();
   const handler = (request: unknown, response: unknown, next: NextFunction): void => {
     use();
     enforcer.limitThen(request as Request, response as Response, next);
@@ -69,8 +69,8 @@ export function rateLimit(options: object): RateLimitHandler<never> {
 }
 
 /**
- * Limits a handler method `(request, response, next)` of a class, under the limiter name `<Class>.<method>` unless the
- * options say another. Works as a standard decorator and under `experimentalDecorators`.
+ * Limits a handler method `(request, response, next)` of a class. The limiter is named `<Class>.<method>`, unless the
+ * options have a name. Works as a standard decorator and with `experimentalDecorators`.
  *
  * @throws PolicyError for bad or unknown options, when the class is defined.
  */
@@ -86,7 +86,7 @@ export function RateLimit(options: RateLimitOptions): MethodDecorator {
           return (await enforcer.limit(request, response)) ? await method.apply(this, args) : undefined;
         } catch (error) {
           if (next === undefined) throw error;
-          next(asError(error)); // Express 4 would wait for ever
+          next(asError(error)); // Express 4 ignores a rejected promise, and the request would hang
           return undefined;
         }
       };

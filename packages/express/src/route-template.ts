@@ -3,19 +3,21 @@ import type { Request } from 'express';
 import { mountPath } from './mount-path.ts';
 import { appsOf, below, layersOf, matchOf, patternOf, templateOf, type App, type Layer } from './router-layers.ts';
 
-/** What a request meets on its way through the routers, in order. */
+/** What a request reaches on its path through the routers, in order. */
 type Step =
   | { readonly meets: 'self' }
   | { readonly meets: 'route'; readonly template: string; readonly methods: Readonly<Record<string, unknown>> }
-  /** A function on a path of its own, which may answer what lies below, or an application that cannot be looked into. */
+  /**
+   * A function on a path of its own, which may respond for all paths below, or an application whose routes are
+   * hidden.
+   */
   | { readonly meets: 'handler' | 'application'; readonly template: string };
 
 /**
- * The template of a request's route, mount paths included, as it is written in the application. In `app.use`, where no
- * route has matched yet, the one that is going to: the first behind the middleware that stands on this path. Undefined
- * when there is none.
+ * The template of a request's route with its mount paths, as written in the application. In `app.use`, where no route
+ * has matched yet, it is the first route behind the middleware that matches the path. Undefined if there is none.
  *
- * @param self - The middleware that asks.
+ * @param self - The limiting middleware.
  */
 export function routeTemplate(request: Request, self: unknown): string | undefined {
   const { route } = request as { route?: Route };
@@ -23,11 +25,11 @@ export function routeTemplate(request: Request, self: unknown): string | undefin
   return (mountPath(request) ?? unknownMount()) + String(route.path) || '/';
 }
 
-/** What stands for a mount path that cannot be known. Never the URL's own, which has many spellings. */
+/** The placeholder of an unknown mount path. Never the path of the URL, which has many spellings. */
 function unknownMount(): string {
   warnOnce(
     'SLUICE_ROUTE_UNKNOWN',
-    'byRoute() did not find where its application is mounted, so one budget is shared wherever that is. Mount applications with app.use, not router.use.',
+    'byRoute() did not find where its application is mounted, so all its mount paths share one budget. Mount applications with app.use, not router.use.',
   );
   return '*';
 }
@@ -37,7 +39,7 @@ interface Route {
   readonly stack?: readonly { readonly handle: unknown }[];
 }
 
-/** Whether the route let the request pass, which Express leaves there: the middleware stands not in it, but behind it. */
+/** Whether the middleware runs after the route: Express keeps `request.route` when the route calls `next`. */
 function isPast({ stack = [] }: Route, request: Request, self: unknown): boolean {
   if (self === undefined || stack.some(({ handle }) => handle === self)) return false;
   const [root, ...apps] = appsOf(request);
@@ -53,7 +55,7 @@ function upcoming(request: Request, self: unknown): string | undefined {
   const caseSensitive = root.enabled('case sensitive routing');
   const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
   let found: Step | undefined;
-  // The route of another method, for a middleware behind may yet change the request's; else who else stands on this path.
+  // A route of another method, because a later middleware may still change the request's method; or else a handler.
   let otherwise: Step | undefined;
   let hasPassed = false;
   for (const step of stepsThrough(
@@ -78,8 +80,8 @@ function upcoming(request: Request, self: unknown): string | undefined {
   if (step.meets !== 'route') {
     warnOnce(
       'SLUICE_ROUTE_UNKNOWN',
-      `byRoute() was asked in app.use, and on ${step.template || '/'} stands a function or an application that cannot be looked into: all below it shares one budget. ` +
-        'Put the limiter on the routes themselves, or into that application, for budgets of their own.',
+      `byRoute() is used in app.use, and ${step.template || '/'} has a function or an application whose routes are hidden: all paths below share one budget. ` +
+        'For a budget per route, put the limiter on the routes themselves, or into that application.',
       step.template,
     );
   }
@@ -105,17 +107,17 @@ function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: 
       yield { meets: 'route', template: above + String(layer.route.path), methods: layer.route.methods };
       continue;
     }
-    const taken = match.path.replace(/\/$/, '');
+    const matched = match.path.replace(/\/$/, '');
     const [app] = layer.name === 'mounted_app' ? way.apps : [];
     const pattern = patternOf(layer, app, match);
-    const own = above + (taken === '' ? '' : templateOf(taken, { ...match, pattern }, way.caseSensitive));
+    const own = above + (matched === '' ? '' : templateOf(matched, { ...match, pattern }, way.caseSensitive));
     if (layer.handle.stack !== undefined) {
       yield* stepsThrough(way, layer.handle.stack, below(path, match), own);
     } else if (app !== undefined) {
       yield* stepsThrough({ ...way, apps: way.apps.slice(1) }, layersOf(app), below(path, match), own);
     } else if (layer.name === 'mounted_app') {
       yield { meets: 'application', template: own };
-    } else if (taken !== '' && layer.handle.length < 4) {
+    } else if (matched !== '' && layer.handle.length < 4) {
       yield { meets: 'handler', template: own };
     }
   }

@@ -1,12 +1,12 @@
 import type { Request } from 'express';
 
-/** What Express 4 and the router of Express 5 have in common inside: a handler and the paths it stands on. */
+/** The common internals of Express 4 and the router of Express 5: a handler and its paths. */
 export interface Layer {
   readonly route?: { readonly path: unknown; readonly methods: Readonly<Record<string, boolean | undefined>> };
   readonly name: string;
   readonly handle: { readonly stack?: readonly Layer[]; readonly length: number };
   match(path: string): boolean | Match;
-  /** Where Express 4, and 5 before router 2.3, leave what has matched. */
+  /** The matched part, in Express 4 and in Express 5 before router 2.3. */
   readonly path?: string;
   readonly params?: Match['params'];
   readonly regexp?: RegExp;
@@ -27,7 +27,7 @@ export interface App {
   enabled(setting: string): boolean;
 }
 
-/** What a layer takes of a path; undefined when it does not stand on it. */
+/** The part of a path that a layer matches; undefined if it does not match. */
 export function matchOf(layer: Layer, path: string): Match | undefined {
   try {
     const match = layer.match(path);
@@ -37,13 +37,13 @@ export function matchOf(layer: Layer, path: string): Match | undefined {
     const found = { path: layer.path ?? '', params: layer.params ?? {} };
     return isRegExp ? { ...found, pattern: '(RegExp)' } : found;
   } catch {
-    return undefined; // it cannot be decoded: the router passes it over too
+    return undefined; // a path that cannot be decoded: the router skips the layer too
   }
 }
 
 /**
- * What was taken, where the pattern can take nothing else; else the pattern or, of routers that do not keep it, what was
- * taken with the names of its parameters in place of their values.
+ * The matched part, if the pattern matches nothing else. Otherwise the pattern or, in routers that do not store it,
+ * the matched part with the names of its parameters instead of their values.
  */
 export function templateOf(
   taken: string,
@@ -56,11 +56,11 @@ export function templateOf(
   if (names.length === 0) return written;
   const values = taken.split('/').map(decoded);
   const parts = written.split('/');
-  // From the end, for parameters follow the parts that name them: /tenants/:id of /tenants/tenants.
+  // From the end, because parameters follow the words that name them: /tenants/:id of /tenants/tenants.
   for (const [name, value] of Object.entries(params).toReversed()) {
     for (const one of [value].flat().toReversed()) {
       const at = values.lastIndexOf(one as string);
-      // A value that is no part of its own (`/v:version`) must not stay: the client chose it.
+      // A value inside a longer segment (`/v:version`) must not stay: the client chose it.
       if (at === -1) return `/:${names.join('/:')}`;
       parts[at] = `:${name}`;
       values[at] = '';
@@ -69,7 +69,7 @@ export function templateOf(
   return parts.join('/');
 }
 
-/** Whether a pattern is a text that stands for itself: as it is written, or as Express 4 compiles it. */
+/** Whether a pattern matches only itself: as written, or as Express 4 compiles it. */
 function isPlain(pattern: unknown): boolean {
   return pattern instanceof RegExp
     ? /^\^(?:\\[/.]|[\w~!@&=,;%-])*\\\/\?\(\?=\\\/\|\$\)$/.test(pattern.source)
@@ -91,7 +91,7 @@ export function appsOf(request: Request): readonly [App, ...App[]] {
   return apps as [App, ...App[]];
 }
 
-/** What is left of a path after a layer took its part. */
+/** The rest of a path after the part that a layer matched. */
 export function below(path: string, match: Match): string {
   const left = path.slice(match.path.length);
   return left.startsWith('/') ? left : `/${left}`;
@@ -102,8 +102,8 @@ export function layersOf(app: App): readonly Layer[] {
 }
 
 /**
- * The pattern that a layer stands on, where it can be known. An application knows only where it was mounted last, so its
- * word holds where the layer's own says no more than that it is a pattern.
+ * The pattern of a layer, if known. An application knows only its last mount path, so that path is used only when the
+ * layer itself does not store its pattern.
  */
 export function patternOf(layer: Layer, app: App | undefined, match: Match): unknown {
   if (match.pattern !== undefined) return match.pattern;

@@ -44,7 +44,7 @@ describe.each(frameworks)('what is published of requests on $version', ({ expres
     return [(await request(app).get('/orders/1')).status, (await request(app).get('/orders/2')).status];
   };
 
-  it('is each decision, admitted or refused, by the name of its limiter', async () => {
+  it('is each decision, allowed or denied, by the name of its limiter', async () => {
     const store = redisStore(redis.client);
 
     expect(await statusesOf({ name: 'orders', policy, store, timeoutMs: 60_000 })).toEqual([200, 429]);

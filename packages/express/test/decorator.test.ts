@@ -328,7 +328,7 @@ describe('@RateLimit() with bad options', () => {
     expect(() => define(5)).not.toThrow();
   });
 
-  it('refuses what is no method', () => {
+  it('denies what is no method', () => {
     const decorate = RateLimit({ policy: once }) as unknown as (value: unknown, context: unknown) => unknown;
 
     expect(() => decorate(class {}, { kind: 'class', name: 'Orders' })).toThrow(

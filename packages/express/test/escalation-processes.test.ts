@@ -37,7 +37,7 @@ const ask = async (port: number): Promise<{ status: number; retryAfter: number }
   return { status: response.status, retryAfter: Number(response.headers.get('retry-after')) };
 };
 
-it('two hundred refusals at once, by three processes, lead to one block of the right length', async () => {
+it('two hundred denials at once, by three processes, lead to one block of the right length', async () => {
   const ports = await Promise.all([20, 20, 20].map(serve));
   const first = await ask(ports[0] as number);
 

@@ -34,11 +34,11 @@ describe.each(frameworks)('a login handler on $version', ({ version, express }) 
 
     const first = [await login('ann', 'bad'), await login('ann', 'bad'), await login('ann', 'good')];
     const second = [await login('ann', 'bad'), await login('ann', 'bad'), await login('ann', 'bad')];
-    const refused = [await login('ann', 'good'), await login('bob', 'bad'), await login('bob', 'good')];
+    const denied = [await login('ann', 'good'), await login('bob', 'bad'), await login('bob', 'good')];
 
     expect([...other, ...first]).toEqual([401, 401, 401, 401, 200]);
     expect(second).toEqual([401, 401, 401]);
-    expect(refused).toEqual([429, 401, 429]);
+    expect(denied).toEqual([429, 401, 429]);
   });
 
   it('finds its keys by limit where there are several, and may block one', async () => {

@@ -46,7 +46,7 @@ describe.each<[string, string]>([
   ['throws', 'throw'],
   ['nam', 'name'],
 ])('the option %s', (option, meant) => {
-  it(`is refused, and ${meant} suggested`, () => {
+  it(`is denied, and ${meant} suggested`, () => {
     const options = { policy, [option]: 1 } as unknown as RateLimitOptions;
 
     expect(() => rateLimit(options)).toThrow(
@@ -63,7 +63,7 @@ describe.each<[string, string]>([
 });
 
 describe('an option that is like none', () => {
-  it('is refused with a list of those there are', () => {
+  it('is denied with a list of those there are', () => {
     const options = { policy, xyzzyplugh: 1 } as unknown as RateLimitOptions;
 
     expect(() => rateLimit(options)).toThrow(
@@ -71,7 +71,7 @@ describe('an option that is like none', () => {
     );
   });
 
-  it.each(['constructor', 'toString', '__proto'])('is refused when it is called %s', (option) => {
+  it.each(['constructor', 'toString', '__proto'])('is denied when it is called %s', (option) => {
     const options = Object.defineProperty({ policy }, option, {
       value: 1,
       enumerable: true,
@@ -113,7 +113,7 @@ describe('a misspelt option of a part', () => {
       () => RateLimit({ policy, windowMs: 1 } as never),
       'rateLimit has no option "windowMs" (got 1); did you mean "window"?',
     ],
-  ])('is refused by %s', (_name, make, message) => {
+  ])('is denied by %s', (_name, make, message) => {
     expect(make).toThrow(
       expect.objectContaining({ name: 'PolicyError', message: expect.stringContaining(message) as unknown }),
     );

@@ -46,7 +46,7 @@ describe.each(frameworks)('on $version', ({ express }) => {
     expect(answer.body).toBe(2);
   });
 
-  it('two limiters of one name on one store are refused where they do not say that they share it', () => {
+  it('two limiters of one name on one store are denied where they do not say that they share it', () => {
     const store = memoryStore();
     rateLimit({ policy, store });
 

@@ -6,7 +6,7 @@ import { frameworks } from './frameworks.ts';
 const policy = fixedWindow({ limit: 1, window: '60s' });
 
 describe.each(frameworks)('onDenied on $version', ({ express }) => {
-  const refusedBy = async (options: Pick<RateLimitOptions, 'onDenied'>) => {
+  const deniedBy = async (options: Pick<RateLimitOptions, 'onDenied'>) => {
     const app = express();
     app.use(rateLimit({ policy, ...options }), (_request, response) => {
       response.end();
@@ -16,7 +16,7 @@ describe.each(frameworks)('onDenied on $version', ({ express }) => {
   };
 
   it('answers with 429 when it says no status', async () => {
-    const answer = await refusedBy({
+    const answer = await deniedBy({
       onDenied: (_request, response) => {
         response.send('slow down');
       },

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { fixedWindow } from '@sluice/express';
-import { admitted, startPlace, untilShared, type Place } from './outage-place.ts';
+import { allowed, startPlace, untilShared, type OutageSetup } from './outage-place.ts';
 
 const policy = fixedWindow({ limit: 5, window: '1h' });
 
-let place: Place;
+let place: OutageSetup;
 beforeAll(async () => {
   place = await startPlace();
 });
@@ -64,8 +64,8 @@ describe('Redis that is down when the application starts', () => {
     await untilShared(...apps);
     const up = (await Promise.all(apps.map(async (app) => app.sendMany(8, 'up')))).flat();
 
-    expect(down.map((answers) => admitted(answers, 'local'))).toEqual([5, 5]);
-    expect(admitted(up, 'redis')).toBe(5);
+    expect(down.map((answers) => allowed(answers, 'local'))).toEqual([5, 5]);
+    expect(allowed(up, 'redis')).toBe(5);
     expect(new Set([...down.flat(), ...up].map(({ status }) => status))).toEqual(new Set([200, 429]));
   });
 });

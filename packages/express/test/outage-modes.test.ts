@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '@sluice/express';
-import { startPlace, untilShared, type Answer, type App, type Place } from './outage-place.ts';
+import { startPlace, untilShared, type Answer, type App, type OutageSetup } from './outage-place.ts';
 
 const policy = fixedWindow({ limit: 4, window: '1h', name: 'orders' });
 
-const FAULTS: readonly { is: string; begin: (place: Place) => unknown }[] = [
+const FAULTS: readonly { is: string; begin: (place: OutageSetup) => unknown }[] = [
   {
     is: 'hung',
     begin: ({ server }) => {
@@ -21,7 +21,7 @@ const told = ({ headers }: Answer): { policy: string | null; state: string | nul
 });
 
 describe.each(FAULTS)('while Redis is $is', ({ begin }) => {
-  let place: Place;
+  let place: OutageSetup;
   const apps: Record<string, App> = {};
   beforeAll(async () => {
     place = await startPlace();

@@ -38,7 +38,7 @@ export interface App {
 }
 
 /** A server that goes wrong, a proxy before it, and applications that count in it. */
-export interface Place {
+export interface OutageSetup {
   readonly server: RedisServer;
   readonly proxy: TcpProxy;
   /** For the test itself; a connection past the proxy. */
@@ -49,7 +49,7 @@ export interface Place {
 
 type Policy = Exclude<RateLimitOptions['policy'], undefined>;
 
-export async function startPlace(): Promise<Place> {
+export async function startPlace(): Promise<OutageSetup> {
   const server = await startRedis();
   const proxy = await startTcpProxy(server);
   const admin = connectTo(server.url);
@@ -64,7 +64,7 @@ export async function startPlace(): Promise<Place> {
         key: byHeader('x-key'),
         store: redisStore(url, { breaker: BREAKER }),
         timeoutMs: TIMEOUT_MS,
-        denialCache: false, // every request is one for the store, refused ones too
+        denialCache: false, // every request is one for the store, denied ones too
         onDecision({ source }: Decision, { request }) {
           request.res?.set('X-Source', source);
         },
@@ -124,6 +124,6 @@ export async function untilShared(...apps: readonly App[]): Promise<void> {
   }
 }
 
-export function admitted(answers: readonly Answer[], source?: string): number {
+export function allowed(answers: readonly Answer[], source?: string): number {
   return answers.filter((answer) => answer.status === 200 && (source === undefined || answer.source === source)).length;
 }

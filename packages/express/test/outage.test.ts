@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '@sluice/express';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { admitted, startPlace, TIMEOUT_MS, untilShared, type Answer, type App, type Place } from './outage-place.ts';
+import {
+  allowed,
+  startPlace,
+  TIMEOUT_MS,
+  untilShared,
+  type Answer,
+  type App,
+  type OutageSetup,
+} from './outage-place.ts';
 
 const LIMIT = 5;
 const policy = fixedWindow({ limit: LIMIT, window: '1h' });
@@ -9,8 +17,8 @@ const policy = fixedWindow({ limit: LIMIT, window: '1h' });
 interface Situation {
   readonly is: string;
   readonly by: 'itself' | 'proxy';
-  begin: (place: Place) => unknown;
-  heal: (place: Place) => unknown;
+  begin: (place: OutageSetup) => unknown;
+  heal: (place: OutageSetup) => unknown;
 }
 
 const PAUSE_MS = 4 * TIMEOUT_MS;
@@ -33,10 +41,10 @@ const situations: readonly Situation[] = [
     heal: async ({ server }) => server.restart(),
   },
   {
-    is: 'refusing connections',
+    is: 'denying connections',
     by: 'proxy',
     begin: ({ proxy }) => {
-      proxy.refuse();
+      proxy.deny();
       proxy.cut();
     },
     heal: async ({ proxy }) => proxy.heal(),
@@ -62,15 +70,15 @@ const situations: readonly Situation[] = [
     is: 'paused by CLIENT PAUSE',
     by: 'itself',
     begin: async ({ admin }) => admin.client('PAUSE', PAUSE_MS, 'ALL'),
-    heal: () => undefined, // it ends by itself, for nobody is listened to meanwhile
+    heal: () => undefined, // it ends by itself, for the server runs no command meanwhile
   },
 ];
 
-const urlOf = ({ server, proxy }: Place, by: Situation['by']): string =>
+const urlOf = ({ server, proxy }: OutageSetup, by: Situation['by']): string =>
   by === 'proxy' ? proxy.through(server.storeUrl) : server.storeUrl;
 
 describe.each(situations)('two processes, and Redis is $is', ({ by, begin, heal }) => {
-  let place: Place;
+  let place: OutageSetup;
   let apps: readonly [App, App];
   let before: readonly Answer[];
   let away: readonly (readonly Answer[])[];
@@ -104,9 +112,9 @@ describe.each(situations)('two processes, and Redis is $is', ({ by, begin, heal 
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
   });
 
-  it('admits in each process what the policy allows, and no more', () => {
+  it('allows in each process what the policy allows, and no more', () => {
     expect(away.map((answers) => answers.filter(({ source }) => source === 'local').length)).toEqual([15, 15]);
-    expect(away.map((answers) => admitted(answers))).toEqual([LIMIT, LIMIT]);
+    expect(away.map((answers) => allowed(answers))).toEqual([LIMIT, LIMIT]);
   });
 
   it('is not asked any more after so many failures', () => {
@@ -115,14 +123,14 @@ describe.each(situations)('two processes, and Redis is $is', ({ by, begin, heal 
 
   it('shares the limit before and, when it has healed, again', () => {
     expect(before.map(({ source }) => source)).toEqual(Array(4 * LIMIT).fill('redis'));
-    expect(admitted(before)).toBe(LIMIT);
+    expect(allowed(before)).toBe(LIMIT);
     expect(healed.map(({ source }) => source)).toEqual(Array(4 * LIMIT).fill('redis'));
-    expect(admitted(healed)).toBe(LIMIT);
+    expect(allowed(healed)).toBe(LIMIT);
   });
 });
 
 describe('two processes, and Redis is flapping', () => {
-  let place: Place;
+  let place: OutageSetup;
   let apps: readonly [App, App];
   beforeAll(async () => {
     place = await startPlace();
@@ -134,7 +142,7 @@ describe('two processes, and Redis is flapping', () => {
     await place.end();
   });
 
-  it('answers every request; those who decide admit what the policy allows each, and the limit is shared again', async () => {
+  it('answers every request; those who decide allow what the policy allows each, and the limit is shared again', async () => {
     const { proxy } = place;
     let flaps = true;
     const seen: Answer[][] = [[], []];
@@ -142,7 +150,7 @@ describe('two processes, and Redis is flapping', () => {
       while (flaps) seen[i]?.push(...(await app.sendMany(3, 'away')));
     });
     for (let i = 0; i < 8; i++) {
-      proxy.refuse();
+      proxy.deny();
       proxy.cut();
       await sleep(100);
       await proxy.heal();
@@ -154,8 +162,8 @@ describe('two processes, and Redis is flapping', () => {
     const healed = (await Promise.all(apps.map(async (app) => app.sendMany(2 * LIMIT, 'after')))).flat();
 
     expect(new Set(seen.flat().map(({ status }) => status))).toEqual(new Set([200, 429]));
-    expect(seen.map((answers) => admitted(answers, 'local'))).toEqual([LIMIT, LIMIT]);
-    expect(admitted(seen.flat(), 'redis')).toBeLessThanOrEqual(LIMIT);
-    expect(admitted(healed)).toBe(LIMIT);
+    expect(seen.map((answers) => allowed(answers, 'local'))).toEqual([LIMIT, LIMIT]);
+    expect(allowed(seen.flat(), 'redis')).toBeLessThanOrEqual(LIMIT);
+    expect(allowed(healed)).toBe(LIMIT);
   });
 });

@@ -34,7 +34,13 @@ describe.each(
   const appWith = (policy: PolicyOption<Request>, options: Partial<RateLimitOptions> = {}) => {
     const app = express();
     app.use(
-      rateLimit({ policy, store: stores.store(fakeClock()), onStoreError: 'throw', ...options } as RateLimitOptions),
+      rateLimit({
+        policy,
+        store: stores.store(fakeClock()),
+        onStoreError: 'throw',
+        timeoutMs: 60_000,
+        ...options,
+      } as RateLimitOptions),
       (_request, response) => {
         response.end();
       },
@@ -59,7 +65,7 @@ describe.each(
     expect(paid[0]?.headers['ratelimit-policy']).toBe('"paid";q=2;w=60');
   });
 
-  it('may answer a list, all of which must admit', async () => {
+  it('may answer a list, all of which must allow', async () => {
     const app = appWith(planOf);
 
     const answers = [await send(app, 'both'), await send(app, 'both')];
@@ -78,7 +84,7 @@ describe.each(
     expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
   });
 
-  it('counts on where a policy of the same name was made anew, or its numbers were changed', async () => {
+  it('counts on where a policy of the same name was made again, or its numbers were changed', async () => {
     let limit = 2;
     const app = appWith(() => fixedWindow({ name: 'fresh', limit, window: '60s' }));
 

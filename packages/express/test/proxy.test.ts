@@ -33,9 +33,9 @@ describe.each(frameworks)('the address on $version', ({ express }) => {
   });
 
   it.each<[string, unknown, boolean]>([
-    ['everybody', true, true],
-    ['everybody, by a function', () => true, true],
-    ['nobody', false, false],
+    ['every address', true, true],
+    ['every address, by a function', () => true, true],
+    ['no address', false, false],
     ['the nearest proxy', 1, false],
     ['its own machine', 'loopback', false],
     ['addresses', ['loopback', '10.0.0.0/8'], false],

@@ -55,23 +55,25 @@ describe('scripts/replay-log.mjs', () => {
     return path;
   };
 
-  it('refuses the same requests of a log on memory and on Redis, and prints how many', async () => {
+  it('denies the same requests of a log on memory and on Redis, and prints how many', async () => {
     const { code, stdout, stderr } = await replay(written('access.log', log));
 
     const counts = [...stdout.matchAll(/^([a-z -]+?) +(memory|Redis) +(\d+) +(\d+) +(\d+)$/gm)].map(
-      ([, policy, store, offered, admitted, refused]) => [
+      ([, policy, store, offered, allowed, denied]) => [
         policy,
         store,
         Number(offered),
-        Number(admitted),
-        Number(refused),
+        Number(allowed),
+        Number(denied),
       ],
     );
     expect(stderr).toBe('');
     expect(stdout).toContain(
       '260 requests from 2015-05-18T10:05:03.000Z to 2015-05-18T10:14:53.000Z; 2 lines passed over',
     );
-    expect(stdout).toContain('Both refused the same requests, and said the same in every answer.');
+    expect(stdout).toContain(
+      'Both denied the same requests, with the same status and header fields in every response.',
+    );
     expect(code).toBe(0);
     // The hurried clients get 15 at once and one more every 3 seconds, 24 in 29 seconds and 28 in 39.
     expect(counts.filter(([policy]) => policy === 'all together')).toEqual([

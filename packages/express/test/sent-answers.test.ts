@@ -37,7 +37,7 @@ describe.each(frameworks)('on $version', ({ express }) => {
     listening = undefined;
   });
 
-  it('a stream that began before the limiter goes on when it is allowed, and is cut off when it is refused', async () => {
+  it('a stream that began before the limiter goes on when it is allowed, and is cut off when it is denied', async () => {
     const app = express();
     app.use((_request, response, next) => {
       response.write('early ');
@@ -57,7 +57,7 @@ describe.each(frameworks)('on $version', ({ express }) => {
 
   it.each([
     ['allowed', 1],
-    ['refused', 2],
+    ['denied', 2],
   ])('an answer that was sent while the store was asked is left as it is: %s', async (_outcome, cost) => {
     const { store, answer } = gatedStore();
     const events: unknown[] = [];

@@ -18,7 +18,7 @@ describe.each(frameworks)('throw: true on $version', ({ express }) => {
     return app;
   };
 
-  it('hands a refusal to the error handler: status, code, headers, decision, and the key on the request', async () => {
+  it('hands a denial to the error handler: status, code, headers, decision, and the key on the request', async () => {
     let handed: unknown;
     const app = appWith(
       onError((error, req, response) => {

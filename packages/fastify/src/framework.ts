@@ -1,7 +1,7 @@
 import { fieldText, userIdOf, type Framework } from '@sluice/core/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** How Fastify 5 is read and answered. */
+/** Reads requests and writes responses of Fastify 5. */
 export const framework: Framework<FastifyRequest, FastifyReply> = {
   address: (request) => request.ip,
   method: (request) => request.method,
@@ -20,7 +20,7 @@ export const framework: Framework<FastifyRequest, FastifyReply> = {
   setStatus: (reply, status) => {
     void reply.code(status);
   },
-  // As bytes: to the type of a text, Fastify adds a charset.
+  // As bytes, because Fastify adds a charset to the content type of a string.
   send: (reply, body) => {
     void reply.send(Buffer.from(body));
   },
@@ -33,7 +33,7 @@ export const framework: Framework<FastifyRequest, FastifyReply> = {
   proxyTrust: (request) => trustOf(request.server),
 };
 
-/** The option `trustProxy`, which Fastify keeps under a symbol: where that is not to be found, nothing is known. */
+/** The option `trustProxy`, which Fastify stores under a symbol; undefined if the symbol is not found. */
 function trustOf(app: FastifyInstance): unknown {
   for (let at: object | null = app; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     const symbol = Object.getOwnPropertySymbols(at).find(({ description }) => description === 'fastify.options');

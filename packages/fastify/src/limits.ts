@@ -10,26 +10,26 @@ type FastifyLayer = Layer<FastifyRequest, FastifyReply>;
 type FastifyEnforcer = Enforcer<FastifyRequest, FastifyReply>;
 type ByHook = ReadonlyMap<LimitHook, FastifyEnforcer>;
 
-/** What a place takes over from those around it, and the limits that hold there. */
+/** What a place inherits from those around it, and the limits that apply there. */
 interface Surroundings {
   readonly options: SluiceOptions;
   readonly layers: readonly { readonly layer: FastifyLayer; readonly hook: LimitHook }[];
 }
 
 /**
- * The limits of one application, in all its scopes: made when it is ready or, for routes that were declared before the
- * plugin, when the first request asks.
+ * The limits of one application, in all its scopes: made when it is ready or, for routes that were declared before
+ * the plugin, at their first request.
  */
 export class Limits {
-  /** By what Fastify keeps for each route: the config, which is another object for each. */
+  /** By the config object of the route: Fastify makes one per route. */
   readonly #enforcers = new WeakMap<object, ByHook>();
-  /** The same, and those of 404s, by Fastify's own object for the route. */
+  /** The same, and the limits of 404s, by Fastify's own object for the route. */
   readonly #ofRoute = new WeakMap<object, ByHook>();
   readonly #unmatched = new WeakMap<FastifyInstance, ByHook>();
   readonly #scopes = new Map<Scope, Surroundings>();
-  /** By the options and the place, so that HEAD and GET have one. */
+  /** By the options and the place, so that HEAD and GET share one. */
   readonly #routes = new WeakMap<object, Map<string, FastifyLayer>>();
-  /** What each group said first. */
+  /** The first definition of each group. */
   readonly #groups = new Map<string, { readonly said: string; readonly store: Store }>();
   readonly #names = new Map<string, number>();
   readonly #claimed: FastifyLayer[] = [];
@@ -37,12 +37,12 @@ export class Limits {
   readonly #hooks = new Set<LimitHook>();
   readonly #outside: Surroundings = { options: outermost({}), layers: [] };
 
-  /** Whether any limit decides at this hook. What is declared before the plugin is known from the first hook on. */
+  /** Whether any limit decides at this hook. Limits declared before the plugin become known at the first hook. */
   uses(hook: LimitHook): boolean {
     return hook === 'onRequest' || this.#hooks.has(hook);
   }
 
-  /** What decides about a request at a hook; undefined when nothing does. */
+  /** The enforcer for a request at a hook; undefined if there is none. */
   enforcerFor(request: FastifyRequest, hook: LimitHook): FastifyEnforcer | undefined {
     const route = routeOf(request);
     if (route === undefined) return this.#byHookFor(request).get(hook);
@@ -70,8 +70,8 @@ export class Limits {
   }
 
   /**
-   * Has the limits of a scope and of a route made when the application gets ready, so that what is wrong with them is
-   * known before the first request.
+   * Schedules the limits of a scope or a route to be made when the application becomes ready, so that mistakes show
+   * before the first request.
    */
   prepareLater(app: FastifyInstance, route?: RouteLimitOptions | false, place?: string): void {
     this.#later.push(() => this.#combined(app, route, place));
@@ -83,7 +83,7 @@ export class Limits {
   }
 
   /**
-   * Makes what is to be made, in the order in which the application said it.
+   * Makes the scheduled limits, in the order of their declaration.
    *
    * @throws PolicyError for bad options, and for limits that cannot be decided together.
    */
@@ -91,12 +91,12 @@ export class Limits {
     for (const make of this.#later.splice(0)) make();
   }
 
-  /** Gives the names back, and ends what stores have opened for us. */
+  /** Releases the names, and closes the limiters with their stores. */
   async close(): Promise<void> {
     await Promise.all(this.#claimed.map(({ core }) => core.close()));
   }
 
-  /** A limit that stands alone in its route's own hook. */
+  /** The limit of a route's own hook, which decides alone. */
   hookLayer(app: FastifyInstance, options: RouteLimitOptions, place: string): FastifyLayer {
     return this.#routeLayer(this.#surroundings(app).options, options, place);
   }
@@ -119,7 +119,7 @@ export class Limits {
     return byHook;
   }
 
-  /** The scopes around a place, from the outside in. Each is made once, whoever lies in it. */
+  /** The scopes around a place, the outermost first. Each is made once. */
   #surroundings(app: FastifyInstance): Surroundings {
     let around = this.#outside;
     for (const scope of scopesOf(app)) {
@@ -130,7 +130,7 @@ export class Limits {
     return around;
   }
 
-  /** What holds inside a scope, given what holds around it. */
+  /** What applies inside a scope, from what applies around it. */
   #within(around: Surroundings, { options, place }: Scope): Surroundings {
     if (options === false) return { options: around.options, layers: [] };
     const inherited = inheritOptions(around.options, options);
@@ -158,7 +158,7 @@ export class Limits {
           ? { ...options, name: options.name ?? this.#unusedName(`route-${hashed(place)}`) }
           : { ...options, name: group, shared: true };
     const inherited = inheritOptions(around, named as RouteLimitOptions);
-    // Of a group all routes are one, in keys as well.
+    // All routes of a group count as one, in keys too.
     const ofGroup = group === undefined ? framework : { ...framework, route: () => group };
     const layer = new Layer(inherited, ofGroup, ROUTE_OPTIONS);
     if (group !== undefined) this.#checkGroup(group, options, layer);
@@ -167,7 +167,7 @@ export class Limits {
     return layer;
   }
 
-  /** The second of a place, such as a hook beside a config, or a route for another host, is numbered. */
+  /** A second limit of a place, such as a hook beside a config or a route for another host, gets a number. */
   #unusedName(name: string): string {
     const count = (this.#names.get(name) ?? 0) + 1;
     this.#names.set(name, count);
@@ -187,7 +187,7 @@ export class Limits {
     if (name !== undefined || limiter !== undefined) {
       throw new PolicyError(
         'group',
-        `a group is the name of the limit, and has one of its own, got ${name === undefined ? 'limiter' : 'name'} beside group ${JSON.stringify(group)}`,
+        `group is the name of the limit, which excludes another name or limiter, got ${name === undefined ? 'limiter' : 'name'} beside group ${JSON.stringify(group)}`,
         'SLUICE_OPTION_INVALID',
       );
     }
@@ -202,26 +202,26 @@ export class Limits {
     if (first.store !== store) {
       throw new PolicyError(
         'group',
-        `the routes of group ${JSON.stringify(group)} share one budget, so they have one store, got another than before`,
+        `the routes of group ${JSON.stringify(group)} share one budget, so they need one store, got a second one`,
         'SLUICE_OPTION_INVALID',
       );
     }
     if (first.said !== said) {
       throw new PolicyError(
         'group',
-        `the routes of group ${JSON.stringify(group)} share one budget, so they say the same limit, got ${said} after ${first.said}`,
+        `the routes of group ${JSON.stringify(group)} share one budget, so they need the same limit, got ${said} after ${first.said}`,
         'SLUICE_OPTION_INVALID',
       );
     }
   }
 }
 
-/** Fastify's symbol for the object of a route, once a request has been seen; null where there is none. */
+/** Fastify's symbol for the object of a route, known after the first request; null if there is none. */
 let routeSymbol: symbol | null | undefined;
 
 /**
- * The object that Fastify keeps for the route of a request, and for the 404s of a scope: `routeOptions` makes a new one of it
- * each time. Undefined where it is not to be found.
+ * The object that Fastify stores for the route of a request, and for the 404s of a scope: `routeOptions` makes a new
+ * object at each access. Undefined if it is not found.
  */
 function routeOf(request: FastifyRequest): object | undefined {
   routeSymbol ??=
@@ -229,14 +229,14 @@ function routeOf(request: FastifyRequest): object | undefined {
   return routeSymbol === null ? undefined : (request as unknown as Record<symbol, object | undefined>)[routeSymbol];
 }
 
-/** A route as it is written. One that answers GET answers HEAD, by a route that Fastify adds, and both are one place. */
+/** A route as written. For a GET route, Fastify adds a HEAD route; both are one place. */
 export function placeOf(method: string | readonly string[] | undefined, url: string): string {
   const methods = [method ?? []].flat();
   const reads = methods.includes('GET') || methods.includes('HEAD');
   return `${reads ? 'GET' : [...methods].sort().join(',')} ${url}`;
 }
 
-/** Short, and the same in every process. */
+/** A short hash, the same in every process. */
 function hashed(place: string): string {
   return createHash('sha256').update(place).digest('hex').slice(0, 10);
 }

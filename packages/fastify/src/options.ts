@@ -3,15 +3,18 @@ import { checkPlace, type RateLimitOptions as NeutralOptions, type ScopeOptions 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 
-/** When a limit decides. `onRequest` is the earliest; the others are for keys that need the body or the user. */
+/**
+ * The hook in which a limit decides. `onRequest` is the earliest; the others suit keys that need the body or the
+ * user.
+ */
 export type LimitHook = 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler';
 
 export const LIMIT_HOOKS: readonly LimitHook[] = ['onRequest', 'preParsing', 'preValidation', 'preHandler'];
 
 interface PlaceOptions {
-  /** Default: that of the scope around it, at last `onRequest`. */
+  /** Default: the hook of the surrounding scope, or `onRequest`. */
   hook?: LimitHook;
-  /** Whether this limit stands in the place of those around it, instead of beside them. Default false. */
+  /** Whether this limit replaces those around it, instead of adding to them. Default false. */
   override?: boolean;
 }
 
@@ -19,28 +22,29 @@ interface PlaceOptions {
 export type RateLimitOptions = NeutralOptions<FastifyRequest, FastifyReply>;
 
 /**
- * The options of the plugin, which hold for its scope and all that lie in it. Without a limit of its own they are only
- * what the limits inside take over: `{ store }`.
+ * The options of the plugin, which apply to its scope and all scopes inside. Without a limit, they only set what the
+ * limits inside inherit: `{ store }`.
  */
 export type SluiceOptions = ScopeOptions<FastifyRequest, FastifyReply> & PlaceOptions;
 
-/** What stands in a route's `config.rateLimit`. */
+/** The options in a route's `config.rateLimit`. */
 export type RouteLimitOptions = RateLimitOptions &
   PlaceOptions & {
-    /** Routes of one group share one budget. They say the same limit; the group is its name. */
+    /** Routes of one group share one budget. They need the same limit; the group is its name. */
     group?: string;
   };
 
-/** The names of the options that Fastify alone knows. */
+/** The names of the options that only this adapter has. */
 export const SCOPE_OPTIONS: readonly string[] = ['hook', 'override'];
 export const ROUTE_OPTIONS: readonly string[] = [...SCOPE_OPTIONS, 'group'];
-/** A hook says by itself when it decides, and stands apart from the limits around it. */
+/** A hook decides where it is used, and separately from the limits around it. */
 export const HOOK_OPTIONS: readonly string[] = ['group'];
 
 /**
- * Checks the options of a place before it is known what they take over, so that mistakes are told where they are made.
+ * Checks the options of a place before its inherited options are known, so that an error points to the line with the
+ * mistake.
  *
- * @param mayBeEmpty - Whether it may say no limit.
+ * @param mayBeEmpty - Whether the place may have no limit.
  * @throws PolicyError for bad options.
  */
 export function checkLimit(options: object, ownOptions: readonly string[], mayBeEmpty = false): void {

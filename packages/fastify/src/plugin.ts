@@ -28,7 +28,7 @@ import { addScope, chainOf, isOfScope } from './scopes.ts';
 /** A request of any route, over HTTP/1 or HTTP/2. */
 type AnyRequest = Pick<FastifyRequest, 'ip' | 'method' | 'url'>;
 
-/** A hook that limits the routes it stands on: `onRequest` is the earliest place for it. */
+/** A hook that limits its routes. `onRequest` is the earliest place for it. */
 export interface RateLimitHook<Key = string> extends Limited<AnyRequest, Key> {
   (request: AnyRequest, reply: object, ...rest: unknown[]): void;
 }
@@ -39,13 +39,13 @@ declare module 'fastify' {
     rateLimit?: RateLimitInfo;
   }
   interface FastifyContextConfig {
-    /** The limit of this route, beside those of its scopes; false switches all of them off. */
+    /** The limit of this route, in addition to those of its scopes; false turns all of them off. */
     rateLimit?: RouteLimitOptions | false;
   }
   interface FastifyInstance {
     /**
-     * A hook that limits the routes it stands on, which share its budget: `{ onRequest: app.rateLimit({ policy }) }`. It
-     * decides for itself, after the limits of the scope; a limit in `config.rateLimit` is decided together with them.
+     * A hook that limits its routes, which share its budget: `{ onRequest: app.rateLimit({ policy }) }`. It decides
+     * separately, after the limits of the scope; a limit in `config.rateLimit` is decided together with them.
      *
      * @throws PolicyError for bad or unknown options.
      */
@@ -57,7 +57,7 @@ declare module 'fastify' {
 
 declare module 'fastify/types/register.js' {
   interface RegisterOptions {
-    /** What holds in the scope that is registered, as if it registered the plugin itself. */
+    /** Options for the registered scope, as if it registered the plugin itself. */
     config?: { rateLimit?: SluiceOptions | false };
   }
   /* eslint-disable @typescript-eslint/no-unused-vars -- an interface is added to under the parameters that it has */
@@ -79,19 +79,19 @@ export interface SluicePlugin extends FastifyPluginCallback<SluiceOptions> {
 }
 declare const brand: unique symbol;
 
-/** A hook made by `app.rateLimit()`, which is named by the route that it is first found on. */
+/** A hook made by `app.rateLimit()`, which is named after the first route that uses it. */
 interface HookPlace {
   place: string | undefined;
 }
 
-/** Where the hooks stand: scopes inside have them too. */
+/** Scopes with our hooks: scopes inside have them too. */
 const installed = new WeakSet<FastifyInstance>();
 const limitsOfRoot = new WeakMap<FastifyInstance, Limits>();
 const hookPlaces = new WeakMap<object, HookPlace>();
 
 /**
- * Fastify plugin. Its limit holds for the scope in which it is registered, 404s and routes declared before it included;
- * routes add to it with `config.rateLimit`. Without a limit of its own it says only what those of routes take over.
+ * Fastify plugin. Its limit applies to the scope in which it is registered, including 404s and routes declared before
+ * it; routes add to it with `config.rateLimit`. Without a limit, it only sets what the limits of routes inherit.
  *
  * @example
  * ```ts
@@ -99,12 +99,12 @@ const hookPlaces = new WeakMap<object, HookPlace>();
  * app.get('/report', { config: { rateLimit: { policy } } }, handler);
  * ```
  *
- * @throws (rejects, when the application gets ready) PolicyError for bad or unknown options, naming the field, what was
- * expected and what came.
+ * @throws (rejects, when the application becomes ready) PolicyError for bad or unknown options, with the field, what
+ * was expected and what was given.
  */
 export const sluice: SluicePlugin = fp(register, { fastify: '5.x', name: '@sluice/fastify' }) as object as SluicePlugin;
 
-// A promise, so that what is thrown here is told as it is.
+// Async, so that Fastify reports an error thrown here unchanged.
 // eslint-disable-next-line @typescript-eslint/require-await
 async function register(app: FastifyInstance, options: SluiceOptions): Promise<void> {
   const chain = chainOf(app);
@@ -117,7 +117,7 @@ async function register(app: FastifyInstance, options: SluiceOptions): Promise<v
   if (isFirstInScope) install(app, limits);
 }
 
-/** Hooks that see all requests of a scope and of those inside it; what is to be done they ask of the route. */
+/** Adds hooks that see all requests of a scope and of scopes inside. The route of a request determines its limits. */
 function install(app: FastifyInstance, limits: Limits): void {
   installed.add(app);
   app.decorateRequest('rateLimit', undefined);
@@ -162,7 +162,7 @@ function install(app: FastifyInstance, limits: Limits): void {
   }
 }
 
-/** Fastify gives the hook `preParsing` the payload, and then `done`. */
+/** Fastify calls the hook `preParsing` with the payload before `done`. */
 function limitAt(
   enforcerFor: (request: FastifyRequest) => Enforcer<FastifyRequest, FastifyReply> | undefined,
 ): (request: AnyRequest, reply: object, ...rest: unknown[]) => void {

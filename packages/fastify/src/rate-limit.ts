@@ -4,9 +4,9 @@ import { framework } from './framework.ts';
 import type { RateLimitOptions } from './options.ts';
 
 /**
- * Limits a handler method `(request, reply)` of a class, under the limiter name `<Class>.<method>` unless the options say
- * another. Works as a standard decorator and under `experimentalDecorators`. Decides when the handler is called, after
- * all hooks.
+ * Limits a handler method `(request, reply)` of a class. The limiter is named `<Class>.<method>`, unless the options
+ * have a name. Works as a standard decorator and with `experimentalDecorators`. Decides when the handler is called,
+ * after all hooks.
  *
  * @throws PolicyError for bad or unknown options, when the class is defined.
  */
@@ -17,7 +17,7 @@ export function RateLimit(options: RateLimitOptions): MethodDecorator {
       const { enforcer } = createEnforcer(namedByPlace(options, place), framework);
       return async function (this: unknown, ...args: never[]): Promise<unknown> {
         const [request, reply] = args as unknown as [FastifyRequest, FastifyReply];
-        // A handler that answers with its reply has answered, or never will: the client has left.
+        // A handler that returns its reply has sent the response, or never will, because the client left.
         return (await enforcer.limit(request, reply)) ? method.apply(this, args) : reply;
       };
     },

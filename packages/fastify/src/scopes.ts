@@ -1,18 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import { SCOPE_OPTIONS, checkLimit, type SluiceOptions } from './options.ts';
 
-/** What one registration of the plugin, or the config of one, says for its scope; false switches all around it off. */
+/**
+ * The options that one registration of the plugin, or its config, sets for a scope; false turns off all around it.
+ */
 export interface Scope {
   readonly options: SluiceOptions | false;
-  /** What it is named by where it has no name of its own; empty for the first of the outermost scope. */
+  /** Makes its default name; empty for the first of the outermost scope. */
   readonly place: string;
 }
 
 const scopes = new WeakMap<FastifyInstance, Scope[]>();
-/** How many scopes of each prefix an application has: those without names are named by their order. */
+/** How many scopes of each prefix an application has: scopes without names are numbered. */
 const counts = new WeakMap<FastifyInstance, Map<string, number>>();
 
-/** The application, and the scopes it lies in, the outermost first. */
+/** The application and the scopes around it, the outermost first. */
 export function chainOf(app: FastifyInstance): readonly FastifyInstance[] {
   const chain: FastifyInstance[] = [];
   for (let at: unknown = app; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
@@ -21,21 +23,21 @@ export function chainOf(app: FastifyInstance): readonly FastifyInstance[] {
   return chain;
 }
 
-/** The scopes that a route or hook of this application lies in, the outermost first. */
+/** The scopes around a route or hook of this application, the outermost first. */
 export function scopesOf(app: FastifyInstance): readonly Scope[] {
   return chainOf(app).flatMap((at) => scopes.get(at) ?? []);
 }
 
 /**
- * Whether what a route says is the very object that a scope around it says: a plugin such as `@fastify/http-proxy` gives
- * the config that it was registered with to its routes as well. That is one limit, not two.
+ * Whether the options of a route are the same object as those of a scope around it: a plugin such as
+ * `@fastify/http-proxy` passes its own config to its routes. That is one limit, not two.
  */
 export function isOfScope(app: FastifyInstance, options: object): boolean {
   return scopesOf(app).some((scope) => scope.options === options);
 }
 
 /**
- * Adds to what holds in a scope.
+ * Adds options to a scope.
  *
  * @throws PolicyError for bad options.
  */

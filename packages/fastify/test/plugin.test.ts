@@ -44,19 +44,19 @@ describe('the limit of the plugin', () => {
     expect(await statuses('GET /a', 'HEAD /a', 'HEAD /a', 'GET /a')).toEqual([200, 200, 429, 429]);
   });
 
-  it('reaches no handler behind a refusal, and answers in its own format past an error handler', async () => {
+  it('reaches no handler behind a denial, and answers in its own format past an error handler', async () => {
     create();
     let calls = 0;
     await app.register(sluice, { policy: one });
     app.setErrorHandler((_error, _request, reply) => reply.code(500).send('mine'));
     app.get('/a', () => String(++calls));
 
-    const [, refused] = await answers('/a', '/a');
+    const [, denied] = await answers('/a', '/a');
 
     expect(calls).toBe(1);
-    expect(refused?.status).toBe(429);
-    expect(refused?.headers.get('content-type')).toBe('application/problem+json');
-    expect(await refused?.json()).toMatchObject({ 'violated-policies': ['default'] });
+    expect(denied?.status).toBe(429);
+    expect(denied?.headers.get('content-type')).toBe('application/problem+json');
+    expect(await denied?.json()).toMatchObject({ 'violated-policies': ['default'] });
   });
 
   it('goes through the error handler with throw: true', async () => {
@@ -67,15 +67,15 @@ describe('the limit of the plugin', () => {
     );
     app.get('/a', () => 'a');
 
-    const [, refused] = await answers('/a', '/a');
+    const [, denied] = await answers('/a', '/a');
 
-    expect(refused?.status).toBe(429);
-    expect(await refused?.text()).toBe('mine: SLUICE_DENIED');
-    expect(refused?.headers.get('retry-after')).toBe('60');
-    expect(refused?.headers.get('ratelimit')).toBe('"default";r=0;t=60');
+    expect(denied?.status).toBe(429);
+    expect(await denied?.text()).toBe('mine: SLUICE_DENIED');
+    expect(denied?.headers.get('retry-after')).toBe('60');
+    expect(denied?.headers.get('ratelimit')).toBe('"default";r=0;t=60');
   });
 
-  it('is refused when the application gets ready, for an option that does not exist', async () => {
+  it('is denied when the application gets ready, for an option that does not exist', async () => {
     create();
     void app.register(sluice, { policy: one, max: 3 } as never);
 
@@ -149,9 +149,9 @@ describe('onDenied', () => {
     await app.register(sluice, { policy: one, ...options });
     app.get('/a', () => 'a');
 
-    const [, refused] = await answers('/a', '/a');
+    const [, denied] = await answers('/a', '/a');
 
-    expect(await refused?.json()).toEqual({ slow: 'down' });
+    expect(await denied?.json()).toEqual({ slow: 'down' });
   });
 });
 

@@ -13,7 +13,7 @@ const statuses = async (...requests: string[]): Promise<number[]> =>
   (await answersOf(app, requests)).map(({ status }) => status);
 
 describe('the limit of a route', () => {
-  it('is decided together with that of the plugin, in one call, and takes nothing where either refuses', async () => {
+  it('is decided together with that of the plugin, in one call, and takes nothing where either denies', async () => {
     create();
     const store = counting();
     await app.register(sluice, { policy: two, store });
@@ -94,7 +94,7 @@ describe('the limit of a route', () => {
     expect(await statuses('/early', '/early')).toEqual([200, 429]);
   });
 
-  it('is refused when the application gets ready, where its options are wrong', async () => {
+  it('is denied when the application gets ready, where its options are wrong', async () => {
     create();
     await app.register(sluice, {});
     const declare = () => app.get('/a', { config: { rateLimit: { policy: one, hook: 'onSend' } as never } }, () => 'a');
@@ -110,7 +110,7 @@ describe('the limit of a route', () => {
     expect(declare).toThrow(expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', field: 'rateLimit' }));
   });
 
-  it('is refused when the application gets ready, where it has the name of the one around it', async () => {
+  it('is denied when the application gets ready, where it has the name of the one around it', async () => {
     create();
     await app.register(sluice, { policy: ten, name: 'api' });
     app.get('/a', { config: { rateLimit: { policy: one, name: 'API' } } }, () => 'a');
@@ -118,7 +118,7 @@ describe('the limit of a route', () => {
     await expect(app.ready()).rejects.toMatchObject({ code: 'SLUICE_LIMITER_NAME_TAKEN' });
   });
 
-  it('is refused when the application gets ready, where it says another store', async () => {
+  it('is denied when the application gets ready, where it says another store', async () => {
     create();
     await app.register(sluice, { policy: ten });
     app.get('/a', { config: { rateLimit: { policy: one, store: memoryStore() } } }, () => 'a');

@@ -3,9 +3,9 @@ import type { ExtendableContext, ParameterizedContext } from 'koa';
 import { routeTemplate } from './route-template.ts';
 
 /**
- * How Koa 2 and 3 are read and answered: request and response are both its context.
+ * Reads requests and writes responses of Koa 2 and 3. Its context is both request and response.
  *
- * @param self - The middleware that asks: the routers behind it are those that a request may still reach.
+ * @param self - The limiting middleware: a request may still reach the routers behind it.
  */
 export function frameworkFor(self: () => unknown): Framework<ParameterizedContext, ParameterizedContext> {
   return {
@@ -17,7 +17,7 @@ export function frameworkFor(self: () => unknown): Framework<ParameterizedContex
     rawRequest: (ctx) => ctx.req,
     rawResponse: (ctx) => ctx.res,
     getHeader: (ctx, name) => present(fieldText(ctx.res.getHeader(name)) ?? ''),
-    // Past Koa, which does no more than this with a text.
+    // Directly, because Koa does the same with a string, only slower.
     setHeader: (ctx, name, value) => {
       ctx.res.setHeader(name, value);
     },
@@ -29,21 +29,21 @@ export function frameworkFor(self: () => unknown): Framework<ParameterizedContex
     },
     send: (ctx, body) => {
       ctx.body = body;
-      if (ctx.respond === false) ctx.res.end(body); // Koa was told to leave the answer alone, and would never send it
+      if (ctx.respond === false) ctx.res.end(body); // with `respond: false`, Koa does not send the response
     },
     record: (ctx, info) => {
       ctx.state.rateLimit = info;
     },
-    proxyTrust: ({ app }) => trustsEveryone(app),
+    proxyTrust: ({ app }) => trustsAllAddresses(app),
   };
 }
 
-/** Koa answers an empty text for what is not there. */
+/** Koa returns an empty string for a missing value. */
 function present(value: string): string | undefined {
   return value === '' ? undefined : value;
 }
 
-/** Another field than this one is set by the proxy alone: it has one value, not a list that clients can begin. */
-function trustsEveryone({ proxy, proxyIpHeader, maxIpsCount }: ExtendableContext['app']): boolean {
+/** Fields other than X-Forwarded-For have one value, set by the proxy, and not a list that clients can start. */
+function trustsAllAddresses({ proxy, proxyIpHeader, maxIpsCount }: ExtendableContext['app']): boolean {
   return proxy && maxIpsCount === 0 && proxyIpHeader.toLowerCase() === 'x-forwarded-for';
 }

@@ -1,7 +1,7 @@
 import {
   asError,
   createEnforcer,
-  expectLongLife,
+  warnIfPerRequest,
   methodDecorator,
   namedByPlace,
   withLimiter,
@@ -25,7 +25,7 @@ export type RateLimitOptions<State = DefaultState, Custom = DefaultContext> = Ne
 >;
 
 /**
- * Middleware for an application or a route, whatever types its state has. `Key` is a string or, with several limits, an
+ * Middleware for an application or a route, with any type of state. `Key` is a string or, with several limits, an
  * object with a key per limit.
  */
 export interface RateLimitMiddleware<Key = string> extends Limited<ExtendableContext, Key> {
@@ -37,7 +37,7 @@ declare module 'koa' {
     /** The key and the decision, once a limiter has seen the request. */
     rateLimit?: RateLimitInfo;
   }
-  // Of applications that give their state a type of their own.
+  // For applications with a state type of their own.
   interface ExtendableContext {
     state: { rateLimit?: RateLimitInfo };
   }
@@ -47,16 +47,16 @@ type OneKey<Ctx> = OneKeyOptions<Ctx, Ctx>;
 type KeyEach<Ctx> = KeyEachOptions<Ctx, Ctx>;
 
 /**
- * Koa middleware. A request over the limit is answered with 429; a store failure follows `onStoreError`.
+ * Koa middleware. A request over the limit gets 429. When the store fails, `onStoreError` decides.
  *
- * Where the application gives its state a type of its own, `rateLimit<State>(options)` has it in the functions too.
+ * For an application with a state type of its own, `rateLimit<State>(options)` uses it in the functions.
  *
  * @example
  * ```ts
  * app.use(rateLimit({ limit: 100, window: '1m' }));
  * ```
  *
- * @throws PolicyError for bad or unknown options, naming the field, what was expected and what came.
+ * @throws PolicyError for bad or unknown options, with the field, what was expected and what was given.
  */
 export function rateLimit(options: OneKey<Context>): RateLimitMiddleware;
 export function rateLimit(options: KeyEach<Context>): RateLimitMiddleware<KeyByLimit>;
@@ -72,7 +72,7 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
     options as RateLimitOptions,
     frameworkFor(() => middleware),
   );
-  const use = expectLongLife();
+  const use = warnIfPerRequest();
   const middleware = (ctx: Context, next: Next): Promise<unknown> => {
     use();
     let limited: boolean | Promise<boolean>;
@@ -82,13 +82,13 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
       return Promise.reject(errorOf(error));
     }
     if (limited === true && ctx.writable) return next();
-    return typeof limited === 'boolean' ? Promise.resolve() : goOnLater(limited, ctx, next);
+    return typeof limited === 'boolean' ? Promise.resolve() : continueLater(limited, ctx, next);
   };
   return withLimiter(middleware, layer);
 }
 
-/** Where the store does not answer at once. What the rest of the application throws is not ours. */
-async function goOnLater(limited: Promise<boolean>, ctx: Context, next: Next): Promise<unknown> {
+/** Continues after an asynchronous decision. Errors of the rest of the application pass through unchanged. */
+async function continueLater(limited: Promise<boolean>, ctx: Context, next: Next): Promise<unknown> {
   let goesOn: boolean;
   try {
     goesOn = await limited;
@@ -99,8 +99,8 @@ async function goOnLater(limited: Promise<boolean>, ctx: Context, next: Next): P
 }
 
 /**
- * Limits a handler method `(ctx, next)` of a class, under the limiter name `<Class>.<method>` unless the options say
- * another. Works as a standard decorator and under `experimentalDecorators`.
+ * Limits a handler method `(ctx, next)` of a class. The limiter is named `<Class>.<method>`, unless the options have
+ * a name. Works as a standard decorator and with `experimentalDecorators`.
  *
  * @throws PolicyError for bad or unknown options, when the class is defined.
  */
@@ -123,7 +123,7 @@ export function RateLimit(options: object): MethodDecorator {
   );
 }
 
-/** Whether the request goes on. When the client has gone, nobody is left to be answered. */
+/** Whether the request continues. It does not if the client is gone. */
 async function passes(enforcer: Enforcer<Context, Context>, ctx: Context): Promise<boolean> {
   try {
     return (await enforcer.limit(ctx, ctx)) && ctx.writable;
@@ -132,7 +132,7 @@ async function passes(enforcer: Enforcer<Context, Context>, ctx: Context): Promi
   }
 }
 
-/** Koa would take nothing for no error, and never answer. What else was thrown goes on as it is. */
+/** Koa takes undefined or null for no error, and would send no response. Other thrown values stay unchanged. */
 function errorOf(thrown: unknown): Error {
   return (thrown === undefined || thrown === null ? asError(thrown) : thrown) as Error;
 }

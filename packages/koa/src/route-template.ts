@@ -9,7 +9,7 @@ interface RouterLayer {
   readonly stack: readonly unknown[];
 }
 
-/** What the releases of `@koa/router` have in common inside. */
+/** The common internals of the releases of `@koa/router`. */
 interface Router {
   readonly opts: { readonly routerPath?: string; readonly exclusive?: unknown };
   readonly exclusive?: boolean;
@@ -18,7 +18,7 @@ interface Router {
   matchHost?(host: string): boolean;
 }
 
-/** What `@koa/router` and `koa-mount` leave on the context. */
+/** What `@koa/router` and `koa-mount` store on the context. */
 interface Routed {
   readonly router?: Router;
   readonly newRouterPath?: string;
@@ -28,18 +28,18 @@ interface Routed {
 
 type Context = ParameterizedContext<unknown, Routed>;
 
-/** The routes that stand on a request's path. */
+/** The routes that match a request's path. */
 interface Routes {
-  /** Of its method. */
+  /** Those that match its method too. */
   readonly own: readonly RouterLayer[];
   readonly all: readonly RouterLayer[];
 }
 
 /**
- * The template of a request's route, prefixes and mount path included, as it is written in the application. Ahead of the
- * router, where no route has matched yet, the one that is going to. Undefined when there is none.
+ * The template of a request's route with its prefixes and mount path, as written in the application. Before the
+ * router, where no route has matched yet, it is the route that will match. Undefined if there is none.
  *
- * @param self - The middleware that asks.
+ * @param self - The limiting middleware.
  */
 export function routeTemplate(ctx: Context, self: unknown): string | undefined {
   const middleware: readonly unknown[] = ctx.app.middleware;
@@ -58,14 +58,14 @@ export function routeTemplate(ctx: Context, self: unknown): string | undefined {
   if (mounted === '') return upcoming(ctx, middleware);
   warnOnce(
     'SLUICE_ROUTE_UNKNOWN',
-    `byRoute() was asked ahead of the routes that are mounted on ${mounted}, which cannot be seen from there: all below it shares one budget. ` +
-      'Put the limiter on the routes themselves, or into their router with router.use, for budgets of their own.',
+    `byRoute() is used before the routes that are mounted on ${mounted}, which are hidden there: all paths below share one budget. ` +
+      'For a budget per route, put the limiter on the routes themselves, or into their router with router.use.',
     mounted,
   );
   return mounted;
 }
 
-/** What the routers among these middleware are going to match. */
+/** The template that the routers among these middleware will match. */
 function upcoming(ctx: Context, middleware: readonly unknown[]): string | undefined {
   const routers = middleware
     .map((one) => (one as { readonly router?: Partial<Router> }).router)
@@ -73,11 +73,11 @@ function upcoming(ctx: Context, middleware: readonly unknown[]): string | undefi
   if (routers.length === 0) {
     warnOnce(
       'SLUICE_ROUTE_UNKNOWN',
-      'byRoute() was asked in an application without a router that can be seen, so all requests share one budget. ' +
-        'Put the limiter on the routes of @koa/router, or give the router to app.use itself.',
+      'byRoute() is used in an application without a router that it can find, so all requests share one budget. ' +
+        'Put the limiter on the routes of @koa/router, or pass router.routes() to app.use directly.',
     );
   }
-  // The route of another method, for a middleware behind may yet change the request's.
+  // A route of another method, because a later middleware may still change the request's method.
   let otherwise: string | undefined;
   for (const router of routers) {
     if (router.matchHost?.(ctx.host) === false) continue;
@@ -90,7 +90,7 @@ function upcoming(ctx: Context, middleware: readonly unknown[]): string | undefi
   return otherwise;
 }
 
-/** The path as it is written or, of a route that was given a list of them, all: they share one list of handlers. */
+/** The path as written or, for a route with a list of paths, all of them: these share one list of handlers. */
 function templateOf({ stack }: Router, route: RouterLayer): string {
   return stack
     .filter((layer) => layer.stack === route.stack)
@@ -117,11 +117,11 @@ function firstToRun({ exclusive, opts }: Router, { own, all }: Routes): RouterLa
 }
 
 /**
- * The path that koa-mount took off, which is written in the application and has no parameters. Of mounts inside each
- * other it tells the innermost: the path that is missing in front might as well be a tenant's, taken off by a rewrite.
+ * The path that koa-mount removed, which is written in the application and has no parameters. Of nested mounts only
+ * the innermost is known: a rewrite may have removed the rest, such as the path of a tenant.
  */
 function mountPath(ctx: Context): string {
-  // It stays on the context behind a mounted application too, where the path is whole again.
+  // The property stays on the context after a mounted application, where the path is whole again.
   const original = Object.create(ctx.request, { req: { value: { url: ctx.originalUrl } } }) as { path: string };
   return ctx.mountPath === undefined || ctx.path === original.path ? '' : ctx.mountPath.replace(/\/$/, '');
 }

@@ -43,7 +43,7 @@ describe('a limiter behind a proxy', () => {
     expect(emitWarning).not.toHaveBeenCalled();
   });
 
-  it('warns once where everyone is trusted, for a client then chooses its own address', async () => {
+  it('warns once where every address is trusted, for a client then chooses its own address', async () => {
     const keys = [];
     for (const { Koa } of frameworks) keys.push(await keyUnder(Koa, { proxy: true }));
 

@@ -37,7 +37,7 @@ const policy = fixedWindow({ limit: 1, window: '1h' });
 describe.each(frameworks)('on $version', ({ Koa }) => {
   const serve = useServers();
 
-  it('a stream that began before the limiter goes on when it is allowed; a refusal is an error to whoever began it', async () => {
+  it('a stream that began before the limiter goes on when it is allowed; a denial is an error to the middleware that began it', async () => {
     const caught: unknown[] = [];
     const app = new Koa();
     app.use(async (ctx, next) => {
@@ -64,7 +64,7 @@ describe.each(frameworks)('on $version', ({ Koa }) => {
 
   it.each([
     ['allowed', 1],
-    ['refused', 2],
+    ['denied', 2],
   ])('an answer that was sent while the store was asked is left as it is: %s', async (_outcome, cost) => {
     const { store, asked, answer } = gatedStore();
     const events: unknown[] = [];
@@ -91,7 +91,7 @@ describe.each(frameworks)('on $version', ({ Koa }) => {
 
   it.each([
     ['allowed', 1],
-    ['refused', 2],
+    ['denied', 2],
   ])('nothing is done for a client that has gone while the store was asked: %s', async (_outcome, cost) => {
     const { store, asked, answer } = gatedStore();
     const events: unknown[] = [];

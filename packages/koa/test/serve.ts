@@ -13,7 +13,7 @@ export interface Served extends Listening {
   readonly ask: (path?: string, request?: RequestInit) => Promise<Answer>;
 }
 
-/** Serves applications until a test is over. To be called inside `describe`. */
+/** Serves applications until a test ends. To be called inside `describe`. */
 export function useServers(): (app: Koa) => Promise<Served> {
   const running = new Set<Listening>();
   afterEach(async () => {

@@ -24,7 +24,7 @@ function applicationOf(
   const app = new Application();
   app.silent = true; // errors that handlers throw on purpose need not be printed
   app.proxy = trustLoopback;
-  app.maxIpsCount = 1; // Koa trusts a number of hops, whoever they are
+  app.maxIpsCount = 1; // Koa trusts a number of hops, whatever their addresses
   app.use(async (ctx, next) => {
     ctx.set(before);
     if (users && ctx.get('x-user') !== '') Object.assign(ctx.state, { user: { id: ctx.get('x-user') } });

@@ -1,15 +1,15 @@
-import { NO_RESPONSE, besideRequests, fieldText, userIdOf, type Framework } from '@sluice/core/http';
+import { NO_RESPONSE, weakMapMarks, fieldText, userIdOf, type Framework } from '@sluice/core/http';
 import { rawRequestOf, record, type FoundRequest, type NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import type { NodeResponse } from './raw-reply.ts';
 import { routeTemplate } from './route-template.ts';
 
-/** A response that Fastify has made of Node's own. */
+/** A response of Fastify, which wraps Node's own. */
 interface Wrapped extends NestResponse {
   readonly raw: NodeResponse;
 }
 
-/** Both platforms, on HTTP. */
+/** Reads requests and writes responses of both platforms, Express and Fastify, over HTTP. */
 export const httpFramework: Framework<NestRequest, NestResponse> = {
   address: (request) => request.ip,
   method: (request) => request.method,
@@ -17,7 +17,7 @@ export const httpFramework: Framework<NestRequest, NestResponse> = {
   header: (request: FoundRequest, name) => fieldText(request.headers?.[name]),
   user: (request) => userIdOf(request.user) ?? userIdOf((request as FoundRequest).raw?.user),
   rawRequest: rawRequestOf,
-  sightings: besideRequests, // those of Express, most of the time
+  marks: weakMapMarks, // most applications run on Express
   rawResponse: nodeResponseOf,
   getHeader: (response, name) => fieldText(response.getHeader(name)),
   setHeader: (response, name, value) => {
@@ -26,20 +26,20 @@ export const httpFramework: Framework<NestRequest, NestResponse> = {
   },
   removeHeader: (response, name) => {
     response.removeHeader(name);
-    nodeResponseOf(response).removeHeader(name); // where Fastify keeps those of middleware
+    nodeResponseOf(response).removeHeader(name); // where fields set by middleware are, with Fastify
   },
   setStatus: (response, status) => {
     response.statusCode = status;
   },
   send: (response, body) => {
     if (isNode(response)) response.end(body);
-    // As bytes: to the type of a text, Fastify adds a charset.
+    // As bytes, because Fastify adds a charset to the content type of a string.
     else response.send(Buffer.from(body));
   },
-  // As Nest sends what handlers return: on Express a number as a text.
+  // As Nest sends return values of handlers: with Express, a number as text.
   answerWith: (response, value) => {
     const raw = nodeResponseOf(response);
-    if (value === raw || raw.headersSent || raw.writableEnded) return; // onDenied has answered by itself, or goes on to
+    if (value === raw || raw.headersSent || raw.writableEnded) return; // onDenied sent or sends the response itself
     const isText = isNode(response) && (typeof value === 'number' || typeof value === 'boolean');
     response.send(isText ? String(value) : value);
   },
@@ -51,9 +51,10 @@ export const httpFramework: Framework<NestRequest, NestResponse> = {
 };
 
 /**
- * Both platforms ahead of routing, where Fastify's middleware has Node's own request, which knows of no application.
+ * For middleware of both platforms. With Fastify, middleware gets Node's own request, which has no link to the
+ * application.
  *
- * @param platform - The application, once it is asked for.
+ * @param platform - Returns the application of the platform.
  */
 export function middlewareFramework(platform: () => object | undefined): Framework<NestRequest, NestResponse> {
   return {
@@ -66,10 +67,10 @@ export function middlewareFramework(platform: () => object | undefined): Framewo
 }
 
 /**
- * What is neither Express nor Fastify: GraphQL, WebSockets, messages. Nothing is written, and each call counts, also of
+ * For contexts other than HTTP: GraphQL, WebSockets, messages. Writes nothing to a response. Each call counts, even
  * several on one request.
  *
- * @param place - The handler, in place of a route.
+ * @param place - The handler, used as the route.
  */
 export function executionFramework(place: string): Framework<NestRequest, NestResponse> {
   return {
@@ -78,13 +79,13 @@ export function executionFramework(place: string): Framework<NestRequest, NestRe
     method: (request) => (request as FoundRequest).method ?? '',
     route: () => place,
     rawRequest: (request) => ({ socket: rawRequestOf(request).socket ?? null }),
-    // Where there is no response, there is none to wait for.
+    // Without a response there is no end to wait for.
     rawResponse: (response: NestResponse | undefined) =>
       response === undefined ? NO_RESPONSE : httpFramework.rawResponse(response),
   };
 }
 
-/** Whether a response is Node's own, as those of Express are: made to do more, but not wrapped. */
+/** Whether a response is Node's own: Express extends it, Fastify wraps it. */
 function isNode(response: NestResponse): response is NestResponse & NodeResponse {
   return (response as Partial<Wrapped>).raw === undefined;
 }
@@ -93,7 +94,7 @@ function nodeResponseOf(response: NestResponse): NodeResponse {
   return isNode(response) ? response : (response as Wrapped).raw;
 }
 
-/** The option `trustProxy`, which Fastify keeps under a symbol: where that is not to be found, nothing is known. */
+/** The option `trustProxy`, which Fastify stores under a symbol; undefined if the symbol is not found. */
 function trustOfFastify(app: object): unknown {
   for (let at: object | null = app; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     const symbol = Object.getOwnPropertySymbols(at).find(({ description }) => description === 'fastify.options');

@@ -2,20 +2,20 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { RateLimitInfo } from '@sluice/core';
 
 /**
- * What the requests of both platforms have in common. For all that your platform has, name its type:
- * `@RateLimit<Request>({ ... })`, `RateLimitModule.forRoot<FastifyRequest>({ ... })`; what your application puts there is
- * declared by `declare module '@sluice/nestjs' { interface NestRequest { tenant?: string } }`.
+ * The common part of the requests of both platforms. Use the full type of your platform with
+ * `@RateLimit<Request>({ ... })` or `RateLimitModule.forRoot<FastifyRequest>({ ... })`. Declare properties that your
+ * application adds with `declare module '@sluice/nestjs' { interface NestRequest { tenant?: string } }`.
  */
 export interface NestRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  /** The client's address, as the platform resolved it. */
+  /** The client's address, as the platform resolves it. */
   readonly ip?: string | undefined;
   readonly params?: unknown;
   readonly query?: unknown;
   readonly body?: unknown;
-  /** What the usual authentication leaves. */
+  /** Set by the usual authentication. */
   readonly user?: { readonly id?: string | number; readonly sub?: string | number } | undefined;
   /** The key and the decision, once a limit has seen the request. */
   rateLimit?: RateLimitInfo;
@@ -31,7 +31,7 @@ declare global {
   }
 }
 
-/** What may be found on the requests of Express and Fastify, and on Node's own, which Fastify gives to middleware. */
+/** Properties of the requests of Express and Fastify, and of Node's own, which Fastify passes to middleware. */
 export interface FoundRequest {
   readonly method?: string;
   readonly headers?: IncomingHttpHeaders;
@@ -61,12 +61,12 @@ export function rawRequestOf(request: FoundRequest): FoundRequest {
   return request.raw ?? request;
 }
 
-/** The decision that stands on a request, or on the one that Fastify has made it of. */
+/** The decision stored on a request, or on Node's own that Fastify wraps. */
 export function infoOf(request: object): RateLimitInfo | undefined {
   return (request as FoundRequest).rateLimit ?? (request as FoundRequest).raw?.rateLimit;
 }
 
-/** Leaves a decision on the request and, with Fastify, on Node's own as well, which middleware has. */
+/** Stores a decision on the request and, with Fastify, on Node's own too, which middleware gets. */
 export function record(request: object, info: RateLimitInfo): void {
   (request as FoundRequest).rateLimit = info;
   const { raw } = request as FoundRequest;

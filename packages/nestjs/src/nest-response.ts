@@ -1,10 +1,10 @@
-/** What the responses of both platforms have in common. */
+/** The common part of the responses of both platforms. */
 export interface NestResponse {
   statusCode: number;
   getHeader(name: string): number | string | readonly string[] | undefined;
   header(name: string, value: string): NestResponse;
   removeHeader(name: string): unknown;
   status(code: number): NestResponse;
-  /** Sends the body, and so the answer: a text or bytes as they are, all else as JSON. */
+  /** Sends the response: a string or bytes unchanged, any other value as JSON. */
   send(body?: unknown): unknown;
 }

@@ -7,20 +7,20 @@ import { infoOf } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { DECORATOR_OPTIONS, type RateLimitDecoratorOptions } from './rate-limit.options.ts';
 
-/** What one `@RateLimit()` says. */
+/** One use of `@RateLimit()`. */
 export interface Placed {
   readonly options: RateLimitDecoratorOptions;
-  /** `Orders` or `Orders.list`: the name of the limiter, unless the options say another. */
+  /** `Orders` or `Orders.list`: the default name of the limiter. */
   readonly place: string;
-  /** The class or method that it stands on. */
+  /** The decorated class or method. */
   readonly target: Target;
 }
 
-/** Names of limits; none at all means every limit. */
+/** Names of limits; an empty list means all limits. */
 export type Skipped = readonly string[];
 
 type ClassOrMethod = ClassDecorator & MethodDecorator;
-/** A class, or the method that handles a request: what Nest keeps metadata on. */
+/** A class or a handler method, on which Nest stores metadata. */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-function-type -- as Nest has it
 type Target = Function;
 
@@ -29,9 +29,9 @@ const SKIPPED = 'sluice:skip-rate-limit';
 const reflector = new Reflector();
 
 /**
- * Limits a handler, or all handlers of a class together. Several may stand on one place; they hold together with those of
- * the class and of the module, as one decision. Without a name, the limiter is called `<Class>` or `<Class>.<method>`, a
- * second one there `<Class>.<method>-2`.
+ * Limits a handler, or all handlers of a class together. Several decorators on one place are decided together with
+ * those of the class and the module, as one decision. The default name of the limiter is `<Class>` or
+ * `<Class>.<method>`, and `<Class>.<method>-2` for a second one.
  *
  * @throws PolicyError for bad or unknown options, when the class is defined.
  */
@@ -43,7 +43,7 @@ export function RateLimit(options: object): ClassOrMethod {
   checkPlace(options, httpFramework, DECORATOR_OPTIONS);
   return (on: object, key?: string | symbol, descriptor?: PropertyDescriptor): void => {
     const { target, place } = placeOf('@RateLimit()', on, key, descriptor);
-    // Decorators are applied from the bottom up; those of a base class stand outside.
+    // Decorators are applied from the bottom up; those of a base class are outside.
     const before = limitsOf(target);
     const inherited = before.filter((placed) => placed.target !== target);
     const own = before.filter((placed) => placed.target === target);
@@ -52,16 +52,16 @@ export function RateLimit(options: object): ClassOrMethod {
 }
 
 /**
- * Leaves limits out: those of these names or, without names, all. On a class it concerns the limits of the module and of
- * the class, on a method all that reach it. A name is that of a limiter, of an entry of `limits`, or of a policy that
- * stands alone; one that no limit has fails the start.
+ * Skips the limits of these names or, without names, all limits. On a class it skips limits of the module and the
+ * class, on a method all limits that apply there. A name is that of a limiter, of an entry of `limits`, or of a
+ * single policy. An unknown name fails the start of the application.
  */
 export function SkipRateLimit(...names: readonly string[]): ClassOrMethod {
   for (const name of names as readonly unknown[]) {
     if (typeof name === 'string') continue;
     throw new PolicyError(
       '@SkipRateLimit',
-      `@SkipRateLimit() takes names of limits, or nothing, got ${JSON.stringify(name)}`,
+      `@SkipRateLimit() takes names of limits, or no argument, got ${JSON.stringify(name)}`,
       'SLUICE_OPTION_INVALID',
     );
   }
@@ -73,8 +73,8 @@ export function SkipRateLimit(...names: readonly string[]): ClassOrMethod {
 }
 
 /**
- * A parameter of a handler: the key and the decision about its request, `undefined` when nothing limited it. For HTTP;
- * elsewhere they stand on what the guard's `requestOf` answers.
+ * A parameter of a handler: the key and the decision of its request, `undefined` if no limit applies. For HTTP only;
+ * otherwise they are on the request that the guard's `requestOf` returns.
  *
  * @example
  * ```ts
@@ -86,12 +86,12 @@ export const CurrentRateLimit: () => ParameterDecorator = createParamDecorator(
     context.getType() === 'http' ? infoOf(context.switchToHttp().getRequest<object>()) : undefined,
 );
 
-/** The limits of a class, its base classes included, or of a method; the outermost first. */
+/** The limits of a class with its base classes, or of a method; the outermost first. */
 export function limitsOf(target: Target): readonly Placed[] {
   return reflector.get<readonly Placed[] | undefined>(LIMITS, target) ?? [];
 }
 
-/** The limits that a class or a method leaves out; undefined when it says nothing. */
+/** The limits that a class or a method skips; undefined without `@SkipRateLimit()`. */
 export function skippedOf(target: Target): Skipped | undefined {
   return reflector.get<Skipped | undefined>(SKIPPED, target);
 }
@@ -103,21 +103,21 @@ function placeOf(
   descriptor: PropertyDescriptor | undefined,
 ): { readonly target: Target; readonly place: string } {
   if (typeof key === 'object' && key !== null) {
-    throw misplaced(decorator, 'Nest knows decorators of experimentalDecorators alone; set it in tsconfig.json');
+    throw misplaced(decorator, 'Nest supports only decorators of experimentalDecorators; set it in tsconfig.json');
   }
   if (typeof on === 'function' && key === undefined) return { target: on, place: named(on.name) };
   const target: unknown = descriptor?.value;
-  if (typeof target !== 'function') throw misplaced(decorator, 'it goes on a class or on a method of one');
+  if (typeof target !== 'function') throw misplaced(decorator, 'use it on a class or on a method of a class');
   const owner = typeof on === 'function' ? on : (on as object).constructor;
   return { target, place: named(`${owner.name}.${String(key)}`) };
 }
 
-/** A place as a limiter's name, with room for the number of a second one. */
+/** The limiter name of a place, with room for the number of a second one. */
 function named(place: string): string {
-  const plain = place.replace(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z]+/, '');
-  return plain === '' ? 'handler' : plain.slice(0, 60);
+  const name = place.replace(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z]+/, '');
+  return name === '' ? 'handler' : name.slice(0, 60);
 }
 
 function misplaced(decorator: string, why: string): PolicyError {
-  return new PolicyError(decorator, `${decorator} cannot stand here: ${why}`, 'SLUICE_OPTION_INVALID');
+  return new PolicyError(decorator, `${decorator} cannot be used here: ${why}`, 'SLUICE_OPTION_INVALID');
 }

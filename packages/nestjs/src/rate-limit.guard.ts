@@ -6,11 +6,11 @@ import { RateLimitException, answerHttp } from './rate-limit.exception.ts';
 import { RateLimits } from './rate-limits.ts';
 
 /**
- * Limits the handlers of controllers, resolvers and gateways. The module registers it for the whole application, unless
- * the application registers one of its own, which may extend this one: each method below can be overridden.
+ * Limits the handlers of controllers, resolvers and gateways. The module registers it for the whole application,
+ * unless the application registers a guard of its own, which may extend this one and override each method below.
  */
 export class RateLimitGuard implements CanActivate {
-  // By call, so that no build needs decorators or their metadata.
+  // Called as functions, so that no build needs decorators or their metadata.
   static {
     Injectable()(this);
     Inject(RateLimits)(this, undefined, 0);
@@ -30,8 +30,8 @@ export class RateLimitGuard implements CanActivate {
       const type = context.getType<string>();
       warnOnce(
         'SLUICE_CONTEXT_UNKNOWN',
-        `RateLimitGuard does not know what a request is in a context of type ${type}, so nothing is limited there. ` +
-          'Extend it with a requestOf(context) that answers one, or with a shouldSkip(context) if nothing is to be limited.',
+        `RateLimitGuard cannot find the request in a context of type ${type}, so nothing is limited there. ` +
+          'Extend it with a requestOf(context) that returns the request, or with a shouldSkip(context) that returns true.',
         type,
       );
       return true;
@@ -39,58 +39,59 @@ export class RateLimitGuard implements CanActivate {
     const response = this.responseOf(context) as NestResponse;
     const enforcer = this.limits.enforcerFor(context);
     const before = infoOf(request);
-    // Fastify's request is made after the middleware has run on Node's own.
+    // With Fastify, the middleware stored it on Node's own request, before Fastify's request existed.
     if (before !== undefined) record(request, before);
     if (enforcer === undefined) return true;
-    const enforcement = await enforcer.enforce(request, response);
+    const plan = await enforcer.enforce(request, response);
     if (context.getType() === 'http') {
-      let goesOn: boolean;
+      let continues: boolean;
       try {
-        goesOn = await answerHttp(enforcement, request, response);
+        continues = await answerHttp(plan, request, response);
       } catch (error) {
-        if (error instanceof RateLimitException) this.refuse(error, context);
+        if (error instanceof RateLimitException) this.deny(error, context);
         throw error;
       }
-      // The answer is out. Whatever else the guard said, Nest would answer a second time: false and an exception are
-      // handed to the filters. So it says nothing any more, and is forgotten together with the request.
-      return goesOn ? true : new Promise<never>(() => undefined);
+      // The response is sent. If the guard returned false or threw, Nest's exception filters would respond again. So
+      // the promise never settles, and is collected together with the request.
+      return continues ? true : new Promise<never>(() => undefined);
     }
-    const { fields, info, refusal, hasLeft } = enforcement;
-    if (hasLeft === true) return new Promise<never>(() => undefined); // nobody is left to be answered
+    const { fields, info, denial, isGone } = plan;
+    if (isGone === true) return new Promise<never>(() => undefined); // the client left, and no response is possible
     if (info !== undefined) record(request, info);
-    if (refusal !== undefined) {
-      const headers = Object.fromEntries([...fields, ...refusal.fields].map(({ name, value }) => [name, value]));
-      this.refuse(new RateLimitException(refusal, info?.decision, headers), context);
-      return false; // whatever an override does: a refused call goes no further
+    if (denial !== undefined) {
+      const headers = Object.fromEntries([...fields, ...denial.fields].map(({ name, value }) => [name, value]));
+      this.deny(new RateLimitException(denial, info?.decision, headers), context);
+      return false; // a denied call stops here, even if an override of deny() does not throw
     }
     return true;
   }
 
   /**
-   * The request to count. Undefined, as by default for all but HTTP, lets everything through.
+   * The request to count. Undefined, the default for contexts other than HTTP, means no limit.
    *
-   * Elsewhere it is what has the address (`ip`, or a `socket`), `headers` and a `user`: for GraphQL over HTTP the request
-   * in the context, for a WebSocket that of its handshake. Each execution counts, also of several on one request.
+   * For other contexts, return the object with the address (`ip`, or a `socket`), `headers` and `user`: for GraphQL
+   * over HTTP the request in the context, for a WebSocket that of its handshake. Each execution counts, even several
+   * on one request.
    */
   protected requestOf(context: ExecutionContext): NestRequest | undefined {
     return context.getType() === 'http' ? context.switchToHttp().getRequest<NestRequest>() : undefined;
   }
 
-  /** The response to write on. For HTTP; elsewhere only `refund` asks for it, and without one gives nothing back. */
+  /** The response to write to, for HTTP. In other contexts only `refund` and slots use it, and need it. */
   protected responseOf(context: ExecutionContext): unknown {
     return context.getType() === 'http' ? context.switchToHttp().getResponse() : undefined;
   }
 
-  /** Whether a call is not limited at all. Asked first, in every context. */
+  /** Whether a call is not limited at all. Called first, in every context. */
   protected shouldSkip(_context: ExecutionContext): boolean | Promise<boolean> {
     return false;
   }
 
   /**
-   * Refuses by an exception: with `throw: true`, and outside of HTTP. To be overridden where another exception is wanted,
-   * such as a `WsException`.
+   * Denies with an exception: with `throw: true`, and in contexts other than HTTP. Override it to throw another
+   * exception, such as a `WsException`.
    */
-  protected refuse(exception: RateLimitException, _context: ExecutionContext): never {
+  protected deny(exception: RateLimitException, _context: ExecutionContext): never {
     throw exception;
   }
 }

@@ -6,8 +6,9 @@ import { RateLimits } from './rate-limits.ts';
 import { RawReply, type NodeResponse } from './raw-reply.ts';
 
 /**
- * The limit of the module, ahead of routing: for what guards never see, such as 404s and OPTIONS. The guard does not count
- * it again. `@SkipRateLimit()` and `override` are not known yet here: leave such routes out with `exclude()`.
+ * Applies the limit of the module before routing, to requests that guards never see, such as 404s and OPTIONS. The
+ * guard does not count a request again. `@SkipRateLimit()` and `override` are unknown before routing: exclude such
+ * routes with `exclude()`.
  *
  * @example
  * ```ts
@@ -30,8 +31,8 @@ export class RateLimitMiddleware implements NestMiddleware {
     const enforcer = this.#limits.middleware;
     if (enforcer !== undefined) {
       const reply = 'send' in response ? (response as NestResponse) : new RawReply(response as NodeResponse);
-      const enforcement = await enforcer.enforce(request as NestRequest, reply);
-      if (!(await answerHttp(enforcement, request as NestRequest, reply))) return;
+      const plan = await enforcer.enforce(request as NestRequest, reply);
+      if (!(await answerHttp(plan, request as NestRequest, reply))) return;
     }
     next();
   }

@@ -23,20 +23,20 @@ import { RateLimits } from './rate-limits.ts';
 
 interface GuardOption {
   /**
-   * The guard of the whole application. False: none, for guards that `@UseGuards()` places, behind one that finds out who
-   * the user is. Default `RateLimitGuard`, unless the application registers one of its own.
+   * The guard of the whole application. Use false to place it with `@UseGuards()`, after a guard that authenticates
+   * the user. Default `RateLimitGuard`, unless the application registers one of its own.
    */
   guard?: Type<RateLimitGuard> | false;
 }
 
-/** What `RateLimitModule.forRoot` takes. */
+/** The options of `RateLimitModule.forRoot`. */
 export type RateLimitModuleOptions<Request = NestRequest, Response = NestResponse> = RateLimitScopeOptions<
   Request,
   Response
 > &
   GuardOption;
 
-/** What `RateLimitModule.forRootAsync` takes: one of `useFactory`, `useClass` and `useExisting`. */
+/** The options of `RateLimitModule.forRootAsync`: one of `useFactory`, `useClass` and `useExisting`. */
 export interface RateLimitModuleAsyncOptions<Request = NestRequest, Response = NestResponse>
   extends Pick<ModuleMetadata, 'imports'>, GuardOption {
   inject?: NonNullable<FactoryProvider['inject']>;
@@ -47,7 +47,7 @@ export interface RateLimitModuleAsyncOptions<Request = NestRequest, Response = N
   useExisting?: InjectionToken<RateLimitOptionsFactory<Request, Response>>;
 }
 
-/** Limits an application. To be imported once, in the root module; it is global. */
+/** Limits an application. Import it once, in the root module; it is global. */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- as modules of Nest are
 export class RateLimitModule {
   static {
@@ -60,7 +60,7 @@ export class RateLimitModule {
    * RateLimitModule.forRoot({ limit: 100, window: '1m', store })
    * ```
    *
-   * @throws PolicyError for bad or unknown options, naming the field, what was expected and what came.
+   * @throws PolicyError for bad or unknown options, with the field, what was expected and what was given.
    */
   static forRoot(options?: RateLimitModuleOptions): DynamicModule;
   static forRoot<Request, Response = NestResponse>(options: RateLimitModuleOptions<Request, Response>): DynamicModule;
@@ -71,9 +71,10 @@ export class RateLimitModule {
   }
 
   /**
-   * As {@link forRoot}, with options that are made of what is injected. Bad ones fail the start.
+   * As {@link forRoot}, with options that are made from injected values. Bad options fail the start of the
+   * application.
    *
-   * @throws PolicyError when it does not say how they are made.
+   * @throws PolicyError without exactly one of `useFactory`, `useClass` and `useExisting`.
    */
   static forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule;
   static forRootAsync<Request, Response = NestResponse>(
@@ -134,7 +135,7 @@ function moduleOf(options: Provider, more: readonly Provider[], guard: unknown =
   };
 }
 
-/** The guard that comes with the module. It steps aside where the application registers one of its own. */
+/** The guard of the module. It does nothing if the application registers one of its own. */
 class AutomaticGuard implements CanActivate {
   static {
     Injectable()(this);

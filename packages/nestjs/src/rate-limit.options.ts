@@ -5,21 +5,23 @@ import type { NestResponse } from './nest-response.ts';
 /** The options of a limit: docs/reference/options.md has the table. */
 export type RateLimitOptions<Request = NestRequest, Response = NestResponse> = NeutralOptions<Request, Response>;
 
-/** What `@RateLimit()` takes. */
+/** The options of `@RateLimit()`. */
 export type RateLimitDecoratorOptions<Request = NestRequest, Response = NestResponse> = RateLimitOptions<
   Request,
   Response
 > & {
-  /** Whether this limit stands in the place of those around it, instead of beside them. Default false. */
+  /** Whether this limit replaces those around it, instead of adding to them. Default false. */
   override?: boolean;
 };
 
 /**
- * The limit of the whole application. Without one, it is only what the limits of the decorators take over: `{ store }`.
+ * The limit of the whole application. Without one, it only sets what the limits of decorators inherit: `{ store }`.
  */
 export type RateLimitScopeOptions<Request = NestRequest, Response = NestResponse> = ScopeOptions<Request, Response>;
 
-/** Makes the options of the module: what `useClass` and `useExisting` of `RateLimitModule.forRootAsync` name. */
+/**
+ * Makes the options of the module: the interface of `useClass` and `useExisting` of `RateLimitModule.forRootAsync`.
+ */
 export interface RateLimitOptionsFactory<Request = NestRequest, Response = NestResponse> {
   createRateLimitOptions():
     RateLimitScopeOptions<Request, Response> | Promise<RateLimitScopeOptions<Request, Response>>;
@@ -28,5 +30,5 @@ export interface RateLimitOptionsFactory<Request = NestRequest, Response = NestR
 /** The token of the module's options. */
 export const RATE_LIMIT_OPTIONS: unique symbol = Symbol('RATE_LIMIT_OPTIONS');
 
-/** The names of the options that decorators alone know. */
+/** The names of the options that only decorators have. */
 export const DECORATOR_OPTIONS: readonly string[] = ['override'];

@@ -15,22 +15,22 @@ type NestEnforcer = Enforcer<NestRequest, NestResponse>;
 // eslint-disable-next-line @typescript-eslint/no-unsafe-function-type -- as Nest has it
 type Target = Function;
 
-/** What decides about the calls of one handler; neither is there when nothing limits it. */
+/** The enforcers of one handler; both are undefined if no limit applies to it. */
 interface HandlerLimits {
   readonly http: NestEnforcer | undefined;
-  /** For all that is not HTTP: made when it is first needed. */
+  /** For contexts other than HTTP. Made on first use. */
   readonly execution: () => NestEnforcer | undefined;
 }
 
 /**
- * All limits of an application: those of the module, of classes and of methods. Inject it to reset or block what they
- * count: `await limits.limiter('login').reset(await limits.keyFor('login', request))`.
+ * All limits of an application: those of the module, of classes and of methods. Inject it to reset or block keys:
+ * `await limits.limiter('login').reset(await limits.keyFor('login', request))`.
  */
 export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #options: RateLimitScopeOptions;
   readonly #modules: ModulesContainer;
   readonly #ofModule: NestLayer | undefined;
-  /** What `@RateLimit()` asks for, in the order in which it was found. */
+  /** The layers of `@RateLimit()`, in the order in which they were found. */
   readonly #placed = new Map<Placed, NestLayer>();
   readonly #claimed = new Set<NestLayer>();
   readonly #handlers = new WeakMap<Target, WeakMap<Target, HandlerLimits>>();
@@ -48,51 +48,50 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   /**
-   * The limiter of a name: that of the module is `default`, those of decorators `Orders` or `Orders.list`, unless they say
-   * another. `Key` is a string or, for one with `limits`, an object with a key per limit.
+   * The limiter of a name. By default, that of the module is `default`, and those of decorators are `Orders` or
+   * `Orders.list`. `Key` is a string or, with `limits`, an object with a key per limit.
    *
-   * @throws PolicyError when there is none, or when a function picks its policy.
+   * @throws PolicyError for an unknown name, or when a function picks the policy.
    */
   limiter<Key = string>(name: string): Limiter<Key> {
     return this.#named(name).limiter;
   }
 
   /**
-   * What a limiter counts a request by: a key or, with `limits`, its keys by limit.
+   * The key of a request for a limiter or, with `limits`, its keys by limit.
    *
-   * @throws (rejects) PolicyError when there is no such limiter; TypeError `SLUICE_KEY_INVALID` when the request has no
-   * key.
+   * @throws (rejects) PolicyError for an unknown name; TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */
   async keyFor<Key = string>(name: string, request: object): Promise<Key> {
     return (await this.#named(name).keyFor(request as NestRequest)) as Key;
   }
 
-  /** What decides about a call of a handler; undefined when nothing limits it, or another guard has asked already. */
+  /** The enforcer for a call of a handler; undefined if no limit applies, or another guard has decided already. */
   enforcerFor(context: ExecutionContext): NestEnforcer | undefined {
     const limits = this.#limitsFor(context.getClass(), context.getHandler());
     if (context.getType() === 'http') return limits.http;
-    // There is no request here by which a layer notices that it has seen it.
+    // Calls of one execution share a request or have none, so the execution itself is marked, not the request.
     if (this.#executions.has(context)) return undefined;
     this.#executions.add(context);
     return limits.execution();
   }
 
-  /** What decides in the middleware: the limits of the module alone. */
+  /** The enforcer of the middleware: only the limits of the module. */
   get middleware(): NestEnforcer | undefined {
     return this.#middleware;
   }
 
   /**
-   * Makes the limits of all handlers, so that what is wrong with them fails the start.
+   * Makes the limits of all handlers, so that mistakes fail the start of the application.
    *
-   * @throws PolicyError for names that are taken or that nothing has, and for limits that cannot be decided together.
+   * @throws PolicyError for names that are taken or unknown, and for limits that cannot be decided together.
    */
   onApplicationBootstrap(): void {
     const modules = [...this.#modules.values()];
     if (modules.filter(({ providers }) => providers.has(RateLimits)).length > 1) {
       throw new PolicyError(
         'forRoot',
-        'RateLimitModule.forRoot() is imported more than once, and every request would count by each; import it once, in the root module',
+        'RateLimitModule.forRoot() is imported more than once, so every request would count several times; import it once, in the root module',
         'SLUICE_OPTION_INVALID',
       );
     }
@@ -106,17 +105,17 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     this.#claim();
   }
 
-  /** Gives the names back, so that another application of this process may have them. */
+  /** Releases the names, so that another application of this process can use them. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([...this.#claimed].map((layer) => layer.core.close()));
   }
 
   #prepare(type: Target, scanner: MetadataScanner): void {
     const prototype = type.prototype as Readonly<Record<string, Target>>;
-    const isDecorated = speaks(type);
+    const hasClassLimits = isDecorated(type);
     for (const name of scanner.getAllMethodNames(prototype)) {
       const handler = prototype[name];
-      if (handler !== undefined && (isDecorated || speaks(handler))) this.#make(type, handler);
+      if (handler !== undefined && (hasClassLimits || isDecorated(handler))) this.#make(type, handler);
     }
   }
 
@@ -149,7 +148,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     return limits;
   }
 
-  /** The limits of module, class and method, the outermost first, but for those that are left out. */
+  /** The limits of module, class and method, the outermost first, without those that are skipped. */
   #layersOf(type: Target, handler: Target): readonly NestLayer[] {
     const outside = this.#ofModule === undefined ? [] : [this.#ofModule];
     const ofClass = this.#within({ all: outside, layers: outside }, limitsOf(type));
@@ -175,13 +174,15 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     const place = index === 0 ? placed.place : `${placed.place}-${String(index + 1)}`;
     const options: RateLimitOptions = inheritOptions(this.#options, placed.options);
     const layer = new Layer(namedByPlace(options, place), httpFramework, DECORATOR_OPTIONS);
-    this.#refuseTwin(placed, layer);
+    this.#denyTwin(placed, layer);
     this.#placed.set(placed, layer);
     return layer;
   }
 
-  /** Where limits say no name, classes of one name make one twice: said here, for a store knows no places. */
-  #refuseTwin({ place, target }: Placed, { name, core, options }: NestLayer): void {
+  /**
+   * Rejects a default name that two classes of one name share. The store would reject it too, but without the places.
+   */
+  #denyTwin({ place, target }: Placed, { name, core, options }: NestLayer): void {
     for (const [other, layer] of this.#placed) {
       if (layer.name.toLowerCase() !== name.toLowerCase() || layer.core.store !== core.store) continue;
       if (options.limiter !== undefined || layer.options.limiter !== undefined) continue;
@@ -190,13 +191,13 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
       const where = other.target === target ? `on ${place}` : elsewhere;
       throw new PolicyError(
         'name',
-        `two @RateLimit() places are both called ${JSON.stringify(name)}, ${where}; give one of them a name, as in @RateLimit({ name: "...", ... }), or both shared: true for one budget`,
+        `two @RateLimit() decorators have the name ${JSON.stringify(name)}, ${where}; give one of them a name, as in @RateLimit({ name: "...", ... }), or both shared: true for one budget`,
         'SLUICE_LIMITER_NAME_TAKEN',
       );
     }
   }
 
-  /** Takes the names: all of them, or none. */
+  /** Takes all names, or none. */
   #claim(): void {
     const before = new Set(this.#claimed);
     try {
@@ -227,6 +228,6 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   }
 }
 
-function speaks(target: Target): boolean {
+function isDecorated(target: Target): boolean {
   return limitsOf(target).length > 0 || skippedOf(target) !== undefined;
 }

@@ -11,7 +11,8 @@ export interface NodeResponse extends RawResponse {
 }
 
 /**
- * Node's own response as Fastify hands it to middleware, with the methods that `onDenied` and `refund` know from guards.
+ * Node's own response, which Fastify passes to middleware, with the methods that `onDenied` and `refund` have in
+ * guards.
  */
 export class RawReply implements NestResponse {
   readonly raw: NodeResponse;
@@ -47,7 +48,7 @@ export class RawReply implements NestResponse {
     return this;
   }
 
-  /** With the types that Fastify gives bodies, unless one has been set. */
+  /** Sets the content types that Fastify sets, unless one is set already. */
   send(body?: unknown): this {
     if (body === undefined) this.raw.end('');
     else if (typeof body === 'string') this.#end(body, 'text/plain; charset=utf-8');

@@ -7,15 +7,15 @@ import { unknownName } from './unknown-name.ts';
 
 type NestLayer = Layer<NestRequest, NestResponse>;
 
-/** The limits that reach a place, and those of them that hold there. */
+/** The limits that are declared around a place, and those of them that apply there. */
 export interface Surroundings {
-  /** Those that an `override` has displaced or a class leaves out as well: to name them is no mistake. */
+  /** Includes those that an `override` replaced or a class skips: naming them is not a mistake. */
   readonly all: readonly NestLayer[];
   readonly layers: readonly NestLayer[];
 }
 
 /**
- * What is left of the limits of a place after its `@SkipRateLimit()`.
+ * The limits of a place that its `@SkipRateLimit()` does not skip.
  *
  * @throws PolicyError for a name that no limit has there, and for one of several policies under one key.
  */
@@ -28,7 +28,7 @@ export function leaveOut(
   if (skipped.length === 0) return [];
   for (const name of skipped) {
     if (all.some((layer) => namesOf(layer).includes(name))) continue;
-    const what = `@SkipRateLimit(${JSON.stringify(name)}) on ${place} names no limit that holds there`;
+    const what = `@SkipRateLimit(${JSON.stringify(name)}) on ${place} names no limit that applies there`;
     throw unknownName('@SkipRateLimit', what, all.flatMap(namesOf));
   }
   return layers.flatMap((layer) => without(layer, skipped, place));
@@ -44,7 +44,7 @@ function without(layer: NestLayer, skipped: Skipped, place: string): readonly Ne
   if (layer.options.limits !== undefined) return [layer.variant({ without: skipped })];
   throw new PolicyError(
     '@SkipRateLimit',
-    `@SkipRateLimit() on ${place} leaves out some of the policies ${policyNames.join(', ')} of ${layer.name}, which are counted together under one key; write them as entries of limits to skip them alone`,
+    `@SkipRateLimit() on ${place} skips some of the policies ${policyNames.join(', ')} of ${layer.name}, which are counted together under one key; write them as entries of limits to skip one of them`,
     'SLUICE_OPTION_INVALID',
   );
 }

@@ -14,7 +14,7 @@ import {
   type RateLimitInfo,
   type RateLimitModuleOptions,
 } from '@sluice/nestjs';
-import { platforms, untilTestIsOver } from './serve.ts';
+import { platforms, untilTestEnds } from './serve.ts';
 
 const upTo = (limit: number) => fixedWindow({ limit, window: '1h' });
 const rootOf = (controller: Type, options: RateLimitModuleOptions = {}) => ({
@@ -46,7 +46,7 @@ function ordersAt(
 }
 
 describe.each(platforms)('@RateLimit() on %s', (platform) => {
-  const serve = untilTestIsOver();
+  const serve = untilTestEnds();
 
   it('holds together with those of module and class, as one decision, the outermost first', async () => {
     @Controller()
@@ -66,7 +66,7 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
     expect(await answer.json()).toEqual(['default 19', 'Orders 9', 'Orders.list 1']);
   });
 
-  it('takes nothing from the others when it refuses', async () => {
+  it('takes nothing from the others when it denies', async () => {
     @Controller()
     @RateLimit({ policy: upTo(3) })
     class Orders {
@@ -189,7 +189,7 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
 
     await expect(start).rejects.toEqual(codeOf('name', 'SLUICE_LIMITER_NAME_TAKEN'));
     await expect(start).rejects.toThrow(
-      'two @RateLimit() places are both called "Orders.list", on classes of one name; give one of them a name',
+      'two @RateLimit() decorators have the name "Orders.list", on classes of one name; give one of them a name',
     );
   });
 
@@ -201,7 +201,7 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
 
     const start = serve(platform, { imports: [RateLimitModule.forRoot()], controllers: [Orders] });
 
-    await expect(start).rejects.toThrow('two @RateLimit() places are both called "Orders", on classes of one name');
+    await expect(start).rejects.toThrow('two @RateLimit() decorators have the name "Orders", on classes of one name');
   });
 
   it('fails the start where two say one name, and says on what', async () => {
@@ -211,7 +211,7 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
     const start = serve(platform, { imports: [RateLimitModule.forRoot()], controllers: [first, second] });
 
     await expect(start).rejects.toThrow(
-      'two @RateLimit() places are both called "Orders", on Orders and on Orders.list; give one of them a name',
+      'two @RateLimit() decorators have the name "Orders", on Orders and on Orders.list; give one of them a name',
     );
   });
 
@@ -242,7 +242,7 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
 });
 
 describe.each(platforms)('@SkipRateLimit() on %s', (platform) => {
-  const serve = untilTestIsOver();
+  const serve = untilTestEnds();
   const limits: RateLimitModuleOptions = {
     name: 'app',
     limits: [
@@ -372,7 +372,7 @@ describe.each(platforms)('@SkipRateLimit() on %s', (platform) => {
 
     await expect(start).rejects.toEqual(codeOf('@SkipRateLimit'));
     await expect(start).rejects.toThrow(
-      '@SkipRateLimit("shrt") on Pages.page names no limit that holds there; known: app, short, long',
+      '@SkipRateLimit("shrt") on Pages.page names no limit that applies there; known: app, short, long',
     );
   });
 
@@ -395,7 +395,7 @@ describe.each(platforms)('@SkipRateLimit() on %s', (platform) => {
 });
 
 describe('a decorator', () => {
-  it('refuses bad options when the class is defined', () => {
+  it('denies bad options when the class is defined', () => {
     expect(() => RateLimit({ limit: 0, window: '1m' })).toThrow('limit must be');
     expect(() => RateLimit({ limit: 1, window: '1m', overide: true } as never)).toThrow('did you mean "override"?');
     expect(() => RateLimit({ limit: 1, window: '1m', override: 1 } as never)).toThrow(codeOf('override'));
@@ -403,12 +403,12 @@ describe('a decorator', () => {
     expect(() => SkipRateLimit(5 as never)).toThrow(codeOf('@SkipRateLimit'));
   });
 
-  it('refuses to stand on what handles no requests', () => {
+  it('denies to stand on what handles no requests', () => {
     const onProperty = RateLimit({ limit: 1, window: '1m' }) as PropertyDecorator;
 
     expect(() => {
       onProperty({}, 'list');
-    }).toThrow('it goes on a class or on a method of one');
+    }).toThrow('use it on a class or on a method of a class');
   });
 
   it('says that Nest needs experimentalDecorators where it is compiled otherwise', () => {

@@ -34,7 +34,7 @@ import {
   fixedWindow,
   type NestRequest,
 } from '@sluice/nestjs';
-import { platforms, untilTestIsOver } from './serve.ts';
+import { platforms, untilTestEnds } from './serve.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -66,9 +66,9 @@ class Authentication implements CanActivate {
 }
 
 describe.each(platforms)('the guard on %s', (platform) => {
-  const serve = untilTestIsOver();
+  const serve = untilTestEnds();
 
-  it('answers for itself: no filter, interceptor or handler hears of a refused request', async () => {
+  it('answers for itself: no filter, interceptor or handler hears of a denied request', async () => {
     const heard: string[] = [];
     @Catch()
     class Filter implements ExceptionFilter {
@@ -97,7 +97,7 @@ describe.each(platforms)('the guard on %s', (platform) => {
     expect(heard).toEqual(['interceptor']);
   });
 
-  it('is forgotten together with the requests that it has refused', async () => {
+  it('is forgotten together with the requests that it has denied', async () => {
     const seen: WeakRef<object>[] = [];
     const { statuses } = await serve(platform, {
       imports: [
@@ -113,7 +113,7 @@ describe.each(platforms)('the guard on %s', (platform) => {
     });
 
     const answers = await statuses('/page', 100);
-    await setImmediate(); // a WeakRef holds what it was made of until the turn is over
+    await setImmediate(); // a WeakRef holds what it was made of until the turn ends
     collectGarbage();
 
     expect(answers.filter((status) => status === 429)).toHaveLength(99);
@@ -132,13 +132,13 @@ describe.each(platforms)('the guard on %s', (platform) => {
       { prepare: (app) => app.use(begin) },
     );
 
-    const refused = await fetch('/page');
+    const denied = await fetch('/page');
 
-    expect(refused.headers.get('content-encoding')).toBeNull();
-    expect(await refused.json()).toMatchObject({ status: 403 });
+    expect(denied.headers.get('content-encoding')).toBeNull();
+    expect(await denied.json()).toMatchObject({ status: 403 });
   });
 
-  it('hands a refusal to exception filters with throw: true, fields on the answer', async () => {
+  it('hands a denial to exception filters with throw: true, fields on the answer', async () => {
     const caught: HttpException[] = [];
     @Catch(HttpException)
     class Filter implements ExceptionFilter<HttpException> {
@@ -155,12 +155,12 @@ describe.each(platforms)('the guard on %s', (platform) => {
     });
     await fetch('/page');
 
-    const refused = await fetch('/page');
+    const denied = await fetch('/page');
 
-    expect(refused.status).toBe(429);
-    expect(await refused.text()).toBe('slowly');
-    expect(refused.headers.get('ratelimit-policy')).toBe('"default";q=1;w=3600');
-    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(denied.status).toBe(429);
+    expect(await denied.text()).toBe('slowly');
+    expect(denied.headers.get('ratelimit-policy')).toBe('"default";q=1;w=3600');
+    expect(denied.headers.get('retry-after')).toMatch(/^\d+$/);
     expect(caught[0]).toBeInstanceOf(RateLimitException);
     expect(caught[0]).toMatchObject({
       code: 'SLUICE_DENIED',
@@ -178,10 +178,10 @@ describe.each(platforms)('the guard on %s', (platform) => {
     });
     await fetch('/page');
 
-    const refused = await fetch('/page');
+    const denied = await fetch('/page');
 
-    expect(refused.status).toBe(429);
-    expect(await refused.json()).toMatchObject({ status: 429, 'violated-policies': ['default'] });
+    expect(denied.status).toBe(429);
+    expect(await denied.json()).toMatchObject({ status: 429, 'violated-policies': ['default'] });
   });
 
   it.each<[string, () => Parameters<typeof serve>[1], Parameters<typeof serve>[2]]>([
@@ -293,7 +293,7 @@ class Counting extends RateLimitGuard {
 }
 
 describe('the guard in contexts that are not HTTP', () => {
-  const serve = untilTestIsOver();
+  const serve = untilTestEnds();
 
   interface Message {
     readonly socket: { readonly remoteAddress: string };
@@ -374,16 +374,16 @@ describe('the guard in contexts that are not HTTP', () => {
     warn.mockRestore();
   });
 
-  it('counts every execution of what requestOf answers, and refuses by an exception', async () => {
+  it('counts every execution of what requestOf answers, and denies by an exception', async () => {
     const guard = await guardOf(Messages);
     const one = client('192.0.2.1');
 
     const passes = [await guard.canActivate(contextOf('ws', one)), await guard.canActivate(contextOf('ws', one))];
-    const refused = guard.canActivate(contextOf('ws', one));
+    const denied = guard.canActivate(contextOf('ws', one));
 
     expect(passes).toEqual([true, true]);
-    await expect(refused).rejects.toBeInstanceOf(RateLimitException);
-    await expect(refused).rejects.toMatchObject({
+    await expect(denied).rejects.toBeInstanceOf(RateLimitException);
+    await expect(denied).rejects.toMatchObject({
       status: 429,
       headers: { 'RateLimit-Policy': '"Gateway.say";q=2;w=3600', 'Retry-After': '3600' },
     });
@@ -438,13 +438,13 @@ describe('the guard in contexts that are not HTTP', () => {
     expect(keys).toEqual(['Gateway.hear', { default: 'Gateway.say', 'Gateway.say': 'Gateway.say' }]);
   });
 
-  it('refuses with the exception that refuse() makes', async () => {
-    class Refusing extends Messages {
-      protected override refuse(exception: RateLimitException): never {
+  it('denies with the exception that deny() makes', async () => {
+    class Denying extends Messages {
+      protected override deny(exception: RateLimitException): never {
         throw new TypeError(`as a WsException: ${exception.message}`);
       }
     }
-    const guard = await guardOf(Refusing, { policy: upTo(1) });
+    const guard = await guardOf(Denying, { policy: upTo(1) });
     await guard.canActivate(contextOf('ws', client('192.0.2.1')));
 
     await expect(guard.canActivate(contextOf('ws', client('192.0.2.1')))).rejects.toThrow('as a WsException');

@@ -26,7 +26,7 @@ import {
   type RateLimitInfo,
   type RateLimitModuleOptions,
 } from '@sluice/nestjs';
-import { platforms, untilTestIsOver, type RootModule } from './serve.ts';
+import { platforms, untilTestEnds, type RootModule } from './serve.ts';
 
 const upTo = (limit: number) => fixedWindow({ limit, window: '1h' });
 
@@ -57,7 +57,7 @@ const rootOf = (options: RateLimitModuleOptions, more: RootModule = {}): RootMod
 });
 
 describe.each(platforms)('RateLimitMiddleware on %s', (platform) => {
-  const serve = untilTestIsOver();
+  const serve = untilTestEnds();
 
   it('limits what guards never see, in one budget with what they see', async () => {
     const { fetch, statuses } = await serve(platform, rootOf({ policy: upTo(3) }));
@@ -181,7 +181,7 @@ describe.each(platforms)('RateLimitMiddleware on %s', (platform) => {
     expect(await byMiddleware.text()).toBe('503 default 3600');
   });
 
-  it('hands a refusal to exception filters with throw: true', async () => {
+  it('hands a denial to exception filters with throw: true', async () => {
     @Catch(RateLimitException)
     class Filter implements ExceptionFilter<RateLimitException> {
       catch(exception: RateLimitException, host: ArgumentsHost): void {
@@ -197,16 +197,16 @@ describe.each(platforms)('RateLimitMiddleware on %s', (platform) => {
     );
     await fetch('/nowhere');
 
-    const refused = await fetch('/nowhere');
+    const denied = await fetch('/nowhere');
 
-    expect(refused.status).toBe(420);
-    expect(await refused.text()).toMatch(/^SLUICE_DENIED \//);
-    expect(refused.headers.get('ratelimit-policy')).toBe('"default";q=1;w=3600');
+    expect(denied.status).toBe(420);
+    expect(await denied.text()).toMatch(/^SLUICE_DENIED \//);
+    expect(denied.headers.get('ratelimit-policy')).toBe('"default";q=1;w=3600');
   });
 });
 
 describe('RateLimitMiddleware', () => {
-  const serve = untilTestIsOver();
+  const serve = untilTestEnds();
 
   it('knows no routes: a limit by route is one budget there, with a warning', async () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
@@ -229,7 +229,7 @@ describe('RateLimitMiddleware', () => {
 
   it('warns of an application that believes every client', async () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const { statuses } = await serve('Fastify', rootOf({ policy: upTo(2) }), { trustEverybody: true });
+    const { statuses } = await serve('Fastify', rootOf({ policy: upTo(2) }), { trustAllAddresses: true });
 
     await statuses('/nowhere', 1);
 

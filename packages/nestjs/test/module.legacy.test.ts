@@ -11,7 +11,7 @@ import {
   type RateLimitOptionsFactory,
   type RateLimitScopeOptions,
 } from '@sluice/nestjs';
-import { platforms, untilTestIsOver, type RootModule } from './serve.ts';
+import { platforms, untilTestEnds, type RootModule } from './serve.ts';
 
 const policy = fixedWindow({ limit: 1, window: '1h' });
 
@@ -48,7 +48,7 @@ class Limits implements RateLimitOptionsFactory {
 class Configuration {}
 
 describe.each(platforms)('RateLimitModule on %s', (platform) => {
-  const serve = untilTestIsOver();
+  const serve = untilTestEnds();
 
   it('limits all handlers, with nothing else to set', async () => {
     const { fetch, statuses } = await serve(platform, rootOf(RateLimitModule.forRoot({ limit: 2, window: '1m' })));
@@ -64,15 +64,15 @@ describe.each(platforms)('RateLimitModule on %s', (platform) => {
     const { fetch } = await serve(platform, rootOf(RateLimitModule.forRoot({ policy })));
     await fetch('/page');
 
-    const refused = await fetch('/page');
+    const denied = await fetch('/page');
 
-    expect(refused.status).toBe(429);
-    expect(Object.fromEntries(refused.headers)).toMatchObject({
+    expect(denied.status).toBe(429);
+    expect(Object.fromEntries(denied.headers)).toMatchObject({
       'content-type': 'application/problem+json',
       'cache-control': 'no-store',
       'ratelimit-policy': '"default";q=1;w=3600',
     });
-    expect(await refused.text()).toBe(
+    expect(await denied.text()).toBe(
       '{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":429,"violated-policies":["default"]}',
     );
   });
@@ -153,10 +153,10 @@ describe.each(platforms)('RateLimitModule on %s', (platform) => {
 });
 
 describe('RateLimitModule', () => {
-  const serve = untilTestIsOver();
+  const serve = untilTestEnds();
   const codeOf = (field: string, code = 'SLUICE_OPTION_INVALID') => expect.objectContaining({ field, code });
 
-  it('refuses bad options where it is written', () => {
+  it('denies bad options where it is written', () => {
     expect(() => RateLimitModule.forRoot({ limit: 0, window: '1m' })).toThrow('limit must be');
     expect(() => RateLimitModule.forRoot({ limits: 100 } as never)).toThrow('limits must be a list');
     expect(() => RateLimitModule.forRoot({ stor: memoryStore() } as never)).toThrow('did you mean "store"?');

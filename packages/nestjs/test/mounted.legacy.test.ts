@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Controller, Get } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { RateLimit, RateLimitModule, byRoute, fixedWindow } from '@sluice/nestjs';
-import { untilTestIsOver } from './serve.ts';
+import { untilTestEnds } from './serve.ts';
 
 /** Of Express's own type, what stands around Nest. */
 interface ExpressApp {
@@ -26,7 +26,7 @@ class Accounts {
 const express = () => new ExpressAdapter().getInstance<ExpressApp>();
 
 describe('byRoute() in Nest on Express, mounted in another application', () => {
-  const serve = untilTestIsOver();
+  const serve = untilTestEnds();
   const servers = new Set<Server>();
   afterEach(() => {
     for (const server of servers) server.close().closeAllConnections();

@@ -28,49 +28,49 @@ describe.each(cases)('onDenied in %s on %s', (place, platform) => {
   let served: Served | undefined;
   afterEach(() => served?.close());
 
-  const refusedBy = async (onDenied: OnDenied): Promise<Response> => {
+  const deniedBy = async (onDenied: OnDenied): Promise<Response> => {
     served = await serveWith(platform, place, onDenied);
     await served.fetch('/page');
     return served.fetch('/page', { signal: AbortSignal.timeout(60_000) });
   };
 
   it('may answer a value, as handlers of Nest do: an object is sent as JSON, with the status that is set', async () => {
-    const refused = await refusedBy((_request, response, { policy }) => {
+    const denied = await deniedBy((_request, response, { policy }) => {
       response.status(503);
       return { slow: policy };
     });
 
-    expect(refused.status).toBe(503);
-    expect(refused.headers.get('content-type')).toMatch(/^application\/json/);
-    expect(refused.headers.get('retry-after')).toBe('3600');
-    expect(await refused.json()).toEqual({ slow: 'default' });
+    expect(denied.status).toBe(503);
+    expect(denied.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(denied.headers.get('retry-after')).toBe('3600');
+    expect(await denied.json()).toEqual({ slow: 'default' });
   });
 
   it.each<[string, unknown, string]>([
     ['a text', 'slow down', 'slow down'],
     ['a number', 42, '42'],
   ])('may answer %s, also later', async (_what, value, body) => {
-    const refused = await refusedBy(() => Promise.resolve(value));
+    const denied = await deniedBy(() => Promise.resolve(value));
 
-    expect(refused.status).toBe(429);
-    expect(await refused.text()).toBe(body);
+    expect(denied.status).toBe(429);
+    expect(await denied.text()).toBe(body);
   });
 
   it('has what it answers ignored once it has sent something itself', async () => {
-    const refused = await refusedBy((_request, response) => {
+    const denied = await deniedBy((_request, response) => {
       response.status(503).send('sent');
       return 'answered';
     });
 
-    expect(refused.status).toBe(503);
-    expect(await refused.text()).toBe('sent');
+    expect(denied.status).toBe(503);
+    expect(await denied.text()).toBe('sent');
   });
 
   it('may pipe into Node’s own response, which pipe() answers', async () => {
-    const refused = await refusedBy((_request, response) => Readable.from(['piped']).pipe(nodeResponseOf(response)));
+    const denied = await deniedBy((_request, response) => Readable.from(['piped']).pipe(nodeResponseOf(response)));
 
-    expect(refused.status).toBe(429);
-    expect(await refused.text()).toBe('piped');
+    expect(denied.status).toBe(429);
+    expect(await denied.text()).toBe('piped');
   });
 
   it.each<[string, unknown, string, RegExp]>([
@@ -79,21 +79,21 @@ describe.each(cases)('onDenied in %s on %s', (place, platform) => {
     ['a text', 'slow down', 'slow down', /^text\//],
     ['bytes', Buffer.from('slow down'), 'slow down', /^application\/octet-stream/],
   ])('may send %s', async (_what, value, body, type) => {
-    const refused = await refusedBy((_request, response) => response.status(503).header('x-why', 'limit').send(value));
+    const denied = await deniedBy((_request, response) => response.status(503).header('x-why', 'limit').send(value));
 
-    expect(refused.status).toBe(503);
-    expect(refused.headers.get('x-why')).toBe('limit');
-    expect(refused.headers.get('content-type')).toMatch(type);
-    expect(await refused.text()).toBe(body);
+    expect(denied.status).toBe(503);
+    expect(denied.headers.get('x-why')).toBe('limit');
+    expect(denied.headers.get('content-type')).toMatch(type);
+    expect(await denied.text()).toBe(body);
   });
 
   it('keeps the type that it has set itself', async () => {
-    const refused = await refusedBy((_request, response) =>
+    const denied = await deniedBy((_request, response) =>
       response.header('content-type', 'application/vnd.slow+json').send({ slow: true }),
     );
 
-    expect(refused.headers.get('content-type')).toMatch(/^application\/vnd\.slow\+json/);
-    expect(await refused.json()).toEqual({ slow: true });
+    expect(denied.headers.get('content-type')).toMatch(/^application\/vnd\.slow\+json/);
+    expect(await denied.json()).toEqual({ slow: true });
   });
 });
 

@@ -11,7 +11,7 @@ import {
   type NestRequest,
   type Policy,
 } from '@sluice/nestjs';
-import { platforms, untilTestIsOver } from './serve.ts';
+import { platforms, untilTestEnds } from './serve.ts';
 
 const once = fixedWindow({ limit: 1, window: '1h' });
 
@@ -53,7 +53,7 @@ class Accounts {
 }
 
 describe.each(platforms)('RateLimits on %s', (platform) => {
-  const serve = untilTestIsOver();
+  const serve = untilTestEnds();
   const module = () => ({ imports: [RateLimitModule.forRoot()], controllers: [Accounts] });
 
   it('lets a handler reset what limits it', async () => {

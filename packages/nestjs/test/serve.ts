@@ -18,8 +18,8 @@ export interface RootModule extends ModuleMetadata {
 interface Prepared {
   /** Trust X-Forwarded-For from 127.0.0.1. */
   readonly trustLoopback?: boolean;
-  /** Trust X-Forwarded-For from anybody, as nobody should. */
-  readonly trustEverybody?: boolean;
+  /** Trust X-Forwarded-For from every address, which no production application should do. */
+  readonly trustAllAddresses?: boolean;
   /** Speak HTTP/2, without TLS. Fastify alone can. */
   readonly http2?: boolean;
   readonly prepare?: (app: INestApplication) => void;
@@ -38,7 +38,7 @@ export interface Served {
 export async function serve(
   platform: Platform,
   { configure, ...metadata }: RootModule,
-  { trustLoopback = false, trustEverybody = false, http2 = false, prepare }: Prepared = {},
+  { trustLoopback = false, trustAllAddresses = false, http2 = false, prepare }: Prepared = {},
 ): Promise<Served> {
   class Root {
     configure(consumer: MiddlewareConsumer): void {
@@ -47,12 +47,12 @@ export async function serve(
   }
   Module(metadata)(Root);
   const express = new ExpressAdapter();
-  if (trustLoopback || trustEverybody) express.set('trust proxy', trustEverybody || 'loopback');
+  if (trustLoopback || trustAllAddresses) express.set('trust proxy', trustAllAddresses || 'loopback');
   const adapter =
     platform === 'Express'
       ? express
       : new FastifyAdapter({
-          trustProxy: trustEverybody || (trustLoopback && '127.0.0.1'),
+          trustProxy: trustAllAddresses || (trustLoopback && '127.0.0.1'),
           ...(http2 && { http2 }),
         } as object);
   // Else Nest would end the process with a start that fails.
@@ -86,8 +86,8 @@ export async function serve(
   };
 }
 
-/** {@link serve}, until the test is over. To be called inside `describe`, or at the top of a file. */
-export function untilTestIsOver(): typeof serve {
+/** {@link serve}, until the test ends. To be called inside `describe`, or at the top of a file. */
+export function untilTestEnds(): typeof serve {
   const running = new Set<Served>();
   afterEach(async () => {
     await Promise.all([...running].map((served) => served.close()));

@@ -3,12 +3,12 @@ import { startRedis } from './redis-server.ts';
 import { virtualRedisStore } from './virtual-redis.ts';
 import { Redis } from 'ioredis';
 
-/** A kind of store under a clock of the test's. */
+/** A kind of store with the clock of a test. */
 export interface ClockedStores {
   readonly kind: string;
   open(): Promise<void>;
   close(): Promise<void>;
-  /** A store that has seen nothing. */
+  /** An empty store. */
   store(clock: Clock): Store;
 }
 
@@ -19,7 +19,7 @@ export const memory: ClockedStores = {
   store: (clock) => memoryStore({ clock }),
 };
 
-/** A real server, which is told the time. */
+/** A real server that takes the time from the clock. */
 export function realRedis(): ClockedStores {
   let stop = async (): Promise<void> => {};
   let client: Redis | undefined;

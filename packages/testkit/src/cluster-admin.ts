@@ -3,8 +3,8 @@ import type { RedisServer } from './redis-server.ts';
 import { isOrphaned } from './replication.ts';
 import { until } from './until.ts';
 
-/** A node as another one sees it. */
-interface Seen {
+/** A node as listed by another one. */
+interface NodeView {
   readonly id: string;
   readonly index: number;
   readonly primaryId: string | undefined;
@@ -12,7 +12,7 @@ interface Seen {
   readonly slots: readonly (readonly [number, number])[];
 }
 
-/** What tests do to a cluster, and what they look at, as the default user of every node. */
+/** Changes and inspects a cluster for tests, as the default user of every node. */
 export class ClusterAdmin {
   readonly #nodes: readonly RedisServer[];
   readonly #clients: readonly Redis[];
@@ -32,13 +32,13 @@ export class ClusterAdmin {
     return this.#anyone((client) => client.cluster('KEYSLOT', key));
   }
 
-  /** Who answers for a key at present. */
+  /** The node that serves a key at present. */
   async primaryOf(key: string): Promise<RedisServer> {
     const { index } = this.#ownerOf(await this.slotOf(key), await this.#seen());
     return this.#nodes[index] as RedisServer;
   }
 
-  /** A replica of who answers for a key, alive. */
+  /** A living replica of the node that serves a key. */
   async replicaOf(key: string): Promise<RedisServer> {
     const seen = await this.#seen();
     const { id } = this.#ownerOf(await this.slotOf(key), seen);
@@ -48,10 +48,10 @@ export class ClusterAdmin {
   }
 
   /**
-   * Kill -9 of who answers for a key, and waits until its replica has taken over and every living node knows.
+   * Sends kill -9 to the node that serves a key, and waits until its replica takes over and every living node knows.
    *
    * @param meanwhile - Awaited first: the replica has lost its primary, and has not taken over yet.
-   * @returns Who answers now, and who was killed.
+   * @returns The node that serves the key now, and the killed one.
    */
   async killPrimaryOf(
     key: string,
@@ -66,7 +66,9 @@ export class ClusterAdmin {
     return { promoted, killed };
   }
 
-  /** CLUSTER FAILOVER by a replica of who answers for a key, agreed between the two; waits until every living node knows. */
+  /**
+   * CLUSTER FAILOVER by a replica of the node that serves a key, agreed by both; waits until every living node knows.
+   */
   async failover(key: string): Promise<{ promoted: RedisServer; former: RedisServer }> {
     const former = await this.primaryOf(key);
     const replica = await this.replicaOf(key);
@@ -75,9 +77,9 @@ export class ClusterAdmin {
   }
 
   /**
-   * Moves a slot from its primary to another one, keys and all, as redis-cli does it.
+   * Moves a slot with its keys from its primary to another one, as redis-cli does.
    *
-   * @param pause - Awaited while the slot is halfway: after it was declared to move and after every few keys.
+   * @param pause - Awaited while the slot moves: after the move is declared, and after every few keys.
    */
   async moveSlot(slot: number, to: RedisServer, pause: () => Promise<void> = async () => {}): Promise<void> {
     const seen = await this.#seen();
@@ -95,7 +97,7 @@ export class ClusterAdmin {
       await source.migrate(to.host, to.port, '', 0, 5_000, 'KEYS', ...keys);
       await pause();
     }
-    // First who gets it, so that it has an owner at every moment; then the others, so that they need not hear of it.
+    // The new owner first, so that the slot always has an owner; then the others, so that they know it at once.
     const primaries = seen.filter(({ primaryId, isAlive }) => primaryId === undefined && isAlive);
     const rest = primaries.map(({ index }) => this.#clients[index] as Redis).filter((client) => client !== target);
     for (const client of [target, source, ...rest]) await client.cluster('SETSLOT', slot, 'NODE', targetId);
@@ -124,21 +126,21 @@ export class ClusterAdmin {
     });
   }
 
-  #ownerOf(slot: number, seen: readonly Seen[]): Seen {
+  #ownerOf(slot: number, seen: readonly NodeView[]): NodeView {
     const owner = seen.find(({ slots }) => slots.some(([from, upTo]) => from <= slot && slot <= upTo));
-    if (owner === undefined) throw new Error(`nobody answers for the slot ${String(slot)}`);
+    if (owner === undefined) throw new Error(`no node serves the slot ${String(slot)}`);
     return owner;
   }
 
-  async #seen(): Promise<readonly Seen[]> {
+  async #seen(): Promise<readonly NodeView[]> {
     const views = await Promise.all(this.#clients.map((client) => this.#viewOf(client)));
     const view = views.find((one) => one?.isOk) ?? views.find((one) => one !== undefined);
     if (view === undefined) throw new Error('no node of the cluster answers');
     return view.seen;
   }
 
-  /** How a node sees the cluster, or undefined when it is away. */
-  async #viewOf(client: Redis): Promise<{ seen: readonly Seen[]; isOk: boolean } | undefined> {
+  /** The cluster as seen by a node, or undefined when the node is away. */
+  async #viewOf(client: Redis): Promise<{ seen: readonly NodeView[]; isOk: boolean } | undefined> {
     try {
       const [nodes, info] = await Promise.all([client.call('CLUSTER', 'NODES'), client.call('CLUSTER', 'INFO')]);
       return {
@@ -154,7 +156,7 @@ export class ClusterAdmin {
   }
 
   /** A line of CLUSTER NODES: id, address, flags, primary, three numbers, link, slots. */
-  #read(line: string): Seen {
+  #read(line: string): NodeView {
     const [id = '', address = '', flags = '', primaryId = '-', , , , , ...slots] = line.split(' ');
     const port = Number(/:(\d+)@/.exec(address)?.[1]);
     return {

@@ -1,12 +1,12 @@
 import { Redis, type RedisOptions } from 'ioredis';
 
-/** What differs from the usual, in ioredis's words. */
+/** Options of ioredis that replace the defaults below. */
 export type ConnectOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /**
- * A connection for a test to look around with, or to hand to a store, while servers come and go: it connects again soon, its
- * calls fail at once while there is no connection and after five seconds without an answer, nothing is sent twice, nothing
- * is printed, and it leaves no timer behind.
+ * A connection for tests and stores while servers stop and start. It reconnects soon. Its calls fail at once without a
+ * connection, and after five seconds without an answer. It sends nothing twice, prints nothing, and leaves no timer
+ * behind.
  */
 export function connectTo(url: string, options: ConnectOptions = {}): Redis {
   const client = new Redis(url, {

@@ -22,8 +22,8 @@ export interface StoreFactory {
 }
 
 /**
- * The contract that every store must pass: atomic, exact to the millisecond, and forgetting nothing before its time. Written against the public interface of a
- * limiter, so that it holds for stores of any make.
+ * The contract of every store: atomic, exact to the millisecond, and without early expiry. It uses the public
+ * interface of a limiter, so that it applies to every kind of store.
  */
 export function describeStore(name: string, factory: StoreFactory): void {
   describe(`the store ${name}`, () => {
@@ -46,7 +46,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
     const perMinute = (limit: number): Policy => fixedWindow({ limit, window: '1m' });
 
     describe('consume', () => {
-      it('answers what is left, until when, and who decided', async () => {
+      it('returns what is left, until when, and the source', async () => {
         const { limiter, clock } = setup(perMinute(5));
 
         expect(await limiter.consume('key', 2)).toEqual({
@@ -77,7 +77,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
         });
       });
 
-      it('admits exactly the limit of many at once', async () => {
+      it('allows exactly the limit of many at once', async () => {
         const { limiter } = setup(perMinute(100));
 
         const decisions = await Promise.all(Array.from({ length: 300 }, () => limiter.consume('key')));
@@ -85,7 +85,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
         expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(100);
       });
 
-      it('refuses until the millisecond it named, and admits then', async () => {
+      it('denies until the reported millisecond, and allows then', async () => {
         const { limiter, clock } = setup(tokenBucket({ capacity: 2, refill: 3, every: '7s' }));
         await limiter.consume('key', 2);
         const { retryAfterMs } = await limiter.consume('key');
@@ -96,7 +96,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
         expect((await limiter.consume('key')).allowed).toBe(true);
       });
 
-      it('takes nothing when it refuses', async () => {
+      it('consumes nothing when it denies', async () => {
         const { limiter } = setup(perMinute(5));
         await limiter.consume('key', 3);
 
@@ -112,7 +112,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
         expect((await limiter.consume('other')).remaining).toBe(4);
       });
 
-      it('takes from all policies or from none', async () => {
+      it('consumes from all policies or from none', async () => {
         const { limiter } = setup([
           slidingWindow({ name: 'wide', limit: 10, window: '1m' }),
           tokenBucket({ name: 'narrow', capacity: 2, refill: 1, every: '1m' }),
@@ -130,7 +130,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
     });
 
     describe('several limits', () => {
-      it('take from all keys or from none', async () => {
+      it('consume from all keys or from none', async () => {
         const clock = fakeClock();
         const limits = [
           { name: 'ip', policy: perMinute(10) },
@@ -154,7 +154,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
     });
 
     describe('peek', () => {
-      it('answers what consume would, and takes nothing', async () => {
+      it('returns the result of a consume, and consumes nothing', async () => {
         const { limiter } = setup(perMinute(2));
 
         expect(await limiter.peek('key', 2)).toMatchObject({ allowed: true, remaining: 2, resetAfterMs: 0 });
@@ -164,7 +164,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
     });
 
     describe('refund', () => {
-      it('gives units back once', async () => {
+      it('returns units once', async () => {
         const { limiter } = setup(perMinute(5));
         const decision = await limiter.consume('key', 3);
 
@@ -174,7 +174,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
         expect((await limiter.peek('key')).remaining).toBe(4);
       });
 
-      it('gives nothing back to a later window', async () => {
+      it('returns nothing to a later window', async () => {
         const { limiter, clock } = setup(perMinute(5));
         const decision = await limiter.consume('key', 3);
         clock.advance(60_000);
@@ -187,7 +187,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
     });
 
     describe('reserve', () => {
-      it('gives back what was not used of the estimate, once', async () => {
+      it('refunds the unused part of the estimate, once', async () => {
         const { limiter } = setup(perMinute(10));
         const { decision, settle, cancel } = await limiter.reserve('key', 8);
         expect(decision).toMatchObject({ allowed: true, cost: 8, remaining: 2 });
@@ -199,7 +199,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
         expect((await limiter.peek('key')).remaining).toBe(7);
       });
 
-      it('charges what was used beyond the estimate, also beyond the limit', async () => {
+      it('charges the units beyond the estimate, also beyond the limit', async () => {
         const { limiter, clock } = setup(perMinute(10));
         const { settle } = await limiter.reserve('key', 2);
         const other = await limiter.reserve('key', 1);
@@ -213,7 +213,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
         expect((await limiter.consume('key')).remaining).toBe(9);
       });
 
-      it('takes a bucket below zero, which refuses until that is refilled', async () => {
+      it('makes a bucket negative, which denies until it is refilled', async () => {
         const { limiter, clock } = setup(tokenBucket({ capacity: 10, refill: 1, every: '1s' }));
         const { settle } = await limiter.reserve('key', 4);
         clock.advance(60_000);
@@ -264,7 +264,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
     });
 
     describe('block', () => {
-      it('refuses everything, a cost of 0 too, until it is over to the millisecond', async () => {
+      it('denies every cost, 0 too, until the millisecond of its end', async () => {
         const { limiter, clock } = setup(perMinute(5));
 
         await limiter.block('key', '10s');
@@ -285,7 +285,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
         expect(await limiter.consume('key')).toMatchObject({ allowed: true, remaining: 4 });
       });
 
-      it('takes nothing, and leaves what was taken', async () => {
+      it('consumes nothing, and keeps used units', async () => {
         const { limiter } = setup(perMinute(5));
         await limiter.consume('key', 2);
 
@@ -296,7 +296,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
         expect((await limiter.peek('key')).remaining).toBe(3);
       });
 
-      it('is not undone by a reset, but by unblock, and replaced by a later block', async () => {
+      it('is not ended by a reset but by unblock, and is replaced by a later block', async () => {
         const { limiter } = setup(perMinute(5));
         await limiter.block('key', '1h');
 
@@ -308,7 +308,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
         expect((await limiter.peek('key')).outcome).toBe('allowed');
       });
 
-      it('of one key leaves the others alone', async () => {
+      it('of one key does not affect other keys', async () => {
         const { limiter } = setup(perMinute(5));
 
         await limiter.block('key', '1h');
@@ -318,7 +318,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
     });
 
     describe('a policy with new numbers', () => {
-      it('goes on with what was taken under the old ones', async () => {
+      it('keeps the units used under the old ones', async () => {
         const clock = fakeClock();
         const store = factory.create(clock);
         const common = {

@@ -1,6 +1,6 @@
 import type { Clock } from '@sluice/core';
 
-/** A clock that stands still until it is told to move. */
+/** A clock that moves only when a test moves it. */
 export interface FakeClock extends Clock {
   /** Milliseconds since 1970. May go back. */
   atMs: number;

@@ -1,5 +1,5 @@
 export { memory, realRedis, type ClockedStores } from './clocked-stores.ts';
-export { describeAdapter } from './describe-adapter/describe-adapter.ts';
+export { contractParts, describeAdapter, type ContractPart } from './describe-adapter/describe-adapter.ts';
 export type {
   AdapterTarget,
   Answer,
@@ -12,6 +12,7 @@ export type {
 } from './describe-adapter/target.ts';
 export { describeStore, type StoreFactory } from './describe-store.ts';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
+export { cases, depth, type Depth } from './depth.ts';
 export { seeded, testSeed, type Random } from './random.ts';
 export { exchange, listen, open, received, statuses, type Listening } from './raw-http.ts';
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';

@@ -1,23 +1,26 @@
-/** What a user of Redis is granted, as `ACL SETUSER` takes it. Every one needs the key pattern of the store's prefix as well: `~sluice:*`. */
+/**
+ * Rights of a Redis user, as arguments of `ACL SETUSER`. Each also needs the key pattern of the store's prefix:
+ * `~sluice:*`.
+ */
 export interface LeastPrivilege {
   /** One server, and the servers behind Sentinel. */
   readonly server: string;
   /** The nodes of a cluster. */
   readonly cluster: string;
-  /** Beside these, wherever there is a slidingLog or a concurrency policy: their long states lie in lists and sorted sets. */
+  /** Also needed for slidingLog and concurrency policies, whose long states are lists and sorted sets. */
   readonly details: string;
   /** The Sentinels themselves, when they ask for a user; no key pattern there. */
   readonly sentinel: string;
 }
 
-/** What the script does, and how it is called. */
+/** The commands of the script, and those that call it. */
 const SCRIPT = '+evalsha +eval +time +get +set +del';
 
 /**
- * The fewest rights with which a store decides, as the guide on permissions states them: the stores under test have no
- * others. `INFO` is how ioredis learns that a server is still loading. In a cluster clients ask for the slots, and
- * follow keys that move. `CLIENT SETNAME` is there so that the log of denied commands stays empty. Sentinels are asked
- * for the primary and for each other, and tell subscribers of a failover.
+ * The fewest rights that a store needs, as in the guide on permissions: the stores under test have no
+ * others. `INFO` is how ioredis learns that a server is still loading. In a cluster, clients read the slots, and
+ * follow keys that move. `CLIENT SETNAME` keeps the log of denied commands empty. Sentinels return
+ * the primary and each other, and notify subscribers of a failover.
  */
 export const leastPrivilege: LeastPrivilege = {
   server: `${SCRIPT} +info`,

@@ -31,7 +31,7 @@ export async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** All that comes until the other side has ended: the last request must say `Connection: close`. */
+/** Everything until the other side ends: the last request must carry `Connection: close`. */
 export async function received(socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('latin1');
@@ -39,7 +39,7 @@ export async function received(socket: Socket): Promise<string> {
   return text;
 }
 
-/** Sends these bytes, and resolves to all that is answered. */
+/** Sends these bytes, and resolves to the whole response. */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const socket = await open(port);
   const answer = received(socket);

@@ -8,7 +8,7 @@ import { until } from './until.ts';
 export interface RedisCluster {
   /** All of them: first those that started as primaries, then their replicas. */
   readonly nodes: readonly RedisServer[];
-  /** Looks around and changes things, as the default user of every node. */
+  /** Inspects and changes the cluster, as the default user of every node. */
   readonly admin: ClusterAdmin;
   stop(): Promise<void>;
 }
@@ -16,7 +16,7 @@ export interface RedisCluster {
 export interface RedisClusterOptions {
   /** Of every primary: 0 or 1. Default 0. */
   replicas?: 0 | 1;
-  /** After how long the others take a silent node for dead. Default 1000. */
+  /** The time after which the others treat a silent node as dead. Default 1000. */
   nodeTimeoutMs?: number;
   /** Further arguments for every node. */
   args?: readonly string[];
@@ -24,7 +24,9 @@ export interface RedisClusterOptions {
 
 const SLOTS = 16_384;
 
-/** Starts a cluster of so many primaries, and waits until every node finds it whole and every replica follows. */
+/**
+ * Starts a cluster with this many primaries, and waits until every node reports it complete and every replica follows.
+ */
 export async function startRedisCluster(size = 3, options: RedisClusterOptions = {}): Promise<RedisCluster> {
   const { replicas = 0, nodeTimeoutMs = 1_000, args = [] } = options;
   const busPorts: number[] = [];

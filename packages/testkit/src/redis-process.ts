@@ -11,7 +11,7 @@ import { tlsFixture } from './tls-fixture.ts';
 /** A process of a Redis server or Sentinel, ended by its id, and with this process at the latest. */
 export interface RedisProcess {
   readonly pid: number;
-  /** Kill -9, also while it is stopped by SIGSTOP. Resolves when it is gone. */
+  /** Kill -9, also while it is stopped by SIGSTOP. Resolves when it has ended. */
   kill(): Promise<void>;
 }
 
@@ -22,10 +22,10 @@ process.once('exit', () => {
   for (const server of running) server.kill('SIGKILL');
 });
 
-/** What a server that is starting says when it is asked: all is well, or that it is still reading its data. */
+/** The reply of a starting server: ready, or still loading its data. */
 export type Sign = '+PONG' | '-LOADING';
 
-/** Starts a process and waits until it gives the sign. */
+/** Starts a process and waits for its sign. */
 export async function startProcess(
   args: readonly string[],
   port: number,
@@ -61,7 +61,7 @@ function hasEnded(server: ChildProcess): boolean {
   return server.exitCode !== null || server.signalCode !== null;
 }
 
-/** A port that nobody listens on at the moment. */
+/** A port that is free at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -71,7 +71,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** What is answered to PING, or nothing. */
+/** The reply to PING, or undefined. */
 async function ask(port: number, tls: boolean): Promise<string> {
   return new Promise((resolve) => {
     const onConnect = (): void => void socket.write('PING\r\n');

@@ -11,17 +11,17 @@ import { until } from './until.ts';
 
 /** A primary and its replicas, watched by three Sentinels of which two must agree. */
 export interface RedisSentinel {
-  /** What the Sentinels call the primary. */
+  /** The name of the primary at the Sentinels. */
   readonly name: 'main';
   readonly sentinels: readonly { readonly host: '127.0.0.1'; readonly port: number }[];
   /** First the one that started as the primary. */
   readonly servers: readonly RedisServer[];
   /** A connection to a server, as its default user. */
   adminOf(server: RedisServer): Redis;
-  /** Whom the Sentinels name as the primary. */
+  /** The primary according to the Sentinels. */
   primary(): Promise<RedisServer>;
   /**
-   * Kill -9 of the primary, and waits until every Sentinel names another one, which says so itself.
+   * Sends kill -9 to the primary, and waits until every Sentinel names another one, which reports that role itself.
    *
    * @param meanwhile - Awaited first: the replicas have lost their primary, and none has taken over yet.
    */
@@ -34,7 +34,7 @@ export interface RedisSentinel {
 export interface RedisSentinelOptions {
   /** Default 1. */
   replicas?: number;
-  /** After how long a Sentinel takes a silent server for dead. Default 800. */
+  /** The time after which a Sentinel treats a silent server as dead. Default 800. */
   downAfterMs?: number;
 }
 
@@ -80,7 +80,7 @@ export async function startSentinel(options: RedisSentinelOptions = {}): Promise
     throw error;
   }
 
-  /** Whom the Sentinels name, when they are of one mind. */
+  /** The primary, when all Sentinels agree. */
   const named = async (): Promise<RedisServer | undefined> => {
     const answers = await Promise.all(
       watchers.map(({ client }) => client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME) as Promise<string[]>),

@@ -11,31 +11,33 @@ export { freePort } from './redis-process.ts';
 export interface RedisServer {
   readonly host: '127.0.0.1';
   readonly port: number;
-  /** As the default user, who may do everything. */
+  /** As the default user, with all rights. */
   readonly url: string;
-  /** As a user with {@link leastPrivilege} on `sluice:*`, that for long states included: what stores under test are given. */
+  /**
+   * As a user with {@link leastPrivilege} on `sluice:*`, with the rights for long states: for the stores under test.
+   */
   readonly storeUrl: string;
-  /** Another one after a restart. */
+  /** Changes with a restart. */
   readonly pid: number;
-  /** Stops it in its tracks (SIGSTOP): connections stay open, and nothing is answered. */
+  /** Stops it (SIGSTOP): connections stay open, without replies. */
   pause(): void;
-  /** Lets it go on, with what it was sent meanwhile. */
+  /** Lets it continue, with the commands sent meanwhile. */
   resume(): void;
   /** Kill -9. It can be started again. */
   kill(): Promise<void>;
   /**
-   * Starts it again on the same port with the same arguments, killing it first where it still runs. It has forgotten everything,
+   * Starts it again on the same port with the same arguments, killing it first where it still runs. It is then empty,
    * unless its arguments or files make it remember.
    */
   restart(options?: RestartOptions): Promise<void>;
-  /** Ends it by its process id, in whatever state it is. */
+  /** Ends it by its process id, in any state. */
   stop(): Promise<void>;
 }
 
 export interface RestartOptions {
   /** Further arguments, this time. */
   args?: readonly string[];
-  /** What to wait for. Default `+PONG`: until it answers. */
+  /** The reply to wait for. Default `+PONG`: until it is ready. */
   until?: Sign;
 }
 
@@ -56,7 +58,7 @@ export async function startRedis(args: readonly string[] = [], options: RedisSer
     try {
       return await startOn(await freePort(), args, options);
     } catch (error) {
-      if (attempt === ATTEMPTS) throw error; // a port can be taken between the look and the start
+      if (attempt === ATTEMPTS) throw error; // another process can take the port between the check and the start
     }
   }
 }

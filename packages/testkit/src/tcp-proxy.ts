@@ -6,21 +6,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface TcpProxy {
   readonly host: '127.0.0.1';
   readonly port: number;
-  /** The same URL by way of the proxy. */
+  /** The same URL through the proxy. */
   through(url: string): string;
   /** How many connections are open. */
   readonly connections: number;
-  /** From now on every byte takes this long, each way; the order is kept. */
+  /** From now on delays every byte by this time, each way, in order. */
   delay(ms: number): void;
-  /** Resets all connections (RST); new ones are taken. */
+  /** Resets all connections (RST); accepts new ones. */
   cut(): void;
-  /** Takes no new connections: they are refused. Those that are open go on. */
-  refuse(): void;
-  /** Ends one direction of every connection, as a FIN tells it: to the clients, or to the server. The other goes on. */
+  /** Rejects new connections. Open ones continue. */
+  deny(): void;
+  /** Ends one direction of every connection with a FIN: to the clients, or to the server. The other continues. */
   halfClose(direction: 'to-client' | 'to-server'): void;
-  /** Passes nothing on, either way, of new connections and old; what is sent meanwhile is kept. */
+  /** Forwards nothing in either direction, on new and old connections; keeps the data sent meanwhile. */
   hang(): void;
-  /** No delay, no hanging (what was kept is passed on), new connections are taken. What was cut or half-closed stays so. */
+  /**
+   * Ends delays and hanging (forwards the kept data), and accepts new connections. Cut or half-closed ones stay so.
+   */
   heal(): Promise<void>;
   /** Ends it and all connections. */
   close(): void;
@@ -30,15 +32,15 @@ export interface TcpProxy {
 export async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
   const pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
   let delayMs = 0;
-  let hanging: { readonly over: Promise<void>; end(): void } | undefined;
+  let hanging: { readonly ended: Promise<void>; end(): void } | undefined;
 
-  /** Passes on, in order, what comes from one side. */
+  /** Forwards the data of one side, in order. */
   const pass = (from: Socket, to: Socket): void => {
     let last = Promise.resolve();
     const inTurn = (act: () => unknown): void => {
       const dueAt = performance.now() + delayMs;
       last = last.then(async () => {
-        await hanging?.over;
+        await hanging?.ended;
         const wait = dueAt - performance.now();
         if (wait > 0) await sleep(wait, undefined, { ref: false });
         act();
@@ -75,7 +77,7 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
     }
     pairs.clear();
   };
-  const refuse = (): void => {
+  const deny = (): void => {
     if (listener.listening) listener.close();
   };
   const goOn = (): void => {
@@ -97,15 +99,15 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
       delayMs = ms;
     },
     cut,
-    refuse,
+    deny,
     halfClose(direction) {
       for (const { client, server } of pairs) (direction === 'to-client' ? client : server).end();
     },
     hang() {
       if (hanging !== undefined) return;
       let end = (): void => undefined;
-      const over = new Promise<void>((resolve) => (end = resolve));
-      hanging = { over, end };
+      const ended = new Promise<void>((resolve) => (end = resolve));
+      hanging = { ended, end };
     },
     async heal() {
       delayMs = 0;
@@ -115,14 +117,14 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
       await once(listener, 'listening');
     },
     close() {
-      refuse();
+      deny();
       cut();
       goOn();
     },
   };
 }
 
-/** Ends a connection at once. A reset fails where the end has been said already, and Node would never let go of the socket. */
+/** Ends a connection at once. A reset fails after an end was sent, and Node would then never free the socket. */
 function reset(socket: Socket): void {
   socket.removeAllListeners('end').removeAllListeners('close');
   if (socket.writableEnded) socket.destroy();

@@ -2,11 +2,11 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startRedis, type RedisServer } from './redis-server.ts';
 
-/** A real server of this test file and connections to it, there while its tests run. */
+/** A real server for this test file and connections to it, open while its tests run. */
 export interface RunningRedis {
-  /** For stores under test: may do what {@link leastPrivilege} says, under `sluice:*`, and nothing else. */
+  /** For stores under test: has the rights of {@link leastPrivilege} under `sluice:*`, and no others. */
   readonly client: Redis;
-  /** For the tests themselves, to look around and clean up: may do everything. */
+  /** For the tests themselves, to inspect and clean up: has all rights. */
   readonly admin: Redis;
   readonly server: RedisServer;
 }

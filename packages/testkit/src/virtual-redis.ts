@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock, IoredisClient, RedisStoreOptions, Store } from '@sluice/core';
-import { createRedisStore, frame, runs } from '@sluice/core/internal';
+import { createRedisStore, frame, batch } from '@sluice/core/internal';
 
 /**
  * The one line by which the test build of the frame differs: it takes the instant from its last argument, instead of
@@ -29,11 +29,11 @@ export function testFrame(): Script {
 const ERA_MS = 2 * 2520 * 86_400_000;
 
 /**
- * A Redis store that takes its instants from `clock`. Redis itself goes on living in the present, so instants are
+ * A Redis store that takes its instants from `clock`. Redis itself stays in the present, so instants are
  * shifted into the future, all by the same whole number of windows: no expiry lies in the past. `atMs` in decisions is
  * shifted back.
  *
- * @param eraMs - The shift. Windows that do not divide the default one want a clock that is in the future by itself,
+ * @param eraMs - The shift. Windows that do not divide the default one need a clock that is itself in the future,
  * and 0 here: then the store decides in batches as well, which it does not when it shifts.
  */
 export function virtualRedisStore(
@@ -42,7 +42,7 @@ export function virtualRedisStore(
   options: RedisStoreOptions = {},
   eraMs: number = ERA_MS,
 ): Store {
-  const scripts = { frame: testFrame(), runs: testBuildOf(runs) };
+  const scripts = { frame: testFrame(), batch: testBuildOf(batch) };
   const store = createRedisStore(client, options, scripts, () => Math.floor(clock.now()) + eraMs);
   if (eraMs === 0) return store;
   return {

@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 describe('a server', () => {
-  it('answers nothing while it is paused, and what it was asked meanwhile when it is resumed', async () => {
+  it('sends no replies while it is paused, and the pending ones when it is resumed', async () => {
     const client = connect(server.url);
     await client.ping();
 
@@ -35,7 +35,7 @@ describe('a server', () => {
     expect(await waiting).toBe(1);
   });
 
-  it('is gone when it was killed, and there again, empty, on the same port after a restart', async () => {
+  it('ends when it is killed, and is empty on the same port after a restart', async () => {
     const client = connect(server.url);
     await client.set('key', 'value');
     const { pid, port } = server;
@@ -50,7 +50,7 @@ describe('a server', () => {
     expect(await client.get('key')).toBeNull();
   });
 
-  it('starts again with the arguments it had', async () => {
+  it('starts again with its arguments', async () => {
     const small = await startRedis(['--maxmemory', '12mb']);
 
     await small.restart();
@@ -59,7 +59,7 @@ describe('a server', () => {
     await small.stop();
   });
 
-  it('is stopped also when it is paused, and when it was killed', async () => {
+  it('can be stopped when it is paused, and when it was killed', async () => {
     const { pid } = server;
     server.pause();
 
@@ -94,7 +94,7 @@ describe('a server', () => {
     await secure.stop();
   });
 
-  it('lets the user of its storeUrl do what a store needs, under its prefix alone', async () => {
+  it('grants the user of its storeUrl the rights of a store, under its prefix alone', async () => {
     const client = connect(server.storeUrl);
 
     expect(await client.eval('return redis.call("GET", KEYS[1])', 1, 'sluice:{a}:x')).toBeNull();
@@ -104,19 +104,19 @@ describe('a server', () => {
   });
 });
 
-/** A second of loading for 500 keys, with a look at the clients after each. */
+/** A second of loading for 500 keys, while it serves clients after each. */
 const SLOWLY = ['--key-load-delay', '2000', '--loading-process-events-interval-bytes', '1024'];
 
 describe('until', () => {
-  it('waits for what the look gives, and takes an error for not yet', async () => {
-    let looks = 0;
+  it('waits for the result of the probe, and treats an error as not yet', async () => {
+    let probes = 0;
 
-    const seen = await until('the third look', () => {
-      looks++;
-      if (looks === 1) throw new Error('not yet');
-      return looks === 3 && `look ${String(looks)}`;
+    const result = await until('the third look', () => {
+      probes++;
+      if (probes === 1) throw new Error('not yet');
+      return probes === 3 && `look ${String(probes)}`;
     });
 
-    expect(seen).toBe('look 3');
+    expect(result).toBe('look 3');
   });
 });

@@ -34,7 +34,7 @@ describe('a cluster of three primaries and their replicas', () => {
     expect((await admin.expiries()).get('key')).toBeGreaterThan(900_000);
   });
 
-  it('changes roles when it is told to', async () => {
+  it('changes roles on request', async () => {
     const { admin } = cluster;
     const replica = await admin.replicaOf('other');
 
@@ -45,7 +45,7 @@ describe('a cluster of three primaries and their replicas', () => {
     expect(former).not.toBe(replica);
   });
 
-  it('has the replica of a killed primary take over, with what was replicated', async () => {
+  it('has the replica of a killed primary take over, with the replicated data', async () => {
     const { admin } = cluster;
     const primary = await admin.primaryOf('third');
     const replica = await admin.replicaOf('third');
@@ -68,7 +68,7 @@ describe('a primary with a replica and three Sentinels', () => {
     await sentinel.stop();
   });
 
-  it('have the replica take over when the primary is killed, without what was written after it had been cut off', async () => {
+  it('have the replica take over when the primary is killed, without the writes after it was cut off', async () => {
     const [first, second] = sentinel.servers as readonly [RedisServer, RedisServer];
     const [before, after] = [sentinel.adminOf(first), sentinel.adminOf(second)];
     expect(await sentinel.primary()).toBe(first);

@@ -28,57 +28,57 @@ afterEach(() => {
 
 interface Talk {
   readonly socket: Socket;
-  heard: string;
+  received: string;
   ended: boolean;
   closed: boolean;
 }
 
-/** A client that says hello, and has been echoed. */
+/** A client that has sent hello, and received its echo. */
 async function talk(): Promise<Talk> {
   const some = open();
   some.socket.write('hello');
-  await until('the echo', () => some.heard === 'hello');
-  some.heard = '';
+  await until('the echo', () => some.received === 'hello');
+  some.received = '';
   return some;
 }
 
 function open(): Talk {
   const socket = connect({ port: proxy.port, host: '127.0.0.1', allowHalfOpen: true });
   clients.push(socket);
-  const some: Talk = { socket, heard: '', ended: false, closed: false };
-  socket.on('data', (bytes) => (some.heard += bytes.toString()));
+  const some: Talk = { socket, received: '', ended: false, closed: false };
+  socket.on('data', (bytes) => (some.received += bytes.toString()));
   socket.on('end', () => (some.ended = true));
   socket.on('close', () => (some.closed = true));
   socket.on('error', () => undefined);
   return some;
 }
 
-/** Long enough for anything on the loopback to have come through. */
+/** Long enough for any data on the loopback to arrive. */
 const aWhile = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 100));
 
 describe('a proxy', () => {
-  it('passes everything on, in order', async () => {
+  it('forwards everything, in order', async () => {
     const some = await talk();
 
     for (let i = 0; i < 1_000; i++) some.socket.write(`${String(i)},`);
 
     const all = Array.from({ length: 1_000 }, (_, i) => `${String(i)},`).join('');
-    await until('all of it', () => some.heard.length === all.length);
-    expect(some.heard).toBe(all);
+    await until('all of it', () => some.received.length === all.length);
+    expect(some.received).toBe(all);
   });
 
-  it('holds every byte up, each way', async () => {
+  it('delays every byte, each way', async () => {
     const some = await talk();
     const startedAt = performance.now();
 
     proxy.delay(150);
     some.socket.write('slow');
-    await until('the echo', () => some.heard === 'slow');
+    await until('the echo', () => some.received === 'slow');
 
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299);
   });
 
-  it('cuts what is open, and takes new connections', async () => {
+  it('cuts open connections, and accepts new ones', async () => {
     const some = await talk();
 
     proxy.cut();
@@ -87,20 +87,20 @@ describe('a proxy', () => {
     expect((await talk()).closed).toBe(false);
   });
 
-  it('refuses new connections, and leaves those that are open, until it is healed', async () => {
+  it('rejects new connections, and keeps open ones, until it is healed', async () => {
     const some = await talk();
 
-    proxy.refuse();
+    proxy.deny();
 
     const [error] = (await once(open().socket, 'error')) as [Error & { code: string }];
     expect(error.code).toBe('ECONNREFUSED');
     some.socket.write('still here');
-    await until('the echo', () => some.heard === 'still here');
+    await until('the echo', () => some.received === 'still here');
     await proxy.heal();
     await talk();
   });
 
-  it('passes nothing on while it hangs, to connections new and old, and all of it when it is healed', async () => {
+  it('forwards nothing while it hangs, on new and old connections, and everything when it is healed', async () => {
     const old = await talk();
 
     proxy.hang();
@@ -110,12 +110,12 @@ describe('a proxy', () => {
     young.socket.write('young');
     await aWhile();
 
-    expect([old.heard, young.heard]).toEqual(['', '']);
+    expect([old.received, young.received]).toEqual(['', '']);
     await proxy.heal();
-    await until('both echoes', () => old.heard === 'old' && young.heard === 'young');
+    await until('both echoes', () => old.received === 'old' && young.received === 'young');
   });
 
-  it('ends the way to the clients alone', async () => {
+  it('ends the direction to the clients alone', async () => {
     const some = await talk();
 
     proxy.halfClose('to-client');
@@ -124,15 +124,15 @@ describe('a proxy', () => {
     const reached = once(atServer[0] as Socket, 'data');
     some.socket.write('one way');
     expect(String((await reached)[0])).toBe('one way');
-    expect(some.heard).toBe('');
+    expect(some.received).toBe('');
   });
 
-  it('ends the way to the server alone', async () => {
+  it('ends the direction to the server alone', async () => {
     const some = await talk();
 
     proxy.halfClose('to-server');
 
-    await until('what the server says at the end', () => some.heard === 'goodbye');
+    await until('what the server says at the end', () => some.received === 'goodbye');
     await until('that it has ended', () => some.ended);
   });
 });

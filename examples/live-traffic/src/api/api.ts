@@ -20,7 +20,7 @@ export const PASSWORD = 'correct horse battery staple';
 
 const MOST_PAGES = 1000;
 
-/** Told of every decision, the key it was about, and how long the request waited for it. */
+/** Called with every decision, its key, and the time that the request waited for it. */
 export type DecisionListener = (
   decision: Decision,
   key: string | Readonly<Record<string, string>>,
@@ -29,12 +29,13 @@ export type DecisionListener = (
 
 /** The API: everything is limited by address, and the routes that cost more have limits of their own. */
 export function createApi(store: Store, onDecision: DecisionListener): Express {
-  // Longer than the default of 100 ms: the clients live in this process too, and a busy moment of theirs should not look like an outage of Redis.
+  // Longer than the default of 100 ms, because the clients share this process, and their load must not look like an
+  // outage of Redis.
   const common = { store, timeoutMs: 1000 };
   const perRoute = [byIp<Request>(), byRoute<Request>()];
   const app = express();
   app.disable('x-powered-by');
-  // X-Forwarded-For is believed when it comes from this machine, and from nowhere else.
+  // X-Forwarded-For is trusted from this machine alone.
   app.set('trust proxy', 'loopback');
 
   app.use(measuredLimiter({ ...common, name: 'address', policy: limits.address.policy }, onDecision));
@@ -45,7 +46,7 @@ export function createApi(store: Store, onDecision: DecisionListener): Express {
     else response.json(article);
   });
 
-  // Decided together: a guess that one of the two refuses takes nothing from the other.
+  // Decided together: a guess that one of the two denies consumes nothing from the other.
   const login = measuredLimiter(
     {
       ...common,
@@ -101,7 +102,7 @@ function measuredLimiter(options: RateLimitOptions, listener: DecisionListener):
   };
 }
 
-/** What an export costs: the pages it asks for. */
+/** The cost of an export: its pages. */
 function pagesOf(request: Request): number {
   const pages = Number(request.query['pages'] ?? 1);
   return Number.isInteger(pages) ? Math.min(Math.max(pages, 1), MOST_PAGES) : 1;

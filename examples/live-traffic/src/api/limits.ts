@@ -9,7 +9,7 @@ import {
 
 export interface Limit {
   readonly policy: FixedWindowPolicy | SlidingWindowPolicy | TokenBucketPolicy;
-  /** What has a budget of its own: for the summary, as is the unit. */
+  /** The owner of each budget and the unit, for the summary. */
   readonly countedBy: string;
   readonly unit?: string;
 }

@@ -14,7 +14,7 @@ const HOST = '127.0.0.1';
  * Serves on the loopback.
  *
  * @param port - 0: one that is free.
- * @throws (rejects) SettingError when the port cannot be had.
+ * @throws (rejects) SettingError when the port is not available.
  */
 export async function serve(listener: RequestListener, port: number): Promise<RunningServer> {
   const server = createServer(listener);

@@ -9,17 +9,17 @@ import {
 } from '@sluice/express';
 import { SettingError } from '../settings.ts';
 
-/** Where the limits of this run are kept. */
+/** The store of this run. */
 export interface DemoStore {
   readonly store: Store;
   /** `memory`, or the Redis URL without its password. */
   readonly label: string;
-  /** Asks it for a decision. Resolves to what went wrong, or undefined. */
+  /** Makes one decision. Resolves to the error, or undefined. */
   check(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** Nothing that limits anybody: for asking whether the store answers. */
+/** A limit without effect, to check whether the store works. */
 const PROBE = {
   name: 'probe',
   policy: fixedWindow({ limit: 1, window: '1s' }),
@@ -30,7 +30,7 @@ const PROBE = {
 /**
  * Redis when a URL is given, else this process's memory. Connects on the first decision.
  *
- * @throws SettingError for what is no Redis URL.
+ * @throws SettingError for an invalid Redis URL.
  */
 export function demoStore(redisUrl: string | undefined): DemoStore {
   const store: Store = redisUrl === undefined ? memoryStore() : redisStoreAt(redisUrl);

@@ -1,19 +1,19 @@
 import type { Answer } from './visitor.ts';
 
-/** What one policy said in a `RateLimit` field: `"search";r=0;t=2`. */
+/** One policy of a `RateLimit` field: `"search";r=0;t=2`. */
 interface PolicyState {
   readonly name: string;
   readonly remaining: number;
   readonly nextInSeconds: number;
 }
 
-/** What the API's `RateLimit` and `Retry-After` fields advise: when which route may be asked again. */
+/** The advice of the API's `RateLimit` and `Retry-After` fields: when to use which route again. */
 export class Advice {
   readonly #policiesOf = new Map<string, readonly string[]>();
   /** By policy, and by route. */
   readonly #freeAtMs = new Map<string, number>();
 
-  /** @param cost - Units that the next request to this route will take. */
+  /** @param cost - Units that the next request to this route costs. */
   learn(route: string, answer: Answer, cost = 1): void {
     const states = parseStates(answer.field('ratelimit') ?? '');
     this.#policiesOf.set(
@@ -26,7 +26,7 @@ export class Advice {
     this.#hold(route, Number(answer.field('retry-after') ?? 0));
   }
 
-  /** How long to wait before the route is asked; 0: no need to. */
+  /** How long to wait before the next request to the route; 0 for no wait. */
   waitMs(route: string): number {
     const policies = this.#policiesOf.get(route) ?? [...this.#freeAtMs.keys()];
     return Math.max(0, ...[route, ...policies].map((name) => (this.#freeAtMs.get(name) ?? 0) - performance.now()));

@@ -2,13 +2,13 @@ import { articles, PASSWORD } from '../api/api.ts';
 import { Advice } from './advice.ts';
 import type { Visitor } from './visitor.ts';
 
-/** The account that everybody would like to have. */
+/** The account that attackers want. */
 export const TARGET_ACCOUNT = 'admin';
 
 const BURST = 30;
 const PAGES = 5;
 
-/** Logs in, reads and searches at the pace of a person, and does something else where it is told to wait. */
+/** Logs in, reads and searches at the pace of a person, and does something else while a route must wait. */
 export async function readAround(visitor: Visitor): Promise<void> {
   const advice = new Advice();
   const visit = async (route: Route): Promise<void> => {
@@ -27,7 +27,10 @@ export async function readAround(visitor: Visitor): Promise<void> {
   }
 }
 
-/** Wants every article, as fast as it may: reads on until `RateLimit` says that nothing remains, then waits as long as it says. */
+/**
+ * Reads every article as fast as allowed: until `RateLimit` reports that nothing remains, then waits the reported
+ * time.
+ */
 export async function crawl(visitor: Visitor): Promise<void> {
   const advice = new Advice();
   while (visitor.isActive) {
@@ -37,7 +40,7 @@ export async function crawl(visitor: Visitor): Promise<void> {
   }
 }
 
-/** Thirty searches at once, then quiet for a while: what a page does that was written in a hurry. */
+/** Sends thirty searches at once, then pauses, like a badly written page. */
 export async function burst(visitor: Visitor): Promise<void> {
   await visitor.pause(Math.random() * 500);
   while (visitor.isActive) {
@@ -46,7 +49,7 @@ export async function burst(visitor: Visitor): Promise<void> {
   }
 }
 
-/** Asks on and on, over several connections, and reads nothing of the answers. */
+/** Sends without pauses, over several connections, and ignores the responses. */
 export async function hammer(visitor: Visitor): Promise<void> {
   const paths = ['/search?q=canal', '/articles/1', '/articles/2', '/articles/3'];
   await Promise.all(
@@ -59,7 +62,7 @@ export async function hammer(visitor: Visitor): Promise<void> {
   );
 }
 
-/** Takes the whole archive, ten pages at a time. */
+/** Exports the whole archive, ten pages at a time. */
 export async function scrape(visitor: Visitor): Promise<void> {
   while (visitor.isActive) {
     await visitor.send('/export?pages=10');

@@ -3,7 +3,7 @@ import type { ClientStatistics } from '../statistics/counts.ts';
 import { burst, crawl, guess, hammer, readAround, scrape, spray } from './behaviours.ts';
 import { HttpClient, Visitor, type Answer } from './visitor.ts';
 
-/** Clients that do the same, from addresses of their own. */
+/** Clients of one behaviour, each with its own addresses. */
 export interface ClientKind {
   readonly name: string;
   readonly does: string;

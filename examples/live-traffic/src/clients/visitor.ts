@@ -2,14 +2,14 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What came back for one request. */
+/** The response to one request. */
 export interface Answer {
   readonly path: string;
   readonly status: number;
   readonly statusText: string;
   /** A field that came in several lines is one list here. */
   readonly field: (name: string) => string | undefined;
-  /** Names and values by turns, as they came. */
+  /** Names and values alternately, as received. */
   readonly rawFields: readonly string[];
   readonly body: string;
   readonly tookMs: number;
@@ -25,7 +25,7 @@ export class Visitor {
   readonly #record: (answer: Answer | undefined) => void;
   readonly #signal: AbortSignal;
 
-  /** @param record - Told of every answer, and of every time that none came. */
+  /** @param record - Called with every response, and without one when none came. */
   constructor(address: string, http: HttpClient, record: (answer: Answer | undefined) => void, signal: AbortSignal) {
     this.address = address;
     this.#http = http;
@@ -39,8 +39,8 @@ export class Visitor {
 
   /** Undefined when no answer came. */
   async send(path: string, form?: Readonly<Record<string, string>>): Promise<Answer | undefined> {
-    const question = { address: this.address, path, ...(form === undefined ? {} : { form }) };
-    const answer = await this.#http.send(question).catch(() => undefined);
+    const request = { address: this.address, path, ...(form === undefined ? {} : { form }) };
+    const answer = await this.#http.send(request).catch(() => undefined);
     this.#record(answer);
     return answer;
   }
@@ -55,8 +55,8 @@ export class Visitor {
   }
 }
 
-interface Question {
-  /** The address that the request is passed on for. */
+interface VisitorRequest {
+  /** The address of the client, for X-Forwarded-For. */
   readonly address: string;
   readonly path: string;
   /** Sent as a form, with POST. */
@@ -73,7 +73,7 @@ export class HttpClient {
   }
 
   /** Rejects when no answer comes. */
-  async send({ address, path, form }: Question): Promise<Answer> {
+  async send({ address, path, form }: VisitorRequest): Promise<Answer> {
     const startedAtMs = performance.now();
     const body = form === undefined ? '' : new URLSearchParams(form).toString();
     const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -5,7 +5,10 @@ const SMALLEST_MS = 0.01;
 const GROWTH = 1.1;
 const BUCKETS = 200;
 
-/** Latencies in buckets that grow by a tenth, so that a run of days needs no more memory: quantiles are within 5 % from 0.01 ms to half an hour. */
+/**
+ * Latencies in buckets that grow by a tenth, so that a run of days needs no more memory: quantiles are within 5 % from
+ * 0.01 ms to half an hour.
+ */
 export class Latencies {
   readonly #counts = new Float64Array(BUCKETS);
   #total = 0;
@@ -26,17 +29,17 @@ export class Latencies {
   }
 }
 
-/** What became of the requests that one policy was asked about. */
+/** The outcomes of the requests that one policy decided. */
 export interface PolicyCounts {
   offered: number;
-  /** Admitted by this policy and by those it is decided together with. */
-  admitted: number;
-  /** Refused by this policy; what only another one refused is in neither count. */
-  refused: number;
+  /** Allowed by this policy and by those it is decided together with. */
+  allowed: number;
+  /** Denied by this policy; requests that only another one denied are in neither count. */
+  denied: number;
   readonly latencies: Latencies;
 }
 
-/** Counts decisions, as `onDecision` tells of them. */
+/** Counts decisions, from `onDecision`. */
 export class DecisionStatistics {
   readonly #byPolicy = new Map<string, PolicyCounts>();
   readonly #bySource = new Map<DecisionSource, number>();
@@ -51,7 +54,7 @@ export class DecisionStatistics {
   of(policy: string): PolicyCounts {
     let counts = this.#byPolicy.get(policy);
     if (counts === undefined) {
-      counts = { offered: 0, admitted: 0, refused: 0, latencies: new Latencies() };
+      counts = { offered: 0, allowed: 0, denied: 0, latencies: new Latencies() };
       this.#byPolicy.set(policy, counts);
     }
     return counts;
@@ -61,70 +64,70 @@ export class DecisionStatistics {
     return this.#bySource.get(source) ?? 0;
   }
 
-  /** Who made the latest decision. */
+  /** The source of the latest decision. */
   get latestSource(): DecisionSource | undefined {
     return this.#latest;
   }
 
-  #recordPolicy({ name, allowed }: PolicyDecision, admitted: boolean, tookMs: number): void {
+  #recordPolicy({ name, allowed }: PolicyDecision, wasAllowed: boolean, tookMs: number): void {
     const counts = this.of(name);
     counts.offered++;
-    if (admitted) counts.admitted++;
-    if (!allowed) counts.refused++;
+    if (wasAllowed) counts.allowed++;
+    if (!allowed) counts.denied++;
     counts.latencies.add(tookMs);
   }
 }
 
-/** What the clients of one kind got: `sent` is the sum of the other three. */
+/** The results of the clients of one kind: `sent` is the sum of the other three. */
 export interface ClientCounts {
   sent: number;
   answered: number;
-  refused: number;
+  denied: number;
   failed: number;
   readonly latencies: Latencies;
 }
 
-/** A refusal as its client got it. */
-export interface Refusal {
+/** A denial as its client got it. */
+export interface Denial {
   readonly kind: string;
   readonly answer: Answer;
 }
 
-/** Counts answers, as the clients see them. */
+/** Counts responses on the side of the clients. */
 export class ClientStatistics {
   readonly #byKind = new Map<string, ClientCounts>();
-  #refusal: Refusal | undefined;
+  #denial: Denial | undefined;
 
   /** @param answer - Undefined when none came. */
   record(kind: string, answer: Answer | undefined): void {
     const counts = this.of(kind);
     counts.sent++;
     if (answer === undefined || answer.status === 403 || answer.status >= 500) counts.failed++;
-    else if (answer.status === 429) counts.refused++;
+    else if (answer.status === 429) counts.denied++;
     else counts.answered++;
     if (answer === undefined) return;
     counts.latencies.add(answer.tookMs);
-    if (answer.status === 429 && answer.path === '/login') this.#refusal ??= { kind, answer };
+    if (answer.status === 429 && answer.path === '/login') this.#denial ??= { kind, answer };
   }
 
   of(kind: string): ClientCounts {
     let counts = this.#byKind.get(kind);
     if (counts === undefined) {
-      counts = { sent: 0, answered: 0, refused: 0, failed: 0, latencies: new Latencies() };
+      counts = { sent: 0, answered: 0, denied: 0, failed: 0, latencies: new Latencies() };
       this.#byKind.set(kind, counts);
     }
     return counts;
   }
 
   /** All kinds together. */
-  total(count: 'sent' | 'answered' | 'refused' | 'failed'): number {
+  total(count: 'sent' | 'answered' | 'denied' | 'failed'): number {
     let sum = 0;
     for (const counts of this.#byKind.values()) sum += counts[count];
     return sum;
   }
 
-  /** The first refused login: something to show. */
-  get refusal(): Refusal | undefined {
-    return this.#refusal;
+  /** The first denied login, as an example. */
+  get denial(): Denial | undefined {
+    return this.#denial;
   }
 }

@@ -2,13 +2,13 @@ import type { Decision, DecisionSource } from '@sluice/express';
 
 export interface BudgetUse {
   readonly limit: number;
-  /** Units taken in the current window, by every process that shares the store. */
+  /** Units consumed in the current window, by every process that shares the store. */
   readonly used: number;
-  /** Those of them that were admitted by this process. */
+  /** Those of them that were allowed by this process. */
   readonly usedHere: number;
 }
 
-/** Follows one key of one fixed window: what this process admitted, beside what the store says was taken altogether. */
+/** Follows one key of one fixed window: the units of this process, beside all units in the store. */
 export class SharedBudget {
   readonly #policy: string;
   readonly #source: DecisionSource;
@@ -22,7 +22,7 @@ export class SharedBudget {
 
   record(decision: Decision): void {
     const policy = decision.policies.find(({ name }) => name === this.#policy);
-    // What stands in for the store knows nothing of the others.
+    // The fallback of the store does not count the other processes.
     if (policy === undefined || decision.source !== this.#source) return;
     const endsAtMs = decision.atMs + policy.resetAfterMs;
     const before = endsAtMs === this.#windowEndsAtMs ? (this.#use?.usedHere ?? 0) : 0;

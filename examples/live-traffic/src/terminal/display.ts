@@ -22,7 +22,7 @@ export function showLive(run: Run, terminal: WriteStream, color: boolean): StopS
     screen.clear();
     draw();
   };
-  // Ctrl-Z: the shell gets its screen and its cursor back for as long as it takes.
+  // Ctrl-Z: restores the screen and the cursor for the shell meanwhile.
   const suspend = (): void => {
     screen.close();
     process.kill(process.pid, 'SIGSTOP');
@@ -44,7 +44,7 @@ export function showLive(run: Run, terminal: WriteStream, color: boolean): StopS
   };
 }
 
-/** Says at the start how to ask the API, and every few seconds how far it is. */
+/** Prints at the start how to use the API, and every few seconds the progress. */
 export function showProgress(run: Run, print: (text: string) => void): StopShowing {
   for (const line of curlLines(run.url)) print(renderLine(line, false));
   const timer = setInterval(() => {
@@ -55,7 +55,9 @@ export function showProgress(run: Run, print: (text: string) => void): StopShowi
   };
 }
 
-/** A picture on the terminal's second screen, so that the first one, and what was printed on it, comes back afterwards. */
+/**
+ * A picture on the terminal's second screen, so that the first one, and what was printed on it, comes back afterwards.
+ */
 class Screen {
   readonly #terminal: WriteStream;
   #shown: readonly string[] = [];
@@ -69,13 +71,13 @@ class Screen {
     if (this.#isOpen) return;
     this.#isOpen = true;
     this.#terminal.write(ENTER);
-    // Whatever ends the process, the cursor comes back.
+    // Restores the cursor at any end of the process.
     process.once('exit', this.close);
   }
 
   /** @param linesFor - Makes lines that are no wider than the terminal; those below its last row are left out. */
   draw(linesFor: (columns: number) => readonly string[]): void {
-    // Some terminals say that they have no size at all.
+    // Some terminals report a size of 0.
     const { columns, rows } = { columns: this.#terminal.columns || 80, rows: this.#terminal.rows || 24 };
     const lines = linesFor(columns).slice(0, rows);
     let output = '';
@@ -87,7 +89,7 @@ class Screen {
     if (output !== '') this.#terminal.write(output);
   }
 
-  /** Forgets what is shown, for a terminal of a new size may have lost it. */
+  /** Forgets what is shown, because a resized terminal may have lost it. */
   clear(): void {
     this.#shown = [];
     this.#terminal.write('\x1b[2J');

@@ -1,10 +1,10 @@
 import { TARGET_ACCOUNT } from '../clients/behaviours.ts';
-import type { ClientStatistics, DecisionStatistics, Refusal } from '../statistics/counts.ts';
+import type { ClientStatistics, DecisionStatistics, Denial } from '../statistics/counts.ts';
 import type { SharedBudget } from '../statistics/shared-budget.ts';
 import { barWidth, clientTable, policyTable } from './tables.ts';
 import { count, line, type Line } from './text.ts';
 
-/** All that is known of this run: what the summary is made of. */
+/** The data of this run for the summary. */
 export interface Run {
   readonly url: string;
   /** `memory`, or where Redis is. */
@@ -22,15 +22,15 @@ const EMPTY = line('');
 const NOTES: readonly Line[] = [
   EMPTY,
   line('Latency: of a limit, until it decided; of a client, until its answer, over HTTP.', 'dim'),
-  line('login and account decide together: what one refuses takes nothing from the', 'dim'),
-  line('other; there it is offered, but neither admitted nor refused.', 'dim'),
+  line('login and account decide together: what one denies takes nothing from the', 'dim'),
+  line('other; there it is offered, but neither allowed nor denied.', 'dim'),
 ];
 
 /**
  * The whole summary. The first 24 lines are those that matter, for terminals that have no more.
  *
- * @param isRunning - Whether the API can still be asked, and so whether to say how.
- * @param columns - Bars stand beside the tables where there is room.
+ * @param isRunning - Whether the API still runs, and so whether to print how to use it.
+ * @param columns - Bars are beside the tables when there is room.
  */
 export function summaryLines(run: Run, isRunning: boolean, columns: number): readonly Line[] {
   const bars = barWidth(columns);
@@ -45,11 +45,11 @@ export function summaryLines(run: Run, isRunning: boolean, columns: number): rea
     EMPTY,
     ...budgetLines(run),
     ...NOTES,
-    ...refusalLines(run.clients.refusal),
+    ...denialLines(run.clients.denial),
   ];
 }
 
-/** How to see the header fields and, with the sixth login of a minute, a refusal. */
+/** How to see the header fields and, with the sixth login of a minute, a denial. */
 export function curlLines(url: string): readonly Line[] {
   return [
     [{ text: 'Try it:  ' }, { text: `curl -si ${url}/articles/1`, style: 'cyan' }],
@@ -57,15 +57,15 @@ export function curlLines(url: string): readonly Line[] {
   ];
 }
 
-/** How far it is, in one line. */
+/** The progress in one line. */
 export function progressLine({ clients, startedAtMs }: Run): Line {
-  const [sent, refused] = [clients.total('sent'), clients.total('refused')];
+  const [sent, denied] = [clients.total('sent'), clients.total('denied')];
   const seconds = (performance.now() - startedAtMs) / 1000;
   const rate = count(Math.round(sent / seconds));
-  return line(`${seconds.toFixed(0)} s: ${count(sent)} requests, ${rate} a second, ${count(refused)} refused`);
+  return line(`${seconds.toFixed(0)} s: ${count(sent)} requests, ${rate} a second, ${count(denied)} denied`);
 }
 
-/** Who decides, and how to have the limits shared. */
+/** The deciding store, and how to share the limits. */
 function storeLines({ storeLabel, onRedis, decisions }: Run): readonly Line[] {
   if (!onRedis) {
     return [
@@ -82,7 +82,7 @@ function storeLines({ storeLabel, onRedis, decisions }: Run): readonly Line[] {
   ];
 }
 
-/** One budget from near: what all processes took of it, and what this one did. */
+/** One budget in detail: the units of all processes, and those of this one. */
 function budgetLines({ targetBudget, onRedis }: Run): readonly Line[] {
   const { use } = targetBudget;
   if (use === undefined) return [];
@@ -96,15 +96,15 @@ function budgetLines({ targetBudget, onRedis }: Run): readonly Line[] {
 }
 
 /** What a 429 looks like. */
-function refusalLines(refusal: Refusal | undefined): readonly Line[] {
-  if (refusal === undefined) return [];
-  const { kind, answer } = refusal;
+function denialLines(denial: Denial | undefined): readonly Line[] {
+  if (denial === undefined) return [];
+  const { kind, answer } = denial;
   const fields = answer.rawFields.flatMap((name, i) =>
     i % 2 === 0 && SHOWN_FIELDS.test(name) ? [line(`  ${name}: ${answer.rawFields[i + 1] ?? ''}`)] : [],
   );
   return [
     EMPTY,
-    line(`A refusal, as a ${kind} got it from ${answer.path}`, 'dim'),
+    line(`A denial, as a ${kind} got it from ${answer.path}`, 'dim'),
     line(`  HTTP/1.1 ${String(answer.status)} ${answer.statusText}`),
     ...fields,
     EMPTY,

@@ -12,13 +12,13 @@ interface Column {
 
 interface Row {
   readonly cells: readonly string[];
-  /** Stands to the right of the columns. */
+  /** To the right of the columns. */
   readonly after: Line;
 }
 
-/** What both tables end with. */
+/** The last columns of both tables. */
 const OUTCOME_COLUMNS: readonly Column[] = [
-  { title: 'refused', width: 7, align: 'right', style: 'red' },
+  { title: 'denied', width: 7, align: 'right', style: 'red' },
   { title: 'p50 ms', width: 6, align: 'right' },
   { title: 'p99 ms', width: 6, align: 'right' },
 ];
@@ -28,7 +28,7 @@ const POLICY_COLUMNS: readonly Column[] = [
   { title: 'rule', width: 17, align: 'left' },
   { title: 'counted by', width: 14, align: 'left' },
   { title: 'offered', width: 7, align: 'right' },
-  { title: 'admitted', width: 8, align: 'right', style: 'green' },
+  { title: 'allowed', width: 8, align: 'right', style: 'green' },
   ...OUTCOME_COLUMNS,
 ];
 
@@ -52,26 +52,26 @@ export function barWidth(columns: number): number {
   return room < NARROWEST_BAR ? 0 : Math.min(room, WIDEST_BAR);
 }
 
-/** What each policy was asked and said, with bars of a width. */
+/** Requests and decisions of each policy, with bars of a width. */
 export function policyTable(decisions: DecisionStatistics, width: number): readonly Line[] {
   const rows = (Object.keys(limits) as LimitName[]).map((name) => {
-    const { offered, admitted, refused, latencies } = decisions.of(name);
+    const { offered, allowed, denied, latencies } = decisions.of(name);
     const rule = [name, ruleOf(limits[name]), limits[name].countedBy];
-    return row(rule, [offered, admitted, refused], latencies, width);
+    return row(rule, [offered, allowed, denied], latencies, width);
   });
-  return table(POLICY_COLUMNS, rows, barTitle('█ admitted  ▒ refused', width));
+  return table(POLICY_COLUMNS, rows, barTitle('█ allowed  ▒ denied', width));
 }
 
-/** What the clients of each kind got, with bars of a width. */
+/** The results of the clients of each kind, with bars of a width. */
 export function clientTable(clients: ClientStatistics, width: number): readonly Line[] {
   const rows = clientKinds.map(({ name, does, addresses }) => {
-    const { sent, answered, refused, latencies } = clients.of(name);
+    const { sent, answered, denied, latencies } = clients.of(name);
     const who = [name, String(addresses.length), does];
-    return row(who, [sent, answered, refused], latencies, width);
+    return row(who, [sent, answered, denied], latencies, width);
   });
   const failed = clients.total('failed');
   return [
-    ...table(CLIENT_COLUMNS, rows, barTitle('█ answered  ▒ refused', width)),
+    ...table(CLIENT_COLUMNS, rows, barTitle('█ answered  ▒ denied', width)),
     ...(failed === 0 ? [] : [line(`${count(failed)} of the requests sent failed: no answer, or an error.`, 'red')]),
   ];
 }
@@ -99,7 +99,7 @@ function table(columns: readonly Column[], rows: readonly Row[], titleAfter: Lin
     ...rows.map(({ cells, after }) => [
       ...columns.map((column, i) => {
         const text = cells[i] ?? '';
-        // A zero is nothing to look at.
+        // A zero is not highlighted.
         return { text: cell(column, text), style: text === '0' ? 'dim' : column.style };
       }),
       ...after,
@@ -107,7 +107,7 @@ function table(columns: readonly Column[], rows: readonly Row[], titleAfter: Lin
   ];
 }
 
-/** The share of `total` that went well, and that did not; told apart without colours too. */
+/** The share of `total` that went well, and that did not; distinct without colours too. */
 function bar(well: number, badly: number, total: number, width: number): Line {
   if (total === 0 || width === 0) return [];
   const wellUntil = Math.round((well / total) * width);

@@ -1,4 +1,4 @@
-// The clients of a server: each sends its next request when the last one is answered.
+// The clients of a server: each sends its next request after the last response.
 import { answer } from '../processes/answer.mjs';
 import { openConnections } from '../measure/http-connection.mjs';
 import { quantile } from '../measure/spread.mjs';

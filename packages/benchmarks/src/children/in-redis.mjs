@@ -1,16 +1,16 @@
-// Limiters in Redis, with so many decisions in flight.
+// Limiters in Redis, with a number of decisions in flight.
 import { Cluster, Redis } from 'ioredis';
 import { redisContenders } from '../contenders/redis.mjs';
 import { closedLoop, warmUp } from '../measure/closed-loop.mjs';
 import { keysOf, shapeOf, streamOf } from '../measure/shapes.mjs';
 import { answer } from '../processes/answer.mjs';
 
-/** What is asked at once before the measurement, to have every key there. */
+/** Concurrent decisions before the measurement, to create every key. */
 const AT_ONCE = 500;
 
 answer(async ({ name, urls, cluster = false, policies = 1, who = 0, ...asked }) => {
   const shape = shapeOf(asked);
-  const client = cluster ? new Cluster(urls.map(placeOf)) : new Redis(urls[0]);
+  const client = cluster ? new Cluster(urls.map(addressOf)) : new Redis(urls[0]);
   const contender = await redisContenders[name].make(client, { limit: shape.limit, policies });
   if (contender.unavailable !== undefined) {
     client.disconnect();
@@ -18,18 +18,18 @@ answer(async ({ name, urls, cluster = false, policies = 1, who = 0, ...asked }) 
   }
   const next = streamOf(shape, who);
   return {
-    /** Every key once, so that those that are to be refused are used up; then until it is compiled. */
+    /** Every key once, to use up those that must be denied; then until the code is compiled. */
     warm: async ({ ms, inFlight }) => {
       const keys = keysOf(shape);
       for (let i = 0; i < keys.length; i += AT_ONCE) {
-        await Promise.all(keys.slice(i, i + AT_ONCE).map((key) => contender.take(key)));
+        await Promise.all(keys.slice(i, i + AT_ONCE).map((key) => contender.consume(key)));
       }
       await warmUp(contender, next, { ms, inFlight });
     },
-    /** Whether each of so many decisions for one key, one after the other, was a refusal. */
-    refusals: async ({ key, times }) => {
+    /** For each of this many decisions for one key, one after the other: whether it was a denial. */
+    denials: async ({ key, times }) => {
       const seen = [];
-      for (let i = 0; i < times; i++) seen.push(contender.refuses(await contender.take(key)));
+      for (let i = 0; i < times; i++) seen.push(contender.denies(await contender.consume(key)));
       return seen;
     },
     slice: (options) => closedLoop(contender, next, options),
@@ -40,7 +40,7 @@ answer(async ({ name, urls, cluster = false, policies = 1, who = 0, ...asked }) 
   };
 });
 
-function placeOf(url) {
+function addressOf(url) {
   const { hostname, port } = new URL(url);
   return { host: hostname, port: Number(port) };
 }

@@ -1,74 +1,74 @@
-import LocalStore from '@fastify/rate-limit/store/LocalStore.js';
+import FastifyStore from '@fastify/rate-limit/store/LocalStore.js';
 import { ThrottlerStorageService } from '@nestjs/throttler';
 import { MemoryStore } from 'express-rate-limit';
 import KoaMemory from 'koa-ratelimit/limiter/memory.js';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { inMemory } from './sluice.mjs';
+import { fiveAlgorithms, fiveInMemory, inMemory } from './sluice.mjs';
 import { synchronous } from './sync.mjs';
 
 const WINDOW_MS = 3_600_000;
 
-/** The least that could be called a limit: a count and an instant in a Map, without any of the rest. */
+/** The simplest possible limit: a count and an instant in a Map. */
 function byHand({ limit }) {
   const counts = new Map();
-  const take = (key) => {
+  const consume = (key) => {
     const now = Date.now();
     let entry = counts.get(key);
     if (entry === undefined || entry.endMs <= now) counts.set(key, (entry = { used: 0, endMs: now + WINDOW_MS }));
     return ++entry.used <= limit;
   };
-  return { isSync: true, take, refuses: (allowed) => !allowed };
+  return { isSync: true, consume, denies: (allowed) => !allowed };
 }
 
 function expressRateLimit({ limit }) {
   const store = new MemoryStore();
   store.init({ windowMs: WINDOW_MS });
-  return { take: (key) => store.increment(key), refuses: ({ totalHits }) => totalHits > limit };
+  return { consume: (key) => store.increment(key), denies: ({ totalHits }) => totalHits > limit };
 }
 
 function fastifyRateLimit({ limit, mostKeys }) {
-  const store = new LocalStore(false, false, mostKeys);
+  const store = new FastifyStore(false, false, mostKeys);
   let answer;
   const keep = (_, entry) => (answer = entry);
-  const take = (key) => {
+  const consume = (key) => {
     store.incr(key, keep, WINDOW_MS, limit);
     return answer;
   };
-  return { isSync: true, take, refuses: ({ current }) => current > limit };
+  return { isSync: true, consume, denies: ({ current }) => current > limit };
 }
 
 function rateLimiterFlexible({ limit }) {
   const limiter = new RateLimiterMemory({ points: limit, duration: WINDOW_MS / 1000 });
-  const REFUSED = null;
-  const refused = (reason) => {
+  const DENIED = null;
+  const denied = (reason) => {
     if (reason instanceof Error) throw reason;
-    return REFUSED;
+    return DENIED;
   };
-  return { take: (key) => limiter.consume(key).catch(refused), refuses: (answer) => answer === REFUSED };
+  return { consume: (key) => limiter.consume(key).catch(denied), denies: (answer) => answer === DENIED };
 }
 
 function koaRatelimit({ limit }) {
   const db = new Map();
   return {
-    // As its middleware does: an object a request, which looks at the Map.
-    take: (id) => new KoaMemory({ id, db, max: limit, duration: WINDOW_MS }).get(),
-    refuses: ({ remaining }) => remaining === 0,
+    // As its middleware does: an object per request, which reads the Map.
+    consume: (id) => new KoaMemory({ id, db, max: limit, duration: WINDOW_MS }).get(),
+    denies: ({ remaining }) => remaining === 0,
   };
 }
 
 function nestThrottler({ limit }) {
   const storage = new ThrottlerStorageService();
   return {
-    take: (key) => storage.increment(key, WINDOW_MS, limit, WINDOW_MS, 'default'),
-    refuses: ({ isBlocked }) => isBlocked,
+    consume: (key) => storage.increment(key, WINDOW_MS, limit, WINDOW_MS, 'default'),
+    denies: ({ isBlocked }) => isBlocked,
   };
 }
 
-/** Each makes, for a limit, what takes a unit of a key's; `kind` says whose it is. */
+/** Each makes, for a limit, a function that consumes a unit of a key; `kind` is its origin. */
 export const memoryContenders = {
   'Map by hand': { kind: 'floor', make: byHand },
   'sluice, consume': { kind: 'ours', make: inMemory },
-  'sluice, synchronous': { kind: 'ours', make: synchronous },
+  'sluice, synchronous': { kind: 'ours', make: synchronousOfAnyBuild },
   'sluice, consume, slidingWindow': {
     kind: 'ours',
     make: (options) => inMemory({ ...options, kind: 'slidingWindow' }),
@@ -79,3 +79,20 @@ export const memoryContenders = {
   'koa-ratelimit': { kind: 'peer', make: koaRatelimit },
   '@nestjs/throttler': { kind: 'peer', make: nestThrottler },
 };
+
+/** Each algorithm alone in its process, and five of them in one. */
+export const algorithmContenders = {
+  ...Object.fromEntries(
+    fiveAlgorithms.map((kind) => [
+      `sluice, ${kind} alone`,
+      { kind: 'ours', make: (options) => inMemory({ ...options, kind }) },
+    ]),
+  ),
+  'sluice, five algorithms': { kind: 'ours', make: fiveInMemory },
+};
+
+/** With `--against`, sync.mjs is the other build's own: builds before layout 2 name this function `take`. */
+function synchronousOfAnyBuild(settings) {
+  const { take, ...contender } = synchronous(settings);
+  return take === undefined ? contender : { ...contender, consume: take };
+}

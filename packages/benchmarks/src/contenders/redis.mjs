@@ -11,22 +11,23 @@ local used = redis.call('INCR', KEYS[1])
 if used == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return { used, redis.call('PTTL', KEYS[1]) }`;
 
-/** Of several calls that are one decision: whether any refuses. */
-const anyOver = (limit, usedOf) => (answers) =>
+/** Of several calls that form one decision: whether any denies. */
+const anyAbove = (limit, usedOf) => (answers) =>
   Array.isArray(answers) ? answers.some((answer) => usedOf(answer) > limit) : usedOf(answers) > limit;
 
-/** One call a policy, all at once: what is left to do where a package has no policies that hold together. */
-const each = (takes) => (takes.length === 1 ? takes[0] : (key) => Promise.all(takes.map((take) => take(key))));
+/** One call per policy, all at once, for packages without combined policies. */
+const each = (consumers) =>
+  consumers.length === 1 ? consumers[0] : (key) => Promise.all(consumers.map((consume) => consume(key)));
 
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 
 function rawIncr(client, { limit }) {
-  return { take: (key) => client.incr(key), refuses: (used) => used > limit };
+  return { consume: (key) => client.incr(key), denies: (used) => used > limit };
 }
 
 async function rawEvalsha(client, { limit }) {
   const sha = await client.script('LOAD', HAND_WRITTEN);
-  return { take: (key) => client.evalsha(sha, 1, key, WINDOW_MS), refuses: ([used]) => used > limit };
+  return { consume: (key) => client.evalsha(sha, 1, key, WINDOW_MS), denies: ([used]) => used > limit };
 }
 
 async function rateLimitRedis(client, { limit, policies }) {
@@ -34,11 +35,11 @@ async function rateLimitRedis(client, { limit, policies }) {
     const store = new ExpressStore({ prefix: `rl${i}:`, sendCommand: (...words) => client.call(...words) });
     return store.init({ windowMs: WINDOW_MS }).then(() => store);
   });
-  const takes = (await Promise.all(stores)).map((store) => (key) => store.increment(key));
-  return { take: each(takes), refuses: anyOver(limit, ({ totalHits }) => totalHits) };
+  const consumers = (await Promise.all(stores)).map((store) => (key) => store.increment(key));
+  return { consume: each(consumers), denies: anyAbove(limit, ({ totalHits }) => totalHits) };
 }
 
-const REFUSED = null;
+const DENIED = null;
 
 function rateLimiterFlexible(client, { limit, policies, blocks = false }) {
   const limiters = times(
@@ -50,46 +51,49 @@ function rateLimiterFlexible(client, { limit, policies, blocks = false }) {
       }),
   );
   const limiter = policies === 1 ? limiters[0] : new RateLimiterUnion(...limiters);
-  const refused = (reason) => {
+  const denied = (reason) => {
     if (reason instanceof Error) throw reason;
-    return REFUSED;
+    return DENIED;
   };
-  return { take: (key) => limiter.consume(key).catch(refused), refuses: (answer) => answer === REFUSED };
+  return { consume: (key) => limiter.consume(key).catch(denied), denies: (answer) => answer === DENIED };
 }
 
 function fastifyRateLimit(client, { limit, policies }) {
-  const takes = times(policies, (i) => {
+  const consumers = times(policies, (i) => {
     const store = new RedisStore(false, false, client, `fastify-rate-limit-${i}-`);
     return (key) =>
       new Promise((resolve, reject) => {
         store.incr(key, (error, answer) => (error ? reject(error) : resolve(answer)), WINDOW_MS, limit);
       });
   });
-  return { take: each(takes), refuses: anyOver(limit, ({ current }) => current) };
+  return { consume: each(consumers), denies: anyAbove(limit, ({ current }) => current) };
 }
 
 function koaRatelimit(client, { limit }) {
   return {
-    // As koa-ratelimit does: an object a request.
-    take: (id) => new Limiter({ db: client, id, max: limit, duration: WINDOW_MS }).get(),
-    refuses: ({ remaining }) => remaining === 0,
+    // As koa-ratelimit does: an object per request.
+    consume: (id) => new Limiter({ db: client, id, max: limit, duration: WINDOW_MS }).get(),
+    denies: ({ remaining }) => remaining === 0,
   };
 }
 
 function nestThrottler(client, { limit, policies }) {
   const storage = new ThrottlerStorageRedisService(client);
-  const takes = times(policies, (i) => (key) => storage.increment(key, WINDOW_MS, limit, WINDOW_MS, `name-${i}`));
+  const consumers = times(policies, (i) => (key) => storage.increment(key, WINDOW_MS, limit, WINDOW_MS, `name-${i}`));
   return {
-    take: each(takes),
-    refuses: (answers) => (Array.isArray(answers) ? answers.some(({ isBlocked }) => isBlocked) : answers.isBlocked),
+    consume: each(consumers),
+    denies: (answers) => (Array.isArray(answers) ? answers.some(({ isBlocked }) => isBlocked) : answers.isBlocked),
   };
 }
 
 const always = () => true;
 const alone = ({ policies }) => policies === 1;
-const someRefused = ({ shape }) => shape === 'refused';
+const someDenied = ({ shape }) => shape === 'denied';
 
-/** Each makes, for a client of ioredis and a limit, what takes a unit of a key's; `plays` says where it can, or matters. */
+/**
+ * Each makes, for a client of ioredis and a limit, a function that consumes a unit of a key; `plays` selects its
+ * scenes.
+ */
 export const redisContenders = {
   'raw INCR': { kind: 'floor', make: rawIncr, plays: always },
   'raw EVALSHA': { kind: 'floor', make: rawEvalsha, plays: always },
@@ -109,10 +113,10 @@ export const redisContenders = {
   'rate-limiter-flexible, in-memory block': {
     kind: 'peer',
     make: (client, options) => rateLimiterFlexible(client, { ...options, blocks: true }),
-    plays: someRefused,
+    plays: someDenied,
   },
   '@fastify/rate-limit': { kind: 'peer', make: fastifyRateLimit, plays: always },
-  // A log of every unit: its keys grow as long as it is measured.
+  // A log of every unit: its keys grow during the measurement.
   'koa-ratelimit': { kind: 'peer', make: koaRatelimit, plays: alone },
   '@nestjs/throttler': { kind: 'peer', make: nestThrottler, plays: always },
 };

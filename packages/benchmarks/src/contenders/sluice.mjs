@@ -1,29 +1,45 @@
-import { createLimiter, fixedWindow, memoryStore, redisStore, slidingWindow, tokenBucket } from '@sluice/core';
+import {
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  memoryStore,
+  redisStore,
+  slidingCounter,
+  slidingWindow,
+  tokenBucket,
+} from '@sluice/core';
 
 const WINDOW = '1h';
 
-/** So many policies that never meet in one number, the first of which is the one that matters. */
+/** A policy of each algorithm, for a process that uses several. */
+const algorithms = {
+  fixedWindow: (limit) => fixedWindow({ limit, window: WINDOW, name: 'first' }),
+  slidingWindow: (limit) => slidingWindow({ limit, window: WINDOW, name: 'first' }),
+  slidingCounter: (limit) => slidingCounter({ limit, window: WINDOW, name: 'first' }),
+  // As many starts as others have units.
+  leakyBucket: (limit) =>
+    leakyBucket({ limit, window: WINDOW, maxDelay: Math.floor(3_600_000 * (1 - 1 / limit)), name: 'first' }),
+  // A bucket's numbers are rejected where they could leave what is exact.
+  tokenBucket: (limit) => tokenBucket({ capacity: Math.min(limit, 1e8), refill: 1, every: WINDOW, name: 'first' }),
+};
+
+export const fiveAlgorithms = Object.keys(algorithms);
+
+/** This many policies with distinct numbers; the first one decides. */
 export function policiesOf(limit, count, kind = 'fixedWindow') {
-  const make = {
-    fixedWindow: (of) => fixedWindow({ limit: of, window: WINDOW, name: 'first' }),
-    slidingWindow: (of) => slidingWindow({ limit: of, window: WINDOW, name: 'first' }),
-    tokenBucket: (of) => tokenBucket({ capacity: of, refill: 1, every: WINDOW, name: 'first' }),
-  }[kind];
-  // A bucket's numbers are refused where they could leave what is exact.
-  const first = kind === 'tokenBucket' ? Math.min(limit, 1e8) : limit;
   const others = Array.from({ length: count - 1 }, (_, i) =>
     fixedWindow({ limit: 1e9, window: `${i + 2}h`, name: `other-${i}` }),
   );
-  return [make(first), ...others];
+  return [algorithms[kind](limit), ...others];
 }
 
-/** What limiters of the measurements have in common: errors are errors, and a pause of the machine is none. */
+/** Common options: errors are thrown, and a pause of the machine causes none. */
 const STRICT = { onStoreError: 'throw', timeoutMs: 5_000 };
 
 /**
- * A limiter as an application has it.
+ * A limiter as in an application.
  *
- * @returns `undefined` with the code where this version knows no such option.
+ * @returns `unavailable` with the reason when this version has no such option.
  */
 export function sluiceOn(store, { limit, policies = 1, kind, lease = false }) {
   try {
@@ -31,7 +47,7 @@ export function sluiceOn(store, { limit, policies = 1, kind, lease = false }) {
       ...{ policy: policiesOf(limit, policies, kind), store, ...STRICT },
       ...(lease ? { lease: true } : {}),
     });
-    return { take: (key) => limiter.consume(key), refuses: ({ allowed }) => !allowed, close: () => limiter.close() };
+    return { consume: (key) => limiter.consume(key), denies: ({ allowed }) => !allowed, close: () => limiter.close() };
   } catch (error) {
     if (lease && error.code === 'SLUICE_OPTION_UNKNOWN') return { unavailable: 'this version has no option `lease`' };
     throw error;
@@ -39,5 +55,18 @@ export function sluiceOn(store, { limit, policies = 1, kind, lease = false }) {
 }
 
 export const inMemory = (options) => sluiceOn(memoryStore({ maxKeys: 2_000_000 }), options);
+
+/** A limiter of each algorithm in one process, used in turn, so that shared code handles five kinds of numbers. */
+export function fiveInMemory(options) {
+  const limiters = fiveAlgorithms.map((kind) => inMemory({ ...options, kind }));
+  let next = 0;
+  return {
+    consume: (key) => {
+      next = next === 4 ? 0 : next + 1;
+      return limiters[next].consume(key);
+    },
+    denies: limiters[0].denies,
+  };
+}
 
 export const inRedis = (client, options) => sluiceOn(redisStore(client), options);

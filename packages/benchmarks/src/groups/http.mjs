@@ -1,4 +1,5 @@
-import { interleave, rowOf } from '../measure/interleave.mjs';
+import { membersOf, ofAgainst } from '../against.mjs';
+import { inGenerations, rowOf } from '../measure/interleave.mjs';
 import { MEASURED, OTHER } from '../processes/cores.mjs';
 import { readMeter, startServer } from '../processes/redis.mjs';
 import { Worker } from '../processes/worker.mjs';
@@ -23,11 +24,14 @@ export const frameworks = {
   nestjs: [...FLOORS, ...OURS, ...peer('@nestjs/throttler')],
 };
 
-/** Requests over HTTP: how many a second, CPU time of the server, and what is left of the same server without a limit. */
+/** The scenes of `--scene`. */
+export const httpScenes = Object.keys(frameworks);
+
+/** Requests over HTTP: rate, CPU time of the server, and the share of the same server without a limit. */
 export async function measureHttp(plan) {
   const rows = [];
   const scenes = [
-    ...Object.keys(frameworks).map((framework) => ({ framework, node: undefined })),
+    ...httpScenes.filter(plan.wants).map((framework) => ({ framework, node: undefined })),
     ...(plan.otherNode === undefined ? [] : [{ framework: 'express', node: plan.otherNode }]),
   ];
   const redis = await startServer();
@@ -43,41 +47,44 @@ export async function measureHttp(plan) {
 }
 
 async function measureFramework(plan, { framework, node }, redis, load) {
-  plan.note(`http, ${framework}${node === undefined ? '' : ' on another Node'}`);
-  const rounds = new Map();
+  plan.log(`http, ${framework}${node === undefined ? '' : ' on another Node'}`);
+  // By store as well, because ours occurs twice.
+  const contenders = frameworks[framework].map(({ name, store, kind }) => ({
+    name: `${name}/${store}`,
+    server: name,
+    store,
+    kind,
+  }));
+  const members = membersOf(contenders, plan);
   let version;
-  // How a server happens to be compiled makes more of a difference here than what the machine does meanwhile.
-  for (let generation = 0; generation < plan.httpGenerations; generation++) {
+  // Differences in compilation matter more here than other load of the machine.
+  const generations = { rounds: plan.rounds, generations: plan.httpGenerations, slices: plan.httpSlices };
+  const rounds = await inGenerations(generations, async () => {
     await redis.admins[0].flushall();
-    const members = [];
-    for (const { name, store } of frameworks[framework]) {
-      const server = new Worker('http-server.mjs', { core: MEASURED, node });
-      const about = await server.ask('open', {
-        ...{ framework, contender: name },
-        ...(store === 'redis' ? { redisUrl: redis.urls[0] } : {}),
-      });
+    const started = [];
+    for (const { name, server: contender, store, build } of members) {
+      const server = new Worker('http-server.mjs', { core: MEASURED, node, build });
+      const redisUrl = build === undefined ? redis.urls[0] : `${redis.urls[0]}/1`;
+      const about = await server.ask('open', { framework, contender, ...(store === 'redis' ? { redisUrl } : {}) });
       version = about.node;
-      const slice = (ms) => requestsOf(load, server, about.port, redis, ms);
       await warmUp(plan, load, about.port);
-      members.push({ name: `${name}/${store}`, server, slice: () => slice(plan.httpSliceMs) });
+      // Many short slices, so that a busy second of the machine affects all members alike.
+      const slice = () => requestsOf(load, server, about.port, redis, plan.httpSliceMs);
+      started.push({ name, slice, end: () => server.ask('close').then(() => server.end()) });
     }
-    // Many short slices: a machine that is busy for a second is so for everybody.
-    const seen = await interleave(members, plan.httpSlices * Math.ceil(plan.rounds / plan.httpGenerations));
-    for (const [name, some] of seen) rounds.set(name, [...(rounds.get(name) ?? []), ...some]);
-    for (const { server } of members) {
-      await server.ask('close');
-      await server.end();
-    }
-  }
-  return frameworks[framework].map(({ name, store, kind }) => {
-    const of = rounds.get(`${name}/${store}`);
+    return started;
+  });
+  return members.map((member) => {
+    const { server: name, store, kind } = member;
+    const of = rounds.get(member.name);
     const about = { group: 'http', framework, node: version, name, store, kind, connections: CONNECTIONS };
     const row = rowOf(about, of, rounds.get('by hand/none'), COMPARED);
-    return { ...row, ofBare: rowOf({}, of, rounds.get('bare/none'), COMPARED).ofFloor };
+    const ofBare = rowOf({}, of, rounds.get('bare/none'), COMPARED).ofFloor;
+    return { ...row, ofBare, ofAgainst: ofAgainst(member, rounds, plan.httpSlices) };
   });
 }
 
-/** Requests, not time: a server that is slow, or on another Node, takes longer until all of it is compiled. */
+/** Requests, not time: a slow server, or one on another Node, takes longer until it is compiled. */
 async function warmUp(plan, load, port) {
   for (let asked = 0; asked < plan.httpWarmRequests;) {
     const { requests } = await load.ask('slice', { port, connections: CONNECTIONS, ms: plan.httpSliceMs });
@@ -95,7 +102,7 @@ async function requestsOf(load, server, port, redis, ms) {
   return {
     perSecond: (requests / wallMs) * 1000,
     cpuUs: (after.cpuUs - before.cpuUs) / requests,
-    // 1 and the server is what everything waits for; less and the load, or Redis, is.
+    // 1: the server is the bottleneck; less: the load generator or Redis is.
     busyShare: (after.cpuUs - before.cpuUs) / 1000 / wallMs,
     redisUs: (redisAfter.cpuUs - redisBefore.cpuUs) / requests,
     ...{ p50Ms, p99Ms },

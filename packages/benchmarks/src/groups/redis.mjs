@@ -1,77 +1,106 @@
+import { membersOf, ofAgainst } from '../against.mjs';
 import { redisContenders } from '../contenders/redis.mjs';
-import { interleave, rowOf } from '../measure/interleave.mjs';
+import { inGenerations, rowOf } from '../measure/interleave.mjs';
 import { shapes } from '../measure/shapes.mjs';
 import { MEASURED } from '../processes/cores.mjs';
 import { bytesOfKeys, readCommands, readMeter, startServer } from '../processes/redis.mjs';
 import { Worker } from '../processes/worker.mjs';
+import { membersOfForms, namesOf } from './memory.mjs';
 
 const FLOOR = 'raw INCR';
-/** Keys whose bytes are looked at. */
+/** Keys whose bytes are measured. */
 const BYTES_OF = 200;
+const contenders = Object.entries(redisContenders).map(([name, { kind }]) => ({ name, kind }));
 const COMPARED = ['perSecond', 'cpuUs', 'redisUs'];
 
-/** Which shapes are asked for with how many in flight, and over how many policies. */
+/** The combinations of shape, decisions in flight and policies. */
 const SCENES = [
   ...Object.keys(shapes).flatMap((shape) => [1, 64, 256].map((inFlight) => ({ shape, inFlight, policies: 1 }))),
   ...[1, 64, 256].map((inFlight) => ({ shape: 'many', inFlight, policies: 3 })),
 ];
 
+const sceneOf = ({ shape, inFlight, policies }) =>
+  `${policies === 1 ? shapes[shape].scene : 'several-policies'}/${inFlight}`;
+
+/** The scenes of `--scene`. */
+export const redisScenes = [...SCENES.map(sceneOf), 'key-forms'];
+
 /** Decisions in Redis: how many a second, CPU time on both sides, bytes on the wire and in the server. */
 export async function measureRedis(plan) {
   const rows = [];
-  for (const scene of SCENES.filter(({ inFlight }) => plan.inFlight.includes(inFlight))) {
+  for (const scene of SCENES.filter((one) => plan.inFlight.includes(one.inFlight) && plan.wants(sceneOf(one)))) {
     const { shape, inFlight, policies } = scene;
-    plan.note(`redis, ${shapes[shape].says}, ${inFlight} in flight, policies: ${policies}`);
+    plan.log(`redis, ${shapes[shape].says}, ${inFlight} in flight, policies: ${policies}`);
     const server = await startServer();
     try {
-      const names = Object.keys(redisContenders).filter((name) => redisContenders[name].plays(scene));
-      const { rounds, unavailable } = await timed(plan, server, scene, names);
-      for (const [name, seen] of rounds) {
-        const about = { group: 'redis', ...scene, name, kind: redisContenders[name].kind };
-        const ofEvalsha = rowOf({}, seen, rounds.get('raw EVALSHA'), ['perSecond']).ofFloor;
-        rows.push({ ...rowOf(about, seen, rounds.get(FLOOR), COMPARED), ofEvalsha });
-      }
-      for (const [name, why] of unavailable) {
-        console.error(`NOT AVAILABLE: ${name}: ${why}`);
-        rows.push({ group: 'redis', ...scene, name, kind: redisContenders[name].kind, unavailable: why });
+      const players = contenders.filter(({ name }) => redisContenders[name].plays(scene));
+      const members = membersOf(players, plan);
+      const { rounds, unavailable } = await timed(plan, server, scene, members);
+      for (const member of members) {
+        const about = { group: 'redis', ...scene, name: member.name, kind: member.kind };
+        const why = unavailable.get(member.name);
+        if (why === undefined) {
+          const seen = rounds.get(member.name);
+          const ofEvalsha = rowOf({}, seen, rounds.get('raw EVALSHA'), ['perSecond']).ofFloor;
+          const row = rowOf(about, seen, rounds.get(FLOOR), COMPARED);
+          rows.push({ ...row, ofEvalsha, ofAgainst: ofAgainst(member, rounds, plan.slices) });
+        } else {
+          console.error(`NOT AVAILABLE: ${member.name}: ${why}`);
+          rows.push({ ...about, unavailable: why });
+        }
       }
     } finally {
       await server.stop();
     }
   }
-  await addBytes(plan, rows);
+  if (plan.against === undefined) await addBytes(plan, rows);
+  if (plan.wants('key-forms')) for (const shape of ['one', 'many']) rows.push(...(await measureForms(plan, shape)));
   return rows;
 }
 
-async function timed(plan, server, scene, names) {
-  const rounds = new Map();
+/** The same decisions with keys of each form; compared with the first form. */
+async function measureForms(plan, shape) {
+  plan.log(`redis, forms of keys, ${shapes[shape].says}`);
+  const scene = { shape, inFlight: 64, policies: 1 };
+  const server = await startServer();
+  try {
+    const members = membersOf(membersOfForms(['sluice']), plan);
+    const { rounds } = await timed(plan, server, scene, members);
+    return members.map((member) => {
+      const about = { group: 'redis', scene: 'key-forms', ...scene, ...namesOf(member) };
+      const row = rowOf(about, rounds.get(member.name), rounds.get(member.floor), COMPARED);
+      return { ...row, ofAgainst: ofAgainst(member, rounds, plan.slices) };
+    });
+  } finally {
+    await server.stop();
+  }
+}
+
+async function timed(plan, server, scene, members) {
   const unavailable = new Map();
-  // Twice, each with half of the rounds and fresh processes: how a process happens to be compiled is part of the spread.
-  for (let generation = 0; generation < plan.generations; generation++) {
-    const members = [];
-    for (const name of names) {
-      const worker = new Worker('in-redis.mjs', { core: MEASURED });
-      const about = await worker.ask('open', { name, urls: server.urls, mostKeys: plan.mostKeys, ...scene });
+  const rounds = await inGenerations(plan, async () => {
+    const started = [];
+    for (const { name, contender, form, build } of members) {
+      const worker = new Worker('in-redis.mjs', { core: MEASURED, build });
+      // Two builds must not count in the same keys: the other one has its own database.
+      const urls = server.urls.map((url) => (build === undefined ? url : `${url}/1`));
+      const about = await worker.ask('open', { name: contender, form, urls, mostKeys: plan.mostKeys, ...scene });
       if (about.unavailable === undefined) {
         await server.admins[0].flushall();
         await worker.ask('warm', { ms: plan.warmMs, inFlight: scene.inFlight });
-        members.push({ name, worker, slice: () => sliceOf([worker], server.admins, scene.inFlight, plan.sliceMs) });
+        const slice = () => sliceOf([worker], server.admins, scene.inFlight, plan.sliceMs);
+        started.push({ name, slice, end: () => worker.ask('close').then(() => worker.end()) });
       } else {
         unavailable.set(name, about.unavailable);
         await worker.end();
       }
     }
-    const seen = await interleave(members, Math.ceil(plan.rounds / plan.generations));
-    for (const [name, some] of seen) rounds.set(name, [...(rounds.get(name) ?? []), ...some]);
-    for (const { worker } of members) {
-      await worker.ask('close');
-      await worker.end();
-    }
-  }
+    return started;
+  });
   return { rounds, unavailable };
 }
 
-/** One slice of so many workers at once, and what the servers did meanwhile. */
+/** One slice of several workers at once, and the work of the servers meanwhile. */
 export async function sliceOf(workers, admins, inFlight, ms) {
   for (const admin of admins) await admin.config('RESETSTAT');
   const before = await readMeter(admins);
@@ -89,11 +118,11 @@ export async function sliceOf(workers, admins, inFlight, ms) {
     outBytes: (after.outBytes - before.outBytes) / ops,
     p50Ms: sum('p50Ms') / seen.length,
     p99Ms: Math.max(...seen.map(({ p99Ms }) => p99Ms)),
-    refusedShare: sum('refused') / ops,
+    deniedShare: sum('denied') / ops,
   };
 }
 
-/** Inside commands alone: what a script calls is in the script's time already. */
+/** Top-level commands alone: the calls of a script are in the script's time already. */
 function scriptUs(commands) {
   const scripts = ['evalsha', 'eval'].filter((name) => commands[name] !== undefined);
   const looking = ['info', 'config|resetstat'];
@@ -101,7 +130,7 @@ function scriptUs(commands) {
   return counted.reduce((total, name) => total + commands[name].us, 0);
 }
 
-/** What MEMORY USAGE says of a client that has asked once: its key, or keys. */
+/** MEMORY USAGE of the key or keys of a client after one request. */
 async function addBytes(plan, rows) {
   const server = await startServer();
   const read = new Map();

@@ -7,7 +7,7 @@ import { sliceOf } from './redis.mjs';
 
 const IN_FLIGHT = 64;
 
-/** How the cost grows, of ourselves alone: with keys, policies, processes and nodes. */
+/** The growth of the cost, of Sluice alone: with keys, policies, processes and nodes. */
 export async function measureScale(plan) {
   return [
     ...(await overKeysInMemory(plan)),
@@ -26,7 +26,7 @@ async function overKeysInMemory(plan) {
     rows.push(...(await inMemory(plan, 'keys', name, plan.scaleKeys, (keys) => ({ keys, shape: 'many' }))));
   }
   for (const row of rows.filter((one) => one.name === 'sluice, synchronous')) {
-    row.figures.bytesPerKey = (await heldBytes(plan, [row.name], row.at)).get(row.name);
+    Object.assign(row.figures, await bytesOf(plan, row.name, row.at));
   }
   return rows;
 }
@@ -35,15 +35,19 @@ async function overPoliciesInMemory(plan) {
   const name = 'sluice, synchronous';
   const rows = await inMemory(plan, 'policies', name, [1, 2, 3, 4, 5], (policies) => ({ policies, shape: 'many' }));
   for (const row of rows) {
-    row.figures.bytesPerKey = (await heldBytes(plan, [name], plan.scaleKeys.at(-2), row.at)).get(name);
+    Object.assign(row.figures, await bytesOf(plan, name, plan.scaleKeys.at(-2), row.at));
   }
   return rows;
 }
 
-async function inMemory(plan, axis, name, places, settingsAt) {
+async function bytesOf(plan, name, keys, policies) {
+  return rowOf({}, (await heldBytes(plan, [{ name }], keys, policies)).get(name)).figures;
+}
+
+async function inMemory(plan, axis, name, points, settingsAt) {
   const members = [];
-  for (const at of places) {
-    plan.note(`scale, memory, ${axis}: ${at}`);
+  for (const at of points) {
+    plan.log(`scale, memory, ${axis}: ${at}`);
     const worker = new Worker('in-memory.mjs', { core: MEASURED });
     await worker.ask('open', { name, mostKeys: plan.mostKeys, ...settingsAt(at) });
     await worker.ask('warm', { ms: plan.warmMs });
@@ -51,16 +55,16 @@ async function inMemory(plan, axis, name, places, settingsAt) {
   }
   const seen = await interleave(members, plan.rounds);
   for (const { worker } of members) await worker.end();
-  return places.map((at) => rowOf({ group: 'scale', store: 'memory', axis, at, name, kind: 'ours' }, seen.get(at)));
+  return points.map((at) => rowOf({ group: 'scale', store: 'memory', axis, at, name, kind: 'ours' }, seen.get(at)));
 }
 
-/** Each place on a server, or servers, of its own, so that all of them can be measured in turn. */
-async function overRedis(plan, axis, places, settingsAt) {
+/** Each point has its own servers, so that all points can be measured in turn. */
+async function overRedis(plan, axis, points, settingsAt) {
   const members = [];
   try {
-    for (const at of places) {
+    for (const at of points) {
       const { processes = 1, nodes, ...settings } = settingsAt(at);
-      plan.note(`scale, redis, ${axis}: ${at}`);
+      plan.log(`scale, redis, ${axis}: ${at}`);
       const servers = nodes === undefined ? await startServer() : await startCluster(nodes);
       const member = { name: at, workers: [], servers };
       members.push(member);
@@ -77,12 +81,12 @@ async function overRedis(plan, axis, places, settingsAt) {
       const slice = () => sliceOf(member.workers, servers.admins, IN_FLIGHT, plan.sliceMs);
       member.slice = async () => ({
         ...(await slice()),
-        // Where keys are many enough to drown what else the server holds, such as buffers.
+        // Only with so many keys that other memory of the server, such as buffers, does not matter.
         ...(axis === 'keys' && keys >= 100_000 ? { bytesPerKey: (full.memoryBytes - empty.memoryBytes) / keys } : {}),
       });
     }
     const seen = await interleave(members, plan.rounds);
-    return places.map((at) =>
+    return points.map((at) =>
       rowOf({ group: 'scale', store: 'redis', axis, at, name: 'sluice', kind: 'ours' }, seen.get(at)),
     );
   } finally {

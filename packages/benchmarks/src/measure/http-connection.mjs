@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** So many connections to a server on the loopback. On Linux each comes from an address of its own. */
+/** Connections to a server on the loopback. On Linux each has its own client address. */
 export async function openConnections(port, count) {
   const sockets = Array.from({ length: count }, (_, i) =>
     connect({
@@ -15,7 +15,10 @@ export async function openConnections(port, count) {
   return sockets.map((socket) => new HttpConnection(socket, port));
 }
 
-/** Asks for `/`, one request at a time, and reads no more of an answer than where it ends: a load generator must be cheap. */
+/**
+ * Requests `/`, one request at a time, and only finds the end of each response, because a load generator must be
+ * cheap.
+ */
 class HttpConnection {
   #socket;
   #request;

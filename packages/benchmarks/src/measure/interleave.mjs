@@ -1,21 +1,38 @@
-import { spreadOf, tidy } from './spread.mjs';
+import { median, spreadOf, tidy } from './spread.mjs';
 
 /**
- * Measures members in turn, A B C, B C A, ..., so that whatever else the machine does hits them alike.
+ * Measures members in turn, A B C, B C A, ..., so that other load of the machine affects them alike.
  *
- * @param members - `{ name, slice }`, where `slice()` answers figures by name.
+ * @param members - `{ name, slice }`, where `slice()` resolves to figures by name.
  * @returns By member's name the figures of every round.
  */
-export async function interleave(members, rounds, note = () => undefined) {
+export async function interleave(members, rounds, log = () => undefined) {
   const seen = new Map(members.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (let i = 0; i < members.length; i++) {
       const { name, slice } = members[(i + round) % members.length];
       seen.get(name).push(await slice(round));
     }
-    note(round);
+    log(round);
   }
   return seen;
+}
+
+/**
+ * Measures in several generations of processes, each for a share of the rounds: how a process happens to be compiled
+ * is luck that lasts as long as the process does.
+ *
+ * @param start - Makes the members of one generation: `{ name, slice, end }`.
+ */
+export async function inGenerations({ rounds, generations, slices = 1 }, start) {
+  const all = new Map();
+  for (let generation = 0; generation < generations; generation++) {
+    const members = await start();
+    const seen = await interleave(members, slices * Math.ceil(rounds / generations));
+    for (const [name, some] of seen) all.set(name, [...(all.get(name) ?? []), ...some]);
+    for (const { end } of members) await end();
+  }
+  return all;
 }
 
 /**
@@ -36,4 +53,28 @@ export function rowOf(about, rounds, floor, compared = []) {
     if (ratio !== undefined) ofFloor[name] = ratio;
   }
   return { ...about, figures, ofFloor };
+}
+
+/**
+ * What our figures are of another build's, by figure: the ratio of the medians, and the median, the least and the most
+ * of the ratios of each round. A round's ratio is the median over its slices, which were measured in turn.
+ *
+ * @param slices - How many in a round.
+ */
+export function ratiosOf(rounds, others, slices = 1) {
+  const ratios = {};
+  for (const name of Object.keys(rounds[0] ?? {})) {
+    const ofSlices = rounds.map((round, i) => round[name] / others[i][name]);
+    if (!ofSlices.every(Number.isFinite)) continue;
+    const each = Array.from({ length: rounds.length / slices }, (_, i) =>
+      median(ofSlices.slice(i * slices, (i + 1) * slices)),
+    );
+    ratios[name] = {
+      ofMedians: tidy(median(rounds.map((round) => round[name])) / median(others.map((other) => other[name]))),
+      median: tidy(median(each)),
+      least: tidy(Math.min(...each)),
+      most: tidy(Math.max(...each)),
+    };
+  }
+  return ratios;
 }

@@ -3,35 +3,56 @@ import { seeded } from './random.mjs';
 /** Drawn in advance, so that choosing a key costs next to nothing while the clock runs. A power of two. */
 const DRAWS = 65_536;
 
-/** What is asked for: which keys in which order, and a limit that admits all, or one unit of each. */
+/**
+ * What is asked for: which keys in which order, and a limit that allows all, or one unit of each. `scene` is for
+ * `--scene`.
+ */
 export const shapes = {
-  one: { says: 'one key', limit: 1e9, keys: 1 },
-  many: { says: '10 000 keys', limit: 1e9, keys: 10_000 },
-  zipf: { says: 'Zipf over 10 000 keys', limit: 1e9, keys: 10_000, zipf: true },
-  refused: { says: '90 % refused', limit: 1, keys: 10_000, freshShare: 0.1 },
+  one: { scene: 'hot-key', says: 'one key', limit: 1e9, keys: 1 },
+  many: { scene: 'many-keys', says: '10 000 keys', limit: 1e9, keys: 10_000 },
+  zipf: { scene: 'zipf', says: 'Zipf over 10 000 keys', limit: 1e9, keys: 10_000, zipf: true },
+  denied: { scene: 'denied', says: '90 % denied', limit: 1, keys: 10_000, freshShare: 0.1 },
 };
 
-/** A shape by its name, with another limit or number of keys where that is said, and no more than `mostKeys`. */
-export function shapeOf({ shape, limit = shapes[shape].limit, keys = shapes[shape].keys, mostKeys = Infinity }) {
-  return { ...shapes[shape], limit, keys: Math.min(keys, mostKeys) };
+/** What keys look like, by the number of each in seven digits. All of one form have one length. */
+const texts = {
+  plain: (digits) => `client-${digits}`,
+  k: (digits) => (Number(digits) === 0 ? 'k' : `k${digits}`),
+  space: (digits) => `client ${digits} of tenant-7`,
+  unicode: (digits) => `клиент-${digits}`,
+  long: (digits) => `client-${digits}-`.padEnd(200, 'x'),
+};
+
+/** The forms of the scene `key-forms`. The first is what the others are compared with. */
+export const keyForms = {
+  k: '`k`',
+  space: '26 characters with a space',
+  unicode: '14 characters not in ASCII',
+  long: '200 characters',
+};
+
+/** A shape by its name, with another limit, number or form of keys where that is said, and no more than `mostKeys`. */
+export function shapeOf({ shape, limit = shapes[shape].limit, keys = shapes[shape].keys, form, mostKeys = Infinity }) {
+  return { ...shapes[shape], limit, keys: Math.min(keys, mostKeys), form };
 }
 
-/** The keys that a shape repeats. Of one length, and flat: a rope would be flattened while it is measured. */
-export function keysOf({ keys }) {
-  return Array.from({ length: keys }, (_, i) => Buffer.from(`client-${String(i).padStart(7, '0')}`).toString('latin1'));
+/** The keys that a shape repeats. Flat: a rope would be flattened while it is measured. */
+export function keysOf({ keys, form = 'plain' }) {
+  const text = texts[form];
+  return Array.from({ length: keys }, (_, i) => Buffer.from(text(String(i).padStart(7, '0'))).toString());
 }
 
 /**
- * A function that says the next key.
+ * A function that returns the next key.
  *
- * @param who - Of several that ask at once, so that each has fresh keys of its own.
+ * @param who - The number of the process, so that each has its own fresh keys.
  */
 export function streamOf(shape, who = 0) {
   const keys = keysOf(shape);
   const random = seeded(1 + who);
-  const place = shape.zipf ? zipf(keys.length, random) : () => Math.floor(random() * keys.length);
+  const indexOf = shape.zipf ? zipf(keys.length, random) : () => Math.floor(random() * keys.length);
   const length = Math.max(DRAWS, 2 ** Math.ceil(Math.log2(keys.length)));
-  const drawn = Array.from({ length }, () => keys[place()]);
+  const drawn = Array.from({ length }, () => keys[indexOf()]);
   const isFresh = Uint8Array.from({ length }, () => Number(random() < (shape.freshShare ?? 0)));
   let at = 0;
   let fresh = 0;
@@ -42,7 +63,7 @@ export function streamOf(shape, who = 0) {
   };
 }
 
-/** A place from 0 to count - 1, the i-th with a probability in proportion to 1 / (i + 1). */
+/** An index from 0 to count - 1, the i-th with a probability in proportion to 1 / (i + 1). */
 function zipf(count, random) {
   const sums = new Float64Array(count);
   let sum = 0;

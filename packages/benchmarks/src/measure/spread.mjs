@@ -1,4 +1,4 @@
-/** The value below which this share of all lie. */
+/** The value below which this share of all values is. */
 export function quantile(values, share) {
   if (values.length === 0) return undefined;
   const sorted = [...values].sort((a, b) => a - b);
@@ -12,14 +12,14 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
-/** What stands in the results of several rounds: the middle one, and half of them lie from `low` to `high`. */
+/** The figure of several rounds: the median, and the range from `low` to `high` that holds half of them. */
 export function spreadOf(values) {
   const kept = values.filter((value) => Number.isFinite(value));
   if (kept.length === 0) return undefined;
   return { median: tidy(median(kept)), low: tidy(quantile(kept, 0.25)), high: tidy(quantile(kept, 0.75)) };
 }
 
-/** Four digits are more than a measurement holds. */
+/** Four digits are more than the accuracy of a measurement. */
 export function tidy(value) {
   return Number(value.toPrecision(4));
 }

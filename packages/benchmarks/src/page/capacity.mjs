@@ -2,12 +2,12 @@ import { table } from '../../../../scripts/faults/figures.mjs';
 import { figure, rate, spaced } from './numbers.mjs';
 import { byMemory, byRedis, byScale } from './rows.mjs';
 
-/** How much of a core is given to what was measured: the rest is for peaks. */
+/** The share of a core to plan with: the rest is for peaks. */
 const USED = 0.6;
 /** Bytes of TCP, IP and Ethernet around a packet each way, when a call travels alone. */
 const PACKET = 66;
 
-/** The figures that planning goes by, and what follows from them. Measured and computed are told apart in every table. */
+/** The figures for planning, and their consequences. Every table separates measured from computed figures. */
 export function capacityBlocks(results) {
   const isThere = results.scale && results.memory && results.redis;
   const measured = isThere ? readFigures(results) : undefined;
@@ -26,14 +26,14 @@ function readFigures(results) {
     many: at({ shape: 'many' }),
     three: at({ shape: 'many', policies: 3 }),
     hot: at({ shape: 'one' }),
-    refused: at({ shape: 'refused' }),
+    denied: at({ shape: 'denied' }),
     lease,
     redisBytes: largest?.figures.bytesPerKey,
     memoryBytes: byMemory(results, { name: 'sluice, consume', shape: 'many' })[0]?.figures.bytesPerKey,
   };
 }
 
-function figuresTable({ lone, many, three, hot, refused, lease, ...bytes }) {
+function figuresTable({ lone, many, three, hot, denied, lease, ...bytes }) {
   const head = ['measured', 'Redis µs', 'client µs', 'bytes in / out', 'computed: a second and Redis core', 'at 60 %'];
   const line = (says, figures) => {
     if (figures === undefined) return [says, 'not measured', '', '', '', ''];
@@ -54,7 +54,7 @@ function figuresTable({ lone, many, three, hot, refused, lease, ...bytes }) {
       line('10 000 keys, 64 in flight', many),
       line('three policies, 64 in flight', three),
       line('one hot key, 64 in flight', hot),
-      line('90 % refused, 64 in flight', refused),
+      line('90 % denied, 64 in flight', denied),
       line('one hot key with a lease', lease),
     ]),
     '',

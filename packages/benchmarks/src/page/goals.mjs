@@ -1,8 +1,9 @@
 import { table } from '../../../../scripts/faults/figures.mjs';
+import { keyForms, shapes } from '../measure/shapes.mjs';
 import { tidy } from '../measure/spread.mjs';
 import { byHttp, byMemory, byRedis } from './rows.mjs';
 
-/** How good: what has to be reached, what is aimed for, and where it is looked up. */
+/** The goals: the minimum, the aim, the row, and the figure that compares builds. */
 export const goals = [
   redis('Redis, 10 000 keys, 64 in flight, of raw INCR', { shape: 'many', inFlight: 64 }, 0.8, 1),
   redis('Redis, 10 000 keys, 256 in flight, of raw INCR', { shape: 'many', inFlight: 256 }, 1, 1.2),
@@ -17,7 +18,7 @@ export const goals = [
     0.55,
     0.8,
   ),
-  redis('90 % refused, 64 in flight, of raw INCR', { shape: 'refused', inFlight: 64 }, 2, 5),
+  redis('90 % denied, 64 in flight, of raw INCR', { shape: 'denied', inFlight: 64 }, 2, 5),
   redis('lease, hot key, 64 in flight, of raw INCR', { shape: 'one', inFlight: 64, name: 'sluice, lease' }, 20, 50),
   redis('a lone decision, time of a raw EVALSHA', { shape: 'many', inFlight: 1 }, 1.15, 1.05, timeOfEvalsha),
   memory('memory, consume, one key, of MemoryStore.increment', 'sluice, consume', 'one', 0.75, 0.9),
@@ -25,13 +26,24 @@ export const goals = [
   memory('memory, synchronous, one key, of the same', 'sluice, synchronous', 'one', 1, 1.5),
   memory('memory, synchronous, 10 000 keys, of the same', 'sluice, synchronous', 'many', 1, 1.5),
   memory('memory, bytes a key beyond the key, a million keys', 'sluice, consume', 'many', 120, 80, bytesPerKey),
+  ...['one', 'many']
+    .flatMap((shape) => [
+      formOfKey(byMemory, `memory, consume, ${shapes[shape].says}`, { name: 'sluice, consume', shape }),
+      formOfKey(byRedis, `Redis, ${shapes[shape].says}, 64 in flight`, { name: 'sluice', shape }),
+    ])
+    .flat(),
+  {
+    ...{ says: 'memory, five algorithms in one process, of each alone', atLeast: 0.8, aim: 1, isLess: false },
+    ...{ ofRow: ofFloorPerSecond, figure: 'perSecond', peers: () => [] },
+    ours: (results) => byMemory(results, { scene: 'five-algorithms', name: 'sluice, five algorithms' })[0],
+  },
   ...['express', 'fastify', 'koa', 'nestjs'].map((name) => http(name, 'memory', 0.93, 0.96)),
   http('express', 'memory', 0.93, 0.96, true),
   ...['express', 'fastify', 'koa', 'nestjs'].map((name) => http(name, 'redis', 0.8, 0.88)),
   http('express', 'redis', 0.8, 0.88, true),
 ];
 
-/** A line of Markdown a goal, whether or not it was measured. */
+/** A line of Markdown for each goal, measured or not. */
 export function goalLines(results) {
   const head = ['', 'at least', 'aim', 'measured', 'half of the rounds', '', 'best peer', 'beside it'];
   const lines = goals.map((goal) => lineOf(goal, results));
@@ -73,25 +85,39 @@ function shown(figure) {
 function redis(says, { name = 'sluice', policies = 1, ...scene }, atLeast, aim, ofRow = ofIncr) {
   const where = { ...scene, policies };
   return {
-    ...{ says, atLeast, aim, ofRow, isLess: ofRow !== ofIncr },
+    ...{ says, atLeast, aim, ofRow, isLess: ofRow !== ofIncr, figure: ofRow === clientCpu ? 'cpuUs' : 'perSecond' },
     ours: (results) => byRedis(results, { ...where, name })[0],
     peers: (results) => byRedis(results, { ...where, kind: 'peer' }),
   };
 }
 
-function memory(says, name, shape, atLeast, aim, ofRow = ofExpressRateLimit) {
+function memory(says, name, shape, atLeast, aim, ofRow = ofFloorPerSecond) {
   return {
     ...{ says, atLeast, aim, ofRow, isLess: ofRow === bytesPerKey },
+    figure: ofRow === bytesPerKey ? 'bytesPerKey' : 'perSecond',
     ours: (results) => byMemory(results, { name, shape })[0],
     peers: (results) => byMemory(results, { kind: 'peer', shape }),
   };
+}
+
+/** A goal for each form of keys: the time of a decision, of the time with the key `k`. */
+function formOfKey(rowsOf, where, wanted) {
+  return [
+    ['space', 1.25, 1],
+    ['unicode', 1.25, 1],
+    ['long', 2.2, 1.5],
+  ].map(([form, atLeast, aim]) => ({
+    ...{ says: `${where}: ${keyForms[form]}, time of ${keyForms.k}`, atLeast, aim, isLess: true },
+    ...{ ofRow: (row) => inverse(row.ofFloor.perSecond), figure: 'perSecond', peers: () => [] },
+    ours: (results) => rowsOf(results, { scene: 'key-forms', kind: 'ours', form, ...wanted })[0],
+  }));
 }
 
 function http(framework, store, atLeast, aim, onOtherNode = false) {
   const where = { framework, store, onOtherNode };
   return {
     says: `HTTP, ${framework}${onOtherNode ? ' on another Node' : ''}, ${store}, of two header fields by hand (CPU)`,
-    ...{ atLeast, aim, ofRow: (row) => inverse(row.ofFloor.cpuUs), isLess: false },
+    ...{ atLeast, aim, ofRow: (row) => inverse(row.ofFloor.cpuUs), isLess: false, figure: 'cpuUs' },
     ours: (results) => byHttp(results, { ...where, kind: 'ours' })[0],
     peers: (results) => byHttp(results, { ...where, kind: 'peer' }),
     beside: ({ node, ofBare, ofFloor }) =>
@@ -104,7 +130,7 @@ function ofIncr(row) {
   return row.ofFloor?.perSecond;
 }
 
-function ofExpressRateLimit(row) {
+function ofFloorPerSecond(row) {
   return row.ofFloor.perSecond;
 }
 
@@ -120,7 +146,7 @@ function timeOfEvalsha({ ofEvalsha }) {
   return ofEvalsha && inverse(ofEvalsha.perSecond);
 }
 
-/** Of times, what `perSecond` is of rates: how often what the floor takes is in what this takes. */
+/** The ratio of times: the time of this one divided by that of the floor. */
 export function inverse({ median, low, high }) {
   return { median: tidy(1 / median), low: tidy(1 / high), high: tidy(1 / low) };
 }

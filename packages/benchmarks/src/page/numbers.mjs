@@ -1,4 +1,4 @@
-/** A figure of a table: as many digits as it deserves. */
+/** A figure of a table, with its significant digits. */
 export function figure(spread) {
   if (spread === undefined) return '';
   const { median } = spread;
@@ -7,14 +7,14 @@ export function figure(spread) {
   return String(Number(median.toPrecision(3)));
 }
 
-/** So many thousand or million, of things a second. */
+/** A rate in thousands or millions. */
 export function rate(spread) {
   if (spread === undefined) return '';
   const { median } = spread;
   return median >= 1e6 ? `${Number((median / 1e6).toPrecision(3))} M` : `${Number((median / 1e3).toPrecision(3))} k`;
 }
 
-/** A whole number whose thousands can be told apart. */
+/** A whole number with separated thousands. */
 export function spaced(number) {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ' ');
 }

@@ -1,6 +1,6 @@
+import { bars } from '../../../../scripts/plots/bars.mjs';
+import { lines } from '../../../../scripts/plots/lines.mjs';
 import { shapes } from '../measure/shapes.mjs';
-import { bars } from './bars.mjs';
-import { curves } from './curves.mjs';
 import { inverse } from './goals.mjs';
 import { figure, rate, spaced } from './numbers.mjs';
 import { byHttp, byMemory, byRedis, byScale, valuesOf } from './rows.mjs';
@@ -20,16 +20,16 @@ export function plotsOf(results) {
   };
 }
 
-const bar = ({ name, kind }, { median, low, high }, says) => ({ name, kind, value: median, low, high, says });
+const bar = ({ name, kind }, { median, low, high }, label) => ({ name, kind, value: median, low, high, label });
 
-function redisPanels(results, ofRow, saysOf, mark) {
+function redisPanels(results, ofRow, labelOf, mark) {
   const scenes = [...Object.keys(shapes).map((shape) => ({ shape, policies: 1 })), { shape: 'many', policies: 3 }];
   return scenes.flatMap(({ shape, policies }) =>
     [64, 256].flatMap((inFlight) => {
       const rows = byRedis(results, { shape, policies, inFlight }).filter((row) => ofRow(row) !== undefined);
       if (rows.length === 0) return [];
       const title = `${shapes[shape].says}${policies === 1 ? '' : `, ${policies} policies`}, ${inFlight} in flight`;
-      return [{ title, bars: rows.map((row) => bar(row, ofRow(row), saysOf(row))), mark }];
+      return [{ title, bars: rows.map((row) => bar(row, ofRow(row), labelOf(row))), mark }];
     }),
   );
 }
@@ -38,7 +38,7 @@ function redisPlot(results) {
   return bars({
     title: 'Decisions in Redis, of raw INCR in the same round',
     description:
-      'Bars of decisions a second, relative to raw INCR through the same client. The figures stand in the tables.',
+      'Bars of decisions a second, relative to raw INCR through the same client. The tables hold the figures.',
     panels: redisPanels(
       results,
       (row) => row.ofFloor?.perSecond,
@@ -51,7 +51,7 @@ function redisPlot(results) {
 function redisCpuPlot(results) {
   return bars({
     title: 'Decisions in Redis: CPU time of the client, µs a decision',
-    description: 'Bars of client CPU time a decision. The figures stand in the tables.',
+    description: 'Bars of client CPU time a decision. The tables hold the figures.',
     panels: redisPanels(
       results,
       (row) => row.figures?.cpuUs,
@@ -67,7 +67,7 @@ function memoryPlot(results) {
   }));
   return bars({
     title: 'Decisions in memory, a second of CPU time',
-    description: 'Bars of decisions a second in memory. The figures stand in the table.',
+    description: 'Bars of decisions a second in memory. The table holds the figures.',
     panels,
   });
 }
@@ -92,23 +92,29 @@ function httpPlot(results) {
     }));
   return bars({
     title: 'Requests over HTTP: of the same server writing two header fields by hand, by server CPU',
-    description:
-      'Bars of what is left of a server that writes two header fields by hand. The figures stand in the tables.',
+    description: 'Bars of what is left of a server that writes two header fields by hand. The tables hold the figures.',
     panels,
   });
 }
 
-const lineOf = (name, rows, field) => ({ name, points: rows.map(({ figures }) => figures[field]?.median) });
+const lineOf = (name, rows, field) => ({ name, points: rows.map(({ at, figures }) => [at, figures[field]?.median]) });
+
+const pointAxis = (rows, label, tickFormat) => ({
+  type: 'point',
+  padding: 0,
+  domain: rows.map(({ at }) => at),
+  label,
+  tickFormat,
+});
 
 function keysPlot(results) {
   const redis = byScale(results, { axis: 'keys', store: 'redis' });
   const memory = (name) => byScale(results, { axis: 'keys', store: 'memory', name });
   const synchronous = memory('sluice, synchronous');
-  return curves({
+  return lines({
     title: 'How the cost grows with keys',
-    description: 'Curves over the number of keys, drawn at random. The figures stand in the tables.',
-    axis: 'keys',
-    places: redis.map(({ at }) => spaced(at)),
+    description: 'Curves over the number of keys, drawn at random. The tables hold the figures.',
+    x: pointAxis(redis, 'keys', spaced),
     panels: [
       {
         title: 'In memory: CPU of a decision, µs',
@@ -132,11 +138,10 @@ function keysPlot(results) {
 function growthPlot(results, axis, title) {
   const redis = byScale(results, { axis, store: 'redis' });
   const memory = byScale(results, { axis, store: 'memory' });
-  return curves({
+  return lines({
     title: `How the cost grows: ${title.toLowerCase()}`,
-    description: `Curves over ${axis}. The figures stand in the tables.`,
-    axis,
-    places: redis.map(({ at }) => at),
+    description: `Curves over ${axis}. The tables hold the figures.`,
+    x: pointAxis(redis, axis, String),
     panels: [
       {
         title: 'In Redis: CPU of a decision, µs',
@@ -156,11 +161,10 @@ function growthPlot(results, axis, title) {
 function processesPlot(results) {
   const many = byScale(results, { axis: 'processes' });
   const one = byScale(results, { axis: 'processes, one key' });
-  return curves({
+  return lines({
     title: 'How the cost grows: processes on one Redis',
-    description: 'Curves over the number of processes. The figures stand in the tables.',
-    axis: 'processes',
-    places: many.map(({ at }) => at),
+    description: 'Curves over the number of processes. The tables hold the figures.',
+    x: pointAxis(many, 'processes', String),
     panels: [
       {
         title: 'CPU of Redis a decision, µs',

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What was measured, by group; groups that were not are left out. */
+/** The results by group, without groups that were not measured. */
 export function readResults(folder) {
   const results = {};
   for (const group of ['memory', 'redis', 'http', 'scale']) {
@@ -11,7 +11,7 @@ export function readResults(folder) {
   return results;
 }
 
-/** A line a row, so that a change of one shows as one. */
+/** One line per row, so that diffs are small. */
 export function writeResults(folder, { rows, ...about }) {
   const lines = rows.map((row) => `  ${JSON.stringify(row)}`).join(',\n');
   const head = JSON.stringify(about, null, 2).slice(0, -2);

@@ -1,11 +1,14 @@
-const matching = (results, group, wanted) =>
-  (results[group]?.rows ?? []).filter((row) => Object.entries(wanted).every(([field, value]) => row[field] === value));
+/** Rows of a scene with its own table are found only by the name of the scene. */
+const matching = (results, group, wanted) => {
+  const fields = Object.entries({ scene: undefined, ...wanted });
+  return (results[group]?.rows ?? []).filter((row) => fields.every(([field, value]) => row[field] === value));
+};
 
 export const byMemory = (results, wanted) => matching(results, 'memory', wanted);
 export const byRedis = (results, wanted) => matching(results, 'redis', wanted);
 export const byScale = (results, wanted) => matching(results, 'scale', wanted);
 
-/** @param onOtherNode - Whether those of the second Node are wanted, where Express ran on one. */
+/** @param onOtherNode - Whether to return the rows of the second Node, when Express ran on one. */
 export function byHttp(results, { onOtherNode = false, ...wanted }) {
   const own = results.http?.machine.node;
   return matching(results, 'http', wanted).filter(({ node }) => (node !== own) === onOtherNode);

@@ -1,10 +1,10 @@
 import { table } from '../../../../scripts/faults/figures.mjs';
-import { shapes } from '../measure/shapes.mjs';
+import { keyForms, shapes } from '../measure/shapes.mjs';
 import { figure, rate, spaced } from './numbers.mjs';
 import { byHttp, byMemory, byRedis, byScale, valuesOf } from './rows.mjs';
 import { inverse } from './goals.mjs';
 
-/** What Redis was asked, a table for each shape. */
+/** Decisions in Redis, a table for each shape. */
 export function redisTables(results) {
   const scenes = [...Object.keys(shapes).map((shape) => ({ shape, policies: 1 })), { shape: 'many', policies: 3 }];
   return scenes.flatMap(({ shape, policies }) => {
@@ -62,6 +62,37 @@ export function memoryTable(results) {
   return table([head, ...lines]);
 }
 
+/** The cost of each form of keys, relative to the first form in the same round. */
+export function keyFormsTable(results) {
+  const forms = Object.keys(keyForms);
+  const wanted = { scene: 'key-forms', kind: 'ours' };
+  const rows = [...byMemory(results, wanted), ...byRedis(results, wanted)].filter(({ form }) => form === forms[0]);
+  if (rows.length === 0) return [];
+  const head = [`time of a decision, of ${keyForms[forms[0]]}`, '', ...forms.map((form) => keyForms[form])];
+  const lines = rows.map(({ group, name, shape }) => [
+    `${group === 'redis' ? 'Redis, 64 in flight' : 'memory'}, ${name}`,
+    shapes[shape].says,
+    ...forms.map((form) => {
+      const [row] = (group === 'redis' ? byRedis : byMemory)(results, { ...wanted, name, shape, form });
+      return `${figure(inverse(row.ofFloor.perSecond))} (${rate(row.figures.perSecond)} a second)`;
+    }),
+  ]);
+  return [table([head, ...lines])];
+}
+
+/** Five algorithms in one process, beside each in its own. */
+export function algorithmsTable(results) {
+  const rows = byMemory(results, { scene: 'five-algorithms', kind: 'ours' });
+  if (rows.length === 0) return [];
+  const head = ['one key', 'decisions a second of CPU', 'of the five alone'];
+  return [
+    table([
+      head,
+      ...rows.map(({ name, figures, ofFloor }) => [name, rate(figures.perSecond), figure(ofFloor.perSecond)]),
+    ]),
+  ];
+}
+
 /** Requests over HTTP, a table for each framework and Node. */
 export function httpTables(results) {
   return valuesOf(byHttpAll(results), 'framework').flatMap((framework) =>
@@ -103,7 +134,7 @@ function httpTable(rows) {
   return table([head, ...lines]);
 }
 
-/** How the cost grows along an axis. */
+/** The growth of the cost along an axis. */
 function scaleTable(results, axis, store) {
   const rows = byScale(results, { axis, store });
   const names = valuesOf(rows, 'name');

@@ -1,6 +1,5 @@
 /**
- * The side of the child: `open(settings)` makes what is asked from then on, an object with a function for each question
- * of its {@link Worker}.
+ * The side of the child: `open(settings)` returns an object with a function for each request of its {@link Worker}.
  */
 export function answer(open) {
   const opened = new Map();

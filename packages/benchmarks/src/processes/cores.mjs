@@ -6,13 +6,13 @@ const canPin =
   availableParallelism() > 1 &&
   spawnSync('taskset', ['--version'], { stdio: 'ignore' }).status === 0;
 
-/** Whether processes are held to cores: what is measured on one, what serves it or loads it on the other. */
+/** Whether processes are bound to cores: the measured one to the first, servers and load to the second. */
 export const isPinned = canPin;
 
 export const MEASURED = 0;
 export const OTHER = 1;
 
-/** How to start a Node that stays on a core. */
+/** The command of a Node bound to a core. */
 export function heldTo(core, { node = process.execPath, flags = [] } = {}) {
   return canPin
     ? { execPath: 'taskset', execArgv: ['-c', String(core), node, ...flags] }

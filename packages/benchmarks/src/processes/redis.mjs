@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
-// Not by its name: the package's index asks for jest.
+// Not by its name, because the package's index imports jest.
 import { startRedis } from '../../../testkit/dist/esm/redis-server.js';
 import { startRedisCluster } from '../../../testkit/dist/esm/redis-cluster.js';
 import { OTHER, moveTo } from './cores.mjs';
 
-/** A Redis server of this run alone, away from what is measured. */
+/** A Redis server for this run alone, on another core than the measured process. */
 export async function startServer() {
   const server = await startRedis(['--maxmemory', '0']);
   moveTo(OTHER, server.pid);
@@ -16,9 +16,10 @@ export async function startServer() {
   return { urls: [server.url], admins: [admin], stop };
 }
 
-/** A cluster of so many primaries, all on the same core. */
+/** A cluster with this many primaries, all on the same core. */
 export async function startCluster(size) {
-  const cluster = await startRedisCluster(size, { args: ['--cluster-announce-ip', '127.0.0.1'] }); // alone, a node does not know its address
+  // a single node does not know its address
+  const cluster = await startRedisCluster(size, { args: ['--cluster-announce-ip', '127.0.0.1'] });
   for (const { pid } of cluster.nodes) moveTo(OTHER, pid);
   const admins = cluster.nodes.map(({ url }) => new Redis(url));
   const stop = async () => {
@@ -28,7 +29,7 @@ export async function startCluster(size) {
   return { urls: cluster.nodes.map(({ url }) => url), admins, stop };
 }
 
-/** What the servers have done so far: CPU, script time, bytes in and out, memory. */
+/** The totals of the servers so far: CPU, script time, bytes in and out, memory. */
 export async function readMeter(admins) {
   const total = { cpuUs: 0, inBytes: 0, outBytes: 0, memoryBytes: 0 };
   for (const admin of admins) {
@@ -55,7 +56,7 @@ export async function readCommands(admins) {
   return spent;
 }
 
-/** What MEMORY USAGE says of all keys, together. */
+/** The sum of MEMORY USAGE over all keys. */
 export async function bytesOfKeys(admins) {
   let bytes = 0;
   for (const admin of admins) {

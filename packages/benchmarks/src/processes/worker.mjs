@@ -1,13 +1,15 @@
 import { fork } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { heldTo } from './cores.mjs';
 
+const src = fileURLToPath(new URL('..', import.meta.url));
 const running = new Set();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** By file and how it is started: processes that serve everybody, where nothing is measured. */
+/** Processes by file and start options, shared in a trial, where figures do not matter. */
 let shared;
 
 /** From now on workers of one file share a process: for a trial, whose figures mean nothing. */
@@ -27,7 +29,7 @@ export async function endShared() {
   await Promise.all(hosts.map(({ gone }) => gone));
 }
 
-/** One that measures or is measured, in a process of its own. Answers one question after the other, and ends with this one. */
+/** A measuring or measured process. It handles one request after the other, and ends with this process. */
 export class Worker {
   #file;
   #child;
@@ -36,11 +38,11 @@ export class Worker {
 
   /**
    * @param file - A module of ../children, by its name.
-   * @param how - `core`; `node`, the path of another Node; `flags` for it.
+   * @param how - `core`; `node`, the path of another Node; `flags` for it; `build`, the benchmarks beside another build.
    */
-  constructor(file, { core, node, flags = [] } = {}) {
-    const kind = JSON.stringify([file, core, node, flags]);
-    const host = shared?.get(kind) ?? start(file, { core, node, flags });
+  constructor(file, { core, node, flags = [], build = src } = {}) {
+    const kind = JSON.stringify([file, core, node, flags, build]);
+    const host = shared?.get(kind) ?? start(file, { core, node, flags, build });
     shared?.set(kind, host);
     this.#file = file;
     this.#child = host.child;
@@ -48,9 +50,9 @@ export class Worker {
     this.#id = host.next++;
   }
 
-  /** @throws (rejects) what went wrong over there. */
+  /** @throws (rejects) the error of the child. */
   async ask(what, options = {}) {
-    const heard = new Promise((resolve) => {
+    const reply = new Promise((resolve) => {
       const listen = (message) => {
         if (message.id !== this.#id) return;
         this.#child.off('message', listen);
@@ -59,7 +61,7 @@ export class Worker {
       this.#child.on('message', listen);
     });
     this.#child.send({ id: this.#id, what, options });
-    const { answer, error } = await Promise.race([heard, this.#gone]);
+    const { answer, error } = await Promise.race([reply, this.#gone]);
     if (error !== undefined) throw new Error(`${this.#file}: ${error}`);
     return answer;
   }
@@ -71,8 +73,8 @@ export class Worker {
   }
 }
 
-function start(file, { core, node, flags }) {
-  const child = fork(fileURLToPath(new URL(`../children/${file}`, import.meta.url)), [], {
+function start(file, { core, node, flags, build }) {
+  const child = fork(join(build, 'children', file), [], {
     ...heldTo(core, { node, flags: ['--no-warnings', ...flags] }),
     env: { ...process.env, NODE_ENV: 'production' },
   });

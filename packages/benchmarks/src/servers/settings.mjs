@@ -8,14 +8,14 @@ export const BODY = { ok: true };
 
 const clients = [];
 
-/** A client of ioredis, which is gone when the server is closed. */
+/** A client of ioredis that disconnects when the server closes. */
 export function clientOf(redisUrl) {
   const client = new Redis(redisUrl);
   clients.push(client);
   return client;
 }
 
-/** What all servers of ours are given: the algorithm of the peers, so that the work is the same. */
+/** The options of all our servers: the algorithm of the peers, so that the work is the same. */
 export function sluiceOptions(redisUrl) {
   return {
     policy: fixedWindow({ limit: LIMIT, window: WINDOW_MS }),
@@ -25,7 +25,7 @@ export function sluiceOptions(redisUrl) {
   };
 }
 
-/** Two header fields as a limiter writes them, without a limiter: what any limiter at all has to cost. */
+/** The two header fields of a limiter, without a limiter: the least cost of any limiter. */
 export function fieldsByHand() {
   let left = LIMIT;
   return (set) => {

@@ -1,4 +1,4 @@
-/** What one policy answers about one key: the fields of a `PolicyDecision` but for its name and window. */
+/** The verdict of one policy on one key: the fields of a `PolicyDecision` but for its name and window. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly limit: number;
@@ -10,9 +10,9 @@ export interface Verdict {
 }
 
 /**
- * A policy's rule as a pure function: no clock, no I/O, nothing changed in place. When the cost is refused, or 0, the
- * state that comes back is the very one that was given. A cost of 0 is always allowed and shows how things stand.
- * `holder`, digits, is who holds what is taken, where that has to be known.
+ * A policy's rule as a pure function: no clock, no I/O, and the state is never changed in place. When the cost is
+ * denied, or 0, the kernel returns the same state object. A cost of 0 is always allowed and returns the current
+ * verdict. `holder` (digits) identifies the holder of a slot, for algorithms that need one.
  */
 export type Kernel<P, S> = (
   policy: P,
@@ -23,28 +23,95 @@ export type Kernel<P, S> = (
 ) => { readonly state: S | undefined; readonly verdict: Verdict };
 
 /**
- * How a state is kept as two numbers. `first` is an instant: until then the state is not as if never used. A state is
- * unpacked under the policy that it was packed under, or one with the same numbers.
+ * How a state is stored as two numbers. `first` is an instant: the state does not end before it. A state is unpacked
+ * with the policy with which it was packed, or one with the same numbers.
  */
 export interface Packing<P, S> {
-  /** Whether two numbers say all of a state. Default: they do. */
+  /** Whether two numbers hold the whole state. Default: true. */
   fits?(policy: P, state: S): boolean;
   first(state: S): number;
   second(state: S): number;
   unpack(policy: P, first: number, second: number): S;
 }
 
-/** What every policy carries, whatever its algorithm. */
+/** The members of every policy, whatever its algorithm. */
 export interface PolicyBase {
   readonly algorithm: string;
   readonly name?: string;
 }
 
+/** One option of the function that makes an algorithm's policies, as a command shows it. */
+export interface FactoryOption {
+  /** What is written after it, in one word. */
+  readonly takes: string;
+  readonly says: string;
+}
+
+/** The function that makes an algorithm's policies. It has the algorithm's name. */
+export interface Factory {
+  /** Checks the options, whatever they are. */
+  readonly make: (options: never) => PolicyBase;
+  /** The options that it takes, but for `name`. */
+  readonly options: Readonly<Record<string, FactoryOption>>;
+}
+
+/** What a state tells without the numbers of its policy; null for what it does not tell. */
+export interface StateAlone {
+  readonly used: number | null;
+  readonly resetAtMs: number | null;
+}
+
+/** How a process takes units ahead, as a slice, and spends them later. */
+export interface Lease<P> {
+  /**
+   * The policy that the store counts where slices are spent up to `maxAgeMs` after they were taken, so that what is spent
+   * keeps to the policy given. Default: the policy itself. Throws PolicyError for a policy of which no slices can be taken.
+   */
+  counted?(policy: P, name: string, maxAgeMs: number): P;
+  /** By when a unit must have been spent, of those that stop counting at `untilMs`. */
+  spentByMs(policy: P, untilMs: number): number;
+  /** Units that come back by themselves while a slice holds them, so that it cannot give them back. Default: none. */
+  refilledIn?(policy: P, ms: number): number;
+}
+
+/** One instance's part of a policy: so many whole units, and the fraction `weight / total` of all else. */
+export interface PolicyPart {
+  readonly units: number;
+  readonly weight: number;
+  readonly total: number;
+}
+
+/** What every way of splitting a policy among instances has. */
+interface SplitBase<P> {
+  /** What is written beside the algorithm's name, so that its policies can be split. Default: nothing. */
+  readonly needs?: string;
+  /** Why this policy cannot be split; undefined where it can. Default: every policy can. */
+  whyNot?(policy: P): string | undefined;
+}
+
+/** Its windows lie at whole multiples of their length since 1970: an instance counts its part of each window. */
+export interface SplitWindows<P> extends SplitBase<P> {
+  readonly windowsOnTheClock: true;
+}
+
+/** An instance counts a smaller policy of the same algorithm. */
+export interface SplitParts<P> extends SplitBase<P> {
+  /** The smaller policy; undefined where the part has no unit, or cannot be counted exactly. */
+  part(policy: P, part: PolicyPart): P | undefined;
+  /** For how long units still count, of any member, after the members have changed. `lightest` is the smallest weight. */
+  outlastsMs(policy: P, members: { readonly total: number; readonly lightest: number }): number;
+  /** Set where a state stands for other units under another part: then it says which part wrote it. */
+  readonly statesDependOnPart?: true;
+}
+
+export type Split<P> = SplitWindows<P> | SplitParts<P>;
+
 /**
- * One algorithm: what its folder exports and the registry lists. `kernel`, `refund`, `charge`, `renew`, `used` and `carry`
+ * One algorithm: what its folder exports and the registry lists. `kernel`, `refund`, `charge`, `renew`, `used` and `migrate`
  * have a twin in `kernel.lua`; all numbers are integers.
  *
- * A new algorithm is a folder beside this file and one line in `index.ts`.
+ * A new algorithm is a folder beside this file and its line in `index.ts`. What it is able to do is said here: no other room
+ * asks for its name.
  */
 export interface Algorithm<P extends PolicyBase, S> {
   /** The `algorithm` of its policies. */
@@ -52,66 +119,71 @@ export interface Algorithm<P extends PolicyBase, S> {
   /** One letter that stands for the layout of its state in keys and scripts. Never given to another layout. */
   readonly kind: string;
   readonly kernel: Kernel<P, S>;
-  /** Set where an admitted request may be told to wait (`delayMs`): it was given a place in time, and not only units. */
+  /** Set for algorithms that may ask an allowed request to wait (`delayMs`). */
   readonly paces?: true;
-  /** What its units are, where they are not requests of some time: see `PolicyDecision.unit`. */
+  /** The unit, for algorithms that do not count requests over time: see `PolicyDecision.unit`. */
   readonly unit?: 'concurrent-requests';
 
   /**
-   * The state after `cost` units that were charged in the window which was over at `chargedUntilMs` (the instant of
-   * that decision plus its `resetAfterMs`) are given back, or `state` itself when that window is gone or holds nothing.
+   * The state after a refund of `cost` units to the window that ends at `chargedUntilMs` (the instant of that
+   * decision plus its `resetAfterMs`), or `state` itself when that window has ended or is empty.
    */
   refund(policy: P, state: S, cost: number, chargedUntilMs: number, nowMs: number, holder?: string): S | undefined;
 
   /**
-   * The state after `cost` units more were charged to the window that is over at `chargedUntilMs`, whatever the limit says:
-   * they have been used. `state` itself when that window is gone, and nothing can be charged to it any more; a bucket takes
-   * them at any time. As many as can be counted.
+   * The state after `cost` more units are charged to the window that ends at `chargedUntilMs`, even above the limit,
+   * because they have been used. `state` itself when that window has ended; a bucket can be charged at any time. At
+   * most as many units as can be counted.
    */
   charge(policy: P, state: S | undefined, cost: number, chargedUntilMs: number, nowMs: number): S | undefined;
 
-  /** Units that a state holds at this instant: those that an unused key would admit beyond what this one does. */
+  /** Units that a state holds at this instant: an unused key would allow so many more. */
   used(policy: P, state: S, nowMs: number): number;
 
   /**
-   * The state in which so many units, above 0, are used at this instant: what becomes of a key whose policy has changed.
+   * The state in which so many units, above 0, are used at this instant: how a key goes on after its policy changes.
    *
-   * @param from - The state that the units come from, and its policy, where that was one of this algorithm: its window goes
-   * on.
+   * @param from - The policy and state before, if they are of this algorithm: their window goes on.
    */
-  carry(policy: P, units: number, nowMs: number, from?: { readonly policy: P; readonly state: S }): S;
+  migrate(policy: P, units: number, nowMs: number, from?: { readonly policy: P; readonly state: S }): S;
 
   /**
-   * Of an algorithm whose units are held in slots: the state in which a holder's slot expires anew; undefined when it is
-   * not held any more.
+   * For algorithms whose units are held in slots: the state in which the expiry of a holder's slot starts again;
+   * undefined when the slot is no longer held.
    */
   renew?(policy: P, state: S, cost: number, nowMs: number, holder?: string): S | undefined;
 
   /**
-   * Of an algorithm whose states are long, and lie in a key of their own: what stands in the key's value with the states of
-   * other policies. A state as well, which by itself is never too early.
+   * For algorithms whose states are external (long, with a key of their own): the summary in the value of the main
+   * key. A summary is also a state; decided by itself, it never allows too early.
    */
-  outline?(state: S): S;
+  summarize?(state: S): S;
 
-  /** Of an algorithm whose states are two numbers, often or always: memory keeps them as such, without an object per key. */
+  /**
+   * For algorithms whose states are often or always two numbers: memory stores these numbers without an object per
+   * key.
+   */
   readonly packing?: Packing<P, S>;
 
-  /** The instant from which the state decides as no state would. Depends on the state alone, not on the time. */
+  /**
+   * The instant at which the state ends: from then on it decides as no state would. Depends on the state alone, not
+   * on the time.
+   */
   resetAtMs(policy: P, state: S): number;
 
   /** The state as Redis keeps it: digits and colons. */
   encode(state: S): string;
 
-  /** What `encode` wrote, or undefined when the text is something else. */
+  /** Reads what `encode` wrote; undefined for any other text. */
   decode(text: string): S | undefined;
 
   /** The policy as its Lua twin takes it: the limit (or capacity) first. The same count of integers for every policy. */
   numbers(policy: P): readonly number[];
 
-  /** How many counts a state holds at most, where that is more than a few: so much more work it is. */
+  /** The most counts that a state can hold, if that is more than a few: a measure of the work of a decision. */
   counts?(policy: P): number;
 
-  /** The span that a client is told: the window, or the time that fills the bucket. */
+  /** The time span in header fields: the window, or the time that fills the bucket. */
   windowMs(policy: P): number;
 
   /**
@@ -119,6 +191,21 @@ export interface Algorithm<P extends PolicyBase, S> {
    * cannot be counted exactly.
    */
   share(policy: P, share: number): P;
+
+  /** Left out where the function of another algorithm makes its policies. */
+  readonly factory?: Factory;
+
+  /** A policy in a few words, with what is not the default: what commands print. */
+  written(policy: P): string;
+
+  /** What a state tells of itself when its policy is not known. Left out where that is nothing. */
+  inspect?(state: S, nowMs: number): StateAlone;
+
+  /** How slices of its policies are taken, or why that cannot be. */
+  readonly lease?: Lease<P> | string;
+
+  /** How its policies are split among instances, or why that cannot be. */
+  readonly split?: Split<P> | string;
 
   /** Checks the numbers of a policy, however it came here, and freezes a copy. Throws PolicyError. */
   parse(policy: P): P;

@@ -1,5 +1,5 @@
 import { PolicyError, shown } from '../errors.ts';
-import { listed } from '../options.ts';
+import { listed } from '../values/check-options.ts';
 import type { Algorithm, PolicyBase } from './algorithm.ts';
 import { concurrencyAlgorithm } from './concurrency/index.ts';
 import { fixedWindowAlgorithm } from './fixed-window/index.ts';
@@ -17,21 +17,21 @@ import { tokenBucketAlgorithm } from './token-bucket/index.ts';
 type Registered = [
   typeof fixedWindowAlgorithm,
   typeof slidingWindowAlgorithm,
+  typeof slidingCounterAlgorithm,
   typeof slidingLogAlgorithm,
   typeof tokenBucketAlgorithm,
   typeof intervalBucketAlgorithm,
   typeof leakyBucketAlgorithm,
-  typeof slidingCounterAlgorithm,
   typeof concurrencyAlgorithm,
 ];
 const registered: Registered = [
   fixedWindowAlgorithm,
   slidingWindowAlgorithm,
+  slidingCounterAlgorithm,
   slidingLogAlgorithm,
   tokenBucketAlgorithm,
   intervalBucketAlgorithm,
   leakyBucketAlgorithm,
-  slidingCounterAlgorithm,
   concurrencyAlgorithm,
 ];
 
@@ -55,9 +55,10 @@ export function algorithmOf(policy: unknown, field = 'policy'): AnyAlgorithm {
   const name = typeof policy === 'object' && policy !== null && 'algorithm' in policy ? policy.algorithm : undefined;
   const found = algorithms.find((algorithm) => algorithm.name === name);
   if (found !== undefined) return found;
+  const makers = algorithms.filter(({ factory }) => factory !== undefined).map((algorithm) => algorithm.name);
   throw new PolicyError(
     field,
-    `${field} must be a policy made by fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket or concurrency, such as fixedWindow({ limit: 100, window: "1m" }), got ${shown(policy)}` +
+    `${field} must be a policy made by ${listed(makers, 'or')}, such as fixedWindow({ limit: 100, window: "1m" }), got ${shown(policy)}` +
       (name === undefined ? '' : `; known algorithms: ${listed(algorithms.map((algorithm) => algorithm.name))}`),
   );
 }

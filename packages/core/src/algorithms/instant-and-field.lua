@@ -1,5 +1,5 @@
 --[[
-The layout that most states share: an instant in ms and one more integer. Twin of instant-and-field.ts.
+The layout of most states: an instant in ms and one more integer. Twin of instant-and-field.ts.
 ]]
 local MOST_UNITS = 4503599627370496 -- 2^52: as in numbers.ts
 
@@ -10,8 +10,8 @@ local function encode_pair(instant_ms, field)
   return string.format("%d:%d", instant_ms, field)
 end
 
--- Raises an error for what encode_pair does not write. Calls nothing of ours: most decisions read one state, and what it takes
--- to make a function and call it is a part of what those cost.
+-- Fails on a text that encode_pair does not write. Calls no function of this script: most decisions read one state,
+-- and making and calling a function is a measurable part of their cost.
 local function decode_pair(text)
   local instant_ms, field = string.match(text, "^(%d+)(%d%d%d%d%d%d)$") -- 19 digits do not fit a double
   if not instant_ms then

@@ -1,7 +1,9 @@
+import type { StateAlone } from './algorithm.ts';
+
 /**
- * The layout that most states share: an instant in milliseconds and one more integer. Below a million the field is
- * written behind the instant with six digits, which makes one integer that Redis keeps as a number (132 instead of 164
- * bytes a key); from a million on, behind a colon.
+ * The layout of most states: an instant in milliseconds and one more integer. A field below a million follows the
+ * instant with six digits, which makes one integer that Redis keeps as a number (132 instead of 164 bytes a key); a
+ * larger one follows a colon.
  */
 export function encodePair(instantMs: number, field: number): string {
   return field < 1_000_000
@@ -9,10 +11,10 @@ export function encodePair(instantMs: number, field: number): string {
     : `${String(instantMs)}:${String(field)}`;
 }
 
-/** What {@link encodePair} wrote, or undefined when the text is something else. */
+/** Reads what {@link encodePair} wrote; undefined for any other text. */
 export function decodePair(text: string): readonly [instantMs: number, field: number] | undefined {
   const colon = text.indexOf(':');
-  // Split before it is a number: 19 digits do not fit a double.
+  // The text is split before it becomes numbers: 19 digits do not fit a double.
   const ending = colon === -1 ? text.length - 6 : colon;
   const instantMs = digitsOf(text, 0, ending);
   const field = digitsOf(text, colon === -1 ? ending : colon + 1, text.length);
@@ -25,7 +27,7 @@ export function toInteger(digits: string): number | undefined {
   return value === -1 ? undefined : value;
 }
 
-/** The digits from one place to another as a number, or -1 when there is none, or it is no safe integer. */
+/** The digits between two indexes as a number; -1 when there are none, or when the number is no safe integer. */
 function digitsOf(text: string, from: number, upto: number): number {
   if (upto <= from) return -1;
   let value = 0;
@@ -36,4 +38,10 @@ function digitsOf(text: string, from: number, upto: number): number {
     if (value > Number.MAX_SAFE_INTEGER) return -1;
   }
   return value;
+}
+
+/** What a state tells that is an instant, and a part of a millisecond: how many units that time stands for, the rate tells. */
+export function untilInstant(instantMs: number, part: number, nowMs: number): StateAlone {
+  const resetAtMs = part > 0 ? instantMs + 1 : instantMs;
+  return { used: resetAtMs <= nowMs ? 0 : null, resetAtMs };
 }

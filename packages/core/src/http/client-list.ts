@@ -1,15 +1,16 @@
 import { PolicyError, shown } from '../errors.ts';
 import { addressBits, isIpv4, writtenBits } from './keys/address.ts';
 
-/** Addresses whose first `prefix` bits are those of `bits`: eight groups of 16. */
+/** The addresses whose first `prefix` bits equal those of `bits`, eight groups of 16 bits. */
 interface Range {
   readonly bits: readonly number[];
   readonly prefix: number;
 }
 
 /**
- * What stands for an address or a range but is none must not pass for a key that nobody has: dotted numbers or groups
- * between colons, with whatever else people write about them. A bar joins the parts of a key, and is in no address.
+ * Matches text that is meant as an address or a range: dotted numbers, or groups between colons, with what people add
+ * to them. When it cannot be parsed, it is rejected: taken as a key, it would match no request. A key of several
+ * parts contains a bar, which no address does.
  */
 const LIKE_AN_ADDRESS =
   /^\s*\[?(\d+(\.\d+){3}|[\da-f]*:[\da-f]*:[\da-f:.]*)([\]%:/\s-][^|]*)?$|^\s*\d+(\.(\d+|\*)){0,3}\.?\/\d+\s*$|^\s*\d+(\.\d+)*\.\*/i;
@@ -19,7 +20,7 @@ export class ClientList {
   readonly #ranges: readonly Range[];
   readonly #keys: ReadonlySet<string>;
 
-  /** @throws PolicyError naming the entry that is neither address, range nor key. */
+  /** @throws PolicyError for an entry that is neither an address, a range nor a key. */
   constructor(given: unknown, field: string) {
     if (!Array.isArray(given)) {
       throw new PolicyError(
@@ -48,7 +49,7 @@ export class ClientList {
     this.#keys = keys;
   }
 
-  /** Whether any entry is a key, so that keys must be read to know. */
+  /** Whether any entry is a key, so that the keys of a request have to be read. */
   get hasKeys(): boolean {
     return this.#keys.size > 0;
   }
@@ -74,16 +75,16 @@ function parseRange(text: string): Range | undefined {
   const written = text.slice(slash + 1);
   const bits = addressBits(address);
   if (bits === undefined || !/^\d{1,3}$/.test(written)) return undefined;
-  const ofIpv4 = !/:.*:/.test(address); // IPv4 has one colon at most, before a port
+  const ofIpv4 = !/:.*:/.test(address); // an IPv4 address has at most one colon, before its port
   const prefix = Number(written);
   if (prefix > (ofIpv4 ? 32 : 128)) return undefined;
   if (ofIpv4) return { bits, prefix: 96 + prefix };
-  // A range that holds more than the IPv4 addresses in IPv6 is one of IPv6.
+  // A prefix under 96 bits covers more than the IPv4 addresses in IPv6, so it is a range of IPv6.
   return { bits: prefix < 96 ? (writtenBits(address) ?? bits) : bits, prefix };
 }
 
 function isWithin(bits: readonly number[], range: Range): boolean {
-  if (range.prefix < 96 && isIpv4(bits)) return false; // ::/0 is all of IPv6, and no IPv4
+  if (range.prefix < 96 && isIpv4(bits)) return false; // ::/0 covers all of IPv6, and no IPv4 address
   for (let group = 0, left = range.prefix; left > 0; group++, left -= 16) {
     const mask = left >= 16 ? 0xffff : (0xffff << (16 - left)) & 0xffff;
     if ((((bits[group] as number) ^ (range.bits[group] as number)) & mask) !== 0) return false;

@@ -1,171 +1,97 @@
-import type { OnStoreError } from '../core-options.ts';
-import type { Decision } from '../decision.ts';
-import type { AskedPart } from '../managed/resolve.ts';
-import { Asking } from './asking.ts';
-import type { Asked } from './asker.ts';
-import { enforcementOf, withoutDecision, type Decided, type Enforcement } from './enforcement.ts';
-import { eventually } from './eventually.ts';
-import type { Framework, RateLimitInfo } from './framework.ts';
+import type { Decision } from '../engine/decision.ts';
+import { reportDecision } from './decision-path.ts';
+import type { Framework } from './framework.ts';
+import { ignoreReportErrors } from './ignore-report-errors.ts';
 import type { Layer } from './layer.ts';
-import { decideInPace, mayPace } from './pacing.ts';
-import { quietly } from './quietly.ts';
-import { settleLater } from './settlement.ts';
-import { NO_KEYS, type FoundKeys } from './sighting.ts';
-import { holdUntilOver } from './slots.ts';
-import { callTurns, decideInTurn } from './turns.ts';
+import type { LimitRequest } from './limit-resolver.ts';
+import { consumeWhenRefunded, notifyWaiters } from './lifecycle/consume-when-refunded.ts';
+import { decidePaced } from './lifecycle/pacing.ts';
+import { refundOnResponse } from './lifecycle/refund-on-response.ts';
+import { holdUntilClosed } from './lifecycle/slots.ts';
+import { mapMaybe } from './map-maybe.ts';
+import { PendingDecision } from './pending-decision.ts';
+import { planOf, type Decided, type ResponsePlan } from './response/response-plan.ts';
 
-/** What is done once a request has been decided. */
-export type Finish<Request, Response, Result> = (
-  enforcement: Enforcement<Request, Response>,
-  request: Request,
-  response: Response,
-) => Result | Promise<Result>;
+/** Takes units for a request: now, or after a wait. Undefined when the client left meanwhile. */
+type ConsumeStrategy<Request, Response> = (
+  pending: PendingDecision<Request, Response>,
+) => Decision | undefined | Promise<Decision | undefined>;
 
-/** Decides over what layers ask for. The application hears of it, and it is given back when its time comes. */
+/**
+ * Decides about what the layers of a request ask for, calls `onDecision`, and arranges refunds and the release of
+ * slots.
+ */
 export class Decider<Request, Response> {
   readonly #framework: Framework<Request, Response>;
-  /** Whether any layer gives units back, and whether any makes requests wait for that. */
+  readonly #consume: ConsumeStrategy<Request, Response>;
+  /** Whether any layer has the option `refund`. */
   readonly #refunds: boolean;
-  readonly #holds: boolean;
 
   constructor(layers: readonly Layer<Request, Response>[], framework: Framework<Request, Response>) {
     this.#framework = framework;
     this.#refunds = layers.some(({ refund }) => refund !== undefined);
-    this.#holds = layers.some(({ refund }) => refund !== undefined && refund.holdMs > 0);
-  }
-
-  decideOne<Result>(
-    layer: Layer<Request, Response>,
-    asking: Asked<Request, Response>,
-    request: Request,
-    response: Response,
-    finish: Finish<Request, Response, Result>,
-  ): Result | Promise<Result> {
-    if (!(asking instanceof Asking)) return finish(withoutDecision(layer, asking), request, response);
-    if (!asking.isOverAtOnce || this.#holds) return this.decideTogether([asking], [], request, response, finish);
-    const { parts } = asking;
-    const { core } = layer;
-    const part = parts[0] as AskedPart;
-    const decision =
-      parts.length === 1 ? core.take(part.limit, part.subject, part.cost) : core.decide('consume', parts);
-    return decision instanceof Promise
-      ? decision.then((made) => this.#finishOne(asking, made, request, response, finish))
-      : this.#finishOne(asking, decision, request, response, finish);
-  }
-
-  #finishOne<Result>(
-    asking: Asking<Request, Response>,
-    decision: Decision,
-    request: Request,
-    response: Response,
-    finish: Finish<Request, Response, Result>,
-  ): Result | Promise<Result> {
-    const { layer } = asking;
-    if (this.#refunds) settleLater(this.#framework, layer.core, [asking], decision, request, response);
-    const info = { key: keyOf(asking), decision };
-    if (layer.options.onDecision === undefined) return finish(enforcementOf(info, layer), request, response);
-    return eventually(tell(layer, info, request), () => finish(enforcementOf(info, layer), request, response));
-  }
-
-  /** @param reported - What is decided beside it, each for itself. */
-  decideTogether<Result>(
-    enforced: readonly Asking<Request, Response>[],
-    reported: readonly Asking<Request, Response>[],
-    request: Request,
-    response: Response,
-    finish: Finish<Request, Response, Result>,
-  ): Result | Promise<Result> {
-    const layer = enforced.at(-1)?.layer;
-    if (reported.length === 0) {
-      return eventually(this.#decide(enforced, request, response), (decided) =>
-        finish(enforcementOf(decided, layer), request, response),
-      );
-    }
-    return Promise.all([
-      this.#decide(enforced, request, response),
-      ...reported.map((asking) => quietly(() => this.#decide([asking], request, response))),
-    ]).then(([decided, report]) => finish(enforcementOf(decided ?? report, layer), request, response));
+    const waits = layers.some(({ refund }) => refund !== undefined && refund.holdMs > 0);
+    this.#consume = waits ? consumeWhenRefunded : (pending) => pending.consume();
   }
 
   /**
-   * One decision over what layers ask for. The application hears of it, and it is given back when its time comes. At once,
-   * where the store answers at once: most requests need no promise here.
+   * Makes one decision over what all enforcing layers ask for, and one for each layer that only reports. Synchronous
+   * while the store and the functions of the user are.
    */
-  #decide(
-    askings: readonly Asking<Request, Response>[],
+  decide(
+    enforced: readonly LimitRequest<Request, Response>[],
+    reported: readonly LimitRequest<Request, Response>[],
+    request: Request,
+    response: Response,
+  ): ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>> {
+    const layer = enforced.at(-1)?.layer;
+    if (reported.length === 0) {
+      return mapMaybe(this.#decideOver(enforced, request, response), (decided) => planOf(decided, layer));
+    }
+    return Promise.all([
+      this.#decideOver(enforced, request, response),
+      ...reported.map((report) => ignoreReportErrors(() => this.#decideOver([report], request, response))),
+    ]).then(([decided, report]) => planOf(decided ?? report, layer));
+  }
+
+  #decideOver(
+    requests: readonly LimitRequest<Request, Response>[],
     request: Request,
     response: Response,
   ): Decided | Promise<Decided> {
-    const innermost = askings.at(-1);
+    const innermost = requests.at(-1);
     if (innermost === undefined) return undefined;
-    const { core } = innermost.layer;
-    const mode = askings.length === 1 ? core.onStoreError : strictest(askings);
-    const parts = askings.length === 1 ? innermost.parts : askings.flatMap((asking) => asking.parts);
     const raw = { request: this.#framework.rawRequest(request), response: this.#framework.rawResponse(response) };
-    const take = (): Decision | Promise<Decision | undefined> =>
-      this.#holds
-        ? decideInTurn((op) => core.decide(op, parts, mode), askings, raw.request, raw.response)
-        : core.decide('consume', parts, mode);
-    const hold = <Made extends Decision | undefined>(made: Made): Made => {
-      holdUntilOver(core, made, raw.request, raw.response, () => {
-        callTurns(askings);
+    const pending = new PendingDecision(requests, innermost, raw.request, raw.response);
+    const conclude = (decision: Decision | undefined): Decided | Promise<Decided> =>
+      this.#conclude(pending, decision, request, response);
+    if (!pending.mayPace) return mapMaybe(this.#consumeAndHold(pending), conclude);
+    return decidePaced(pending, () => this.#consumeAndHold(pending), conclude);
+  }
+
+  /** Takes units, and holds the slots among them until the response closes. */
+  #consumeAndHold(pending: PendingDecision<Request, Response>): Decision | undefined | Promise<Decision | undefined> {
+    const consumed = this.#consume(pending);
+    if (!pending.mayHoldSlots) return consumed;
+    return mapMaybe(consumed, (decision) => {
+      holdUntilClosed(pending.core, decision, pending.rawRequest, pending.rawResponse, () => {
+        notifyWaiters(pending.requests);
       });
-      return made;
-    };
-    const consume = parts.every(({ holder }) => holder === undefined)
-      ? take
-      : (): Decision | Promise<Decision | undefined> => {
-          const made = take();
-          return made instanceof Promise ? made.then(hold) : hold(made);
-        };
-    const conclude = (made: Decision | undefined): Decided | Promise<Decided> =>
-      this.#conclude(innermost, askings, made, request, response);
-    if (!innermost.layer.reports && parts.some(({ limit }) => mayPace(limit))) {
-      return decideInPace(askings, { ...raw, core, peek: () => core.decide('peek', parts, mode), consume, conclude });
-    }
-    return eventually(consume(), conclude);
+      return decision;
+    });
   }
 
   #conclude(
-    innermost: Asking<Request, Response>,
-    askings: readonly Asking<Request, Response>[],
+    pending: PendingDecision<Request, Response>,
     decision: Decision | undefined,
     request: Request,
     response: Response,
   ): Decided | Promise<Decided> {
-    if (decision === undefined) return 'left';
-    const { layer } = innermost;
-    if (this.#refunds) settleLater(this.#framework, layer.core, askings, decision, request, response);
-    const info = { key: askings.length === 1 ? keyOf(innermost) : keysOf(askings), decision };
-    return layer.options.onDecision === undefined ? info : eventually(tell(layer, info, request), () => info);
+    if (decision === undefined) return 'gone';
+    const { layer, core, requests } = pending;
+    if (this.#refunds) refundOnResponse(this.#framework, core, requests, decision, request, response);
+    const info = { key: pending.key, decision };
+    if (layer.options.onDecision === undefined) return info;
+    return mapMaybe(reportDecision(layer, info, request), () => info);
   }
-}
-
-/** The key as it stands on the request afterwards. */
-function keyOf<Request, Response>({ layer, keys }: Asking<Request, Response>): FoundKeys {
-  return keys === NO_KEYS && layer.hasOneKey ? '' : keys;
-}
-
-/** Where several layers decided, the keys by the name of their limit. */
-function keysOf<Request, Response>(askings: readonly Asking<Request, Response>[]): FoundKeys {
-  const keys = askings.map(({ layer, keys: own }) => (typeof own === 'string' ? { [layer.name]: own } : own));
-  return Object.assign({}, ...keys) as FoundKeys;
-}
-
-function tell<Request, Response>(
-  { options }: Layer<Request, Response>,
-  { key, decision }: RateLimitInfo,
-  request: Request,
-): unknown {
-  return options.onDecision?.(decision, { key, request });
-}
-
-/** How strict an answer to a store that fails is. */
-const STRICTNESS: Readonly<Record<OnStoreError, number>> = { allow: 0, local: 1, deny: 2, throw: 3 };
-
-/** What is done for all layers while the store is away: nobody gets more than each of them would give. */
-function strictest<Request, Response>(askings: readonly Asking<Request, Response>[]): OnStoreError {
-  return askings
-    .map(({ layer }) => layer.core.onStoreError)
-    .reduce((strict, mode) => (STRICTNESS[mode] > STRICTNESS[strict] ? mode : strict));
 }

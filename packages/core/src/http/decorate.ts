@@ -3,8 +3,8 @@ import { PolicyError, shown } from '../errors.ts';
 type Method = (this: unknown, ...args: never[]) => unknown;
 
 /**
- * Both forms of method decorators: that of TC39, `(method, context)`, and that of TypeScript's `experimentalDecorators`,
- * `(target, name, descriptor)`.
+ * Both forms of method decorators: the standard one of TC39, `(method, context)`, and the one of TypeScript's
+ * `experimentalDecorators`, `(target, name, descriptor)`.
  */
 export interface MethodDecorator {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as ClassMethodDecoratorContext has it
@@ -16,10 +16,10 @@ export interface MethodDecorator {
 }
 
 /**
- * A method decorator that replaces the method. `wrap` is called once, with the method and its place (`Orders.list`),
- * before the method first runs.
+ * Makes a method decorator that replaces the method. `wrap` is called once, before the method first runs, with the
+ * method and its place (`Orders.list`).
  *
- * @param check - Called at once, when the class is defined, so that bad options fail there.
+ * @param check - Called when the class is defined, so that bad options fail there.
  */
 export function methodDecorator(
   check: () => unknown,
@@ -42,8 +42,8 @@ export function methodDecorator(
 }
 
 /**
- * The class has no name yet while its methods are decorated: it is asked of the first instance, or of the class itself
- * for a static method.
+ * A class has no name yet while its methods are decorated. The name is read from the first instance or, for a static
+ * method, from the class.
  */
 function standardMethod(
   method: Method,
@@ -62,7 +62,7 @@ function standardMethod(
   return replacement;
 }
 
-/** The class that defines the method, which a subclass inherits. */
+/** The name of the class that defines the method: a subclass inherits it. */
 function ownerOf(instance: object, method: Method, name: string | symbol): string {
   for (let at: object | null = instance; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     if (Object.getOwnPropertyDescriptor(at, name)?.value === method) return at.constructor.name;
@@ -70,11 +70,11 @@ function ownerOf(instance: object, method: Method, name: string | symbol): strin
   return instance.constructor.name;
 }
 
-/** A limiter's name made of a place in the code: `Orders.list`. */
+/** The limiter name of a place in the code, such as `Orders.list`. */
 function placeOf(owner: string, method: string | symbol): string {
   const text = `${owner === '' ? 'Handlers' : owner}.${typeof method === 'symbol' ? (method.description ?? 'symbol') : method}`;
-  const plain = text.replace(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z]+/, '');
-  return plain === '' ? 'handler' : plain.slice(0, 64);
+  const name = text.replace(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z]+/, '');
+  return name === '' ? 'handler' : name.slice(0, 64);
 }
 
 function isMethodContext(value: unknown): value is ClassMethodDecoratorContext {

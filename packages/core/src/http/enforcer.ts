@@ -1,71 +1,64 @@
 import { PolicyError, shown } from '../errors.ts';
-import { checkDistinct } from '../policy.ts';
-import { answer } from './answer.ts';
-import { asError } from './as-error.ts';
-import type { Asked } from './asker.ts';
-import { Asking } from './asking.ts';
-import { Decider, type Finish } from './decider.ts';
-import { Doctor } from './doctor.ts';
-import { PASS, withoutDecision, type Enforcement } from './enforcement.ts';
-import type { Framework, RawRequest } from './framework.ts';
+import { checkDistinct } from '../engine/policy.ts';
+import { answer } from './response/answer.ts';
+import type { DecisionPath } from './decision-path.ts';
+import { Diagnostics } from './diagnostics.ts';
+import { PASS, type ResponsePlan } from './response/response-plan.ts';
+import { FastPath } from './fast-path.ts';
+import { asError, type Framework, type RawRequest } from './framework.ts';
+import { GeneralPath } from './general-path.ts';
 import { Layer } from './layer.ts';
-import type { RateLimitOptions } from './options.ts';
+import type { RateLimitOptions } from './option-types.ts';
 import { isPreflight } from './preflight.ts';
-import { quietly } from './quietly.ts';
-import type { Sighting } from './sighting.ts';
 
 /**
- * Decides about requests, over one layer of limits or over several as one decision: everything is taken, or nothing, in
- * one round trip. The innermost layer that limits a request says how it is answered.
+ * Decides about requests, by one layer of limits or by several together: one decision takes all units or none, in one
+ * round trip. The innermost layer that limits a request formats the response.
  */
 export class Enforcer<Request, Response> {
-  readonly #layers: readonly Layer<Request, Response>[];
-  /** The only layer, where it is one that enforces. */
-  readonly #only: Layer<Request, Response> | undefined;
   readonly #framework: Framework<Request, Response>;
-  readonly #doctor: Doctor<Request, Response>;
-  /** Whether the address has to be read ahead of all else. */
+  readonly #diagnostics: Diagnostics<Request, Response>;
+  /** Whether the address has to be read before anything else. */
   readonly #readsAddress: boolean;
-  readonly #decider: Decider<Request, Response>;
-  readonly #answer: Finish<Request, Response, boolean>;
+  readonly #path: DecisionPath<Request, Response, unknown>;
 
   /**
-   * @param layers - The outermost first; made and claimed.
-   * @throws PolicyError when their limits cannot be decided together: two of one name, or different stores.
+   * @param layers - The outermost first.
+   * @throws PolicyError when their limits cannot be decided together: two have the same name, or their stores differ.
    */
   constructor(layers: readonly Layer<Request, Response>[], framework: Framework<Request, Response>) {
     checkTogether(layers);
     const [first] = layers;
-    this.#layers = layers;
-    this.#only = layers.length === 1 && first?.reports === false ? first : undefined;
     this.#framework = framework;
-    this.#doctor = new Doctor(framework);
+    this.#diagnostics = new Diagnostics(framework);
     this.#readsAddress = first?.readsAddressFirst !== true;
-    this.#decider = new Decider(layers, framework);
-    this.#answer = (enforcement, request, response) => answer(framework, enforcement, request, response);
+    this.#path = FastPath.over(layers, framework) ?? new GeneralPath(layers, framework);
   }
 
   /**
-   * Decides, writes the header fields, and answers a request that is refused. Answers whether the request goes on: in this
-   * very tick, where the store and the functions of the user answer at once.
+   * Decides, writes the header fields, and sends the response if the request is denied. Each layer sees a request
+   * once: a middleware that is mounted twice counts once.
    *
-   * Each layer sees a request once: a middleware that is mounted twice counts once.
-   *
-   * @throws (or rejects) what the functions of the user throw; StoreError, when `onStoreError` says so; RateLimitError for a
-   * refusal, with `throw: true`.
+   * @returns Whether the request continues. Not a promise, if the store and the functions of the user are
+   * synchronous.
+   * @throws (or rejects with) errors of the user's functions; StoreError, with `onStoreError: 'throw'`;
+   * RateLimitError for a denial, with `throw: true`.
    */
   limit(request: Request, response: Response): boolean | Promise<boolean> {
-    return this.#run(request, response, this.#answer);
+    const plan = this.enforce(request, response);
+    return plan instanceof Promise
+      ? plan.then((late) => answer(this.#framework, late, request, response))
+      : answer(this.#framework, plan, request, response);
   }
 
   /**
-   * As {@link limit}, for a framework that hands out a callback: calls it when the request goes on, or with the error; not at
-   * all when the request has been answered. What it throws by itself is not caught here.
+   * As {@link limit}, for a framework with a callback: calls it when the request continues, or with the error; never
+   * after a response. Does not catch what the callback throws.
    */
   limitThen(request: Request, response: Response, next: (error?: unknown) => void): void {
     let passes: boolean | Promise<boolean>;
     try {
-      passes = this.#run(request, response, this.#answer);
+      passes = this.limit(request, response);
     } catch (error) {
       next(asError(error));
       return;
@@ -84,80 +77,30 @@ export class Enforcer<Request, Response> {
     }
   }
 
-  /** The first half of {@link limit}: decides, and writes nothing. */
+  /** The first half of {@link limit}: decides, and writes nothing to the response. */
   enforce(
     request: Request,
     response: Response,
-  ): Enforcement<Request, Response> | Promise<Enforcement<Request, Response>> {
-    return this.#run(request, response, itself);
-  }
-
-  #run<Result>(
-    request: Request,
-    response: Response,
-    finish: Finish<Request, Response, Result>,
-  ): Result | Promise<Result> {
+  ): ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>> {
     const raw = this.#framework.rawRequest(request);
-    const only = this.#only;
-    if (only === undefined) return this.#runTogether(raw, request, response, finish);
-    const sighting = only.notices(raw);
-    if (sighting === undefined || isPreflight(this.#framework, request)) return finish(PASS, request, response);
-    this.#examine(request, raw);
-    const asked = only.ask(request, sighting);
-    return asked instanceof Promise
-      ? asked.then((asking) => this.#decider.decideOne(only, asking, request, response, finish))
-      : this.#decider.decideOne(only, asked, request, response, finish);
+    const marks = this.#path.mark(raw);
+    if (marks === undefined || isPreflight(this.#framework, request)) return PASS;
+    this.#prepare(request, raw);
+    return this.#path.decide(marks, request, response);
   }
 
-  #examine(request: Request, raw: RawRequest): void {
-    // The address is read before anything is waited for, and remembered by the socket: it cannot be asked once the client
-    // is gone.
+  #prepare(request: Request, raw: RawRequest): void {
+    // The address is read before the first await, and the socket keeps it: it is unknown once the client is gone.
     if (this.#readsAddress) this.#framework.address(request);
-    this.#doctor.examine(request, raw);
-  }
-
-  #runTogether<Result>(
-    raw: RawRequest,
-    request: Request,
-    response: Response,
-    finish: Finish<Request, Response, Result>,
-  ): Result | Promise<Result> {
-    const seen: Seen<Request, Response>[] = [];
-    for (const layer of this.#layers) {
-      const sighting = layer.notices(raw);
-      if (sighting !== undefined) seen.push({ layer, sighting });
-    }
-    if (seen.length === 0 || isPreflight(this.#framework, request)) return finish(PASS, request, response);
-    this.#examine(request, raw);
-    return this.#askFrom(0, { seen, enforced: [], reported: [], request, response }, finish);
-  }
-
-  #askFrom<Result>(
-    start: number,
-    question: Question<Request, Response>,
-    finish: Finish<Request, Response, Result>,
-  ): Result | Promise<Result> {
-    const { seen, enforced, reported, request, response } = question;
-    for (let i = start; i < seen.length; i++) {
-      const { layer, sighting } = seen[i] as Seen<Request, Response>;
-      const asked = layer.reports ? quietly(() => layer.ask(request, sighting)) : layer.ask(request, sighting);
-      if (asked instanceof Promise) {
-        return asked.then((late) => {
-          const refusal = sort(layer, late, question);
-          return refusal === undefined ? this.#askFrom(i + 1, question, finish) : finish(refusal, request, response);
-        });
-      }
-      const refusal = sort(layer, asked, question);
-      if (refusal !== undefined) return finish(refusal, request, response);
-    }
-    return this.#decider.decideTogether(enforced, reported, request, response, finish);
+    this.#diagnostics.check(request, raw);
   }
 }
 
 /**
- * An enforcer of one layer: what `rateLimit(options)` of an adapter is.
+ * An enforcer of one layer: the core of `rateLimit(options)` in an adapter.
  *
- * @param options - What the user gave, unchecked. `ownOptions` names those of them that the adapter itself understands.
+ * @param options - The user's options, unchecked.
+ * @param ownOptions - Names of further options, which the adapter itself reads.
  * @throws PolicyError for bad or unknown options; `SLUICE_LIMITER_NAME_TAKEN` for a name that is in use on the store.
  */
 export function createEnforcer<Request, Response>(
@@ -171,37 +114,6 @@ export function createEnforcer<Request, Response>(
   return { enforcer, layer };
 }
 
-/** A layer that has not seen the request before. */
-interface Seen<Request, Response> {
-  readonly layer: Layer<Request, Response>;
-  readonly sighting: Sighting;
-}
-
-/** A request that several layers are asked about. */
-interface Question<Request, Response> {
-  readonly seen: readonly Seen<Request, Response>[];
-  readonly enforced: Asking<Request, Response>[];
-  readonly reported: Asking<Request, Response>[];
-  readonly request: Request;
-  readonly response: Response;
-}
-
-/** Adds what a layer asks for to that of its kind; or answers that the request is refused. */
-function sort<Request, Response>(
-  layer: Layer<Request, Response>,
-  asked: Asked<Request, Response>,
-  { enforced, reported }: Question<Request, Response>,
-): Enforcement<Request, Response> | undefined {
-  if (asked === undefined) return undefined;
-  if (!(asked instanceof Asking)) return withoutDecision(layer, asked);
-  (layer.reports ? reported : enforced).push(asked);
-  return undefined;
-}
-
-function itself<T>(enforcement: T): T {
-  return enforcement;
-}
-
 function checkTogether<Request, Response>(layers: readonly Layer<Request, Response>[]): void {
   const together = layers.filter(({ reports }) => !reports);
   checkDistinct(
@@ -212,7 +124,7 @@ function checkTogether<Request, Response>(layers: readonly Layer<Request, Respon
   if (together.some(({ core }) => core.store !== store)) {
     throw new PolicyError(
       'store',
-      `limits that act on one request together are decided in one store, got several in ${together.map(({ name }) => shown(name)).join(' and ')}; give the inner one no store of its own, or say override: true there`,
+      `limits that act on one request together need one store, got several in ${together.map(({ name }) => shown(name)).join(' and ')}; give the inner one no store of its own, or write override: true there`,
       'SLUICE_OPTION_INVALID',
     );
   }

@@ -1,61 +1,63 @@
-import type { Decision } from '../decision.ts';
-import type { Sightings } from './sighting.ts';
+import type { Decision } from '../engine/decision.ts';
+import { shown } from '../errors.ts';
+import type { RequestMarks } from './request-marks.ts';
 
-/** The decision and the key, as they stand on the request afterwards. */
+/** The decision about a request and its key: the property `rateLimit` of the request. */
 export interface RateLimitInfo {
-  /** Where several limits decided, the keys by the name of their limit. */
+  /** With several limits, the keys by the name of their limit. */
   readonly key: string | Readonly<Record<string, string>>;
   readonly decision: Decision;
 }
 
 /**
- * What an adapter knows how to read from its framework's request. The same questions everywhere, so that all else is
- * written once.
+ * Reads facts from a framework's request. All code besides is shared by the adapters.
  */
 export interface RequestReader<Request> {
   /**
-   * The client's address as the framework resolved it, under the application's own trust in proxies. Undefined once the
-   * socket is gone.
+   * The client's address, as the framework resolves it by the application's proxy trust. Undefined after the socket
+   * has closed.
    */
   address(request: Request): string | undefined;
   method(request: Request): string;
-  /** The template of the matched route, mount path included, such as `/users/:id`. Undefined when no route matched. */
+  /**
+   * The template of the matched route, mount path included, such as `/users/:id`. Undefined when no route matched.
+   */
   route(request: Request): string | undefined;
-  /** A header field's value, as the framework reads it to the application too. Names are lower case. */
+  /** A header field's value, as the application sees it. Names are in lower case. */
   header(request: Request, name: string): string | undefined;
-  /** The id of the user, from where the framework's usual authentication puts it. */
+  /** The id of the user, where the framework's usual authentication stores it. */
   user(request: Request): string | number | null | undefined;
 }
 
-/** Node's own request, as far as limiting needs it. */
+/** The parts of Node's own request that limiting needs. */
 export interface RawRequest {
   readonly socket?: {
     readonly remoteAddress?: string | undefined;
     readonly destroyed?: boolean;
     once?(event: 'close', listener: () => void): unknown;
   } | null;
-  /** Names and values of the header fields, in turn, as they came. */
+  /** Names and values of the header fields, alternating, as received. */
   readonly rawHeaders?: readonly string[];
-  /** Of HTTP/2: whether nothing followed the header fields. */
+  /** HTTP/2 only: whether the request ended with its header fields. */
   readonly stream?: { readonly endAfterHeaders?: boolean };
 }
 
-/** Node's own response, of HTTP/1 or HTTP/2, as far as limiting needs it. */
+/** The parts of Node's own response, of HTTP/1 or HTTP/2, that limiting needs. */
 export interface RawResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   readonly statusCode: number;
-  /** Whether the client has left or the answer is over: of HTTP/1. */
+  /** HTTP/1 only: whether the client has left or the response has ended. */
   readonly destroyed?: boolean;
-  /** Of HTTP/1: what is left of it tells an answer that was cut off from one that was handed over. */
+  /** HTTP/1 only: whether it is destroyed tells a response that was cut off from one that was sent completely. */
   readonly socket?: { readonly destroyed: boolean } | null;
-  /** Of HTTP/2, where `finish` comes for an answer that was cut off too. */
+  /** HTTP/2 only, where a response that was cut off emits `finish` too. */
   readonly stream?: { readonly destroyed?: boolean; readonly rstCode?: number };
   once(event: 'close' | 'finish', listener: () => void): unknown;
   off(event: 'close' | 'finish', listener: () => void): unknown;
 }
 
-/** Where there is no response, and so nobody to hear of its end. */
+/** Stands in for the response of a call that has none, such as one of a WebSocket: it never ends. */
 export const NO_RESPONSE: RawResponse = {
   headersSent: false,
   writableEnded: false,
@@ -64,42 +66,51 @@ export const NO_RESPONSE: RawResponse = {
   off: () => undefined,
 };
 
-/** All that differs between frameworks: reading a request, and writing an answer in the framework's own way. */
+/** Everything that differs between frameworks: how to read a request, and how to write a response. */
 export interface Framework<Request, Response> extends RequestReader<Request> {
-  /** Node's own request: the same object however often the framework wraps it. */
+  /** Node's own request: the same object, however often the framework wraps it. */
   rawRequest(request: Request): RawRequest;
-  /** Where it is kept what has been seen of Node's own request. Default: on the request itself. */
-  readonly sightings?: Sightings;
+  /** Where marks of Node's own request are stored. Default: on the request itself. */
+  readonly marks?: RequestMarks;
   rawResponse(response: Response): RawResponse;
-  /** A header field as it stands on the answer so far; several lines of it joined by commas. */
+  /** A header field of the response as set so far; several lines are joined by commas. */
   getHeader(response: Response, name: string): string | undefined;
   setHeader(response: Response, name: string, value: string): void;
   setStatus(response: Response, status: number): void;
-  /** Of an answer that was begun for another body. */
+  /** Removes a field that belongs to another body. */
   removeHeader(response: Response, name: string): void;
-  /** Sends the body, and so the answer. */
+  /** Sends the response with this body. */
   send(response: Response, body: string): void;
   /**
-   * Answers with what `onDenied` answered, where handlers of the framework answer so too. Not called for undefined or for
-   * the response itself.
+   * Sends the value that `onDenied` returned, in frameworks whose handlers return their response. Not called for
+   * undefined or for the response itself.
    */
   answerWith?(response: Response, value: unknown): void;
-  /** Leaves the key and the decision where the application's handlers look for them. */
+  /** Stores the key and the decision where the application's handlers read them. */
   record(request: Request, info: RateLimitInfo): void;
   /**
-   * Whom the application believes about addresses: true for everybody, a number of hops where the framework does not heed
-   * it, a function of address and hop; anything else, and undefined, says nothing. Asked once, for warnings.
+   * Which proxies the application trusts: true for all, a number of hops if the framework ignores it, or a function
+   * of address and hop. Any other value means unknown. Read once, for warnings.
    */
   proxyTrust?(request: Request): unknown;
 }
 
-/** A user's id, from what authentication leaves: `id`, or the `sub` of a token. */
+/** The id of a user object of an authentication library: its `id`, or the `sub` of a token. */
 export function userIdOf(user: unknown): string | number | null | undefined {
   const { id, sub } = (user ?? {}) as Record<'id' | 'sub', string | number | null | undefined>;
   return id ?? sub;
 }
 
-/** A header field as one text: Node has the lines of some as a list. */
+/** A header field as one string: Node returns some as a list of lines. */
 export function fieldText(value: string | number | readonly string[] | undefined): string | undefined {
   return typeof value === 'object' ? value.join(', ') : value?.toString();
+}
+
+/**
+ * What was thrown, if it is an object; an Error about it otherwise. A framework could take any other value for
+ * something else: undefined for no error, `'route'` for a request to skip the handler.
+ */
+export function asError(thrown: unknown): object {
+  if (typeof thrown === 'object' && thrown !== null) return thrown;
+  return new Error(`a value that is not an error was thrown: ${shown(thrown)}`, { cause: thrown });
 }

@@ -1,12 +1,12 @@
 /** The framework-neutral part of every adapter. */
-export { answer } from './answer.ts';
+export { answer } from './response/answer.ts';
 export { methodDecorator, type MethodDecorator } from './decorate.ts';
-export type { Enforcement } from './enforcement.ts';
+export type { ResponsePlan } from './response/response-plan.ts';
 export { Enforcer, createEnforcer } from './enforcer.ts';
-export { expectLongLife } from './doctor.ts';
-export { asError } from './as-error.ts';
+export { warnIfPerRequest } from './diagnostics.ts';
 export {
   NO_RESPONSE,
+  asError,
   fieldText,
   userIdOf,
   type Framework,
@@ -15,18 +15,12 @@ export {
   type RateLimitInfo,
   type RequestReader,
 } from './framework.ts';
-export { fieldWriter, type Field, type FieldWriter } from './headers.ts';
+export { fieldWriter, type Field, type FieldWriter } from './response/headers.ts';
 export { canonicalAddress } from './keys/address.ts';
-export { checkPlace, hasLimit, inheritOptions, outermost, type ScopeOptions } from './inherit.ts';
+export { checkPlace, hasLimit, inheritOptions, namedByPlace, outermost, type ScopeOptions } from './inherit.ts';
 export { Layer } from './layer.ts';
 export { withLimiter, type Limited } from './with-limiter.ts';
-export {
-  namedByPlace,
-  type KeyByLimit,
-  type KeyEachOptions,
-  type OneKeyOptions,
-  type RateLimitOptions,
-} from './options.ts';
-export { refusalOf, type Refusal } from './problem.ts';
-export { besideRequests, type Sighting, type Sightings } from './sighting.ts';
+export type { KeyByLimit, KeyEachOptions, OneKeyOptions, RateLimitOptions } from './option-types.ts';
+export { denialOf, type Denial } from './response/denial.ts';
+export { weakMapMarks, type RequestMark, type RequestMarks } from './request-marks.ts';
 export { warnOnce } from '../warnings.ts';

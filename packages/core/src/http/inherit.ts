@@ -1,74 +1,71 @@
-import { CORE_OPTIONS } from '../core-options.ts';
+import { CORE_OPTIONS } from '../limiter/options.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { PolicyError, shown } from '../errors.ts';
 import { isManagedReference } from '../managed/managed.ts';
-import { handedIn } from './asked-limits.ts';
+import { handedIn } from './http-limits.ts';
 import type { Framework } from './framework.ts';
 import { Layer } from './layer.ts';
-import type { RateLimitOptions } from './options.ts';
+import { INHERITED_OPTIONS, LIMIT_OPTIONS } from './options.ts';
+import type { RateLimitOptions } from './option-types.ts';
 
-/** The options of a place that may have no limit of its own, and only says what those inside it take over. */
+/** The options of a place that may have no limit of its own, and then only sets what places inside it inherit. */
 export type ScopeOptions<Request, Response> =
   | RateLimitOptions<Request, Response>
   | (Omit<RateLimitOptions<Request, Response>, LimitOption | 'limits'> & { [Name in LimitOption | 'limits']?: never });
 
 type LimitOption = 'limit' | 'window' | 'policy' | 'limiter';
 
-const LIMIT_OPTIONS = ['limit', 'window', 'policy', 'limits', 'limiter'] as const;
-/** Where and how requests are decided about: all that a limiter's core is told, but for what it is called. */
-const OF_THE_STORE: readonly string[] = CORE_OPTIONS.filter(
-  // Whose limit it is, is whose refusals count, and who knows whether slices of it can be taken.
+/** The options of the limiter's core that a nested place inherits. */
+const INHERITED_CORE_OPTIONS: readonly string[] = CORE_OPTIONS.filter(
+  // Names and leases belong to one limit, and so do the denials that `escalate` counts.
   (name) => name !== 'name' && name !== 'shared' && name !== 'escalate' && name !== 'lease',
 );
-/** How requests are decided about and answered; never what the limit is, its name, its cost or its refunds. */
-const TAKEN_OVER: readonly string[] = [
-  ...OF_THE_STORE,
-  ...['skip', 'allow', 'deny', 'mode', 'headers', 'cors', 'maxHeld', 'retryAfter', 'onDenied', 'onDecision', 'throw'],
-];
-/** Who is counted: taken over together, by a limit that says nothing of either. */
-const OF_THE_KEY: readonly string[] = ['key', 'onMissingKey'];
+/** How requests are decided and answered; not the limit, its name, its cost or its refunds. */
+const INHERITED: readonly string[] = [...INHERITED_CORE_OPTIONS, ...INHERITED_OPTIONS];
+/** Inherited together, by a limit that sets neither. */
+const KEY_OPTIONS: readonly string[] = ['key', 'onMissingKey'];
 
-/** Whether options say a limit of their own. */
+/** Whether options define a limit. */
 export function hasLimit(options: object): boolean {
   return LIMIT_OPTIONS.some((name) => (options as Readonly<Record<string, unknown>>)[name] !== undefined);
 }
 
-/** The options of an outermost scope, with the store that all within it take over. */
+/** The options of an outermost scope, with the store that all places inside it inherit. */
 export function outermost<Options extends object>(options: Options): Options {
   const { store, limiter } = options as { store?: unknown; limiter?: unknown };
   return store === undefined && limiter === undefined ? { ...options, store: memoryStore() } : options;
 }
 
 /**
- * The options of a place inside another: where it says nothing, it decides, counts and answers as that one does. What
- * the limit is, it says itself.
+ * The options of a place inside another: it inherits how requests are decided, counted and answered, unless it sets
+ * these options itself. It never inherits the limit.
  */
 export function inheritOptions<Options extends object>(outer: object, inner: Options): Options {
   const from = outer as Readonly<Record<string, unknown>>;
   const own = inner as Readonly<Record<string, unknown>>;
-  const taken: Record<string, unknown> = {};
-  for (const name of TAKEN_OVER) {
-    if (own['limiter'] !== undefined && OF_THE_STORE.includes(name)) continue;
-    if (from[name] !== undefined) taken[name] = from[name];
+  const inherited: Record<string, unknown> = {};
+  for (const name of INHERITED) {
+    if (own['limiter'] !== undefined && INHERITED_CORE_OPTIONS.includes(name)) continue;
+    if (from[name] !== undefined) inherited[name] = from[name];
   }
   if (own['limiter'] === undefined && from['limiter'] !== undefined)
-    taken['store'] = handedIn(from['limiter']).core.store;
-  if (own['limits'] === undefined && OF_THE_KEY.every((name) => own[name] === undefined)) {
-    for (const name of OF_THE_KEY) if (from[name] !== undefined) taken[name] = from[name];
+    inherited['store'] = handedIn(from['limiter']).core.store;
+  if (own['limits'] === undefined && KEY_OPTIONS.every((name) => own[name] === undefined)) {
+    for (const name of KEY_OPTIONS) if (from[name] !== undefined) inherited[name] = from[name];
   }
-  // A share is one of what this process admits: where that is nothing, or all, the outer one's has no sense.
-  if (own['onStoreError'] !== undefined && own['onStoreError'] !== 'local') delete taken['localShare'];
-  // Who answers by itself does not throw because the outer one would.
-  if (own['onDenied'] !== undefined) delete taken['throw'];
-  const said = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  return { ...taken, ...said } as Options;
+  // `localShare` has no meaning without `onStoreError: 'local'`.
+  if (own['onStoreError'] !== undefined && own['onStoreError'] !== 'local') delete inherited['localShare'];
+  // An own `onDenied` takes precedence over an inherited `throw`, which would bypass it.
+  if (own['onDenied'] !== undefined) delete inherited['throw'];
+  const defined = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+  return { ...inherited, ...defined } as Options;
 }
 
 /**
- * Checks the options of a place before it is known what they take over and how they are named, so that mistakes are told
- * where they are made. Takes no name on a store.
+ * Checks the options of a place before its inherited options and its name are known, so that an error points to the
+ * line with the mistake. Takes no name on a store.
  *
- * @param mayBeEmpty - Whether the place may say no limit, but only what those inside it take over.
+ * @param mayBeEmpty - Whether the place may have no limit, and only set what places inside it inherit.
  * @throws PolicyError for bad or unknown options.
  */
 export function checkPlace<Request, Response>(
@@ -92,11 +89,11 @@ export function checkPlace<Request, Response>(
   new Layer(options as RateLimitOptions<Request, Response>, framework, ownOptions);
 }
 
-/** Which application this is, and where its policies are looked up, may be what the place takes over. */
+/** The options without managed policies: `app` and `policies`, which those need, may be inherited. */
 function withoutManaged(options: object): object {
   const { policy, limits } = options as { readonly policy?: unknown; readonly limits?: unknown };
-  const plain = { limit: 1, windowMs: 1, algorithm: 'fixedWindow', align: 'first-hit' };
-  const instead = (given: unknown): unknown => (isManagedReference(given) ? plain : given);
+  const plainPolicy = { limit: 1, windowMs: 1, algorithm: 'fixedWindow', align: 'first-hit' };
+  const instead = (given: unknown): unknown => (isManagedReference(given) ? plainPolicy : given);
   const isEntry = (entry: unknown): entry is object => typeof entry === 'object' && entry !== null && 'policy' in entry;
   return {
     ...options,
@@ -109,4 +106,12 @@ function withoutManaged(options: object): object {
         }
       : {}),
   };
+}
+
+/** Options with their place in the code as their name, unless they have a name or a `limiter`, which has its own. */
+export function namedByPlace<Options extends { limiter?: unknown; name?: string | undefined }>(
+  options: Options,
+  place: string,
+): Options {
+  return options.limiter === undefined ? { ...options, name: options.name ?? place } : options;
 }

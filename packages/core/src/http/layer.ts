@@ -1,52 +1,61 @@
-import { parseDuration } from '../duration.ts';
-import { PolicyError, shown, typeError } from '../errors.ts';
-import { CORE_OPTIONS } from '../core-options.ts';
-import { LimiterCore } from '../limiter-core.ts';
-import { PlacedLimiter, type Limiter } from '../limiter.ts';
-import { isByName } from '../limiter-limits.ts';
-import { checkOptions } from '../options.ts';
+import { PolicyError, typeError } from '../errors.ts';
+import { LimiterCore } from '../limiter/core.ts';
+import { LimiterImpl, type Limiter } from '../limiter/limiter.ts';
+import { isByName } from '../limiter/limits.ts';
 import { namesOf } from '../managed/resolve.ts';
-import { askedLimits, handedIn, type AskedLimits } from './asked-limits.ts';
-import { Asker, type Asked } from './asker.ts';
-import { ClientList } from './client-list.ts';
+import { parseLimits, handedIn, type HttpLimit, type ParsedLimits } from './http-limits.ts';
+import type { ClientList } from './client-list.ts';
 import type { Framework } from './framework.ts';
-import { fieldWriter, type FieldWriter } from './headers.ts';
-import { HeldRequests } from './held-requests.ts';
+import type { FieldWriter } from './response/headers.ts';
+import type { PacedRequests } from './lifecycle/paced-requests.ts';
 import { beginsWithAddress } from './keys/key-parts.ts';
-import { HTTP_OPTIONS, type RateLimitOptions } from './options.ts';
-import { parseRefund, type Refund } from './refund.ts';
-import { NO_KEYS, firstSighting, onRequests, sightingOf } from './sighting.ts';
-import type { FoundKeys, Sighting, Sightings } from './sighting.ts';
+import type { RateLimitOptions } from './option-types.ts';
+import { checkHttpOptions, parseHttpOptions, type HttpSettings, type Refund } from './options.ts';
+import { NO_KEYS, firstMark, privateFieldMarks, markOf } from './request-marks.ts';
+import type { FoundKeys, RequestMark, RequestMarks } from './request-marks.ts';
+
+/** The clients that a layer always allows or denies. */
+interface ClientLists {
+  readonly allow: ClientList | undefined;
+  readonly deny: ClientList | undefined;
+}
 
 /**
- * The limits that one place of an application asks for: what `rateLimit(options)` was given there, checked and ready.
- * Several layers may be decided as one: see `Enforcer`.
+ * The limits that one place of an application declares: the options of `rateLimit(options)`, checked and parsed. An
+ * `Enforcer` decides several layers together.
  */
 export class Layer<Request, Response> {
   readonly core: LimiterCore;
   readonly options: RateLimitOptions<Request, Response>;
   /** Whether it only reports. */
   readonly reports: boolean;
+  /** The clients that the options `allow` and `deny` name. A layer that only reports denies none. */
+  readonly lists: ClientLists;
   readonly refund: Refund<Request, Response> | undefined;
-  /** Those that wait for their start. */
-  readonly held: HeldRequests;
+  /** Requests that wait until they may start. */
+  readonly pacedRequests: PacedRequests;
   readonly writeFields: FieldWriter;
-  /** What is told whoever is refused for want of a slot. */
+  /** `Retry-After` of a request that is denied only because a concurrency slot is missing. */
   readonly slotRetryAfterMs: number | undefined;
-  /** Whether it reads the client's address before anything that it may have to wait for. */
+  /** Whether it reads the client's address before its first await. */
   readonly readsAddressFirst: boolean;
+  /** The limits of each request. */
+  readonly limits: readonly HttpLimit<Request>[];
+  /** Whether the key of a request is a string, and not one for each limit. */
+  readonly hasOneKey: boolean;
   readonly #framework: Framework<Request, Response>;
-  readonly #sightings: Sightings;
-  readonly #asked: AskedLimits<Request>;
-  readonly #asker: Asker<Request, Response>;
-  /** What this is a variant of, or itself: they see requests as one. */
+  readonly #settings: HttpSettings<Request, Response>;
+  readonly #marks: RequestMarks;
+  readonly #parsed: ParsedLimits<Request>;
+  /** The layer of which this is a variant, or itself. All variants share their marks of requests. */
   readonly #root: Layer<Request, Response>;
   #limiter: Limiter<never> | undefined;
 
   /**
-   * @param options - What the user gave, unchecked. `ownOptions` names those of them that the adapter itself understands.
-   * `origin` is for {@link variant}.
-   * @throws PolicyError for bad or unknown options. A name is not taken before {@link claim}.
+   * @param options - The user's options, unchecked.
+   * @param ownOptions - Names of further options, which the adapter itself reads.
+   * @param origin - Only for {@link variant}.
+   * @throws PolicyError for bad or unknown options. {@link claim} takes the name, not the constructor.
    */
   constructor(
     options: RateLimitOptions<Request, Response>,
@@ -54,63 +63,50 @@ export class Layer<Request, Response> {
     ownOptions: readonly string[] = [],
     origin?: Layer<Request, Response>,
   ) {
-    if (origin === undefined) {
-      checkOptions(options, [...HTTP_OPTIONS, ...CORE_OPTIONS, ...ownOptions], 'rateLimit');
-      checkKinds(options);
-    }
+    if (origin === undefined) checkHttpOptions(options, ownOptions);
     this.#root = origin === undefined ? this : origin.#root;
     this.reports = options.mode === 'report';
     this.core = origin?.core ?? coreOf(options, this.reports);
-    this.#asked = askedLimits(this.core, options, framework);
-    const allow = options.allow === undefined ? undefined : new ClientList(options.allow, 'allow');
-    const deny = options.deny === undefined ? undefined : new ClientList(options.deny, 'deny');
+    this.#parsed = parseLimits(this.core, options, framework);
+    this.limits = this.#parsed.httpLimits;
+    this.hasOneKey = options.limits === undefined;
+    this.#settings = origin === undefined ? parseHttpOptions(options, this.core.escalation) : origin.#settings;
+    const { allow, deny, refund, pacedRequests, slotRetryAfterMs, writeFields } = this.#settings;
     this.options = options;
-    const refund = origin === undefined ? parseRefund(options.refund) : origin.refund;
-    // Who is never refused need not wait either.
-    this.refund = refund !== undefined && this.reports ? { ...refund, holdMs: 0 } : refund;
-    this.held = origin?.held ?? new HeldRequests(options.maxHeld);
-    if (this.refund !== undefined && this.refund.holdMs > 0 && this.core.escalation !== undefined) {
-      throw new PolicyError(
-        'refund.holdMs',
-        'refund.holdMs and escalate exclude each other: a request that is made to wait is refused many times over; leave one of them out',
-        'SLUICE_OPTION_INVALID',
-      );
-    }
-    this.slotRetryAfterMs =
-      options.retryAfter === undefined
-        ? undefined
-        : parseDuration(options.retryAfter, 'retryAfter', 'SLUICE_OPTION_INVALID');
-    this.writeFields = this.reports ? () => [] : fieldWriter(options.headers);
+    this.refund = refund;
+    this.pacedRequests = pacedRequests;
+    this.slotRetryAfterMs = slotRetryAfterMs;
+    this.writeFields = this.reports ? () => [] : writeFields;
     this.#framework = framework;
-    this.#sightings = framework.sightings ?? onRequests;
+    this.#marks = framework.marks ?? privateFieldMarks;
     const [first = options] = options.limits ?? [];
     const isListed = allow !== undefined || (deny !== undefined && !this.reports);
     this.readsAddressFirst = isListed || (options.skip === undefined && beginsWithAddress(first.key));
-    this.#asker = new Asker(this, this.#asked.asked, framework, { allow, deny: this.reports ? undefined : deny });
+    this.lists = { allow, deny: this.reports ? undefined : deny };
   }
 
   get name(): string {
     return this.core.name;
   }
 
-  /** The names of its policies or of its entries of `limits`; none where a function picks the policy. */
+  /** The names of its policies or of its entries of `limits`; empty if a function picks the policy. */
   get policyNames(): readonly string[] {
-    const { limits } = this.#asked;
+    const { limits } = this.#parsed;
     if (this.options.limits !== undefined) return this.options.limits.map(({ name }) => name);
     return limits === undefined || isByName(limits) ? [] : namesOf(limits);
   }
 
-  /** Takes its name on its store: when all else has been checked. A limiter that was handed in has it already. */
+  /** Takes the name on the store, after all checks. A limiter of the option `limiter` has it already. */
   claim(): this {
     if (this.options.limiter === undefined && this.#root === this) this.core.claim();
     return this;
   }
 
   /**
-   * The same limits for another place: read in another way, or without some entries of `limits`. Both count in the same
-   * budgets, and what one of them has noticed, the other leaves alone.
+   * The same limits for another place: with another framework, or without some entries of `limits`. Both count in the
+   * same budgets, and a request that one has seen is ignored by the other.
    *
-   * @param without - Names of entries; at least one entry stays.
+   * @param without - Names of entries to leave out; at least one entry stays.
    */
   variant({
     framework = this.#framework,
@@ -125,52 +121,42 @@ export class Layer<Request, Response> {
   }
 
   /**
-   * The limiter over the same budgets.
+   * The limiter of the same budgets.
    *
-   * @throws PolicyError where a function picks the policy, so that there is no one limiter.
+   * @throws PolicyError if a function picks the policy, because there is no single limiter then.
    */
   get limiter(): Limiter<never> {
     if (this.options.limiter !== undefined) return this.options.limiter;
-    if (this.#asked.limits === undefined) {
+    if (this.#parsed.limits === undefined) {
       throw new PolicyError(
         'policy',
-        'there is no one limiter where a function picks the policy; make one with createLimiter for each policy',
+        'there is no single limiter when a function picks the policy; make one per policy with createLimiter',
         'SLUICE_OPTION_INVALID',
       );
     }
-    return (this.#limiter ??= new PlacedLimiter<never>(this.core, this.#asked.limits));
+    return (this.#limiter ??= new LimiterImpl<never>(this.core, this.#parsed.limits));
   }
 
-  /** Says that this layer sees a request now. Undefined when it has seen it before. */
-  notices(request: object): Sighting | undefined {
-    return firstSighting(this.#sightings, request, this.#root);
+  /** Marks a request as seen by this layer. Undefined when the layer has seen it before. */
+  markOnce(request: object): RequestMark | undefined {
+    return firstMark(this.#marks, request, this.#root);
   }
 
   /**
    * The request's key or, with several limits, its keys.
    *
-   * @throws TypeError `SLUICE_KEY_INVALID` when it has none.
+   * @throws TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */
   async keyFor(request: Request): Promise<FoundKeys> {
-    const sighting = sightingOf(this.#sightings, this.#framework.rawRequest(request), this.#root);
-    const keys = sighting?.keys ?? (await this.#readKeys(request));
+    const mark = markOf(this.#marks, this.#framework.rawRequest(request), this.#root);
+    const keys = mark?.keys ?? (await this.#readKeys(request));
     if (typeof keys === 'string' || (!this.hasOneKey && Object.keys(keys).length > 0)) return keys;
-    throw typeError('SLUICE_KEY_INVALID', `this request has no key to be counted by in ${this.name}`);
-  }
-
-  /** Whether a key is a string, and not one for each limit. */
-  get hasOneKey(): boolean {
-    return this.options.limits === undefined;
-  }
-
-  /** What to take for a request, or the answer that refuses it; undefined when it is not limited here. */
-  ask(request: Request, sighting: Sighting): Asked<Request, Response> | Promise<Asked<Request, Response>> {
-    return this.#asker.ask(request, sighting);
+    throw typeError('SLUICE_KEY_INVALID', `the request has no key for the limiter ${this.name}`);
   }
 
   async #readKeys(request: Request): Promise<FoundKeys> {
     const keys: Record<string, string> = {};
-    for (const { name, readKey } of this.#asked.asked) {
+    for (const { name, readKey } of this.limits) {
       const key = await readKey(request);
       if (key !== undefined) keys[name] = key;
     }
@@ -180,28 +166,6 @@ export class Layer<Request, Response> {
 
 function coreOf<Request, Response>(options: RateLimitOptions<Request, Response>, reports: boolean): LimiterCore {
   if (options.limiter !== undefined) return handedIn(options.limiter).core;
-  // What only reports fails no request either: `onDecision` hears that the decision is unavailable.
+  // A layer that only reports fails no request: `onDecision` gets the outcome `unavailable` instead.
   return new LimiterCore(reports && options.onStoreError === 'throw' ? { ...options, onStoreError: 'allow' } : options);
-}
-
-function checkKinds(options: object): void {
-  const given = options as Readonly<Record<string, unknown>>;
-  const check = (names: readonly string[], is: (value: unknown) => boolean, expected: string): void => {
-    for (const name of names) {
-      if (given[name] === undefined || is(given[name])) continue;
-      throw new PolicyError(name, `${name} must be ${expected}, got ${shown(given[name])}`, 'SLUICE_OPTION_INVALID');
-    }
-  };
-  check(['skip', 'onDenied', 'onDecision'], (value) => typeof value === 'function', 'a function');
-  check(['throw', 'cors'], (value) => typeof value === 'boolean', 'true or false');
-  check(['mode'], (value) => value === 'enforce' || value === 'report', '"enforce" or "report"');
-  if (given['limiter'] === undefined) return;
-  for (const name of ['policy', 'limit', 'window', 'limits', ...CORE_OPTIONS]) {
-    if (given[name] === undefined) continue;
-    throw new PolicyError(
-      name,
-      `${name} belongs to the limiter that is given, got ${shown(given[name])} beside it; say it where that one is made`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
 }

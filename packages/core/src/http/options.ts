@@ -1,175 +1,176 @@
-import type { Decision } from '../decision.ts';
-import type { Duration } from '../duration.ts';
-import type { LimiterCoreOptions } from '../core-options.ts';
-import type { Limiter } from '../limiter.ts';
-import type { ManagedReference } from '../managed/managed.ts';
-import type { Policy } from '../policy.ts';
-import type { HeadersOption } from './headers.ts';
-import type { Key } from './keys/key-parts.ts';
+import { PolicyError, shown } from '../errors.ts';
+import { CORE_OPTIONS } from '../limiter/options.ts';
+import { checkOptions } from '../values/check-options.ts';
+import { parseDuration } from '../values/duration.ts';
+import type { Escalation } from '../values/escalate.ts';
+import { ClientList } from './client-list.ts';
+import { PacedRequests } from './lifecycle/paced-requests.ts';
+import { RefundQueue } from './lifecycle/refund-queue.ts';
+import type { PerLimitOptions, RateLimitOptions, RefundOptions, RefundWhen, SharedOptions } from './option-types.ts';
+import { fieldWriter, type FieldWriter } from './response/headers.ts';
 
-/** What happens to a request that has no key: 403, no limit, or one budget for all of them. */
-export type OnMissingKey = 'deny' | 'skip' | 'shared';
+type LimitOption = 'limit' | 'window' | 'policy' | 'limits' | 'limiter';
+type HttpOption = LimitOption | keyof SharedOptions<never, never> | keyof PerLimitOptions<never>;
+/** Throws PolicyError for a bad value. */
+type Check = (value: unknown, field: string) => void;
 
-type MaybePromise<T> = T | Promise<T>;
+/** Longer timers overflow to 1 ms. */
+const LONGEST_HOLD_MS = 2 ** 31 - 1;
+
+const aFunction = checkThat((value) => typeof value === 'function', 'a function');
+const aBoolean = checkThat((value) => typeof value === 'boolean', 'true or false');
+const aMode = checkThat((value) => value === 'enforce' || value === 'report', '"enforce" or "report"');
+const aRefundRule = checkThat(
+  (value) => typeof value === 'function' || value === 'on-success' || value === 'on-failure',
+  '"on-success", "on-failure" or a function of request and response',
+);
+const aHoldTime = checkThat(
+  (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= LONGEST_HOLD_MS,
+  'a whole number of milliseconds, at least 0',
+);
+const aHeldCount = checkThat(
+  (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+  'a whole number of requests, at least 0',
+);
+/** The checks of `onMissingKey` and `cost`, which stand in the options and in each entry of `limits`. */
+export const aMissingKeyMode: Check = checkThat(
+  (value) => value === 'deny' || value === 'skip' || value === 'shared',
+  '"deny", "skip" or "shared"',
+);
+export const aCost: Check = checkThat(
+  (value) => typeof value === 'function' || (Number.isSafeInteger(value) && (value as number) >= 1),
+  'a whole number, at least 1, or a function of the request',
+);
+/** Checked together with the policies, after all other checks of this table: see `parseLimits`. */
+const WITH_LIMITS = undefined;
+/** Checked when it is parsed, after the limits: see {@link parseHttpOptions}. */
+const WHEN_PARSED = undefined;
 
 /**
- * A policy, several of which all must admit, or a function that picks them for a request: those are named, and
- * different names never share state.
+ * Every option of `rateLimit` but those of its limiter ({@link CORE_OPTIONS}): its check, and whether a place inside
+ * another inherits it from there.
  */
-export type PolicyOption<Request> =
-  | Policy
-  | readonly Policy[]
-  | ManagedReference
-  | ((request: Request) => MaybePromise<Policy | readonly Policy[] | ManagedReference>);
+const OPTIONS: Readonly<Record<HttpOption, { readonly check: Check | undefined; readonly inherited: boolean }>> = {
+  limit: { check: WITH_LIMITS, inherited: false },
+  window: { check: WITH_LIMITS, inherited: false },
+  policy: { check: WITH_LIMITS, inherited: false },
+  limits: { check: WITH_LIMITS, inherited: false },
+  limiter: { check: WITH_LIMITS, inherited: false },
+  skip: { check: aFunction, inherited: true },
+  allow: { check: WHEN_PARSED, inherited: true },
+  deny: { check: WHEN_PARSED, inherited: true },
+  mode: { check: aMode, inherited: true },
+  headers: { check: WHEN_PARSED, inherited: true },
+  cors: { check: aBoolean, inherited: true },
+  refund: { check: WHEN_PARSED, inherited: false },
+  maxHeld: { check: WHEN_PARSED, inherited: true },
+  retryAfter: { check: WHEN_PARSED, inherited: true },
+  onDenied: { check: aFunction, inherited: true },
+  onDecision: { check: aFunction, inherited: true },
+  throw: { check: aBoolean, inherited: true },
+  // Inherited together, by a limit that sets neither: see `inheritOptions`.
+  key: { check: WITH_LIMITS, inherited: false },
+  cost: { check: WITH_LIMITS, inherited: false },
+  onMissingKey: { check: WITH_LIMITS, inherited: false },
+};
 
-/** The keys of a request by the name of their limit; one that is left out leaves its limit out. */
-export type KeyByLimit = Readonly<Record<string, string | undefined>>;
+const HTTP_OPTIONS = Object.keys(OPTIONS) as readonly HttpOption[];
+export const LIMIT_OPTIONS: readonly LimitOption[] = ['limit', 'window', 'policy', 'limits', 'limiter'];
+export const PER_LIMIT_OPTIONS: readonly (keyof PerLimitOptions<never>)[] = ['key', 'cost', 'onMissingKey'];
+export const INHERITED_OPTIONS: readonly HttpOption[] = HTTP_OPTIONS.filter((name) => OPTIONS[name].inherited);
 
-interface PerLimitOptions<Request> {
-  /** What is limited. Default `byIp()`. */
-  key?: Key<Request> | undefined;
-  /**
-   * Units that a request takes: a whole number, or a function that says so. A function that answers 0 leaves this limit
-   * out. Default 1.
-   */
-  cost?: number | ((request: Request) => MaybePromise<number>) | undefined;
-  /** Default `deny`; among `limits`, `skip` for `byUser()` and `byHeader()`. */
-  onMissingKey?: OnMissingKey | undefined;
+/**
+ * The first round of checks: that all options exist, are of the right kind, and do not contradict a `limiter`.
+ *
+ * @param ownOptions - Further options, of the adapter itself.
+ * @throws PolicyError for the first mistake.
+ */
+export function checkHttpOptions(options: object, ownOptions: readonly string[]): void {
+  checkOptions(options, [...HTTP_OPTIONS, ...CORE_OPTIONS, ...ownOptions], 'rateLimit');
+  const given = options as Readonly<Record<string, unknown>>;
+  for (const name of HTTP_OPTIONS) if (given[name] !== undefined) OPTIONS[name].check?.(given[name], name);
+  if (given['limiter'] === undefined) return;
+  for (const name of ['policy', 'limit', 'window', 'limits', ...CORE_OPTIONS]) {
+    if (given[name] === undefined) continue;
+    throw new PolicyError(
+      name,
+      `${name} belongs to the limiter that is given, got ${shown(given[name])} beside it; set it where that limiter is made`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
 }
 
-/** One of several limits with a key each, decided together. */
-export interface HttpLimitOptions<Request> extends PerLimitOptions<Request> {
-  readonly name: string;
-  /** The function's policies are named: different names never share state. */
-  readonly policy: Policy | ManagedReference | ((request: Request) => MaybePromise<Policy | ManagedReference>);
+/** What a layer makes of its options, beside its limiter and limits. */
+export interface HttpSettings<Request, Response> {
+  readonly allow: ClientList | undefined;
+  readonly deny: ClientList | undefined;
+  readonly refund: Refund<Request, Response> | undefined;
+  readonly pacedRequests: PacedRequests;
+  readonly slotRetryAfterMs: number | undefined;
+  readonly writeFields: FieldWriter;
 }
 
 /**
- * Which answers give their units back: those below 400, those from 400 on, or those for which a function says true.
+ * The second round, once the limits are known: parses the options that are kept in another form.
+ *
+ * @param escalation - What repeated denials of the limiter lead to.
+ * @throws PolicyError for the first mistake.
  */
-export type RefundWhen<Request, Response> =
-  'on-success' | 'on-failure' | ((request: Request, response: Response) => MaybePromise<boolean>);
+export function parseHttpOptions<Request, Response>(
+  options: RateLimitOptions<Request, Response>,
+  escalation: Escalation | undefined,
+): HttpSettings<Request, Response> {
+  const { allow, deny, maxHeld, retryAfter, headers } = options;
+  const lists = {
+    allow: allow === undefined ? undefined : new ClientList(allow, 'allow'),
+    deny: deny === undefined ? undefined : new ClientList(deny, 'deny'),
+  };
+  const refund = parseRefund(options.refund, options.mode === 'report');
+  const pacedRequests = new PacedRequests(parseMaxHeld(maxHeld));
+  if (refund !== undefined && refund.holdMs > 0 && escalation !== undefined) {
+    throw new PolicyError(
+      'refund.holdMs',
+      'refund.holdMs and escalate exclude each other: a request that waits is denied many times over; leave one of them out',
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  const slotRetryAfterMs =
+    retryAfter === undefined ? undefined : parseDuration(retryAfter, 'retryAfter', 'SLUICE_OPTION_INVALID');
+  return { ...lists, refund, pacedRequests, slotRetryAfterMs, writeFields: fieldWriter(headers) };
+}
 
-/** {@link RefundWhen}, with what those do that come while units are taken which may be given back. */
-export interface RefundOptions<Request, Response> {
+/** The option `refund`, and the requests that wait for others to give their units back. */
+export interface Refund<Request, Response> {
   readonly when: RefundWhen<Request, Response>;
-  /**
-   * How long a request that would be refused waits for others to give their units back, in turn, in whole milliseconds.
-   * Default 0: it is refused at once. Another process's refunds are noticed within 100 ms.
-   */
-  readonly holdMs?: number;
+  readonly holdMs: number;
+  readonly queue: RefundQueue;
 }
 
-interface SharedOptions<Request, Response> {
-  /** Requests that are not limited at all. */
-  skip?: ((request: Request) => MaybePromise<boolean>) | undefined;
-  /** Clients that are not limited: addresses, CIDR ranges, or whole keys. */
-  allow?: readonly string[] | undefined;
-  /** Clients that are answered 403: addresses, CIDR ranges, or whole keys. Stands above `allow`. */
-  deny?: readonly string[] | undefined;
-  /** `report` decides, counts and tells `onDecision`, but refuses nobody and sends no fields. Default `enforce`. */
-  mode?: 'enforce' | 'report' | undefined;
-  /** Default `draft-11`. */
-  headers?: HeadersOption | undefined;
-  /** Adds the fields to Access-Control-Expose-Headers where the answer allows an origin. Default false. */
-  cors?: boolean | undefined;
-  /**
-   * Gives the units back once the answer is known: units are taken first, so that of many at once no more than the limit
-   * run together. An aborted answer gives nothing back.
-   */
-  refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined;
-  /**
-   * Requests at most that are held at once, in this process, until a `leakyBucket` lets them start: one more is refused. A
-   * whole number; 0 holds nobody. Default 1000.
-   */
-  maxHeld?: number | undefined;
-  /**
-   * What `Retry-After` says where only slots of a `concurrency` policy are wanting: nobody knows when one is released, so
-   * by default such a refusal has none.
-   */
-  retryAfter?: Duration | undefined;
-  /** Answers a refused request itself; status and header fields have been set. */
-  onDenied?: ((request: Request, response: Response, decision: Decision) => unknown) | undefined;
-  /** Told of every decision: for logs and metrics. It is waited for, and what it throws is the request's error. */
-  onDecision?:
-    | ((
-        decision: Decision,
-        context: { readonly key: string | Readonly<Record<string, string>>; readonly request: Request },
-      ) => unknown)
-    | undefined;
-  /**
-   * Hands a refusal to the framework's error handler, as an error with status, code and headers, instead of answering.
-   */
-  throw?: boolean | undefined;
+function parseRefund<Request, Response>(
+  option: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined,
+  reports: boolean,
+): Refund<Request, Response> | undefined {
+  if (option === undefined) return undefined;
+  const isObject = typeof option === 'object' && (option as unknown) !== null;
+  if (isObject) checkOptions(option, ['when', 'holdMs'], 'refund');
+  const { when, holdMs = 0 } = (isObject ? option : { when: option }) as RefundOptions<Request, Response>;
+  aRefundRule(when, isObject ? 'refund.when' : 'refund');
+  aHoldTime(holdMs, 'refund.holdMs');
+  // A request that is never denied need not wait.
+  return { when, holdMs: reports ? 0 : holdMs, queue: new RefundQueue() };
 }
 
-/** Three ways to say what the limit of a single key is. */
-type OneKey<Request, NoLimits> =
-  | (LimiterCoreOptions &
-      PerLimitOptions<Request> & {
-        limit: number;
-        window: Duration;
-        policy?: never;
-        limits?: NoLimits;
-        limiter?: never;
-      })
-  | (LimiterCoreOptions &
-      PerLimitOptions<Request> & {
-        policy: PolicyOption<Request>;
-        limit?: never;
-        window?: never;
-        limits?: NoLimits;
-        limiter?: never;
-      })
-  | ({ [Name in keyof LimiterCoreOptions]?: never } & PerLimitOptions<Request> & {
-        /** A limiter made before: it counts together with whoever else uses it. */
-        limiter: Limiter;
-        limit?: never;
-        window?: never;
-        policy?: never;
-        limits?: NoLimits;
-      });
+/** A held request keeps its socket and what its framework stores for it: about 20 to 50 KB. */
+const DEFAULT_MAX_HELD = 1000;
 
-interface KeyEach<Request> extends LimiterCoreOptions {
-  limits: readonly HttpLimitOptions<Request>[];
-  limit?: never;
-  window?: never;
-  policy?: never;
-  limiter?: never;
-  key?: never;
-  /** For the entries that say none. */
-  cost?: number | ((request: Request) => MaybePromise<number>);
-  onMissingKey?: never;
+function parseMaxHeld(option: number = DEFAULT_MAX_HELD): number {
+  aHeldCount(option, 'maxHeld');
+  return option;
 }
 
-/**
- * The options of every adapter, which are the same everywhere but for the type of the request. Four ways to say what the
- * limit is: `limit` and `window` (a sliding window), `policy`, `limits` with a key each, or a `limiter` made before.
- */
-export type RateLimitOptions<Request, Response> = SharedOptions<Request, Response> &
-  (OneKey<Request, never> | KeyEach<Request>);
-
-/** An entry that nothing is: functions in it are typed all the same, while TypeScript looks for the right signature. */
-type NoEntry<Request> = HttpLimitOptions<Request> & { readonly name: never };
-
-/** {@link RateLimitOptions} with a single key. */
-export type OneKeyOptions<Request, Response> = SharedOptions<Request, Response> &
-  OneKey<Request, readonly NoEntry<Request>[]>;
-
-/** {@link RateLimitOptions} with a key per limit. */
-export type KeyEachOptions<Request, Response> = SharedOptions<Request, Response> & KeyEach<Request>;
-
-export const PER_LIMIT_OPTIONS: readonly string[] = ['key', 'cost', 'onMissingKey'];
-export const HTTP_OPTIONS: readonly string[] = [
-  ...['limit', 'window', 'policy', 'limits', 'limiter', 'skip', 'allow', 'deny', 'mode', 'headers', 'cors', 'refund'],
-  ...['maxHeld', 'retryAfter', 'onDenied', 'onDecision', 'throw'],
-  ...PER_LIMIT_OPTIONS,
-];
-
-/** Options with a name made of a place in the code, unless they say another. A limiter that is handed in has its own. */
-export function namedByPlace<Options extends { limiter?: unknown; name?: string | undefined }>(
-  options: Options,
-  place: string,
-): Options {
-  return options.limiter === undefined ? { ...options, name: options.name ?? place } : options;
+function checkThat(is: (value: unknown) => boolean, expected: string): Check {
+  return (value, field) => {
+    if (is(value)) return;
+    throw new PolicyError(field, `${field} must be ${expected}, got ${shown(value)}`, 'SLUICE_OPTION_INVALID');
+  };
 }

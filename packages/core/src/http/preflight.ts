@@ -1,7 +1,8 @@
 import type { Framework } from './framework.ts';
 
 /**
- * A browser's question whether it may ask at all, which carries neither a body nor who asks. Any other OPTIONS counts.
+ * Whether a request is a CORS preflight of a browser, which has neither a body nor credentials. Any other OPTIONS
+ * request counts.
  */
 export function isPreflight<Request, Response>(framework: Framework<Request, Response>, request: Request): boolean {
   if (framework.method(request) !== 'OPTIONS') return false;

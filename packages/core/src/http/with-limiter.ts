@@ -1,29 +1,29 @@
-import type { Limiter } from '../limiter.ts';
+import type { Limiter } from '../limiter/limiter.ts';
 import type { Layer } from './layer.ts';
 
 /**
- * What stands on every middleware, so that a handler can reset or block what the middleware counts:
+ * Properties of every middleware, with which a handler can reset or block a key of it:
  * `await login.limiter.reset(await login.keyFor(request))`.
  */
 export interface Limited<Request, Key> {
   /**
-   * The limiter behind it: its own, or the one it was given.
+   * The limiter of the middleware: its own, or the one of the option `limiter`.
    *
-   * @throws PolicyError where a function picks the policy: there is no one limiter then.
+   * @throws PolicyError if a function picks the policy, because there is no single limiter then.
    */
   readonly limiter: Limiter<Key>;
   /**
    * The request's key or, with several limits, its keys by limit.
    *
-   * @throws (rejects) TypeError `SLUICE_KEY_INVALID` when it has none.
+   * @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */
   keyFor(request: Request): Promise<Key>;
 }
 
 /**
- * Puts `limiter` and `keyFor` on a middleware.
+ * Adds `limiter` and `keyFor` to a middleware.
  *
- * @param layer - What it asks, or how to get it where that is made when it is first needed.
+ * @param layer - The layer of the middleware, or a function that makes it on first use.
  */
 export function withLimiter<Handler extends object, Request, Response>(
   handler: Handler,

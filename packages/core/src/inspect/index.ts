@@ -1,4 +1,6 @@
-/** What keys in Redis say, for tools: nothing here asks or writes. */
+/** For tools: reports what keys in Redis hold, and writes policies as text. Nothing here reads or writes a key. */
 export { inspectKey, type InspectOptions } from './inspect-key.ts';
 export { isWholeKey, keyPattern, ownerOfDetails } from './key-text.ts';
-export type { KeyReport, PolicyReport, RefusalsReport } from './report.ts';
+export { policyFactories, writtenPolicy, type FactoryOption, type PolicyFactory } from './policy-text.ts';
+export type { KeyReport, PolicyReport, DenialCountReport } from './report.ts';
+export { nearest } from '../values/check-options.ts';

@@ -1,31 +1,31 @@
 import { algorithmOf, type Policy } from '../algorithms/index.ts';
-import { keyScope } from '../key.ts';
-import { listed } from '../options.ts';
-import { namePolicy, type NamedPolicy } from '../policy.ts';
-import { remembered } from '../stores/escalation.ts';
+import { keySuffixOf } from '../engine/key.ts';
+import { listed } from '../values/check-options.ts';
+import { namePolicy, type NamedPolicy } from '../engine/policy.ts';
+import { remembered } from '../engine/denial-count.ts';
 import { readValue } from '../stores/redis/value.ts';
 import { inspectManaged } from './inspect-managed.ts';
 import { detailKeyOf, ownerOfDetails, readKeyText, type KeyText } from './key-text.ts';
-import { isOfAnother, reportPolicy, type KnownPolicy } from './report-policy.ts';
+import { isWrittenByAnother, reportPolicy, type KnownPolicy } from './report-policy.ts';
 import type { KeyReport } from './report.ts';
 
-/** What is known beside the key itself: where it comes from, and the numbers that count it. */
+/** What a key itself does not tell: the prefix of its store, and the numbers of its policies. */
 export interface InspectOptions {
   /** The `prefix` of the store. Default `sluice`. */
   readonly prefix?: string;
   /**
-   * Policies of limiters, whose numbers no key tells: one with a name is that of policies of this name and kind, one
-   * without of all others of its kind.
+   * Policies of limiters, because a key does not hold their numbers. A policy with a name applies to the policy of
+   * this name and kind. One without a name applies to all others of its kind.
    */
   readonly policies?: readonly Policy[];
-  /** The records of managed policies by their names, as a `PolicySource` answers them. Default: none. */
+  /** The records of managed policies by name, as a `PolicySource` returns them. Default: none. */
   readonly records?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Reads a key and its value, as GET answers it, at an instant of the server's clock. Asks nothing and writes nothing.
+ * Reports what a key holds, from its value as GET returns it, at an instant of the server's clock. Sends nothing.
  *
- * @throws PolicyError when one of `policies` is none.
+ * @throws PolicyError if one of `policies` is invalid.
  */
 export function inspectKey(key: string, value: string, atMs: number, options: InspectOptions = {}): KeyReport {
   const { prefix = 'sluice', policies = [], records = {} } = options;
@@ -34,46 +34,46 @@ export function inspectKey(key: string, value: string, atMs: number, options: In
     return unread(
       key,
       undefined,
-      NOTHING,
-      `it holds the details of ${owner}: inspect that key, which says how much is used`,
+      NO_HEADER,
+      `it holds the details of ${owner}: inspect that key, which holds the units used`,
     );
   }
   const text = readKeyText(key, prefix);
   if (text === undefined) {
-    return unread(key, undefined, NOTHING, 'this is no key of a limiter, or that of a newer version of Sluice');
+    return unread(key, undefined, NO_HEADER, 'this is not a key of a limiter, or one of another version of Sluice');
   }
   if (text.isManaged) {
     return inspectManaged(key, text, value, atMs, Object.hasOwn(records, text.owner) ? records[text.owner] : undefined);
   }
-  const known = text.policies?.map((policy) => numbersOf(policy, policies)) ?? hashedList(key, text, policies);
+  const known = text.policies?.map((policy) => numbersOf(policy, policies)) ?? policiesByDigest(key, text, policies);
   if (known === undefined) {
     return unread(
       key,
       text,
-      aheadOfStates(key, value, atMs),
-      'the names of its policies are too long to stand in the key: give the policies with their names, in the order of the limiter',
+      readHeader(key, value, atMs),
+      'the names of its policies are too long for the key: give the policies with their names, in the order of the limiter',
     );
   }
   const read = readValue(value, key, { policies: known.map(decodable) });
-  if (read instanceof Error) return unread(key, text, NOTHING, 'it holds something else than its policies write');
+  if (read instanceof Error) return unread(key, text, NO_HEADER, 'its value is not one that its policies write');
   const isBlocked = read.blockedUntilMs > atMs;
   return {
     key,
     subject: text.subject,
     limiter: text.owner,
     blockedUntilMs: isBlocked ? read.blockedUntilMs : null,
-    refusals: remembered(read.refusals, atMs) ?? null,
+    denials: remembered(read.denials, atMs) ?? null,
     policies: known.map((policy, j) =>
       reportPolicy(policy, read.states[j], { isBlocked, atMs, detailKey: detailKeyOf(key, policy.algorithm, j) }),
     ),
-    problem: strangers(known.filter((policy, j) => isOfAnother(policy, read.states[j], atMs))),
+    problem: foreignStateProblem(known.filter((policy, j) => isWrittenByAnother(policy, read.states[j], atMs))),
   };
 }
 
-function strangers(policies: readonly KnownPolicy[]): string | null {
+function foreignStateProblem(policies: readonly KnownPolicy[]): string | null {
   if (policies.length === 0) return null;
   const names = listed(policies.map(({ name }) => name));
-  return `the state of ${names} lasts longer than the policy given can make it last by what it admits: another policy wrote it, or more was charged afterwards`;
+  return `the state of ${names} lasts longer than the given policy can make it last: another policy wrote it, or more was charged afterwards`;
 }
 
 function numbersOf({ name, algorithm }: Omit<KnownPolicy, 'policy'>, given: readonly Policy[]): KnownPolicy {
@@ -82,33 +82,37 @@ function numbersOf({ name, algorithm }: Omit<KnownPolicy, 'policy'>, given: read
   return { name, algorithm, policy: policy === undefined ? undefined : algorithm.parse(policy) };
 }
 
-/** The given policies, or one of them, where the digest in the key is theirs. */
-function hashedList(key: string, { owner }: KeyText, given: readonly Policy[]): readonly NamedPolicy[] | undefined {
+/** The given policies, or one of them, if the digest in the key is theirs. */
+function policiesByDigest(
+  key: string,
+  { owner }: KeyText,
+  given: readonly Policy[],
+): readonly NamedPolicy[] | undefined {
   const named = given.map((policy) => namePolicy(policy, policy.name ?? owner));
-  return [named, ...named.map((policy) => [policy])].find((list) => key.endsWith(keyScope(owner, list)));
+  return [named, ...named.map((policy) => [policy])].find((list) => key.endsWith(keySuffixOf(owner, list)));
 }
 
-/** Values are read by algorithms alone; numbers are not asked for. */
+/** A policy without numbers: reading a value needs only the algorithm. */
 function decodable({ name, algorithm }: KnownPolicy): NamedPolicy {
   return { name, algorithm, policy: { algorithm: algorithm.name }, windowMs: 0 };
 }
 
-type AheadOfStates = Pick<KeyReport, 'blockedUntilMs' | 'refusals'>;
+type ValueHeader = Pick<KeyReport, 'blockedUntilMs' | 'denials'>;
 
-const NOTHING: AheadOfStates = { blockedUntilMs: null, refusals: null };
+const NO_HEADER: ValueHeader = { blockedUntilMs: null, denials: null };
 
-/** What a value says whatever its policies are. */
-function aheadOfStates(key: string, value: string, atMs: number): AheadOfStates {
-  const [ahead = ''] = /^(?:!\d+!)?(?:\^[\d:]+\^)?/.exec(value) ?? [];
-  const read = readValue(ahead, key, { policies: [] });
-  if (read instanceof Error) return NOTHING;
+/** The part of a value that does not depend on its policies. */
+function readHeader(key: string, value: string, atMs: number): ValueHeader {
+  const [header = ''] = /^(?:!\d+!)?(?:\^[\d:]+\^)?/.exec(value) ?? [];
+  const read = readValue(header, key, { policies: [] });
+  if (read instanceof Error) return NO_HEADER;
   return {
     blockedUntilMs: read.blockedUntilMs > atMs ? read.blockedUntilMs : null,
-    refusals: remembered(read.refusals, atMs) ?? null,
+    denials: remembered(read.denials, atMs) ?? null,
   };
 }
 
-function unread(key: string, text: KeyText | undefined, ahead: AheadOfStates, problem: string): KeyReport {
+function unread(key: string, text: KeyText | undefined, header: ValueHeader, problem: string): KeyReport {
   const { subject = null, owner: limiter = null } = text ?? {};
-  return { key, subject, limiter, ...ahead, policies: [], problem };
+  return { key, subject, limiter, ...header, policies: [], problem };
 }

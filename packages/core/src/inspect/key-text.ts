@@ -1,22 +1,24 @@
 import { algorithms, type AnyAlgorithm } from '../algorithms/index.ts';
-import { checkSubject, encodeSubject } from '../key.ts';
+import { LAYOUT, MANAGED, checkSubject, encodeSubject } from '../engine/key.ts';
+import { detailKey, hashTag } from '../stores/redis/redis-key.ts';
 
-/** A key in Redis, taken apart. */
+/** The parts of a key in Redis. */
 export interface KeyText {
-  /** As it stands between the braces: `#` and a digest where it is long or not plain. */
+  /** The text between the braces: `#` and a hash if the key is long, has braces or is not well-formed. */
   readonly subject: string;
-  /** The limiter or, of a managed policy, the policy. */
+  /** The name of the limiter, or of the managed policy. */
   readonly owner: string;
-  /** Managed: shared by whoever uses that policy. */
+  /** Whether `owner` is a managed policy, whose keys several limiters may share. */
   readonly isManaged: boolean;
-  /** Name and algorithm of each policy; undefined of a managed one, and where a long list stands as its digest. */
+  /**
+   * Name and algorithm of each policy. Undefined for a managed policy, and if the key holds a digest of a long list.
+   */
   readonly policies: readonly { readonly name: string; readonly algorithm: AnyAlgorithm }[] | undefined;
 }
 
-const SHAPE = /^\{([^{}]+)\}:([A-Za-z][A-Za-z0-9._-]{0,63}):1([^:]+)$/;
-const MANAGED = 'm';
+const SHAPE = new RegExp(`^\\{([^{}]+)\\}:([A-Za-z][A-Za-z0-9._-]{0,63}):${LAYOUT}([^:]+)$`);
 
-/** Takes apart what `keyScope` put together; undefined for what is no key of these layouts. */
+/** Reads a key that ends with the result of `keySuffixOf`. Undefined if it has another layout. */
 export function readKeyText(key: string, prefix: string): KeyText | undefined {
   if (!key.startsWith(`${prefix}:`)) return undefined;
   const [, subject, owner, schema] = SHAPE.exec(key.slice(prefix.length + 1)) ?? [];
@@ -33,32 +35,32 @@ export function readKeyText(key: string, prefix: string): KeyText | undefined {
   return policies.length === schema.split(',').length ? { subject, owner, isManaged, policies } : undefined;
 }
 
-/** Where the rest of a long state lies: that of the policy with this place, counted from 0, under a key. */
-export function detailKeyOf(key: string, { kind }: AnyAlgorithm, place: number): string {
-  return `${key}:${kind}${String(place + 1)}`;
+/** The key that holds the details of a long state. `index`: that of the policy under its key, from 0. */
+export function detailKeyOf(key: string, { kind }: AnyAlgorithm, index: number): string {
+  return detailKey(key, kind, String(index + 1));
 }
 
-/** The key whose details a key holds: what those of slidingLog and concurrency are named after. Undefined for any other. */
+/** The key whose details another key holds, as for slidingLog and concurrency. Undefined for any other key. */
 export function ownerOfDetails(key: string, prefix = 'sluice'): string | undefined {
   const [, owner = '', kind] = /^(.*):([a-z])\d+$/s.exec(key) ?? [];
-  const isApart = algorithms.some((algorithm) => algorithm.kind === kind && algorithm.outline !== undefined);
-  return isApart && readKeyText(owner, prefix) !== undefined ? owner : undefined;
+  const hasExternalState = algorithms.some((algorithm) => algorithm.kind === kind && algorithm.summarize !== undefined);
+  return hasExternalState && readKeyText(owner, prefix) !== undefined ? owner : undefined;
 }
 
 /**
- * Whether a text is a whole key rather than what an application limits: it begins with the prefix and has a subject in
- * braces.
+ * Whether a text is a whole key in Redis, and not a key as an application writes it: it begins with the prefix and
+ * has a subject in braces.
  */
 export function isWholeKey(text: string, prefix = 'sluice'): boolean {
   return text.startsWith(`${prefix}:{`) && text.includes('}', prefix.length + 2);
 }
 
 /**
- * The pattern that matches every key of a subject, whatever limiter or managed policy it belongs to, as `SCAN` takes it.
+ * The pattern for `SCAN` that matches every key of a subject, for all limiters and managed policies.
  *
- * @throws TypeError `SLUICE_KEY_INVALID` for what is no subject.
+ * @throws TypeError `SLUICE_KEY_INVALID` if the subject is invalid.
  */
 export function keyPattern(subject: string, prefix = 'sluice'): string {
   checkSubject(subject);
-  return `${`${prefix}:{${encodeSubject(subject)}}`.replace(/[\\*?[\]]/g, '\\$&')}:*`;
+  return `${`${prefix}:{${hashTag(encodeSubject(subject))}}`.replace(/[\\*?[\]]/g, '\\$&')}:*`;
 }

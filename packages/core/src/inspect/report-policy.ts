@@ -1,31 +1,30 @@
-import type { PolicyBase } from '../algorithms/algorithm.ts';
+import type { PolicyBase, StateAlone } from '../algorithms/algorithm.ts';
 import type { AnyAlgorithm, Policy } from '../algorithms/index.ts';
-import { stateAlone } from './state-alone.ts';
 import type { PolicyReport } from './report.ts';
 
-/** A policy under a key: its numbers only where they are known. */
+/** A policy under a key. Its numbers may be unknown. */
 export interface KnownPolicy {
   readonly name: string;
   readonly algorithm: AnyAlgorithm;
   readonly policy: PolicyBase | undefined;
 }
 
-/** The key that a policy's state was found under. */
+/** The key under which a policy's state was found. */
 interface ReportedKey {
   readonly isBlocked: boolean;
   readonly atMs: number;
   readonly version?: number | null;
-  /** Where the rest of a long state would lie. */
+  /** The key that would hold the details of a long state. */
   readonly detailKey: string;
 }
 
-/** How things stand with one policy at an instant, as its kernel says or, without its numbers, as its state says. */
+/** The report on one policy at an instant, by its kernel or, without its numbers, by its state alone. */
 export function reportPolicy(
   { name, algorithm, policy }: KnownPolicy,
   state: unknown,
   { isBlocked, atMs, version = null, detailKey }: ReportedKey,
 ): PolicyReport {
-  const isOutline = algorithm.outline !== undefined && state !== undefined;
+  const isOutline = algorithm.summarize !== undefined && state !== undefined;
   const own = { detailKey: isOutline ? detailKey : null };
   const known = { name, algorithm: algorithm.name, policy: (policy as Policy | undefined) ?? null, version };
   if (policy === undefined) {
@@ -44,16 +43,22 @@ export function reportPolicy(
 }
 
 /**
- * Whether a state lasts longer than this policy could make it last, so that another one wrote it. Units that were taken just
- * now, as many as there may be, last longest.
+ * Whether a state lasts longer than this policy could make it last, so that another policy wrote it. The longest
+ * possible state is one with the most units, consumed just now.
  */
-export function isOfAnother({ algorithm, policy }: KnownPolicy, state: unknown, atMs: number): boolean {
+export function isWrittenByAnother({ algorithm, policy }: KnownPolicy, state: unknown, atMs: number): boolean {
   if (policy === undefined || state === undefined) return false;
   const endMs = stateAlone(algorithm, state, atMs).resetAtMs ?? algorithm.resetAtMs(policy, state);
-  return endMs > algorithm.resetAtMs(policy, algorithm.carry(policy, Number.MAX_SAFE_INTEGER, atMs));
+  return endMs > algorithm.resetAtMs(policy, algorithm.migrate(policy, Number.MAX_SAFE_INTEGER, atMs));
 }
 
-const UNUSED = { used: 0, resetAtMs: null } as const;
+const UNUSED: StateAlone = { used: 0, resetAtMs: null };
+const UNKNOWN: StateAlone = { used: null, resetAtMs: null };
+
+/** What is known from a state without its policy. */
+function stateAlone(algorithm: AnyAlgorithm, state: unknown, nowMs: number): StateAlone {
+  return algorithm.inspect?.(state, nowMs) ?? UNKNOWN;
+}
 
 function after(nowMs: number, atMs: number | null): number | null {
   return atMs !== null && atMs > nowMs ? atMs : null;

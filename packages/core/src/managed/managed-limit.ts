@@ -1,55 +1,55 @@
-import type { Escalation } from '../escalate.ts';
+import type { Escalation } from '../values/escalate.ts';
 import { PolicyError, staleError } from '../errors.ts';
-import type { NamedPolicy } from '../policy.ts';
-import { AllEarlier } from '../stores/carry-over.ts';
-import { withStandIn } from '../stores/local-store.ts';
-import type { EarlierEdition, Limit } from '../stores/store.ts';
+import { managedScope } from '../engine/key.ts';
+import type { NamedPolicy } from '../engine/policy.ts';
+import { AllEarlier } from '../engine/migrate-state.ts';
+import { withFallback } from '../stores/fallback.ts';
+import type { EarlierVersion, Limit } from '../engine/store.ts';
 import { warnOnce } from '../warnings.ts';
-import { earlierEdition, isResetSince, type Definition } from './definition.ts';
-import type { Definitions } from './definitions.ts';
+import { earlierVersion, isResetSince, type PolicyDefinition } from './read-record.ts';
+import type { PolicyCache } from './policy-cache.ts';
 import type { PolicyRecord } from './policy-source.ts';
 
-/** What becomes of a request whose policy is not there, or not for this application. */
+/** What happens to a request whose policy does not exist, or does not list this application. */
 export type OnUnconfigured = 'allow' | 'deny';
 
 export interface ManagedLimitOptions {
-  /** The policy's name in the source, and what decisions call it. */
+  /** The name of the policy in the source. */
   readonly policy: string;
+  /** The name of the policy in decisions. */
   readonly name: string;
   readonly app: string;
-  readonly definitions: Definitions;
+  readonly policyCache: PolicyCache;
   readonly onUnconfigured: OnUnconfigured;
   readonly localShare: number;
   readonly escalation: Escalation | undefined;
   readonly denialAgeMs: number;
-  /** Refuses what the store cannot count. */
+  /** Throws for a limit that the store cannot count. */
   readonly check: (limit: Limit) => void;
 }
 
-/** Names may be what callers say: so many are told of, and no more are remembered. */
-const MOST_TOLD = 1000;
-let told = 0;
+/** How many warnings are written and remembered: names may come from requests, so there may be any number. */
+const MOST_WARNINGS = 1000;
+let warnings = 0;
 
-/** Stands in keys for "managed", where plain limits have the letters of their algorithms. */
-const SCHEMA = '1m';
-
-type Usable = Extract<Definition, { state: 'usable' }>;
+type Usable = Extract<PolicyDefinition, { state: 'usable' }>;
 
 /**
- * A limit whose policy is looked up when it is asked for: it changes while the process runs. Its key holds the policy's
- * name and no numbers, kinds or limiters, so that everybody who uses the policy counts in the same states.
+ * A limit whose policy is looked up for each request, because it changes while the process runs. Its key holds only
+ * the name of the policy, and no numbers, kinds or limiters, so all limiters that use the policy count in the same
+ * states.
  */
 export class ManagedLimit {
-  readonly scope: string;
-  /** As of a {@link Limit}: its policies change while it lives. */
-  readonly plain = false;
+  readonly keySuffix: string;
+  /** As in a {@link Limit}. False, because the policies change. */
+  readonly fastPathEligible = false;
   readonly #options: ManagedLimitOptions;
-  #definition: Definition | undefined | null = null;
+  #definition: PolicyDefinition | undefined | null = null;
   #limit: Limit | undefined;
 
   constructor(options: ManagedLimitOptions) {
     this.#options = options;
-    this.scope = `:${options.policy}:${SCHEMA}`;
+    this.keySuffix = managedScope(options.policy);
   }
 
   get name(): string {
@@ -60,14 +60,14 @@ export class ManagedLimit {
     return this.#options.onUnconfigured;
   }
 
-  get definitions(): Definitions {
-    return this.#options.definitions;
+  get policyCache(): PolicyCache {
+    return this.#options.policyCache;
   }
 
-  /** The limit as things stand, the same object until they change; none where the policy may not be used here. */
+  /** The current limit, the same object until the policy changes. Undefined if the policy cannot be used here. */
   current(): Limit | undefined {
-    const { definitions, policy } = this.#options;
-    const definition = definitions.get(policy);
+    const { policyCache, policy } = this.#options;
+    const definition = policyCache.get(policy);
     if (definition !== this.#definition) {
       this.#definition = definition;
       this.#limit = this.#limitOf(definition);
@@ -75,8 +75,8 @@ export class ManagedLimit {
     return this.#limit;
   }
 
-  #limitOf(definition: Definition | undefined): Limit | undefined {
-    const why = this.#whyNot(definition);
+  #limitOf(definition: PolicyDefinition | undefined): Limit | undefined {
+    const why = this.#whyUnusable(definition);
     if (why !== undefined) {
       this.#warn(why, this.#howToPut());
       return undefined;
@@ -85,12 +85,12 @@ export class ManagedLimit {
       return this.#usableLimit(definition as Usable);
     } catch (error) {
       if (!(error instanceof PolicyError)) throw error;
-      this.#warn(error.message, 'put one that can be counted here');
+      this.#warn(error.message, 'put a policy that can be counted here');
       return undefined;
     }
   }
 
-  #whyNot(definition: Definition | undefined): string | undefined {
+  #whyUnusable(definition: PolicyDefinition | undefined): string | undefined {
     switch (definition?.state) {
       case undefined:
         return 'there is no such policy';
@@ -110,70 +110,72 @@ export class ManagedLimit {
     const own: NamedPolicy = { ...named, name };
     const limit: Limit = {
       policies: [own],
-      scope: this.scope,
+      keySuffix: this.keySuffix,
       denialAgeMs,
       ...(escalation === undefined ? {} : { escalation }),
-      edition: {
+      policyVersion: {
         version,
-        // The last one goes along with every call; what is older is sent when a state of it is met.
+        // The last earlier version is sent with every call. An older one is sent when a state of it is found.
         earlier: new Map(before === undefined ? [] : [[before.version, this.#earlier(record, before.version)]]),
         renew: (found, since) => this.#renew(found, since),
       },
     };
     check(limit);
-    return { ...limit, standIn: this.#standIn(limit, record, localShare) };
+    return { ...limit, fallback: this.#fallback(limit, record, localShare) };
   }
 
-  /** In memory there is no sending: all that is known of earlier versions goes along. */
-  #standIn(limit: Limit, record: PolicyRecord, localShare: number): Limit {
+  /** The limit of the fallback store. Nothing is sent there, so it has all earlier versions. */
+  #fallback(limit: Limit, record: PolicyRecord, localShare: number): Limit {
     const sharedOf = (policies: readonly NamedPolicy[]): readonly NamedPolicy[] =>
-      withStandIn({ policies, scope: limit.scope }, localShare).standIn?.policies ?? policies;
-    const earlier = record.earlier.map(({ version }): [number, EarlierEdition | 'unknown'] => {
-      const edition = this.#earlier(record, version);
-      if (edition === 'unknown') return [version, edition];
+      withFallback({ policies, keySuffix: limit.keySuffix }, localShare).fallback?.policies ?? policies;
+    const earlier = record.earlier.map(({ version }): [number, EarlierVersion | 'unknown'] => {
+      const policyVersion = this.#earlier(record, version);
+      if (policyVersion === 'unknown') return [version, policyVersion];
       try {
-        return [version, { ...edition, policies: sharedOf(edition.policies) }];
+        return [version, { ...policyVersion, policies: sharedOf(policyVersion.policies) }];
       } catch {
-        return [version, 'unknown']; // a share of it cannot be counted
+        return [version, 'unknown']; // the share of this version cannot be counted
       }
     });
-    const version = limit.edition?.version ?? 0;
+    const version = limit.policyVersion?.version ?? 0;
     const renew = (_found: number | undefined, since?: number): Promise<Limit | undefined> => {
       const current = this.current();
-      return Promise.resolve(this.#isForgotten(since) ? undefined : current?.standIn);
+      return Promise.resolve(this.#isForgotten(since) ? undefined : current?.fallback);
     };
     return {
       ...limit,
       policies: sharedOf(limit.policies),
-      edition: { version, earlier: new AllEarlier(earlier, version), renew },
+      policyVersion: { version, earlier: new AllEarlier(earlier, version), renew },
     };
   }
 
-  #earlier(record: PolicyRecord, version: number): EarlierEdition | 'unknown' {
-    return earlierEdition(this.#options.name, record, version);
+  #earlier(record: PolicyRecord, version: number): EarlierVersion | 'unknown' {
+    return earlierVersion(this.#options.name, record, version);
   }
 
   /**
-   * @param found - The version of a state that the last edition given out did not know.
-   * @throws (rejects) StoreError `SLUICE_POLICY_STALE` when the source does not know it either; as the source does.
+   * The limit with which a stale request is repeated.
+   *
+   * @param found - The version of a state that the limit of the request did not know.
+   * @throws (rejects) StoreError `SLUICE_POLICY_STALE` if the source does not know it either, or the error of the
+   * source.
    */
   async #renew(found: number | undefined, since?: number): Promise<Limit | undefined> {
-    const known = this.current()?.edition?.version;
-    if (found === undefined || known === undefined || found > known) await this.definitions.load();
+    const known = this.current()?.policyVersion?.version;
+    if (found === undefined || known === undefined || found > known) await this.policyCache.load();
     const limit = this.current();
     const definition = this.#definition;
     if (this.#isForgotten(since)) return undefined;
-    if (limit?.edition === undefined || definition?.state !== 'usable' || found === undefined) return limit;
-    const { edition } = limit;
-    // Whoever writes a version into a state has it from the source: one that was asked since, and does not know it, has
-    // forgotten it.
-    if (found > edition.version) throw staleError();
-    if (found === edition.version || edition.earlier.has(found)) return limit;
-    const earlier = new Map([...edition.earlier, [found, this.#earlier(definition.record, found)] as const]);
-    return { ...limit, edition: { ...edition, earlier } };
+    if (limit?.policyVersion === undefined || definition?.state !== 'usable' || found === undefined) return limit;
+    const { policyVersion } = limit;
+    // The version in a state comes from the source. If the source does not know it now, the source has lost it.
+    if (found > policyVersion.version) throw staleError();
+    if (found === policyVersion.version || policyVersion.earlier.has(found)) return limit;
+    const earlier = new Map([...policyVersion.earlier, [found, this.#earlier(definition.record, found)] as const]);
+    return { ...limit, policyVersion: { ...policyVersion, earlier } };
   }
 
-  /** Whether a change has made everybody begin anew, so that units taken before are nobody's to give back. */
+  /** Whether a change has reset all states since, so that units consumed before it cannot be refunded. */
   #isForgotten(since: number | undefined): boolean {
     const definition = this.#definition;
     if (since === undefined || definition?.state !== 'usable' || since >= definition.version) return false;
@@ -182,15 +184,15 @@ export class ManagedLimit {
 
   #warn(why: string, help: string): void {
     const { policy, app, onUnconfigured } = this.#options;
-    if (told === MOST_TOLD) return;
-    const effect = onUnconfigured === 'deny' ? 'refused' : 'let through';
-    const rest = told === MOST_TOLD - 1 ? ' (No more of these are told in this process.)' : '';
+    if (warnings === MOST_WARNINGS) return;
+    const effect = onUnconfigured === 'deny' ? 'denied' : 'allowed';
+    const rest = warnings === MOST_WARNINGS - 1 ? ' (This process writes no more of these warnings.)' : '';
     const isNew = warnOnce(
       'SLUICE_POLICY_UNCONFIGURED',
-      `the managed policy ${policy} cannot be used by the application ${app}: ${why}. Its requests are ${effect} (onUnconfigured); ${help}.${rest}`,
+      `the application ${app} cannot use the managed policy ${policy}: ${why}. Its requests are ${effect} (onUnconfigured); ${help}.${rest}`,
       `${policy} ${app} ${why}`,
     );
-    if (isNew) told++;
+    if (isNew) warnings++;
   }
 
   #howToPut(): string {

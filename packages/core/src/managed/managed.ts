@@ -1,18 +1,18 @@
 import { PolicyError, shown } from '../errors.ts';
-import { parseName } from '../name.ts';
+import { parseName } from '../values/name.ts';
 
-/** A policy that is kept elsewhere, by its name: what {@link managed} answers. */
+/** A reference by name to a policy that is kept elsewhere. {@link managed} returns it. */
 export interface ManagedReference {
   readonly algorithm: 'managed';
   readonly name: string;
 }
 
 /**
- * Stands for the policy that `policies.put(name, ...)` keeps under this name, wherever a policy is given: as `policy`,
- * in an entry of `limits`, or as what a policy function answers. All limiters that use it count in the same budgets,
- * whichever application they are in: what tells clients apart is the key.
+ * Refers to the policy that `policies.put(name, ...)` keeps under this name. Use it in place of a policy: as
+ * `policy`, in an entry of `limits`, or as the return value of a policy function. All limiters that use it, in any
+ * application, count in the same budgets. Only the key distinguishes clients.
  *
- * @throws PolicyError for what is no name.
+ * @throws PolicyError for an invalid name.
  */
 export function managed(name: string): ManagedReference {
   return Object.freeze({ algorithm: 'managed', name: parseName(name, 'name') });
@@ -25,9 +25,9 @@ export function isManagedReference(policy: unknown): policy is ManagedReference 
 const LONGEST_APP = 128;
 
 /**
- * The name of an application, as it stands on the lists of policies: compared exactly.
+ * Checks the name of an application. It is compared exactly with the `apps` of a policy.
  *
- * @throws PolicyError for what is not 1 to 128 characters of text.
+ * @throws PolicyError unless it is a string of 1 to 128 characters.
  */
 export function parseApp(app: unknown, field: string): string {
   if (typeof app === 'string' && app !== '' && app.length <= LONGEST_APP) return app;

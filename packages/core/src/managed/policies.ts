@@ -1,20 +1,20 @@
 import type { PolicyBase } from '../algorithms/algorithm.ts';
-import { PolicyError, SluiceError, StoreError, shown } from '../errors.ts';
-import { parseName } from '../name.ts';
-import { checkOptions } from '../options.ts';
-import { namePolicy, type Policy } from '../policy.ts';
-import type { CarryOver, Store } from '../stores/store.ts';
+import { PolicyError, SluiceError, StoreError } from '../errors.ts';
+import { parseName } from '../values/name.ts';
+import { readOptions } from '../values/check-options.ts';
+import { namePolicy, type Policy } from '../engine/policy.ts';
+import type { Store } from '../engine/store.ts';
 import type { IoredisClient, NodeRedisClient, RedisClient } from '../stores/redis/client.ts';
 import { connectTo, connectionOf, type RedisConnection } from '../stores/redis/connection.ts';
-import { isCarryOver, samePolicy, type Definition } from './definition.ts';
-import { Definitions } from './definitions.ts';
-import { followedThrough, noteDefinitions } from './followed.ts';
-import { parseApp } from './managed.ts';
-import { recordOf, tombstoneOf } from './next-record.ts';
+import { samePolicy, type PolicyDefinition } from './read-record.ts';
+import { PolicyCache } from './policy-cache.ts';
+import { sharedCacheOf, shareCache } from './shared-caches.ts';
+import { makeRecord, makeTombstone } from './make-record.ts';
+import { CREATE_POLICIES, PUT, REMOVE, type PutOptions } from './options.ts';
 import type { PolicyRecord, PolicySource } from './policy-source.ts';
 import { RedisPolicySource } from './redis-source.ts';
 
-/** A policy as `get` and `list` show it. */
+/** A policy as `get` and `list` return it. */
 export interface ManagedPolicy {
   readonly name: string;
   readonly policy: Policy;
@@ -22,52 +22,40 @@ export interface ManagedPolicy {
   readonly apps: readonly string[];
   /** Grows with every change of the policy. */
   readonly version: number;
-  /** Milliseconds since 1970, by the clock of who changed it last. */
+  /** Milliseconds since 1970, by the clock of the process that changed it last. */
   readonly changedAtMs: number;
 }
 
-export interface PutOptions {
-  /** The applications that may use the policy, compared exactly. An empty list: none. */
-  readonly apps: readonly string[];
-  /**
-   * What becomes of the units that clients have used when the policy changes. `keep` (default): they stay used;
-   * `proportional`: as much of the new limit is used as was of the old one, rounded up; `reset`: everybody begins anew, so
-   * that within one window both limits may be admitted.
-   */
-  readonly carryOver?: CarryOver | undefined;
-  /** Only says what would change. Default false. */
-  readonly dryRun?: boolean | undefined;
-}
-
-/** What `put` has done. */
+/** The result of `put`. */
 export interface PutResult extends ManagedPolicy {
   readonly change: 'created' | 'changed' | 'unchanged';
 }
 
-/** The policies of a source. Everything here asks the source; limiters have what they need at hand. */
+/** The policies of a source. Every call here reads the source. Limiters use a copy in memory. */
 export interface Policies {
   /**
-   * Keeps a policy under a name, from now on in force in every process within a second. The same again changes nothing;
-   * other `apps` alone leave all states as they are. Two round trips, and again where somebody else was faster.
+   * Keeps a policy under a name. It takes effect in every process within a second. An equal policy changes nothing;
+   * different `apps` alone leave all states as they are. Takes two round trips, and two more after each concurrent
+   * change.
    *
    * @throws (rejects) PolicyError naming the field; StoreError; SluiceError `SLUICE_POLICIES_READ_ONLY`.
    */
   put(name: string, policy: Policy, options: PutOptions): Promise<PutResult>;
-  /** A policy, or undefined when there is none, when it was removed, or when this release cannot read it. */
+  /** Returns a policy, or undefined if it does not exist, was removed, or cannot be read by this release. */
   get(name: string): Promise<ManagedPolicy | undefined>;
-  /** All policies that this release can read, by name. */
+  /** Returns all policies that this release can read, sorted by name. */
   list(): Promise<readonly ManagedPolicy[]>;
   /**
-   * Removes a policy: its limiters answer `unconfigured`. A tombstone stays, which tells a removal from a loss. Answers
-   * whether there was one.
+   * Removes a policy: decisions by it have the outcome `unconfigured`. A tombstone stays, which distinguishes a
+   * removal from a loss. Returns whether the policy existed.
    *
-   * @param options - `state`: what clients have used is forgotten, should the policy be put again. Default false: it is
-   * carried over, if it is still of consequence then.
+   * @param options - `state`: true forgets what clients have used, in case the policy is put again. Default false:
+   * units that still count then are carried over.
    */
   remove(name: string, options?: { readonly state?: boolean }): Promise<boolean>;
   /**
-   * Ends what was opened for the source, unless a limiter still follows it. (A store that was handed in is closed by its
-   * limiters, or by itself.) Calls after that open it again.
+   * Closes what was opened for the source, unless a limiter still uses it. (A store that was passed in is closed by
+   * its limiters, or by its own `close`.) Later calls open the source again.
    */
   close(): Promise<void>;
 }
@@ -75,11 +63,13 @@ export interface Policies {
 const MOST_ATTEMPTS = 20;
 
 /**
- * The policies that are kept in a source under names, for limiters with `policy: managed(name)`.
+ * Reads and changes the policies that a source keeps under names, for limiters with `policy: managed(name)`.
  *
- * @param source - A Redis: as `redisStore(...)`, or as a client or URL that it takes; or a {@link PolicySource}.
- * @param options - `prefix`, for a client or URL: as that of the stores whose limiters use the policies. Default `sluice`.
- * @throws PolicyError for what is no source, and for bad or unknown options. Nothing is sent before the first call.
+ * @param source - Redis, as `redisStore(...)` or as a client or URL that `redisStore` accepts; or a {@link
+ * PolicySource}.
+ * @param options - `prefix`, only with a client or URL: the prefix of the stores whose limiters use the policies.
+ * Default `sluice`.
+ * @throws PolicyError for an invalid source, and for bad or unknown options. Nothing is sent before the first call.
  *
  * @example
  * ```ts
@@ -92,60 +82,59 @@ export function createPolicies(
   source: Store | PolicySource | RedisClient | IoredisClient | NodeRedisClient | string,
   options: { prefix?: string | undefined } = {},
 ): Policies {
-  checkOptions(options, ['prefix'], 'createPolicies');
-  const policies = keptIn(source, options);
-  noteDefinitions(policies, policies.definitions);
+  const policies = policiesIn(source, readOptions(options, CREATE_POLICIES, 'createPolicies'));
+  shareCache(policies, policies.policyCache);
   return policies;
 }
 
-function keptIn(given: unknown, options: { prefix?: string | undefined }): KeptPolicies {
+function policiesIn(given: unknown, options: { prefix?: string | undefined }): PoliciesImpl {
   const { load, perform } = (given ?? {}) as Partial<PolicySource & Store>;
   if (typeof load !== 'function' && typeof perform !== 'function') {
-    return keptInRedis(connectTo(given, options, 'createPolicies'));
+    return policiesInRedis(connectTo(given, options, 'createPolicies'));
   }
   if (options.prefix !== undefined) {
     throw new PolicyError(
       'prefix',
-      'prefix goes with a client or URL: a store has its own, and another source needs none',
+      'prefix is only for a client or URL: a store has its own prefix, and another source needs none',
       'SLUICE_OPTION_INVALID',
     );
   }
-  if (typeof load === 'function') return new KeptPolicies(new Definitions(given as PolicySource));
+  if (typeof load === 'function') return new PoliciesImpl(new PolicyCache(given as PolicySource));
   const connection = connectionOf(given as Store);
-  if (connection !== undefined) return keptInRedis(connection);
+  if (connection !== undefined) return policiesInRedis(connection);
   throw new PolicyError(
     'source',
-    `createPolicies takes redisStore(...), a client or URL of Redis, or a source with load(), got a store that is not in Redis`,
+    `createPolicies takes redisStore(...), a client or URL of Redis, or a source with load(), got another store`,
     'SLUICE_OPTION_INVALID',
   );
 }
 
-function keptInRedis(connection: RedisConnection): KeptPolicies {
-  return new KeptPolicies(new Definitions(new RedisPolicySource(connection)), () => followedThrough(connection));
+function policiesInRedis(connection: RedisConnection): PoliciesImpl {
+  return new PoliciesImpl(new PolicyCache(new RedisPolicySource(connection)), () => sharedCacheOf(connection));
 }
 
-class KeptPolicies implements Policies {
-  readonly definitions: Definitions;
-  readonly #followed: () => Definitions | undefined;
+class PoliciesImpl implements Policies {
+  readonly policyCache: PolicyCache;
+  readonly #sharedCache: () => PolicyCache | undefined;
 
-  /** @param followed - What limiters of this process look in, to be told of a change at once. */
-  constructor(definitions: Definitions, followed: () => Definitions | undefined = () => undefined) {
-    this.definitions = definitions;
-    this.#followed = followed;
+  /** @param sharedCache - The cache that limiters of this process use. It is refreshed at once after a change. */
+  constructor(policyCache: PolicyCache, sharedCache: () => PolicyCache | undefined = () => undefined) {
+    this.policyCache = policyCache;
+    this.#sharedCache = sharedCache;
   }
 
   async put(name: string, policy: Policy, options: PutOptions): Promise<PutResult> {
-    const { apps, carryOver, dryRun } = parsePut(options);
+    const { apps, carryOver, dryRun } = readOptions(options, PUT, 'put');
     const named = namePolicy(policy, parseName(name, 'name'));
-    const rule = unnamed(named.policy); // it is called as it is kept
+    const rule = unnamed(named.policy); // the name in the source counts
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      await this.definitions.load();
+      await this.policyCache.load();
       const { record: before, definition } = this.#current(name);
       const isSame = definition?.state === 'usable' && samePolicy(definition.named, named);
-      if (this.definitions.isKept(name) && isSame && sameApps(definition.record.apps, apps)) {
+      if (this.policyCache.isCurrentInSource(name) && isSame && sameApps(definition.record.apps, apps)) {
         return { ...managedPolicy(name, definition), change: 'unchanged' };
       }
-      const record = recordOf(rule, { apps, carryOver, isSame }, definition);
+      const record = makeRecord(rule, { apps, carryOver, isSame }, definition);
       const change = definition?.state === 'usable' && before !== undefined ? 'changed' : 'created';
       const { version, changedAtMs } = record;
       const result = { name, policy: rule, apps, version, changedAtMs, change } as const;
@@ -156,54 +145,54 @@ class KeptPolicies implements Policies {
 
   async get(name: string): Promise<ManagedPolicy | undefined> {
     parseName(name, 'name');
-    await this.definitions.load();
+    await this.policyCache.load();
     return this.#managed(name)[0];
   }
 
   async list(): Promise<readonly ManagedPolicy[]> {
-    await this.definitions.load();
-    return this.definitions.names.flatMap((name) => this.#managed(name));
+    await this.policyCache.load();
+    return this.policyCache.names.flatMap((name) => this.#managed(name));
   }
 
   async remove(name: string, options: { readonly state?: boolean } = {}): Promise<boolean> {
-    checkOptions(options, ['state'], 'remove');
+    const { state } = readOptions(options, REMOVE, 'remove');
     parseName(name, 'name');
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      await this.definitions.load();
+      await this.policyCache.load();
       const { record: before, definition } = this.#current(name);
       if (before === undefined || definition === undefined) return false;
-      if (definition.state === 'removed' && this.definitions.isKept(name)) return false;
-      const tombstone = tombstoneOf(definition, options.state === true ? 'reset' : 'keep');
+      if (definition.state === 'removed' && this.policyCache.isCurrentInSource(name)) return false;
+      const tombstone = makeTombstone(definition, state ? 'reset' : 'keep');
       if (await this.#write('remove', name, tombstone, before)) return true;
     }
     throw tooBusy(name);
   }
 
   async close(): Promise<void> {
-    await this.definitions.close();
+    await this.policyCache.close();
   }
 
-  #current(name: string): { readonly record: unknown; readonly definition: Definition | undefined } {
-    return { record: this.definitions.recordOf(name), definition: this.definitions.get(name) };
+  #current(name: string): { readonly record: unknown; readonly definition: PolicyDefinition | undefined } {
+    return { record: this.policyCache.recordOf(name), definition: this.policyCache.get(name) };
   }
 
-  /** The policy of a name, where the source has one that this release can read. */
+  /** The policy of a name as a list of one, or an empty list if the source has none that this release can read. */
   #managed(name: string): readonly ManagedPolicy[] {
     const { record, definition } = this.#current(name);
     return record !== undefined && definition?.state === 'usable' ? [managedPolicy(name, definition)] : [];
   }
 
   async #write(how: 'put' | 'remove', name: string, record: PolicyRecord, before: unknown): Promise<boolean> {
-    const { source } = this.definitions;
+    const { source } = this.policyCache;
     const write = source[how]?.bind(source);
     if (write === undefined) {
       throw new SluiceError(
         'SLUICE_POLICIES_READ_ONLY',
-        `this source of policies has no ${how}(): change ${name} where it is kept`,
+        `the source of policies has no ${how}(): change ${name} where it is kept`,
       );
     }
     const isWritten = await write(name, record, before);
-    if (isWritten) await Promise.all([this.definitions.load(), this.#followed()?.refresh()]);
+    if (isWritten) await Promise.all([this.policyCache.load(), this.#sharedCache()?.refresh()]);
     return isWritten;
   }
 }
@@ -214,7 +203,7 @@ function unnamed(policy: PolicyBase): Policy {
 
 function managedPolicy(
   name: string,
-  { record, named, version }: Extract<Definition, { state: 'usable' }>,
+  { record, named, version }: Extract<PolicyDefinition, { state: 'usable' }>,
 ): ManagedPolicy {
   return { name, policy: named.policy as Policy, apps: record.apps, version, changedAtMs: record.changedAtMs };
 }
@@ -223,33 +212,9 @@ function sameApps(before: readonly string[], apps: readonly string[]): boolean {
   return JSON.stringify(before) === JSON.stringify(apps);
 }
 
-function parsePut(options: PutOptions): { apps: readonly string[]; carryOver: CarryOver; dryRun: boolean } {
-  checkOptions(options, ['apps', 'carryOver', 'dryRun'], 'put');
-  const { apps, carryOver = 'keep', dryRun = false } = options;
-  if (!Array.isArray(apps)) {
-    throw new PolicyError(
-      'apps',
-      `apps must be a list of the applications that may use the policy, such as ["checkout"], got ${shown(apps)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  if (!isCarryOver(carryOver)) {
-    throw new PolicyError(
-      'carryOver',
-      `carryOver must be "keep", "proportional" or "reset", got ${shown(carryOver)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  if (typeof dryRun !== 'boolean') {
-    throw new PolicyError('dryRun', `dryRun must be true or false, got ${shown(dryRun)}`, 'SLUICE_OPTION_INVALID');
-  }
-  // In one order, so that the same applications are the same list.
-  return { apps: [...new Set(apps.map((app, i) => parseApp(app, `apps[${String(i)}]`)))].sort(), carryOver, dryRun };
-}
-
 function tooBusy(name: string): StoreError {
   return new StoreError(
     'SLUICE_STORE_FAILED',
-    `the policy ${name} was not changed: others changed it at the same time, ${String(MOST_ATTEMPTS)} times in a row`,
+    `the policy ${name} was not changed, because of ${String(MOST_ATTEMPTS)} concurrent changes in a row`,
   );
 }

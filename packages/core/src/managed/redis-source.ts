@@ -6,15 +6,15 @@ import type { PolicyRecord, PolicySource } from './policy-source.ts';
 import { registryLoad, registryPut } from './scripts.generated.ts';
 
 /**
- * Policies in a hash of Redis: records by name, and a revision, so that asking again costs one small answer while nothing
- * has changed. Loading and putting are one script each; a put is told over a channel of the hash's name.
+ * Policies in a hash of Redis: records by name, and a revision, so that polling costs one small reply while nothing
+ * has changed. Loading and putting are one script each. A put is published on a channel with the name of the hash.
  */
 export class RedisPolicySource implements PolicySource {
   readonly #connection: RedisConnection;
   readonly #key: string;
   #revision = '';
   #records: Readonly<Record<string, unknown>> = Object.freeze({});
-  /** The record as it stands in Redis, to be compared with when another one takes its place. */
+  /** The text of each record in Redis. A write compares it, so that it replaces only what was read. */
   readonly #texts = new WeakMap<object, string>();
 
   constructor(connection: RedisConnection) {
@@ -27,7 +27,10 @@ export class RedisPolicySource implements PolicySource {
     const reply = await this.#run(registryLoad, [known.revision]);
     if (!Array.isArray(reply)) {
       if (String(reply) === known.revision) return known.records;
-      throw new StoreError('SLUICE_STORE_REPLY_INVALID', `the policies' script answered ${shown(reply)}`);
+      throw new StoreError(
+        'SLUICE_STORE_REPLY_INVALID',
+        `the reply of the script that loads policies has an unknown form: ${shown(reply)}`,
+      );
     }
     const [revision, ...fields] = reply.map(String);
     const records = Object.create(null) as Record<string, unknown>;
@@ -40,7 +43,7 @@ export class RedisPolicySource implements PolicySource {
     return records;
   }
 
-  /** What is no JSON is a record all the same, of a policy that cannot be used, and can be put again. */
+  /** Text that is not JSON is a record too: its policy cannot be used, and can be put again. */
   #read(text: string): object {
     let record: unknown;
     try {
@@ -61,7 +64,7 @@ export class RedisPolicySource implements PolicySource {
   async put(name: string, record: PolicyRecord, before: unknown): Promise<boolean> {
     const text = before === undefined ? '' : (this.#texts.get(before as object) ?? '');
     const reply = await this.#run(registryPut, [name, text, JSON.stringify(record)]);
-    this.#revision = ''; // what was written is read in any case
+    this.#revision = ''; // the next load reads what was written
     return Number(reply) === 1;
   }
 

@@ -1,9 +1,9 @@
 --[[
-Reads the policies, unless nothing has changed since the last time.
+Returns the policies, or only the revision if nothing has changed since that revision.
 
 KEYS  the hash of policies: their records by their names, and `#revision`
-ARGV  the revision that is known, or ""
-reply the revision, when it is that one; else { revision or "", name, record, name, record... }
+ARGV  the known revision, or ""
+reply the revision, if it is the known one; else { revision or "", name, record, name, record... }
 ]]
 local revision = redis.call("HGET", KEYS[1], "#revision") or ""
 if revision ~= "" and revision == ARGV[1] then

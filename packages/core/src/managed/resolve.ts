@@ -1,46 +1,47 @@
-import type { Limit, Part } from '../stores/store.ts';
-import type { Definitions } from './definitions.ts';
+import { holdsSlots } from '../engine/policy.ts';
+import type { Limit, Part } from '../engine/store.ts';
+import type { PolicyCache } from './policy-cache.ts';
 import { ManagedLimit } from './managed-limit.ts';
 
-/** A limit, or one that is looked up when it is asked for. */
-export type AskedLimit = Limit | ManagedLimit;
+/** A limit, or a managed one, which is looked up for each request. */
+export type LimitRef = Limit | ManagedLimit;
 
-/** What is asked of one key, before it is known what limits it. */
-export interface AskedPart extends Omit<Part, 'limit'> {
-  readonly limit: AskedLimit;
+/** A part of a request, before its limit is looked up. */
+export interface UnresolvedPart extends Omit<Part, 'limit'> {
+  readonly limit: LimitRef;
 }
 
-/** What is to be asked of the store. */
+/** The parts of a request after their limits are looked up. */
 export interface Resolved {
-  /** Those of the parts asked for that are decided: all, but for those whose policy is not there and that says to allow then. */
-  readonly asked: readonly AskedPart[];
-  /** The same, with the limits as things stand. */
+  /** The requested parts that are decided: all except those whose policy is unconfigured and allows then. */
+  readonly requested: readonly UnresolvedPart[];
+  /** The same parts with their current limits. */
   readonly parts: readonly Part[];
-  /** The first limit whose policy is not there, and that says to deny then: or else the first that was left out. */
+  /** The first unconfigured limit that denies then, or else the first that was left out. */
   readonly unconfigured: ManagedLimit | undefined;
 }
 
-/** Whether nothing has to be looked up: the usual case. */
-export function isPlain(asked: readonly AskedPart[]): asked is readonly Part[] {
-  for (const { limit } of asked) if (limit instanceof ManagedLimit) return false;
+/** Whether no limit has to be looked up: the usual case. */
+export function areResolved(unresolved: readonly UnresolvedPart[]): unresolved is readonly Part[] {
+  for (const { limit } of unresolved) if (limit instanceof ManagedLimit) return false;
   return true;
 }
 
-/** The sources that have not answered yet, so that nothing is known of some part. */
-export function unknownSources(asked: readonly AskedPart[]): readonly Definitions[] {
-  const sources = new Set<Definitions>();
-  for (const { limit } of asked) {
-    if (limit instanceof ManagedLimit && !limit.definitions.isLoaded) sources.add(limit.definitions);
+/** The sources that have not been read yet, and that some part needs. */
+export function unknownSources(unresolved: readonly UnresolvedPart[]): readonly PolicyCache[] {
+  const sources = new Set<PolicyCache>();
+  for (const { limit } of unresolved) {
+    if (limit instanceof ManagedLimit && !limit.policyCache.isLoaded) sources.add(limit.policyCache);
   }
   return [...sources];
 }
 
-/** Looks the limits up, as things stand. */
-export function resolve(asked: readonly AskedPart[]): Resolved {
-  const decided: AskedPart[] = [];
+/** Looks up the current limits. */
+export function resolve(unresolved: readonly UnresolvedPart[]): Resolved {
+  const decided: UnresolvedPart[] = [];
   const parts: Part[] = [];
   let unconfigured: ManagedLimit | undefined;
-  for (const part of asked) {
+  for (const part of unresolved) {
     const { limit } = part;
     const current = limit instanceof ManagedLimit ? limit.current() : limit;
     if (current !== undefined) {
@@ -51,38 +52,54 @@ export function resolve(asked: readonly AskedPart[]): Resolved {
       if (unconfigured === undefined || missing.onUnconfigured === 'deny') unconfigured = missing;
     }
   }
-  return { asked: decided, parts, unconfigured };
+  return { requested: decided, parts, unconfigured };
 }
 
 /**
- * The parts of a request that was stale, with the limits as the states of their keys call for.
+ * The parts of a stale request, with the limits that the states of their keys need.
  *
- * @param found - Per part, the version of its state.
- * @param isSettlement - Whether units that were taken are settled: those that a change has forgotten since are not.
- * @returns Undefined when some policy is not there any more.
- * @throws (rejects) as the sources of the policies do.
+ * @param found - For each part the version of its state.
+ * @param isSettlement - Whether consumed units are settled. Units that a change has reset since are not.
+ * @returns Undefined if some policy is not configured any more.
+ * @throws (rejects) the errors of the sources.
  */
-export async function renewed(
+export async function renewParts(
   parts: readonly Part[],
   found: readonly (number | undefined)[],
   isSettlement = false,
 ): Promise<readonly Part[] | undefined> {
   const again = await Promise.all(
     parts.map(async (part, i) => {
-      const { edition } = part.limit;
+      const { policyVersion } = part.limit;
       return {
         ...part,
         limit:
-          edition?.renew === undefined
+          policyVersion?.renew === undefined
             ? part.limit
-            : await edition.renew(found[i], isSettlement ? edition.version : undefined),
+            : await policyVersion.renew(found[i], isSettlement ? policyVersion.version : undefined),
       };
     }),
   );
   return again.every((part): part is Part => part.limit !== undefined) ? again : undefined;
 }
 
-/** What decisions call the policies of a limit. */
-export function namesOf(limit: AskedLimit): readonly string[] {
+/** The names of a limit's policies in decisions. */
+export function namesOf(limit: LimitRef): readonly string[] {
   return limit instanceof ManagedLimit ? [limit.name] : limit.policies.map(({ name }) => name);
+}
+
+/** Whether decisions by a limit may make a request wait. A managed policy may become one that does. */
+export function mayPace(limit: UnresolvedPart['limit']): boolean {
+  return limit instanceof ManagedLimit || paces(limit);
+}
+
+export function paces(limit: UnresolvedPart['limit']): boolean {
+  if (!(limit instanceof ManagedLimit)) return limit.policies.some(({ algorithm }) => algorithm.paces === true);
+  const current = limit.policyCache.isLoaded ? limit.current() : undefined;
+  return current !== undefined && paces(current);
+}
+
+/** Whether decisions by a limit may hold slots. A managed policy may become one that does. */
+export function mayHoldSlots(limit: UnresolvedPart['limit']): boolean {
+  return limit instanceof ManagedLimit || holdsSlots(limit.policies);
 }

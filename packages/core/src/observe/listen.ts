@@ -6,19 +6,19 @@ import {
   type BreakerMessage,
   type DecisionMessage,
   type StoreErrorMessage,
-} from './channels.ts';
+} from '../channels.ts';
 
-/** A call of a store that failed: for a limiter, or a probe for all limiters of the store. */
+/** A failed call of a store for one limiter. A failed probe counts for every limiter of the store. */
 export type StoreFailure = Omit<StoreErrorMessage, 'code'>;
 
-/** What is to be done with the messages of the channels. None may throw: Node ends the process for it. */
+/** Listeners for the channels. None may throw, because Node ends the process then. */
 export interface Listeners {
   readonly onDecision: (message: DecisionMessage) => void;
   readonly onStoreFailure: (failure: StoreFailure) => void;
   readonly onBreaker: (message: BreakerMessage) => void;
 }
 
-/** Listens on all channels, until the function that it returns is called. */
+/** Subscribes to all channels. Returns a function that unsubscribes. */
 export function listen({ onDecision, onStoreFailure, onBreaker }: Listeners): () => void {
   const stops = [
     listenOn(decisions, onDecision),
@@ -33,7 +33,7 @@ export function listen({ onDecision, onStoreFailure, onBreaker }: Listeners): ()
   };
 }
 
-/** Probes are all that is sent while a breaker is open: without them an outage would look as if it were over. */
+/** Only probes are sent while a breaker is open. Without them an outage would look as if it had ended. */
 function failedProbes({ limiters, store, kind, state, previous }: BreakerMessage): readonly StoreFailure[] {
   return previous === 'half-open' && state === 'open' ? limiters.map((limiter) => ({ limiter, store, kind })) : [];
 }

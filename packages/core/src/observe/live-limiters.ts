@@ -1,31 +1,31 @@
-import type { DecisionSource } from '../decision.ts';
-import type { BreakerState } from '../stores/breaker.ts';
+import type { BreakerState } from '../engine/store.ts';
+import type { DecisionSource } from '../engine/decision.ts';
 
-/** How a limiter's store is, as far as this process knows. */
+/** The state of a limiter's store, as this process knows it. */
 export interface Status {
   readonly store: DecisionSource;
-  /** `closed` when the store is asked; in a cluster, the state furthest from that among its parts. */
+  /** `closed` if the store is called. In a cluster: the state of its breakers that is furthest from closed. */
   readonly breaker: BreakerState;
-  /** Keys that the memory store, or the stand-in for another store, holds at present. */
+  /** Number of keys in the memory store, or in the fallback of another store. */
   readonly keysInMemory: number;
 }
 
-/** A limiter that metrics look at. */
+/** A limiter as metrics see it. */
 export interface Observed {
   readonly name: string;
-  /** Where it counts: limiters of one name on one store are one. */
+  /** The store: limiters of one name on one store count as one. */
   readonly store: object;
   status(): Status;
 }
 
-// One list for all copies of this package in a process: as an ES module, as CommonJS, in two versions.
-const LIST = Symbol.for('@sluice/core.limiters');
+// Shared by all copies of this package in a process: ES module, CommonJS, different versions.
+const SHARED = Symbol.for('@sluice/core.limiters');
 const shared = globalThis as unknown as Record<symbol, Set<WeakRef<Observed>> | undefined>;
-const live = (shared[LIST] ??= new Set());
+const live = (shared[SHARED] ??= new Set());
 const gone = new FinalizationRegistry<WeakRef<Observed>>((ref) => live.delete(ref));
 const refs = new WeakMap<Observed, WeakRef<Observed>>();
 
-/** Lists a limiter until it is closed, or nobody has it any more. */
+/** Lists a limiter until it is closed or garbage-collected. */
 export function remember(limiter: Observed): void {
   const ref = new WeakRef(limiter);
   live.add(ref);

@@ -1,6 +1,6 @@
 import { register as defaultRegister } from 'prom-client';
 import { PolicyError, shown } from '../errors.ts';
-import { checkOptions } from '../options.ts';
+import { checkOptions } from '../values/check-options.ts';
 import { GaugeReader } from './gauges.ts';
 import { listen } from './listen.ts';
 import { METRIC_NAMES, registerMetrics, type AnyRegistry } from './prometheus.ts';
@@ -11,18 +11,18 @@ export type { AnyRegistry } from './prometheus.ts';
 export interface MetricsOptions {
   /** Where the metrics are registered. Default: the default registry of prom-client. */
   register?: AnyRegistry | undefined;
-  /** What their names begin with. Default `sluice_`. */
+  /** The beginning of their names. Default `sluice_`. */
   prefix?: string | undefined;
 }
 
 /**
- * Counts and measures all limiters of this process, whenever they were made, into a registry of prom-client. Labels are
- * names from the configuration and words of fixed lists, never a key, an address or a path. Every metric is described in
- * docs/reference/observability.md.
+ * Registers metrics of all limiters of this process, earlier and later ones, in a registry of prom-client. Labels are
+ * names from the configuration and words of fixed lists, never a key, an address or a path. See
+ * docs/reference/observability.md for every metric.
  *
- * @returns What ends it, and takes the metrics out of the registry again.
- * @throws PolicyError `SLUICE_OPTION_INVALID` when one of the names is registered already, as it is when this is called
- * twice, and for bad options. Nothing is registered then.
+ * @returns A function that stops counting and removes the metrics from the registry.
+ * @throws PolicyError `SLUICE_OPTION_INVALID` for bad options, and if one of the names is registered already, for
+ * example by an earlier call. Then nothing is registered.
  */
 export function collectMetrics(options: MetricsOptions = {}): () => void {
   checkOptions(options, ['register', 'prefix'], 'collectMetrics');
@@ -35,7 +35,7 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
     onDecision(message) {
       gauges.onDecision(message);
       const { limiter, op, decision, durationMs } = message;
-      if (op === 'peek') return; // it took nothing, and refused nobody
+      if (op === 'peek') return; // a peek consumes nothing and denies no request
       const { policy, outcome, source } = decision;
       decisions.inc({ limiter, policy, outcome, source });
       durations.observe({ limiter, source }, durationMs / 1000);
@@ -51,7 +51,7 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
   return () => {
     stopListening();
     for (const [name, metric] of registered) {
-      // After a `register.clear()` somebody else may have taken the name.
+      // After `register.clear()` another metric may have this name.
       if (register.getSingleMetric(name) === metric) register.removeSingleMetric(name);
     }
   };
@@ -66,11 +66,11 @@ function checkFree(register: AnyRegistry, prefix: string): void {
     const message = `prefix must be the beginning of a metric's name, such as "sluice_", got ${shown(prefix)}`;
     throw new PolicyError('prefix', message, 'SLUICE_OPTION_INVALID');
   }
-  const taken = METRIC_NAMES.find((name) => register.getSingleMetric(prefix + name) !== undefined);
-  if (taken === undefined) return;
+  const registeredName = METRIC_NAMES.find((name) => register.getSingleMetric(prefix + name) !== undefined);
+  if (registeredName === undefined) return;
   throw new PolicyError(
     'register',
-    `register has ${prefix + taken} already: collectMetrics is called once for a registry and prefix, and again only after what it returned`,
+    `register has ${prefix + registeredName} already: call collectMetrics once per registry and prefix, and call the function it returned before you call it again`,
     'SLUICE_OPTION_INVALID',
   );
 }

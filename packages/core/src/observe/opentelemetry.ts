@@ -1,30 +1,30 @@
 import { metrics, trace, type BatchObservableResult, type MeterProvider } from '@opentelemetry/api';
-import type { Decision } from '../decision.ts';
+import type { Decision } from '../engine/decision.ts';
 import { PolicyError, shown } from '../errors.ts';
-import { checkOptions } from '../options.ts';
+import { checkOptions } from '../values/check-options.ts';
 import { DECISION_SECONDS } from './decision-seconds.ts';
 import { BREAKER_STATES, GaugeReader } from './gauges.ts';
 import { listen } from './listen.ts';
 
 /** The options of {@link reportToOpenTelemetry}. */
 export interface OpenTelemetryOptions {
-  /** Where the meter comes from. Default: the global one, which the SDK registers when it starts. */
+  /** The provider of the meter. Default: the global one, which the SDK registers when it starts. */
   meterProvider?: MeterProvider | undefined;
 }
 
-// For all copies of this package in a process: as an ES module, as CommonJS, in two versions.
-const LIST = Symbol.for('@sluice/core.meter-providers');
-const reporting = ((globalThis as unknown as Record<symbol, WeakSet<object> | undefined>)[LIST] ??= new WeakSet());
+// Shared by all copies of this package in a process: ES module, CommonJS, different versions.
+const SHARED = Symbol.for('@sluice/core.meter-providers');
+const reporting = ((globalThis as unknown as Record<symbol, WeakSet<object> | undefined>)[SHARED] ??= new WeakSet());
 
 /**
- * Counts and measures all limiters of this process, whenever they were made, through OpenTelemetry, and writes down on
- * the active span why a request was refused. Attributes are names from the configuration and words of fixed lists, never
- * a key, an address or a path. Every instrument is described in docs/reference/observability.md.
+ * Reports metrics of all limiters of this process, earlier and later ones, to OpenTelemetry, and records on the active
+ * span why a request was denied. Attributes are names from the configuration and words of fixed lists, never a key, an
+ * address or a path. See docs/reference/observability.md for every instrument.
  *
- * To be called after the SDK has started: a meter that was asked for earlier measures nothing.
+ * Call it after the SDK has started: a meter that is created earlier measures nothing.
  *
- * @returns What ends it.
- * @throws PolicyError `SLUICE_OPTION_INVALID` when it reports to this provider already, and for bad options.
+ * @returns A function that stops the reports.
+ * @throws PolicyError `SLUICE_OPTION_INVALID` for bad options, and if an earlier call reports to this provider.
  */
 export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () => void {
   checkOptions(options, ['meterProvider'], 'reportToOpenTelemetry');
@@ -42,21 +42,21 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
     advice: { explicitBucketBoundaries: [...DECISION_SECONDS] },
   });
   const storeErrors = meter.createCounter('sluice.store.errors', {
-    description: 'Calls of a store that failed or were late, probes included.',
+    description: 'Calls of a store that failed or were late, including probes.',
     unit: '{error}',
   });
   const transitions = meter.createCounter('sluice.breaker.transitions', {
-    description: 'Changes of a breaker, by the state that it came to.',
+    description: 'Changes of a breaker, by its new state.',
     unit: '{transition}',
   });
   const breakerState = meter.createObservableGauge('sluice.breaker.state', {
     description: 'Whether the breaker before the store of a limiter is in this state (1) or not (0).',
   });
   const fallbackActive = meter.createObservableGauge('sluice.fallback.active', {
-    description: 'Whether the last decision of a limiter was made by what stands in for its store (1) or not (0).',
+    description: 'Whether the fallback of its store made the last decision of a limiter (1) or not (0).',
   });
   const keysInMemory = meter.createObservableGauge('sluice.memory.keys', {
-    description: 'Keys in the memory store of a limiter, or in the memory that stands in for its store.',
+    description: 'Keys in the memory store of a limiter, or in the fallback of its store.',
     unit: '{key}',
   });
   const gauges = new GaugeReader();
@@ -76,7 +76,7 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
     onDecision(message) {
       gauges.onDecision(message);
       const { limiter, op, decision, durationMs } = message;
-      if (op === 'peek') return; // it took nothing, and refused nobody
+      if (op === 'peek') return; // a peek consumes nothing and denies no request
       const { policy, outcome, source } = decision;
       const attributes = { 'sluice.limiter': limiter, 'sluice.source': source };
       decisions.add(1, { ...attributes, 'sluice.policy': policy, 'sluice.outcome': outcome });
@@ -100,14 +100,14 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
   };
 }
 
-/** A decision is told of in the context of the call that asked for it, so the span is the caller's. */
+/** A decision is published in the context of the call that requested it, so the active span is the caller's. */
 function writeOnSpan(limiter: string, { policy, outcome, source, retryAfterMs }: Decision): void {
   trace.getActiveSpan()?.setAttributes({
     'sluice.limiter': limiter,
     'sluice.policy': policy,
     'sluice.outcome': outcome,
     'sluice.source': source,
-    // No attribute where waiting does not help.
+    // No attribute if waiting does not help.
     ...(retryAfterMs === null ? {} : { 'sluice.retry_after_ms': retryAfterMs }),
   });
 }
@@ -120,7 +120,7 @@ function checkFree(meterProvider: MeterProvider): void {
   if (!reporting.has(meterProvider)) return;
   throw new PolicyError(
     'meterProvider',
-    'meterProvider is reported to already: reportToOpenTelemetry is called once for a provider, and again only after what it returned',
+    'meterProvider gets reports already: call reportToOpenTelemetry once per provider, and call the function it returned before you call it again',
     'SLUICE_OPTION_INVALID',
   );
 }

@@ -5,7 +5,7 @@ import { BREAKER_STATES, type GaugeReader, type LimiterGauges } from './gauges.t
 /** A registry of prom-client, of either format. */
 export type AnyRegistry = Registry | Registry<OpenMetricsContentType>;
 
-/** What the metrics are called, after their prefix. */
+/** The names of the metrics, after their prefix. */
 export const METRIC_NAMES = [
   'decisions_total',
   'decision_duration_seconds',
@@ -18,7 +18,7 @@ export const METRIC_NAMES = [
 
 type MetricName = (typeof METRIC_NAMES)[number];
 
-/** The metrics that events are counted in. */
+/** The metrics that count events. */
 export interface EventMetrics {
   readonly decisions: Counter<'limiter' | 'policy' | 'outcome' | 'source'>;
   readonly durations: Histogram<'limiter' | 'source'>;
@@ -26,7 +26,7 @@ export interface EventMetrics {
   readonly transitions: Counter<'limiter' | 'state'>;
 }
 
-/** Registers all metrics: those that events are counted in, and those that are read when somebody looks. */
+/** Registers all metrics: those that count events, and gauges that are read when metrics are collected. */
 export function registerMetrics(register: AnyRegistry, prefix: string, gauges: GaugeReader): EventMetrics {
   const registers = [register];
   const gauge = <Label extends string>(
@@ -41,7 +41,7 @@ export function registerMetrics(register: AnyRegistry, prefix: string, gauges: G
       labelNames,
       registers,
       collect() {
-        this.reset(); // a limiter that was closed is not shown any more
+        this.reset(); // closed limiters disappear
         for (const values of gauges.read()) show(this, values);
       },
     });
@@ -56,7 +56,7 @@ export function registerMetrics(register: AnyRegistry, prefix: string, gauges: G
   );
   gauge(
     'fallback_active',
-    'Whether the last decision of a limiter was made by what stands in for its store (1) or not (0).',
+    'Whether the fallback of its store made the last decision of a limiter (1) or not (0).',
     ['limiter'],
     (metric, { limiter, isOnFallback }) => {
       metric.set({ limiter }, isOnFallback ? 1 : 0);
@@ -64,7 +64,7 @@ export function registerMetrics(register: AnyRegistry, prefix: string, gauges: G
   );
   gauge(
     'keys_in_memory',
-    'Keys in the memory store of a limiter, or in the memory that stands in for its store. Limiters that share a store each show all its keys.',
+    'Keys in the memory store of a limiter, or in the fallback of its store. Limiters that share a store each show all its keys.',
     ['limiter'],
     (metric, { limiter, keysInMemory }) => {
       metric.set({ limiter }, keysInMemory);
@@ -87,13 +87,13 @@ export function registerMetrics(register: AnyRegistry, prefix: string, gauges: G
     }),
     storeErrors: new Counter({
       name: name('store_errors_total'),
-      help: 'Calls of a store that failed or were late, probes included.',
+      help: 'Calls of a store that failed or were late, including probes.',
       labelNames: ['limiter', 'store', 'kind'],
       registers,
     }),
     transitions: new Counter({
       name: name('breaker_transitions_total'),
-      help: 'Changes of a breaker, by the state that it came to.',
+      help: 'Changes of a breaker, by its new state.',
       labelNames: ['limiter', 'state'],
       registers,
     }),

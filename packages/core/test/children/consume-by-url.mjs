@@ -1,4 +1,5 @@
-// Consumes one unit of a limit of ten in the Redis of a URL, through the built package, and prints who decided and what is left.
+// Consumes one unit of a limit of ten in the Redis of a URL, through the built package, and prints the source of the
+// decision and the remaining units.
 import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
 
 const limiter = createLimiter({

@@ -1,4 +1,4 @@
-// One process of several: consumes units of one key through the built package, and prints how many were admitted.
+// One process of several: consumes units of one key through the built package, and prints how many were allowed.
 //
 // argv: url, JSON of [{ make, options }] (one policy each), number of calls, how many of them at once (default: all)
 import { createLimiter, fixedWindow, redisStore, slidingWindow, tokenBucket } from '@sluice/core';
@@ -18,7 +18,7 @@ const limiter = createLimiter({
   timeoutMs: 60_000,
 });
 
-// All begin together: this one is ready, and waits for the word.
+// All processes begin together: this one is ready, and waits for the signal.
 process.stdout.write('ready\n');
 await new Promise((resolve) => process.stdin.once('data', resolve));
 process.stdin.destroy();
@@ -31,6 +31,6 @@ async function oneAfterTheOther() {
 await Promise.all(Array.from({ length: Number(atOnce) }, oneAfterTheOther));
 const { atMs } = decisions[0];
 process.stdout.write(
-  `${JSON.stringify({ admitted: decisions.filter(({ allowed }) => allowed).length, atMs, clockMs: Date.now() })}\n`,
+  `${JSON.stringify({ allowed: decisions.filter(({ allowed }) => allowed).length, atMs, clockMs: Date.now() })}\n`,
 );
 redis.disconnect();

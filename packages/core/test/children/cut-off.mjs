@@ -1,6 +1,7 @@
-// Decides through a sentinel of node-redis, which reaches the primary by way of another port, and says so. At the first line it is sent it asks for fifty
-// decisions at once, and prints how many came back; at the second it tries until there is a decision again. A process of its own: node-redis tells errors by
-// their class, and jest gives tests classes of their own; and what it leaves behind at a failover would keep jest from ending.
+// Decides through a sentinel of node-redis that reaches the primary by another port, and prints that. At the first
+// input line it requests fifty decisions at once, and prints how many resolved; at the second it tries until a
+// decision resolves again. It is a process of its own because node-redis recognises errors by their class while jest
+// gives tests other classes, and because handles left after a failover would keep jest alive.
 import { createSentinel } from 'redis';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// Decides by a URL, waiting for at most so many milliseconds, closes, and has nothing more to do: it ends when nothing keeps it. Without the
-// milliseconds it never decides, nor closes. What goes wrong unseen is printed, and is the exit code.
+// Decides by a URL within so many milliseconds, closes, and has nothing more to do: it ends when no handle keeps it
+// alive. Without the milliseconds it neither decides nor closes. Unhandled errors are printed and set the exit code.
 import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
 
 const [, , url, timeoutMs] = process.argv;

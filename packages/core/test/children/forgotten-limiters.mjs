@@ -1,4 +1,4 @@
-// Makes limiters, lets go of them without closing them, and prints how many the metrics show before and after.
+// Makes limiters, drops them without closing them, and prints how many the metrics show before and after.
 //
 // Run with --expose-gc.
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,19 +8,19 @@ import { register } from 'prom-client';
 
 collectMetrics();
 const shown = async () => (await register.getSingleMetric('sluice_keys_in_memory').get()).values.length;
-// In a function, so that nothing of it is left when it is over.
+// In a function, so that no reference is left after it returns.
 async function use(count) {
   const limiters = Array.from({ length: count }, (_, i) =>
     createLimiter({ name: `limiter-${i}`, policy: fixedWindow({ limit: 1, window: '1h' }) }),
   );
   for (const limiter of limiters) await limiter.consume('key');
   const all = await shown();
-  limiters.length = 0; // until here nobody has let go of them
+  limiters.length = 0; // until here they are referenced
   return all;
 }
 const before = await use(100);
-// A weak reference that was looked at stays until the turn is over.
-for (let look = 0; look < 200 && (await shown()) > 0; look++) {
+// A weak reference that was read is kept until the turn ends.
+for (let attempt = 0; attempt < 200 && (await shown()) > 0; attempt++) {
   await sleep(10);
   globalThis.gc();
 }

@@ -1,6 +1,6 @@
-// Acquires slots of one key of the built package, holds them for a while, renews some, and releases them; or is killed in
-// the middle of that. Writes down by the server's clock what it surely held, before anything can end it: a line when a slot
-// is had, one when it surely was renewed, one before it is released.
+// Acquires slots of one key of the built package, holds them for a while, renews some, and releases them; or is killed
+// in the middle of that. Records by the server's clock what it surely held, before anything can end it: a line when a
+// slot is acquired, one when it surely was renewed, one before it is released.
 //
 // argv: the server's URL, a file, the policy's options as JSON. It ends when its input does.
 import { openSync, writeSync } from 'node:fs';

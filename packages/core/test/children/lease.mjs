@@ -1,4 +1,4 @@
-// One process of several that lease one key: asks for it until it is ended, and prints what it was admitted.
+// One process of several that lease one key: consumes until it is stopped, and prints the allowed units.
 //
 // argv: url, JSON of the options of fixedWindow
 // Prints lines of JSON: { window, units, leased }: by the window of the clock, which all processes and the server share here.
@@ -17,7 +17,7 @@ const limiter = createLimiter({
 });
 const windowOf = (ms) => Math.floor(ms / policy.windowMs);
 
-process.stdin.on('end', () => process.exit(0)); // whoever started it is gone
+process.stdin.on('end', () => process.exit(0)); // the parent process has ended
 process.stdin.resume();
 process.stdout.write('ready\n');
 
@@ -28,7 +28,7 @@ for (;;) {
     const { allowed, source, atMs } = await limiter.consume('one-key');
     const after = windowOf(Date.now());
     if (!allowed) continue;
-    // Spent at some instant between; which window that was in cannot be told where one began meanwhile.
+    // Spent at some instant in between; the window is unknown if one began meanwhile.
     const window = source === 'lease' ? (before === after ? before : undefined) : windowOf(atMs);
     if (window === undefined) continue;
     const count = counted.get(window) ?? { units: 0, leased: 0 };

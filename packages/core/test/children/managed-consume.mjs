@@ -1,9 +1,9 @@
-// One process of several: consumes one key of a managed policy through the built package, as fast as it is answered or 300 times
-// a second, until it is told to stop. Then it prints what it saw.
+// One process of several: consumes one key of a managed policy through the built package, as fast as possible or 300
+// times a second, until its input ends. Then it prints what it saw.
 //
-// argv: url, how it hears of changes (`both`, `notifications`, `polling`), requests a second (0: as fast as answered)
+// argv: url, how it learns of changes (`both`, `notifications`, `polling`), requests a second (0: as fast as possible)
 //
-// Prints { registryCalls, limits: [limit, first, last][] in the order seen, with its own clock, windows: { [end]: { admitted, limits } } }
+// Prints { registryCalls, limits: [limit, first, last][] in the order seen, with its own clock, windows: { [end]: { allowed, limits } } }
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 
@@ -11,7 +11,7 @@ const [url, hears, rate] = process.argv.slice(2);
 
 const POLL_MS = 500;
 if (hears === 'notifications') {
-  // A poll never comes. What is counted below shows that this is how they are made.
+  // No poll is ever due. The counts below show that this works.
   const original = globalThis.setTimeout;
   globalThis.setTimeout = (call, ms, ...args) => original(call, ms === POLL_MS ? 2 ** 31 - 1 : ms, ...args);
 }
@@ -52,8 +52,8 @@ async function ask() {
   const last = limits.at(-1);
   if (last?.[0] === limit) last[2] = nowMs;
   else limits.push([limit, nowMs, nowMs]);
-  const window = (windows[atMs + resetAfterMs] ??= { admitted: 0, limits: [] });
-  if (allowed) window.admitted++;
+  const window = (windows[atMs + resetAfterMs] ??= { allowed: 0, limits: [] });
+  if (allowed) window.allowed++;
   if (!window.limits.includes(limit)) window.limits.push(limit);
 }
 

@@ -1,16 +1,17 @@
-// Has a limiter with a managed policy on a Redis, and ends when nothing keeps it. What goes wrong unseen is printed, and is the exit
-// code.
+// Has a limiter with a managed policy on a Redis, and ends when no handle keeps it alive. Unhandled errors are printed
+// and set the exit code.
 //
-// argv: url, and what is done:
+// argv: url, what is done, and how long a decision may take, in milliseconds:
 //   close           closes it at once
 //   decide, close   decides once, then closes it
 //   close at once   decides, and closes it without waiting for the decision
-//   leave open      decides over a client of its own, says so, waits to be told, disconnects the client, and leaves the limiter open
+//   leave open      decides over a client of its own, prints that, waits for input, disconnects the client, and leaves the
+//                   limiter open
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { createLimiter, managed, redisStore, silenceWarnings } from '@sluice/core';
 
-const [, , url, what] = process.argv;
+const [, , url, what, timeoutMs = '500'] = process.argv;
 silenceWarnings('SLUICE_POLICY_UNCONFIGURED', 'SLUICE_POLICIES_UNKNOWN');
 process.on('unhandledRejection', (error) => {
   console.log('unhandled', error);
@@ -24,6 +25,7 @@ const limiter = createLimiter({
   app: 'checkout',
   store: redisStore(client ?? url),
   onStoreError: 'deny',
+  timeoutMs: Number(timeoutMs),
 });
 if (what === 'leave open') {
   const { outcome } = await limiter.consume('ann');

@@ -1,5 +1,5 @@
-// Follows a source of policies that misbehaves, decides once, closes, and has nothing more to do: it ends when nothing keeps it.
-// Prints how close() ended, and whether the store was closed. What goes wrong unseen is printed, and is the exit code.
+// Follows a source of policies that misbehaves, decides once, closes, and ends when no handle keeps it alive.
+// Prints how close() ended, and whether the store was closed. Unhandled errors are printed and set the exit code.
 //
 // argv: what the source does
 import { createLimiter, createPolicies, managed, memoryStore, silenceWarnings } from '@sluice/core';

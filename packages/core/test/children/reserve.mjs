@@ -1,6 +1,7 @@
-// One process of several: reserves units of random keys under several policies through the built package, settles most of
-// them, and keeps its own sums of what was used. With some still unsettled it prints those sums and does nothing any more,
-// so that it can be killed between reserving and settling; told to go on, it settles the rest and prints the sums anew.
+// One process of several: reserves units of random keys under several policies through the built package, settles most
+// of them, and keeps its own sums of what was used. With some still unsettled it prints those sums and pauses, so that
+// it can be killed between reserving and settling; after a line of input it settles the rest and prints the sums
+// again.
 //
 // argv: url, JSON of [{ make, options }] (a limiter each), number of reservations, seed
 import { createLimiter, fixedWindow, redisStore, slidingWindow, tokenBucket } from '@sluice/core';
@@ -31,7 +32,7 @@ const worker = async (reservations) => {
     const key = `client-${random(3)}`;
     const estimate = 1 + random(500);
     const reservation = await limiter.reserve(key, estimate);
-    if (!reservation.decision.allowed) throw new Error('the test wants limits that are not reached');
+    if (!reservation.decision.allowed) throw new Error('this test needs limits that are not reached');
     const name = `${limiter.name} ${key}`;
     used[name] = (used[name] ?? 0) + estimate;
     outstanding.push({ name, reservation, actual: random(3) === 0 ? 0 : random(1_500) });

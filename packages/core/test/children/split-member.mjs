@@ -1,5 +1,6 @@
-// One instance of several that share a limit: asks for units of one key again and again, until its input ends, and prints what it was given, by
-// the instant of the decision and by the date before and after it, and whatever else it was answered but a plain refusal.
+// One instance of several that share a limit: consumes units of one key until its input ends, and prints the allowed
+// units, by
+// the instant of the decision and by the date before and after it, and every other result except an ordinary denial.
 //
 // argv: url, JSON of { limit, windowMs, heartbeatMs, ttlMs }
 import { createLimiter, fixedWindow, redisMembership, splitStore } from '@sluice/core';
@@ -13,15 +14,15 @@ const limiter = createLimiter({
   onStoreError: 'deny',
 });
 
-let isOver = false;
-process.stdin.on('end', () => (isOver = true)).resume();
+let isStopped = false;
+process.stdin.on('end', () => (isStopped = true)).resume();
 process.stdout.write('ready\n');
-while (!isOver) {
+while (!isStopped) {
   for (let i = 0; i < 50; i++) {
     const beforeMs = Date.now();
     const { allowed, source, outcome, atMs } = await limiter.consume('one-key');
     if (source === 'split' && !allowed) break;
-    // Told at once, so that what a process has given is known when it is killed.
+    // Printed at once, so that the units are known when the process is killed.
     process.stdout.write(`${JSON.stringify({ allowed, source, outcome, instants: [atMs, beforeMs, Date.now()] })}\n`);
     if (!allowed) break;
   }

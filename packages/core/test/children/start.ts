@@ -12,28 +12,28 @@ export interface PolicyText {
 }
 
 export interface ChildReport {
-  readonly admitted: number;
+  readonly allowed: number;
   readonly atMs: number;
-  /** What the process's own clock said. */
+  /** The time by the process's own clock. */
   readonly clockMs: number;
 }
 
 export interface ChildOptions {
-  /** By how much its clock is wrong, as faketime takes it: `+1h`. */
+  /** The error of its clock, in the format of faketime: `+1h`. */
   readonly clock?: string | undefined;
-  /** How many of its calls it makes at a time. Default: all. */
+  /** How many calls it makes at a time. Default: all. */
   readonly atOnce?: number;
 }
 
 export interface Child {
-  /** Lets it begin, and waits for what it has to say. */
+  /** Lets it begin, and waits for its result. */
   run(): Promise<ChildReport>;
 }
 
 const BUILT = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
 const SCRIPT = fileURLToPath(new URL('consume.mjs', import.meta.url));
 
-/** Starts a process that is about to consume, and waits until it is ready to. */
+/** Starts a process that consumes, and waits until it is ready. */
 export async function startChild(
   url: string,
   policies: readonly PolicyText[],

@@ -1,4 +1,5 @@
-// Listens on sluice:decision with one function that throws and one that does not, and prints what becomes of a decision.
+// Listens on sluice:decision with one function that throws and one that does not, and prints the outcome of a
+// decision.
 //
 // argv: `caught` to handle uncaught exceptions
 import { subscribe } from 'node:diagnostics_channel';

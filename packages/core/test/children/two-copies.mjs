@@ -41,7 +41,7 @@ const codeOf = (call) => {
 };
 const twice = [codeOf(copies[other].collectMetrics), codeOf(copies[other].reportToOpenTelemetry)];
 
-// Held until the end: what nobody has any more is not shown.
+// Referenced until the end, because collected limiters are not shown.
 const limiters = Object.entries(copies).map(([name, { createLimiter, fixedWindow }]) =>
   createLimiter({ name, policy: fixedWindow({ limit: 1, window: '1h' }) }),
 );
@@ -52,7 +52,9 @@ const samples = async (name) =>
     .find((metric) => metric.name === name)
     .values.map(({ labels, value }) => `${labels.limiter} ${value}`);
 await reader.forceFlush();
-const exported = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
+const exported = exporter
+  .getMetrics()
+  .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((keySuffix) => keySuffix.metrics));
 const points = (name) =>
   exported
     .find(({ descriptor }) => descriptor.name === name)

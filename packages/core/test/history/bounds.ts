@@ -1,21 +1,21 @@
 import type { Policy } from '@sluice/core';
-import { referenceOf } from '../models/index.ts';
+import { referenceOf } from '../laws/models/index.ts';
 import type { Decided, Floating } from './explain.ts';
 
-/** What was counted of one policy of one key. */
+/** The counts of one policy of one key. */
 export interface Count {
-  /** Intervals that were looked at. */
+  /** The number of intervals checked. */
   readonly intervals: number;
-  /** The largest share of the bound that was reached in one of them: 1 is all of it. */
+  /** The largest share of the bound that one of them reached: 1 is the bound. */
   readonly closest: number;
-  /** The first interval that saw more than the bound. */
+  /** The first interval with more than the bound. */
   readonly overrun?: { readonly fromMs: number; readonly toMs: number; readonly units: number; readonly most: number };
 }
 
 /**
- * Counts what was admitted in every interval that begins and ends with an admitted unit, and holds it to the table of
- * design.md §5. Units of unknown calls count as not taken. Units that may have been given back in the interval are
- * taken off, and intervals in which the key may have been reset are passed over.
+ * Counts the allowed units of every interval that begins and ends with one, and compares them with the table of
+ * design.md §5. Units of unknown calls count as not consumed. Units that may have been refunded in the interval are
+ * subtracted, and intervals in which the key may have been reset are skipped.
  */
 export function countUnits(policy: Policy, decided: readonly Decided[], floating: readonly Floating[]): Count {
   const { most } = referenceOf(policy);
@@ -29,18 +29,18 @@ export function countUnits(policy: Policy, decided: readonly Decided[], floating
   let intervals = 0;
   let closest = 0;
   for (const [i, [fromMs]] of instants.entries()) {
-    let taken = 0;
+    let consumed = 0;
     for (let k = i; k < instants.length; k++) {
       const [toMs, units] = instants[k] as [number, number];
       const touches = (one: Floating): boolean => one.fromMs <= toMs && one.untilMs >= fromMs;
       if (resets.some(touches)) break;
-      taken += units;
+      consumed += units;
       const back = refunds.reduce((sum, one) => (touches(one) ? sum + one.call.cost : sum), 0);
       const bound = Number(most(policy, BigInt(toMs - fromMs), refunds.length > 0));
       intervals++;
-      closest = Math.max(closest, (taken - back) / bound);
-      if (taken - back > bound)
-        return { intervals, closest, overrun: { fromMs, toMs, units: taken - back, most: bound } };
+      closest = Math.max(closest, (consumed - back) / bound);
+      if (consumed - back > bound)
+        return { intervals, closest, overrun: { fromMs, toMs, units: consumed - back, most: bound } };
     }
   }
   return { intervals, closest };

@@ -3,10 +3,10 @@ import { fixedWindow, slidingWindow } from '@sluice/core';
 import { checkHistory } from './check-history.ts';
 import type { Call, History, Reply } from './history.ts';
 
-/** Two units a window of 100 ms, from the first one on. */
+/** Two units per window of 100 ms, from the first unit on. */
 const policies = { key: [fixedWindow({ limit: 2, window: 100 })] };
 
-/** What the policy answers at an instant, in a window that ends then, when so much remains. */
+/** The reply of the policy at an instant, in a window with this end and this much remaining. */
 function reply(allowed: boolean, atMs: number, remaining: number, endMs: number): Reply {
   const resetAfterMs = Math.max(endMs - atMs, 0);
   const nextAfterMs = remaining === 2 ? null : resetAfterMs;
@@ -15,14 +15,14 @@ function reply(allowed: boolean, atMs: number, remaining: number, endMs: number)
 }
 
 const allowed = (atMs: number, remaining: number, endMs: number): Reply => reply(true, atMs, remaining, endMs);
-const refused = (atMs: number, endMs: number): Reply => reply(false, atMs, 0, endMs);
+const denied = (atMs: number, endMs: number): Reply => reply(false, atMs, 0, endMs);
 
-/** A call of one unit, in a history in which the machine's clock says the same as the server's. */
+/** A call of one unit, in a history where the clocks of machine and server agree. */
 function call(op: Call['op'], invokedMs: number, what: Partial<Call> = {}): Call {
   return { op, process: 1, key: 'key', cost: 1, invokedMs, endedMs: invokedMs + 0.5, end: 'answered', ...what };
 }
 
-/** A consume that was answered so at once. */
+/** A consume with this reply, without delay. */
 function consume(answer: Reply, what: Partial<Call> = {}): Call {
   return call('consume', answer.atMs, { reply: answer, ...what });
 }
@@ -39,14 +39,14 @@ const first = allowed(1000, 1, 1100);
 const second = allowed(1010, 0, 1100);
 
 describe('a history is accepted', () => {
-  it('in which the limit is admitted, what is more refused, and the next window begins', () => {
-    expect(defectsOf([first, second, refused(1050, 1100), allowed(1100, 1, 1200)].map((one) => consume(one)))).toEqual(
+  it('in which the limit is allowed, more is denied, and the next window begins', () => {
+    expect(defectsOf([first, second, denied(1050, 1100), allowed(1100, 1, 1200)].map((one) => consume(one)))).toEqual(
       [],
     );
   });
 
-  it('whose decisions of one instant are explained in another order than they were noted in', () => {
-    const calls = [refused(1000, 1100), allowed(1000, 0, 1100), allowed(1000, 1, 1100)].map((one) =>
+  it('whose decisions of one instant are explained in another order than they were recorded in', () => {
+    const calls = [denied(1000, 1100), allowed(1000, 0, 1100), allowed(1000, 1, 1100)].map((one) =>
       consume(one, { endedMs: 1002 }),
     );
 
@@ -54,7 +54,7 @@ describe('a history is accepted', () => {
   });
 
   it.each([
-    ['counted', [consume(first), unknown(1005), consume(refused(1020, 1100))]],
+    ['counted', [consume(first), unknown(1005), consume(denied(1020, 1100))]],
     ['did not count', [consume(first), unknown(1005), consume(allowed(1020, 0, 1100))]],
     ['counted late', [consume(first), unknown(1005), consume(second), consume(allowed(1150, 0, 1240))]],
     ['opened the window', [unknown(1000), consume(allowed(1020, 0, 1107))]],
@@ -62,19 +62,19 @@ describe('a history is accepted', () => {
     expect(defectsOf(calls)).toEqual([]);
   });
 
-  it('with a refund, and what was admitted thanks to it', () => {
+  it('with a refund, and what was allowed thanks to it', () => {
     const calls = [
       consume(first),
       consume(second),
       call('refund', 1020, { charge: first }),
       consume(allowed(1030, 0, 1100)),
-      consume(refused(1040, 1100)),
+      consume(denied(1040, 1100)),
     ];
 
     expect(defectsOf(calls)).toEqual([]);
   });
 
-  it('with a refund of unknown end that counted between two decisions of one instant, the later one a refusal', () => {
+  it('with a refund of unknown end that counted between two decisions of one instant, the later one a denial', () => {
     const calls = [
       consume(first),
       call('refund', 1005, { process: 2, charge: first, end: 'unknown', endedMs: 1015 }),
@@ -92,8 +92,8 @@ describe('a history is accepted', () => {
     );
   });
 
-  it('that begins anew where the server lost its memory', () => {
-    const cuts = [{ atMs: 1015, goneMs: 1015 }];
+  it('that begins again where the server lost its memory', () => {
+    const cuts = [{ atMs: 1015, lostMs: 1015 }];
 
     expect(defectsOf([consume(first), consume(second), consume(allowed(1020, 1, 1120))], { cuts })).toEqual([]);
   });
@@ -101,19 +101,19 @@ describe('a history is accepted', () => {
 
 describe('a history is rejected', () => {
   it.each<[string, readonly Call[]]>([
-    ['one unit more than the limit was admitted', [first, second, allowed(1050, 0, 1100)].map((one) => consume(one))],
-    ['a refusal was not due', [consume(first), consume(refused(1010, 1100))]],
-    ['a window went on after its end', [first, second, refused(1100, 1101)].map((one) => consume(one))],
+    ['one unit more than the limit was allowed', [first, second, allowed(1050, 0, 1100)].map((one) => consume(one))],
+    ['a denial was wrong', [consume(first), consume(denied(1010, 1100))]],
+    ['a window went on after its end', [first, second, denied(1100, 1101)].map((one) => consume(one))],
     ['a unit was lost', [consume(first), consume(allowed(1010, 1, 1100))]],
     ['the state was forgotten', [first, second, allowed(1020, 1, 1120)].map((one) => consume(one))],
-    ['a wait was a millisecond too short', [first, second, refused(1050, 1099)].map((one) => consume(one))],
-    ['a refusal counted', [first, second, refused(1050, 1100), allowed(1100, 0, 1200)].map((one) => consume(one))],
+    ['a wait was a millisecond too short', [first, second, denied(1050, 1099)].map((one) => consume(one))],
+    ['a denial counted', [first, second, denied(1050, 1100), allowed(1100, 0, 1200)].map((one) => consume(one))],
     ['a peek counted', [call('peek', 1000, { reply: allowed(1000, 2, 1000) }), consume(allowed(1001, 0, 1101))]],
     ['a call that was never sent counted', [call('consume', 1000, { end: 'unsent' }), consume(allowed(1001, 0, 1101))]],
-    ['an unknown call counted before it was invoked', [consume(first), consume(refused(1010, 1100)), unknown(1012)]],
+    ['an unknown call counted before it was invoked', [consume(first), consume(denied(1010, 1100)), unknown(1012)]],
     [
       'an unknown call counted twice',
-      [consume(first), unknown(1005), consume(refused(1020, 1100)), consume(allowed(1150, 0, 1240))],
+      [consume(first), unknown(1005), consume(denied(1020, 1100)), consume(allowed(1150, 0, 1240))],
     ],
     [
       'an unknown call counted after a later one of its process was answered',
@@ -128,7 +128,7 @@ describe('a history is rejected', () => {
       [consume(first), call('refund', 1020, { charge: first }), consume(allowed(1030, 0, 1100))],
     ],
     [
-      'a refund of a window that was over counted',
+      'a refund of a window that had ended counted',
       [consume(first), consume(allowed(1100, 1, 1200))]
         .concat(call('refund', 1120, { charge: first }))
         .concat(consume(allowed(1130, 1, 1200))),
@@ -149,7 +149,7 @@ describe('a history is rejected', () => {
     ]);
   });
 
-  it('in which an interval saw more than the bound, counted by itself', () => {
+  it('in which an interval has more than the bound, counted separately', () => {
     const sliding = { key: [slidingWindow({ limit: 1, window: 100 })] };
     const at = (atMs: number): Reply => ({
       allowed: true,
@@ -165,7 +165,7 @@ describe('a history is rejected', () => {
 });
 
 describe('the verdict', () => {
-  it('says how much was checked, and how near the bound it came', () => {
+  it('reports how much was checked, and how close to the bound it came', () => {
     const calls = [consume(first), consume(second), unknown(1015), call('consume', 1016, { end: 'unsent' })];
 
     expect(checkHistory({ policies, sinceMs: 990, cuts: [], stopped: [], calls })).toEqual({

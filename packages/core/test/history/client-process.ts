@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 import type { Call, End, Reply } from './history.ts';
 import type { PolicyText } from './plan.ts';
 
-/** What client.mjs is told. */
+/** The options of client.mjs. */
 export interface ClientOptions {
   readonly client: 'url' | 'ioredis';
   readonly url: string;
   readonly store: { readonly breaker: { readonly failures: number; readonly probeEveryMs: number } };
   readonly timeoutMs: number;
   readonly keys: readonly (readonly PolicyText[])[];
-  /** How many calls it makes in one turn of its event loop, now and then, at most. */
+  /** The most calls that it sometimes makes in one turn of its event loop. */
   readonly together: number;
   readonly seed: number;
   /** The file for its calls. */
@@ -22,13 +22,16 @@ export interface ClientOptions {
 }
 
 export interface AlteredScript {
-  /** What is replaced in them, and by what. */
+  /** Replacements in the scripts: text and new text. */
   readonly changes: readonly (readonly [text: string, by: string])[];
-  /** For the test build of the scripts, which are told the time by each process: by how much its clock is ahead of that of the one before. */
+  /**
+   * For the test build of the scripts, which take the time from each process: how far its clock is ahead of the
+   * previous.
+   */
   readonly clockAheadMs?: number;
 }
 
-/** A process that calls limiters until it is told to stop, or killed. */
+/** A process that calls limiters until it is stopped or killed. */
 export interface ClientProcess {
   readonly number: number;
   begin(): void;
@@ -51,9 +54,9 @@ export async function startClient(number: number, options: ClientOptions): Promi
   let errors = '';
   let killed = false;
   child.stderr.on('data', (text: Buffer) => (errors += text.toString()));
-  child.stdin.on('error', () => undefined); // it may be gone
-  const gone = once(child, 'exit');
-  await Promise.race([once(child.stdout, 'data'), gone]);
+  child.stdin.on('error', () => undefined); // it may have ended
+  const exited = once(child, 'exit');
+  await Promise.race([once(child.stdout, 'data'), exited]);
   return {
     number,
     begin() {
@@ -61,12 +64,12 @@ export async function startClient(number: number, options: ClientOptions): Promi
     },
     async stop() {
       child.stdin.end();
-      await gone;
+      await exited;
     },
     async kill() {
       killed = true;
       child.kill('SIGKILL');
-      await gone;
+      await exited;
     },
     calls() {
       if (!killed && child.exitCode !== 0) throw new Error(`a client process failed:\n${errors}`);
@@ -75,7 +78,7 @@ export async function startClient(number: number, options: ClientOptions): Promi
   };
 }
 
-/** The lines that client.mjs writes: one when a call is made, one when its end is known. */
+/** The lines of client.mjs: one when a call is made, one when its end is known. */
 type Line =
   | { readonly broken: string }
   | {
@@ -93,7 +96,7 @@ function readCalls(number: number, log: string): readonly Call[] {
   const lines = existsSync(log) ? readFileSync(log, 'utf8').split('\n') : [];
   for (const text of lines.filter((line) => line.endsWith('}'))) {
     const line = JSON.parse(text) as Line;
-    if ('broken' in line) throw new Error(`a client process met with what must not be:\n${line.broken}`);
+    if ('broken' in line) throw new Error(`a client process found an impossible state:\n${line.broken}`);
     if ('op' in line) {
       const { n, op, key, cost, invokedMs, of } = line;
       const charge = of === undefined ? undefined : calls[of]?.reply;

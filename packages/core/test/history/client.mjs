@@ -1,5 +1,5 @@
-// One process of a run: calls limiters of the built package at random, mostly one thing after the other in two loops, and
-// writes every call down before it is made and when its end is known, so that kill -9 loses nothing of that.
+// One process of a run: calls limiters of the built package at random, mostly one after the other in two loops, and
+// writes every call down before it is made and when its end is known, so that kill -9 loses no record.
 //
 // argv: JSON of ClientOptions (see client-process.ts). It begins with the first line of its input, and ends with it.
 import { createHash } from 'node:crypto';
@@ -15,7 +15,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '@sluice/core';
-import { createRedisStore, frame, runs } from '@sluice/core/internal';
+import { createRedisStore, frame, batch } from '@sluice/core/internal';
 import { Redis } from 'ioredis';
 
 const options = JSON.parse(process.argv[2]);
@@ -35,26 +35,26 @@ const store = options.script === undefined ? redisStore(client, options.store) :
 const limiters = options.keys.map((policies, key) =>
   createLimiter({
     name: `limiter-${key}`,
-    policy: policies.map(({ make: kind, options: given }) => make[kind](given)),
+    policy: policies.map(({ make: kind, options }) => make[kind](options)),
     store,
     onStoreError: 'throw',
-    denialCache: false, // what is explained is what the store says
+    denialCache: false, // only decisions of the store can be explained
     timeoutMs: options.timeoutMs,
   }),
 );
 
-/** As a decision may not wait: nothing is queued while there is no connection, and nothing sent again. */
+/** Because a decision must not wait: no queue while there is no connection, and no second attempt. */
 function ownClient() {
   const redis = new Redis(options.url, { enableOfflineQueue: false, autoResendUnfulfilledCommands: false });
   redis.on('error', () => undefined);
   return redis;
 }
 
-/** The store on scripts with a fault, or with this process's own idea of the time. */
+/** The store on scripts with a fault, or with the time of this process. */
 function alteredStore() {
   const { changes, clockAheadMs } = options.script;
   for (const [text] of changes) {
-    if (!`${frame.source}${runs.source}`.includes(text)) throw new Error(`no script has ${text}`);
+    if (!`${frame.source}${batch.source}`.includes(text)) throw new Error(`no script has ${text}`);
   }
   const altered = (script) => {
     const source = changes.reduce((changed, [text, by]) => changed.replace(text, by), script.source);
@@ -64,7 +64,7 @@ function alteredStore() {
   return createRedisStore(
     client,
     { ...options.store, check: false },
-    { frame: altered(frame), runs: altered(runs) },
+    { frame: altered(frame), batch: altered(batch) },
     instantOf,
   );
 }
@@ -76,45 +76,45 @@ function random(most) {
 }
 
 let calls = 0;
-/** Decisions that may be given back: of a key, with the number of the call that took them. */
-const taken = [];
+/** Decisions that may be refunded: their key, and the number of the call that consumed. */
+const consumed = [];
 
 async function call(key) {
   const n = calls++;
   const limiter = limiters[key];
   const kind = random(100);
   const cost = [1, 1, 1, 1, 2, 3][random(6)];
-  const given = kind >= 88 && kind < 98 ? taken.splice(random(taken.length), 1)[0] : undefined;
+  const toRefund = kind >= 88 && kind < 98 ? consumed.splice(random(consumed.length), 1)[0] : undefined;
   const asked =
-    given !== undefined
-      ? { op: 'refund', key: given.key, cost: 1 + random(given.decision.cost), of: given.n }
+    toRefund !== undefined
+      ? { op: 'refund', key: toRefund.key, cost: 1 + random(toRefund.decision.cost), of: toRefund.n }
       : { op: kind < 78 ? 'consume' : kind < 98 ? 'peek' : 'reset', key, cost };
   write({ n, ...asked, invokedMs: nowMs() });
   try {
-    const decision = await ask(limiter, asked, given);
+    const decision = await ask(limiter, asked, toRefund);
     write({ n, end: 'answered', endedMs: nowMs(), reply: decision && replyOf(decision) });
-    if (decision?.allowed && asked.op === 'consume') taken.push({ n, key, decision });
-    if (taken.length > 20) taken.shift();
+    if (decision?.allowed && asked.op === 'consume') consumed.push({ n, key, decision });
+    if (consumed.length > 20) consumed.shift();
   } catch (error) {
     write({ n, end: endOf(error), endedMs: nowMs(), error: `${error.message}` });
   }
 }
 
-function ask(limiter, { op, key, cost }, given) {
+function ask(limiter, { op, key, cost }, toRefund) {
   const subject = 'subject';
-  if (op === 'refund') return limiters[key].refund(given.decision, cost);
+  if (op === 'refund') return limiters[key].refund(toRefund.decision, cost);
   return op === 'reset' ? limiter.reset(subject) : limiter[op](subject, cost);
 }
 
 function replyOf({ allowed, atMs, policies }) {
-  const said = ({ allowed, remaining, retryAfterMs, resetAfterMs, nextAfterMs }) => ({
+  const reported = ({ allowed, remaining, retryAfterMs, resetAfterMs, nextAfterMs }) => ({
     allowed,
     remaining,
     retryAfterMs,
     resetAfterMs,
     nextAfterMs,
   });
-  return { allowed, atMs, policies: policies.map(said) };
+  return { allowed, atMs, policies: policies.map(reported) };
 }
 
 function endOf(error) {
@@ -131,7 +131,7 @@ process.stdin.on('end', () => (going = false));
 
 async function loop() {
   while (going) {
-    // Now and then several in one turn, key by key: they go out together.
+    // Sometimes several in one turn, key by key: they are sent together.
     const together = random(20) === 0 ? 1 + random(options.together) : 1;
     const first = random(limiters.length);
     await Promise.all(Array.from({ length: together }, (_, i) => call((first + i) % limiters.length)));

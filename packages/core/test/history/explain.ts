@@ -1,13 +1,13 @@
 import type { Call, Reply } from './history.ts';
-import { explained, givenBack, later, taken, type States } from './reply.ts';
+import { explained, refunded, later, consumed, type States } from './reply.ts';
 import type { Rule } from './rules.ts';
 
-/** A consume or a peek that was answered: at an instant that is known. */
+/** A consume or a peek that was answered, at a known instant. */
 export interface Decided extends Call {
   readonly reply: Reply;
 }
 
-/** A call of which nobody knows at which instant of the server it was carried out. */
+/** A call that was carried out at an unknown instant of the server. */
 export interface Floating {
   readonly call: Call;
   /** Whether it was carried out. If not, it may have been. */
@@ -20,24 +20,24 @@ export interface Floating {
 export interface Explanation {
   /** Calls that were explained. */
   readonly explained: number;
-  /** Calls that were not looked at, because those before them allowed of too many explanations. */
+  /** Calls that were not checked, because those before them have too many explanations. */
   readonly undecided: number;
-  /** The first call that no order explains, and how the key may have stood before it. */
+  /** The first call that no order explains, and the possible states of the key before it. */
   readonly unexplained?: { readonly call: Call; readonly states: readonly States[] };
 }
 
-/** One way in which things may have gone so far. */
+/** One possible course of events so far. */
 interface Course {
   readonly states: States;
   /** Which of the floating calls that still matter have been carried out. */
   readonly done: ReadonlySet<Floating>;
 }
 
-/** So many steps are taken from one decision to the next: less than a second. */
+/** The most steps from one decision to the next: less than a second. */
 const MOST_STEPS = 100_000;
 
 /**
- * Looks for an order of the calls of one key, from its first use to where its state was lost, that explains every
+ * Searches for an order of the calls of one key, from its first use to where its state was lost, that explains every
  * answer. An order is one in which
  *
  * - a call that ended before another was invoked comes before it;
@@ -45,8 +45,8 @@ const MOST_STEPS = 100_000;
  * - a call that was answered is carried out once; an unknown one once or never; and if a later call of the same
  *   process, invoked after the unknown one had failed, is answered, not after that one: both went over one connection.
  *
- * It follows all orders at once, as the set of states they lead to; first those in which floating calls are carried out
- * at likely instants, and all if these explain nothing.
+ * It follows all orders at once, as the set of states they lead to; first those in which floating calls are carried
+ * out at likely instants, and all if these explain nothing.
  */
 export function explain(
   rules: readonly Rule[],
@@ -55,7 +55,7 @@ export function explain(
   isStopped: (atMs: number) => boolean = () => false,
 ): Explanation {
   const found = new Search(rules, decided, floating, isStopped, true).run();
-  // Not all courses were followed. That nothing explains a call can only be said when all were.
+  // Not all courses were followed. Only a full search proves that no order explains a call.
   return found.unexplained === undefined && found.undecided === 0
     ? found
     : new Search(rules, decided, floating, isStopped, false).run();
@@ -69,11 +69,11 @@ class Search {
   readonly #groups: readonly (readonly Decided[])[];
   /** Per group, when the first of its calls and of all later ones had ended. */
   readonly #firstEndMs: readonly number[];
-  /** What may still be carried out: of one process, the one that can be so for the shortest time first. */
+  /** Calls that may still run: of one process, the one with the earliest deadline first. */
   #floating: readonly Floating[];
   #courses = new Map<string, Course>();
   readonly #numberOf = new Map<Floating, number>();
-  /** Since the last decision, and whether that was too much. */
+  /** Since the last decision, and whether they exceed the limit. */
   #steps = 0;
   #gaveUp = false;
 
@@ -103,7 +103,7 @@ class Search {
       const atMs = group[0]?.reply.atMs as number;
       const before = this.#courses;
       for (const ms of this.#instants(fromMs, atMs, group)) {
-        // Between decisions nothing but floating calls can happen.
+        // Between decisions only floating calls can run.
         if (ms < atMs && (this.#isStopped(ms) || !this.#someMayRun(this.#firstEndMs[at] as number, ms))) continue;
         this.#courses = this.#moved(this.#courses, ms);
         if (!this.#gaveUp) this.#float(this.#courses, this.#firstEndMs[at] as number, ms);
@@ -123,20 +123,20 @@ class Search {
     return { explained: count, undecided: 0 };
   }
 
-  /** At which instants floating calls are carried out, up to that of the next decisions, in order. */
+  /** The instants at which floating calls run, up to that of the next decisions, in order. */
   #instants(fromMs: number, toMs: number, group: readonly Decided[]): readonly number[] {
     const all = Array.from({ length: toMs - fromMs + 1 }, (_, i) => fromMs + i);
     if (!this.#onlyLikely || all.length < 4) return all;
     const starts = this.#floating.flatMap((one) => [one.fromMs, one.untilMs]);
     const likely = this.#rules.flatMap((rule, i) => {
-      const said = group.flatMap(({ reply }) => reply.policies[i] ?? []);
-      return rule.likely(fromMs, toMs, said);
+      const reported = group.flatMap(({ reply }) => reply.policies[i] ?? []);
+      return rule.likely(fromMs, toMs, reported);
     });
     const some = new Set([fromMs, toMs - 1, toMs, ...starts, ...likely]);
     return all.filter((ms) => some.has(ms) || this.#isStopped(ms - 1));
   }
 
-  /** All ways in which the calls of one instant may have gone. */
+  /** All possible orders of the calls of one instant. */
   #decide(
     at: number,
     group: readonly Decided[],
@@ -146,19 +146,19 @@ class Search {
     let open = new Map<string, { left: readonly Decided[]; courses: Map<string, Course> }>();
     open.set('', { left: group, courses: this.#courses });
     let furthest: readonly Decided[] = group;
-    for (let taken = 0; taken < group.length; taken++) {
+    for (let consumed = 0; consumed < group.length; consumed++) {
       const next: typeof open = new Map();
       for (const { left, courses } of open.values()) {
         const firstEndMs = Math.min(this.#firstEndMs[at + 1] ?? Infinity, ...left.map(({ endedMs }) => endedMs));
-        const gone = group.filter((call) => !left.includes(call));
-        if (gone.length > 0) this.#float(courses, firstEndMs, atMs, gone);
+        const decidedBefore = group.filter((call) => !left.includes(call));
+        if (decidedBefore.length > 0) this.#float(courses, firstEndMs, atMs, decidedBefore);
         for (const course of courses.values()) {
           for (const [call, after] of this.#nextOf(course, left)) {
             const rest = left.filter((other) => other !== call);
             const key = rest.map((other) => group.indexOf(other)).join();
-            const there = next.get(key) ?? { left: rest, courses: new Map<string, Course>() };
-            next.set(key, there);
-            this.#add(there.courses, after);
+            const reachable = next.get(key) ?? { left: rest, courses: new Map<string, Course>() };
+            next.set(key, reachable);
+            this.#add(reachable.courses, after);
             furthest = rest;
           }
         }
@@ -178,7 +178,7 @@ class Search {
       const states = explained(this.#rules, course.states, call, call.reply);
       if (states === undefined) continue;
       const next: [Decided, Course] = [call, { states, done: course.done }];
-      // It changes nothing: if it can come now it need not come later, unless that settles what an unknown call has done.
+      // It changes nothing, so it need not come later, unless that settles the end of an unknown call.
       const settles = this.#floating.some((one) => isBehind(one, call) && !course.done.has(one));
       if (states === course.states && !settles) return [next];
       found.push(next);
@@ -189,11 +189,11 @@ class Search {
   /**
    * Adds the courses in which floating calls are carried out now.
    *
-   * @param gone - Decisions of this instant that have been.
+   * @param decidedBefore - Decisions of this instant that have been.
    */
-  #float(courses: Map<string, Course>, firstEndMs: number, atMs: number, gone: readonly Decided[] = []): void {
+  #float(courses: Map<string, Course>, firstEndMs: number, atMs: number, decidedBefore: readonly Decided[] = []): void {
     const able = this.#floating.filter(
-      (one) => mayRun(one, firstEndMs, atMs) && !gone.some((call) => isBehind(one, call)),
+      (one) => mayRun(one, firstEndMs, atMs) && !decidedBefore.some((call) => isBehind(one, call)),
     );
     if (able.length === 0) return;
     const queue = [...courses.values()];
@@ -205,7 +205,7 @@ class Search {
         if (able.some((other) => isDueBefore(other, one.call) && !done.has(other))) continue;
         const { op, cost, process } = one.call;
         if (op === 'consume') {
-          // Of those of one process that take the same, the one that can be carried out for the shortest time.
+          // Of calls of one process with one cost, the one with the earliest deadline.
           if (tried.has(`${String(process)} ${String(cost)}`)) continue;
           tried.add(`${String(process)} ${String(cost)}`);
         }
@@ -221,9 +221,9 @@ class Search {
   #carriedOut({ call }: Floating, states: States, atMs: number): States | undefined {
     switch (call.op) {
       case 'consume':
-        return taken(this.#rules, states, call.cost, atMs);
+        return consumed(this.#rules, states, call.cost, atMs);
       case 'refund':
-        return givenBack(this.#rules, states, call.cost, call.charge as Reply, atMs);
+        return refunded(this.#rules, states, call.cost, call.charge as Reply, atMs);
       case 'reset':
         return this.#rules.map(() => []);
       case 'peek':
@@ -245,7 +245,10 @@ class Search {
     return moved;
   }
 
-  /** Forgets the floating calls that do not matter any more: those that can not run later, and those that ran in every course. */
+  /**
+   * Forgets the floating calls that do not matter any more: those that can not run later, and those that ran in every
+   * course.
+   */
   #forgotten(courses: ReadonlyMap<string, Course>, atMs: number): Map<string, Course> {
     const matters = this.#floating.filter(
       (one) => (one.certain || one.untilMs >= atMs) && ![...courses.values()].every(({ done }) => done.has(one)),
@@ -293,7 +296,7 @@ function isDueBefore({ call, certain }: Floating, other: Call): boolean {
   return certain && call.endedMs < other.invokedMs;
 }
 
-/** Whether what becomes of this one is settled when that call is carried out: it was sent behind it. */
+/** Whether the end of this one is settled when that call runs, because it was sent after it. */
 function isBehind({ call, certain }: Floating, other: Call): boolean {
   return !certain && other.process === call.process && other.invokedMs > call.endedMs;
 }

@@ -10,18 +10,19 @@ const log: PolicyText = { make: 'slidingLog', options: { limit: 5, window: 300 }
 const counter: PolicyText = { make: 'slidingCounter', options: { limit: 5, window: 300 } };
 const bucket: PolicyText = { make: 'tokenBucket', options: { capacity: 5, refill: 5, every: 200 } };
 
-const refusal = 'if now_ms < full_at_ms - math.floor((capacity * q - needed * q - part) / p) then\nreturn false\nend';
+const denial =
+  'if now_ms < full_at_ms - math.floor((capacity * q - needed * q - part) / p) then\n      return false\n    end';
 const fitting = 'fitting = math.min(math.floor((capacity * q - needed * q - debt) / (cost * q)) + 1, count)';
 const room = 'previous * reach_ms > (limit - current - cost) * window_ms';
 const free = 'local free = limit - current - math.ceil(previous * reach_ms / window_ms)';
-const expiry = 'local expire_at_ms = math.min(over_at_ms + limit.kept_ms, LATEST_MS)';
+const expiry = 'local expire_at_ms = math.min(ends_at_ms + limit.kept_ms, LATEST_MS)';
 const used = 'encode_pair(end_ms, used + fitting * cost)';
 const added = 'math.max(now_ms, newest_ms), used + cost, added + cost';
 
 const faulty: readonly (readonly [string, PolicyText, AlteredScript])[] = [
-  ['forgets a unit of every admission', fixed, { changes: [[used, used.replace('cost)', 'cost - 1)')]] }],
+  ['forgets a unit of every allowed request', fixed, { changes: [[used, used.replace('cost)', 'cost - 1)')]] }],
   [
-    'forgets a unit of every admission to a log',
+    'forgets a unit of every allowed request in a log',
     log,
     { changes: [[added, added.replace('used + cost', 'used + cost - 1')]] },
   ],
@@ -36,21 +37,21 @@ const faulty: readonly (readonly [string, PolicyText, AlteredScript])[] = [
     },
   ],
   [
-    'charges what it refuses',
+    'charges what it denies',
     bucket,
     {
       changes: [
-        [refusal, ''],
+        [denial, ''],
         [fitting, 'fitting = count'],
       ],
     },
   ],
   [
-    'gives back twice what it is asked to',
+    'refunds twice the requested units',
     fixed,
     { changes: [['math.max(used - cost, 0)', 'math.max(used - 2 * cost, 0)']] },
   ],
-  ['lets keys expire before they are over', fixed, { changes: [[expiry, 'local expire_at_ms = now_ms + 30']] }],
+  ['lets keys expire too early', fixed, { changes: [[expiry, 'local expire_at_ms = now_ms + 30']] }],
   ['takes the time from its callers', bucket, { changes: [[PRODUCTION_LINE, TEST_LINE]], clockAheadMs: 50 }],
   [
     'counts one of several equal requests',
@@ -60,11 +61,11 @@ const faulty: readonly (readonly [string, PolicyText, AlteredScript])[] = [
   [
     'writes what one key holds to another',
     fixed,
-    { changes: [['KEYS[place], after, "KEEPTTL"', 'KEYS[1], after, "KEEPTTL"']] },
+    { changes: [['KEYS[key_index], after, "KEEPTTL"', 'KEYS[1], after, "KEEPTTL"']] },
   ],
 ];
 
-/** How much a history shows depends on how much happens in it, and so on the machine: a few of them are looked at. */
+/** The findings of a history depend on how much happens in it, and so on the machine: several are checked. */
 async function defectsOf(policy: PolicyText, script: AlteredScript): Promise<readonly unknown[]> {
   for (let seed = 1; seed <= 5; seed++) {
     const plan: Plan = {
@@ -83,7 +84,7 @@ async function defectsOf(policy: PolicyText, script: AlteredScript): Promise<rea
   return [];
 }
 
-describe('a script is found out by what its callers see, without any fault of the server, that', () => {
+describe('the replies alone, without any server fault, reveal a script that', () => {
   it.each(faulty)('%s', async (_what, policy, script) => {
     expect(await defectsOf(policy, script)).not.toEqual([]);
   });

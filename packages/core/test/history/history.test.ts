@@ -2,14 +2,17 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { testSeed } from '@sluice/testkit';
+import { cases, testSeed } from '@sluice/testkit';
 import { checkHistory, type Verdict } from './check-history.ts';
 import type { History } from './history.ts';
 import { planOf } from './plan.ts';
 import { run } from './run.ts';
 
-/** How much is run: scripts/check-history.mjs asks for more. A seed alone is run with SLUICE_SEED=<seed> SLUICE_HISTORY_SEEDS=1. */
-const count = Number(process.env['SLUICE_HISTORY_SEEDS'] ?? 20);
+/**
+ * The number of runs: scripts/check-history.mjs sets more. To run a single seed, set SLUICE_SEED=<seed>
+ * SLUICE_HISTORY_SEEDS=1.
+ */
+const count = Number(process.env['SLUICE_HISTORY_SEEDS'] ?? cases(20));
 const seconds = Number(process.env['SLUICE_HISTORY_SECONDS'] ?? 3);
 const reports = process.env['SLUICE_HISTORY_REPORT'] === '1';
 const AT_ONCE = 4;
@@ -34,7 +37,7 @@ function verdictOf(history: History | Error): Verdict | Error {
   }
 }
 
-/** For whoever wants to know what happened: it will not happen a second time. */
+/** Keeps the history, because it cannot be reproduced. */
 function keep(seed: number, history: History): void {
   const file = join(tmpdir(), `sluice-history-${String(seed)}.json`);
   writeFileSync(file, JSON.stringify(history));
@@ -63,27 +66,24 @@ beforeAll(
   300_000 + ((count * seconds * 1000) / AT_ONCE) * 4,
 );
 
-describe('what several processes saw while server, connections and processes failed', () => {
-  it.each(seeds)(
-    'is explained, to the last number, by policies performed one call after the other: seed %i',
-    (seed) => {
-      expect(verdicts.get(seed)).toMatchObject({ defects: [] });
-    },
-  );
+describe('the history of several processes while server, connections and processes fail', () => {
+  it.each(seeds)('is explained in every number by policies performed one call after the other: seed %i', (seed) => {
+    expect(verdicts.get(seed)).toMatchObject({ defects: [] });
+  });
 
-  it('had calls of unknown end and losses of memory in it, and could be explained almost throughout', () => {
+  it('contains calls of unknown end and losses of memory, and is explained almost throughout', () => {
     const sum = (field: 'unknown' | 'cuts' | 'explained' | 'undecided'): number =>
       [...verdicts.values()].reduce((total, one) => total + (one instanceof Error ? 0 : one[field]), 0);
 
-    const few = count < 20; // a seed that is looked into may have none
+    const few = count < 20; // a single seed may have none
     expect(sum('unknown')).toBeGreaterThanOrEqual(few ? 0 : 1);
     expect(sum('cuts')).toBeGreaterThanOrEqual(few ? 0 : 1);
     expect(sum('undecided')).toBeLessThan(few ? Infinity : sum('explained') / 10);
   });
 });
 
-describe('what processes saw that asked for many things in one turn', () => {
-  it.each([1, 2, 3])('is explained likewise, while scripts are forgotten: seed %i', async (seed) => {
+describe('the history of processes that make many calls in one turn', () => {
+  it.each([1, 2, 3])('is explained as well, while the server forgets scripts: seed %i', async (seed) => {
     const flushed = Array.from({ length: 8 }, () => ({ afterMs: 200, fault: { what: 'script flush' as const } }));
     const history = await run({ ...planOf(seed, 0), faults: flushed, together: 16 });
 

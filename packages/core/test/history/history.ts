@@ -1,6 +1,6 @@
 import type { Policy } from '@sluice/core';
 
-/** What one policy of a decision said, as far as it is checked. */
+/** The checked part of one policy's numbers in a decision. */
 export interface PolicyReply {
   readonly allowed: boolean;
   readonly remaining: number;
@@ -9,7 +9,7 @@ export interface PolicyReply {
   readonly nextAfterMs: number | null;
 }
 
-/** A decision, as far as it is checked. */
+/** The checked part of a decision. */
 export interface Reply {
   readonly allowed: boolean;
   /** By the server's clock. */
@@ -18,7 +18,7 @@ export interface Reply {
 }
 
 /**
- * What became of a call. `answered`: it was carried out, once. `unknown`: it timed out, its connection broke, or its
+ * How a call ended. `answered`: it was carried out, once. `unknown`: it timed out, its connection broke, or its
  * process was killed, so that it may have been carried out, or be so later. `unsent`: it failed before anything was
  * sent, so that it never was.
  */
@@ -36,21 +36,21 @@ export interface Call {
   /** When the process knew the end; `Infinity` when it was killed before. */
   readonly endedMs: number;
   readonly end: End;
-  /** What a consume or a peek was answered. */
+  /** The reply to a consume or a peek. */
   readonly reply?: Reply | undefined;
-  /** What a refund gives back: the decision that took it. */
+  /** The decision that a refund belongs to. */
   readonly charge?: Reply | undefined;
 }
 
 /** Where the server lost its memory. */
 export interface Cut {
-  /** By the server's clock: after all that was decided before, and not after anything that was decided later. */
+  /** By the server's clock: after all earlier decisions, and not after any later one. */
   readonly atMs: number;
-  /** By the monotonic clock: when the old server was gone, and when the new one had not begun. */
-  readonly goneMs: number;
+  /** By the monotonic clock: after the end of the old server, and before the start of the new one. */
+  readonly lostMs: number;
 }
 
-/** A run, as its processes saw it. */
+/** A run, as recorded by its processes. */
 export interface History {
   /** The policies of each key, unused at the beginning. */
   readonly policies: Readonly<Record<string, readonly Policy[]>>;
@@ -58,6 +58,6 @@ export interface History {
   readonly sinceMs: number;
   readonly calls: readonly Call[];
   readonly cuts: readonly Cut[];
-  /** Spans of the server's clock during which it was stopped, and carried nothing out. */
+  /** Spans of the server's clock during which it was stopped. */
   readonly stopped: readonly { readonly fromMs: number; readonly toMs: number }[];
 }

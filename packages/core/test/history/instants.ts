@@ -1,11 +1,11 @@
 import type { Decided } from './explain.ts';
 import type { Call } from './history.ts';
 
-/** At which instants of the server a call can have been carried out, going by the decisions that ended before it and began after it. */
+/** The instants at which the server can have run a call, by the decisions that ended before it and began after it. */
 export class Instants {
   /** Latest instants of all decisions that had ended by then. */
   readonly #ended: Steps;
-  /** Earliest instants of all decisions that were invoked from then on; of everybody, and by process. */
+  /** Earliest instants of all decisions that were invoked from then on; of all processes, and by process. */
   readonly #invoked: Steps;
   readonly #invokedBy = new Map<number, Steps>();
 

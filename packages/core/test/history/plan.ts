@@ -23,14 +23,14 @@ export function policyOf({ make, options }: PolicyText): Policy {
 export interface ProcessPlan {
   /** With a client that the store makes of a URL, or one of its own. */
   readonly client: 'url' | 'ioredis';
-  /** By way of a proxy of its own, or directly. */
+  /** Through a proxy of its own, or directly. */
   readonly proxied: boolean;
 }
 
 export type Fault =
-  /** The server is stopped in its tracks (SIGSTOP), and goes on later. */
+  /** The server is stopped (SIGSTOP), and continues later. */
   | { readonly what: 'stop'; readonly forMs: number }
-  /** It is killed, and starts again on the same port, with nothing. */
+  /** It is killed, and starts again on the same port, empty. */
   | { readonly what: 'kill'; readonly forMs: number }
   | { readonly what: 'script flush' }
   | { readonly what: 'client pause'; readonly forMs: number }
@@ -42,13 +42,13 @@ export type Fault =
   /** A process is killed, and another takes its place. */
   | { readonly what: 'kill process'; readonly process: number };
 
-/** All that a run is decided by, made from a seed: how the machine schedules it is not. */
+/** The plan of a run, made from a seed. The scheduling by the machine is not part of it. */
 export interface Plan {
   readonly seed: number;
   readonly processes: readonly ProcessPlan[];
   /** Per key, its policies. */
   readonly keys: readonly (readonly PolicyText[])[];
-  /** How many calls a process makes in one turn of its event loop, now and then, at most. Default 3. */
+  /** The most calls that a process sometimes makes in one turn of its event loop. Default 3. */
   readonly together?: number;
   readonly faults: readonly { readonly afterMs: number; readonly fault: Fault }[];
 }

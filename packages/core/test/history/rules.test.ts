@@ -9,10 +9,10 @@ import {
   tokenBucket,
   type Policy,
 } from '@sluice/core';
-import { seeded, testSeed } from '@sluice/testkit';
+import { cases, seeded, testSeed } from '@sluice/testkit';
 import { START_MS } from '../traces/step.ts';
-import { modelled, standing } from '../models/verdict.ts';
-import type { Receipt } from '../models/model.ts';
+import { modelled, peekModel } from '../laws/models/verdict.ts';
+import type { Receipt } from '../laws/models/model.ts';
 import { fits, ruleOf } from './rules.ts';
 import type { Reply } from './history.ts';
 
@@ -40,14 +40,14 @@ const policies: Record<string, fc.Arbitrary<Policy>> = {
 };
 
 describe.each(Object.entries(policies))('the rule of %s', (_kind, arbitrary) => {
-  it('stands as the reference model does, step by step', () => {
+  it('has the numbers of the reference model after each step', () => {
     fc.assert(
       fc.property(arbitrary, fc.nat(), (policy, seed) => {
         const random = seeded(seed);
         const rule = ruleOf(policy);
         const reference = modelled('one', policy);
         const { model } = reference;
-        const taken: { cost: number; receipt: Receipt; charge: Reply }[] = [];
+        const consumed: { cost: number; receipt: Receipt; charge: Reply }[] = [];
         let state = rule.later([], START_MS);
         let atMs = START_MS;
         for (let step = 0; step < 60; step++) {
@@ -64,20 +64,20 @@ describe.each(Object.entries(policies))('the rule of %s', (_kind, arbitrary) => 
             model.fits(BigInt(cost), now),
           ]);
 
-          const [oldest] = taken;
+          const [oldest] = consumed;
           if (oldest !== undefined && random.percent(30)) {
-            taken.shift();
+            consumed.shift();
             model.refund(BigInt(oldest.cost), oldest.receipt, now);
             state = rule.later(rule.giveBack(state, oldest.cost, oldest.charge, 0, atMs), atMs);
           } else if (fits(rule, state, cost, atMs)) {
             const receipt = model.charge(BigInt(cost), now);
             state = rule.charge(state, cost, atMs);
-            const charge = { allowed: true, atMs, policies: [standing(reference, now)] };
-            taken.push({ cost, receipt, charge });
+            const charge = { allowed: true, atMs, policies: [peekModel(reference, now)] };
+            consumed.push({ cost, receipt, charge });
           }
         }
       }),
-      { numRuns: 100, seed: testSeed(42) },
+      { numRuns: cases(100), seed: testSeed(42) },
     );
   });
 });

@@ -10,34 +10,34 @@ import type {
 } from '@sluice/core';
 import type { PolicyReply, Reply } from './history.ts';
 
-/** Numbers that stand for a key under one policy, the same for all that decide alike. None: as if never used. */
+/** Numbers for the state of a key under one policy; equal states decide alike. Empty: as if never used. */
 export type State = readonly number[];
 
 /**
- * One policy by the promises of design.md §5, over states that can be kept, compared and branched from, which the
- * models of ../models cannot. A test holds it to them.
+ * One policy by the promises of design.md §5, over states that can be kept, compared and branched from, unlike
+ * the models of ../laws/models. A test compares both.
  *
  * The clock never goes back. Numbers are as small as in the histories that are checked: nothing is rounded.
  */
 export interface Rule {
-  /** What can be had at once. */
+  /** The most units at once. */
   readonly limit: number;
   readonly overdraft: number;
-  /** The state as it stands at a later instant, without what is over by then. */
+  /** The state at a later instant, without what has expired by then. */
   later(state: State, atMs: number): State;
-  /** Whole units that are left, below 0 when they are owed. For this and what follows the state is that of `atMs`. */
+  /** Whole units left, below 0 for a debt. Here and below the state is that of `atMs`. */
   left(state: State, atMs: number): number;
   charge(state: State, cost: number, atMs: number): State;
-  /** @param place - The policy's place in the decision that is given back. */
+  /** @param place - The policy's index in the refunded decision. */
   giveBack(state: State, cost: number, charge: Reply, place: number, atMs: number): State;
   /**
-   * Where to look first: instants at which something must have happened after `fromMs` if at `toMs` the policy said so.
-   * The instants between them make no difference, mostly.
+   * Instants to try first: those at which something must have happened after `fromMs` if `toMs` has this reply.
+   * The instants between them mostly make no difference.
    */
-  likely(fromMs: number, toMs: number, said: readonly PolicyReply[]): readonly number[];
+  likely(fromMs: number, toMs: number, reported: readonly PolicyReply[]): readonly number[];
 }
 
-/** The instants of a clock that ticks every so often, and at that instant. */
+/** The instants of a clock that ticks at this interval, through that instant. */
 function ticks(fromMs: number, toMs: number, everyMs: number, atMs = 0): number[] {
   const list = [];
   for (let ms = toMs - ((((toMs - atMs) % everyMs) + everyMs) % everyMs); ms >= fromMs; ms -= everyMs) list.push(ms);
@@ -62,18 +62,19 @@ export function ruleOf(policy: Policy): Rule {
       return leakyBucketRule(policy);
     case 'slidingLog':
       return slidingLogRule(policy);
-    case 'concurrency': // is acquired and released: its histories are of another shape, see ../concurrency/processes.test.ts
+    // is acquired and released, so its histories have another shape: see ../concurrency/processes.test.ts
+    case 'concurrency':
       throw new Error(`no rule of ${policy.algorithm}`);
   }
 }
 
-/** Whether so many units, at least one, can be had in a state of that instant. */
+/** Whether this many units, at least one, fit in a state of that instant. */
 export function fits(rule: Rule, state: State, cost: number, atMs: number): boolean {
   const left = rule.left(state, atMs);
   return rule.overdraft === 0 ? left >= cost : left >= 1 && left - cost >= -rule.overdraft;
 }
 
-/** The state is the end of the window, and what was taken in it. */
+/** The state is the end of the window, and the units consumed in it. */
 function fixedWindowRule({ limit, windowMs, align }: FixedWindowPolicy): Rule {
   return {
     limit,
@@ -89,10 +90,10 @@ function fixedWindowRule({ limit, windowMs, align }: FixedWindowPolicy): Rule {
       const charged = charge.atMs + (charge.policies[place]?.resetAfterMs ?? 0);
       return [end, charged === end ? Math.max(used - cost, 0) : used];
     },
-    likely: (fromMs, toMs, said) =>
+    likely: (fromMs, toMs, reported) =>
       align === 'clock'
         ? ticks(fromMs, toMs, windowMs)
-        : said.map(({ resetAfterMs }) => toMs + resetAfterMs - windowMs),
+        : reported.map(({ resetAfterMs }) => toMs + resetAfterMs - windowMs),
   };
 }
 
@@ -166,22 +167,24 @@ function slidingLogRule({ limit, windowMs }: SlidingLogPolicy): Rule {
       let left = cost;
       return entries(state)
         .map(([takenMs, units]): [number, number] => {
-          const given = Math.min(left, units);
-          left -= given;
-          return [takenMs, units - given];
+          const back = Math.min(left, units);
+          left -= back;
+          return [takenMs, units - back];
         })
         .filter(([, units]) => units > 0)
         .flat();
     },
-    // The newest and the oldest unit were taken then, and the one that has to come back first.
-    likely: (_fromMs, toMs, said) =>
-      said
+    // The newest and the oldest unit were consumed then, and the one that comes back first.
+    likely: (_fromMs, toMs, reported) =>
+      reported
         .flatMap(({ resetAfterMs, nextAfterMs, retryAfterMs }) => [resetAfterMs, nextAfterMs ?? 0, retryAfterMs ?? 0])
         .map((afterMs) => toMs + afterMs - windowMs),
   };
 }
 
-/** The state is what the level (in units times `every`) would be at instant 0, had the bucket always been as it is now. */
+/**
+ * The state is what the level (in units times `every`) would be at instant 0, had the bucket always been as it is now.
+ */
 function tokenBucketRule({ capacity, refill, everyMs, overdraft }: TokenBucketPolicy): Rule {
   const full = capacity * everyMs;
   const later = (state: State, atMs: number): State => ((state[0] ?? full) + refill * atMs >= full ? UNUSED : state);
@@ -193,9 +196,9 @@ function tokenBucketRule({ capacity, refill, everyMs, overdraft }: TokenBucketPo
     charge: ([level], cost, atMs) => [(level ?? full - refill * atMs) - cost * everyMs],
     giveBack: ([level], cost, _charge, _place, atMs) =>
       level === undefined ? UNUSED : later([level + cost * everyMs], atMs),
-    // So many units were taken from a full bucket then.
-    likely: (_fromMs, toMs, said) =>
-      said.flatMap(({ resetAfterMs }) =>
+    // A full bucket was charged this many units then.
+    likely: (_fromMs, toMs, reported) =>
+      reported.flatMap(({ resetAfterMs }) =>
         Array.from({ length: capacity + overdraft }, (_, i) =>
           Math.floor(toMs + resetAfterMs - ((i + 1) * everyMs) / refill),
         ),
@@ -203,7 +206,9 @@ function tokenBucketRule({ capacity, refill, everyMs, overdraft }: TokenBucketPo
   };
 }
 
-/** The state is the last boundary of a period, and what was missing from a full bucket then or has been taken since. */
+/**
+ * The state is the last boundary of a period, and what was missing from a full bucket then or has been consumed since.
+ */
 function intervalBucketRule({ capacity, refill, everyMs, overdraft }: IntervalBucketPolicy): Rule {
   return {
     limit: capacity,
@@ -217,8 +222,8 @@ function intervalBucketRule({ capacity, refill, everyMs, overdraft }: IntervalBu
     charge: ([boundary, missing = 0], cost, atMs) => [boundary ?? atMs, missing + cost],
     giveBack: ([boundary, missing = 0], cost) =>
       boundary === undefined || missing <= cost ? UNUSED : [boundary, missing - cost],
-    likely: (fromMs, toMs, said) =>
-      said.flatMap(({ resetAfterMs }) => ticks(fromMs, toMs, everyMs, toMs + resetAfterMs)),
+    likely: (fromMs, toMs, reported) =>
+      reported.flatMap(({ resetAfterMs }) => ticks(fromMs, toMs, everyMs, toMs + resetAfterMs)),
   };
 }
 
@@ -241,9 +246,9 @@ function leakyBucketRule({ limit, windowMs, maxDelayMs }: LeakyBucketPolicy): Ru
       const charged = charge.atMs + (charge.policies[place]?.resetAfterMs ?? 0);
       return Math.ceil(free / limit) === charged ? later([free - cost * windowMs], atMs) : [free];
     },
-    // So many units took their places in an empty line then.
-    likely: (_fromMs, toMs, said) =>
-      said.flatMap(({ resetAfterMs }) =>
+    // This many units entered an empty queue then.
+    likely: (_fromMs, toMs, reported) =>
+      reported.flatMap(({ resetAfterMs }) =>
         Array.from({ length: atOnce }, (_, i) => Math.floor(toMs + resetAfterMs - ((i + 1) * windowMs) / limit)),
       ),
   };

@@ -4,7 +4,7 @@ import type { History } from './history.ts';
 import type { Plan } from './plan.ts';
 import { World } from './world.ts';
 
-/** Lets processes and faults loose as the plan says, and gives back what the processes saw. */
+/** Runs the processes and faults of the plan, and returns the history of the processes. */
 export async function run(plan: Plan, script?: AlteredScript): Promise<History> {
   const world = await World.of(plan, script);
   try {

@@ -8,7 +8,7 @@ import { startClient, type AlteredScript, type ClientProcess } from './client-pr
 import type { Call, Cut, History } from './history.ts';
 import { policyOf, type Fault, type Plan, type ProcessPlan } from './plan.ts';
 
-/** Stopping and going on take a moment to reach a process. */
+/** The delay until a process stops or continues. */
 const SIGNAL_MS = 5;
 
 interface Seat {
@@ -17,7 +17,7 @@ interface Seat {
   client: ClientProcess;
 }
 
-/** A server, the processes that use it, and what is done to them. */
+/** A server, the processes that use it, and their faults. */
 export class World {
   readonly #plan: Plan;
   readonly #script: AlteredScript | undefined;
@@ -60,8 +60,8 @@ export class World {
         break;
       case 'kill':
         await this.#server.kill();
-        // What has been decided is behind us, and the next instant has not begun.
-        this.#cuts.push({ atMs: Date.now(), goneMs: Number(process.hrtime.bigint()) / 1e6 });
+        // All decisions so far have earlier instants, and the next instant has not begun.
+        this.#cuts.push({ atMs: Date.now(), lostMs: Number(process.hrtime.bigint()) / 1e6 });
         await this.#still(fault.forMs);
         await this.#server.restart();
         break;
@@ -85,7 +85,7 @@ export class World {
       case 'lose answers': {
         const proxy = this.#seats[fault.process]?.proxy;
         if (fault.what === 'hang') proxy?.hang();
-        else proxy?.delay(fault.forMs / 4); // so that what is asked arrives, and what is answered does not
+        else proxy?.delay(fault.forMs / 4); // so that requests arrive, and replies do not
         await sleep(fault.forMs);
         if (fault.what === 'lose answers') proxy?.cut();
         await proxy?.heal();
@@ -102,7 +102,7 @@ export class World {
     }
   }
 
-  /** Lets everybody finish, and tells what they saw. */
+  /** Lets all processes finish, and returns their history. */
   async history(): Promise<History> {
     const clients = this.#seats.map(({ client }) => client);
     await Promise.all(clients.map((client) => client.stop()));

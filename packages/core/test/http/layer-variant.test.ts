@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { byAll, byRoute, createLimiter, fixedWindow, memoryStore } from '@sluice/core';
 import { Enforcer, Layer } from '@sluice/core/http';
-import { plainFramework, PlainResponse, type PlainRequest } from './plain-enforcer.ts';
+import { testFramework, TestResponse, type TestRequest } from './test-framework.ts';
 
 const two = fixedWindow({ limit: 2, window: '1h' });
 const three = fixedWindow({ limit: 3, window: '1h' });
 
-type PlainLayer = Layer<PlainRequest, PlainResponse>;
+type PlainLayer = Layer<TestRequest, TestResponse>;
 
-async function remaining(layer: PlainLayer, request: PlainRequest = {}): Promise<readonly unknown[]> {
-  const { info } = await new Enforcer([layer], plainFramework).enforce(request, new PlainResponse());
+async function remaining(layer: PlainLayer, request: TestRequest = {}): Promise<readonly unknown[]> {
+  const { info } = await new Enforcer([layer], testFramework).enforce(request, new TestResponse());
   return (info?.decision.policies ?? []).map(({ name, remaining: left }) => `${name} ${String(left)}`);
 }
 
@@ -22,7 +22,7 @@ describe('a variant of a layer', () => {
           { name: 'long', policy: three },
         ],
       },
-      plainFramework,
+      testFramework,
     );
     const long = layer.variant({ without: ['short'] });
 
@@ -32,7 +32,7 @@ describe('a variant of a layer', () => {
   });
 
   it('leaves alone what the layer has noticed', async () => {
-    const layer: PlainLayer = new Layer({ policy: two }, plainFramework);
+    const layer: PlainLayer = new Layer({ policy: two }, testFramework);
     const request = {};
     await remaining(layer, request);
 
@@ -41,8 +41,8 @@ describe('a variant of a layer', () => {
   });
 
   it('is read by another framework', async () => {
-    const layer: PlainLayer = new Layer({ policy: two, key: byRoute() }, plainFramework);
-    const elsewhere = layer.variant({ framework: { ...plainFramework, route: () => 'Orders.list' } });
+    const layer: PlainLayer = new Layer({ policy: two, key: byRoute() }, testFramework);
+    const elsewhere = layer.variant({ framework: { ...testFramework, route: () => 'Orders.list' } });
 
     expect(await layer.keyFor({ route: '/orders' })).toBe('/orders');
     expect(await elsewhere.keyFor({ route: '/orders' })).toBe('Orders.list');
@@ -50,7 +50,7 @@ describe('a variant of a layer', () => {
 
   it('takes no name', () => {
     const store = memoryStore();
-    const layer: PlainLayer = new Layer({ name: 'orders', policy: two, store }, plainFramework);
+    const layer: PlainLayer = new Layer({ name: 'orders', policy: two, store }, testFramework);
 
     layer.variant({}).claim();
 

@@ -1,30 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
 import { byAll, byIp, byUser, createLimiter, fixedWindow, memoryStore, type Limiter, type Store } from '@sluice/core';
 import { Enforcer, Layer } from '@sluice/core/http';
-import { plainFramework, PlainResponse, type PlainOptions, type PlainRequest } from './plain-enforcer.ts';
+import { testFramework, TestResponse, type TestOptions, type TestRequest } from './test-framework.ts';
 import { watched } from './watched-store.ts';
 
-type PlainLayer = Layer<PlainRequest, PlainResponse>;
+type PlainLayer = Layer<TestRequest, TestResponse>;
 
 const windowOf = (limit: number): { policy: ReturnType<typeof fixedWindow> } => ({
   policy: fixedWindow({ limit, window: '1h' }),
 });
-const layerOf = (name: string, options: Partial<PlainOptions>): PlainLayer =>
-  new Layer<PlainRequest, PlainResponse>(
-    { name, key: byAll(), ...windowOf(9), ...options } as PlainOptions,
-    plainFramework,
+const layerOf = (name: string, options: Partial<TestOptions>): PlainLayer =>
+  new Layer<TestRequest, TestResponse>(
+    { name, key: byAll(), ...windowOf(9), ...options } as TestOptions,
+    testFramework,
   );
-const over = (...layers: readonly PlainLayer[]): Enforcer<PlainRequest, PlainResponse> =>
-  new Enforcer(layers, plainFramework);
+const over = (...layers: readonly PlainLayer[]): Enforcer<TestRequest, TestResponse> =>
+  new Enforcer(layers, testFramework);
 const left = async (layer: PlainLayer): Promise<number> =>
   ((await (layer.limiter as unknown as Limiter).peek('*')) as { remaining: number }).remaining;
 
 /** Sends a request through, as an adapter does. */
-async function send(
-  enforcer: Enforcer<PlainRequest, PlainResponse>,
-  request: PlainRequest = {},
-): Promise<PlainResponse> {
-  const response = new PlainResponse();
+async function send(enforcer: Enforcer<TestRequest, TestResponse>, request: TestRequest = {}): Promise<TestResponse> {
+  const response = new TestResponse();
   await enforcer.limit(request, response);
   return response;
 }
@@ -63,7 +60,7 @@ describe('several layers over one request', () => {
     ]);
   });
 
-  it('are told of in one list each, and name all that refused', async () => {
+  it('are told of in one list each, and name all that denied', async () => {
     const store = memoryStore();
     const enforcer = over(layerOf('app', { store, ...windowOf(1) }), layerOf('route', { store, ...windowOf(1) }));
     await send(enforcer);
@@ -74,7 +71,7 @@ describe('several layers over one request', () => {
     expect(JSON.parse(body ?? '')).toMatchObject({ 'violated-policies': ['app', 'route'] });
   });
 
-  it('answer as the innermost one says, whichever refuses', async () => {
+  it('answer as the innermost one says, whichever denies', async () => {
     const store = memoryStore();
     const told: unknown[] = [];
     const enforcer = over(
@@ -88,10 +85,10 @@ describe('several layers over one request', () => {
     );
     await send(enforcer);
 
-    const refused = await send(enforcer);
+    const denied = await send(enforcer);
 
-    expect(refused.body).toBe('too many for app');
-    expect([...refused.headers.keys()]).toEqual([
+    expect(denied.body).toBe('too many for app');
+    expect([...denied.headers.keys()]).toEqual([
       'x-ratelimit-limit',
       'x-ratelimit-remaining',
       'x-ratelimit-reset',
@@ -122,11 +119,11 @@ describe('several layers over one request', () => {
       { name: 'per-user', ...windowOf(9), key: byUser() },
       { name: 'all', ...windowOf(9), key: byAll() },
     ];
-    const route = new Layer<PlainRequest, PlainResponse>({ name: 'route', limits, store }, plainFramework);
+    const route = new Layer<TestRequest, TestResponse>({ name: 'route', limits, store }, testFramework);
     const skipped = layerOf('skipped', { store, skip: () => true });
 
-    const both = await over(app, route).enforce({ user: 'ann' }, new PlainResponse());
-    const one = await over(app, skipped).enforce({}, new PlainResponse());
+    const both = await over(app, route).enforce({ user: 'ann' }, new TestResponse());
+    const one = await over(app, skipped).enforce({}, new TestResponse());
 
     expect(both.info?.key).toEqual({ app: '192.0.2.1', 'per-user': 'ann', all: '*' });
     expect(one.info?.key).toBe('192.0.2.1');
@@ -147,7 +144,7 @@ describe('several layers over one request', () => {
 
   it.each([
     ['the client is denied by one', { deny: ['192.0.2.1'] }],
-    ['one finds no key', { key: byUser<PlainRequest>() }],
+    ['one finds no key', { key: byUser<TestRequest>() }],
   ])('take nothing when %s', async (_why, options) => {
     const store = watched(memoryStore());
 
@@ -186,7 +183,7 @@ describe('several layers over one request', () => {
 describe('a layer that reports, beside others', () => {
   const tight = windowOf(1);
 
-  it('refuses nobody, takes its own units alone, and sends no fields', async () => {
+  it('denies no request, takes its own units alone, and sends no fields', async () => {
     const store = memoryStore();
     const layers = [
       layerOf('app', { store }),
@@ -212,7 +209,7 @@ describe('a layer that reports, beside others', () => {
       onDecision: ({ outcome, policy }, { key }) => told.push(`${policy} ${outcome} ${key as string}`),
     });
 
-    const { info } = await over(layerOf('app', { store }), trial).enforce({}, new PlainResponse());
+    const { info } = await over(layerOf('app', { store }), trial).enforce({}, new TestResponse());
 
     expect(told).toEqual(['trial denied *']);
     expect(info).toMatchObject({ key: '*', decision: { policy: 'app', allowed: true } });
@@ -225,13 +222,13 @@ describe('a layer that reports, beside others', () => {
       layerOf('trial', { store, cost: 10, mode: 'report' }),
     );
 
-    const { info, refusal, fields } = await enforcer.enforce({}, new PlainResponse());
+    const { info, denial, fields } = await enforcer.enforce({}, new TestResponse());
 
     expect(info).toMatchObject({ key: '*', decision: { policy: 'trial', allowed: false } });
-    expect([refusal, fields]).toEqual([undefined, []]);
+    expect([denial, fields]).toEqual([undefined, []]);
   });
 
-  it('is told that others refuse by nothing: it counts what it would have admitted', async () => {
+  it('is told that others deny by nothing: it counts what it would have allowed', async () => {
     const store = memoryStore();
     const layers = [layerOf('app', { store, ...tight }), layerOf('trial', { store, mode: 'report' })];
     const enforcer = over(...layers);
@@ -285,7 +282,7 @@ describe('layers that cannot be decided together', () => {
     ],
     [
       'the same limiter twice',
-      [0, 1].map(() => new Layer<PlainRequest, PlainResponse>({ limiter }, plainFramework)),
+      [0, 1].map(() => new Layer<TestRequest, TestResponse>({ limiter }, testFramework)),
       'name',
       /got "handed-in" and "handed-in"/,
     ],
@@ -302,15 +299,15 @@ describe('layers that cannot be decided together', () => {
       'several stores',
       [layerOf('app', { store }), layerOf('route', { store: memoryStore() })],
       'store',
-      /decided in one store, got several in "app" and "route"; give the inner one no store of its own, or say override: true there/,
+      /need one store, got several in "app" and "route"; give the inner one no store of its own, or write override: true there/,
     ],
-  ])('are refused: %s', (_what, layers, field, message) => {
+  ])('are denied: %s', (_what, layers, field, message) => {
     expect(() => over(...layers)).toThrow(
       expect.objectContaining({ name: 'PolicyError', field, message: expect.stringMatching(message) as unknown }),
     );
   });
 
-  it('are not refused where each stands alone', async () => {
+  it('are not denied where each stands alone', async () => {
     const enforcer = over(layerOf('app', { store: cluster }), layerOf('trial', { store: cluster, mode: 'report' }));
 
     expect((await send(enforcer)).statusCode).toBe(200);

@@ -10,37 +10,31 @@ import {
   type Limiter,
 } from '@sluice/core';
 import { createEnforcer, withLimiter } from '@sluice/core/http';
-import {
-  plainEnforcer,
-  plainFramework,
-  PlainResponse,
-  type PlainOptions,
-  type PlainRequest,
-} from './plain-enforcer.ts';
+import { testEnforcer, testFramework, TestResponse, type TestOptions, type TestRequest } from './test-framework.ts';
 
 const policy = fixedWindow({ limit: 2, window: '1h' });
 
 describe('a limiter that is handed in', () => {
-  it('counts together with whoever else uses it', async () => {
+  it('counts together with other code that uses it', async () => {
     const limiter = createLimiter({ name: 'login', policy });
-    const enforce = plainEnforcer({ limiter, key: byUser() });
+    const enforce = testEnforcer({ limiter, key: byUser() });
     await limiter.consume('ann');
     await enforce({ user: 'ann' });
 
-    const refused = await enforce({ user: 'ann' });
+    const denied = await enforce({ user: 'ann' });
 
-    expect(refused.refusal?.status).toBe(429);
-    expect(refused.fields[1]?.value).toMatch(/^"login";r=0;t=\d+$/);
+    expect(denied.denial?.status).toBe(429);
+    expect(denied.fields[1]?.value).toMatch(/^"login";r=0;t=\d+$/);
     expect((await limiter.peek('ann')).remaining).toBe(0);
-    expect((await enforce({ user: 'bob' })).refusal).toBeUndefined();
+    expect((await enforce({ user: 'bob' })).denial).toBeUndefined();
   });
 
   it('may be handed in several times: its name is its own', async () => {
     const limiter = createLimiter({ name: 'login', policy });
-    const [here, there] = [plainEnforcer({ limiter }), plainEnforcer({ limiter, cost: 2 })];
+    const [here, there] = [testEnforcer({ limiter }), testEnforcer({ limiter, cost: 2 })];
     await here();
 
-    expect((await there()).refusal?.status).toBe(429);
+    expect((await there()).denial?.status).toBe(429);
   });
 
   it('decides by its several policies', async () => {
@@ -50,15 +44,15 @@ describe('a limiter that is handed in', () => {
         fixedWindow({ name: 'day', limit: 1, window: '1d' }),
       ],
     });
-    const enforce = plainEnforcer({ limiter });
+    const enforce = testEnforcer({ limiter });
     await enforce();
 
-    expect(JSON.parse((await enforce()).refusal?.body ?? '')).toMatchObject({ 'violated-policies': ['day'] });
+    expect(JSON.parse((await enforce()).denial?.body ?? '')).toMatchObject({ 'violated-policies': ['day'] });
   });
 
-  it('refuses all once it is closed, as an error', async () => {
+  it('denies all once it is closed, as an error', async () => {
     const limiter = createLimiter({ policy });
-    const enforce = plainEnforcer({ limiter });
+    const enforce = testEnforcer({ limiter });
 
     await limiter.close();
 
@@ -70,15 +64,15 @@ describe('a limiter that is handed in', () => {
       'something else',
       { limiter: {} },
       'limiter',
-      /^limiter must be what createLimiter\(\) of this copy .*, got an object with no fields/,
+      /^limiter must be made by createLimiter\(\) of this copy .*, got an object with no fields/,
     ],
-    ['null', { limiter: null }, 'limiter', /limiter must be what createLimiter\(\).*, got null/],
-    ['a store', { limiter: memoryStore() }, 'limiter', /limiter must be what createLimiter\(\)/],
+    ['null', { limiter: null }, 'limiter', /limiter must be made by createLimiter\(\).*, got null/],
+    ['a store', { limiter: memoryStore() }, 'limiter', /limiter must be made by createLimiter\(\)/],
     [
       'a copy of one',
       { limiter: { ...createLimiter({ policy }) } },
       'limiter',
-      /limiter must be what createLimiter\(\)/,
+      /limiter must be made by createLimiter\(\)/,
     ],
     [
       'one of several limits',
@@ -109,10 +103,13 @@ describe('a limiter that is handed in', () => {
       `one beside ${name}`,
       { limiter: createLimiter({ policy }), [name]: value },
       name,
-      new RegExp(`^${name} belongs to the limiter that is given, got .* beside it; say it where that one is made`, 's'),
+      new RegExp(
+        `^${name} belongs to the limiter that is given, got .* beside it; set it where that limiter is made`,
+        's',
+      ),
     ]),
-  ])('is refused when it is %s', (_what, options, field, message) => {
-    expect(() => plainEnforcer(options as PlainOptions)).toThrow(
+  ])('is denied when it is %s', (_what, options, field, message) => {
+    expect(() => testEnforcer(options as TestOptions)).toThrow(
       expect.objectContaining({
         name: 'PolicyError',
         code: 'SLUICE_OPTION_INVALID',
@@ -125,13 +122,13 @@ describe('a limiter that is handed in', () => {
 
 describe('what stands on a middleware', () => {
   interface Middleware<Key> {
-    readonly limited: Limited<PlainRequest, Key> & { readonly limiter: Limiter<Key> };
-    pass(request?: PlainRequest): Promise<number>;
+    readonly limited: Limited<TestRequest, Key> & { readonly limiter: Limiter<Key> };
+    pass(request?: TestRequest): Promise<number>;
   }
-  const middleware = <Key = string>(options: PlainOptions): Middleware<Key> => {
-    const { enforcer, layer } = createEnforcer<PlainRequest, PlainResponse>(options, plainFramework);
-    const handler = async (request: PlainRequest = {}): Promise<number> => {
-      const response = new PlainResponse();
+  const middleware = <Key = string>(options: TestOptions): Middleware<Key> => {
+    const { enforcer, layer } = createEnforcer<TestRequest, TestResponse>(options, testFramework);
+    const handler = async (request: TestRequest = {}): Promise<number> => {
+      const response = new TestResponse();
       await enforcer.limit(request, response);
       return response.statusCode;
     };
@@ -204,7 +201,7 @@ describe('what stands on a middleware', () => {
     expect((await limited.limiter.peek({ 'per-ip': '192.0.2.7' })).remaining).toBe(2);
   });
 
-  it.each<[string, PlainOptions]>([
+  it.each<[string, TestOptions]>([
     ['a single limit', { policy, key: byUser() }],
     ['a single limit that shares what has none', { policy, key: byUser(), onMissingKey: 'shared' }],
     ['several limits', { limits: [{ name: 'per-user', policy, key: byUser() }] }],
@@ -225,7 +222,7 @@ describe('what stands on a middleware', () => {
         name: 'PolicyError',
         field: 'policy',
         message: expect.stringMatching(
-          /^there is no one limiter where a function picks the policy; make one/,
+          /^there is no single limiter when a function picks the policy; make one/,
         ) as unknown,
       }),
     );

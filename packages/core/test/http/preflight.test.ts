@@ -1,18 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '@sluice/core';
-import { plainEnforcer, type PlainRequest } from './plain-enforcer.ts';
+import { testEnforcer, type TestRequest } from './test-framework.ts';
 
 const policy = fixedWindow({ limit: 1, window: '1h' });
 const asks = { origin: 'https://a.example', 'access-control-request-method': 'POST' };
 
-async function counts(request: PlainRequest): Promise<boolean> {
-  const enforce = plainEnforcer({ policy });
+async function counts(request: TestRequest): Promise<boolean> {
+  const enforce = testEnforcer({ policy });
   await enforce({ method: 'OPTIONS', ...request });
-  return (await enforce({ method: 'OPTIONS', ...request })).refusal !== undefined;
+  return (await enforce({ method: 'OPTIONS', ...request })).denial !== undefined;
 }
 
 describe('an OPTIONS request', () => {
-  it.each<[string, PlainRequest]>([
+  it.each<[string, TestRequest]>([
     ['a preflight', { headers: asks }],
     ['a preflight that says it has no body', { headers: { ...asks, 'content-length': '0' } }],
     ['a preflight over HTTP/2', { headers: asks, stream: { endAfterHeaders: true } }],
@@ -20,7 +20,7 @@ describe('an OPTIONS request', () => {
     expect(await counts(request)).toBe(false);
   });
 
-  it.each<[string, PlainRequest]>([
+  it.each<[string, TestRequest]>([
     ['no origin', { headers: { 'access-control-request-method': 'POST' } }],
     ['no method that it asks for', { headers: { origin: 'https://a.example' } }],
     ['another method', { method: 'POST', headers: asks }],

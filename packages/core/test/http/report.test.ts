@@ -1,21 +1,15 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { byHeader, createLimiter, fixedWindow, memoryStore, type Decision, type Store } from '@sluice/core';
 import { createEnforcer } from '@sluice/core/http';
-import {
-  plainEnforcer,
-  plainFramework,
-  PlainResponse,
-  type PlainOptions,
-  type PlainRequest,
-} from './plain-enforcer.ts';
+import { testEnforcer, testFramework, TestResponse, type TestOptions, type TestRequest } from './test-framework.ts';
 import { nextTurn } from './watched-store.ts';
 
 const policy = fixedWindow({ limit: 2, window: '1h' });
 
 describe('the mode report', () => {
-  it('decides, counts and tells onDecision, but refuses nobody and sends no fields', async () => {
+  it('decides, counts and tells onDecision, but denies no request and sends no fields', async () => {
     const told: string[] = [];
-    const enforce = plainEnforcer({
+    const enforce = testEnforcer({
       policy,
       mode: 'report',
       onDecision: ({ outcome, remaining }, { key }) => told.push(`${key as string} ${outcome} ${String(remaining)}`),
@@ -24,11 +18,11 @@ describe('the mode report', () => {
     const answers = [await enforce(), await enforce(), await enforce()];
 
     expect(told).toEqual(['192.0.2.1 allowed 1', '192.0.2.1 allowed 0', '192.0.2.1 denied 0']);
-    expect(answers.map(({ fields, refusal }) => [fields, refusal])).toEqual(new Array(3).fill([[], undefined]));
+    expect(answers.map(({ fields, denial }) => [fields, denial])).toEqual(new Array(3).fill([[], undefined]));
   });
 
   it('leaves the key and what would have been decided on the request', async () => {
-    const enforce = plainEnforcer({ policy, mode: 'report', cost: 3 });
+    const enforce = testEnforcer({ policy, mode: 'report', cost: 3 });
 
     const { info } = await enforce();
 
@@ -36,20 +30,20 @@ describe('the mode report', () => {
     expect(info?.decision).toMatchObject({ allowed: false, outcome: 'denied', retryAfterMs: null });
   });
 
-  it.each<[string, Partial<PlainOptions>]>([
+  it.each<[string, Partial<TestOptions>]>([
     ['throw', { throw: true }],
     ['onDenied', { onDenied: (_request, response) => (response.statusCode = 418) }],
     ['headers', { headers: ['draft-7', { legacy: 'delta' }] }],
     ['cors', { cors: true }],
     ['a missing key', { key: byHeader('x-key') }],
-    ['a limiter that is handed in', { policy: undefined, limiter: createLimiter({ policy }) } as Partial<PlainOptions>],
+    ['a limiter that is handed in', { policy: undefined, limiter: createLimiter({ policy }) } as Partial<TestOptions>],
     ['a function that picks the policy', { policy: () => fixedWindow({ name: 'a', limit: 1, window: '1h' }) }],
-  ])('answers nobody, whatever is said of refusals: %s', async (_what, options) => {
-    const { enforcer } = createEnforcer<PlainRequest, PlainResponse>(
-      { policy, mode: 'report', ...options } as PlainOptions,
-      plainFramework,
+  ])('answers no request, whatever the options say of denials: %s', async (_what, options) => {
+    const { enforcer } = createEnforcer<TestRequest, TestResponse>(
+      { policy, mode: 'report', ...options } as TestOptions,
+      testFramework,
     );
-    const responses = [new PlainResponse(), new PlainResponse(), new PlainResponse(), new PlainResponse()];
+    const responses = [new TestResponse(), new TestResponse(), new TestResponse(), new TestResponse()];
 
     const passes = await Promise.all(responses.map(async (response) => enforcer.limit({}, response)));
 
@@ -61,21 +55,21 @@ describe('the mode report', () => {
 
   it('counts in the same budget as the limit that it rehearses', async () => {
     const store = memoryStore();
-    const report = plainEnforcer({ policy, store, shared: true, mode: 'report' });
-    const enforce = plainEnforcer({ policy, store, shared: true });
+    const report = testEnforcer({ policy, store, shared: true, mode: 'report' });
+    const enforce = testEnforcer({ policy, store, shared: true });
 
     await report();
     await report();
 
-    expect((await enforce()).refusal?.status).toBe(429);
+    expect((await enforce()).denial?.status).toBe(429);
   });
 
   it('gives units back by its rule', async () => {
-    const { enforcer, layer } = createEnforcer<PlainRequest, PlainResponse>(
+    const { enforcer, layer } = createEnforcer<TestRequest, TestResponse>(
       { policy, mode: 'report', refund: { when: 'on-success', holdMs: 60_000 } },
-      plainFramework,
+      testFramework,
     );
-    const response = new PlainResponse();
+    const response = new TestResponse();
     await enforcer.enforce({}, response);
 
     response.finish();
@@ -84,7 +78,7 @@ describe('the mode report', () => {
     expect((await layer.limiter.peek('192.0.2.1' as never)).remaining).toBe(2);
   });
 
-  it.each<[string, Partial<PlainOptions>]>([
+  it.each<[string, Partial<TestOptions>]>([
     ['key', { key: () => ['a'] as never }],
     ['cost', { cost: () => Number.NaN }],
     ['policy', { policy: () => policy }],
@@ -92,12 +86,12 @@ describe('the mode report', () => {
     ['onDecision', { onDecision: () => Promise.reject(new Error('broken')) }],
   ])('lets all pass whose function %s throws', async (_name, options) => {
     jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
-    const enforce = plainEnforcer({ policy, mode: 'report', ...options } as PlainOptions);
+    const enforce = testEnforcer({ policy, mode: 'report', ...options } as TestOptions);
 
     const answer = await enforce();
     jest.restoreAllMocks();
 
-    expect([answer.fields, answer.refusal]).toEqual([[], undefined]);
+    expect([answer.fields, answer.denial]).toEqual([[], undefined]);
   });
 
   it.each(['deny', 'allow', 'local', 'throw'] as const)(
@@ -110,7 +104,7 @@ describe('the mode report', () => {
         },
       };
       const told: Decision[] = [];
-      const enforce = plainEnforcer({
+      const enforce = testEnforcer({
         policy,
         store,
         onStoreError,
@@ -120,7 +114,7 @@ describe('the mode report', () => {
 
       const answers = [await enforce(), await enforce(), await enforce()];
 
-      expect(answers.map(({ refusal }) => refusal)).toEqual([undefined, undefined, undefined]);
+      expect(answers.map(({ denial }) => denial)).toEqual([undefined, undefined, undefined]);
       expect(told).toHaveLength(3);
     },
   );

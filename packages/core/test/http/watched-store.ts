@@ -4,7 +4,7 @@ import type { Store, StoreAnswers, StoreRequest } from '@sluice/core';
 export interface WatchedStore extends Store {
   /** The requests of each call. */
   readonly calls: (readonly StoreRequest[])[];
-  /** Once it has answered, and whoever asked has heard of it. */
+  /** Resolves once it has answered, and its callers have the answers. */
   quiet(): Promise<void>;
 }
 

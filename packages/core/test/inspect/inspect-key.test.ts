@@ -54,50 +54,50 @@ const kinds: Readonly<Record<string, Policy>> = {
   leakyBucket: leakyBucket({ limit: 1, window: '1h', maxDelay: '4h' }),
 };
 const DETAILS: Readonly<Record<string, string>> = {
-  slidingLog: 'sluice:{a}:api:1l:l1',
-  concurrency: 'sluice:{a}:api:1c:c1',
+  slidingLog: 'sluice:{a}:api:2l:l1',
+  concurrency: 'sluice:{a}:api:2c:c1',
 };
 
 it('is tested with every policy of the registry', () => {
   expect(Object.keys(kinds).sort()).toEqual(algorithms.map(({ name }) => name).sort());
 });
 
-describe('a key whose refusals are counted', () => {
+describe('a key whose denials are counted', () => {
   const escalation = escalate({ after: 2, block: '1h', decay: '1d' });
 
-  it('says how many there were, how many blocks they led to, and when that is forgotten', async () => {
+  it('reports how many there were, how many blocks they led to, and when that is forgotten', async () => {
     const limiter = limiterOf({ policy: hour, escalate: escalation });
     const first = await limiter.consume('a', 6);
     const counted = await inspected(first);
     const second = await limiter.consume('a', 6);
     const blocked = await inspected(second);
 
-    expect(counted).toMatchObject({ blockedUntilMs: null, refusals: { count: 1, blocks: 0 } });
-    expect(counted.refusals?.forgottenAtMs).toBe(first.atMs + 86_400_000);
-    expect(blocked).toMatchObject({ blockedUntilMs: second.atMs + 3_600_000, refusals: { count: 0, blocks: 1 } });
+    expect(counted).toMatchObject({ blockedUntilMs: null, denials: { count: 1, blocks: 0 } });
+    expect(counted.denials?.forgottenAtMs).toBe(first.atMs + 86_400_000);
+    expect(blocked).toMatchObject({ blockedUntilMs: second.atMs + 3_600_000, denials: { count: 0, blocks: 1 } });
     expect(onlyPolicy(blocked)).toMatchObject({ remaining: 0 });
   });
 
-  it('says nothing of them once they are forgotten', async () => {
+  it('reports none once they are forgotten', async () => {
     const { atMs, resetAfterMs } = await limiterOf({ policy: hour, escalate: escalation }).consume('a', 6);
 
-    expect((await inspected({ atMs: atMs + resetAfterMs - 1 })).refusals).not.toBeNull();
-    expect((await inspected({ atMs: atMs + resetAfterMs })).refusals).toBeNull();
+    expect((await inspected({ atMs: atMs + resetAfterMs - 1 })).denials).not.toBeNull();
+    expect((await inspected({ atMs: atMs + resetAfterMs })).denials).toBeNull();
   });
 
-  it('says so where the names of its policies are too long for the key', async () => {
+  it('reports denials even if the names of its policies are too long for the key', async () => {
     const policy = [`a${LONG}`, `b${LONG}`].map((name) => ({ ...hour, name }));
     const decision = await limiterOf({ policy, escalate: escalation }).consume('a', 6);
 
     const report = await inspected(decision);
 
     expect(report.policies).toEqual([]);
-    expect(report.refusals).toMatchObject({ count: 1, blocks: 0 });
+    expect(report.denials).toMatchObject({ count: 1, blocks: 0 });
   });
 });
 
 describe.each(Object.entries(kinds))('a key of a %s', (algorithm, policy) => {
-  it('says what the decision said, when the policy is given', async () => {
+  it('reports what the decision reported, when the policy is given', async () => {
     const decision = await take(limiterOf({ name: 'api', policy }), 'a', 3);
 
     const report = await inspected(decision, [policy]);
@@ -118,7 +118,7 @@ describe.each(Object.entries(kinds))('a key of a %s', (algorithm, policy) => {
     ]);
   });
 
-  it('says nothing wrong when the policy is not known', async () => {
+  it('reports nothing wrong when the policy is not known', async () => {
     const decision = await take(limiterOf({ name: 'api', policy }), 'a', 3);
 
     const known = onlyPolicy(await inspected(decision, [policy]));
@@ -129,7 +129,7 @@ describe.each(Object.entries(kinds))('a key of a %s', (algorithm, policy) => {
     expect([known.resetAtMs, null]).toContain(unknown.resetAtMs);
   });
 
-  it('is unused again once it is over', async () => {
+  it('is unused again after it ends', async () => {
     const decision = await take(limiterOf({ name: 'api', policy }), 'a', 3);
     const over = { atMs: decision.atMs + decision.resetAfterMs };
 
@@ -138,7 +138,7 @@ describe.each(Object.entries(kinds))('a key of a %s', (algorithm, policy) => {
 });
 
 describe('without its policy', () => {
-  it('a window says what is used, and when it is over', async () => {
+  it('a window tells what is used, and when it ends', async () => {
     const decision = await limiterOf({ policy: kinds['slidingWindow'] as Policy }).consume('a', 3);
 
     const report = onlyPolicy(await inspected(decision));
@@ -147,8 +147,8 @@ describe('without its policy', () => {
   });
 
   it.each([
-    ['a bucket says when it is full', tokenBucket({ capacity: 7, refill: 7, every: 11 })],
-    ['a line says when it is empty', leakyBucket({ limit: 7, window: 11, maxDelay: 11 })],
+    ['a bucket says when it is full', tokenBucket({ capacity: 7, refill: 7, every: 11_000 })],
+    ['a line says when it is empty', leakyBucket({ limit: 7, window: 11_000, maxDelay: 11_000 })],
   ])('%s', async (_says, policy) => {
     const decision = await limiterOf({ policy }).consume('a', 3);
 
@@ -159,16 +159,16 @@ describe('without its policy', () => {
 });
 
 describe('a long state', () => {
-  it('is told as of its last write: at most so much is used by now', async () => {
+  it('is reported as of its last write: an upper bound of what is used now', async () => {
     const limiter = limiterOf({ name: 'api', policy: slidingLog({ limit: 5, window: '1h' }) });
     const { atMs } = await limiter.consume('a', 3);
 
-    const report = inspectKey('sluice:{a}:api:1l', (await redis.admin.get('sluice:{a}:api:1l')) ?? '', atMs + 1_000);
+    const report = inspectKey('sluice:{a}:api:2l', (await redis.admin.get('sluice:{a}:api:2l')) ?? '', atMs + 1_000);
 
-    expect(onlyPolicy(report)).toMatchObject({ used: null, detailKey: 'sluice:{a}:api:1l:l1' });
+    expect(onlyPolicy(report)).toMatchObject({ used: null, detailKey: 'sluice:{a}:api:2l:l1' });
   });
 
-  it.each(['sluice:{a}:api:1l:l1', 'sluice:{a}:api:1f,c.running:c2', 'sluice:{a}:orders:1m:c1'])(
+  it.each(['sluice:{a}:api:2l:l1', 'sluice:{a}:api:2f,c.running:c2', 'sluice:{a}:orders:2m:c1'])(
     'whose details are asked about says which key they belong to: %s',
     (key) => {
       const { problem, policies } = inspectKey(key, '', 1);
@@ -178,16 +178,16 @@ describe('a long state', () => {
     },
   );
 
-  it.each(['sluice:{a}:api:1f:f1', 'sluice:{a}:l1', 'other:{a}:api:1l:l1'])(
-    'is told from what looks like it: %s',
+  it.each(['sluice:{a}:api:2f:f1', 'sluice:{a}:l1', 'other:{a}:api:2l:l1'])(
+    'is distinguished from what looks like it: %s',
     (key) => {
-      expect(inspectKey(key, '', 1).problem).toMatch(/^this is no key of a limiter/);
+      expect(inspectKey(key, '', 1).problem).toMatch(/^this is not a key of a limiter/);
     },
   );
 });
 
 describe('a blocked key', () => {
-  it('has nothing left, until when it says', async () => {
+  it('has nothing left until the end that is reported', async () => {
     const limiter = limiterOf({ policy: hour });
     await limiter.consume('a', 3);
     await limiter.block('a', '1m');
@@ -199,7 +199,7 @@ describe('a blocked key', () => {
     expect(onlyPolicy(report)).toMatchObject({ used: 3, limit: 5, remaining: 0 });
   });
 
-  it('is free again once that is over', async () => {
+  it('is free again after the block', async () => {
     const limiter = limiterOf({ policy: hour });
     await limiter.block('a', '1m');
     const { atMs } = await limiter.peek('a');
@@ -215,7 +215,7 @@ describe('several policies under one key', () => {
   const burst = fixedWindow({ name: 'burst', limit: 3, window: '1m' });
   const steady = fixedWindow({ name: 'steady', limit: 100, window: '1h' });
 
-  it('are each told by the policy of their name', async () => {
+  it('are each read by the policy of their name', async () => {
     const decision = await limiterOf({ policy: [burst, steady] }).consume('a');
 
     const report = await inspected(decision, [steady, burst]);
@@ -226,7 +226,7 @@ describe('several policies under one key', () => {
     ]);
   });
 
-  it('are told as far as they are known', async () => {
+  it('are reported as far as they are known', async () => {
     const decision = await limiterOf({ policy: [burst, steady] }).consume('a');
 
     const report = await inspected(decision, [burst]);
@@ -237,7 +237,7 @@ describe('several policies under one key', () => {
     ]);
   });
 
-  it('are told by a policy without a name, where its kind is theirs', async () => {
+  it('are read by a policy without a name, if its kind is theirs', async () => {
     const decision = await limiterOf({ policy: [burst, steady] }).consume('a');
 
     const report = await inspected(decision, [fixedWindow({ limit: 10, window: '1m' })]);
@@ -245,7 +245,7 @@ describe('several policies under one key', () => {
     expect(report.policies.map(({ remaining }) => remaining)).toEqual([9, 9]);
   });
 
-  it('with names too long for the key are told when all are given, in order', async () => {
+  it('with names too long for the key are read when all are given, in order', async () => {
     const policies = [burst, fixedWindow({ name: LONG, limit: 100, window: '1h' })];
     const decision = await limiterOf({ policy: policies }).consume('a');
 
@@ -254,10 +254,10 @@ describe('several policies under one key', () => {
 
     expect(told.policies.map(({ remaining }) => remaining)).toEqual([2, 99]);
     expect(untold).toMatchObject({ limiter: 'default', policies: [] });
-    expect(untold.problem).toContain('too long to stand in the key');
+    expect(untold.problem).toContain('too long for the key');
   });
 
-  it('with names too long for the key say at least whether it is blocked', async () => {
+  it('with names too long for the key still report whether it is blocked', async () => {
     const limiter = limiterOf({ policy: [burst, fixedWindow({ name: LONG, limit: 100, window: '1h' })] });
     await limiter.consume('a');
     await limiter.block('a', '1m');
@@ -281,13 +281,13 @@ describe('a policy that is not the one that wrote the state', () => {
 
   // A slidingLog does not say how long its window is.
   it.each(Object.entries(kinds).filter(([name]) => name !== 'slidingLog'))(
-    'is told to be that, where the state lasts too long for it: %s',
+    'is reported, if the state lasts too long for it: %s',
     async (name, policy) => {
       const decision = await take(limiterOf({ name: 'api', policy }), 'a', 3);
 
       const { problem, policies } = await inspected(decision, [shorter[name] as Policy]);
 
-      expect(problem).toMatch(/^the state of api lasts longer than the policy given can make it last/);
+      expect(problem).toMatch(/^the state of api lasts longer than the given policy can make it last/);
       expect(policies).toHaveLength(1);
     },
   );
@@ -303,37 +303,38 @@ describe('a policy that is not the one that wrote the state', () => {
   );
 });
 
-describe('a key that is none of ours', () => {
+describe('a key with another layout', () => {
   it.each([
-    'other:{a}:api:1f',
-    'sluice:a:api:1f',
+    'other:{a}:api:2f',
+    'sluice:a:api:2f',
     'sluice:{a}',
     'sluice:{a}:api',
-    'sluice:{a}:api:2f',
-    'sluice:{a}:api:1',
-    'sluice:{a}:api:1x',
-    'sluice:{a}:api:1f,',
-    'sluice:{a}:api:1ff',
-    'sluice:{a}:api:1f.',
-    'sluice:{a}:9:1f',
-    'sluice:{}:api:1f',
-    'sluice:{a}b}:api:1f',
-  ])('is told to be that: %s', (key) => {
+    'sluice:{a}:api:1f',
+    'sluice:{a}:api:3f',
+    'sluice:{a}:api:2',
+    'sluice:{a}:api:2x',
+    'sluice:{a}:api:2f,',
+    'sluice:{a}:api:2ff',
+    'sluice:{a}:api:2f.',
+    'sluice:{a}:9:2f',
+    'sluice:{}:api:2f',
+    'sluice:{a}b}:api:2f',
+  ])('is reported as such: %s', (key) => {
     expect(inspectKey(key, '1', 1)).toEqual({
       key,
       subject: null,
       limiter: null,
       blockedUntilMs: null,
-      refusals: null,
+      denials: null,
       policies: [],
-      problem: 'this is no key of a limiter, or that of a newer version of Sluice',
+      problem: 'this is not a key of a limiter, or one of another version of Sluice',
     });
   });
 
-  it.each(['hello', '1', '!', '!1', '!x!', '1 2', '9:9:9'])('is told to hold something else: %j', (value) => {
-    const report = inspectKey('sluice:{a}:api:1f,s.slow', value, 1);
+  it.each(['hello', '1', '!', '!1', '!x!', '1 2', '9:9:9'])('is reported to hold a foreign value: %j', (value) => {
+    const report = inspectKey('sluice:{a}:api:2f,s.slow', value, 1);
 
-    expect(report.problem).toBe('it holds something else than its policies write');
+    expect(report.problem).toBe('its value is not one that its policies write');
     expect(report).toMatchObject({ subject: 'a', limiter: 'api', policies: [] });
   });
 });
@@ -353,7 +354,7 @@ describe('the pattern of a subject', () => {
     },
   );
 
-  it('refuses what is no key', () => {
+  it('rejects an invalid key', () => {
     expect(() => keyPattern('')).toThrow(expect.objectContaining({ code: 'SLUICE_KEY_INVALID' }));
   });
 });

@@ -54,16 +54,16 @@ async function inspected(atMs: number, records?: Readonly<Record<string, unknown
 }
 
 describe('the key of a managed policy', () => {
-  it('is told by the policy of its record', async () => {
+  it('is read by the policy of its record', async () => {
     const { version } = await put(HUNDRED);
     const { atMs, resetAfterMs } = await limiterOf().consume('a', 30);
 
     expect(await inspected(atMs)).toEqual({
-      key: 'sluice:{a}:orders:1m',
+      key: 'sluice:{a}:orders:2m',
       subject: 'a',
       limiter: null,
       blockedUntilMs: null,
-      refusals: null,
+      denials: null,
       policies: [
         {
           name: 'orders',
@@ -113,7 +113,7 @@ describe('a state of an earlier version', () => {
     ['proportional', slidingWindow({ limit: 50, window: '1h' })],
     ['keep', tokenBucket({ capacity: 50, refill: 1, every: '1h' })],
     ['keep', tokenBucket({ capacity: 50, refill: 1, every: '1h', mode: 'interval' })],
-  ])('is told as a limiter would find it: %s, %j', async (carryOver, policy) => {
+  ])('is reported as a limiter would find it: %s, %j', async (carryOver, policy) => {
     const { version } = await put(HUNDRED);
     await limiterOf().consume('a', 30);
     await put(policy, carryOver);
@@ -134,7 +134,7 @@ describe('a state of an earlier version', () => {
     ]);
   });
 
-  it('that nobody remembers is told as used up', async () => {
+  it('that the record does not know is reported as used up', async () => {
     const { version } = await put(HUNDRED);
     const { atMs } = await limiterOf().consume('a', 30);
     await put(fixedWindow({ limit: 50, window: '1h' }));
@@ -145,7 +145,7 @@ describe('a state of an earlier version', () => {
     expect(report.policies).toMatchObject([{ version, used: 50, remaining: 0 }]);
   });
 
-  it('is told by the definition, through several changes', async () => {
+  it('is read by the current policy, through several changes', async () => {
     await put(HUNDRED);
     await limiterOf().consume('a', 30);
     await put(fixedWindow({ limit: 50, window: '1h' }));
@@ -156,7 +156,7 @@ describe('a state of an earlier version', () => {
   });
 });
 
-describe('a managed policy that cannot be told', () => {
+describe('a managed policy that cannot be reported', () => {
   it('was removed', async () => {
     await put(HUNDRED);
     const { atMs } = await limiterOf().consume('a');
@@ -194,9 +194,9 @@ describe('a managed policy that cannot be told', () => {
     await put(HUNDRED);
     const { orders } = (await recordsNow()) as { orders: object };
 
-    const report = inspectKey('sluice:{a}:orders:1m', value, 1, { records: { orders: { ...orders, version: 7 } } });
+    const report = inspectKey('sluice:{a}:orders:2m', value, 1, { records: { orders: { ...orders, version: 7 } } });
 
     expect(report.policies).toEqual([]);
-    expect(report.problem).toContain('it holds something else than');
+    expect(report.problem).toContain('its value is not one that');
   });
 });

@@ -1,49 +1,49 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createLimiter, memoryStore, slidingWindow, type Duration, type Limiter, type Policy } from '@sluice/core';
-import { fakeClock, useRedis } from '@sluice/testkit';
-import { references } from '../models/index.ts';
-import { kernels, memory, redisGround } from './grounds.ts';
-import { type Scene, type ScenePlan, limiterOf, open, refusal, scenes, seed, take } from './scene.ts';
+import { cases, fakeClock, useRedis } from '@sluice/testkit';
+import { references } from './models/index.ts';
+import { kernels, memory, redisBackend } from './backends.ts';
+import { type Scene, type ScenePlan, limiterOf, open, denial, scenes, seed, take } from './scene.ts';
 
 const redis = useRedis();
 
-const grounds = [kernels, memory, redisGround(redis)];
-/** Longer waits, of a state that was huge under a policy that is slow, are no whole numbers of milliseconds any more. */
+const backends = [kernels, memory, redisBackend(redis)];
+/** Longer waits, of a huge state under a slow policy, are not exact integers of milliseconds. */
 const LONGEST_EXACT_MS = 2 ** 50;
 
-describe.each(references)('a key of $algorithm whose policy has got other numbers', ({ policies }) => {
+describe.each(references)('a key of $algorithm whose policy has changed its numbers', ({ policies }) => {
   const changes = fc.tuple(scenes(policies.map((policy) => [policy])), policies);
 
   async function afterChange(
     [plan, policy]: readonly [ScenePlan, Policy],
-    ground: (typeof grounds)[number],
+    backend: (typeof backends)[number],
   ): Promise<Scene> {
-    const scene = await open(ground, plan, { goesBack: true });
+    const scene = await open(backend, plan, { clockGoesBack: true });
     return { ...scene, limiter: limiterOf([policy], scene.store) };
   }
 
-  it.each(grounds)('keeps the retry law, in $name', async (ground) => {
+  it.each(backends)('keeps the retry law, in $name', async (backend) => {
     await fc.assert(
       fc.asyncProperty(changes, async (change) => {
-        const { limiter, key, clock, ...scene } = await afterChange(change, ground);
-        const refused = await refusal({ limiter, key, clock, ...scene });
-        const { retryAfterMs } = refused?.decision ?? { retryAfterMs: null };
-        if (refused === undefined || retryAfterMs === null || retryAfterMs > LONGEST_EXACT_MS) return;
+        const { limiter, key, clock, ...scene } = await afterChange(change, backend);
+        const denied = await denial({ limiter, key, clock, ...scene });
+        const { retryAfterMs } = denied?.decision ?? { retryAfterMs: null };
+        if (denied === undefined || retryAfterMs === null || retryAfterMs > LONGEST_EXACT_MS) return;
 
-        clock.atMs = refused.decision.atMs + retryAfterMs - 1;
-        expect((await limiter.peek(key, refused.cost)).allowed).toBe(false);
+        clock.atMs = denied.decision.atMs + retryAfterMs - 1;
+        expect((await limiter.peek(key, denied.cost)).allowed).toBe(false);
         clock.atMs++;
-        expect((await take(limiter, key, refused.cost)).allowed).toBe(true);
+        expect((await take(limiter, key, denied.cost)).allowed).toBe(true);
       }),
-      { numRuns: ground.runs, seed },
+      { numRuns: cases(backend.runs), seed },
     );
   });
 
-  it.each(grounds)('is as if never used from resetAfterMs on, in $name', async (ground) => {
+  it.each(backends)('is as if never used from resetAfterMs on, in $name', async (backend) => {
     await fc.assert(
       fc.asyncProperty(changes, async (change) => {
-        const { limiter, key, clock } = await afterChange(change, ground);
+        const { limiter, key, clock } = await afterChange(change, backend);
         const { atMs, remaining, resetAfterMs } = await limiter.peek(key, 0);
         expect(remaining).toBeGreaterThanOrEqual(0);
         if (resetAfterMs > LONGEST_EXACT_MS) return;
@@ -53,28 +53,28 @@ describe.each(references)('a key of $algorithm whose policy has got other number
         expect(await take(limiter, key, 0)).toEqual(await take(limiter, `unused ${key}`, 0));
         expect(await take(limiter, key, 1)).toEqual(await take(limiter, `unused ${key}`, 1));
       }),
-      { numRuns: ground.runs, seed },
+      { numRuns: cases(backend.runs), seed },
     );
   });
 
-  it.each(grounds)('is healed by a reset, in $name', async (ground) => {
+  it.each(backends)('is as if never used after a reset, in $name', async (backend) => {
     await fc.assert(
       fc.asyncProperty(changes, async (change) => {
-        const { limiter, key } = await afterChange(change, ground);
+        const { limiter, key } = await afterChange(change, backend);
         await limiter.unblock(key);
 
         await limiter.reset(key);
 
         expect(await take(limiter, key, 1)).toEqual(await take(limiter, `unused ${key}`, 1));
       }),
-      { numRuns: Math.ceil(ground.runs / 5), seed },
+      { numRuns: cases(Math.max(backend.runs / 5, 5)), seed },
     );
   });
 
-  it('does not expire in Redis before its resetAfterMs, when it is written anew', async () => {
+  it('does not expire in Redis before its resetAfterMs, when it is written again', async () => {
     await fc.assert(
       fc.asyncProperty(changes, async (change) => {
-        const { limiter, key } = await afterChange(change, redisGround(redis));
+        const { limiter, key } = await afterChange(change, redisBackend(redis));
         await limiter.block(key, 1);
         const { atMs, resetAfterMs } = await limiter.peek(key, 0);
         const [name = ''] = await redis.admin.keys(`sluice:{${key}}*`);
@@ -83,18 +83,18 @@ describe.each(references)('a key of $algorithm whose policy has got other number
           expect(await redis.admin.pexpiretime(name)).toBeGreaterThanOrEqual(atMs + resetAfterMs);
         }
       }),
-      { numRuns: 100, seed },
+      { numRuns: cases(20), seed },
     );
   });
 });
 
-describe('a slidingWindow whose blocks have got shorter', () => {
-  it.each(grounds)('still admits no more than its limit in any window, in $name', async (ground) => {
+describe('a slidingWindow whose blocks have become shorter', () => {
+  it.each(backends)('still allows no more than its limit in any window, in $name', async (backend) => {
     const before = slidingWindow({ limit: 1, window: '10s', precision: '1s' });
     const after = slidingWindow({ limit: 1, window: '1s', precision: 100 });
-    const scene = await open(ground, { policies: [before], steps: 0, seed });
+    const scene = await open(backend, { policies: [before], steps: 0, seed });
     const limiter = limiterOf([after], scene.store);
-    scene.clock.advance(1_999); // the last instant of its block, which is all that the state says
+    scene.clock.advance(1_999); // the last instant of its block, because the state holds only the block
     await take(scene.limiter, scene.key);
 
     scene.clock.advance(999);
@@ -121,7 +121,7 @@ describe('two processes with windows of different lengths on one key', () => {
     for (const limiter of processes) {
       const { retryAfterMs, policies } = await take(limiter, 'key');
       const windowMs = policies[0]?.windowMs ?? 0;
-      // A window, and the block in which the units were taken.
+      // A window, and the block in which the units were consumed.
       expect(retryAfterMs).toBeLessThanOrEqual(windowMs + Math.ceil(windowMs / 10));
     }
   });

@@ -2,15 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { algorithmOf, type AnyAlgorithm } from '@sluice/core/internal';
 import type { Policy } from '@sluice/core';
-import { seeded, useRedis, type Random } from '@sluice/testkit';
-import { references } from '../models/index.ts';
+import { cases, seeded, useRedis, type Random } from '@sluice/testkit';
+import { references } from './models/index.ts';
 import { START_MS, nextInstant } from '../traces/step.ts';
-import { kernels, memory, redisGround } from './grounds.ts';
+import { kernels, memory, redisBackend } from './backends.ts';
 import { forAll, open, scenes, seed, someCost } from './scene.ts';
 
 const redis = useRedis();
 
-const grounds = [kernels, memory, redisGround(redis)];
+const backends = [kernels, memory, redisBackend(redis)];
 
 /** A state with a past, and the end of the window that was charged last. */
 interface Charged {
@@ -19,7 +19,7 @@ interface Charged {
   readonly atMs: number;
 }
 
-/** Takes units at random instants, and stops at one that was admitted. */
+/** Consumes units at random instants, and stops after an allowed request. */
 function wander({ kernel, windowMs }: AnyAlgorithm, policy: Policy, random: Random): Charged | undefined {
   let charged: Charged | undefined;
   let state: unknown;
@@ -36,13 +36,13 @@ function wander({ kernel, windowMs }: AnyAlgorithm, policy: Policy, random: Rand
   return charged;
 }
 
-/** What is held in slots cannot have been more: it is acquired, and not reserved. */
+/** Slots are acquired and not reserved, so they cannot turn out to be more. */
 const counting = references.filter(({ algorithm }) => algorithm !== 'concurrency');
 
 describe.each(counting)('charging a state of $algorithm', ({ policies }) => {
   const walks = fc.record({ policy: policies, own: fc.nat() });
 
-  /** Checks what becomes of a state that is charged, at the instant of its last units or later. */
+  /** Checks a state after a charge, at the instant of its last units or later. */
   function forAllCharged(
     law: (algorithm: AnyAlgorithm, policy: Policy, charged: Charged, random: Random) => void,
   ): void {
@@ -55,11 +55,11 @@ describe.each(counting)('charging a state of $algorithm', ({ policies }) => {
         const laterMs = random.pick([0, 0, 1, random.integer(0, Math.min(charged.untilMs - charged.atMs, 1e11))]);
         law(algorithm, policy, { ...charged, atMs: charged.atMs + laterMs }, random);
       }),
-      { numRuns: 300, seed },
+      { numRuns: cases(100), seed },
     );
   }
 
-  it('counts exactly that many units more, and taking them back leaves it as it was', () => {
+  it('counts exactly that many units more, and a refund restores the state', () => {
     forAllCharged((algorithm, policy, { state, untilMs, atMs }, random) => {
       const { charge, refund, used, kernel, resetAtMs, windowMs } = algorithm;
       const units = random.integer(1, kernel(policy, state, 0, atMs).verdict.limit);
@@ -67,17 +67,19 @@ describe.each(counting)('charging a state of $algorithm', ({ policies }) => {
 
       const after = charge(policy, state, units, untilMs, atMs);
 
-      if (atMs >= untilMs && after === state) return; // a window that is over
-      if (algorithm.name === 'slidingCounter' && atMs >= untilMs - windowMs(policy)) return; // it counts in part by now
+      if (atMs >= untilMs && after === state) return; // the window has ended
+      // it already counts in part only
+      if (algorithm.name === 'slidingCounter' && atMs >= untilMs - windowMs(policy)) return;
       const most = used(policy, charge(policy, state, Number.MAX_SAFE_INTEGER, untilMs, atMs), atMs);
       expect(used(policy, after, atMs)).toBe(Math.min(usedBefore + units, most));
-      if (algorithm.name === 'slidingLog' || used(policy, after, atMs) === most) return; // takes its oldest back instead, or is full
+      // removes its oldest instead, or is full
+      if (algorithm.name === 'slidingLog' || used(policy, after, atMs) === most) return;
       const back = refund(policy, after, units, resetAtMs(policy, after), atMs);
       expect(kernel(policy, back, 0, atMs).verdict).toEqual(kernel(policy, state, 0, atMs).verdict);
     });
   });
 
-  it('counts as many as it can, and leaves a state that can be read and that ends', () => {
+  it('counts as many as it can, and leaves a readable state that expires', () => {
     forAllCharged((algorithm, policy, { state, untilMs, atMs }, random) => {
       const { charge, encode, decode, kernel, resetAtMs } = algorithm;
       let after: unknown = state;
@@ -94,7 +96,7 @@ describe.each(counting)('charging a state of $algorithm', ({ policies }) => {
     });
   });
 
-  it('hands the very state back when it can charge nothing', () => {
+  it('returns the same state object when it can charge nothing', () => {
     forAllCharged((algorithm, policy, { state, untilMs, atMs }) => {
       const { charge } = algorithm;
       const full = charge(policy, state, Number.MAX_SAFE_INTEGER, untilMs, atMs);
@@ -105,35 +107,38 @@ describe.each(counting)('charging a state of $algorithm', ({ policies }) => {
   });
 });
 
-/** A log gives back its oldest units, so that other instants are left: see test/sliding-log. */
+/** A log refunds its oldest units, so that other instants are left: see test/sliding-log. */
 const undoing = counting.filter(({ algorithm }) => algorithm !== 'slidingLog');
 
 describe.each(undoing)('a reservation under $algorithm', ({ policies }) => {
   const plans = scenes(policies.map((policy) => [policy]));
 
-  it.each(grounds)('that is settled at once leaves what the truth alone would have left, in $name', async (ground) => {
-    await forAll(plans, ground.runs, async (plan) => {
-      const scene = await open(ground, plan, { goesBack: true });
-      const same = await open(ground, plan, { goesBack: true });
-      const shown = await scene.limiter.peek(scene.key, 0);
-      const [estimate, actual] = [someCost(scene, shown), someCost(scene, shown)];
-      const reservation = await scene.limiter.reserve(scene.key, estimate);
-      const { allowed } = await same.limiter.consume(same.key, actual);
-      if (!allowed || !reservation.decision.allowed) return;
+  it.each(backends)(
+    'that is settled at once leaves the state of consuming the actual cost, in $name',
+    async (backend) => {
+      await forAll(plans, backend.runs, async (plan) => {
+        const scene = await open(backend, plan, { clockGoesBack: true });
+        const same = await open(backend, plan, { clockGoesBack: true });
+        const shown = await scene.limiter.peek(scene.key, 0);
+        const [estimate, actual] = [someCost(scene, shown), someCost(scene, shown)];
+        const reservation = await scene.limiter.reserve(scene.key, estimate);
+        const { allowed } = await same.limiter.consume(same.key, actual);
+        if (!allowed || !reservation.decision.allowed) return;
 
-      await reservation.settle(actual);
+        await reservation.settle(actual);
 
-      expect(await scene.limiter.peek(scene.key, 0)).toEqual(await same.limiter.peek(same.key, 0));
-    });
-  });
+        expect(await scene.limiter.peek(scene.key, 0)).toEqual(await same.limiter.peek(same.key, 0));
+      });
+    },
+  );
 });
 
 describe.each(counting)('a reservation under $algorithm', ({ policies }) => {
   const plans = scenes(policies.map((policy) => [policy]));
 
-  it.each(grounds)('that was refused changes nothing when it is settled, in $name', async (ground) => {
-    await forAll(plans, ground.runs, async (plan) => {
-      const scene = await open(ground, plan, { goesBack: true });
+  it.each(backends)('that was denied changes nothing when it is settled, in $name', async (backend) => {
+    await forAll(plans, backend.runs, async (plan) => {
+      const scene = await open(backend, plan, { clockGoesBack: true });
       const { limiter, key } = scene;
       const reservation = await limiter.reserve(key, someCost(scene, await limiter.peek(key, 0)));
       if (reservation.decision.allowed) return;
@@ -146,17 +151,17 @@ describe.each(counting)('a reservation under $algorithm', ({ policies }) => {
   });
 });
 
-/** What paces is charged at any time, as a bucket is. */
+/** A pacing policy can be charged at any time, like a bucket. */
 const windowed = counting.filter(
-  ({ algorithm, takesBack }) => takesBack === 'in-window' && algorithm !== 'leakyBucket',
+  ({ algorithm, refundable }) => refundable === 'in-window' && algorithm !== 'leakyBucket',
 );
 
 describe.each(windowed)('a reservation under $algorithm', ({ policies }) => {
   const plans = scenes(policies.map((policy) => [policy]));
 
-  it.each(grounds)('settles nothing once its window is over, in $name', async (ground) => {
-    await forAll(plans, ground.runs, async (plan) => {
-      const scene = await open(ground, plan, { edits: false });
+  it.each(backends)('settles nothing once its window has ended, in $name', async (backend) => {
+    await forAll(plans, backend.runs, async (plan) => {
+      const scene = await open(backend, plan, { edits: false });
       const { limiter, key, clock, random } = scene;
       const { decision, settle } = await limiter.reserve(key, someCost(scene, await limiter.peek(key, 0)));
       if (!decision.allowed) return;

@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { escalate, memoryStore, type StoreAnswer, type StoreRequest } from '@sluice/core';
-import { keyScope, namePolicies } from '@sluice/core/internal';
+import { keySuffixOf, namePolicies } from '@sluice/core/internal';
 import { fakeClock, useRedis } from '@sluice/testkit';
 import { START_MS } from '../traces/step.ts';
-import { kernels, memory, redisGround } from './grounds.ts';
-import { escalatedScenes, forAll, limiterOf, open, refusal, someCost, take } from './scene.ts';
+import { kernels, memory, redisBackend } from './backends.ts';
+import { escalatedScenes, forAll, limiterOf, open, denial, someCost, take } from './scene.ts';
 
 const redis = useRedis();
 
-const inRedis = redisGround(redis);
-const grounds = [kernels, memory, inRedis];
+const inRedis = redisBackend(redis);
+const backends = [kernels, memory, inRedis];
 
 /** The key of a subject: not those of its details, whose names are longer. */
 async function nameOf(key: string): Promise<string | undefined> {
@@ -24,10 +24,10 @@ async function statesOf(key: string): Promise<string | undefined> {
   return value?.replace(/^(?:!\d+!)?(?:\^[\d:]+\^)?/, '');
 }
 
-describe('where refusals are counted, law 1: a refusal', () => {
-  it.each(grounds)('leaves the states of the policies as they were, in $name', async (ground) => {
-    await forAll(escalatedScenes, ground.runs, async (plan) => {
-      const scene = await open(ground, plan, { goesBack: true });
+describe('where denials are counted, law 1: a denial', () => {
+  it.each(backends)('does not change the states of the policies, in $name', async (backend) => {
+    await forAll(escalatedScenes, backend.runs, async (plan) => {
+      const scene = await open(backend, plan, { clockGoesBack: true });
       const { limiter, key } = scene;
       await limiter.unblock(key);
       const { policies: before } = await limiter.peek(key, 0);
@@ -39,21 +39,21 @@ describe('where refusals are counted, law 1: a refusal', () => {
     });
   });
 
-  it('leaves their bytes as they were in Redis', async () => {
+  it('does not change their bytes in Redis', async () => {
     await forAll(escalatedScenes, inRedis.runs, async (plan) => {
-      const scene = await open(inRedis, plan, { goesBack: true });
-      const refused = await refusal(scene);
+      const scene = await open(inRedis, plan, { clockGoesBack: true });
+      const denied = await denial(scene);
       const before = await statesOf(scene.key);
 
-      await take(scene.limiter, scene.key, refused?.cost ?? Number.MAX_SAFE_INTEGER);
+      await take(scene.limiter, scene.key, denied?.cost ?? Number.MAX_SAFE_INTEGER);
 
       expect((await statesOf(scene.key)) ?? '').toBe(before ?? '');
     });
   });
 
-  it.each(grounds)('while the key is blocked writes nothing, in $name', async (ground) => {
-    await forAll(escalatedScenes, ground.runs, async (plan) => {
-      const scene = await open(ground, plan);
+  it.each(backends)('while the key is blocked writes nothing, in $name', async (backend) => {
+    await forAll(escalatedScenes, backend.runs, async (plan) => {
+      const scene = await open(backend, plan);
       const { limiter, key } = scene;
       for (let i = 0; i < 4; i++) await take(limiter, key, Number.MAX_SAFE_INTEGER);
       const blocked = await limiter.peek(key, 0);
@@ -66,10 +66,10 @@ describe('where refusals are counted, law 1: a refusal', () => {
   });
 });
 
-describe('where refusals are counted', () => {
-  it.each(grounds)('what a peek says of a refusal is what the next consume is answered, in $name', async (ground) => {
-    await forAll(escalatedScenes, ground.runs, async (plan) => {
-      const { limiter, key } = await open(ground, plan, { goesBack: true });
+describe('where denials are counted', () => {
+  it.each(backends)('a peek reports the denial that the next consume returns, in $name', async (backend) => {
+    await forAll(escalatedScenes, backend.runs, async (plan) => {
+      const { limiter, key } = await open(backend, plan, { clockGoesBack: true });
 
       for (let i = 0; i < 5; i++) {
         const peeked = await limiter.peek(key, Number.MAX_SAFE_INTEGER);
@@ -78,23 +78,23 @@ describe('where refusals are counted', () => {
     });
   });
 
-  it.each(grounds)('retryAfterMs is the wait after which the cost is admitted, in $name', async (ground) => {
-    await forAll(escalatedScenes, ground.runs, async (plan) => {
-      const scene = await open(ground, plan);
+  it.each(backends)('retryAfterMs is the wait after which the cost is allowed, in $name', async (backend) => {
+    await forAll(escalatedScenes, backend.runs, async (plan) => {
+      const scene = await open(backend, plan);
       const { limiter, key, clock } = scene;
-      const refused = await refusal(scene);
-      if (refused === undefined || refused.decision.retryAfterMs === null) return;
+      const denied = await denial(scene);
+      if (denied === undefined || denied.decision.retryAfterMs === null) return;
 
-      clock.atMs += refused.decision.retryAfterMs - 1;
-      const early = await limiter.peek(key, refused.cost);
+      clock.atMs += denied.decision.retryAfterMs - 1;
+      const early = await limiter.peek(key, denied.cost);
       clock.atMs += 1;
 
       expect(early.allowed).toBe(false);
-      expect((await take(limiter, key, refused.cost)).allowed).toBe(true);
+      expect((await take(limiter, key, denied.cost)).allowed).toBe(true);
     });
   });
 
-  it('a limiter without escalation leaves what another one has counted as it is, and is blocked by it', async () => {
+  it('a limiter without escalation keeps the denial count of another one, and is blocked by it', async () => {
     await forAll(escalatedScenes, inRedis.runs, async (plan) => {
       const scene = await open(inRedis, plan);
       const { store, key, limiter, clock } = scene;
@@ -116,16 +116,16 @@ describe('where refusals are counted', () => {
     });
   });
 
-  it.each(grounds)('a request counts once, however many of its parts one key refuses, in $name', async (ground) => {
+  it.each(backends)('a request counts once, however many of its parts one key denies, in $name', async (backend) => {
     await forAll(escalatedScenes, 10, async ({ policies, seed }) => {
       const named = namePolicies(
         policies.map((policy, i) => ({ ...policy, name: `p${String(i)}` })),
         'twice',
       );
       const escalation = escalate({ after: 2, block: 1_000, decay: 1_000 });
-      const limit = { policies: named, scope: keyScope('twice', named), escalation };
+      const limit = { policies: named, keySuffix: keySuffixOf('twice', named), escalation };
       const part = { limit, subject: `twice-${String(seed)}`, cost: Number.MAX_SAFE_INTEGER };
-      const store = ground.store(fakeClock(START_MS));
+      const store = backend.store(fakeClock(START_MS));
 
       const requests = [1, 2, 3].map((): StoreRequest => ({ op: 'consume', parts: [part, part] }));
       const answers = (await store.perform(requests)) as readonly StoreAnswer[];
@@ -138,7 +138,7 @@ describe('where refusals are counted', () => {
     });
   });
 
-  it('is nothing to pay for where there is no refusal: a key that was never refused is stored as without it', async () => {
+  it('costs nothing without a denial: a key that was never denied is stored as without escalation', async () => {
     await forAll(escalatedScenes, 20, async ({ policies, escalation }) => {
       const clock = fakeClock();
       const stores = [memoryStore({ clock }), memoryStore({ clock })] as const;

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { algorithmOf } from '@sluice/core/internal';
-import { seeded } from '@sluice/testkit';
-import { references } from '../models/index.ts';
+import { cases, seeded } from '@sluice/testkit';
+import { references } from './models/index.ts';
 import { START_MS, nextInstant } from '../traces/step.ts';
 import { seed } from './scene.ts';
 
@@ -15,7 +15,7 @@ const deepFreeze = <T>(value: T): T => {
 describe.each(references)('the kernel of $algorithm', ({ policies }) => {
   const walks = fc.record({ policy: policies, own: fc.nat() });
 
-  it('changes nothing in place, and hands the very state back when it takes nothing', () => {
+  it('changes no state in place, and returns the same object when it consumes nothing', () => {
     fc.assert(
       fc.property(walks, ({ policy, own }) => {
         const { kernel, windowMs } = algorithmOf(policy);
@@ -35,7 +35,7 @@ describe.each(references)('the kernel of $algorithm', ({ policies }) => {
           state = deepFreeze(after);
         }
       }),
-      { numRuns: 80, seed },
+      { numRuns: cases(40), seed },
     );
   });
 
@@ -54,11 +54,11 @@ describe.each(references)('the kernel of $algorithm', ({ policies }) => {
           expect(decode(encode(state))).toEqual(state);
         }
       }),
-      { numRuns: 80, seed },
+      { numRuns: cases(40), seed },
     );
   });
 
-  it('names as the end of a state the instant that its verdict named', () => {
+  it('reports as the end of a state the instant in its verdict', () => {
     fc.assert(
       fc.property(policies, fc.nat(1_000_000), (policy, aheadMs) => {
         const { kernel, resetAtMs } = algorithmOf(policy);
@@ -66,11 +66,11 @@ describe.each(references)('the kernel of $algorithm', ({ policies }) => {
 
         expect(resetAtMs(policy, state)).toBe(START_MS + aheadMs + verdict.resetAfterMs);
       }),
-      { numRuns: 300, seed },
+      { numRuns: cases(300), seed },
     );
   });
 
-  it('reads no text that it does not write', () => {
+  it('rejects text that it does not write', () => {
     const algorithm = algorithmOf(fc.sample(policies, { seed, numRuns: 1 })[0]);
 
     const read = ['', 'x', 'hello', '12', '-1:5', '1.5:1', 'NaN', '1:-1', '9007199254740993:1', '1:2:x'].map(
@@ -80,7 +80,7 @@ describe.each(references)('the kernel of $algorithm', ({ policies }) => {
     expect(read).toEqual(read.map(() => undefined));
   });
 
-  it('gives its twin as many numbers as that expects, all of them integers', () => {
+  it('passes its Lua twin the expected number of integers', () => {
     fc.assert(
       fc.property(policies, (policy) => {
         const { name, numbers } = algorithmOf(policy);
@@ -90,7 +90,7 @@ describe.each(references)('the kernel of $algorithm', ({ policies }) => {
         expect(numbers(policy)).toHaveLength(Number(/arity = (\d+)/.exec(twin)?.[1]));
         expect(numbers(policy).filter((number) => !Number.isSafeInteger(number))).toEqual([]);
       }),
-      { numRuns: 50, seed },
+      { numRuns: cases(50), seed },
     );
   });
 
@@ -102,7 +102,7 @@ describe.each(references)('the kernel of $algorithm', ({ policies }) => {
         expect(parse({ ...policy })).toEqual(policy);
         expect(Object.isFrozen(parse({ ...policy }))).toBe(true);
       }),
-      { numRuns: 100, seed },
+      { numRuns: cases(100), seed },
     );
   });
 });

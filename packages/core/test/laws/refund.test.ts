@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Decision } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
-import { references } from '../models/index.ts';
-import { kernels, memory, redisGround } from './grounds.ts';
+import { references } from './models/index.ts';
+import { kernels, memory, redisBackend } from './backends.ts';
 import { type Scene, forAll, open, scenes, someCost, take } from './scene.ts';
 
 const redis = useRedis();
 
-const grounds = [kernels, memory, redisGround(redis)];
+const backends = [kernels, memory, redisBackend(redis)];
 
-/** An admission after the scene's past, if there can be one. */
+/** An allowed request after the scene's past, if one is possible. */
 async function admission(scene: Scene): Promise<Decision | undefined> {
   for (let attempt = 0; attempt < 8; attempt++) {
     const cost = someCost(scene, await scene.limiter.peek(scene.key, 0));
@@ -19,12 +19,12 @@ async function admission(scene: Scene): Promise<Decision | undefined> {
   return undefined;
 }
 
-describe.each(references)('giving units of $algorithm back', ({ policies }) => {
+describe.each(references)('a refund of units of $algorithm', ({ policies }) => {
   const plans = scenes(policies.map((policy) => [policy]));
 
-  it.each(grounds)('at once leaves as many as there were before, in $name', async (ground) => {
-    await forAll(plans, ground.runs, async (plan) => {
-      const scene = await open(ground, plan, { goesBack: true });
+  it.each(backends)('at once restores the remaining units, in $name', async (backend) => {
+    await forAll(plans, backend.runs, async (plan) => {
+      const scene = await open(backend, plan, { clockGoesBack: true });
       const { limiter, key } = scene;
       const before = await limiter.peek(key, 0);
       const decision = await take(limiter, key, someCost(scene, before));
@@ -35,11 +35,11 @@ describe.each(references)('giving units of $algorithm back', ({ policies }) => {
     });
   });
 
-  it.each(grounds)(
-    'at any later time gives no more than was taken, and never more than the limit, in $name',
-    async (ground) => {
-      await forAll(plans, ground.runs, async (plan) => {
-        const scene = await open(ground, plan, { edits: false });
+  it.each(backends)(
+    'at any later time returns at most the consumed units, and never exceeds the limit, in $name',
+    async (backend) => {
+      await forAll(plans, backend.runs, async (plan) => {
+        const scene = await open(backend, plan, { edits: false });
         const { limiter, key, clock, random } = scene;
         const decision = await admission(scene);
         if (decision === undefined) return;
@@ -57,9 +57,9 @@ describe.each(references)('giving units of $algorithm back', ({ policies }) => {
     },
   );
 
-  it.each(grounds)('happens once for each decision, in $name', async (ground) => {
-    await forAll(plans, ground.runs, async (plan) => {
-      const scene = await open(ground, plan);
+  it.each(backends)('happens once for each decision, in $name', async (backend) => {
+    await forAll(plans, backend.runs, async (plan) => {
+      const scene = await open(backend, plan);
       const { limiter, key } = scene;
       const decision = await admission(scene);
       if (decision === undefined) return;
@@ -74,14 +74,14 @@ describe.each(references)('giving units of $algorithm back', ({ policies }) => {
   });
 });
 
-const windowed = references.filter(({ takesBack }) => takesBack === 'in-window');
+const windowed = references.filter(({ refundable }) => refundable === 'in-window');
 
-describe.each(windowed)('giving units of $algorithm back', ({ policies }) => {
+describe.each(windowed)('a refund of units of $algorithm', ({ policies }) => {
   const plans = scenes(policies.map((policy) => [policy]));
 
-  it.each(grounds)('does nothing once the window that was charged is over, in $name', async (ground) => {
-    await forAll(plans, ground.runs, async (plan) => {
-      const scene = await open(ground, plan, { edits: false });
+  it.each(backends)('does nothing once the charged window has ended, in $name', async (backend) => {
+    await forAll(plans, backend.runs, async (plan) => {
+      const scene = await open(backend, plan, { edits: false });
       const { limiter, key, clock, random } = scene;
       const decision = await admission(scene);
       if (decision === undefined) return;

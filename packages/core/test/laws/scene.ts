@@ -10,10 +10,10 @@ import {
   type Reservation,
   type Store,
 } from '@sluice/core';
-import { fakeClock, seeded, testSeed, type FakeClock, type Random } from '@sluice/testkit';
-import { references } from '../models/index.ts';
+import { cases, fakeClock, seeded, testSeed, type FakeClock, type Random } from '@sluice/testkit';
+import { references } from './models/index.ts';
 import { START_MS, nextInstant, nextStep } from '../traces/step.ts';
-import type { Ground } from './grounds.ts';
+import type { Backend } from './backends.ts';
 
 /** A limiter with a past: some random steps were taken on its one key. */
 export interface Scene {
@@ -21,23 +21,23 @@ export interface Scene {
   readonly store: Store;
   readonly key: string;
   readonly clock: FakeClock;
-  /** Goes on where the past ended. */
+  /** Continues where the past ended. */
   readonly random: Random;
-  /** What happened to the key, in order: units taken, or (negative) given back. */
+  /** The events of the key, in order: units consumed, or (negative) refunded. */
   readonly events: readonly { readonly atMs: number; readonly units: number }[];
 }
 
-/** Says how a scene is made, so that fast-check can print it and look for a shorter past. */
+/** Describes a scene, so that fast-check can print it and shrink its past. */
 export interface ScenePlan {
   readonly policies: readonly Policy[];
   readonly steps: number;
   readonly seed: number;
-  /** What refusals lead to. */
+  /** The escalation of denials. */
   readonly escalation?: Escalation | undefined;
 }
 
 export interface Past {
-  readonly goesBack?: boolean;
+  readonly clockGoesBack?: boolean;
   /** Whether the past has refunds. Default true. */
   readonly refunds?: boolean;
   /** Whether it has units that were charged afterwards. Default true. */
@@ -63,7 +63,7 @@ export const sceneKinds: readonly { readonly kind: string; readonly plans: fc.Ar
   { kind: 'several policies', plans: scenes(lists) },
 ];
 
-/** Scenes whose refusals are counted, and lead to blocks. */
+/** Scenes whose denials are counted, and lead to blocks. */
 export const escalatedScenes: fc.Arbitrary<ScenePlan> = fc.record({
   policies: fc.array(anyPolicy, { minLength: 1, maxLength: 2 }),
   steps: fc.integer({ min: 0, max: 40 }),
@@ -80,26 +80,26 @@ export const escalatedScenes: fc.Arbitrary<ScenePlan> = fc.record({
     .map((options) => escalate(options)),
 });
 
-/** What holds with refusals that change something, too. */
+/** For laws that also hold when denials change the state. */
 export const allSceneKinds: typeof sceneKinds = [...sceneKinds, { kind: 'with escalation', plans: escalatedScenes }];
 
 let made = 0;
 
-/** Makes the scene, and lets its past happen. */
+/** Makes the scene, and plays its past. */
 export async function open(
-  ground: Ground,
+  backend: Backend,
   { policies, steps, seed: own, escalation }: ScenePlan,
   past: Past = {},
 ): Promise<Scene> {
   const clock = fakeClock(START_MS);
-  const store = ground.store(clock);
+  const store = backend.store(clock);
   const limiter = limiterOf(policies, store, escalation);
   const scene = { limiter, store, key: `scene-${String(made++)}`, clock, random: seeded(own), events: [] };
   await wander(scene, steps, { ...past, isPaced: policies.some(({ algorithm }) => algorithm === 'leakyBucket') });
   return scene;
 }
 
-/** A limiter of these policies. Of several on one store each reads what the others have written. */
+/** A limiter of these policies. Several on one store share their state. */
 export function limiterOf(policies: readonly Policy[], store: Store, escalation?: Escalation): Limiter {
   const named = policies.map((policy, i) => ({ ...policy, name: `p${String(i)}` }));
   const policy = policies.length === 1 ? (policies[0] as Policy) : named;
@@ -110,7 +110,13 @@ export function limiterOf(policies: readonly Policy[], store: Store, escalation?
 async function wander(
   scene: Scene,
   steps: number,
-  { goesBack = false, refunds = true, charges = true, edits = true, isPaced }: Past & { readonly isPaced: boolean },
+  {
+    clockGoesBack = false,
+    refunds = true,
+    charges = true,
+    edits = true,
+    isPaced,
+  }: Past & { readonly isPaced: boolean },
 ): Promise<void> {
   const { limiter, key, clock, random } = scene;
   const events = scene.events as { atMs: number; units: number }[];
@@ -120,7 +126,7 @@ async function wander(
     const surroundings = {
       lastSeen: [random.pick(seen.policies as [PolicyDecision])],
       taken: reservations.map((_, at) => at),
-      mayGoBack: goesBack,
+      mayGoBack: clockGoesBack,
     };
     clock.atMs = nextInstant(random, clock.atMs, surroundings);
     const step = nextStep(random, surroundings);
@@ -142,7 +148,7 @@ async function wander(
         const before = await limiter.peek(key, 0);
         await limiter.refund(decision, Math.min(step.cost, decision.cost));
         const after = await limiter.peek(key, 0);
-        // At most what was missing; a debt does not show in what remains, nor does a part of a unit that has its place in a line.
+        // At most what was missing; neither a debt nor a part of a queued unit shows in what remains.
         const missing = before.remaining > 0 ? before.limit - before.remaining + (isPaced ? 1 : 0) : decision.cost;
         const taken = after.resetAfterMs < before.resetAfterMs || after.remaining > before.remaining;
         if (taken) events.push({ atMs: clock.atMs, units: -Math.min(step.cost, decision.cost, missing) });
@@ -169,7 +175,7 @@ async function wander(
   }
 }
 
-/** Consumes or, where policies hold slots, acquires as somebody new. */
+/** Consumes or, where policies hold slots, acquires for a new holder. */
 export async function take<Key>(limiter: Limiter<Key>, key: Key, cost = 1): Promise<Decision> {
   try {
     return await limiter.consume(key, cost);
@@ -179,7 +185,7 @@ export async function take<Key>(limiter: Limiter<Key>, key: Key, cost = 1): Prom
   }
 }
 
-/** Reserves or, where policies hold slots, acquires as somebody new: what is not needed is given back. */
+/** Reserves or, where policies hold slots, acquires for a new holder, and refunds what is not needed. */
 async function reserve(limiter: Limiter, key: string, cost: number): Promise<Reservation> {
   try {
     return await limiter.reserve(key, cost);
@@ -191,7 +197,7 @@ async function reserve(limiter: Limiter, key: string, cost: number): Promise<Res
   }
 }
 
-/** A cost around what is left, or what can be had at once. */
+/** A cost around what is left, or around the most at once. */
 export function someCost({ random }: Scene, decision: Decision): number {
   const { remaining, limit } = random.pick(decision.policies as [PolicyDecision]);
   return Math.max(
@@ -200,8 +206,8 @@ export function someCost({ random }: Scene, decision: Decision): number {
   );
 }
 
-/** Brings the scene to a refusal if some cost can be refused at all, and says what was asked and answered. */
-export async function refusal(scene: Scene): Promise<{ cost: number; decision: Decision } | undefined> {
+/** Brings the scene to a denial if one is possible, and returns the request and its decision. */
+export async function denial(scene: Scene): Promise<{ cost: number; decision: Decision } | undefined> {
   for (let attempt = 0; attempt < 12; attempt++) {
     const cost = someCost(scene, await scene.limiter.peek(scene.key, 0));
     const decision = await take(scene.limiter, scene.key, cost);
@@ -210,11 +216,11 @@ export async function refusal(scene: Scene): Promise<{ cost: number; decision: D
   return undefined;
 }
 
-/** Runs a property over scenes, with the seed of this run. */
+/** Runs a property over this many scenes (see `cases`), with the seed of this run. */
 export async function forAll(
   plans: fc.Arbitrary<ScenePlan>,
   runs: number,
   law: (plan: ScenePlan) => Promise<void>,
 ): Promise<void> {
-  await fc.assert(fc.asyncProperty(plans, law), { numRuns: runs, seed, verbose: fc.VerbosityLevel.None });
+  await fc.assert(fc.asyncProperty(plans, law), { numRuns: cases(runs), seed, verbose: fc.VerbosityLevel.None });
 }

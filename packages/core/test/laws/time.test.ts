@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '@sluice/testkit';
-import { references } from '../models/index.ts';
-import { kernels, memory, redisGround } from './grounds.ts';
+import { references } from './models/index.ts';
+import { kernels, memory, redisBackend } from './backends.ts';
 import { forAll, open, scenes, sceneKinds, someCost } from './scene.ts';
 
 const redis = useRedis();
 
-const grounds = [kernels, memory, redisGround(redis)];
+const backends = [kernels, memory, redisBackend(redis)];
 
 describe.each(sceneKinds)('law 5, $kind: time', ({ plans }) => {
-  it.each(grounds)('a: what is admitted now is admitted at every later instant, in $name', async (ground) => {
-    await forAll(plans, ground.runs, async (plan) => {
-      const scene = await open(ground, plan, { goesBack: true });
+  it.each(backends)('a: what is allowed now is allowed at every later instant, in $name', async (backend) => {
+    await forAll(plans, backend.runs, async (plan) => {
+      const scene = await open(backend, plan, { clockGoesBack: true });
       const { atMs, allowed, cost, policies } = await scene.limiter.peek(
         scene.key,
         someCost(scene, await scene.limiter.peek(scene.key, 0)),
@@ -26,9 +26,9 @@ describe.each(sceneKinds)('law 5, $kind: time', ({ plans }) => {
     });
   });
 
-  it.each(grounds)('c: a step back lengthens a wait by at most the step, in $name', async (ground) => {
-    await forAll(plans, ground.runs, async (plan) => {
-      const scene = await open(ground, plan, { goesBack: true });
+  it.each(backends)('c: a step back lengthens a wait by at most the step, in $name', async (backend) => {
+    await forAll(plans, backend.runs, async (plan) => {
+      const scene = await open(backend, plan, { clockGoesBack: true });
       const { limiter, key, clock, random } = scene;
       const before = await limiter.peek(key, someCost(scene, await limiter.peek(key, 0)));
       if (before.retryAfterMs === null) return;
@@ -69,25 +69,30 @@ describe.each(references)(
       expect(overruns).toEqual([]);
     }
 
-    it.each(grounds)('of a clock that runs on, in $name', async (ground) => {
-      await forAll(plans, ground.runs, async (plan) => {
-        const { events } = await open(ground, plan, { refunds: false, charges: false, edits: false });
+    it.each(backends)('of a clock that runs on, in $name', async (backend) => {
+      await forAll(plans, backend.runs, async (plan) => {
+        const { events } = await open(backend, plan, { refunds: false, charges: false, edits: false });
 
         expectWithinBound(events, (spanMs) => most(plan.policies[0] as never, spanMs, false));
       });
     });
 
-    it.each(grounds)('of the largest instant seen, when the clock goes back, in $name', async (ground) => {
-      await forAll(plans, ground.runs, async (plan) => {
-        const { events } = await open(ground, plan, { goesBack: true, refunds: false, charges: false, edits: false });
+    it.each(backends)('of the largest instant seen, when the clock goes back, in $name', async (backend) => {
+      await forAll(plans, backend.runs, async (plan) => {
+        const { events } = await open(backend, plan, {
+          clockGoesBack: true,
+          refunds: false,
+          charges: false,
+          edits: false,
+        });
 
         expectWithinBound(events, (spanMs) => most(plan.policies[0] as never, spanMs, false));
       });
     });
 
-    it.each(grounds)('with units given back counted as negative when they are, in $name', async (ground) => {
-      await forAll(plans, ground.runs, async (plan) => {
-        const { events } = await open(ground, plan, { charges: false, edits: false });
+    it.each(backends)('with refunded units counted as negative, in $name', async (backend) => {
+      await forAll(plans, backend.runs, async (plan) => {
+        const { events } = await open(backend, plan, { charges: false, edits: false });
 
         expectWithinBound(events, (spanMs) => most(plan.policies[0] as never, spanMs, true));
       });

@@ -40,14 +40,14 @@ describe('a limiter that leases', () => {
     ['concurrency', concurrency({ limit: 10, ttl: '1s' })],
     ['tokenBucket in intervals', tokenBucket({ capacity: 10, refill: 1, every: '1s', mode: 'interval' })],
     ['tokenBucket with overdraft', tokenBucket({ capacity: 10, refill: 1, every: '1s', overdraft: 1 })],
-  ])('refuses %s, on memory too', (_name, unfit) => {
+  ])('denies %s, on memory too', (_name, unfit) => {
     expect(() => leased({ policy: unfit })).toThrow(
       expect.objectContaining({ field: 'lease', code: 'SLUICE_POLICY_INVALID' }),
     );
     expect(() => leased({ policy: unfit, store: memoryStore() })).toThrow(/no slices of the policy/);
   });
 
-  it('refuses one such policy of several', () => {
+  it('denies one such policy of several', () => {
     const policies = [
       slidingWindow({ name: 'a', limit: 9, window: '1s' }),
       slidingLog({ name: 'b', limit: 9, window: '1s' }),
@@ -56,7 +56,7 @@ describe('a limiter that leases', () => {
     expect(() => leased({ policy: policies })).toThrow(/of the policy "b"/);
   });
 
-  it('refuses a bucket that refills as much as it holds while a slice lives, and takes one unit more', () => {
+  it('denies a bucket that refills as much as it holds while a slice lives, and takes one unit more', () => {
     const of = (capacity: number): Policy => tokenBucket({ capacity, refill: 100, every: '1s' });
 
     expect(() => leased({ policy: of(50) })).toThrow(/its capacity must be at least 51/);
@@ -64,7 +64,7 @@ describe('a limiter that leases', () => {
     expect(() => leased({ policy: of(50), lease: { maxAge: '490ms' } })).not.toThrow();
   });
 
-  it('refuses managed policies, escalate, a split store, and a store that gives no slices', () => {
+  it('denies managed policies, escalate, a split store, and a store that gives no slices', () => {
     const own: Store = { source: 'remote', perform: () => [] };
 
     expect(() => leased({ policy: managed('orders'), app: 'checkout', policies: createPolicies(store) })).toThrow(
@@ -82,7 +82,7 @@ describe('a limiter that leases', () => {
     ['no duration', { maxAge: 'soon' }, 'SLUICE_OPTION_INVALID'],
     ['a word', 'yes', 'SLUICE_OPTION_INVALID'],
     ['null', null, 'SLUICE_OPTION_INVALID'],
-  ])('refuses an option that is %s', (_what, lease, code) => {
+  ])('denies an option that is %s', (_what, lease, code) => {
     expect(() => leased({ lease: lease as never })).toThrow(expect.objectContaining({ code }));
   });
 

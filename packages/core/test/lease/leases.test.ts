@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { fixedWindow, memoryStore, tokenBucket, type Policy } from '@sluice/core';
-import { Leases, keyScope, leasedPolicy, namePolicies, type LeasePort } from '@sluice/core/internal';
+import { Leases, keySuffixOf, leasedPolicy, namePolicies, type LeasePort } from '@sluice/core/internal';
 
 const START_MS = 1_795_262_400_000;
 const MIDNIGHT_MS = 1_795_305_600_000;
@@ -31,11 +31,11 @@ async function settle(): Promise<void> {
 /** Leases with clocks that go by hand, on a store that has all there is. */
 function scene(policy: Policy = DAY) {
   const named = namePolicies(policy, 'hot').map((each) => leasedPolicy(each, MAX_AGE_MS));
-  const limit = { policies: named, scope: keyScope('hot', named) };
+  const limit = { policies: named, keySuffix: keySuffixOf('hot', named) };
   const port: LeasePort = {
     timeoutMs: 100,
     inBackground: () => undefined,
-    run: (_limit, _subject, count) =>
+    request: (_limit, _subject, count) =>
       new Promise((resolve, reject) => {
         const sentMs = nowMs;
         const key = { blockedUntilMs: 0, states: named.map(() => undefined) };
@@ -71,8 +71,8 @@ function scene(policy: Policy = DAY) {
   const ask = (units: number): number => {
     let served = 0;
     for (let i = 0; i < units; i++) {
-      if (leases.take(limit, 'key', 1) !== undefined) served++;
-      else leases.note(limit, 'key', 1);
+      if (leases.consume(limit, 'key', 1) !== undefined) served++;
+      else leases.recordMiss(limit, 'key', 1);
     }
     return served;
   };
@@ -133,7 +133,7 @@ describe('a key', () => {
 });
 
 describe('a slice', () => {
-  it('that comes when its time is over serves nobody, and goes back', async () => {
+  it('that comes when its time has ended serves no request, and goes back', async () => {
     const { ask } = scene();
     ask(8);
     nowMs += 600;
@@ -161,7 +161,7 @@ describe('a slice', () => {
   it('that was on its way when its key was dropped is lost', async () => {
     const { leases, limit, ask } = scene();
     ask(8);
-    leases.drop('key', limit.scope);
+    leases.drop('key', limit.keySuffix);
 
     await sent[0]?.answer();
 
@@ -179,7 +179,7 @@ describe('a slice', () => {
     expect(returned.map(({ cost }) => cost)).toEqual([16]);
   });
 
-  it('goes back when nobody has asked for a while', async () => {
+  it('goes back when no request has come for a while', async () => {
     const { ask } = scene();
     ask(8);
     await sent[0]?.answer();

@@ -54,14 +54,14 @@ async function leftInStore(policy: Policy | readonly Policy[] = day): Promise<nu
 async function drain(all: readonly Limiter[], most: number, key = 'key'): Promise<number> {
   const counts = await Promise.all(
     all.map(async (limiter) => {
-      let admitted = 0;
+      let allowed = 0;
       for (let i = 0; i < most; i++) {
         const decisions = await Promise.all(Array.from({ length: 50 }, () => limiter.consume(key)));
         const count = decisions.filter(({ allowed }) => allowed).length;
-        admitted += count;
+        allowed += count;
         if (count === 0) break;
       }
-      return admitted;
+      return allowed;
     }),
   );
   return counts.reduce((sum, count) => sum + count, 0);
@@ -95,13 +95,13 @@ describe('a key that is asked for often', () => {
     expect((await leftInStore()) + taken + 1 + remaining).toBeLessThanOrEqual(LIMIT);
   });
 
-  it('is admitted exactly as often as the limit allows, over several processes', async () => {
+  it('is allowed exactly as often as the limit allows, over several processes', async () => {
     const all = [leasing(), leasing(), leasing()];
 
     expect(await drain(all, LIMIT)).toBe(LIMIT);
   });
 
-  it('is refused by the store when nothing is left anywhere', async () => {
+  it('is denied by the store when nothing is left anywhere', async () => {
     const policy = fixedWindow({ limit: 500, window: '1d', align: 'clock' });
     const limiter = leasing(policy);
     await drain([limiter], 500);
@@ -160,7 +160,7 @@ describe('what is held of a key', () => {
     expect(await leasing(day, { lease: false }).consume('key', LIMIT - taken)).toMatchObject({ allowed: true });
   });
 
-  it('is given back when nobody asks for it any more', async () => {
+  it('is given back when no request asks for it any more', async () => {
     const limiter = leasing();
     let taken = 0;
     for (let last: Decision | undefined; last?.source !== 'lease'; taken++) last = await limiter.consume('key');

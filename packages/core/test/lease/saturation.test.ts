@@ -12,7 +12,7 @@ const SHARED = [
 const plan = { units: 600, windowMs: 1000, maxAgeMs: 500, drift: 1e-4 };
 
 describe.each(SHARED)('%s that lease, when half as much again is asked for as there is', (_who, parts) => {
-  it.each(['clock', 'sliding', 'bucket'] as const)('use nine tenths at least of what %s admits', async (kind) => {
+  it.each(['clock', 'sliding', 'bucket'] as const)('use nine tenths at least of what %s allows', async (kind) => {
     const single = await saturate({ ...plan, kind, isSingle: true }, parts, 1.5);
 
     const leasing = await saturate({ ...plan, kind }, parts, 1.5);

@@ -20,7 +20,7 @@ describe('a bad cost', () => {
     [1n, TypeError, /got 1n/],
     [null, TypeError, /got null/],
     [{}, TypeError, /got an object/],
-  ])('of %p is refused, and nothing is consumed', async (cost, error, text) => {
+  ])('of %p is denied, and nothing is consumed', async (cost, error, text) => {
     const store = memoryStore();
     const limiter = createLimiter({ policy, store });
 
@@ -136,7 +136,7 @@ describe('giving back', () => {
     await expect(limiter.refund(decision)).rejects.toMatchObject({ code: 'SLUICE_DECISION_UNKNOWN' });
   });
 
-  it('refuses more than was taken, and bad numbers, without giving anything back', async () => {
+  it('denies more than was taken, and bad numbers, without giving anything back', async () => {
     const { limiter } = await spent();
     const decision = await limiter.consume('key', 2);
 
@@ -151,13 +151,13 @@ describe('giving back', () => {
     expect((await limiter.peek('key')).remaining).toBe(3);
   });
 
-  it('of a refusal, a peek or a cost of 0 does nothing', async () => {
+  it('of a denial, a peek or a cost of 0 does nothing', async () => {
     const { limiter } = await spent();
-    const refused = await limiter.consume('key', 4);
+    const denied = await limiter.consume('key', 4);
     const peeked = await limiter.peek('key', 3);
     const nothing = await limiter.consume('key', 0);
 
-    await Promise.all([limiter.refund(refused), limiter.refund(peeked), limiter.refund(nothing)]);
+    await Promise.all([limiter.refund(denied), limiter.refund(peeked), limiter.refund(nothing)]);
 
     expect((await limiter.peek('key')).remaining).toBe(3);
   });

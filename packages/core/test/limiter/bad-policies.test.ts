@@ -32,7 +32,7 @@ const TABLE: readonly (readonly [what: string, make: () => unknown, code: string
     'limit',
     /limit must be a whole number from 1 to 999999999999999, got 0\.5; .*longer window/,
   ],
-  ['limit 0', () => fixed({ limit: 0, window: '1m' }), INVALID, 'limit', /got 0; to refuse everything/],
+  ['limit 0', () => fixed({ limit: 0, window: '1m' }), INVALID, 'limit', /got 0; to deny everything/],
   ['limit -1', () => fixed({ limit: -1, window: '1m' }), INVALID, 'limit', /got -1/],
   ['limit -0', () => fixed({ limit: -0, window: '1m' }), INVALID, 'limit', /got -0/],
   ['limit NaN', () => fixed({ limit: Number.NaN, window: '1m' }), INVALID, 'limit', /got NaN/],
@@ -173,7 +173,7 @@ const TABLE: readonly (readonly [what: string, make: () => unknown, code: string
     /policy must be a policy made by .*got an object with limit/,
   ],
   [
-    'a policy of an algorithm nobody knows',
+    'a policy of an unknown algorithm',
     () => limiter({ policy: { algorithm: 'magic' } }),
     INVALID,
     'policy',
@@ -297,7 +297,7 @@ const TABLE: readonly (readonly [what: string, make: () => unknown, code: string
   ['a client without evalsha', () => redis({}), OPTION, 'client', /evalsha\(sha1, keys, args\)/],
 ];
 
-describe('what cannot be used is refused when it is given', () => {
+describe('what cannot be used is denied when it is given', () => {
   it.each(TABLE)('%s', (_what, make, code, field, text) => {
     expect(make).toThrow(PolicyError);
     expect(make).toThrow(expect.objectContaining({ name: 'PolicyError', code, field }));

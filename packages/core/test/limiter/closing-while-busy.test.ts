@@ -89,7 +89,7 @@ describe('a refund while the breaker is open', () => {
 });
 
 describe('ready', () => {
-  it.each([['5s'], [Number.NaN], [0], [Infinity], [1.5]])('refuses %p milliseconds', async (timeoutMs) => {
+  it.each([['5s'], [Number.NaN], [0], [Infinity], [1.5]])('denies %p milliseconds', async (timeoutMs) => {
     const store = redisStore('redis://127.0.0.1:1');
 
     await expect(store.ready(timeoutMs as number)).rejects.toMatchObject({ code: 'SLUICE_OPTION_INVALID' });

@@ -26,8 +26,8 @@ const perMinute = fixedWindow({ limit: 2, window: '1m' });
 interface Setting {
   readonly limiter: Limiter;
   readonly clock: FakeClock;
-  /** Refuses so many requests; how each was answered. */
-  refuse(count: number, key?: string): Promise<Decision[]>;
+  /** Denies so many requests; how each was answered. */
+  deny(count: number, key?: string): Promise<Decision[]>;
 }
 
 let made = 0;
@@ -46,22 +46,22 @@ describe.each<{ where: string; store: (clock: FakeClock) => Store }>([
       onStoreError: 'throw',
       timeoutMs: MINUTE,
     });
-    const refuse = async (count: number, key = 'ann'): Promise<Decision[]> => {
+    const deny = async (count: number, key = 'ann'): Promise<Decision[]> => {
       const answers: Decision[] = [];
       for (let i = 0; i < count; i++) answers.push(await limiter.consume(key, 3)); // more than there ever is
       return answers;
     };
-    return { limiter, clock, refuse };
+    return { limiter, clock, deny };
   };
   /** How long the next block lasts, in a key that is not blocked. */
-  const nextBlockMs = async ({ limiter, refuse }: Setting, after: number): Promise<number> => {
-    await refuse(after);
+  const nextBlockMs = async ({ limiter, deny }: Setting, after: number): Promise<number> => {
+    await deny(after);
     const { outcome, retryAfterMs } = await limiter.peek('ann', 0);
     expect(outcome).toBe('blocked');
     return retryAfterMs ?? NaN;
   };
 
-  it('blocks a key with the refusal that is one too many', async () => {
+  it('blocks a key with the denial that is one too many', async () => {
     const { limiter, clock } = setting(escalate({ after: 3, block: '5m', decay: '1h' }));
     await limiter.consume('ann', 2);
     clock.advance(SECOND);
@@ -125,37 +125,37 @@ describe.each<{ where: string; store: (clock: FakeClock) => Store }>([
   });
 
   it('counts nothing while the key is blocked, so that who hammers is not blocked for longer', async () => {
-    const { limiter, clock, refuse } = setting(escalate({ after: 2, block: '1m', decay: '1h' }));
-    await refuse(50);
+    const { limiter, clock, deny } = setting(escalate({ after: 2, block: '1m', decay: '1h' }));
+    await deny(50);
     clock.advance(MINUTE - 1);
-    const last = await refuse(1);
+    const last = await deny(1);
     clock.advance(1);
 
     expect(last[0]).toMatchObject({ outcome: 'blocked' });
     expect((await limiter.peek('ann', 0)).retryAfterMs).toBe(0);
     expect((await limiter.consume('ann')).outcome).toBe('allowed');
-    expect(outcomes(await refuse(2))).toEqual(['denied', 'blocked']);
+    expect(outcomes(await deny(2))).toEqual(['denied', 'blocked']);
   });
 
   it('counts nothing while the owner blocks the key', async () => {
-    const { limiter, clock, refuse } = setting(escalate({ after: 2, block: '1m', decay: '1h' }));
+    const { limiter, clock, deny } = setting(escalate({ after: 2, block: '1m', decay: '1h' }));
     await limiter.block('ann', '10s');
-    await refuse(5);
+    await deny(5);
     clock.advance(10 * SECOND);
 
-    expect(outcomes(await refuse(2))).toEqual(['denied', 'blocked']);
+    expect(outcomes(await deny(2))).toEqual(['denied', 'blocked']);
   });
 
-  it('forgets refusals when none came for as long as decay says, to the millisecond', async () => {
+  it('forgets denials when none came for as long as decay says, to the millisecond', async () => {
     const late = setting(escalate({ after: 2, block: '1m', decay: '1h' }));
-    await late.refuse(1);
+    await late.deny(1);
     late.clock.advance(HOUR);
     const early = setting(escalate({ after: 2, block: '1m', decay: '1h' }));
-    await early.refuse(1);
+    await early.deny(1);
     early.clock.advance(HOUR - 1);
 
-    expect(outcomes(await late.refuse(1))).toEqual(['denied']);
-    expect(outcomes(await early.refuse(1))).toEqual(['blocked']);
+    expect(outcomes(await late.deny(1))).toEqual(['denied']);
+    expect(outcomes(await early.deny(1))).toEqual(['blocked']);
   });
 
   it('begins with the first length again when decay has passed since the end of the block, to the millisecond', async () => {
@@ -171,17 +171,17 @@ describe.each<{ where: string; store: (clock: FakeClock) => Store }>([
   });
 
   it('counts a peek and a cost of 0 as nothing', async () => {
-    const { limiter, refuse } = setting(escalate({ after: 2, block: '1m', decay: '1h' }));
+    const { limiter, deny } = setting(escalate({ after: 2, block: '1m', decay: '1h' }));
     await limiter.consume('ann', 2);
     for (let i = 0; i < 5; i++) {
       await limiter.peek('ann');
       await limiter.consume('ann', 0);
     }
 
-    expect(outcomes(await refuse(2))).toEqual(['denied', 'blocked']);
+    expect(outcomes(await deny(2))).toEqual(['denied', 'blocked']);
   });
 
-  it('says in a peek that the next refusal is a block, and does not set it', async () => {
+  it('says in a peek that the next denial is a block, and does not set it', async () => {
     const { limiter } = setting(escalate({ after: 1, block: '5m', decay: '1h' }));
     await limiter.consume('ann', 2);
 
@@ -194,11 +194,11 @@ describe.each<{ where: string; store: (clock: FakeClock) => Store }>([
 
   it('is not moved by a clock that steps back but by that step', async () => {
     const scene = setting(escalate({ after: 2, block: '10m', decay: '1h' }));
-    const { limiter, clock, refuse } = scene;
-    await refuse(1);
+    const { limiter, clock, deny } = scene;
+    await deny(1);
     clock.advance(-5 * SECOND);
     const second = await limiter.peek('ann', 3);
-    await refuse(1);
+    await deny(1);
     const atFirst = await limiter.peek('ann', 0);
     clock.advance(-5 * SECOND);
     const blocked = await limiter.peek('ann', 0);
@@ -215,7 +215,7 @@ describe.each<{ where: string; store: (clock: FakeClock) => Store }>([
       const scene = setting(escalate({ after: 2, block: '1m', decay: '1d' }));
       scene.clock.advance(await nextBlockMs(scene, 2));
       scene.clock.advance(await nextBlockMs(scene, 2));
-      await scene.refuse(1);
+      await scene.deny(1);
 
       await scene.limiter.unblock('ann');
 
@@ -228,17 +228,17 @@ describe.each<{ where: string; store: (clock: FakeClock) => Store }>([
     it('forgets the count, but not the blocks before', async () => {
       const scene = setting(escalate({ after: 2, block: '1m', decay: '1d' }));
       scene.clock.advance(await nextBlockMs(scene, 2));
-      await scene.refuse(1);
+      await scene.deny(1);
 
       await scene.limiter.reset('ann');
 
-      expect(outcomes(await scene.refuse(1))).toEqual(['denied']);
+      expect(outcomes(await scene.deny(1))).toEqual(['denied']);
       expect(await nextBlockMs(scene, 1)).toBe(2 * MINUTE);
     });
 
     it('leaves a block that it is in', async () => {
-      const { limiter, refuse } = setting(escalate({ after: 1, block: '1m', decay: '1d' }));
-      await refuse(1);
+      const { limiter, deny } = setting(escalate({ after: 1, block: '1m', decay: '1d' }));
+      await deny(1);
 
       await limiter.reset('ann');
 
@@ -252,7 +252,7 @@ describe.each<{ where: string; store: (clock: FakeClock) => Store }>([
       { name: 'per-user', policy: tokenBucket({ capacity: 2, refill: 1, every: '1h' }) },
     ] as const;
 
-    it('counts at the limit that refuses, takes nothing from the others, and blocks the key of that one', async () => {
+    it('counts at the limit that denies, takes nothing from the others, and blocks the key of that one', async () => {
       const clock = fakeClock();
       const limiter = createLimiter({
         name: `escalation-${String(made++)}`,
@@ -275,7 +275,7 @@ describe.each<{ where: string; store: (clock: FakeClock) => Store }>([
       expect((await limiter.consume({ 'per-ip': '192.0.2.1', 'per-user': 'bob' })).outcome).toBe('allowed');
     });
 
-    it('counts at both where both refuse', async () => {
+    it('counts at both where both deny', async () => {
       const limiter = createLimiter({
         name: `escalation-${String(made++)}`,
         limits,
@@ -303,7 +303,7 @@ describe('escalation', () => {
     expect(() => createLimiter({ policy: perMinute, escalate: copy })).not.toThrow();
   });
 
-  it('blocks nobody in an overflow bucket of a full memory store, where strangers are counted together', async () => {
+  it('blocks no key in an overflow bucket of a full memory store, where strangers are counted together', async () => {
     const clock = fakeClock();
     const store = memoryStore({ clock, maxKeys: 2 });
     const limiter = createLimiter({
@@ -337,11 +337,11 @@ describe('escalation', () => {
 
   it.each<[string, () => unknown, RegExp]>([
     [
-      'no refusals',
+      'no denials',
       () => escalate({ after: 0, block: '1m', decay: '1h' }),
-      /^after must be a whole number of refusals from 1 to \d+, got 0/,
+      /^after must be a whole number of denials from 1 to \d+, got 0/,
     ],
-    ['half a refusal', () => escalate({ after: 1.5, block: '1m', decay: '1h' }), /^after must be .*got 1.5/],
+    ['half a denial', () => escalate({ after: 1.5, block: '1m', decay: '1h' }), /^after must be .*got 1.5/],
     [
       'a block that is no time',
       () => escalate({ after: 1, block: 'soon' as '1m', decay: '1h' }),
@@ -358,7 +358,7 @@ describe('escalation', () => {
     [
       'its options, not made',
       () => createLimiter({ policy: perMinute, escalate: { after: 5, block: '1m', decay: '1h' } as never }),
-      /^escalate must be what escalate\(\) makes, such as escalate\(\{ after: 5/,
+      /^escalate must be the result of escalate\(\), such as escalate\(\{ after: 5/,
     ],
     [
       'a bad copy',
@@ -373,9 +373,9 @@ describe('escalation', () => {
           escalate: escalate({ after: 5, block: '1m', decay: '1h' }),
           store: splitStore({ membership: 2 }),
         }),
-      /^splitStore cannot escalate/,
+      /^splitStore does not support escalate/,
     ],
-  ])('refuses %s', (_what, make, message) => {
+  ])('denies %s', (_what, make, message) => {
     expect(make).toThrow(PolicyError);
     expect(make).toThrow(message);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import {
   createLimiter,
@@ -11,7 +12,7 @@ import {
   type Store,
 } from '@sluice/core';
 import { algorithmOf } from '@sluice/core/internal';
-import { limits, windows } from '../models/sizes.ts';
+import { limits, windows } from '../laws/models/sizes.ts';
 
 const away = (): Store => ({
   source: 'redis',
@@ -24,7 +25,7 @@ const limiterWith = (policy: Policy, localShare: number): Limiter =>
 const shareOf = (policy: Policy, share: number): Policy => algorithmOf(policy).share(policy, share) as Policy;
 
 describe('a local share', () => {
-  it('is what one process admits of the limit while the store is away, and what it tells', async () => {
+  it('is what one process allows of the limit while the store is away, and what it tells', async () => {
     const limiter = limiterWith(fixedWindow({ limit: 100, window: '1h' }), 0.25);
 
     const first = await limiter.consume('key', 24);
@@ -100,6 +101,7 @@ describe('a local share', () => {
           expect(slower.refill / slower.everyMs).toBeLessThanOrEqual((refill / every) * share * (1 + 1e-12));
         },
       ),
+      { numRuns: cases(100), seed: testSeed(42) },
     );
   });
 
@@ -109,7 +111,7 @@ describe('a local share', () => {
     [{ localShare: '0.5' }, /localShare must be a number above 0/],
     [{ localShare: Number.NaN }, /localShare must be a number above 0/],
     [{ localShare: 0.5, onStoreError: 'deny' }, /localShare must be left out where onStoreError is not "local"/],
-  ])('is refused: %j', (options, message) => {
+  ])('is denied: %j', (options, message) => {
     const policy = fixedWindow({ limit: 3, window: '1m' });
 
     expect(() => createLimiter({ policy, store: away(), ...options } as LimiterOptions)).toThrow(message);

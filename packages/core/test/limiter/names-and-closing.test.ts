@@ -100,7 +100,7 @@ describe('a limiter that is closed', () => {
     expect(order).toEqual(['decided', 'closed']);
   });
 
-  it('refuses every further call', async () => {
+  it('denies every further call', async () => {
     const limiter = createLimiter({ name: 'api', policy });
     const decision = await limiter.consume('key');
     await limiter.close();

@@ -13,7 +13,7 @@ import {
 const policy = fixedWindow({ limit: 2, window: '1h' });
 
 const never = (): Promise<never> => new Promise(() => undefined);
-const rejects = (): Promise<never> => Promise.reject(new Error('connection refused'));
+const rejects = (): Promise<never> => Promise.reject(new Error('connection denied'));
 const throws = (): never => {
   throw new Error('not a client');
 };
@@ -173,7 +173,7 @@ describe('a server that is not there', () => {
 });
 
 describe('a server that hangs', () => {
-  it('is sent no more once nobody waits for ten thousand calls, and again when it answers', async () => {
+  it('is sent no more once no caller waits for ten thousand calls, and again when it answers', async () => {
     let sent = 0;
     let answer = (_reply: unknown): void => {};
     const pending = new Promise((resolve) => (answer = resolve));
@@ -219,7 +219,7 @@ describe('a server that hangs', () => {
     expect(sent).toBe(10_003);
   });
 
-  it('is sent every call of a burst that somebody waits for', async () => {
+  it('is sent every call of a burst that a caller waits for', async () => {
     let sent = 0;
     const store = redisStore(
       clientThat(() => {
@@ -235,13 +235,13 @@ describe('a server that hangs', () => {
     expect(sent).toBe(20_000);
   });
 
-  it('is not sent in full what it did not know, once nobody waits for it', async () => {
+  it('is not sent in full what it did not know, once no caller waits for it', async () => {
     const asked: string[] = [];
-    let refuse = (_error: Error): void => {};
+    let deny = (_error: Error): void => {};
     const store = redisStore({
       evalsha: () => {
         asked.push('evalsha');
-        return new Promise((_resolve, reject) => (refuse = reject));
+        return new Promise((_resolve, reject) => (deny = reject));
       },
       eval: () => {
         asked.push('eval');
@@ -251,7 +251,7 @@ describe('a server that hangs', () => {
     const limiter = createLimiter({ policy, store, timeoutMs: 1 });
 
     expect((await limiter.consume('key')).source).toBe('local');
-    refuse(new Error('NOSCRIPT No matching script. Please use EVAL.'));
+    deny(new Error('NOSCRIPT No matching script. Please use EVAL.'));
     await new Promise(setImmediate);
 
     expect(asked).toEqual(['evalsha']);

@@ -38,14 +38,14 @@ describe('what cannot be put', () => {
     ['an unknown carryOver', 'orders', hundred, { apps, carryOver: 'half' }, 'carryOver'],
     ['a dryRun that is no boolean', 'orders', hundred, { apps, dryRun: 'yes' }, 'dryRun'],
     ['an unknown option', 'orders', hundred, { apps, carryover: 'keep' }, 'carryover'],
-  ])('%s is refused, with the field named, and nothing is written', async (_what, name, policy, options, field) => {
+  ])('%s is denied, with the field named, and nothing is written', async (_what, name, policy, options, field) => {
     const put = policies().put(name, policy as unknown as Policy, options as unknown as PutOptions);
 
     await expect(put).rejects.toMatchObject({ name: 'PolicyError', field });
     expect(await redis.admin.keys('*')).toEqual([]);
   });
 
-  it('get and remove refuse the same names, and remove an unknown option', async () => {
+  it('get and remove deny the same names, and remove an unknown option', async () => {
     const here = policies();
 
     await expect(here.get('two words')).rejects.toMatchObject({ name: 'PolicyError', field: 'name' });
@@ -62,13 +62,13 @@ describe('what is no source of policies', () => {
     ['a store with a prefix beside it', redisStore('redis://127.0.0.1:1'), { prefix: 'shop' }, 'prefix'],
     ['a bad prefix', 'redis://127.0.0.1:1', { prefix: '{a}' }, 'prefix'],
     ['an unknown option', 'redis://127.0.0.1:1', { prefx: 'a' }, 'prefx'],
-  ])('%s is refused', (_what, source, options, field) => {
+  ])('%s is denied', (_what, source, options, field) => {
     expect(() => createPolicies(source as string, options as { prefix?: string })).toThrow(
       expect.objectContaining({ name: 'PolicyError', field }),
     );
   });
 
-  it('one that only reads refuses to be written, by a code', async () => {
+  it('one that only reads denies to be written, by a code', async () => {
     const here = policies({ load: () => Promise.resolve({}) });
 
     await expect(here.put('orders', hundred, { apps })).rejects.toMatchObject({ code: 'SLUICE_POLICIES_READ_ONLY' });
@@ -81,9 +81,9 @@ describe('a limiter that cannot look its policy up', () => {
   const onRedis = (): Partial<LimiterOptions> => ({ store: redisStore('redis://127.0.0.1:1') });
 
   it.each([
-    ['says no app', () => ({ policy, ...onRedis() }), 'app'],
-    ['says an empty app', () => ({ policy, app: '', ...onRedis() }), 'app'],
-    ['counts in memory, and says no policies', () => ({ policy, app: 'checkout' }), 'policies'],
+    ['has no app', () => ({ policy, ...onRedis() }), 'app'],
+    ['has an empty app', () => ({ policy, app: '', ...onRedis() }), 'app'],
+    ['counts in memory, and has no policies', () => ({ policy, app: 'checkout' }), 'policies'],
     [
       'is given policies that are none',
       () => ({ policy, app: 'checkout', policies: {} as Policies, ...onRedis() }),
@@ -96,7 +96,7 @@ describe('a limiter that cannot look its policy up', () => {
       () => ({ policy, app: 'a', onUnconfigured: 'pass', ...onRedis() }),
       'onUnconfigured',
     ],
-  ])('%s: refused when it is made', (_what, options, field) => {
+  ])('%s: denied when it is made', (_what, options, field) => {
     expect(() => createLimiter(options() as unknown as LimiterOptions)).toThrow(
       expect.objectContaining({ name: 'PolicyError', field }),
     );
@@ -141,7 +141,7 @@ describe('a record that this release cannot follow', () => {
   });
 
   it.each([['{"format":1,'], ['null'], [JSON.stringify({ ...record, format: 2 })]])(
-    '%s can be put anew, and be removed',
+    '%s can be put again, and be removed',
     async (text) => {
       await redis.admin.hset('sluice:policies', 'orders', text, 'login', text, '#revision', text);
 

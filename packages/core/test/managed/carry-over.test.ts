@@ -51,14 +51,14 @@ async function leftAfter(
   await here.put('orders', KINDS[to](limit), { apps, carryOver });
   const orders = limiter({ policy });
   const peeked = await orders.peek('ann');
-  await take(orders, 'ann'); // converts it in Redis, even where it is refused
+  await take(orders, 'ann'); // converts it in Redis, even where it is denied
   const after = await orders.peek('ann');
   expect(peeked.limit).toBe(limit);
   expect(after.remaining).toBe(Math.max(peeked.remaining - 1, 0));
   return peeked.remaining;
 }
 
-it('every kind of policy there is takes part in these tests', () => {
+it('these tests cover every kind of policy', () => {
   expect(kinds.toSorted()).toEqual([...algorithms.values()].map(({ name }) => name).toSorted());
 });
 
@@ -80,7 +80,7 @@ describe.each(pairs)('from %s to %s', (from, to) => {
     expect(await leftAfter([from, to], 6, limit, carryOver)).toBe(isHeld ? Math.max(limit - 6, 0) : left);
   });
 
-  it('keep: a lowered limit waits the old units out, and what was refused stays refused', async () => {
+  it('keep: a lowered limit waits the old units out, and what was denied stays denied', async () => {
     const here = policies();
     await here.put('orders', KINDS[from](10), { apps });
     const orders = limiter({ policy });
@@ -88,10 +88,10 @@ describe.each(pairs)('from %s to %s', (from, to) => {
     await here.put('orders', KINDS[to](3), { apps });
     await until('the change is known', async () => (await orders.peek('bob')).limit === 3);
 
-    const refused = await take(orders, 'ann');
+    const denied = await take(orders, 'ann');
 
-    expect(refused).toMatchObject({ allowed: false, limit: 3, remaining: 0 });
-    expect(refused.retryAfterMs).toBeGreaterThan(0);
+    expect(denied).toMatchObject({ allowed: false, limit: 3, remaining: 0 });
+    expect(denied.retryAfterMs).toBeGreaterThan(0);
   });
 });
 
@@ -134,7 +134,7 @@ describe('a window that goes on under another limit', () => {
   });
 });
 
-describe('a key that nobody touched for several changes', () => {
+describe('a key that was not used during several changes', () => {
   it('is converted by the definition that wrote it, at the price of one more round trip, once', async () => {
     const here = policies();
     await here.put('orders', KINDS.fixedWindow(10), { apps });
@@ -160,7 +160,7 @@ describe('a key that nobody touched for several changes', () => {
     ['first', ['reset', 'keep', 'keep']],
     ['next', ['keep', 'reset', 'proportional']],
     ['last', ['keep', 'proportional', 'reset']],
-  ] as const)('begins anew, where the %s of the changes was a reset', async (_which, carryOvers) => {
+  ] as const)('is reset, if the %s of the changes was a reset', async (_which, carryOvers) => {
     const here = policies();
     await here.put('orders', KINDS.fixedWindow(10), { apps });
     await limiter({ policy }).consume('ann', 6);
@@ -171,7 +171,7 @@ describe('a key that nobody touched for several changes', () => {
     expect((await limiter({ policy }).consume('ann')).remaining).toBe(21);
   });
 
-  it('does not begin anew for a reset that came before it was written', async () => {
+  it('is not reset by a reset from before it was written', async () => {
     const here = policies();
     await here.put('orders', KINDS.fixedWindow(10), { apps });
     await here.put('orders', KINDS.fixedWindow(20), { apps, carryOver: 'reset' });

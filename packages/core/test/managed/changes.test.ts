@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fixedWindow, type Policies } from '@sluice/core';
-import { startConsumer, type Consumer, type Hears, type Seen } from './three-processes.ts';
+import { startConsumer, type Consumer, type Hears, type NodeView } from './three-processes.ts';
 import { useManaged } from './use-managed.ts';
 
 const { redis, policies } = useManaged();
@@ -29,7 +29,7 @@ interface Change {
 
 interface Run {
   readonly changes: readonly Change[];
-  readonly seen: readonly Seen[];
+  readonly seen: readonly NodeView[];
   readonly idempotent: readonly string[];
   readonly endMs: number;
   /** From before the first process was started until the last had said what it saw. */
@@ -62,21 +62,21 @@ async function run(hears: Hears, perSecond: number, beforeChange: () => Promise<
 }
 
 /** Decisions of a process that showed another limit than the one in force, more than a second after it had been put. */
-function tooLate({ changes, endMs }: Run, { limits }: Seen): unknown[] {
+function tooLate({ changes, endMs }: Run, { limits }: NodeView): unknown[] {
   return changes.flatMap(({ limit, doneMs }, i) => {
     const [fromMs, toMs] = [doneMs + HEARD_WITHIN_MS, changes[i + 1]?.fromMs ?? endMs];
     return limits.filter(([shown, first, last]) => shown !== limit && last > fromMs && first < toMs);
   });
 }
 
-/** What was admitted in each window by all processes, and the largest limit that a decision in it showed. */
-function windowsOf({ seen }: Run): { endMs: number; admitted: number; largest: number }[] {
+/** What was allowed in each window by all processes, and the largest limit that a decision in it showed. */
+function windowsOf({ seen }: Run): { endMs: number; allowed: number; largest: number }[] {
   const ends = [...new Set(seen.flatMap(({ windows }) => Object.keys(windows)))];
   return ends.map((end) => {
     const parts = seen.flatMap(({ windows }) => windows[end] ?? []);
     return {
       endMs: Number(end),
-      admitted: parts.reduce((sum, { admitted }) => sum + admitted, 0),
+      allowed: parts.reduce((sum, { allowed }) => sum + allowed, 0),
       largest: Math.max(...parts.flatMap(({ limits }) => limits)),
     };
   });
@@ -103,11 +103,9 @@ describe('three processes with a managed fixedWindow, under load, while it chang
       expect(one.limits.map(([limit]) => limit)).toEqual(LIMITS);
       expect(tooLate(ran, one)).toEqual([]);
     }
-    expect(windows.filter(({ admitted, largest }) => admitted > largest)).toEqual([]);
+    expect(windows.filter(({ allowed, largest }) => allowed > largest)).toEqual([]);
     // The load was enough to find out: in each phase some window was used up.
-    expect(windows.filter(({ admitted, largest }) => admitted === largest).length).toBeGreaterThanOrEqual(
-      LIMITS.length,
-    );
+    expect(windows.filter(({ allowed, largest }) => allowed === largest).length).toBeGreaterThanOrEqual(LIMITS.length);
     expect(new Set(ran.idempotent)).toEqual(new Set(['unchanged']));
     const calls = ran.seen.map(({ registryCalls }) => registryCalls);
     if (hears === 'notifications') expect(Math.max(...calls)).toBeLessThan(CALLS_FOR_CHANGES);

@@ -11,8 +11,10 @@ const { redis, policies, limiter } = useManaged();
 const ten = fixedWindow({ limit: 10, window: '1h' });
 const apps = ['checkout'];
 
-/** How long a process may take that has nothing more to do: it gives up a connection that hangs after three seconds. */
+/** How long an idle process may take to end: it drops a connection that hangs after three seconds. */
 const GENEROUS_MS = 30_000;
+/** How long a decision may take where a server answers, however slow the machine is. */
+const PLENTY_MS = '10000';
 
 interface Running {
   readonly process: ChildProcessWithoutNullStreams;
@@ -86,7 +88,11 @@ describe('a process with a managed policy', () => {
     ['decide, close', 'unconfigured\nclosed\n'],
     ['close at once', 'unconfigured\nclosed\n'],
   ])('on a Redis that answers ends once its limiter is closed (%s)', async (what, said) => {
-    expect(await start('managed-redis-ends.mjs', server.url, what).ended).toEqual({ said, code: 0, signal: null });
+    expect(await start('managed-redis-ends.mjs', server.url, what, PLENTY_MS).ended).toEqual({
+      said,
+      code: 0,
+      signal: null,
+    });
   });
 
   it.each([
@@ -100,7 +106,7 @@ describe('a process with a managed policy', () => {
       },
     ],
   ])('whose client is disconnected while Redis %s ends, though its limiter was left open', async (_how, happens) => {
-    const child = start('managed-redis-ends.mjs', server.url, 'leave open');
+    const child = start('managed-redis-ends.mjs', server.url, 'leave open', PLENTY_MS);
     await once(child.process.stdout, 'data');
     await happens();
 

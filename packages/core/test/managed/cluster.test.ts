@@ -13,7 +13,7 @@ import {
   type PolicySource,
 } from '@sluice/core';
 import { startRedisCluster, until, type RedisCluster } from '@sluice/testkit';
-import { recordsIn } from './held-source.ts';
+import { recordsIn } from './delayed-source.ts';
 
 let cluster: RedisCluster;
 let client: Cluster;
@@ -39,7 +39,7 @@ const apps = ['checkout'];
 const ten = fixedWindow({ limit: 10, window: '1h' });
 const keys = Array.from({ length: 30 }, (_, i) => `client-${String(i)}`);
 
-/** The policies as a process sees them that goes on with what it heard first, until it is told. */
+/** The policies as seen by a process that keeps the first version it loaded until the test lets it load again. */
 async function heldPolicies(): Promise<{ policies: Policies; release(): void }> {
   let isHeld = true;
   const before = await recordsIn(client);
@@ -62,7 +62,7 @@ describe('managed policies in a cluster of three', () => {
     const orders = kept(createLimiter({ policy: managed('orders'), store: redisStore(client), ...strict }));
     const elsewhere = kept(createLimiter({ policy: managed('orders'), store: redisStore(nodeRedis), ...strict }));
 
-    const admitted = await Promise.all(
+    const allowed = await Promise.all(
       keys.map(async (key) => {
         const decisions = await Promise.all(
           Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? orders : elsewhere).consume(key)),
@@ -72,18 +72,18 @@ describe('managed policies in a cluster of three', () => {
     );
     await here.put('orders', tokenBucket({ capacity: 25, refill: 1, every: '1h' }), { apps });
     for (const limiter of [orders, elsewhere]) {
-      await until('the change is known', async () => (await limiter.peek('nobody')).limit === 25);
+      await until('the change is known', async () => (await limiter.peek('other')).limit === 25);
     }
     const after = await Promise.all(keys.map((key, i) => (i % 2 === 0 ? orders : elsewhere).consume(key)));
 
-    expect(admitted).toEqual(keys.map(() => 10));
+    expect(allowed).toEqual(keys.map(() => 10));
     expect(new Set(after.map(({ remaining }) => remaining))).toEqual(new Set([14]));
     expect((await createPolicies(nodeRedis).list()).map(({ name }) => name)).toEqual(['orders']);
     await elsewhere.close();
     await nodeRedis.close();
   });
 
-  it('tell of a change at whichever node somebody listens', async () => {
+  it('publish a change at every node with a subscription', async () => {
     const here = kept(createPolicies(client));
     await here.put('told', ten, { apps });
     const limiters = Array.from({ length: 4 }, (): Limiter => {
@@ -126,11 +126,11 @@ describe('managed policies in a cluster of three', () => {
     const pairs = keys.map((key, i) => ({ 'per-ip': `192.0.2.${String(i)}`, user: key }));
     for (const pair of pairs) await slow.consume(pair);
     await here.put('per-user', fixedWindow({ limit: 20, window: '1h' }), { apps });
-    await until('the change is known', async () => (await quick.peek('nobody')).limit === 20);
+    await until('the change is known', async () => (await quick.peek('other')).limit === 20);
     for (const { user } of pairs) await quick.consume(user);
 
     const failed = await Promise.allSettled(pairs.map((pair) => slow.consume(pair)));
-    const left = await until('what was taken is given back', async () => {
+    const left = await until('what was consumed is refunded', async () => {
       const peeked = await Promise.all(pairs.map((pair) => slow.peek({ 'per-ip': pair['per-ip'] })));
       return peeked.every(({ remaining }) => remaining === 99) && peeked.length;
     });

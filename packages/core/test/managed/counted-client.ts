@@ -1,11 +1,14 @@
 import type { Redis } from 'ioredis';
 import type { RedisClient } from '@sluice/core';
 
-/** A client that counts its calls. It hears of nothing by itself: changes are found by asking, or when the test says so. */
+/**
+ * A client that counts its calls. It has no notifications: changes are found by polling, or when the test publishes
+ * them.
+ */
 export interface CountedClient extends RedisClient {
   /** Calls that decide or edit, by the keys they name. */
   readonly decisions: (readonly string[])[];
-  /** How often it was asked whether policies have changed. */
+  /** How often the policies were polled. */
   readonly asked: number;
   /** Says that something has changed. */
   notify(): void;

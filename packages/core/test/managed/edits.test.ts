@@ -9,7 +9,7 @@ import {
   type Policy,
 } from '@sluice/core';
 import { until } from '@sluice/testkit';
-import { heldSource } from './held-source.ts';
+import { delayedSource } from './delayed-source.ts';
 import { useManaged } from './use-managed.ts';
 
 const { redis, policies, limiter } = useManaged();
@@ -27,7 +27,7 @@ const KINDS: readonly (readonly [string, Policy])[] = [
 
 /** Waits until a limiter has heard of the policy as it is now. */
 const heard = async (orders: Limiter, limit: number): Promise<unknown> =>
-  until('the change is known', async () => (await orders.peek('somebody-else')).limit === limit);
+  until('the change is known', async () => (await orders.peek('other')).limit === limit);
 
 const remainingOf = async (orders: Limiter, key: string): Promise<number> => (await orders.peek(key)).remaining;
 
@@ -50,7 +50,7 @@ describe.each(KINDS)('a managed %s', (_name, kind) => {
     expect((await orders.consume('carl')).allowed).toBe(true);
   });
 
-  it('takes back what was taken before its limit changed', async () => {
+  it('refunds what was consumed before its limit changed', async () => {
     const here = policies();
     await here.put('orders', kind, { apps });
     const orders = limiter({ policy });
@@ -63,7 +63,7 @@ describe.each(KINDS)('a managed %s', (_name, kind) => {
     expect(await remainingOf(orders, 'ann')).toBe(18);
   });
 
-  it('takes it back once: not again after the change', async () => {
+  it('refunds it once: not again after the change', async () => {
     const here = policies();
     await here.put('orders', kind, { apps });
     const orders = limiter({ policy });
@@ -111,12 +111,12 @@ describe('a peek', () => {
     await orders.consume('ann', 6);
     await here.put('orders', tokenBucket({ capacity: 20, refill: 1, every: '1h' }), { apps });
     await heard(orders, 20);
-    const before = await redis.admin.dumpBuffer('sluice:{ann}:orders:1m');
+    const before = await redis.admin.dumpBuffer('sluice:{ann}:orders:2m');
 
     const peeked = await orders.peek('ann', 14);
 
     expect(peeked).toMatchObject({ allowed: true, limit: 20, remaining: 14 });
-    expect(await redis.admin.dumpBuffer('sluice:{ann}:orders:1m')).toEqual(before);
+    expect(await redis.admin.dumpBuffer('sluice:{ann}:orders:2m')).toEqual(before);
     expect(await orders.consume('ann', 14)).toMatchObject({ allowed: true, remaining: 0 });
   });
 });
@@ -127,10 +127,10 @@ describe('a process that has not heard of a change', () => {
     ['block', (orders: Limiter) => orders.block('ann', '1h'), 0],
     ['unblock', (orders: Limiter) => orders.unblock('ann'), 14],
     ['refund', (orders: Limiter, decision: Decision) => orders.refund(decision, 4), 18],
-  ])('%s: is told, and does what was asked by the policy as it is now', async (_name, edit, remaining) => {
+  ])('%s: finds the change, and edits by the current policy', async (_name, edit, remaining) => {
     const here = policies();
     await here.put('orders', ten, { apps });
-    const source = heldSource(redis.admin);
+    const source = delayedSource(redis.admin);
     const orders = limiter({ policy, policies: policies(source) });
     const decision = await orders.consume('ann', 6);
     await source.hold();

@@ -11,7 +11,7 @@ const perHour = (limit: number): ReturnType<typeof fixedWindow> => fixedWindow({
 const escalation = escalate({ after: 3, block: '5h', decay: '1d' });
 const outcomeOf = async (orders: Limiter, cost = 1): Promise<string> => (await orders.consume('ann', cost)).outcome;
 
-describe('a managed policy whose refusals are counted', () => {
+describe('a managed policy whose denials are counted', () => {
   it('goes on counting where it was when the policy changes, and blocks', async () => {
     const here = policies();
     await here.put('orders', perHour(5), { apps });
@@ -37,7 +37,7 @@ describe('a managed policy whose refusals are counted', () => {
     expect([await outcomeOf(behind, 9), await outcomeOf(behind, 9)]).toEqual(['denied', 'blocked']);
   });
 
-  it('is blocked for the applications that do not count its refusals as well', async () => {
+  it('is blocked for the applications that do not count its denials as well', async () => {
     await policies().put('orders', perHour(5), { apps });
     const counting = limiter({ policy, escalate: escalation });
     const plain = limiter({ policy });

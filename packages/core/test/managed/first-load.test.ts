@@ -29,7 +29,7 @@ describe('a source that has failed once, and never answered', () => {
     ['hangs', 'deny', false],
     ['hangs', 'allow', true],
     ['hangs', 'local', true],
-  ] as const)('and %s: no decision waits for it or asks it (%s)', async (how, onStoreError, allowed) => {
+  ] as const)('and %s: no decision waits for it or calls it (%s)', async (how, onStoreError, allowed) => {
     let loads = 0;
     const load = (): Promise<never> => {
       loads++;
@@ -39,7 +39,7 @@ describe('a source that has failed once, and never answered', () => {
     };
     const orders = limiter({ policy, policies: policies({ load }), onStoreError, timeoutMs });
     const first = await orders.consume('ann');
-    if (how === 'hangs') await until('it was asked again', () => loads === 2);
+    if (how === 'hangs') await until('it was called again', () => loads === 2);
 
     const before = loads;
     const decisions = [];
@@ -52,7 +52,7 @@ describe('a source that has failed once, and never answered', () => {
     expect(loads).toBe(before);
   });
 
-  it('is asked once by all who ask for the first decision together', async () => {
+  it('is loaded once for all concurrent first decisions', async () => {
     let loads = 0;
     const load = async (): Promise<never> => {
       loads++;
@@ -66,7 +66,7 @@ describe('a source that has failed once, and never answered', () => {
     expect(loads).toBe(1);
   });
 
-  it('is asked again by and by: once it answers, its policies are in force', async () => {
+  it('is loaded again: once it returns, its policies are in force', async () => {
     let isAway = true;
     const load = (): Promise<Record<string, unknown>> =>
       isAway ? Promise.reject(new Error('the registry is away')) : Promise.resolve({ orders: record });

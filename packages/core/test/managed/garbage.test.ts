@@ -19,7 +19,7 @@ const GARBAGE: readonly (readonly [string, unknown])[] = [
   ['an earlier number', { ...record, earlier: [5] }],
   ['an earlier policy that is null', { ...record, earlier: [{ ...before, policy: null }] }],
   ['an earlier policy that is a text', { ...record, earlier: [{ ...before, policy: 'x' }] }],
-  ['an earlier carryOver that nobody knows', { ...record, earlier: [{ ...before, carryOver: 'half' }] }],
+  ['an earlier carryOver that does not exist', { ...record, earlier: [{ ...before, carryOver: 'half' }] }],
   ['an earlier that is no list', { ...record, earlier: { 5: before } }],
   ['no earlier', { ...record, earlier: undefined }],
   ['applications that are numbers', { ...record, apps: [...apps, 1, 2] }],
@@ -34,7 +34,7 @@ const GARBAGE: readonly (readonly [string, unknown])[] = [
   ['a policy that is a number', { ...record, policy: 5 }],
   ['a policy whose algorithm is a list', { ...record, policy: { ...hundred, algorithm: ['fixedWindow'] } }],
   ['a policy whose limit is a text', { ...record, policy: { ...hundred, limit: '100' } }],
-  ['a carryOver that nobody knows', { ...record, carryOver: 'half' }],
+  ['a carryOver that does not exist', { ...record, carryOver: 'half' }],
   ['no carryOver', { ...record, carryOver: undefined }],
   ['a format that is a text', { ...record, format: '1' }],
 ];
@@ -104,7 +104,7 @@ describe.each(GARBAGE)('a record with %s', (what, garbage) => {
 });
 
 describe('a record whose earlier versions are of a kind that this release does not know', () => {
-  it('is followed: what was used under them starts anew or says that it is stale, and no other key does', async () => {
+  it('takes effect: keys used under them are reset or reject as stale, and no other key does', async () => {
     const later = { ...before, policy: { algorithm: 'ofALaterRelease', limit: 5 } };
     const text = JSON.stringify({ ...record, earlier: [later] });
     await redis.admin.hset('sluice:policies', 'followed', text, '#revision', 'by-hand');

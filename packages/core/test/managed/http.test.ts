@@ -10,7 +10,7 @@ import {
   type ManagedReference,
 } from '@sluice/core';
 import { until } from '@sluice/testkit';
-import { lines, plainEnforcer, PlainResponse, type PlainOptions, type PlainRequest } from '../http/plain-enforcer.ts';
+import { lines, testEnforcer, TestResponse, type TestOptions, type TestRequest } from '../http/test-framework.ts';
 import { countedClient } from './counted-client.ts';
 import { useManaged } from './use-managed.ts';
 
@@ -22,40 +22,40 @@ const three = fixedWindow({ limit: 3, window: '1h' });
 const ann = { user: 'ann' };
 
 /** Where and how the tests' limiters decide. Each is of a process of its own. */
-const common = (): Pick<PlainOptions, 'app' | 'store' | 'timeoutMs' | 'onStoreError'> => ({
+const common = (): Pick<TestOptions, 'app' | 'store' | 'timeoutMs' | 'onStoreError'> => ({
   app: 'shop',
   store: redisStore(countedClient(connect())), // which listens to nothing, for these limiters are never closed
   timeoutMs: 10_000,
   onStoreError: 'throw',
 });
 
-const statusOf = (answer: { refusal?: { status: number } | undefined }): number | undefined => answer.refusal?.status;
+const statusOf = (answer: { denial?: { status: number } | undefined }): number | undefined => answer.denial?.status;
 
 describe('a managed policy of a route', () => {
   it('is answered as any other, under its own name', async () => {
     await policies().put('orders', three, { apps });
-    const enforce = plainEnforcer({ policy: managed('orders'), key: byUser(), ...common() });
+    const enforce = testEnforcer({ policy: managed('orders'), key: byUser(), ...common() });
 
-    const [first, , , refused] = [await enforce(ann), await enforce(ann), await enforce(ann), await enforce(ann)];
+    const [first, , , denied] = [await enforce(ann), await enforce(ann), await enforce(ann), await enforce(ann)];
 
     expect(lines(first)).toEqual(['RateLimit-Policy: "orders";q=3;w=3600', 'RateLimit: "orders";r=2;t=3600']);
-    expect(refused.refusal?.status).toBe(429);
-    expect(JSON.parse(refused.refusal?.body ?? '')).toMatchObject({ 'violated-policies': ['orders'] });
+    expect(denied.denial?.status).toBe(429);
+    expect(JSON.parse(denied.denial?.body ?? '')).toMatchObject({ 'violated-policies': ['orders'] });
   });
 
   it('that is not there: 403, no fields of limits, nothing to wait for, and no word of why', async () => {
-    const enforce = plainEnforcer({ policy: managed('nowhere'), key: byUser(), ...common() });
+    const enforce = testEnforcer({ policy: managed('nowhere'), key: byUser(), ...common() });
 
     const answer = await enforce(ann);
 
-    expect(answer.refusal?.status).toBe(403);
+    expect(answer.denial?.status).toBe(403);
     expect(lines(answer).join()).not.toMatch(/RateLimit|Retry-After/i);
-    expect(answer.refusal?.body).not.toMatch(/nowhere|ann|shop/);
+    expect(answer.denial?.body).not.toMatch(/nowhere|ann|shop/);
     expect(answer.info?.decision.outcome).toBe('unconfigured');
   });
 
   it('that is not there, with onUnconfigured allow: the request passes, without fields', async () => {
-    const enforce = plainEnforcer({
+    const enforce = testEnforcer({
       policy: managed('no-policy'),
       onUnconfigured: 'allow',
       key: byUser(),
@@ -64,14 +64,14 @@ describe('a managed policy of a route', () => {
 
     const answer = await enforce(ann);
 
-    expect(answer.refusal).toBeUndefined();
+    expect(answer.denial).toBeUndefined();
     expect(lines(answer)).toEqual([]);
   });
 
   it('that is changed: the fields say so within a second, without a restart', async () => {
     const here = policies();
     await here.put('orders', one, { apps });
-    const enforce = plainEnforcer({ policy: managed('orders'), key: byUser(), ...common() });
+    const enforce = testEnforcer({ policy: managed('orders'), key: byUser(), ...common() });
     await enforce(ann);
 
     await here.put('orders', three, { apps });
@@ -81,15 +81,15 @@ describe('a managed policy of a route', () => {
   });
 });
 
-describe('a policy function that answers managed(plan)', () => {
-  const byPlan = ({ headers }: PlainRequest): ManagedReference => managed(headers?.['x-plan'] ?? 'free');
+describe('a policy function that returns managed(plan)', () => {
+  const byPlan = ({ headers }: TestRequest): ManagedReference => managed(headers?.['x-plan'] ?? 'free');
   const paid = { user: 'ann', headers: { 'x-plan': 'paid' } };
 
   it('has the budget of each plan, changed while it runs', async () => {
     const here = policies();
     await here.put('free', one, { apps });
     await here.put('paid', three, { apps });
-    const enforce = plainEnforcer({ policy: byPlan, key: byUser(), ...common() });
+    const enforce = testEnforcer({ policy: byPlan, key: byUser(), ...common() });
 
     const answers = [await enforce(ann), await enforce(ann), await enforce(paid), await enforce(paid)];
     await here.put('free', three, { apps });
@@ -99,9 +99,9 @@ describe('a policy function that answers managed(plan)', () => {
     expect(lines(answers[2] as never)[1]).toMatch(/^RateLimit: "paid";r=2;/);
   });
 
-  it('is refused for a plan that nobody has put', async () => {
+  it('is denied for a plan without a policy', async () => {
     await policies().put('free', one, { apps });
-    const enforce = plainEnforcer({ policy: byPlan, key: byUser(), ...common() });
+    const enforce = testEnforcer({ policy: byPlan, key: byUser(), ...common() });
 
     const answers = [await enforce({ ...ann, headers: { 'x-plan': 'gold' } }), await enforce(ann)];
 
@@ -110,20 +110,20 @@ describe('a policy function that answers managed(plan)', () => {
 
   it('makes no limiter for every request: thousands of them count in one budget', async () => {
     await policies().put('free', fixedWindow({ limit: 50, window: '1h' }), { apps });
-    const enforce = plainEnforcer({ policy: byPlan, key: byUser(), ...common() });
+    const enforce = testEnforcer({ policy: byPlan, key: byUser(), ...common() });
 
     const answers = await Promise.all(Array.from({ length: 200 }, () => enforce(ann)));
 
-    expect(answers.filter((answer) => answer.refusal === undefined)).toHaveLength(50);
+    expect(answers.filter((answer) => answer.denial === undefined)).toHaveLength(50);
   });
 
   it('goes together with a plain limit in one decision', async () => {
     await policies().put('free', one, { apps });
     const limits = [
       { name: 'all', policy: three, key: byAll() },
-      { name: 'by-plan', policy: byPlan, key: byUser<PlainRequest>() },
-    ] as unknown as PlainOptions['limits'];
-    const enforce = plainEnforcer({ limits, ...common() } as PlainOptions);
+      { name: 'by-plan', policy: byPlan, key: byUser<TestRequest>() },
+    ] as unknown as TestOptions['limits'];
+    const enforce = testEnforcer({ limits, ...common() } as TestOptions);
 
     const answers = [await enforce(ann), await enforce(ann), await enforce({ user: 'bob' })];
 
@@ -134,13 +134,13 @@ describe('a policy function that answers managed(plan)', () => {
 
 describe('limits with an entry whose policy is not there, left out', () => {
   const limits = [
-    { name: 'gone', policy: managed('gone'), key: byIp<PlainRequest>() },
-    { name: 'user', policy: managed('per-user'), key: byUser<PlainRequest>() },
+    { name: 'gone', policy: managed('gone'), key: byIp<TestRequest>() },
+    { name: 'user', policy: managed('per-user'), key: byUser<TestRequest>() },
   ] as const;
 
-  it('write the fields of the others, and refuse for them', async () => {
+  it('write the fields of the others, and deny for them', async () => {
     await policies().put('per-user', one, { apps });
-    const enforce = plainEnforcer({ limits, onUnconfigured: 'allow', ...common() });
+    const enforce = testEnforcer({ limits, onUnconfigured: 'allow', ...common() });
 
     const answers = [await enforce(ann), await enforce(ann)];
 
@@ -148,10 +148,10 @@ describe('limits with an entry whose policy is not there, left out', () => {
     expect(answers.map(statusOf)).toEqual([undefined, 429]);
   });
 
-  it('give back what the others took, when the answer says so', async () => {
+  it('refund what the others consumed, when the response calls for it', async () => {
     await policies().put('per-user', one, { apps });
-    const enforce = plainEnforcer({ limits, onUnconfigured: 'allow', refund: 'on-failure', ...common() });
-    const response = new PlainResponse();
+    const enforce = testEnforcer({ limits, onUnconfigured: 'allow', refund: 'on-failure', ...common() });
+    const response = new TestResponse();
     await enforce(ann, response);
     expect(statusOf(await enforce(ann))).toBe(429);
 
@@ -163,8 +163,8 @@ describe('limits with an entry whose policy is not there, left out', () => {
   it('let a request wait for what may be given back', async () => {
     await policies().put('per-user', one, { apps });
     const refund = { when: 'on-failure', holdMs: 20_000 } as const;
-    const enforce = plainEnforcer({ limits, onUnconfigured: 'allow', refund, ...common() });
-    const response = new PlainResponse();
+    const enforce = testEnforcer({ limits, onUnconfigured: 'allow', refund, ...common() });
+    const response = new TestResponse();
     await enforce(ann, response);
 
     const waiting = enforce({ ...ann, address: '192.0.2.99' });
@@ -175,11 +175,11 @@ describe('limits with an entry whose policy is not there, left out', () => {
 });
 
 describe('a limiter that is handed in', () => {
-  it('counts its managed policy together with who else uses it', async () => {
+  it('counts its managed policy together with all other limiters that use it', async () => {
     const here = policies();
     await here.put('login', three, { apps });
     const limiter = keep(createLimiter({ policy: managed('login'), ...common() }));
-    const enforce = plainEnforcer({ limiter, key: byUser() });
+    const enforce = testEnforcer({ limiter, key: byUser() });
     await limiter.consume('ann', 2);
 
     const answers = [await enforce(ann), await enforce(ann)];

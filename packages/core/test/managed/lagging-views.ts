@@ -2,7 +2,7 @@ import { createPolicies, type Policies, type PolicySource } from '@sluice/core';
 
 /** A place for policies, in memory, of which every process hears as late as a test likes. */
 export interface Registry {
-  /** For who puts: always what is there. */
+  /** For puts: always the current records. */
   readonly policies: Policies;
   view(): View;
 }
@@ -12,7 +12,7 @@ export interface View {
   readonly policies: Policies;
   /** Hears what is there now. */
   hear(): Promise<void>;
-  /** Whether it hears when it asks by itself: because it was told that it is stale. Polls ask too. */
+  /** Whether a load of its own returns the change: after a stale reply, or by a poll. */
   isDeaf: boolean;
 }
 

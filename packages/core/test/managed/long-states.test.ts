@@ -5,7 +5,7 @@ import { useManaged } from './use-managed.ts';
 
 const managed = useManaged();
 const apps = ['checkout'];
-const KEY = 'sluice:{key}:jobs:1m';
+const KEY = 'sluice:{key}:jobs:2m';
 
 const slots = (limit: number): Policy => concurrency({ limit, ttl: '1h' });
 const log = (limit: number): Policy => slidingLog({ limit, window: '1h' });
@@ -25,10 +25,10 @@ describe('a managed policy whose long state has a key of its own', () => {
     await policies.put('jobs', to, { apps });
     const { limit } = to as unknown as { limit: number };
     await until('the change is in force', async () => (await limiter.peek('key', 0)).limit === limit);
-    const admitted = [];
-    for (let i = 0; i < 3; i++) admitted.push((await limiter.consume('key')).allowed);
+    const allowed = [];
+    for (let i = 0; i < 3; i++) allowed.push((await limiter.consume('key')).allowed);
 
-    expect(admitted.filter(Boolean)).toHaveLength(limit - 3);
+    expect(allowed.filter(Boolean)).toHaveLength(limit - 3);
     const keys = await managed.redis.admin.keys(`${KEY}:*`);
     expect(keys).toEqual(to.algorithm === 'slidingLog' ? [`${KEY}:l1`] : []);
   });

@@ -13,13 +13,13 @@ const lost = (name: string): string[] =>
   warnings.filter((warning) => warning.startsWith('SLUICE_POLICIES_LOST') && warning.includes(` ${name} `));
 
 describe('definitions that are gone from Redis', () => {
-  it('are not removed: the last ones known go on, with a warning', async () => {
+  it('are not removed: the last known ones stay in use, with a warning', async () => {
     await policies().put('flushed', ten, { apps });
     const orders = limiter({ policy: managed('flushed') });
     await orders.consume('ann', 4);
 
     await redis.admin.flushall();
-    await until('it is warned of', () => lost('flushed').length > 0);
+    await until('the warning is printed', () => lost('flushed').length > 0);
     const decision = await orders.consume('ann');
 
     expect(decision).toMatchObject({ allowed: true, outcome: 'allowed', limit: 10, remaining: 9, source: 'redis' });
@@ -28,13 +28,13 @@ describe('definitions that are gone from Redis', () => {
     expect(await policies().list()).toEqual([]);
   });
 
-  it('are there again when the same is put again, by who knew it: all go on with the same version', async () => {
+  it('are there again when a process that knew them puts the same: all keep the same version', async () => {
     const here = policies();
     const { version } = await here.put('put-again', ten, { apps });
     const orders = limiter({ policy: managed('put-again') });
     await orders.consume('ann', 4);
     await redis.admin.flushall();
-    await until('it is warned of', () => lost('put-again').length > 0);
+    await until('the warning is printed', () => lost('put-again').length > 0);
     await orders.consume('ann', 2);
 
     const put = await here.put('put-again', ten, { apps });
@@ -44,18 +44,18 @@ describe('definitions that are gone from Redis', () => {
     expect((await orders.consume('ann')).remaining).toBe(6);
   });
 
-  it('are there again when anything is put by who knew nothing: everybody follows that', async () => {
-    await policies().put('put-anew', ten, { apps });
-    const orders = limiter({ policy: managed('put-anew') });
+  it('are replaced when a process that did not know them puts others: all processes follow that', async () => {
+    await policies().put('put-by-another', ten, { apps });
+    const orders = limiter({ policy: managed('put-by-another') });
     await orders.consume('ann', 4);
     await redis.admin.flushall();
-    await until('it is warned of', () => lost('put-anew').length > 0);
+    await until('the warning is printed', () => lost('put-by-another').length > 0);
 
-    await policies().put('put-anew', twenty, { apps });
+    await policies().put('put-by-another', twenty, { apps });
     await until('it is followed', async () => (await orders.consume('bob')).limit === 20);
 
     expect((await orders.consume('ann', 5)).remaining).toBe(15);
-    expect((await limiter({ policy: managed('put-anew') }).consume('ann')).remaining).toBe(14);
+    expect((await limiter({ policy: managed('put-by-another') }).consume('ann')).remaining).toBe(14);
   });
 
   it('are unconfigured for a process that starts then', async () => {
@@ -75,7 +75,7 @@ describe('definitions that are there in an older version: a snapshot was loaded'
     const orders = limiter({ policy: managed(name) });
     expect((await orders.consume('ann', 4)).remaining).toBe(16);
     await redis.admin.restore('sluice:policies', 0, snapshot, 'REPLACE');
-    await until('it is warned of', () => lost(name).length > 0);
+    await until('the warning is printed', () => lost(name).length > 0);
     expect(await orders.consume('ann')).toMatchObject({ limit: 20, remaining: 15 });
   }
 
@@ -86,12 +86,12 @@ describe('definitions that are there in an older version: a snapshot was loaded'
 
   it('keep the newer states from being touched by a process that knows the older one alone', async () => {
     await loadOlder('older-stale');
-    const before = await redis.admin.dumpBuffer('sluice:{ann}:older-stale:1m');
+    const before = await redis.admin.dumpBuffer('sluice:{ann}:older-stale:2m');
 
     const fresh = limiter({ policy: managed('older-stale') });
 
     await expect(fresh.consume('ann')).rejects.toMatchObject({ code: 'SLUICE_POLICY_STALE' });
-    expect(await redis.admin.dumpBuffer('sluice:{ann}:older-stale:1m')).toEqual(before);
+    expect(await redis.admin.dumpBuffer('sluice:{ann}:older-stale:2m')).toEqual(before);
   });
 });
 
@@ -127,7 +127,7 @@ describe('a process that has removed a policy, which is there again: a snapshot 
     const orders = limiter({ policy: managed('removed-twice') });
     expect(await orders.consume('ann')).toMatchObject({ outcome: 'unconfigured' });
     await redis.admin.restore('sluice:policies', 0, snapshot, 'REPLACE');
-    await until('it is warned of', () => lost('removed-twice').length > 0);
+    await until('the warning is printed', () => lost('removed-twice').length > 0);
 
     expect(await orders.consume('ann')).toMatchObject({ outcome: 'unconfigured' });
     expect(await here.remove('removed-twice')).toBe(true);
@@ -139,7 +139,7 @@ describe('a process that has removed a policy, which is there again: a snapshot 
 });
 
 describe('a Redis that has forgotten its scripts', () => {
-  it('is told them again: nothing is lost, and changes are heard of', async () => {
+  it('gets them again: nothing is lost, and changes are found', async () => {
     const here = policies();
     await here.put('scripts', ten, { apps });
     const orders = limiter({ policy: managed('scripts') });
@@ -158,7 +158,7 @@ describe('a Redis that has forgotten its scripts', () => {
 });
 
 describe('a Redis that was restarted', () => {
-  it('empty: the last known policy goes on by a count of its own, and a change is heard of over the old subscription', async () => {
+  it('empty: the last known policy goes on by a count of its own, and a change is found by the old subscription', async () => {
     const server = await startRedis();
     try {
       const connection = connect(server.url);
@@ -169,7 +169,7 @@ describe('a Redis that was restarted', () => {
       await orders.consume('ann', 4);
 
       await server.restart();
-      await until('it is warned of', () => lost('restarted').length > 0);
+      await until('the warning is printed', () => lost('restarted').length > 0);
       await until('Redis decides again', async () => (await orders.peek('ann')).source === 'redis');
       expect(await orders.consume('ann')).toMatchObject({ limit: 10, remaining: 9 });
       await here.put('restarted', slidingWindow({ limit: 30, window: '1h' }), { apps });

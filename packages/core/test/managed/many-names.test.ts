@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { byUser, fixedWindow, managed, redisStore } from '@sluice/core';
-import { plainEnforcer, type PlainRequest } from '../http/plain-enforcer.ts';
+import { testEnforcer, type TestRequest } from '../http/test-framework.ts';
 import { countedClient } from './counted-client.ts';
 import { useManaged } from './use-managed.ts';
 
 const { policies, connect, warnings } = useManaged();
 
-/** More than are told of. */
+/** More names than warnings. */
 const NAMES = 2500;
 
 describe('policies that requests name', () => {
-  it('are warned of a thousand times, however many names are said, and the last warning says that it is the last', async () => {
+  it('cause a thousand warnings, however many names there are, and the last warning states that it is the last', async () => {
     await policies().put('free', fixedWindow({ limit: 2, window: '1h' }), { apps: ['shop'] });
-    const enforce = plainEnforcer({
-      policy: ({ headers }: PlainRequest) => managed(headers?.['x-plan'] ?? 'free'),
+    const enforce = testEnforcer({
+      policy: ({ headers }: TestRequest) => managed(headers?.['x-plan'] ?? 'free'),
       key: byUser(),
       app: 'shop',
       store: redisStore(countedClient(connect())), // which listens to nothing, for this limiter is never closed
@@ -27,10 +27,10 @@ describe('policies that requests name', () => {
     }
     const usual = await enforce({ user: 'ann' });
 
-    expect(new Set(answers.map(({ refusal }) => refusal?.status))).toEqual(new Set([403]));
-    expect(usual.refusal).toBeUndefined();
+    expect(new Set(answers.map(({ denial }) => denial?.status))).toEqual(new Set([403]));
+    expect(usual.denial).toBeUndefined();
     const told = warnings.filter((warning) => warning.startsWith('SLUICE_POLICY_UNCONFIGURED'));
     expect(told).toHaveLength(1000);
-    expect(told.filter((warning) => warning.includes('No more of these'))).toEqual([told.at(-1)]);
+    expect(told.filter((warning) => warning.includes('no more of these'))).toEqual([told.at(-1)]);
   });
 });

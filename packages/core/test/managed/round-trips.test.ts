@@ -11,7 +11,7 @@ const apps = ['checkout'];
 const policy = managed('orders');
 const keys = Array.from({ length: 50 }, (_, i) => `client-${String(i)}`);
 
-/** How often the server has run each command, since it was last asked to forget. */
+/** How often the server has run each command since its statistics were reset. */
 async function calls(): Promise<Record<string, number>> {
   const stats = await redis.admin.info('commandstats');
   return Object.fromEntries(
@@ -20,7 +20,7 @@ async function calls(): Promise<Record<string, number>> {
 }
 
 describe('a managed policy', () => {
-  it('costs a decision one call and no more, whatever is asked', async () => {
+  it('costs a decision exactly one call, whatever the request', async () => {
     await policies().put('orders', ten, { apps });
     const client = countedClient(redis.admin);
     const orders = limiter({ policy, store: redisStore(client) });
@@ -52,7 +52,7 @@ describe('a managed policy', () => {
     for (let i = 0; i < 200; i++) await orders.consume('ann');
 
     const { evalsha = 0, get = 0, set = 0, hget = 0, hgetall = 0 } = await calls();
-    // Beside these it is asked twice a second whether there is something new.
+    // Besides these calls the policies are polled twice a second.
     const polls = Math.ceil((performance.now() - startMs) / 500) + 1;
     expect([get, set, hgetall]).toEqual([200, 200, 0]);
     expect(hget).toBeLessThanOrEqual(polls);
@@ -67,7 +67,7 @@ describe('a managed policy', () => {
     for (const key of keys) await orders.consume(key);
     await here.put('orders', slidingWindow({ limit: 2000, window: '1h' }), { apps });
     client.notify();
-    await until('the change is known', async () => (await orders.peek('nobody')).limit === 2000);
+    await until('the change is known', async () => (await orders.peek('other')).limit === 2000);
     const before = client.decisions.length;
 
     const decisions = [];
@@ -96,7 +96,7 @@ describe('a managed policy', () => {
 
     await both.consume({ plain: 'ann', kept: 'bob' });
 
-    expect(client.decisions.slice(before)).toEqual([['sluice:{ann}:default:1f.plain', 'sluice:{bob}:orders:1m']]);
+    expect(client.decisions.slice(before)).toEqual([['sluice:{ann}:default:2f.plain', 'sluice:{bob}:orders:2m']]);
   });
 
   it('is loaded once by a hundred first requests at the same time', async () => {
@@ -112,21 +112,27 @@ describe('a managed policy', () => {
     expect(hgetall).toBe(1);
   });
 
-  it('is not asked for when nobody uses it any more, and nobody listens', async () => {
+  it('is neither polled nor subscribed to when no limiter uses it any more', async () => {
     await policies().put('orders', ten, { apps });
     const [client, other] = [countedClient(redis.admin), countedClient(redis.admin)];
     const orders = limiter({ policy, store: redisStore(client) });
     const hearing = limiter({ policy });
     await Promise.all([orders.consume('ann'), hearing.consume('ann')]);
-    await until('it is asked for while it is used', () => client.asked > 4);
-    await until('somebody listens', async () => (await redis.admin.call('CLIENT', 'LIST', 'TYPE', 'pubsub')) !== '');
+    await until('it is polled while it is used', () => client.asked > 4);
+    await until(
+      'there is a subscription',
+      async () => (await redis.admin.call('CLIENT', 'LIST', 'TYPE', 'pubsub')) !== '',
+    );
 
     await Promise.all([orders.close(), hearing.close()]);
     const asked = client.asked;
     limiter({ policy, store: redisStore(other) });
-    await until('another one asks', () => other.asked > 4);
+    await until('another limiter polls', () => other.asked > 4);
 
     expect(client.asked).toBe(asked);
-    await until('nobody listens', async () => (await redis.admin.call('CLIENT', 'LIST', 'TYPE', 'pubsub')) === '');
+    await until(
+      'there is no subscription',
+      async () => (await redis.admin.call('CLIENT', 'LIST', 'TYPE', 'pubsub')) === '',
+    );
   });
 });

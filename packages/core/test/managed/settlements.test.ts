@@ -25,7 +25,7 @@ describe.each<[string, (units: number) => Policy]>([
     const { settle } = await orders.reserve('ann', 4);
     await here.put('orders', of(20), { apps, carryOver });
     const hearing = limiter({ policy });
-    await until('the change is known', async () => (await hearing.peek('somebody-else')).limit === 20);
+    await until('the change is known', async () => (await hearing.peek('other')).limit === 20);
     await hearing.consume('ann', 1).then((decision) => hearing.refund(decision)); // its state is of the new version
 
     await settle(actual);

@@ -9,7 +9,7 @@ import {
 } from '@sluice/core';
 import { until } from '@sluice/testkit';
 import { countedClient } from './counted-client.ts';
-import { heldSource, recordsIn } from './held-source.ts';
+import { delayedSource, recordsIn } from './delayed-source.ts';
 import { useManaged } from './use-managed.ts';
 
 const { redis, policies, limiter, keep } = useManaged();
@@ -18,7 +18,7 @@ const ten = fixedWindow({ limit: 10, window: '1h' });
 const twenty = fixedWindow({ limit: 20, window: '1h' });
 const apps = ['checkout'];
 const policy = managed('orders');
-const KEY = 'sluice:{ann}:orders:1m';
+const KEY = 'sluice:{ann}:orders:2m';
 
 /** A source that goes on saying what it said at first. */
 async function deafSource(): Promise<PolicySource> {
@@ -26,8 +26,8 @@ async function deafSource(): Promise<PolicySource> {
   return { load: () => Promise.resolve(records) };
 }
 
-describe('a process that has not heard of a change yet', () => {
-  it('goes on by what it knows, on keys that nobody else has touched since', async () => {
+describe('a process that does not know a change yet', () => {
+  it('decides by what it knows, on keys that no other process has used since', async () => {
     await policies().put('orders', ten, { apps });
     const old = limiter({ policy, policies: policies(await deafSource()) });
     await policies().put('orders', twenty, { apps });
@@ -35,9 +35,9 @@ describe('a process that has not heard of a change yet', () => {
     expect(await old.consume('ann')).toMatchObject({ allowed: true, limit: 10, remaining: 9 });
   });
 
-  it('is told where somebody else has: it takes nothing, hears of the change, and asks once more', async () => {
+  it('finds the change on a key that another process has used: it consumes nothing, loads the change, and repeats the request', async () => {
     await policies().put('orders', ten, { apps });
-    const source = heldSource(redis.admin);
+    const source = delayedSource(redis.admin);
     const client = countedClient(redis.admin);
     const old = limiter({ policy, policies: policies(source), store: redisStore(client) });
     await old.consume('ann', 3);
@@ -58,10 +58,10 @@ describe('a process that has not heard of a change yet', () => {
     expect(client.decisions).toHaveLength(4);
   });
 
-  it('hears of all keys’ changes with that of one: one more round trip for a change, not one for a key', async () => {
+  it('needs one more round trip for a change, not one for each key', async () => {
     const keys = Array.from({ length: 20 }, (_, i) => `client-${String(i)}`);
     await policies().put('orders', ten, { apps });
-    const source = heldSource(redis.admin);
+    const source = delayedSource(redis.admin);
     const client = countedClient(redis.admin);
     const old = limiter({ policy, policies: policies(source), store: redisStore(client) });
     for (const key of keys) await old.consume(key);
@@ -77,9 +77,9 @@ describe('a process that has not heard of a change yet', () => {
     expect(client.decisions.length - before).toBeLessThanOrEqual(keys.length + 1);
   });
 
-  it('is told of a removal the same way, when the policy was put again meanwhile and removed again', async () => {
+  it('finds a removal the same way, when the policy was put again and removed again since', async () => {
     await policies().put('orders', ten, { apps });
-    const source = heldSource(redis.admin);
+    const source = delayedSource(redis.admin);
     const old = limiter({ policy, policies: policies(source) });
     await old.consume('ann');
     await source.hold();
@@ -95,9 +95,9 @@ describe('a process that has not heard of a change yet', () => {
     expect(await redis.admin.dumpBuffer(KEY)).toEqual(before);
   });
 
-  it('takes from none of several limits where one is stale, and then from all', async () => {
+  it('consumes from none of several limits if one is stale, and then from all', async () => {
     await policies().put('orders', ten, { apps });
-    const source = heldSource(redis.admin);
+    const source = delayedSource(redis.admin);
     const both = keep(
       createLimiter({
         limits: [
@@ -127,7 +127,7 @@ describe('a process that has not heard of a change yet', () => {
   });
 });
 
-describe('a process that cannot hear of a change', () => {
+describe('a process that cannot load a change', () => {
   const stale = async (options: Pick<SingleLimiterOptions, 'onStoreError'>) => {
     await policies().put('orders', ten, { apps });
     const old = limiter({ policy, policies: policies(await deafSource()), timeoutMs: 1000, ...options });
@@ -136,7 +136,7 @@ describe('a process that cannot hear of a change', () => {
     return old;
   };
 
-  it('throw: rejects, and takes nothing', async () => {
+  it('throw: rejects, and consumes nothing', async () => {
     const old = await stale({ onStoreError: 'throw' });
     const before = await redis.admin.dumpBuffer(KEY);
 
@@ -169,9 +169,9 @@ describe('a process that cannot hear of a change', () => {
     expect(old.status().breaker).toBe('closed');
   });
 
-  it('because its source hangs: waits no longer than a decision may', async () => {
+  it('because its source hangs: waits no longer than timeoutMs', async () => {
     await policies().put('orders', ten, { apps });
-    const source = heldSource(redis.admin);
+    const source = delayedSource(redis.admin);
     const old = limiter({ policy, policies: policies(source), onStoreError: 'deny', timeoutMs: 200 });
     await old.consume('ann');
     await source.hold();

@@ -12,7 +12,7 @@ import {
   type RedisClient,
 } from '@sluice/core';
 import { until } from '@sluice/testkit';
-import { recordsIn } from './held-source.ts';
+import { recordsIn } from './delayed-source.ts';
 import { useManaged } from './use-managed.ts';
 
 const { redis, policies, limiter, keep } = useManaged();
@@ -45,14 +45,17 @@ function slowClient(): SlowClient {
   return client;
 }
 
-/** Changes the policy, and has somebody else touch the key, so that whoever knows the version before is told. */
+/**
+ * Changes the policy and uses the key through another limiter, so that limiters with the version before find it
+ * stale.
+ */
 function changing(here: Policies): () => Promise<void> {
   let limit = 100;
   const other = limiter({ policy });
   return async () => {
     limit++;
     await here.put('orders', limitOf(limit), { apps });
-    await until('the other has heard', async () => (await other.peek('somebody-else')).limit === limit);
+    await until('the other knows it', async () => (await other.peek('other')).limit === limit);
     await other.consume('ann');
   };
 }
@@ -77,7 +80,7 @@ describe('a decision during which the policy changes again and again', () => {
     expect(client.decisions).toBe(1 + 6);
   });
 
-  it('of a key that is used up is never admitted by this process, which has counted nothing of it', async () => {
+  it('of a key that is used up is never allowed by this process, which has counted nothing of it', async () => {
     const here = policies();
     await here.put('orders', limitOf(100), { apps });
     const change = changing(here);
@@ -123,7 +126,7 @@ describe('a decision during which the policy changes again and again', () => {
     },
   );
 
-  it('and of which the source says nothing takes no longer than timeoutMs in all', async () => {
+  it('and that the source does not return takes no longer than timeoutMs in all', async () => {
     const timeoutMs = 2000;
     const here = policies();
     await here.put('orders', limitOf(100), { apps });
@@ -148,7 +151,7 @@ describe('a decision during which the policy changes again and again', () => {
     const startMs = performance.now();
     client.before = async () => {
       await change();
-      await until('much of the time is over', () => performance.now() - startMs > 0.75 * timeoutMs);
+      await until('much of the time has passed', () => performance.now() - startMs > 0.75 * timeoutMs);
     };
 
     await expect(orders.consume('ann')).rejects.toMatchObject({ code: 'SLUICE_STORE_TIMEOUT' });

@@ -6,17 +6,17 @@ import { fileURLToPath } from 'node:url';
 export type Hears = 'both' | 'notifications' | 'polling';
 
 /** What a process saw. */
-export interface Seen {
+export interface NodeView {
   readonly registryCalls: number;
   /** The limits that decisions showed, in order: each with the first and the last instant of it. */
   readonly limits: readonly (readonly [limit: number, fromMs: number, toMs: number])[];
   /** By the instant of its end. */
-  readonly windows: Readonly<Record<string, { readonly admitted: number; readonly limits: readonly number[] }>>;
+  readonly windows: Readonly<Record<string, { readonly allowed: number; readonly limits: readonly number[] }>>;
 }
 
 export interface Consumer {
-  /** Lets it stop, and answers what it saw. */
-  stop(): Promise<Seen>;
+  /** Stops it, and returns what it saw. */
+  stop(): Promise<NodeView>;
   /** Ends it in whatever state it is. */
   kill(): void;
 }
@@ -38,7 +38,7 @@ export async function startConsumer(url: string, hears: Hears, perSecond: number
   return {
     async stop() {
       child.stdin?.write('stop\n');
-      return JSON.parse(await nextLine()) as Seen;
+      return JSON.parse(await nextLine()) as NodeView;
     },
     kill: () => {
       child.kill('SIGKILL');

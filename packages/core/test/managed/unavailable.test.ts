@@ -34,7 +34,7 @@ describe('a Redis that is away when the process starts', () => {
   const hung = (): Promise<RedisClient> => Promise.resolve({ evalsha: hangs, eval: hangs });
 
   describe.each([
-    ['refuses connections', away],
+    ['denies connections', away],
     ['hangs', hung],
   ])('and %s', (how, client) => {
     it.each([
@@ -65,7 +65,7 @@ describe('a Redis that is away when the process starts', () => {
       });
     });
 
-    it('a policy cannot be put, and whoever asks hears of it', async () => {
+    it('a policy cannot be put, and the call rejects', async () => {
       const here = policies(await client());
 
       await expect(here.put('orders', ten, { apps })).rejects.toMatchObject({ name: 'StoreError' });
@@ -100,7 +100,7 @@ describe('a Redis that goes away later', () => {
     return { client, store: redisStore(client) };
   };
 
-  it('local: this process goes on with the last policy that it heard of', async () => {
+  it('local: this process keeps the last policy that it knows', async () => {
     const { client, store } = storeOf(server.url);
     const here = policies(client);
     await here.put('orders', ten, { apps });
@@ -201,14 +201,14 @@ describe('policies that are kept elsewhere than the counts', () => {
 
     fails = true;
     const before = loads;
-    await until('it was asked in vain', () => loads > before);
+    await until('a load has failed', () => loads > before);
 
     expect(await orders.consume('ann')).toMatchObject({ outcome: 'allowed', remaining: 8, source: 'redis' });
   });
 
   it.each([
-    ['answers nothing', () => Promise.resolve(undefined)],
-    ['answers a text', () => Promise.resolve('records')],
+    ['returns nothing', () => Promise.resolve(undefined)],
+    ['returns a text', () => Promise.resolve('records')],
     ['rejects', () => Promise.reject(new Error('the registry is away'))],
     [
       'throws',

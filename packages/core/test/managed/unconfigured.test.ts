@@ -13,7 +13,7 @@ const states = async (): Promise<string[]> => (await redis.admin.keys('sluice:{*
 const unconfigured = { allowed: false, outcome: 'unconfigured', source: 'none', limit: 0, remaining: 0, policies: [] };
 
 describe('a policy that may not be used', () => {
-  it('because there is none: the decision says so, takes nothing, and a warning names policy and application once', async () => {
+  it('because there is none: the decision reports it, consumes nothing, and a warning names policy and application once', async () => {
     const orders = limiter({ policy: managed('never-put') });
 
     const decisions = [await orders.consume('ann', 3), await orders.consume('bob'), await orders.peek('ann')];
@@ -22,7 +22,7 @@ describe('a policy that may not be used', () => {
     expect(decisions[0]).toMatchObject({ cost: 3, retryAfterMs: null });
     expect(await states()).toEqual([]);
     expect(warnings).toEqual([
-      expect.stringMatching(/^SLUICE_POLICY_UNCONFIGURED: .*never-put .*checkout: there is no such policy.*refused/),
+      expect.stringMatching(/^SLUICE_POLICY_UNCONFIGURED: .*checkout .*never-put: there is no such policy.*denied/),
     ]);
   });
 
@@ -31,7 +31,7 @@ describe('a policy that may not be used', () => {
     await here.put('removed', ten, { apps: ['checkout'] });
     const orders = limiter({ policy: managed('removed') });
     await orders.consume('ann', 4);
-    const before = await redis.admin.get('sluice:{ann}:removed:1m');
+    const before = await redis.admin.get('sluice:{ann}:removed:2m');
 
     await here.remove('removed');
     const decision = await until('the process hears of it', async () => {
@@ -41,7 +41,7 @@ describe('a policy that may not be used', () => {
 
     expect(decision).toMatchObject({ ...unconfigured, policy: 'removed' });
     expect(await orders.consume('ann')).toMatchObject(unconfigured);
-    expect(await redis.admin.get('sluice:{ann}:removed:1m')).toBe(before);
+    expect(await redis.admin.get('sluice:{ann}:removed:2m')).toBe(before);
     expect(warnings.filter((warning) => warning.includes('it was removed'))).toHaveLength(1);
   });
 
@@ -59,12 +59,12 @@ describe('a policy that may not be used', () => {
 
     expect(decision).toMatchObject({ ...unconfigured, policy: 'mine' });
     expect(await states()).toEqual([]);
-    expect(warnings.filter((warning) => warning.includes(`the application ${app}: `))).toEqual([
+    expect(warnings.filter((warning) => warning.includes(`the application ${app} cannot use `))).toEqual([
       expect.stringMatching(/^SLUICE_POLICY_UNCONFIGURED: .*not on its list/),
     ]);
   });
 
-  it('because nobody may: its list is empty', async () => {
+  it('because no application may: its list is empty', async () => {
     await policies().put('closed', ten, { apps: [] });
 
     expect(await limiter({ policy: managed('closed') }).consume('ann')).toMatchObject(unconfigured);
@@ -92,14 +92,14 @@ describe('a policy that may not be used', () => {
 });
 
 describe('onUnconfigured: allow', () => {
-  it('lets the request through, says why, and warns that it does', async () => {
+  it('allows the request, reports why, and warns once', async () => {
     const orders = limiter({ policy: managed('let-through'), onUnconfigured: 'allow' });
 
     const decision = await orders.consume('ann');
 
     expect(decision).toMatchObject({ ...unconfigured, allowed: true, retryAfterMs: 0, policy: 'let-through' });
     expect(await states()).toEqual([]);
-    expect(warnings).toEqual([expect.stringMatching(/^SLUICE_POLICY_UNCONFIGURED: .*let through/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^SLUICE_POLICY_UNCONFIGURED: .*are allowed/)]);
     await expect(orders.refund(decision)).resolves.toBeUndefined();
   });
 });
@@ -123,7 +123,7 @@ describe('a limit that is not configured, beside others', () => {
       }),
     );
 
-  it('deny: refuses all, and takes nothing from the others', async () => {
+  it('deny: denies all, and consumes nothing from the others', async () => {
     await policies().put('per-user-policy', ten, { apps: ['checkout'] });
     const all = with3('deny');
 
@@ -146,19 +146,19 @@ describe('a limit that is not configured, beside others', () => {
     const all = with3('allow');
 
     const taken = await all.consume(keys, 2);
-    const refused = await all.consume(keys, 2);
+    const denied = await all.consume(keys, 2);
 
     expect(taken).toMatchObject({ allowed: true, outcome: 'allowed', source: 'redis' });
     expect(taken.policies.map(({ name, remaining }) => [name, remaining])).toEqual([
       ['per-ip', 8],
       ['per-user', 1],
     ]);
-    expect(refused).toMatchObject({ allowed: false, outcome: 'denied', policy: 'per-user' });
+    expect(denied).toMatchObject({ allowed: false, outcome: 'denied', policy: 'per-user' });
     expect((await all.peek(keys)).policies.map(({ remaining }) => remaining)).toEqual([8, 1]);
-    expect(await states()).toEqual(['sluice:{an-address}:default:1f.per-ip', 'sluice:{ann}:per-user-policy:1m'].sort());
+    expect(await states()).toEqual(['sluice:{an-address}:default:2f.per-ip', 'sluice:{ann}:per-user-policy:2m'].sort());
   });
 
-  it('allow: gives back what the others took', async () => {
+  it('allow: refunds what the others consumed', async () => {
     await policies().put('per-user-policy', fixedWindow({ limit: 10, window: '2h' }), { apps: ['checkout'] });
     const all = with3('allow');
     const decision = await all.consume(keys, 4);

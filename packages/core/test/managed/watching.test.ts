@@ -23,12 +23,12 @@ const record = {
 /** Longer than a source that cannot be watched is left alone, and than two polls. */
 const WHILE_MS = 12_000;
 
-/** What a source is asked to watch, and what becomes of it. */
+/** The calls of `watch` of a source, and their results. */
 class Watched {
   readonly callbacks: { readonly changed: () => void; readonly ended: () => void }[] = [];
   unwatched = 0;
   loads = 0;
-  /** How `watch` answers. */
+  /** What `watch` returns. */
   how: 'at once' | 'later' | 'throws' | 'rejects' = 'at once';
   records: Record<string, unknown> = { orders: record };
   #open: (() => void)[] = [];
@@ -56,7 +56,7 @@ class Watched {
     return this.callbacks.length;
   }
 
-  /** Answers those who were told to wait. */
+  /** Resolves the calls that wait. */
   answer(): void {
     for (const open of this.#open.splice(0)) open();
   }
@@ -129,7 +129,7 @@ describe('a source that cannot be watched, or no more', () => {
     expect((await orders.peek('ann')).limit).toBe(3);
   });
 
-  it('is watched once more, however often it says so', async () => {
+  it('is watched once more, however often it reports the end', async () => {
     await follow();
     for (let i = 0; i < 5; i++) watched.callbacks[0]?.ended();
 
@@ -138,7 +138,7 @@ describe('a source that cannot be watched, or no more', () => {
     expect(watched.watches).toBe(2);
   });
 
-  it('is asked meanwhile: changes are known within a second', async () => {
+  it('is polled until then: changes are known within a second', async () => {
     watched.how = 'rejects';
     const orders = await follow();
     watched.records = { orders: { ...record, version: 10, policy: fixedWindow({ limit: 3, window: '1h' }) } };
@@ -150,7 +150,7 @@ describe('a source that cannot be watched, or no more', () => {
 });
 
 describe('a source whose limiters are closed', () => {
-  it('is unwatched, and neither asked nor watched any more', async () => {
+  it('is unwatched, and neither loaded nor watched any more', async () => {
     const orders = await follow();
     await orders.close();
     const { loads } = watched;
@@ -171,7 +171,7 @@ describe('a source whose limiters are closed', () => {
     expect(watched).toMatchObject({ watches: 1, unwatched: 1 });
   });
 
-  it('is unwatched as well when it only then answers what ends it', async () => {
+  it('is unwatched as well when `watch` resolves only then', async () => {
     watched.how = 'later';
     const orders = await follow();
     await orders.close();
@@ -209,7 +209,7 @@ describe('a source whose limiters are closed', () => {
     },
   );
 
-  it('and opened again: what ended before says nothing of what is watched now', async () => {
+  it('and opened again: the end of an earlier watch does not affect the current one', async () => {
     await (await follow()).close();
     const again = await follow();
 
@@ -221,11 +221,11 @@ describe('a source whose limiters are closed', () => {
   });
 });
 
-describe('a source that is being asked while its limiters are closed', () => {
+describe('a source that is being loaded while its limiters are closed', () => {
   it.each([
     ['is not asked again', 0],
     ['is not asked again for what it told of meanwhile', 1],
-  ])('%s', async (_what, notices) => {
+  ])('%s', async (_what, markOnce) => {
     const orders = await follow();
     let answer = (): void => undefined;
     let loads = 0;
@@ -235,7 +235,7 @@ describe('a source that is being asked while its limiters are closed', () => {
       return watched.records;
     };
     await pass(600); // the next poll
-    for (let i = 0; i < notices; i++) watched.callbacks[0]?.changed();
+    for (let i = 0; i < markOnce; i++) watched.callbacks[0]?.changed();
 
     await orders.close();
     answer();
@@ -245,7 +245,7 @@ describe('a source that is being asked while its limiters are closed', () => {
   });
 });
 
-describe('a source that answers one and the same object', () => {
+describe('a source that returns one and the same object', () => {
   it('is seen to have changed when the object has', async () => {
     const mutable = structuredClone(record) as { version: number; policy: { limit: number } };
     watched.records = { orders: mutable };

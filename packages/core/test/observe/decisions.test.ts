@@ -11,7 +11,7 @@ describe('the channel sluice:decision', () => {
   const published = useChannels(() => false);
   const redis = useRedis();
 
-  it('tells of every decision: the limiter, what was asked for, the decision itself, and how long it took', async () => {
+  it('publishes every decision: the limiter, the request, the decision itself, and how long it took', async () => {
     const limiter = createLimiter({ name: 'Api', policy });
 
     const decision = await limiter.consume('key');
@@ -21,7 +21,7 @@ describe('the channel sluice:decision', () => {
     expect(published.decisions[0]?.durationMs).toBeGreaterThanOrEqual(0);
   });
 
-  it('tells of decisions that Redis makes, with the time that it took', async () => {
+  it('publishes decisions of Redis, with the time they took', async () => {
     const limiter = createLimiter({ policy, store: redisStore(redis.client), timeoutMs: 60_000 });
 
     const decision = await limiter.consume('key');
@@ -33,7 +33,7 @@ describe('the channel sluice:decision', () => {
     expect(published.decisions[0]?.durationMs).toBeGreaterThan(0);
   });
 
-  it('tells of refusals, with the policy that refused', async () => {
+  it('publishes denials, with the policy that denied', async () => {
     const limiter = createLimiter({
       policy: [
         fixedWindow({ name: 'hourly', limit: 1, window: '1h' }),
@@ -53,7 +53,7 @@ describe('the channel sluice:decision', () => {
     ]);
   });
 
-  it('tells a peek from what takes units, whatever its cost', async () => {
+  it('distinguishes a peek from a consume, whatever its cost', async () => {
     const limiter = createLimiter({ policy });
 
     await limiter.peek('key');
@@ -67,13 +67,18 @@ describe('the channel sluice:decision', () => {
     ['local', 'allowed', 'local'],
     ['allow', 'unavailable', 'none'],
     ['deny', 'unavailable', 'none'],
-  ] as const)('tells of what stands in for a store that failed: %s', async (onStoreError, outcome, source) => {
-    await createLimiter({ policy, store: broken(), onStoreError }).consume('key');
+  ] as const)(
+    'publishes decisions of the fallback of a store that failed: %s',
+    async (onStoreError, outcome, source) => {
+      await createLimiter({ policy, store: broken(), onStoreError }).consume('key');
 
-    expect(published.decisions.map(({ decision }) => [decision.outcome, decision.source])).toEqual([[outcome, source]]);
-  });
+      expect(published.decisions.map(({ decision }) => [decision.outcome, decision.source])).toEqual([
+        [outcome, source],
+      ]);
+    },
+  );
 
-  it('tells nothing where no decision was made: by an error, a reset, a block, a refund', async () => {
+  it('publishes nothing without a decision: for an error, a reset, a block, a refund', async () => {
     const limiter = createLimiter({ policy });
     const decision = await limiter.consume('key');
     await limiter.refund(decision);
@@ -87,7 +92,7 @@ describe('the channel sluice:decision', () => {
   });
 });
 
-describe('a decision that nobody listens to', () => {
+describe('a decision without a subscriber', () => {
   it('is not timed', async () => {
     const limiter = createLimiter({ policy, store: memoryStore({ clock: Date }) });
     const looks = jest.spyOn(performance, 'now');

@@ -27,13 +27,14 @@ import { reportToOpenTelemetry } from '@sluice/core/opentelemetry';
 import { connectTo, startRedis, until, type RedisServer } from '@sluice/testkit';
 import { useChannels } from './use-channels.ts';
 
-/** Keys as they come in practice and worse, each with what nobody else says: even a part of one that was cut is found. */
+/** Keys as they come in practice and worse, each with a unique part, so that even a cut key is found. */
 const KEYS: Readonly<Record<string, string>> = {
   '203.0.113.77': '203.0.113',
   '2001:db8:77::/64': '2001:db8',
   'ann.lee@example.com': 'ann.lee',
   'session=c2VjcmV0LXRva2Vu': 'c2Vjcm',
-  'plain-but-exactly-sixty-four-characters-long-and-so-not-hashed-x': 'plain-but',
+  'two\nlines-and-a\ttab': 'lines-and-a',
+  [`just-short-enough-${'x'.repeat(256)}`.slice(0, 256)]: 'just-short',
   [`long-${'key-of-a-client-'.repeat(40)}`]: 'key-of-a',
   '{in-braces}': 'in-braces',
   'half{open-brace': 'open-brace',
@@ -70,7 +71,7 @@ afterAll(async () => {
   await Promise.all([meterProvider.shutdown(), tracing.shutdown()]);
 });
 
-/** Everything that has been told to anybody, as text. What an error was caused by is the caller's own business. */
+/** Everything that has been published or thrown, as text, except the cause of an error. */
 const everythingTold = async (): Promise<string> => {
   await reader.forceFlush();
   return [
@@ -112,7 +113,7 @@ async function consumeAll(name: string, store: Store): Promise<void> {
   await Promise.all([single.close(), several.close()]);
 }
 
-/** Everything that limiters can be asked for, with every key, in a span. */
+/** Every call of a limiter, with every key, in a span. */
 async function traffic(name: string, options: Options): Promise<void> {
   const { single, several } = limitersOf(name, options);
   const note = (error: unknown): void => void thrown.push(error as Error);
@@ -134,7 +135,7 @@ async function traffic(name: string, options: Options): Promise<void> {
   await Promise.all([single.close(), several.close()]);
 }
 
-describe('no key is told to anybody', () => {
+describe('no key is disclosed', () => {
   it('by a memory store', async () => {
     await traffic('memory', { store: memoryStore() });
 
@@ -142,7 +143,7 @@ describe('no key is told to anybody', () => {
     expect(await leaks()).toEqual([]);
   });
 
-  it('by a memory store that is full of keys being refused', async () => {
+  it('by a memory store that is full of keys being denied', async () => {
     const store = memoryStore({ maxKeys: 2 });
     const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1h' }), store });
     for (const key of Object.keys(KEYS)) for (let i = 0; i < 3; i++) await limiter.consume(key);
@@ -218,7 +219,7 @@ const SCENES: readonly Scene[] = [
       for (const key of await admin.keys('*')) await admin.multi().del(key).rpush(key, 'a').exec();
     },
   },
-  // It answers with what it was sent, cut off after 128 characters: two keys, or a long prefix and a part of one.
+  // It returns what it was sent, cut off after 128 characters: two keys, or a long prefix and a part of one.
   { name: 'knows-no-scripts', kind: 'other', args: ['--rename-command', 'evalsha', 'noevalsha'] },
   {
     name: 'knows-no-scripts-at-all',
@@ -228,7 +229,7 @@ const SCENES: readonly Scene[] = [
   },
 ];
 
-describe.each(SCENES)('no key is told to anybody by a Redis that $name', (scene) => {
+describe.each(SCENES)('no key is disclosed by a Redis that $name', (scene) => {
   const { name, kind, inPart = false, args = [], prefix = 'sluice', timeoutMs = 60_000, spoil } = scene;
   let server: RedisServer;
   let client: Redis;
@@ -266,7 +267,7 @@ describe.each(SCENES)('no key is told to anybody by a Redis that $name', (scene)
   });
 });
 
-describe('what is told', () => {
+describe('what is disclosed', () => {
   it('is where these tests look: a server that quotes what it was sent puts keys into the cause', async () => {
     const server = await startRedis(['--rename-command', 'evalsha', 'noevalsha']);
     const client = connectTo(server.url);

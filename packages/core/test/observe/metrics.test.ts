@@ -35,7 +35,7 @@ const limiterOf = (options: Partial<LimiterOptions> = {}): Limiter => {
   return limiter;
 };
 
-/** A store that fails while it is told to. */
+/** A store that fails on request. */
 class Fickle implements Store {
   readonly source = 'redis';
   readonly breaker = { failures: 2, probeEveryMs: 100 };
@@ -49,8 +49,8 @@ class Fickle implements Store {
 }
 
 /**
- * The samples of a metric, as a page of metrics shows them, without its name. Of limiters of this file: those that ran in
- * this process before may have left breakers open, whose probes go on.
+ * The samples of a metric, as a page of metrics shows them, without its name. Of limiters of this file: those that
+ * ran in this process before may have left breakers open, whose probes go on.
  */
 const samples = async (name: string, of = register): Promise<string[]> => {
   const lines = (await of.getSingleMetricAsString(name)).split('\n');
@@ -59,7 +59,7 @@ const samples = async (name: string, of = register): Promise<string[]> => {
 };
 
 describe('sluice_decisions_total', () => {
-  it('counts decisions by limiter, policy, outcome, and who decided', async () => {
+  it('counts decisions by limiter, policy, outcome, and source', async () => {
     const limiter = limiterOf();
     for (let i = 0; i < 5; i++) await limiter.consume('key');
     await limiter.block('key', '1m');
@@ -72,7 +72,7 @@ describe('sluice_decisions_total', () => {
     ]);
   });
 
-  it('counts no peeks: they take nothing, and refuse nobody', async () => {
+  it('counts no peeks: they consume nothing, and deny no request', async () => {
     const limiter = limiterOf();
 
     await limiter.peek('key');
@@ -81,7 +81,7 @@ describe('sluice_decisions_total', () => {
     expect(await samples('sluice_decision_duration_seconds')).toEqual([]);
   });
 
-  it('shows who stood in for a store that failed', async () => {
+  it('shows the fallback of a store that failed', async () => {
     await limiterOf({ store: new Fickle() }).consume('key');
     await limiterOf({ store: new Fickle(), name: 'observed-closed', onStoreError: 'deny' }).consume('key');
 
@@ -119,7 +119,7 @@ describe('sluice_decision_duration_seconds', () => {
 });
 
 describe('a store that fails and comes back', () => {
-  it('is counted by kind, its breaker shown, and what stands in for it', async () => {
+  it('is counted by kind, and its breaker and fallback are shown', async () => {
     jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate', 'queueMicrotask'] });
     const store = new Fickle();
     const limiter = limiterOf({ store });
@@ -140,7 +140,7 @@ describe('a store that fails and comes back', () => {
     store.isAway = false;
     await jest.advanceTimersByTimeAsync(100);
     expect(await samples('sluice_breaker_state')).toEqual(breaker('closed'));
-    expect(await samples('sluice_fallback_active')).toEqual(['{limiter="observed"} 0']); // before anybody has asked
+    expect(await samples('sluice_fallback_active')).toEqual(['{limiter="observed"} 0']); // before the next request
     expect(await samples('sluice_breaker_transitions_total')).toEqual([
       '{limiter="observed",state="open"} 1',
       '{limiter="observed",state="half-open"} 1',
@@ -148,7 +148,7 @@ describe('a store that fails and comes back', () => {
     ]);
   });
 
-  it('is counted by its probes as well, while nothing else is sent: an outage that lasts does not look like one that is over', async () => {
+  it('is counted by its probes as well, while nothing else is sent: an outage that lasts does not look like one that has ended', async () => {
     jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate', 'queueMicrotask'] });
     const limiter = limiterOf({ store: new Fickle() });
     await limiter.consume('key');
@@ -292,7 +292,7 @@ describe('what is shown of a limiter', () => {
 describe('collectMetrics', () => {
   const heard = () => ['sluice:decision', 'sluice:store.error', 'sluice:breaker'].map((name) => hasSubscribers(name));
 
-  it('takes its metrics out again, listens no more, and may be called anew', async () => {
+  it('removes its metrics, stops listening, and may be called again', async () => {
     const limiter = limiterOf();
     await limiter.consume('key');
     expect(heard()).toEqual([true, true, true]);
@@ -309,7 +309,7 @@ describe('collectMetrics', () => {
     expect(await samples('sluice_decisions_total')).toEqual([expect.stringContaining('outcome="denied"')]);
   });
 
-  it('may be ended twice, and takes out nothing of those who came after', () => {
+  it('may be ended twice, and removes no metric of a later call', () => {
     register.clear();
     const again = collectMetrics({ register });
 
@@ -321,7 +321,7 @@ describe('collectMetrics', () => {
     expect(register.getMetricsAsArray()).toEqual([]);
   });
 
-  it('is refused a second time on one registry, and counts on', async () => {
+  it('rejects a second call on one registry, and goes on counting', async () => {
     expect(() => collectMetrics({ register })).toThrow(
       expect.objectContaining({ name: 'PolicyError', code: 'SLUICE_OPTION_INVALID', field: 'register' }),
     );
@@ -330,16 +330,16 @@ describe('collectMetrics', () => {
     expect(await samples('sluice_decisions_total')).toEqual([expect.stringMatching(/ 1$/)]);
   });
 
-  it('registers nothing where one name is taken', () => {
+  it('registers nothing if one name is in use', () => {
     const other = new Registry();
-    new Counter({ name: 'sluice_store_errors_total', help: 'somebody else’s', registers: [other] });
+    new Counter({ name: 'sluice_store_errors_total', help: 'another’s', registers: [other] });
 
     expect(() => collectMetrics({ register: other })).toThrow(/sluice_store_errors_total/);
 
     expect(other.getMetricsAsArray()).toHaveLength(1);
   });
 
-  it('takes another prefix, and the registry of OpenMetrics', async () => {
+  it('accepts another prefix, and a registry of OpenMetrics', async () => {
     const open = new Registry<typeof Registry.OPENMETRICS_CONTENT_TYPE>();
     open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
     const end = collectMetrics({ register: open, prefix: 'shop_limits_' });
@@ -350,7 +350,7 @@ describe('collectMetrics', () => {
     end();
   });
 
-  it('takes the default registry where none is given', async () => {
+  it('uses the default registry by default', async () => {
     const end = collectMetrics();
 
     await limiterOf().consume('key');
@@ -366,7 +366,7 @@ describe('collectMetrics', () => {
     [{ register: {} }, 'SLUICE_OPTION_INVALID', 'register'],
     [{ register: null }, 'SLUICE_OPTION_INVALID', 'register'],
     [{ registry: 1 }, 'SLUICE_OPTION_UNKNOWN', 'registry'],
-  ])('refuses %j', (options, code, field) => {
+  ])('denies %j', (options, code, field) => {
     expect(() => collectMetrics(options as object)).toThrow(expect.objectContaining({ code, field }));
   });
 });

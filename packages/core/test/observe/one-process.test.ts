@@ -10,7 +10,7 @@ const printed = (name: string, ...args: string[]): string => {
 };
 
 describe('two copies of the package in one process', () => {
-  it.each(['esm', 'cjs'])('are one to whoever collects: %s', (collecting) => {
+  it.each(['esm', 'cjs'])('are collected together: %s', (collecting) => {
     expect(JSON.parse(printed('two-copies.mjs', collecting))).toEqual({
       sameModule: false,
       twice: ['SLUICE_OPTION_INVALID', 'SLUICE_OPTION_INVALID'],
@@ -23,7 +23,7 @@ describe('two copies of the package in one process', () => {
 });
 
 describe('metrics', () => {
-  it('keep no limiter alive that nobody has any more, and do not show it', () => {
+  it('keep no unreferenced limiter alive, and do not show it', () => {
     expect(printed('forgotten-limiters.mjs')).toBe('100 0');
   });
 });

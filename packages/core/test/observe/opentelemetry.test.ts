@@ -71,7 +71,7 @@ const points = async (name: string): Promise<unknown[]> =>
     .map(({ attributes, value }) => ({ ...attributes, value })) ?? [];
 
 describe('what is reported to OpenTelemetry', () => {
-  it('is decisions by limiter, policy, outcome, and who decided; no peeks', async () => {
+  it('is decisions by limiter, policy, outcome, and source; no peeks', async () => {
     const limiter = limiterOf();
     await limiter.peek('key');
     for (let i = 0; i < 3; i++) await limiter.consume('key');
@@ -102,7 +102,7 @@ describe('what is reported to OpenTelemetry', () => {
     expect(buckets.boundaries[0]).toBe(0.00005);
   });
 
-  it('is a store that fails: by kind, its breaker, and what stands in for it', async () => {
+  it('is a store that fails: by kind, its breaker, and its fallback', async () => {
     const limiter = limiterOf({ store: away() });
     for (let i = 0; i < 3; i++) await limiter.consume(`key ${String(i)}`);
 
@@ -142,7 +142,7 @@ describe('what is reported to OpenTelemetry', () => {
 });
 
 describe('reportToOpenTelemetry', () => {
-  it('is refused a second time for one provider, and not after it was ended', () => {
+  it('rejects a second call for one provider, and accepts it after the first has ended', () => {
     const again = () => reportToOpenTelemetry({ meterProvider });
 
     expect(again).toThrow(expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', field: 'meterProvider' }));
@@ -150,7 +150,7 @@ describe('reportToOpenTelemetry', () => {
     stop = again();
   });
 
-  it('takes the global provider where none is given', async () => {
+  it('uses the global provider by default', async () => {
     stop();
     metrics.setGlobalMeterProvider(meterProvider);
     stop = reportToOpenTelemetry();
@@ -165,7 +165,7 @@ describe('reportToOpenTelemetry', () => {
     [{ meterProvider: {} }, 'SLUICE_OPTION_INVALID', 'meterProvider'],
     [{ meterProvider: null }, 'SLUICE_OPTION_INVALID', 'meterProvider'],
     [{ tracer: 1 }, 'SLUICE_OPTION_UNKNOWN', 'tracer'],
-  ])('refuses %j', (options, code, field) => {
+  ])('denies %j', (options, code, field) => {
     expect(() => reportToOpenTelemetry(options as object)).toThrow(expect.objectContaining({ code, field }));
   });
 });
@@ -194,31 +194,31 @@ describe('the span of a request', () => {
   it.each<[string, () => Partial<LimiterOptions>]>([
     ['memory', () => ({})],
     ['redis', () => ({ store: redisStore(redis.client) })],
-  ])('says who refused it and why: %s', async (source, options) => {
+  ])('has the source and the reason of a denial: %s', async (source, options) => {
     const limiter = limiterOf(options());
-    await inSpan('admitted', () => limiter.consume('key'));
-    let refusal: Decision | undefined;
+    await inSpan('allowed', () => limiter.consume('key'));
+    let denial: Decision | undefined;
 
     await Promise.all([
-      inSpan('refused', async () => (refusal = await limiter.consume('key'))),
+      inSpan('denied', async () => (denial = await limiter.consume('key'))),
       inSpan('another', () => limiter.consume('other key')),
     ]);
 
-    expect(attributesOf('refused')).toEqual({
+    expect(attributesOf('denied')).toEqual({
       'sluice.limiter': 'observed',
       'sluice.policy': 'hourly',
       'sluice.outcome': 'denied',
       'sluice.source': source,
-      'sluice.retry_after_ms': refusal?.retryAfterMs,
+      'sluice.retry_after_ms': denial?.retryAfterMs,
     });
-    expect(attributesOf('admitted')).toEqual({});
+    expect(attributesOf('allowed')).toEqual({});
     expect(attributesOf('another')).toEqual({});
   });
 
-  it('says nothing of waiting where that does not help', async () => {
-    await inSpan('refused', () => limiterOf({ store: away(), onStoreError: 'deny' }).consume('key'));
+  it('has no time to wait if waiting does not help', async () => {
+    await inSpan('denied', () => limiterOf({ store: away(), onStoreError: 'deny' }).consume('key'));
 
-    expect(attributesOf('refused')).toEqual({
+    expect(attributesOf('denied')).toEqual({
       'sluice.limiter': 'observed',
       'sluice.policy': 'hourly',
       'sluice.outcome': 'unavailable',
@@ -226,7 +226,7 @@ describe('the span of a request', () => {
     });
   });
 
-  it('says nothing of a peek', async () => {
+  it('has nothing about a peek', async () => {
     const limiter = limiterOf();
     await limiter.consume('key');
 

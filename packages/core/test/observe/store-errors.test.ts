@@ -64,7 +64,7 @@ const breaker = (previous: string, state: string, kind: string): unknown => ({
 });
 
 describe('when Redis is killed', () => {
-  it('each call that failed is told of, then the breaker that opens, then nothing until it closes', async () => {
+  it('each failed call is published, then the breaker that opens, then nothing until it closes', async () => {
     await server.kill();
     await until('the client has noticed', () => client.status !== 'ready');
 
@@ -80,7 +80,7 @@ describe('when Redis is killed', () => {
 });
 
 describe('when Redis hangs', () => {
-  it('calls that were late are told of as such', async () => {
+  it('late calls are published as such', async () => {
     await limiter.close();
     limiter = limiterOn(200);
     server.pause();
@@ -95,7 +95,7 @@ describe('when Redis hangs', () => {
   });
 });
 
-describe('when Redis answers with an error', () => {
+describe('when Redis returns an error', () => {
   it.each<[kind: StoreErrorMessage['kind'], code: string, spoil: () => Promise<unknown>, mend: () => Promise<unknown>]>(
     [
       [
@@ -113,11 +113,11 @@ describe('when Redis answers with an error', () => {
       [
         'key',
         'SLUICE_STORE_KEY_FOREIGN',
-        async () => admin.multi().flushall().rpush('sluice:{key}:observed:1f', 'a').exec(),
+        async () => admin.multi().flushall().rpush('sluice:{key}:observed:2f', 'a').exec(),
         () => admin.flushall(),
       ],
     ],
-  )('its kind is told: %s', async (kind, code, spoil, mend) => {
+  )('its kind is published: %s', async (kind, code, spoil, mend) => {
     await spoil();
 
     await consume(1);
@@ -135,7 +135,7 @@ describe('a store that fails', () => {
       },
     });
 
-  it('may be the memory: a clock that throws is told of', async () => {
+  it('may be the memory: the error of a clock is published', async () => {
     await expect(createLimiter({ name: 'Own', policy, store: store() }).consume('key')).rejects.toThrow('broken');
 
     expect(published.storeErrors).toEqual([
@@ -143,7 +143,7 @@ describe('a store that fails', () => {
     ]);
   });
 
-  it('is told of when an edit fails as well', async () => {
+  it('is published for a failed edit as well', async () => {
     await expect(createLimiter({ name: 'Own', policy, store: store() }).reset('key')).rejects.toThrow('broken');
 
     expect(published.storeErrors).toHaveLength(1);
@@ -170,7 +170,7 @@ describe('the channel sluice:breaker', () => {
     });
   });
 
-  it('says which part of the store it is, where parts fail by themselves', async () => {
+  it('names the part of the store, if parts fail independently', async () => {
     const store: Store = {
       source: 'redis',
       breaker: { failures: 1 },

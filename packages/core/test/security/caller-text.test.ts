@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import { createLimiter, fixedWindow, redisStore, tokenBucket } from '@sluice/core';
-import { frame, runs } from '@sluice/core/internal';
+import { batch, frame } from '@sluice/core/internal';
 
 interface Sent {
   readonly command: 'evalsha' | 'eval';
@@ -11,7 +12,7 @@ interface Sent {
   readonly args: readonly string[];
 }
 
-/** What goes out to Redis while somebody decides, edits and gives back under a key. */
+/** The commands sent to Redis by decisions, edits and refunds of a key. */
 async function sentFor(subject: string): Promise<readonly Sent[]> {
   const sent: Sent[] = [];
   const store = redisStore(
@@ -22,7 +23,7 @@ async function sentFor(subject: string): Promise<readonly Sent[]> {
       },
       eval: (script, keys, args) => {
         sent.push({ command: 'eval', script, keys, args });
-        const nothing = script === runs.source ? [''] : keys.map(() => null);
+        const nothing = script === batch.source ? [''] : keys.map(() => null);
         return Promise.resolve([1_795_262_400_250, ...nothing]);
       },
     },
@@ -51,19 +52,22 @@ const hostile: fc.Arbitrary<string> = fc.oneof(
     '"); redis.call("FLUSHALL") --',
     ']] redis.call("FLUSHALL") --[[',
     '{a}{b}',
-    '}:default:1f{',
+    '}:default:2f{',
+    'a\ud800{',
+    '日'.repeat(256),
     '\r\nFLUSHALL\r\n',
     '*1\r\n$8\r\nFLUSHALL\r\n',
     '\0',
     '../../etc/passwd',
     '-probe',
+    '#' + 'A'.repeat(22),
     'x'.repeat(10_000),
   ),
 );
 
-describe('what goes out to Redis', () => {
-  it('is two constant scripts, whose text holds nothing of a caller', async () => {
-    const scripts = [frame, runs];
+describe('the data sent to Redis', () => {
+  it('is two constant scripts, whose text holds no caller text', async () => {
+    const scripts = [frame, batch];
     for (const { source, sha1 } of scripts) expect(createHash('sha1').update(source).digest('hex')).toBe(sha1);
 
     await fc.assert(
@@ -72,23 +76,28 @@ describe('what goes out to Redis', () => {
           expect(scripts.map(({ source, sha1 }) => (command === 'eval' ? source : sha1))).toContain(script);
         }
       }),
+      { numRuns: cases(100), seed: testSeed(42) },
     );
   });
 
-  it('holds a subject in keys alone, in plain ASCII, between the only braces, and not long', async () => {
+  it('holds the key in KEYS alone, well-formed, short, and between the only braces', async () => {
     await fc.assert(
       fc.asyncProperty(hostile, async (subject) => {
         for (const { keys, args } of await sentFor(subject)) {
-          for (const key of keys) expect(key).toMatch(/^sluice:\{[!-z|~]{1,64}\}:default:1f\.a,t\.b$/);
+          for (const key of keys) {
+            expect(key).toMatch(/^sluice:\{[^{}]{1,256}\}:default:2f\.a,t\.b$/);
+            expect(Buffer.from(key).toString()).toBe(key);
+          }
           for (const arg of args) expect(arg).toMatch(/^(-?\d+|[a-zA-Z]+)$/);
         }
       }),
+      { numRuns: cases(100), seed: testSeed(42) },
     );
   });
 });
 
 describe('a key object from outside', () => {
-  it.each(['__proto__', 'constructor', 'toString'])('names no limit by %s', async (name) => {
+  it.each(['__proto__', 'constructor', 'toString'])('does not name a limit with %s', async (name) => {
     const limits = [{ name: 'per-ip', policy: fixedWindow({ limit: 1, window: '1h' }) }] as const;
     const keys = JSON.parse(`{"per-ip":"192.0.2.1","${name}":"x"}`) as { 'per-ip': string };
 

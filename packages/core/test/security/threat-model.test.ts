@@ -9,7 +9,7 @@ const rows = readFileSync(`${root}SECURITY.md`, 'utf8')
   .map((line) => line.split('|').map((cell) => cell.trim()));
 
 describe('a line of the threat model', () => {
-  it('is one of many', () => {
+  it('is found in SECURITY.md', () => {
     expect(rows.length).toBeGreaterThan(25);
   });
 
@@ -20,7 +20,7 @@ describe('a line of the threat model', () => {
 
       expect(existsSync(root + file) && file).toMatch(/\.ts$/);
       const source = readFileSync(root + file, 'utf8');
-      // A title stands in quotes, as the first argument of a test or in a table of them.
+      // A title is in quotes, as the first argument of a test or in a table.
       expect(['it', 'each', '['].some((before) => source.includes(before)) && source.includes(`'${title}'`)).toBe(true);
     },
   );

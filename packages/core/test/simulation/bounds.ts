@@ -1,10 +1,10 @@
-/** Units that were admitted at an instant of true time. */
+/** Units allowed at an instant of true time. */
 export interface Admission {
   readonly atMs: number;
   readonly units: number;
 }
 
-/** The most that was admitted in any window of the clock that counts. */
+/** The most units allowed in any window of the deciding clock. */
 export function mostPerWindow(admissions: readonly Admission[], windowMs: number): number {
   const windows = new Map<number, number>();
   for (const { atMs, units } of admissions) {
@@ -14,7 +14,7 @@ export function mostPerWindow(admissions: readonly Admission[], windowMs: number
   return Math.max(0, ...windows.values());
 }
 
-/** The most that was admitted in any interval as long as the window. */
+/** The most units allowed in any interval as long as the window. */
 export function mostPerInterval(admissions: readonly Admission[], windowMs: number): number {
   let [sum, most, oldest] = [0, 0, 0];
   for (const { atMs, units } of admissions) {
@@ -26,7 +26,7 @@ export function mostPerInterval(admissions: readonly Admission[], windowMs: numb
   return most;
 }
 
-/** The most that was admitted in any interval beyond what is refilled in it: what a bucket must have held. */
+/** The most units allowed in any interval beyond its refill: the least content of a bucket. */
 export function mostBeyondRefill(admissions: readonly Admission[], unitsPerMs: number): number {
   let [level, most, lastMs] = [0, 0, -Infinity];
   for (const { atMs, units } of admissions) {

@@ -2,8 +2,8 @@ import type { LocalTime } from '@sluice/core/internal';
 import type { VirtualTime } from './virtual-time.ts';
 
 /**
- * A machine whose clocks are its own: they drift, its date is off, it can be stopped (its clocks go on) and suspended
- * (its monotonic clock stands still).
+ * A machine with clocks of its own: they drift, its date is wrong, it can be stopped (its clocks continue) and
+ * suspended (its monotonic clock stops).
  */
 export class Machine implements LocalTime {
   readonly #time: VirtualTime;
@@ -38,7 +38,7 @@ export class Machine implements LocalTime {
     return this.#time.nowMs * this.#rate + this.#dateOffsetMs;
   }
 
-  /** Somebody sets its date. */
+  /** Moves its date, as an administrator does. */
   setDate(byMs: number): void {
     this.#dateOffsetMs += byMs;
   }
@@ -47,7 +47,7 @@ export class Machine implements LocalTime {
     return !this.isDead && this.#time.nowMs >= Math.max(this.#suspendedUntilMs, this.#stoppedUntilMs);
   }
 
-  /** Its programs do not run for so long. */
+  /** Stops its programs for this long. */
   stop(ms: number): void {
     this.#stoppedUntilMs = Math.max(this.#stoppedUntilMs, this.#time.nowMs + ms);
     this.#wakeAt(this.#stoppedUntilMs);
@@ -60,7 +60,7 @@ export class Machine implements LocalTime {
     this.#wakeAt(this.#suspendedUntilMs);
   }
 
-  /** Runs a program's callback now or, when it sleeps, as soon as it is awake. */
+  /** Runs a program's callback now or, when the machine sleeps, as soon as it is awake. */
   run(act: () => void): void {
     if (this.isDead) return;
     if (this.isAwake) act();
@@ -70,19 +70,19 @@ export class Machine implements LocalTime {
   after(ms: number, act: () => void): () => void {
     let isOff = false;
     const dueMs = this.monotonicMs() + ms;
-    const look = (): void => {
+    const fireWhenDue = (): void => {
       if (isOff || this.isDead) return;
       const leftMs = dueMs - this.monotonicMs();
       if (leftMs > 0.001 || !this.isAwake) {
         this.#time.at(
           Math.max(this.#time.nowMs + leftMs / this.#rate, this.#suspendedUntilMs, this.#stoppedUntilMs),
-          look,
+          fireWhenDue,
         );
       } else {
         act();
       }
     };
-    this.#time.after(ms / this.#rate, look);
+    this.#time.after(ms / this.#rate, fireWhenDue);
     return () => {
       isOff = true;
     };

@@ -4,7 +4,7 @@ interface Scheduled {
   isOff: boolean;
 }
 
-/** True time, by which the clock of the store goes, or of the registry: it moves from event to event. */
+/** True time, which the clock of the store or registry shows: it advances from event to event. */
 export class VirtualTime {
   nowMs: number;
   readonly #heap: Scheduled[] = [];
@@ -13,7 +13,7 @@ export class VirtualTime {
     this.nowMs = nowMs;
   }
 
-  /** @returns What calls it off. */
+  /** @returns A function that cancels it. */
   at(atMs: number, act: () => void): () => void {
     const scheduled: Scheduled = { atMs: Math.max(atMs, this.nowMs), act, isOff: false };
     this.#push(scheduled);
@@ -26,14 +26,14 @@ export class VirtualTime {
     return this.at(this.nowMs + ms, act);
   }
 
-  /** Lets everything happen that is to happen until then, promises included. */
+  /** Runs everything that is due until then, promises included. */
   async runUntil(endMs: number): Promise<void> {
     for (let next = this.#heap[0]; next !== undefined && next.atMs <= endMs; next = this.#heap[0]) {
       this.#pop();
       this.nowMs = next.atMs;
       if (next.isOff) continue;
       next.act();
-      // What was resolved goes on before time does.
+      // Resolved promises continue before time advances.
       for (let i = 0; i < 6; i++) await Promise.resolve();
     }
     this.nowMs = endMs;
@@ -41,29 +41,29 @@ export class VirtualTime {
 
   #push(item: Scheduled): void {
     const heap = this.#heap;
-    let place = heap.push(item) - 1;
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
+    let index = heap.push(item) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
       if ((heap[parent] as Scheduled).atMs <= item.atMs) break;
-      heap[place] = heap[parent] as Scheduled;
-      place = parent;
+      heap[index] = heap[parent] as Scheduled;
+      index = parent;
     }
-    heap[place] = item;
+    heap[index] = item;
   }
 
   #pop(): void {
     const heap = this.#heap;
     const last = heap.pop() as Scheduled;
     if (heap.length === 0) return;
-    let place = 0;
+    let index = 0;
     for (;;) {
-      let child = 2 * place + 1;
+      let child = 2 * index + 1;
       if (child >= heap.length) break;
       if (child + 1 < heap.length && (heap[child + 1] as Scheduled).atMs < (heap[child] as Scheduled).atMs) child++;
       if ((heap[child] as Scheduled).atMs >= last.atMs) break;
-      heap[place] = heap[child] as Scheduled;
-      place = child;
+      heap[index] = heap[child] as Scheduled;
+      index = child;
     }
-    heap[place] = last;
+    heap[index] = last;
   }
 }

@@ -41,12 +41,12 @@ function clients(): Record<string, IoredisClient> {
   };
 }
 
-const admitted = (load: Load): Record<string, number> =>
+const allowed = (load: Load): Record<string, number> =>
   Object.fromEntries([...load.tallies].map(([subject, { before, after }]) => [subject, before + after]));
 const allOf = (subjects: readonly string[], units: number): Record<string, number> =>
   Object.fromEntries(subjects.map((subject) => [subject, units]));
 
-/** What a node holds, whether or not it answers for it. */
+/** The units on a node, also of slots it does not serve. */
 async function unitsOn(node: RedisServer): Promise<Map<string, number>> {
   const admin = cluster.admin.clientOf(node);
   await admin.call('READONLY');
@@ -69,21 +69,21 @@ async function everywhere(): Promise<{ held: Map<string, number>; immortal: stri
 }
 
 describe('slots that move under load', () => {
-  it('admit exactly the limit of every key, and nobody hears of it', async () => {
+  it('allow exactly the limit of every key, without an error', async () => {
     const loads = Object.entries(clients()).map(([version, client]) => {
       const subjects = ['ann', 'bob', 'eve'].map((name) => `${name}-${version}`);
       return { subjects, load: startLoad(limiterOn(client, { policy, ...patient }), subjects, (subject) => subject) };
     });
 
-    await Promise.all(loads.map(({ load }) => load.hasAdmitted(100)));
+    await Promise.all(loads.map(({ load }) => load.hasAllowed(100)));
     for (const { subjects } of loads) {
       for (const subject of subjects) await moveOn(subject, 30);
     }
-    await Promise.all(loads.map(({ load }) => load.untilRefused()));
+    await Promise.all(loads.map(({ load }) => load.untilDenied()));
 
     for (const { load, subjects } of loads) {
       expect(load.errors).toEqual([]);
-      expect(admitted(load)).toEqual(allOf(subjects, LIMIT));
+      expect(allowed(load)).toEqual(allOf(subjects, LIMIT));
     }
     expect((await everywhere()).immortal).toEqual([]);
   });
@@ -99,19 +99,19 @@ describe('slots that move under load', () => {
       return { subjects, load: startLoad(limiter, subjects, (subject) => ({ short: subject, long: subject })) };
     });
 
-    await Promise.all(loads.map(({ load }) => load.hasAdmitted(100)));
+    await Promise.all(loads.map(({ load }) => load.hasAllowed(100)));
     for (const { subjects } of loads) {
       for (const subject of subjects) await moveOn(subject, 30);
     }
-    await Promise.all(loads.map(({ load }) => load.untilRefused()));
+    await Promise.all(loads.map(({ load }) => load.untilDenied()));
 
     for (const { load, subjects } of loads) {
       expect(load.errors).toEqual([]);
-      expect(admitted(load)).toEqual(allOf(subjects, LIMIT));
+      expect(allowed(load)).toEqual(allOf(subjects, LIMIT));
     }
   });
 
-  it('hold up new subjects that have several keys, and no more than that', async () => {
+  it('delay only new subjects with several keys', async () => {
     const limits = [
       { name: 'short', policy },
       { name: 'long', policy },
@@ -135,26 +135,26 @@ describe('slots that move under load', () => {
 });
 
 describe('a failover by hand under load', () => {
-  it('admits exactly the limit of every key, and nobody hears of it', async () => {
+  it('allows exactly the limit of every key, without an error', async () => {
     const loads = Object.entries(clients()).map(([version, client]) => {
       const subjects = ['ida', 'ina', 'ivo'].map((name) => `${name}-${version}`);
       return { subjects, load: startLoad(limiterOn(client, { policy, ...patient }), subjects, (subject) => subject) };
     });
 
-    await Promise.all(loads.map(({ load }) => load.hasAdmitted(300)));
+    await Promise.all(loads.map(({ load }) => load.hasAllowed(300)));
     await cluster.admin.failover(keyOf('ida-six'));
-    await Promise.all(loads.map(({ load }) => load.untilRefused()));
+    await Promise.all(loads.map(({ load }) => load.untilDenied()));
 
     for (const { load, subjects } of loads) {
       expect(load.errors).toEqual([]);
-      expect(admitted(load)).toEqual(allOf(subjects, LIMIT));
+      expect(allowed(load)).toEqual(allOf(subjects, LIMIT));
     }
     expect((await everywhere()).immortal).toEqual([]);
   });
 });
 
 describe('a primary that is killed under load', () => {
-  it('throws nothing, leaves no key for ever, and admits no more than the limit and what was lost', async () => {
+  it('throws nothing, leaves no immortal key, and allows at most the limit plus what was lost', async () => {
     const loads = Object.entries(clients()).map(([version, client]) => {
       const limiter = limiterOn(client, { policy, onStoreError: 'local' }, { breaker: { probeEveryMs: 50 } });
       const subjects = ['kim', 'ken', 'kay', 'kit'].map((name) => `${name}-${version}`);
@@ -163,18 +163,18 @@ describe('a primary that is killed under load', () => {
     const [victim = ''] = [...(loads[0] as Load).tallies.keys()];
     let kept = new Map<string, number>();
 
-    await Promise.all(loads.map((load) => load.hasAdmitted(2 * LIMIT)));
+    await Promise.all(loads.map((load) => load.hasAllowed(2 * LIMIT)));
     const [primary, replica] = await Promise.all([
       cluster.admin.primaryOf(keyOf(victim)),
       cluster.admin.replicaOf(keyOf(victim)),
     ]);
     await cutReplication(cluster.admin.clientOf(primary), cluster.admin.clientOf(replica));
-    await Promise.all(loads.map((load) => load.hasAdmitted(2 * LIMIT + 200)));
+    await Promise.all(loads.map((load) => load.hasAllowed(2 * LIMIT + 200)));
     await cluster.admin.killPrimaryOf(keyOf(victim), async () => {
       kept = await unitsOn(replica);
       for (const load of loads) load.mark();
     });
-    await Promise.all(loads.map((load) => load.untilRefused()));
+    await Promise.all(loads.map((load) => load.untilDenied()));
 
     const { held, immortal } = await everywhere();
     expect(immortal).toEqual([]);
@@ -194,7 +194,7 @@ async function nextOf(subject: string): Promise<RedisServer> {
   return primaries[(place + 1) % primaries.length] as RedisServer;
 }
 
-/** Moves the subject's slot on, with a rest while it is halfway. */
+/** Moves the subject's slot to the next node, with a pause halfway. */
 async function moveOn(subject: string, restMs: number): Promise<void> {
   const slot = await cluster.admin.slotOf(keyOf(subject));
   await cluster.admin.moveSlot(slot, await nextOf(subject), async () => {

@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const LIMIT = 10;
 
-/** Asks until Redis decides again. Resolves to what was answered before: none of it is an error. */
+/** Consumes until Redis decides again. Resolves to the outcomes before that; none of them is an error. */
 async function untilRedisDecides(limiter: Limiter): Promise<Set<string>> {
   const before = new Set<string>();
   await until('Redis decides', async () => {
@@ -32,7 +32,7 @@ async function untilRedisDecides(limiter: Limiter): Promise<Set<string>> {
 const LOCAL = ['local: allowed', 'local: denied'];
 
 describe.each(ways)('through $name', ({ strict, lenient }) => {
-  it('a server that was killed leaves each process its limit, and takes over again when it is back', async () => {
+  it('a killed server leaves each process its local limit, and decides again after a restart', async () => {
     const limiter = lenient(server, { limit: LIMIT });
     await until('it is connected', async () => (await outcomeOf(limiter, 'other')).startsWith('redis'));
 
@@ -48,7 +48,7 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     expect(LOCAL).toEqual(expect.arrayContaining([...(await untilRedisDecides(limiter))]));
   });
 
-  it('a server that is not there yet does not hold anybody up, and decides when it is', async () => {
+  it('a server that has not started delays no request, and decides once it runs', async () => {
     await server.kill();
     const limiter = lenient(server, { limit: LIMIT });
 
@@ -63,7 +63,7 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     expect(LOCAL).toEqual(expect.arrayContaining([...(await untilRedisDecides(limiter))]));
   });
 
-  it('a server that hangs is answered for locally, and decides again when it wakes', async () => {
+  it('a hanging server is replaced by local decisions, and decides again when it continues', async () => {
     const limiter = lenient(server, { limit: LIMIT, timeoutMs: 30 });
     await until('it is connected', async () => (await outcomeOf(limiter, 'other')).startsWith('redis'));
 
@@ -79,7 +79,7 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     expect(LOCAL).toEqual(expect.arrayContaining([...(await untilRedisDecides(limiter))]));
   });
 
-  it('connections that are cut, ended halfway or refused are made anew', async () => {
+  it('connections that are cut, half-closed or rejected are opened again', async () => {
     const proxy = await startTcpProxy(server);
     const behind = { ...server, storeUrl: proxy.through(server.storeUrl) };
     const limiter = lenient(behind, { limit: 1_000_000 });
@@ -95,8 +95,8 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
       'FIN to the server: ': () => {
         proxy.halfClose('to-server');
       },
-      'refused: ': () => {
-        proxy.refuse();
+      'denied: ': () => {
+        proxy.deny();
         proxy.cut();
       },
     };
@@ -112,7 +112,7 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     expect(seen.filter((outcome) => !/: (redis|local): allowed$/.test(outcome))).toEqual([]);
   });
 
-  it('a server that loads its data is answered for locally, and goes on from what it had stored', async () => {
+  it('a loading server is replaced by local decisions, and continues from its stored data', async () => {
     const admin = keep(connectTo(server.url, { commandTimeout: 60_000 })); // filling takes its time
     const limiter = lenient(server, { limit: LIMIT });
     await until('it is connected', async () => (await outcomeOf(limiter, 'other')).startsWith('redis'));
@@ -126,13 +126,13 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     expect((await unitsIn(admin)).get('key')).toBeGreaterThanOrEqual(7);
   });
 
-  it('what a strict limiter throws names the connection, or the wait for it', async () => {
+  it('the error of a strict limiter names the connection, or the timeout', async () => {
     const limiter = strict(server, { timeoutMs: 200 });
     await limiter.consume('key');
 
     await server.kill();
 
-    // A client that was handed in holds on to the call, for it may come back.
+    // A client of the application keeps the call, because the server may come back.
     expect(['connection', 'timeout']).toContain(await outcomeOf(limiter));
   });
 });
@@ -144,14 +144,14 @@ async function fill(admin: Redis): Promise<void> {
   await admin.save();
 }
 
-/** Makes the loading of such a key take two milliseconds, with a look at the clients after each. */
+/** Makes loading a key take two milliseconds; the server serves clients after each. */
 const SLOWLY = ['--key-load-delay', '2000', '--loading-process-events-interval-bytes', '1024'];
 
 describe.each([
   ['ioredis 6', (url: string) => new Redis(url, { enableReadyCheck: false, maxRetriesPerRequest: 0 })],
   ['ioredis 5', (url: string) => new Redis5(url, { enableReadyCheck: false, maxRetriesPerRequest: 0 })],
 ])('through %s that does not ask whether a server is ready', (_name, connect) => {
-  it('a server that loads its data is told by its kind', async () => {
+  it('a loading server is reported by its kind', async () => {
     const admin = keep(connectTo(server.url, { commandTimeout: 60_000 })); // filling takes its time
     await fill(admin);
     await server.restart({ args: SLOWLY, until: '-LOADING' });

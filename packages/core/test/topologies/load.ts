@@ -2,59 +2,59 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decision, Limiter } from '@sluice/core';
 import { until } from '@sluice/testkit';
 
-/** What became of the calls for one key. */
+/** The outcomes of the calls for one key. */
 export interface Tally {
-  /** Admitted by the store up to the {@link Load.mark}, and after it. */
+  /** Allowed by the store up to the {@link Load.mark}, and after it. */
   before: number;
   after: number;
-  /** Admitted by this process while the store was away. */
+  /** Allowed by this process while the store was away. */
   local: number;
-  /** Since the store last refused it. */
+  /** Since the store last denied it. */
   denied: number;
 }
 
 export interface Load {
   readonly tallies: ReadonlyMap<string, Tally>;
-  /** What was thrown at the application. */
+  /** Errors thrown to the application. */
   readonly errors: unknown[];
-  /** What the store has decided before counts as before, from here on as after. */
+  /** From here on, decisions of the store count as `after` instead of `before`. */
   mark(): void;
-  /** Resolves when the store has admitted so many units, all keys together. */
-  hasAdmitted(units: number): Promise<void>;
-  /** Goes on until the store has refused every key, now, and ends. */
-  untilRefused(): Promise<void>;
+  /** Resolves when the store has allowed this many units, all keys together. */
+  hasAllowed(units: number): Promise<void>;
+  /** Continues until the store denies every key, then stops. */
+  untilDenied(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const IN_FLIGHT = 8;
 
-/** Consumes units of the keys in turn, several at once, without a rest. */
+/** Consumes units of the keys in turn, several at once, without a pause. */
 export function startLoad<Key>(limiter: Limiter<Key>, keys: readonly string[], keyOf: (key: string) => Key): Load {
   const tallies = new Map(keys.map((key): [string, Tally] => [key, { before: 0, after: 0, local: 0, denied: 0 }]));
   const errors: unknown[] = [];
   let when: 'before' | 'after' = 'before';
-  let isOver = false;
+  let isStopped = false;
 
-  const note = (tally: Tally, { source, allowed }: Decision): void => {
+  const record = (tally: Tally, { source, allowed }: Decision): void => {
     if (source !== 'redis') tally.local += allowed ? 1 : 0;
     else if (allowed) tally[when]++;
     else tally.denied++;
   };
   const work = async (first: number): Promise<void> => {
-    for (let i = first; !isOver; i++) {
+    for (let i = first; !isStopped; i++) {
       const key = keys[i % keys.length] as string;
       try {
-        note(tallies.get(key) as Tally, await limiter.consume(keyOf(key)));
+        record(tallies.get(key) as Tally, await limiter.consume(keyOf(key)));
       } catch (error) {
         errors.push(error);
       }
-      await sleep(1); // local decisions come at once: others get a turn
+      await sleep(1); // local decisions are immediate; lets other work run
     }
   };
   const workers = Array.from({ length: IN_FLIGHT }, (_, i) => work(i));
   const all = (): Tally[] => [...tallies.values()];
   const stop = async (): Promise<void> => {
-    isOver = true;
+    isStopped = true;
     await Promise.all(workers);
   };
   return {
@@ -63,15 +63,15 @@ export function startLoad<Key>(limiter: Limiter<Key>, keys: readonly string[], k
     mark() {
       when = 'after';
     },
-    async hasAdmitted(units) {
+    async hasAllowed(units) {
       await until(
-        `${String(units)} units are admitted`,
+        `${String(units)} units are allowed`,
         () => all().reduce((sum, { before, after }) => sum + before + after, 0) >= units,
       );
     },
-    async untilRefused() {
+    async untilDenied() {
       for (const tally of all()) tally.denied = 0;
-      await until('every key is refused', () => all().every(({ denied }) => denied > 0));
+      await until('every key is denied', () => all().every(({ denied }) => denied > 0));
       await stop();
     },
     stop,

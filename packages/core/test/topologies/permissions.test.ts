@@ -61,7 +61,7 @@ const policy = fixedWindow({ limit: 100, window: '1h' });
 
 const how = { onStoreError: 'throw', timeoutMs: 5_000 } as const;
 
-/** Consumes now, in the same millisecond again, later, and when the first units are over. */
+/** Consumes now, again in the same millisecond, later, and when the first units have expired. */
 async function useLog(store: Store, clock: { atMs: number }): Promise<void> {
   const limiter = createLimiter({ name: 'log', policy: slidingLog({ limit: 5, window: 1_000 }), store, ...how });
   for (const afterMs of [0, 0, 600, 600]) {
@@ -80,7 +80,7 @@ async function useSlots(store: Store): Promise<void> {
   await second.release();
 }
 
-/** Has a limiter do all that it does with long states. Resolves to how it ended: `used`, or the kind of the failure. */
+/** Runs all operations on long states. Resolves to `used` or to the kind of the failure. */
 async function useDetails(url: string, use: (store: Store, clock: { atMs: number }) => Promise<void>): Promise<string> {
   const client = new Redis(url);
   const clock = fakeClock();
@@ -94,7 +94,7 @@ async function useDetails(url: string, use: (store: Store, clock: { atMs: number
   }
 }
 
-/** Connects, and does everything that a store does. Resolves to how it ended. */
+/** Connects, and runs all operations of a store. Resolves to how it ended. */
 async function decideThrough(open: Open, between: () => Promise<void> = async () => {}): Promise<string> {
   const { client, close } = await open();
   const limiter = createLimiter({
@@ -120,8 +120,8 @@ async function decideThrough(open: Open, between: () => Promise<void> = async ()
 }
 
 /**
- * What the server has denied to anybody since it was last asked: commands and keys. Clients tell their version to
- * servers that are new enough, and take no for an answer.
+ * The commands and keys that the server has denied to any user since the last call. Clients send their version to new
+ * servers, and accept a denial of that.
  */
 async function denied(admin: Redis): Promise<string[]> {
   const log = (await admin.acl('LOG')) as unknown[];
@@ -150,14 +150,14 @@ const DETAILS = commandsOf(leastPrivilege.details);
 const forgetScripts = (admins: readonly Redis[]): Promise<unknown> =>
   Promise.all(admins.map((admin) => admin.script('FLUSH')));
 
-/** Keeps ioredis from saying that it may not ask whether a server is ready. */
+/** Stops ioredis from printing that its readiness check is denied. */
 const hush = (): void => void jest.spyOn(console, 'warn').mockImplementation(() => undefined);
 afterEach(() => {
   jest.restoreAllMocks();
 });
 
 describe('the rights of the guide on permissions', () => {
-  it('are those that the stores under test have', async () => {
+  it('are the rights of the stores under test', async () => {
     const guide = await readFile(new URL('../../../../docs/guides/redis-permissions.md', import.meta.url), 'utf8');
     const stated = [...guide.matchAll(/^ACL SETUSER (.*)$/gm)].map(([, rule]) => rule);
 
@@ -188,7 +188,7 @@ describe('on one server', () => {
     ['node-redis', () => ofNodeRedis(createClient({ url: server.storeUrl }))],
   ];
 
-  it.each(clients)('all that a store does is granted, through %s', async (_version, open) => {
+  it.each(clients)('grant all commands of a store, through %s', async (_version, open) => {
     await forgetScripts([admin]);
 
     expect(await decideThrough(open)).toBe('decided');
@@ -231,7 +231,7 @@ describe('a policy whose long states have a key of their own', () => {
     expect(await denied(admin)).toEqual([]);
   });
 
-  it.each(DETAILS)('%s is needed by one or the other, who says that it was denied', async (command) => {
+  it.each(DETAILS)('%s is needed by at least one, whose error reports the denial', async (command) => {
     await take(admin, command);
 
     const ended = [await useDetails(server.storeUrl, useLog), await useDetails(server.storeUrl, useSlots)];
@@ -242,7 +242,7 @@ describe('a policy whose long states have a key of their own', () => {
   });
 
   it.each(Object.entries(uses))(
-    'is told what it may not, as a user who may only do what the others need: %s',
+    'reports the missing right of a user with the rights of the others: %s',
     async (_policy, use) => {
       await take(admin, ...DETAILS);
 
@@ -285,13 +285,13 @@ describe('behind Sentinel', () => {
     ['node-redis', () => ofNodeRedis(nodeRedisSentinel())],
   ];
 
-  it.each(clients)('all that a store does is granted, through %s that watches for failovers', async (_name, open) => {
+  it.each(clients)('grant all commands of a store, through %s that watches for failovers', async (_name, open) => {
     expect(await decideThrough(open)).toBe('decided');
 
     expect((await Promise.all(admins.map(denied))).flat()).toEqual([]);
   });
 
-  it.each(commandsOf(leastPrivilege.sentinel))('%s is asked of Sentinels by one client or another', async (command) => {
+  it.each(commandsOf(leastPrivilege.sentinel))('%s is sent to Sentinels by at least one client', async (command) => {
     hush();
     const watchers = admins.slice(0, sentinel.sentinels.length);
     await Promise.all(watchers.map((admin) => take(admin, command)));
@@ -330,13 +330,13 @@ describe('in a cluster', () => {
   /** The slot of `key` on its way to the other node, and back home afterwards. */
   const whileItMoves = async (open: Open): Promise<string> => {
     const { admin } = cluster;
-    const slot = await admin.slotOf('sluice:{key}:default:1f');
-    const home = await admin.primaryOf('sluice:{key}:default:1f');
+    const slot = await admin.slotOf('sluice:{key}:default:2f');
+    const home = await admin.primaryOf('sluice:{key}:default:2f');
     const away = cluster.nodes.find((node) => node !== home) ?? home;
     let ended = 'not moved';
     await decideThrough(open, async () => {
       await admin.moveSlot(slot, away, async () => {
-        // It ends by resetting the key, so that the second time it is asked for where it is not any more.
+        // It ends with a reset of the key, so that the second call reaches the old node.
         ended = await decideThrough(open);
         if (ended === 'decided') ended = await decideThrough(open);
       });
@@ -345,7 +345,7 @@ describe('in a cluster', () => {
     return ended;
   };
 
-  it.each(clients)('all that a store does is granted, also while its key moves, through %s', async (_version, open) => {
+  it.each(clients)('grant all commands of a store, also while its key moves, through %s', async (_version, open) => {
     await forgetScripts(admins);
     await Promise.all(admins.map((admin) => admin.config('RESETSTAT')));
 

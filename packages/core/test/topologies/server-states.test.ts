@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 describe.each(ways)('through $name', ({ strict, lenient }) => {
-  it('a server that has forgotten the script decides all the same, and goes on counting', async () => {
+  it('a server that has forgotten the script still decides, and continues to count', async () => {
     const limiter = strict(server);
     await limiter.consume('key', 4);
 
@@ -27,7 +27,7 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     expect(await limiter.consume('key')).toMatchObject({ source: 'redis', remaining: 5 });
   });
 
-  it('a server that runs a long script of somebody else is busy, and decides afterwards', async () => {
+  it('a server that runs a long script of another client is busy, and decides afterwards', async () => {
     const limiter = strict(server);
     await limiter.consume('key');
     await admin.config('SET', 'busy-reply-threshold', '20');
@@ -43,7 +43,7 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     expect(await limiter.consume('key')).toMatchObject({ source: 'redis', remaining: 8 });
   });
 
-  it('a server without memory still refuses and peeks, and says so when it would have to write', async () => {
+  it('a server without memory still denies and peeks, and fails when it has to write', async () => {
     const limiter = strict(server);
     await limiter.consume('full', 10);
 
@@ -56,7 +56,7 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     expect((await limiter.consume('fresh')).remaining).toBe(9);
   });
 
-  it('a server that has become a replica is told by its kind, and counts on where it was when it is a primary again', async () => {
+  it('a server that becomes a replica is reported by its kind, and continues its counts as a primary again', async () => {
     const limiter = strict(server);
     await limiter.consume('key', 4);
 
@@ -64,11 +64,11 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
 
     expect(await outcomeOf(limiter)).toBe('readonly');
     await admin.replicaof('NO', 'ONE');
-    // A connection of our own leaves a replica, and is made anew.
+    // A connection of the store leaves a replica, and is opened again.
     expect((await until('it decides', () => limiter.consume('key'))).remaining).toBe(5);
   });
 
-  it('a replica is not taken for a recovered primary', async () => {
+  it('a replica does not count as a recovered primary', async () => {
     const limiter = lenient(server, { store: { breaker: { failures: 1, probeEveryMs: 10 } } });
     const info = (): Promise<string> => admin.info('commandstats');
     await limiter.consume('key');
@@ -97,19 +97,22 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     expect((await unitsIn(admin)).get('key')).toBe(3);
   });
 
-  it.each(['evalsha', 'time', 'get', 'set'])('a user without %s is denied, and told so', async (command) => {
-    await admin.acl('SETUSER', 'sluice', `-${command}`);
+  it.each(['evalsha', 'time', 'get', 'set'])(
+    'a user without %s is denied, and the error reports it',
+    async (command) => {
+      await admin.acl('SETUSER', 'sluice', `-${command}`);
 
-    expect(await outcomeOf(strict(server))).toBe('denied');
+      expect(await outcomeOf(strict(server))).toBe('denied');
 
-    expect(await admin.keys('*')).toEqual([]);
-  });
+      expect(await admin.keys('*')).toEqual([]);
+    },
+  );
 
-  it('a user whose keys are others is denied', async () => {
+  it('a user with rights to other keys is denied', async () => {
     expect(await outcomeOf(strict(server, { store: { prefix: 'other' } }))).toBe('denied');
   });
 
-  it('a user who is denied is limited locally, and by Redis when that has been mended', async () => {
+  it('a denied user is limited locally, and by Redis once the rights are granted', async () => {
     const limiter = lenient(server, { store: { breaker: { failures: 5, probeEveryMs: 20 } } });
     await admin.acl('SETUSER', 'sluice', '-evalsha');
 
@@ -121,13 +124,13 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     await until('the store decides again', async () => (await outcomeOf(limiter)) === 'redis: allowed');
   });
 
-  it('a wrong password is told as such', async () => {
+  it('a wrong password is reported as such', async () => {
     const stranger = { ...server, storeUrl: server.storeUrl.replace('secret', 'wrong') };
 
     expect(await outcomeOf(strict(stranger, { timeoutMs: 2_000 }))).toBe('denied');
   });
 
-  it('a server that asks for a password it was not given says so', async () => {
+  it('a missing password is reported as such', async () => {
     await admin.config('SET', 'requirepass', 'secret');
     const anonymous = { ...server, storeUrl: server.url };
 
@@ -136,7 +139,7 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
 });
 
 describe('a limiter of several keys', () => {
-  it('has taken from all of them or from none when the memory ends', async () => {
+  it('has charged all of them or none when the memory is full', async () => {
     const policy = fixedWindow({ limit: 10, window: '1h' });
     const limits = [
       { name: 'ip', policy },

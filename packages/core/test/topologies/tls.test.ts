@@ -34,7 +34,7 @@ describe('a server that speaks TLS', () => {
     expect(await outcomeOf(limiterOn(connect(), strict))).toBe('redis: allowed');
   });
 
-  it('is not asked by a URL whose certificate nobody vouches for', async () => {
+  it('is rejected through a URL when its certificate is not trusted', async () => {
     expect(await outcomeOf(limiterOn(server.storeUrl, strict))).toBe('connection');
 
     expect(await admin.dbsize()).toBe(0);
@@ -46,7 +46,7 @@ describe('a server that speaks TLS', () => {
     expect([stdout, code]).toEqual(['redis 9\n', 0]);
   });
 
-  it('knows the user of the URL', async () => {
+  it('accepts the user of the URL', async () => {
     const limiter = limiterOn(keep(new Redis(server.storeUrl, { tls: { ca } })), strict);
     await limiter.consume('key');
 

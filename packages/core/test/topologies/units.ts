@@ -6,7 +6,7 @@ import type { Tally } from './load.ts';
 
 const [{ algorithm }] = namePolicies(fixedWindow({ limit: 1, window: 1 }), 'any') as [NamedPolicy];
 
-/** The units of fixed windows that a server holds, by subject: as it has them stored, whoever it is. */
+/** The units of fixed windows that a server holds, by subject: as it has them stored. */
 export async function unitsIn(admin: Redis): Promise<Map<string, number>> {
   const units = new Map<string, number>();
   for (const key of await admin.keys('sluice:*')) {
@@ -18,10 +18,10 @@ export async function unitsIn(admin: Redis): Promise<Map<string, number>> {
 }
 
 /**
- * Holds what was admitted against what a failover has lost, and says how much that was.
+ * Compares the allowed units with those that a failover lost, and returns the lost units.
  *
- * @param kept - What the replica held when its primary was gone: subjects that are not among it have lost nothing.
- * @param held - What it holds in the end, when every key is refused.
+ * @param kept - The units on the replica when its primary ended: subjects missing from it have lost nothing.
+ * @param held - Its units in the end, when every key is denied.
  */
 export function expectAccounted(
   tallies: ReadonlyMap<string, Tally>,
@@ -31,14 +31,14 @@ export function expectAccounted(
 ): number {
   let allLost = 0;
   for (const [subject, { before, after, local }] of tallies) {
-    const keptHere = kept.get(subject) ?? before;
-    const lost = Math.max(before - keptHere, 0);
+    const keptUnits = kept.get(subject) ?? before;
+    const lost = Math.max(before - keptUnits, 0);
     allLost += lost;
     const report =
-      `${subject}: ${String(before)} admitted before and ${String(after)} after; the replica had kept ${String(keptHere)}, ` +
-      `so ${String(lost)} were lost, and holds ${String(held.get(subject))} in the end; ${String(local)} admitted locally`;
+      `${subject}: ${String(before)} allowed before and ${String(after)} after; the replica had kept ${String(keptUnits)}, ` +
+      `so ${String(lost)} were lost, and holds ${String(held.get(subject))} in the end; ${String(local)} allowed locally`;
     expect([report, before + after <= limit + lost]).toEqual([report, true]);
-    expect([report, keptHere + after <= limit]).toEqual([report, true]);
+    expect([report, keptUnits + after <= limit]).toEqual([report, true]);
     expect([report, held.get(subject)]).toEqual([report, limit]);
     expect([report, local <= limit]).toEqual([report, true]);
   }

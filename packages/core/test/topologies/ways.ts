@@ -13,12 +13,12 @@ import {
 } from '@sluice/core';
 import type { RedisServer } from '@sluice/testkit';
 
-/** How a store reaches its server: through a client that is handed in, as applications make theirs, or by a URL. */
+/** How a store reaches its server: through a client of the application, or by a URL. */
 export interface Way {
   readonly name: string;
-  /** A limiter that throws what the store fails with, after a generous while. */
+  /** A limiter that throws the store's errors, with a long timeout. */
   strict(server: RedisServer, options?: WayOptions): Limiter;
-  /** A limiter that decides locally when the store fails or is late, and looks often whether it is back. */
+  /** A limiter that decides locally when the store fails or is late, and probes often for its recovery. */
   lenient(server: RedisServer, options?: WayOptions): Limiter;
 }
 
@@ -28,27 +28,27 @@ export interface WayOptions {
   readonly store?: RedisStoreOptions;
 }
 
-silenceWarnings('SLUICE_STORE_AWAY'); // which is what these tests are about
+silenceWarnings('SLUICE_STORE_AWAY'); // expected throughout these tests
 
 type Connected = IoredisClient & { disconnect(): void; on(event: 'error', listener: () => void): unknown };
 
 const connections: Connected[] = [];
 const limiters: Limiter[] = [];
 
-/** Ends what the ways of this file have opened. */
+/** Closes everything that the ways of this file have opened. */
 export async function closeAll(): Promise<void> {
   for (const connection of connections.splice(0)) connection.disconnect();
   await Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
 }
 
-/** Ends a client with {@link closeAll}. */
+/** Closes a client with {@link closeAll}. */
 export function keep<T extends Connected>(client: T): T {
-  client.on('error', () => undefined); // of which ioredis would print
+  client.on('error', () => undefined); // ioredis prints errors without a listener
   connections.push(client);
   return client;
 }
 
-/** Ends a limiter with {@link closeAll}. */
+/** Closes a limiter with {@link closeAll}. */
 export function limiterOn(
   client: IoredisClient | string,
   options: SingleLimiterOptions,
@@ -81,7 +81,7 @@ export const ways: readonly Way[] = [
   way('a URL', (url) => url),
 ];
 
-/** What becomes of a decision: its source and verdict, or the kind of the failure. */
+/** The result of a decision: its source and verdict, or the kind of the failure. */
 export async function outcomeOf(limiter: Limiter, key = 'key', cost = 1): Promise<string> {
   try {
     const { source, allowed } = await limiter.consume(key, cost);

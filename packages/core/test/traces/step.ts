@@ -1,24 +1,24 @@
 import type { PolicyDecision } from '@sluice/core';
 import type { Random } from '@sluice/testkit';
 
-/** One thing that is asked of numbered keys. All steps of one batch have one instant. */
+/** One operation on numbered keys. All steps of one batch have one instant. */
 export type Step =
   | { readonly op: 'consume' | 'peek'; readonly parts: readonly { readonly key: number; readonly cost: number }[] }
-  /** Gives back some of what step number `of` took, to its first key. */
+  /** Refunds some units of step number `of`, on its first key. */
   | { readonly op: 'refund'; readonly of: number; readonly cost: number }
-  /** Charges so much more for what step number `of` took, to its first key. */
+  /** Charges more units for step number `of`, on its first key. */
   | { readonly op: 'charge'; readonly of: number; readonly cost: number }
   | { readonly op: 'reset' | 'unblock'; readonly key: number }
   | { readonly op: 'block'; readonly key: number; readonly durationMs: number };
 
-/** What a trace looks at to come close to the edges. */
+/** The state that a trace uses to come close to edge cases. */
 export interface Surroundings {
   /** Of the first policy of each key, as it was last seen. */
   readonly lastSeen: readonly PolicyDecision[];
-  /** Numbers of the steps that took something. */
+  /** Numbers of the steps that consumed units. */
   readonly taken: readonly number[];
   readonly mayGoBack: boolean;
-  /** Until what is remembered of refusals is forgotten, where something is. */
+  /** The waits until denial counts are forgotten. */
   readonly forgottenAfterMs?: readonly number[];
 }
 
@@ -27,7 +27,10 @@ export const START_MS = 4_102_444_800_000;
 /** No step is longer, so that instants stay whole numbers. */
 const LONGEST_STEP_MS = 100_000_000_000;
 
-/** The next instant: the same, the next ones, edges of windows and waits with a millisecond on either side, far ahead, or back. */
+/**
+ * The next instant: the same, the next ones, edges of windows and waits with a millisecond on either side, far ahead,
+ * or back.
+ */
 export function nextInstant(
   random: Random,
   atMs: number,
@@ -60,7 +63,7 @@ export function nextInstant(
   return Math.max(atMs + Math.min(aheadMs, LONGEST_STEP_MS), mayGoBack ? START_MS : atMs);
 }
 
-/** What is asked next: mostly units, in costs around what is left and around the limit. */
+/** The next step: mostly a consume, with a cost around what is left or around the limit. */
 export function nextStep(random: Random, { lastSeen, taken }: Surroundings): Step {
   const key = random.integer(0, lastSeen.length - 1);
   const { windowMs } = lastSeen[key] as PolicyDecision;
@@ -98,7 +101,7 @@ function costFor(random: Random, { limit, remaining }: PolicyDecision): number {
   ]);
 }
 
-/** Mostly little; seldom more than can be counted. */
+/** Mostly small; seldom more than can be counted. */
 function beyond(random: Random, { limit }: PolicyDecision): number {
   if (random.percent(2)) return random.pick([Number.MAX_SAFE_INTEGER, 2 ** 52, 2 ** 52 - 1]);
   return random.pick([1, 1, 2, random.integer(1, 5), Math.ceil(limit / 2), limit, 3 * limit]);

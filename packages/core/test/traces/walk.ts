@@ -1,6 +1,6 @@
 import type { StoreAnswer } from '@sluice/core';
 import type { Random } from '@sluice/testkit';
-import type { Lanes } from './lanes.ts';
+import type { Paths } from './paths.ts';
 import { nextInstant, nextStep, type Surroundings } from './step.ts';
 
 export interface Walk {
@@ -13,31 +13,31 @@ export interface Walk {
 /** Steps whose answers from Redis are waited for together. */
 const AHEAD = 250;
 
-/** Walks a random trace through all lanes. */
+/** Runs a random trace on all paths. */
 export async function walk(
-  lanes: Lanes,
+  paths: Paths,
   random: Random,
   { steps, batch = 1, mayGoBack }: Walk,
 ): Promise<readonly StoreAnswer[]> {
   const answers: StoreAnswer[] = [];
   for (let done = 0; done < steps;) {
     const surroundings: Surroundings = {
-      lastSeen: lanes.lastSeen(),
-      taken: lanes.taken,
+      lastSeen: paths.lastSeen(),
+      taken: paths.taken,
       mayGoBack,
-      forgottenAfterMs: lanes.forgottenAfterMs(),
+      forgottenAfterMs: paths.forgottenAfterMs(),
     };
-    const atMs = nextInstant(random, lanes.clock.atMs, surroundings);
+    const atMs = nextInstant(random, paths.clock.atMs, surroundings);
     const count = Math.min(random.integer(1, batch), steps - done);
     answers.push(
-      ...lanes.perform(
+      ...paths.perform(
         Array.from({ length: count }, () => nextStep(random, surroundings)),
         atMs,
       ),
     );
     done += count;
-    if (done % AHEAD < count) await lanes.settle();
+    if (done % AHEAD < count) await paths.settle();
   }
-  await lanes.settle();
+  await paths.settle();
   return answers;
 }

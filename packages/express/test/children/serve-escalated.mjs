@@ -1,7 +1,7 @@
-// Serves one route behind a limit of which all units are taken, and which blocks whoever is refused so many times. Prints its port, and ends when its
+// Serves one route behind a limit of which all units are taken, and which blocks clients that are denied so many times. Prints its port, and ends when its
 // standard input does.
 //
-// argv: url of Redis, refusals until a block.
+// argv: url of Redis, denials until a block.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { byHeader, escalate, fixedWindow, rateLimit, redisStore } from '@sluice/express';

@@ -13,7 +13,7 @@ const oncePerHour = fixedWindow({ limit: 1, window: '1h' });
 const ping = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) } as const;
 const skip = ({ headers }: AnyRequest): boolean => headers['x-ping'] === 'yes';
 
-/** A store that decides at once, and answers when it is told to. */
+/** A store that decides at once, and returns the answer when the test allows it. */
 function heldStore(): { readonly store: Store; readonly asked: Tally; readonly answer: () => void } {
   const inner = memoryStore();
   const asked = tally();
@@ -35,21 +35,21 @@ function heldStore(): { readonly store: Store; readonly asked: Tally; readonly a
   };
 }
 
-/** Clients that are gone when the decision comes. What nobody hears of, an unhandled rejection, fails the test. */
+/** Clients that disconnect before the decision. An unhandled rejection fails the test. */
 export function aborts(suite: Suite): void {
   describe.each(PLACES)('a limit %s', (place) => {
     const leave = async (port: number, left: Socket): Promise<void> => {
       const closed = once(left, 'close');
       left.resetAndDestroy();
       await closed;
-      // When another connection has been answered, the server has heard that this one is gone.
+      // When another connection has its answer, the server has noticed this disconnect.
       for (let i = 0; i < 3; i++) await send(port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
     };
 
     it.each([
       ['allowed', 1],
-      ['refused', 2],
-    ])('whose client leaves while the store is asked goes on: %s', async (_outcome, cost) => {
+      ['denied', 2],
+    ])('continues when the client disconnects during the store call: %s', async (_outcome, cost) => {
       const { store, asked, answer } = heldStore();
       const server = await suite.serve(
         { name: 'abort', policy: oncePerHour, cost, skip, store, timeoutMs: 60_000 },
@@ -67,7 +67,7 @@ export function aborts(suite: Suite): void {
       expect(server.calls.length).toBeLessThanOrEqual(1);
     });
 
-    it('whose client leaves while skip is asked still has its address', async () => {
+    it('still has the address of a client that disconnects during skip', async () => {
       const keys: unknown[] = [];
       const decisions = tally();
       const begun = tally();

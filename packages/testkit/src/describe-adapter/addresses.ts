@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { byIp, fixedWindow, silenceWarnings } from '@sluice/core';
 import fc from 'fast-check';
+import { cases } from '../depth.ts';
+import { testSeed } from '../random.ts';
 import { PLACES, type Server, type Suite } from './suite.ts';
 
 const policy = fixedWindow({ limit: 3, window: '1h' });
 
-/** A client that comes through the proxy that the application trusts. */
+/** A client behind the proxy that the application trusts. */
 const from = (address: string): { headers: Record<string, string> } => ({ headers: { 'X-Forwarded-For': address } });
 
 /** Addresses of the internet: those of the machine itself are proxies here. */
@@ -47,9 +49,9 @@ const ipv6Spellings = ipv6.map((groups) => {
   ];
 });
 
-/** One budget per client, whatever address it writes, and however it writes it. */
+/** One budget per client, in every spelling of its address and with every forged header. */
 export function addresses(suite: Suite): void {
-  // The suite is such a proxy.
+  // The suite acts as such a proxy.
   beforeAll(() => {
     silenceWarnings('SLUICE_PROXY_NOT_TRUSTED');
   });
@@ -68,7 +70,7 @@ export function addresses(suite: Suite): void {
         { place, trustLoopback },
       );
 
-    it('believes no header of whoever is not trusted (B6)', async () => {
+    it('ignores headers of senders that are not trusted (B6)', async () => {
       const keys: unknown[] = [];
       const server = await limited(false, keys);
       const spoofed: Record<string, string | readonly string[]>[] = [
@@ -91,7 +93,7 @@ export function addresses(suite: Suite): void {
       expect(new Set(keys)).toEqual(new Set(['127.0.0.1']));
     });
 
-    it('tells clients behind a trusted proxy apart', async () => {
+    it('distinguishes clients behind a trusted proxy', async () => {
       const server = await limited(true);
       await server.statuses(3, from('203.0.113.1'));
 
@@ -145,11 +147,11 @@ export function addresses(suite: Suite): void {
 
         expect(keys).toEqual(spelt.map(() => keys[0]));
       }),
-      { numRuns: 12 },
+      { numRuns: cases(12), seed: testSeed(42) },
     );
   });
 
-  it('what is no address is no client (B7)', async () => {
+  it('text that is not an address is not a client (B7)', async () => {
     const server = await suite.serve({ name: 'no-address', policy }, { trustLoopback: true });
 
     const statuses = [];

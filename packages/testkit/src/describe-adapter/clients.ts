@@ -3,7 +3,7 @@ import { fixedWindow, memoryStore, type Clock } from '@sluice/core';
 import { Agent, RetryAgent, request } from 'undici';
 import { PLACES, type Suite } from './suite.ts';
 
-/** Real clients, as their users set them up to come again: what they get in the end, and its body. */
+/** Real clients with their retry options: the final status and body. */
 const clients: readonly [string, (url: string) => Promise<[number, string]>][] = [
   [
     'undici',
@@ -33,8 +33,8 @@ const clients: readonly [string, (url: string) => Promise<[number, string]>][] =
   ],
 ];
 
-/** Stands still until the first refusal, and goes from then on: a slow machine refuses just as a fast one does. */
-function clockFromFirstRefusal(): Clock & { start(): void } {
+/** A clock that starts at the first denial, so that a slow machine denies like a fast one. */
+function clockFromFirstDenial(): Clock & { start(): void } {
   const beginMs = 1_795_262_400_000;
   let startedMs: number | undefined;
   return {
@@ -45,17 +45,17 @@ function clockFromFirstRefusal(): Clock & { start(): void } {
   };
 }
 
-/** Clients that honour Retry-After get through after waiting. */
+/** Clients that honour Retry-After succeed after the wait. */
 export function retryingClients(suite: Suite): void {
-  describe.each(PLACES)('a client that was refused by a limit %s', (place) => {
-    it('gets through after the second that Retry-After said: undici’s RetryAgent, got and ky', async () => {
+  describe.each(PLACES)('a client that was denied by a limit %s', (place) => {
+    it('succeeds after the second in Retry-After: undici’s RetryAgent, got and ky', async () => {
       const runs = clients.map(async ([name, fetchIt]) => {
-        const clock = clockFromFirstRefusal();
+        const clock = clockFromFirstDenial();
         const outcomes: string[] = [];
         const server = await suite.serve(
           {
             name: 'retry',
-            // A timer may come a few milliseconds early.
+            // A timer may fire a few milliseconds early.
             policy: fixedWindow({ limit: 1, window: 980 }),
             store: memoryStore({ clock }),
             onDecision: ({ outcome }) => {

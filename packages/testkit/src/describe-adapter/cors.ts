@@ -4,7 +4,7 @@ import { PLACES, type Suite } from './suite.ts';
 
 const origin = { 'Access-Control-Allow-Origin': 'https://shop.example' };
 
-/** The option `cors`: scripts of other origins may read the fields, where they may read anything (V18). */
+/** The option `cors`: scripts of an allowed origin may read the fields (V18). */
 export function cors(suite: Suite): void {
   describe.each(PLACES)('a limit %s', (place) => {
     const exposed = async (
@@ -23,13 +23,13 @@ export function cors(suite: Suite): void {
       return answers.map(({ headers }) => headers['access-control-expose-headers']);
     };
 
-    it('with cors: true exposes its fields where an origin is allowed, on answers and refusals', async () => {
+    it('with cors: true exposes its fields where an origin is allowed, on answers and denials', async () => {
       const fields = 'RateLimit, RateLimit-Policy, Retry-After';
 
       expect(await exposed(origin, { cors: true })).toEqual([fields, fields]);
     });
 
-    it('with cors: true adds to a list that is there, and nothing twice', async () => {
+    it('with cors: true adds to an existing list, without duplicates', async () => {
       const before = { ...origin, 'Access-Control-Expose-Headers': 'X-Total, ratelimit,Retry-After' };
       const fields = 'X-Total, ratelimit, Retry-After, RateLimit-Policy';
 
@@ -46,7 +46,7 @@ export function cors(suite: Suite): void {
       expect(await exposed({}, { cors: true })).toEqual([undefined, undefined]);
     });
 
-    it.each([undefined, false])('with cors: %p leaves the list as it is', async (given) => {
+    it.each([undefined, false])('with cors: %p does not change the list', async (given) => {
       const before = { ...origin, 'Access-Control-Expose-Headers': 'X-Total' };
 
       expect(await exposed(before, given === undefined ? {} : { cors: given })).toEqual(['X-Total', 'X-Total']);

@@ -9,12 +9,12 @@ const policy = fixedWindow({ limit: 10, window: '60s' });
 const costOf = ({ headers }: AnyRequest): number => Number(headers['x-cost'] ?? 1);
 const cost = (units: number): HttpRequest => ({ headers: { 'X-Cost': String(units) } });
 
-/** Requests that take more than one unit, and requests that try to take none (B15). */
+/** Requests that cost more than one unit, and requests that try to cost none (B15). */
 export function costs(suite: Suite): void {
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a cost, $place, over $kind',
     ({ stores, place }) => {
-      it('is the units that every request takes', async () => {
+      it('is consumed by every request', async () => {
         const server = await suite.serve({ name: 'cost', policy, cost: 4, ...stores.fresh(fakeClock()) }, { place });
 
         const answers = [await server.send(), await server.send(), await server.send()];
@@ -30,7 +30,7 @@ export function costs(suite: Suite): void {
       it.each<[string, SuiteOptions['cost']]>([
         ['a function', costOf],
         ['an async function', async (request) => Promise.resolve(costOf(request))],
-      ])('may be %s of the request, and a refusal takes nothing', async (_kind, asked) => {
+      ])('may be %s of the request, and a denial consumes nothing', async (_kind, asked) => {
         const server = await suite.serve(
           { name: 'cost', policy, ...(asked === undefined ? {} : { cost: asked }), ...stores.fresh() },
           { place },
@@ -42,39 +42,39 @@ export function costs(suite: Suite): void {
         expect(statuses).toEqual([200, 429, 200, 429]);
       });
 
-      it('above the limit is refused, says no Retry-After, and takes nothing', async () => {
+      it('above the limit is denied without Retry-After, and consumes nothing', async () => {
         const server = await suite.serve(
           { name: 'cost', policy, cost: costOf, ...stores.fresh(fakeClock()) },
           { place },
         );
 
-        const refused = await server.send(cost(11));
+        const denied = await server.send(cost(11));
         const whole = await server.send(cost(10));
 
-        expect(refused.status).toBe(429);
-        expect(refused.headers['retry-after']).toBeUndefined();
-        expect(refused.headers['ratelimit']).toBe('"cost";r=10');
+        expect(denied.status).toBe(429);
+        expect(denied.headers['retry-after']).toBeUndefined();
+        expect(denied.headers['ratelimit']).toBe('"cost";r=10');
         expect(whole.status).toBe(200);
         expect(server.calls).toHaveLength(1);
       });
 
-      it('of 0 leaves a request out: not counted, no fields', async () => {
+      it('of 0 exempts a request: not counted, no fields', async () => {
         const server = await suite.serve({ name: 'cost', policy, cost: costOf, ...stores.fresh() }, { place });
         await server.send(cost(10));
 
         const free = await server.send(cost(0));
-        const refused = await server.send(cost(1));
+        const denied = await server.send(cost(1));
 
         expect(free.status).toBe(200);
         expect(free.headers['ratelimit']).toBeUndefined();
-        expect(refused.status).toBe(429);
+        expect(denied.status).toBe(429);
       });
     },
   );
 
   describe.each(PLACES)('a cost function %s', (place) => {
     it.each<[unknown]>([[NaN], [-1], [0.5], [Infinity], [2 ** 53], ['5'], [undefined], [null]])(
-      'that answers %p is an error and no free pass, and takes nothing',
+      'that returns %p is an error, does not let the request pass, and consumes nothing',
       async (bad) => {
         let answered: unknown = bad;
         const server = await suite.serve({ name: 'cost', policy, cost: () => answered as number }, { place });

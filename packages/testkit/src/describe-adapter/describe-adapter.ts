@@ -17,48 +17,38 @@ import { pacing } from './pacing.ts';
 import { parsers } from './parsers.ts';
 import { races } from './races.ts';
 import { refunds } from './refunds.ts';
-import { refusals } from './refusals.ts';
+import { denials } from './denials.ts';
 import { reportMode } from './report-mode.ts';
 import { severalLimits } from './several-limits.ts';
 import { abortedSlots } from './slots-aborted.ts';
 import { slots } from './slots.ts';
 import { spellings } from './spellings.ts';
 import { stackedLimits } from './stacked-limits.ts';
-import { suiteFor } from './suite.ts';
+import { suiteFor, type Suite } from './suite.ts';
 import type { AdapterTarget } from './target.ts';
 
+/** A part of the contract: a file each, so that several processes share the work. */
+export type ContractPart = 'answers' | 'keys' | 'counting' | 'waiting';
+
+/** The scenarios, in parts of about equal duration. */
+const PARTS: Readonly<Record<ContractPart, readonly ((suite: Suite) => void)[]>> = {
+  answers: [headerVectors, noFields, options, denials, reportMode, lists, cors, parsers, retryingClients],
+  keys: [stackedLimits, spellings, methods, addresses, keys, severalLimits],
+  counting: [costs, races, refunds, failures, escalatedLimits, managedPolicies],
+  waiting: [pacing, slots, abortedSlots, aborts],
+};
+
+export const contractParts: readonly ContractPart[] = Object.keys(PARTS) as ContractPart[];
+
 /**
- * The contract that every adapter must pass, over real HTTP: the answers byte for byte, the options, and limits that no
- * way of asking escapes.
+ * The contract of every adapter, over real HTTP: the responses byte for byte, the options, and limits that no form of
+ * a request escapes.
+ *
+ * @param parts - Default: all of it.
  */
-export function describeAdapter(target: AdapterTarget): void {
+export function describeAdapter(target: AdapterTarget, parts: readonly ContractPart[] = contractParts): void {
   describe(`the adapter of ${target.name}`, () => {
     const suite = suiteFor(target);
-
-    headerVectors(suite);
-    noFields(suite);
-    stackedLimits(suite);
-    spellings(suite);
-    methods(suite);
-    addresses(suite);
-    keys(suite);
-    severalLimits(suite);
-    costs(suite);
-    races(suite);
-    refunds(suite);
-    pacing(suite);
-    lists(suite);
-    reportMode(suite);
-    options(suite);
-    refusals(suite);
-    failures(suite);
-    escalatedLimits(suite);
-    slots(suite);
-    abortedSlots(suite);
-    managedPolicies(suite);
-    aborts(suite);
-    cors(suite);
-    parsers(suite);
-    retryingClients(suite);
+    for (const scenarios of parts.flatMap((part) => PARTS[part])) scenarios(suite);
   });
 }

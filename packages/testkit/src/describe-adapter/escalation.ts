@@ -13,7 +13,7 @@ const ann: HttpRequest = { headers: { 'X-Api-Key': 'ann' } };
 const bob: HttpRequest = { headers: { 'X-Api-Key': 'bob' } };
 const SECOND = 1000;
 
-/** A client that goes on after it was refused is blocked, longer each time, and is told so. */
+/** A client that continues after denials is blocked, longer each time, and Retry-After shows it. */
 export function escalatedLimits(suite: Suite): void {
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a limit that escalates, $place, over $kind',
@@ -31,7 +31,7 @@ export function escalatedLimits(suite: Suite): void {
       const retriesOf = (answers: readonly HttpAnswer[]): unknown[] =>
         answers.map(({ status, headers }) => [status, headers['retry-after']]);
 
-      it('answers who keeps trying with a Retry-After that grows, and nobody else', async () => {
+      it('sends a growing Retry-After to a client that keeps trying, and to no other client', async () => {
         const clock = fakeClock();
         const server = await serve(clock);
 
@@ -62,20 +62,20 @@ export function escalatedLimits(suite: Suite): void {
         expect((await server.send(bob)).status).toBe(200);
       });
 
-      it('is lifted after the seconds that Retry-After said, and not before', async () => {
+      it('ends after the seconds in Retry-After, and not before', async () => {
         const clock = fakeClock();
         const server = await serve(clock);
-        const refused = (await times(server, 3, ann)).at(-1);
+        const denied = (await times(server, 3, ann)).at(-1);
 
-        clock.advance(Number(refused?.headers['retry-after']) * SECOND - 1);
+        clock.advance(Number(denied?.headers['retry-after']) * SECOND - 1);
         const early = await server.send(ann);
         clock.advance(1);
-        const admitted = await server.send(ann);
+        const allowed = await server.send(ann);
 
-        expect([refused?.status, early.status, admitted.status]).toEqual([429, 429, 200]);
+        expect([denied?.status, early.status, allowed.status]).toEqual([429, 429, 200]);
       });
 
-      it('tells in its fields the policy as it is, of which nothing is left until the block is over', async () => {
+      it('shows the unchanged policy in its fields, with nothing left until the block ends', async () => {
         const server = await serve(fakeClock());
 
         const [, denied, blocked] = await times(server, 3, ann);
@@ -86,7 +86,7 @@ export function escalatedLimits(suite: Suite): void {
         expect(blocked?.headers['cache-control']).toBe('no-store');
       });
 
-      it('is lifted by the owner', async () => {
+      it('ends when the application unblocks the key', async () => {
         const limiter = createLimiter({ name: 'tries', policy, escalate: escalation, ...stores.fresh(fakeClock()) });
         const server = await suite.serve({ limiter, key }, { place });
         const before = await server.statuses(3, ann);
@@ -104,7 +104,7 @@ export function escalatedLimits(suite: Suite): void {
         ]);
       });
 
-      it('that only reports refuses nobody, and tells onDecision of the block', async () => {
+      it('that only reports denies no request, and reports the block to onDecision', async () => {
         const outcomes: string[] = [];
         const server = await serve(fakeClock(), {
           mode: 'report',
@@ -119,7 +119,7 @@ export function escalatedLimits(suite: Suite): void {
     },
   );
 
-  it('a limit that makes requests wait does not escalate: what waits is refused many times over', async () => {
+  it('a limit with holdMs does not escalate, because a waiting request is denied many times', async () => {
     const [memory] = suite.stores;
     const serving = async (): Promise<Server> =>
       suite.serve({

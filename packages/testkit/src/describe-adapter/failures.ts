@@ -14,7 +14,7 @@ const failLater = async (): Promise<never> => {
   throw new Error('broken');
 };
 
-/** Stores that fail, and functions of the user that throw: never a free pass, never a request that hangs. */
+/** Stores that fail, and options that throw: no request passes, and none hangs. */
 export function failures(suite: Suite): void {
   describe.each(PLACES)('a limit %s', (place) => {
     it.each<[string, Partial<SuiteOptions>]>([
@@ -48,7 +48,7 @@ export function failures(suite: Suite): void {
 
       const answer = await server.send();
 
-      // 429 has been set by then, and some frameworks keep a status that says error.
+      // The status is already 429, and some frameworks keep an error status.
       expect([429, 500]).toContain(answer.status);
       expect(server.calls).toHaveLength(1);
     });
@@ -58,7 +58,7 @@ export function failures(suite: Suite): void {
         {
           name: 'broken',
           policy: once,
-          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what must not happen, and does
+          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the bug under test
           key: () => Promise.reject(thrown),
         },
         { place },
@@ -70,7 +70,7 @@ export function failures(suite: Suite): void {
       expect(server.calls).toHaveLength(0);
     });
 
-    it('takes nothing when a function throws before the decision', async () => {
+    it('consumes nothing when a function throws before the decision', async () => {
       let isBroken = true;
       const server = await suite.serve(
         { name: 'broken', policy: once, cost: () => (isBroken ? fail() : 1) },
@@ -93,7 +93,7 @@ export function failures(suite: Suite): void {
         ['allow', [200, 200]],
         ['deny', [503, 503]],
         ['throw', [500, 500]],
-      ])('does as onStoreError: %p says', async (onStoreError, expected) => {
+      ])('follows onStoreError: %p', async (onStoreError, expected) => {
         const server = await suite.serve(
           {
             name: 'away',
@@ -111,7 +111,7 @@ export function failures(suite: Suite): void {
     });
   });
 
-  it('when Redis is gone, each onStoreError does as it says', async () => {
+  it('follows each onStoreError when Redis is away', async () => {
     const redis = await startRedis();
     const client = new Redis(redis.storeUrl, { retryStrategy: () => null });
     client.on('error', () => {});
@@ -119,7 +119,7 @@ export function failures(suite: Suite): void {
     const servers = [];
     for (const onStoreError of modes) {
       const store = redisStore(client, { prefix: `sluice:${onStoreError}` });
-      const how = { onStoreError, timeoutMs: 60_000, denialCache: false }; // what is known of a key would refuse it still
+      const how = { onStoreError, timeoutMs: 60_000, denialCache: false }; // what is known of a key would deny it still
       servers.push(await suite.serve({ name: 'gone', policy: once, store, ...how }));
     }
 

@@ -1,4 +1,4 @@
-/** Keeps those who wait until it is opened. */
+/** A promise-based gate: callers wait until it opens. */
 export interface Gate {
   readonly opened: Promise<void>;
   open(): void;
@@ -10,7 +10,7 @@ export function gate(): Gate {
   return { opened, open };
 }
 
-/** Counts, and tells when a count has been reached. */
+/** A counter; `reaches` resolves at a given count. */
 export interface Tally {
   count: number;
   /** The highest that `count` has been. */

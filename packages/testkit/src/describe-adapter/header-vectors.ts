@@ -17,7 +17,7 @@ export function headerVectors(suite: Suite): void {
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'the fields of a limit $place, over $kind',
     ({ stores, place }) => {
-      it('of a first request tell what is left, and until when (V1)', async () => {
+      it('of a first request state what is left, and until when (V1)', async () => {
         const server = await suite.serve(
           {
             name: 'default',
@@ -39,7 +39,7 @@ export function headerVectors(suite: Suite): void {
         });
       });
 
-      it('of the last unit are no error, and those of a refusal come with problem details (V2, V3)', async () => {
+      it('of the last unit come with a normal response, and those of a denial with problem details (V2, V3)', async () => {
         const clock = fakeClock(NOON_MS + 29_400);
         const server = await suite.serve(
           {
@@ -53,7 +53,7 @@ export function headerVectors(suite: Suite): void {
         await server.send(cost(99));
 
         const last = await server.send();
-        const refused = await server.send();
+        const denied = await server.send();
         clock.atMs = NOON_MS + 59_999;
         const late = await server.send();
 
@@ -63,24 +63,24 @@ export function headerVectors(suite: Suite): void {
           state: '"default";r=0;t=31',
           retryAfter: undefined,
         });
-        expect([refused.status, refused.statusText]).toEqual([429, 'Too Many Requests']);
-        expect(fieldsOf(refused)).toEqual({
+        expect([denied.status, denied.statusText]).toEqual([429, 'Too Many Requests']);
+        expect(fieldsOf(denied)).toEqual({
           policy: '"default";q=100;w=60',
           state: '"default";r=0;t=31',
           retryAfter: '31',
         });
-        expect(refused.headers).toMatchObject({
+        expect(denied.headers).toMatchObject({
           'content-type': 'application/problem+json',
           'cache-control': 'no-store',
         });
-        expect(refused.body).toBe(
+        expect(denied.body).toBe(
           `{"type":"${QUOTA}","title":"Quota Exceeded","status":429,"violated-policies":["default"]}`,
         );
         expect(fieldsOf(late)).toMatchObject({ state: '"default";r=0;t=1', retryAfter: '1' });
         expect(server.calls).toHaveLength(2);
       });
 
-      it('of two policies stand side by side, and a refusal names the one that was violated (V4, V5)', async () => {
+      it('of two policies are listed together, and a denial names the violated one (V4, V5)', async () => {
         const clock = fakeClock(NOON_MS - 2000);
         const server = await suite.serve(
           {
@@ -103,7 +103,7 @@ export function headerVectors(suite: Suite): void {
         const allowed = await server.send({ headers: { 'X-Burst': '6', 'X-Cost': '6' } });
         clock.advance(2000);
         await server.send(cost(993));
-        const refused = await server.send();
+        const denied = await server.send();
 
         const policy = '"burst";q=10;w=1, "daily";q=1000;w=86400';
         expect(fieldsOf(allowed)).toEqual({
@@ -111,18 +111,18 @@ export function headerVectors(suite: Suite): void {
           state: '"burst";r=4;t=1, "daily";r=993;t=43200',
           retryAfter: undefined,
         });
-        expect(refused.status).toBe(429);
-        expect(fieldsOf(refused)).toEqual({
+        expect(denied.status).toBe(429);
+        expect(fieldsOf(denied)).toEqual({
           policy,
           state: '"burst";r=9;t=1, "daily";r=0;t=43198',
           retryAfter: '43198',
         });
-        expect(refused.body).toBe(
+        expect(denied.body).toBe(
           `{"type":"${QUOTA}","title":"Quota Exceeded","status":429,"violated-policies":["daily"]}`,
         );
       });
 
-      it('of a bucket tell when the next unit comes (V6)', async () => {
+      it('of a bucket state when the next unit comes (V6)', async () => {
         const clock = fakeClock(NOON_MS);
         const server = await suite.serve(
           {
@@ -137,22 +137,22 @@ export function headerVectors(suite: Suite): void {
         const first = await server.send();
         await server.send(cost(8));
         const tenth = await server.send();
-        const refused = await server.send();
+        const denied = await server.send();
         clock.advance(250);
         const again = await server.send();
         clock.advance(5750);
-        const admitted = await server.send();
+        const allowed = await server.send();
 
         const policy = '"api";q=10;w=60';
         expect(fieldsOf(first)).toEqual({ policy, state: '"api";r=9;t=6', retryAfter: undefined });
         expect(fieldsOf(tenth)).toEqual({ policy, state: '"api";r=0;t=6', retryAfter: undefined });
-        expect([refused.status, again.status, admitted.status]).toEqual([429, 429, 200]);
-        expect(fieldsOf(refused)).toEqual({ policy, state: '"api";r=0;t=6', retryAfter: '6' });
+        expect([denied.status, again.status, allowed.status]).toEqual([429, 429, 200]);
+        expect(fieldsOf(denied)).toEqual({ policy, state: '"api";r=0;t=6', retryAfter: '6' });
         expect(fieldsOf(again)).toEqual({ policy, state: '"api";r=0;t=6', retryAfter: '6' });
-        expect(fieldsOf(admitted)).toEqual({ policy, state: '"api";r=0;t=6', retryAfter: undefined });
+        expect(fieldsOf(allowed)).toEqual({ policy, state: '"api";r=0;t=6', retryAfter: undefined });
       });
 
-      it('of a HEAD that is refused are those of GET, without a body (V13)', async () => {
+      it('of a denied HEAD equal those of GET, without a body (V13)', async () => {
         const server = await suite.serve(
           {
             name: 'default',
@@ -163,25 +163,25 @@ export function headerVectors(suite: Suite): void {
         );
         await server.send();
 
-        const refused = await server.send({ method: 'HEAD' });
+        const denied = await server.send({ method: 'HEAD' });
 
-        expect(refused.status).toBe(429);
-        expect(refused.headers).toMatchObject({
+        expect(denied.status).toBe(429);
+        expect(denied.headers).toMatchObject({
           'content-type': 'application/problem+json',
           'cache-control': 'no-store',
         });
-        expect(fieldsOf(refused)).toEqual({
+        expect(fieldsOf(denied)).toEqual({
           policy: '"default";q=1;w=60',
           state: '"default";r=0;t=60',
           retryAfter: '60',
         });
-        expect(refused.body).toBe('');
+        expect(denied.body).toBe('');
       });
 
       it.each([
         [500, 1],
         [1500, 2],
-      ])('of a window of %i ms give it as %i s (V16)', async (window, seconds) => {
+      ])('of a window of %i ms state %i s (V16)', async (window, seconds) => {
         const server = await suite.serve(
           { name: 'fast', policy: fixedWindow({ limit: 5, window }), ...stores.fresh(fakeClock(NOON_MS)) },
           { place },
@@ -192,7 +192,7 @@ export function headerVectors(suite: Suite): void {
         expect(fieldsOf(answer).policy).toBe(`"fast";q=5;w=${String(seconds)}`);
       });
 
-      it('never go below zero when the limit was lowered below what was used (V17)', async () => {
+      it('never go below zero when the limit is lowered below the used units (V17)', async () => {
         let limit = 200;
         const server = await suite.serve(
           {
@@ -205,10 +205,10 @@ export function headerVectors(suite: Suite): void {
         await server.send(cost(120));
         limit = 100;
 
-        const refused = await server.send();
+        const denied = await server.send();
 
-        expect(refused.status).toBe(429);
-        expect(fieldsOf(refused)).toEqual({
+        expect(denied.status).toBe(429);
+        expect(fieldsOf(denied)).toEqual({
           policy: '"plan";q=100;w=60',
           state: '"plan";r=0;t=60',
           retryAfter: '60',

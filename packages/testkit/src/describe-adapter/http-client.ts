@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-/** A request as a test writes it. */
+/** A request of a test. */
 export interface HttpRequest {
   /** Default `GET`. */
   readonly method?: string;
@@ -12,7 +12,7 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
-/** An answer, whole. */
+/** A complete response. */
 export interface HttpAnswer {
   readonly status: number;
   readonly statusText: string;
@@ -21,7 +21,7 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** Sends one request over a connection of its own. Nothing of it is normalised, and nothing is retried. */
+/** Sends one request over a connection of its own. It normalises nothing and retries nothing. */
 export async function send(port: number, { method, path, headers, body }: HttpRequest = {}): Promise<HttpAnswer> {
   const sent = request({
     host: '127.0.0.1',

@@ -1,6 +1,6 @@
 import type { HttpAnswer } from './http-client.ts';
 
-/** The header fields of an answer that are the limiter's. */
+/** The limiter's header fields of a response. */
 export interface LimiterFields {
   readonly policy: string | undefined;
   readonly state: string | undefined;
@@ -16,5 +16,5 @@ export function fieldsOf({ headers }: HttpAnswer): LimiterFields {
   };
 }
 
-/** Those of an answer that no limiter wrote on. */
+/** The fields of a response without a limiter. */
 export const NO_FIELDS: LimiterFields = { policy: undefined, state: undefined, retryAfter: undefined };

@@ -28,7 +28,7 @@ export function lists(suite: Suite): void {
       ['an IPv4-mapped address', '::ffff:203.0.113.7', '203.0.113.7', '203.0.113.8'],
       ['a range', '203.0.113.0/25', '203.0.113.127', '203.0.113.128'],
       ['an IPv6 range', '2001:db8::/32', '2001:DB8:ffff::1', '2001:db9::1'],
-    ])('that denies %s answers 403, and reaches no other', async (_what, entry, denied, other) => {
+    ])('that denies %s responds with 403, and affects no other client', async (_what, entry, denied, other) => {
       const server = await serve({ deny: [entry] });
 
       const answer = await server.send(as(denied));
@@ -43,7 +43,7 @@ export function lists(suite: Suite): void {
       ['an address', '203.0.113.7', '203.0.113.7', '203.0.113.8'],
       ['a range', '203.0.113.0/25', '203.0.113.127', '203.0.113.128'],
       ['an IPv6 range', '2001:db8::/32', '2001:DB8:ffff::1', '2001:db9::1'],
-    ])('that allows %s neither counts nor refuses it', async (_what, entry, allowed, other) => {
+    ])('that allows %s neither counts nor denies it', async (_what, entry, allowed, other) => {
       const server = await serve({ allow: [entry] });
 
       const free = await server.statuses(3, as(allowed));
@@ -71,13 +71,13 @@ export function lists(suite: Suite): void {
       ['by address over one by key', { deny: ['203.0.113.7'], allow: ['k'] }],
       ['by key over one by address', { deny: ['k'], allow: ['203.0.113.7'] }],
       ['by key over the same key', { deny: ['k'], allow: ['k'] }],
-    ])('that denies stands above one that allows: %s', async (_which, options) => {
+    ])('that denies takes precedence over one that allows: %s', async (_which, options) => {
       const server = await serve({ key: byHeader('x-api-key'), ...options } as Partial<SuiteOptions>);
 
       expectForbidden(await server.send(as('203.0.113.7', 'k')));
     });
 
-    it('believes no address that a client only claims', async () => {
+    it('ignores an address that a client only claims', async () => {
       const server = await suite.serve(
         { name: 'listed', policy: once, key: byIp(), allow: ['203.0.113.7'], deny: ['203.0.113.66'] },
         { place },

@@ -26,7 +26,7 @@ const perHour = (limit: number): Policy => fixedWindow({ limit, window: '1h' });
 const planOf = ({ headers }: AnyRequest): ManagedReference => managed(String(headers['x-plan']));
 const onPlan = (plan: string): HttpRequest => ({ headers: { 'X-Plan': plan } });
 
-/** A source of one test, that two processes may have opened: it tells both of a change. */
+/** A source of one test that two processes may open: it notifies both of a change. */
 function newSource(): PolicySource {
   const records = new Map<string, unknown>();
   const listeners = new Set<() => void>();
@@ -55,7 +55,7 @@ function answered(server: Server, status: number, request?: HttpRequest): Promis
   });
 }
 
-/** Limits that are kept elsewhere under a name, and are put, changed and removed while the server runs. */
+/** Limits that are stored under a name, and are put, changed and removed while the server runs. */
 export function managedPolicies(suite: Suite): void {
   beforeAll(() => {
     silenceWarnings('SLUICE_POLICY_UNCONFIGURED');
@@ -70,27 +70,27 @@ export function managedPolicies(suite: Suite): void {
         return suite.serve(options as SuiteOptions, { place });
       };
 
-      it('that is not there refuses with 403 and problem details, without fields, and takes nothing', async () => {
+      it('that does not exist denies with 403 and problem details, without fields, and consumes nothing', async () => {
         const source = newSource();
         const policies = createPolicies(source);
         const server = await serve(source);
 
-        const refused = [await server.send(), await server.send()];
+        const denied = [await server.send(), await server.send()];
         await policies.put('orders', perHour(2), { apps });
-        const admitted = await answered(server, 200);
+        const allowed = await answered(server, 200);
 
-        expect(refused.map(({ status }) => status)).toEqual([403, 403]);
-        expect(refused.map(fieldsOf)).toEqual([NO_FIELDS, NO_FIELDS]);
-        expect(refused[0]?.headers).toMatchObject({
+        expect(denied.map(({ status }) => status)).toEqual([403, 403]);
+        expect(denied.map(fieldsOf)).toEqual([NO_FIELDS, NO_FIELDS]);
+        expect(denied[0]?.headers).toMatchObject({
           'content-type': 'application/problem+json',
           'cache-control': 'no-store',
         });
-        expect(refused[0]?.body).toBe('{"type":"about:blank","title":"Forbidden","status":403}');
-        expect(fieldsOf(admitted).state).toMatch(/^"orders";r=1;t=3(600|59\d)$/);
+        expect(denied[0]?.body).toBe('{"type":"about:blank","title":"Forbidden","status":403}');
+        expect(fieldsOf(allowed).state).toMatch(/^"orders";r=1;t=3(600|59\d)$/);
         expect(server.calls).toHaveLength(1);
       });
 
-      it('that is not there lets pass with onUnconfigured: "allow", without fields', async () => {
+      it('that does not exist lets requests pass with onUnconfigured: "allow", without fields', async () => {
         const server = await serve(newSource(), { onUnconfigured: 'allow' });
 
         const answers = [await server.send(), await server.send()];
@@ -113,7 +113,7 @@ export function managedPolicies(suite: Suite): void {
         expect((await answered(server, 200)).headers['ratelimit-policy']).toBe('"orders";q=5;w=3600');
       });
 
-      it('is in force when it is put, changed and removed, without a restart; what was used stays used', async () => {
+      it('takes effect when it is put, changed and removed, without a restart; used units stay used', async () => {
         const source = newSource();
         const policies = createPolicies(source);
         const server = await serve(source);
@@ -138,7 +138,7 @@ export function managedPolicies(suite: Suite): void {
         expect(fieldsOf(removed)).toEqual(NO_FIELDS);
       });
 
-      it('that is not there is answered by the framework’s error handler with throw: true', async () => {
+      it('that does not exist reaches the framework’s error handler with throw: true', async () => {
         const server = await serve(newSource(), { throw: true });
 
         const answer = await server.send();
@@ -149,7 +149,7 @@ export function managedPolicies(suite: Suite): void {
         expect(server.calls).toHaveLength(0);
       });
 
-      it('that is not there refuses nobody with mode: "report", and is told', async () => {
+      it('that does not exist denies no request with mode: "report", and is reported', async () => {
         const told: Outcome[] = [];
         const server = await serve(newSource(), {
           mode: 'report',
@@ -163,7 +163,7 @@ export function managedPolicies(suite: Suite): void {
         expect([answer.status, fieldsOf(answer), told]).toEqual([200, NO_FIELDS, ['unconfigured']]);
       });
 
-      it('may be what a policy function answers', async () => {
+      it('may be the result of a policy function', async () => {
         const source = newSource();
         const policies = createPolicies(source);
         await policies.put('free', perHour(1), { apps });
@@ -177,29 +177,29 @@ export function managedPolicies(suite: Suite): void {
         expect([free, paid, neither]).toEqual([[200, 429], [200, 200, 429], [403]]);
       });
 
-      it('may be one of several limits: one that is not there refuses, and the others take nothing', async () => {
+      it('may be one of several limits: one that does not exist denies, and the others consume nothing', async () => {
         const source = newSource();
         const policies = createPolicies(source);
         const limits = [
           { name: 'per-ip', policy: perHour(2), key: byIp() },
-          { name: 'everybody', policy: managed('orders'), key: byAll() },
+          { name: 'all-clients', policy: managed('orders'), key: byAll() },
         ];
         const server = await serve(source, { policy: undefined, limits } as Partial<SuiteOptions>);
 
         const before = await server.statuses(3);
         await policies.put('orders', perHour(5), { apps });
-        const admitted = await answered(server, 200);
+        const allowed = await answered(server, 200);
         const after = await server.statuses(2);
 
         expect(before).toEqual([403, 403, 403]);
-        expect(fieldsOf(admitted).policy).toBe('"per-ip";q=2;w=3600, "everybody";q=5;w=3600');
-        expect(fieldsOf(admitted).state).toMatch(/^"per-ip";r=1;t=\d+, "everybody";r=4;t=\d+$/);
+        expect(fieldsOf(allowed).policy).toBe('"per-ip";q=2;w=3600, "all-clients";q=5;w=3600');
+        expect(fieldsOf(allowed).state).toMatch(/^"per-ip";r=1;t=\d+, "all-clients";r=4;t=\d+$/);
         expect(after).toEqual([200, 429]);
       });
 
-      it('may be one of several limits: with onUnconfigured: "allow" the others hold', async () => {
+      it('may be one of several limits: with onUnconfigured: "allow" the others apply', async () => {
         const limits = [
-          { name: 'everybody', policy: managed('orders'), key: byAll() },
+          { name: 'all-clients', policy: managed('orders'), key: byAll() },
           { name: 'per-ip', policy: perHour(2), key: byIp() },
         ];
         const server = await serve(newSource(), {
@@ -215,7 +215,7 @@ export function managedPolicies(suite: Suite): void {
         expect(rest).toEqual([200, 429]);
       });
 
-      it('gives units back under refund, also beside one that is not there', async () => {
+      it('refunds units, also beside one that does not exist', async () => {
         const source = newSource();
         await createPolicies(source).put('orders', perHour(1), { apps });
         const limits = [
@@ -237,7 +237,7 @@ export function managedPolicies(suite: Suite): void {
     },
   );
 
-  it('a managed policy without app is said when the application is built', async () => {
+  it('a managed policy without app is an error when the application is built', async () => {
     const serve = async (): Promise<Server> =>
       suite.serve({ name: 'shop', policy: managed('orders'), policies: createPolicies(newSource()) });
 
@@ -245,7 +245,7 @@ export function managedPolicies(suite: Suite): void {
   });
 
   describe.each(suite.stores)('a managed policy of two services, over $kind', (stores) => {
-    it('is one bucket with byAll(), and tells clients apart by other keys', async () => {
+    it('is one bucket with byAll(), and one per client with other keys', async () => {
       const source = newSource();
       const policies = createPolicies(source);
       for (const name of ['shared', 'per-client'] as const) {
@@ -269,18 +269,18 @@ export function managedPolicies(suite: Suite): void {
       const as = (client: string): HttpRequest => ({ headers: { 'X-Client': client } });
 
       const answers = [await first?.send(as('ann')), await second?.send(as('bob')), await first?.send(as('bob'))];
-      const refused = [await first?.statuses(1), await second?.statuses(1)];
+      const denied = [await first?.statuses(1), await second?.statuses(1)];
 
       expect(answers.map((answer) => answer && fieldsOf(answer).state?.replaceAll(/;t=\d+/g, ''))).toEqual([
         '"all";r=2, "client";r=2',
         '"all";r=1, "client";r=2',
         '"all";r=0, "client";r=1',
       ]);
-      expect(refused).toEqual([[429], [429]]);
+      expect(denied).toEqual([[429], [429]]);
     });
   });
 
-  it('policies are looked up in the Redis of the store where nothing else is said', async () => {
+  it('policies are read from the Redis of the store by default', async () => {
     const { admin } = suite.redis;
     const policies = createPolicies(admin, { prefix: 'sluice:managed' });
     const store = redisStore(admin, { prefix: 'sluice:managed' });
@@ -290,11 +290,11 @@ export function managedPolicies(suite: Suite): void {
     const before = await server.statuses(1, ann);
     await policies.put('orders', perHour(1), { apps });
 
-    const admitted = await answered(server, 200, ann);
+    const allowed = await answered(server, 200, ann);
     const after = await server.statuses(1, ann);
     await limiter.close();
 
     expect([before, after]).toEqual([[403], [429]]);
-    expect(fieldsOf(admitted).policy).toBe('"orders";q=1;w=3600');
+    expect(fieldsOf(allowed).policy).toBe('"orders";q=1;w=3600');
   });
 }

@@ -5,7 +5,7 @@ import type { Server, Suite } from './suite.ts';
 
 const preflight = { Origin: 'https://shop.example', 'Access-Control-Request-Method': 'POST' };
 
-/** What counts of requests for which no handler was written: preflights, bare OPTIONS, paths that nothing matches. */
+/** Which requests without a handler count: preflights, bare OPTIONS, paths without a route. */
 export function methods(suite: Suite): void {
   const limited = (): Promise<Server> =>
     suite.serve(
@@ -14,7 +14,7 @@ export function methods(suite: Suite): void {
     );
 
   describe('an application-wide limit', () => {
-    it('does not count true preflights, nor refuse them, and adds no fields to them (B4)', async () => {
+    it('neither counts nor denies true preflights, and adds no fields to them (B4)', async () => {
       const server = await limited();
       const ask = { method: 'OPTIONS', headers: preflight };
 
@@ -53,14 +53,14 @@ export function methods(suite: Suite): void {
       const server = await limited();
 
       const statuses = await server.statuses(3, request);
-      const refused = await server.send();
+      const denied = await server.send();
 
       expect(statuses.slice(0, 2)).not.toContain(429);
       expect(statuses[2]).toBe(429);
-      expect(refused.status).toBe(429);
+      expect(denied.status).toBe(429);
     });
 
-    it('has one budget for all paths that no route matches', async () => {
+    it('has one budget for all paths without a route', async () => {
       const server = await suite.serve(
         { name: 'unmatched', policy: fixedWindow({ limit: 2, window: '1h' }), key: byRoute() },
         { place: 'application-wide' },

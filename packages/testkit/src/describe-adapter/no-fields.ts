@@ -3,10 +3,10 @@ import type { Store } from '@sluice/core';
 import { NO_FIELDS, fieldsOf } from './limiter-fields.ts';
 import { PLACES, type Suite } from './suite.ts';
 
-/** Answers without a field of the limiter's: nothing was decided, or it is not known (V14, V15). */
+/** Responses without fields of the limiter: no decision, or an unknown one (V14, V15). */
 export function noFields(suite: Suite): void {
   describe.each(PLACES)('the fields of a limit %s', (place) => {
-    it('are none where a request is skipped, and none but the application’s own (V14)', async () => {
+    it('are missing when a request is skipped, and the application’s own fields stay (V14)', async () => {
       const server = await suite.serve(
         { name: 'default', limit: 1, window: '60s', skip: () => true },
         { place, handle: () => ({ headers: { 'X-Own': 'kept' }, body: 'hello' }) },
@@ -19,7 +19,7 @@ export function noFields(suite: Suite): void {
       expect(answers[1]?.headers['x-own']).toBe('kept');
     });
 
-    it('are none where a client is on the allow list (V14)', async () => {
+    it('are missing when a client is on the allow list (V14)', async () => {
       const server = await suite.serve({ name: 'default', limit: 1, window: '60s', allow: ['127.0.0.0/8'] }, { place });
 
       const answers = [await server.send(), await server.send()];

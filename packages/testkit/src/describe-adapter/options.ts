@@ -17,7 +17,7 @@ const plans: Readonly<Record<string, Policy | readonly Policy[]>> = {
 const planOf = ({ headers }: AnyRequest): Policy => plans[String(headers['x-plan'])] as Policy;
 const onPlan = (plan: string): HttpRequest => ({ headers: { 'X-Plan': plan } });
 
-/** The options that say what is limited, who decides, who is told, and in which format. */
+/** Options for the policy, the limiter, callbacks and the format of the fields. */
 export function options(suite: Suite): void {
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a policy that is a function, $place, over $kind',
@@ -41,8 +41,8 @@ export function options(suite: Suite): void {
     },
   );
 
-  describe.each(suite.stores)('a limiter that was made before, over $kind', (stores) => {
-    it('counts together with other middleware that was given it, and with whoever else uses it', async () => {
+  describe.each(suite.stores)('an existing limiter, over $kind', (stores) => {
+    it('counts together with other middleware and other code that use it', async () => {
       const limiter = createLimiter({
         name: 'handed-in',
         policy: fixedWindow({ limit: 5, window: '1h' }),
@@ -53,13 +53,13 @@ export function options(suite: Suite): void {
 
       const statuses = [...(await first.statuses(2)), ...(await second.statuses(2))];
       const direct = await limiter.consume('127.0.0.1');
-      const refused = [...(await first.statuses(1)), ...(await second.statuses(1))];
+      const denied = [...(await first.statuses(1)), ...(await second.statuses(1))];
       await limiter.reset('127.0.0.1');
       const again = await first.statuses(1);
 
       expect(statuses).toEqual([200, 200, 200, 200]);
       expect(direct).toMatchObject({ allowed: true, remaining: 0 });
-      expect(refused).toEqual([429, 429]);
+      expect(denied).toEqual([429, 429]);
       expect(again).toEqual([200]);
     });
   });
@@ -80,7 +80,7 @@ export function options(suite: Suite): void {
       expect(server.calls[0]?.rateLimit?.decision.policies[0]?.windowMs).toBe(60_000);
     });
 
-    it('passes what skip says, without counting it, and asks nothing else about it', async () => {
+    it('lets a skipped request pass without counting it, and calls no other function for it', async () => {
       const asked: string[] = [];
       const server = await suite.serve(
         {
@@ -100,16 +100,16 @@ export function options(suite: Suite): void {
       );
 
       const free = await server.statuses(3, { headers: { 'X-Health': 'yes' } });
-      const askedOfFree = [...asked];
+      const requestsToFree = [...asked];
       const counted = await server.statuses(2);
 
       expect(free).toEqual([200, 200, 200]);
-      expect(askedOfFree).toEqual([]);
+      expect(requestsToFree).toEqual([]);
       expect(server.calls[0]?.rateLimit).toBeUndefined();
       expect(counted).toEqual([200, 429]);
     });
 
-    it('tells onDecision every decision, with the key and the request', async () => {
+    it('passes every decision to onDecision, with the key and the request', async () => {
       const told: unknown[] = [];
       const server = await suite.serve(
         {
@@ -163,7 +163,7 @@ export function options(suite: Suite): void {
         },
       ],
       ['false', false, {}],
-    ])('with headers: %s writes just these fields, allowed or refused', async (_written, headers, expected) => {
+    ])('with headers: %s writes exactly these fields, allowed or denied', async (_written, headers, expected) => {
       const [memory] = suite.stores;
       const server = await suite.serve(
         {

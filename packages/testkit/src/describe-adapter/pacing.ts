@@ -16,16 +16,16 @@ import { open, statuses } from '../raw-http.ts';
 import { until } from '../until.ts';
 import { tally, type Tally } from './gate.ts';
 import { fieldsOf } from './limiter-fields.ts';
-import { PLACES, type Place, type Server, type Suite, type SuiteStores } from './suite.ts';
+import { PLACES, type LimitPlace, type Server, type Suite, type SuiteStores } from './suite.ts';
 import type { RunningApp } from './target.ts';
 
 const GET = 'GET /items HTTP/1.1\r\nHost: test\r\n\r\n';
 const HOUR_MS = 3_600_000;
-/** One an hour: whoever has to wait waits longer than any test. */
+/** One an hour, so that a waiting request waits longer than any test. */
 const hourly = leakyBucket({ name: 'pace', limit: 1, window: '1h', maxDelay: '9h' });
 const fiftyPerSecond = (maxDelayMs: number): Policy => leakyBucket({ limit: 50, window: '1s', maxDelay: maxDelayMs });
 
-/** More than come and go by themselves. */
+/** More than timers of the runtime alone. */
 const MANY = 30;
 const SOME = 15;
 const roomy = leakyBucket({ limit: 1, window: '1h', maxDelay: '2d' });
@@ -33,12 +33,12 @@ const roomy = leakyBucket({ limit: 1, window: '1h', maxDelay: '2d' });
 /** Timers that keep this process alive. */
 const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 
-/** Requests that a leaky bucket lets start one by one. */
+/** Requests that a leaky bucket starts one by one. */
 export function pacing(suite: Suite): void {
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a limit that paces, $place, over $kind',
     ({ stores, kind, place }) => {
-      it('starts 25 that come at once one by one, none before its time by the clock of the store', async () => {
+      it('starts 25 simultaneous requests one by one, none before its time by the clock of the store', async () => {
         const starts: { readonly scheduledMs: number; readonly startedMs: number }[] = [];
         const server = await suite.serve(
           { name: 'pace', policy: fiftyPerSecond(60_000), ...stores.fresh() },
@@ -64,7 +64,7 @@ export function pacing(suite: Suite): void {
         expect(early).toEqual([]);
       });
 
-      it('of which 50 come at once and ten have room serves ten, each after its delay, and refuses 40', async () => {
+      it('with room for ten of 50 simultaneous requests serves ten, each after its delay, and denies 40', async () => {
         const waits: { readonly delayMs: number; readonly waitedMs: number }[] = [];
         const server = await suite.serve(
           { name: 'pace', policy: fiftyPerSecond(180), ...stores.fresh(fakeClock()) },
@@ -81,16 +81,16 @@ export function pacing(suite: Suite): void {
         const answers = await Promise.all(
           Array.from({ length: 50 }, async () => server.send({ headers: { 'X-Sent': String(performance.now()) } })),
         );
-        const refused = answers.filter(({ status }) => status === 429);
+        const denied = answers.filter(({ status }) => status === 429);
 
         expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
-        expect(refused).toHaveLength(40);
+        expect(denied).toHaveLength(40);
         expect(waits.map(({ delayMs }) => delayMs)).toEqual([0, 20, 40, 60, 80, 100, 120, 140, 160, 180]);
         expect(waits.filter(({ delayMs, waitedMs }) => waitedMs < delayMs)).toEqual([]);
-        expect(refused.map((answer) => fieldsOf(answer).retryAfter)).toEqual(new Array(40).fill('1'));
+        expect(denied.map((answer) => fieldsOf(answer).retryAfter)).toEqual(new Array(40).fill('1'));
       });
 
-      it('refuses at once whoever finds no room, while those before rest', async () => {
+      it('denies a request without room at once, while earlier ones wait', async () => {
         const { server, decisions, visit, remaining } = await hourlyScene(suite, stores, place);
         const visits = await Promise.all(Array.from({ length: 50 }, visit));
 
@@ -103,7 +103,7 @@ export function pacing(suite: Suite): void {
         expect(await remaining()).toBe(0);
       });
 
-      it('frees the last place at once when its client leaves, and no other one', async () => {
+      it('frees only the last position at once when its client disconnects', async () => {
         const { decisions, delays, refunds, visit, remaining } = await hourlyScene(suite, stores, place);
         const visits: Visit[] = [];
         for (let i = 1; i <= 5; i++) {
@@ -125,7 +125,7 @@ export function pacing(suite: Suite): void {
         expect(delays).toEqual([0, 1, 2, 3, 4, 4].map((hours) => hours * HOUR_MS));
       });
 
-      it('leaves no timer behind for clients that leave, and starts nothing in their name', async () => {
+      it('leaves no timer behind for clients that disconnect, and does not start their requests', async () => {
         const before = timers();
         const { server, decisions, refunds, visit } = await hourlyScene(suite, stores, place, { policy: roomy });
         const visits: Visit[] = [];
@@ -140,7 +140,7 @@ export function pacing(suite: Suite): void {
         expect(server.calls).toHaveLength(1);
       });
 
-      it('hears of the end of a connection on which several requests are pipelined', async () => {
+      it('notices the end of a connection with several pipelined requests', async () => {
         const before = timers();
         const { server, decisions, refunds } = await hourlyScene(suite, stores, place, { policy: roomy });
         const socket = await open(server.port);
@@ -155,7 +155,7 @@ export function pacing(suite: Suite): void {
         expect(server.calls).toHaveLength(1);
       });
 
-      it('starts who stands behind one that has left at its own time', async () => {
+      it('starts a request behind a disconnected one at its own time', async () => {
         const waited: number[] = [];
         const decisions = tally();
         const server = await suite.serve(
@@ -190,7 +190,7 @@ export function pacing(suite: Suite): void {
         expect(waited[1]).toBeGreaterThanOrEqual(200);
       });
 
-      it('keeps what a client that leaves has taken of a window beside it', async () => {
+      it('keeps the units that a disconnected client consumed from a window beside it', async () => {
         const window = fixedWindow({ name: 'window', limit: 100, window: '1d' });
         const { decisions, refunds, visit, limiter } = await hourlyScene(suite, stores, place, {
           policy: [hourly, window],
@@ -210,7 +210,7 @@ export function pacing(suite: Suite): void {
         ]);
       });
 
-      it('holds no more than maxHeld: one more is refused at once, and takes nothing', async () => {
+      it('holds at most maxHeld requests: one more is denied at once, and consumes nothing', async () => {
         const { server, decisions, delays, refunds, visit, remaining } = await hourlyScene(suite, stores, place, {
           maxHeld: 2,
         });
@@ -220,18 +220,18 @@ export function pacing(suite: Suite): void {
           await decisions.reaches(i);
         }
 
-        const refused = [await server.send(), await server.send()];
+        const denied = [await server.send(), await server.send()];
         const left = await remaining();
         await visits[2]?.leave();
         await refunds.reaches(1);
         await visit();
         await decisions.reaches(6);
 
-        expect(refused.map(({ status }) => status)).toEqual([429, 429]);
-        expect(refused.map(fieldsOf)).toEqual(
-          refused.map(() => ({ policy: '"pace";q=10;w=3600', state: '"pace";r=0;t=10800', retryAfter: '10800' })),
+        expect(denied.map(({ status }) => status)).toEqual([429, 429]);
+        expect(denied.map(fieldsOf)).toEqual(
+          denied.map(() => ({ policy: '"pace";q=10;w=3600', state: '"pace";r=0;t=10800', retryAfter: '10800' })),
         );
-        expect(JSON.parse(refused[0]?.body ?? '')).toMatchObject({ 'violated-policies': ['pace'] });
+        expect(JSON.parse(denied[0]?.body ?? '')).toMatchObject({ 'violated-policies': ['pace'] });
         expect(left).toBe(7);
         expect(delays).toEqual([0, 1, 2, 0, 0, 2].map((hours) => hours * HOUR_MS));
       });
@@ -247,7 +247,7 @@ export function pacing(suite: Suite): void {
       for (const end of ends.splice(0).reverse()) await end();
     });
 
-    it('leaves no timer behind for streams that are reset, and starts nothing in their name', async () => {
+    it('leaves no timer behind for streams that are reset, and does not start their requests', async () => {
       const before = timers();
       const decisions = tally();
       let calls = 0;
@@ -292,21 +292,21 @@ export function pacing(suite: Suite): void {
 
 /** A connection over which one request was sent. */
 interface Visit {
-  /** Of the answer, once there is one. */
+  /** Of the response, once there is one. */
   readonly status: () => number | undefined;
   /** Resets the connection. */
   readonly leave: () => Promise<void>;
 }
 
-/** A server that starts one request an hour, by a clock that stands still. */
+/** A server that starts one request an hour, by a clock that does not move. */
 interface HourlyScene {
   readonly server: Server;
   /** The limiter behind it. */
   readonly limiter: Limiter;
   readonly decisions: Tally;
-  /** What each request was told to wait, in the order in which they were decided. */
+  /** The delay of each request, in the order of the decisions. */
   readonly delays: readonly number[];
-  /** What the store has been given back. */
+  /** The refunds to the store. */
   readonly refunds: Tally;
   readonly remaining: () => Promise<number>;
   readonly visit: () => Promise<Visit>;
@@ -315,7 +315,7 @@ interface HourlyScene {
 async function hourlyScene(
   suite: Suite,
   stores: SuiteStores,
-  place: Place,
+  place: LimitPlace,
   { policy = hourly, ...options }: { readonly policy?: Policy | readonly Policy[]; readonly maxHeld?: number } = {},
 ): Promise<HourlyScene> {
   const decisions = tally();
@@ -331,7 +331,7 @@ async function hourlyScene(
           () => {
             refunds.add();
           },
-          () => {}, // the server may be closed before the application has heard of all who left
+          () => {}, // the server may close before the application notices all disconnects
         );
       return answers;
     },

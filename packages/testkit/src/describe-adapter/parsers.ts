@@ -7,7 +7,7 @@ import { fakeClock } from '../fake-clock.ts';
 import { PLACES, type Suite } from './suite.ts';
 
 declare global {
-  /** Of the DOM, which is not here: structured-headers names it in its types. */
+  /** A DOM type that the types of structured-headers need. */
   type BufferSource = ArrayBufferView | ArrayBuffer;
 }
 
@@ -35,12 +35,12 @@ const readers: readonly [string, (field: string) => Member[]][] = [
   ],
 ];
 
-/** What programs that others wrote read from our fields. */
+/** The values that independent parsers read from the fields. */
 export function parsers(suite: Suite): void {
   const [memory] = suite.stores;
 
   describe.each(PLACES)('the fields of a limit %s', (place) => {
-    it.each(readers)('are lists to %s, on answers and refusals', async (_reader, read) => {
+    it.each(readers)('are lists for %s, on responses and denials', async (_reader, read) => {
       const server = await suite.serve(
         {
           name: 'parsed',
@@ -82,7 +82,7 @@ export function parsers(suite: Suite): void {
       ['draft-7', 'draft-7'],
       ['draft-6', 'draft-6'],
       ['legacy in seconds from now', { legacy: 'delta' }],
-    ])('as %s are what ratelimit-header-parser reads', async (_format, headers) => {
+    ])('as %s are read by ratelimit-header-parser', async (_format, headers) => {
       const policy = fixedWindow({ limit: 100, window: '60s' });
       const server = await suite.serve(
         { name: 'parsed', policy, cost: 30, headers, ...memory?.fresh(fakeClock(AT_MS)) },
@@ -100,7 +100,7 @@ export function parsers(suite: Suite): void {
       expect(read?.reset?.getTime()).toBeLessThanOrEqual(latestMs);
     });
 
-    it('as legacy in seconds since 1970 are what ratelimit-header-parser reads', async () => {
+    it('as legacy in seconds since 1970 are read by ratelimit-header-parser', async () => {
       const policy = fixedWindow({ limit: 100, window: '60s' });
       const server = await suite.serve(
         { name: 'parsed', policy, cost: 30, headers: { legacy: 'epoch' }, ...memory?.fresh(fakeClock(AT_MS)) },

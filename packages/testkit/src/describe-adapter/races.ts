@@ -14,12 +14,14 @@ const ping = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) } 
 const get = (last: boolean): string =>
   `GET /items HTTP/1.1\r\nHost: test\r\n${last ? 'Connection: close\r\n' : ''}\r\n`;
 
-/** Many requests at once, and clients that leave: exactly the limit is admitted, and whoever was counted stays counted. */
+/**
+ * Many requests at once, and clients that disconnect: exactly the limit is allowed, and counted requests stay counted.
+ */
 export function races(suite: Suite): void {
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a limit $place, over $kind',
     ({ stores, place }) => {
-      it('admits exactly 5 of 8 requests that are pipelined on one connection', async () => {
+      it('allows exactly 5 of 8 requests that are pipelined on one connection', async () => {
         const server = await suite.serve({ name: 'race', policy, ...stores.fresh() }, { place });
 
         const text = await exchange(server.port, get(false).repeat(7) + get(true));
@@ -28,7 +30,7 @@ export function races(suite: Suite): void {
         expect(server.calls).toHaveLength(5);
       });
 
-      it('admits exactly 5 of 200 connections whose last bytes come together (B13)', async () => {
+      it('allows exactly 5 of 200 connections whose last bytes arrive together (B13)', async () => {
         const server = await suite.serve(
           { name: 'race', policy, skip: isPing, ...stores.fresh() },
           { place, more: [ping] },
@@ -37,7 +39,7 @@ export function races(suite: Suite): void {
         for (let i = 0; i < 200; i++) sockets.push(await open(server.port));
         const answers = sockets.map(received);
         for (const socket of sockets) socket.write(get(true).slice(0, -1));
-        // Connections are accepted in order: when one behind them is answered, they all wait for their last byte.
+        // Connections are accepted in order: when a later one has its response, all of them wait for their last byte.
         await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
 
         for (const socket of sockets) socket.write('\n');
@@ -48,7 +50,7 @@ export function races(suite: Suite): void {
         expect(server.calls).toHaveLength(5);
       });
 
-      it('counts those who leave before they are answered (B14)', async () => {
+      it('counts clients that disconnect before the response (B14)', async () => {
         const decisions = tally();
         const held = gate();
         const server = await suite.serve(
@@ -78,7 +80,7 @@ export function races(suite: Suite): void {
         expect(server.calls).toHaveLength(5);
       });
 
-      it('is not escaped by those who leave at once (B14)', async () => {
+      it('is not escaped by clients that disconnect at once (B14)', async () => {
         const server = await suite.serve({ name: 'leave', policy, ...stores.fresh() }, { place });
         for (let i = 0; i < 30; i++) {
           const socket = await open(server.port);
@@ -125,7 +127,7 @@ export function races(suite: Suite): void {
       return headers[':status'];
     };
 
-    it('admits exactly 5 of 30 streams that end in one packet (B13)', async () => {
+    it('allows exactly 5 of 30 streams that end in one packet (B13)', async () => {
       let executions = 0;
       const client = await session({
         routes: [
@@ -142,7 +144,7 @@ export function races(suite: Suite): void {
       });
       const streams = Array.from({ length: 30 }, () => {
         const stream = client.request({ ':method': 'POST', ':path': '/items', 'content-type': 'application/json' });
-        stream.on('error', () => {}); // refused before its body was whole
+        stream.on('error', () => {}); // denied before its body was complete
         return stream;
       });
       const outcomes = streams.map(statusOf);
@@ -155,7 +157,7 @@ export function races(suite: Suite): void {
       expect(executions).toBe(5);
     });
 
-    it('counts streams that are reset once they were counted, and none that are reset at once escapes (B14)', async () => {
+    it('counts streams that are reset after the decision, and no stream that is reset at once escapes (B14)', async () => {
       const decisions = tally();
       const held = gate();
       let executions = 0;

@@ -5,7 +5,7 @@ import { fakeClock } from '../fake-clock.ts';
 import { open } from '../raw-http.ts';
 import { gate, tally, type Gate, type Tally } from './gate.ts';
 import { send, type HttpAnswer } from './http-client.ts';
-import { PLACES, type Exactly, type Place, type Server, type Suite } from './suite.ts';
+import { PLACES, type Exactly, type LimitPlace, type Server, type Suite } from './suite.ts';
 import type { Answer, SuiteOptions } from './target.ts';
 
 const fiveFailures = fixedWindow({ limit: 5, window: '1h' });
@@ -14,14 +14,14 @@ const ping = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) } 
 
 const stateOf = ({ headers }: HttpAnswer): string | undefined => headers['ratelimit'];
 
-/** Units that are given back once the answer is known (B16). */
+/** Units that are refunded once the response is known (B16). */
 export function refunds(suite: Suite): void {
   beforeAll(() => {
     silenceWarnings('SLUICE_REFUND_FAILED');
   });
 
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
-    'a limit that gives units back, $place, over $kind',
+    'a limit that refunds units, $place, over $kind',
     ({ stores, place }) => {
       it('of five failures lets 20 good logins pass, and five bad ones', async () => {
         const server = await suite.serve(
@@ -56,10 +56,10 @@ export function refunds(suite: Suite): void {
         const good = await server.statuses(5);
 
         expect(failed).toEqual([400, 404, 500, 503, 400]);
-        expect(good).toEqual([200, 200, 429, 429, 429]); // a refusal took nothing that could be given back
+        expect(good).toEqual([200, 200, 429, 429, 429]); // a denial consumed nothing that could be refunded
       });
 
-      it('by a function gives back what the function says', async () => {
+      it('by a function refunds when the function returns true', async () => {
         const server = await suite.serve(
           {
             name: 'cached',
@@ -77,7 +77,7 @@ export function refunds(suite: Suite): void {
         expect(fresh).toEqual([200, 200, 429]);
       });
 
-      it('gives nothing back of an answer that is cut off', async () => {
+      it('refunds nothing for a response that is cut off', async () => {
         const begun = tally();
         const held = gate();
         const server = await suite.serve(
@@ -107,7 +107,7 @@ export function refunds(suite: Suite): void {
         }
         await begun.reaches(2);
         for (const socket of sockets) socket.resetAndDestroy();
-        // When another connection has been answered, the server has heard that these are gone.
+        // When another connection has its response, the server has noticed these disconnects.
         for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
 
         held.open();
@@ -117,7 +117,7 @@ export function refunds(suite: Suite): void {
         expect(server.calls).toHaveLength(2);
       });
 
-      it('of which 20 come at once lets five run together, and refuses the rest', async () => {
+      it('of 20 simultaneous requests lets five run together, and denies the rest', async () => {
         const { running, handled, decisions, serve } = manyAtOnce(suite);
         const server = await serve({ refund: 'on-success', ...stores.fresh() }, place);
 
@@ -133,7 +133,7 @@ export function refunds(suite: Suite): void {
         expect(await server.statuses(6)).toEqual([200, 200, 200, 200, 200, 200]);
       });
 
-      it('of which 20 come at once lets all pass in turn with holdMs, never more than five together', async () => {
+      it('of 20 simultaneous requests lets all pass with holdMs, at most five at a time', async () => {
         const { running, handled, serve } = manyAtOnce(suite);
         const server = await serve({ refund: { when: 'on-success', holdMs: 30_000 }, ...stores.fresh() }, place);
 
@@ -147,7 +147,7 @@ export function refunds(suite: Suite): void {
         expect(server.calls).toHaveLength(20);
       });
 
-      it('asks again for who waits with holdMs, and refuses nobody for having asked too early', async () => {
+      it('consumes again for a request that waits with holdMs, and denies none for a try that came too early', async () => {
         const asked = tally();
         const begun = tally();
         const held = gate();
@@ -188,7 +188,7 @@ export function refunds(suite: Suite): void {
         expect(server.calls).toHaveLength(2);
       });
 
-      it('refuses who waited in vain', async () => {
+      it('denies a request that waited in vain', async () => {
         const server = await suite.serve(
           { name: 'vain', policy: fiveFailures, refund: { when: 'on-success', holdMs: 20 }, ...stores.fresh() },
           { place, method: 'POST', handle: () => ({ status: 401 }) },
@@ -199,7 +199,7 @@ export function refunds(suite: Suite): void {
         expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
       });
 
-      it('never gives back into a later window', async () => {
+      it('never refunds into a later window', async () => {
         const clock = fakeClock();
         const begun = tally();
         const held = gate();
@@ -232,7 +232,7 @@ export function refunds(suite: Suite): void {
         expect(stateOf(second)).toBe('"windows";r=1;t=60');
       });
 
-      it('answers all the same when the function throws, and gives nothing back', async () => {
+      it('still responds when the function throws, and refunds nothing', async () => {
         const server = await suite.serve(
           {
             name: 'broken',
@@ -256,7 +256,7 @@ interface ManyAtOnce {
   readonly running: Tally;
   readonly decisions: Tally;
   readonly handled: Gate;
-  readonly serve: (options: Pick<SuiteOptions, 'refund'> & Exactly, place: Place) => Promise<Server>;
+  readonly serve: (options: Pick<SuiteOptions, 'refund'> & Exactly, place: LimitPlace) => Promise<Server>;
 }
 
 function manyAtOnce(suite: Suite): ManyAtOnce {

@@ -7,7 +7,7 @@ export function reportMode(suite: Suite): void {
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a limit that only reports, $place, over $kind',
     ({ stores, place }) => {
-      it('counts and tells, but refuses nobody and sends no fields', async () => {
+      it('counts and reports, but denies no request and sends no fields', async () => {
         const outcomes: Decision['outcome'][] = [];
         const server = await suite.serve(
           {
@@ -35,18 +35,21 @@ export function reportMode(suite: Suite): void {
     },
   );
 
-  it.each(PLACES)('a limit %s that only reports refuses neither who is denied nor who has no key', async (place) => {
-    const policy = fixedWindow({ limit: 1, window: '1h' });
-    const server = await suite.serve(
-      { name: 'trial', policy, mode: 'report', key: byHeader('x-api-key'), deny: ['stolen', '127.0.0.1'] },
-      { place },
-    );
+  it.each(PLACES)(
+    'a limit %s that only reports denies neither clients on the deny list nor requests without a key',
+    async (place) => {
+      const policy = fixedWindow({ limit: 1, window: '1h' });
+      const server = await suite.serve(
+        { name: 'trial', policy, mode: 'report', key: byHeader('x-api-key'), deny: ['stolen', '127.0.0.1'] },
+        { place },
+      );
 
-    const statuses = [
-      ...(await server.statuses(1)),
-      ...(await server.statuses(2, { headers: { 'X-Api-Key': 'stolen' } })),
-    ];
+      const statuses = [
+        ...(await server.statuses(1)),
+        ...(await server.statuses(2, { headers: { 'X-Api-Key': 'stolen' } })),
+      ];
 
-    expect(statuses).toEqual([200, 200, 200]);
-  });
+      expect(statuses).toEqual([200, 200, 200]);
+    },
+  );
 }

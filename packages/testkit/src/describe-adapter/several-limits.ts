@@ -4,7 +4,7 @@ import { fakeClock } from '../fake-clock.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';
 import { PLACES, type Suite } from './suite.ts';
 
-/** Counts how often it is asked. */
+/** Counts its calls. */
 function counted(store: Store): Store & { calls: number } {
   return {
     source: store.source,
@@ -24,7 +24,7 @@ const as = (address: string, user?: string): HttpRequest => ({
 });
 const stateOf = ({ headers }: HttpAnswer): string | undefined => headers['ratelimit'];
 
-/** Several limits of one place: decided together, all or nothing. */
+/** Several limits of one place, decided together, all or nothing. */
 export function severalLimits(suite: Suite): void {
   const clients = { trustLoopback: true, users: true };
 
@@ -46,30 +46,30 @@ export function severalLimits(suite: Suite): void {
         expect(server.calls[0]?.rateLimit?.key).toEqual({ 'per-ip': '203.0.113.1', 'per-user': 'ann' });
       });
 
-      it('take nothing of any when one refuses (B25)', async () => {
+      it('consume nothing from any when one denies (B25)', async () => {
         const server = await suite.serve(
           { name: 'several', limits: [twoPerIp, threePerUser], ...stores.fresh(fakeClock()) },
           { place, ...clients },
         );
         await server.statuses(2, as('203.0.113.1', 'ann'));
 
-        const refused = [await server.send(as('203.0.113.1', 'ann')), await server.send(as('203.0.113.1', 'ann'))];
+        const denied = [await server.send(as('203.0.113.1', 'ann')), await server.send(as('203.0.113.1', 'ann'))];
         const third = await server.send(as('203.0.113.2', 'ann'));
         const fourth = await server.send(as('203.0.113.2', 'ann'));
         const other = await server.send(as('203.0.113.2', 'bob'));
 
-        expect(refused.map(({ status }) => status)).toEqual([429, 429]);
-        expect(refused.map(stateOf)).toEqual([
+        expect(denied.map(({ status }) => status)).toEqual([429, 429]);
+        expect(denied.map(stateOf)).toEqual([
           '"per-ip";r=0;t=1, "per-user";r=1;t=3600',
           '"per-ip";r=0;t=1, "per-user";r=1;t=3600',
         ]);
-        expect(refused[1]?.body).toContain('"violated-policies":["per-ip"]');
+        expect(denied[1]?.body).toContain('"violated-policies":["per-ip"]');
         expect([third.status, fourth.status, other.status]).toEqual([200, 429, 200]);
         expect(fourth.body).toContain('"violated-policies":["per-user"]');
         expect(stateOf(other)).toBe('"per-ip";r=0;t=1, "per-user";r=2;t=3600');
       });
 
-      it('wait for the longest of those that refused', async () => {
+      it('wait for the longest of those that denied', async () => {
         const server = await suite.serve(
           { name: 'several', limits: [twoPerIp, threePerUser], ...stores.fresh(fakeClock()) },
           { place, ...clients },
@@ -77,26 +77,26 @@ export function severalLimits(suite: Suite): void {
         await server.send(as('203.0.113.1', 'ann'));
         await server.statuses(2, as('203.0.113.2', 'ann'));
 
-        const refused = await server.send(as('203.0.113.2', 'ann'));
+        const denied = await server.send(as('203.0.113.2', 'ann'));
 
-        expect(refused.headers['retry-after']).toBe('3600');
-        expect(refused.body).toContain('"violated-policies":["per-ip","per-user"]');
+        expect(denied.headers['retry-after']).toBe('3600');
+        expect(denied.body).toContain('"violated-policies":["per-ip","per-user"]');
       });
 
-      it('leave the one per user out where there is no user', async () => {
+      it('skip the limit per user when there is no user', async () => {
         const server = await suite.serve(
           { name: 'several', limits: [twoPerIp, threePerUser], ...stores.fresh(fakeClock()) },
           { place, ...clients },
         );
 
         const answers = [await server.send(as('203.0.113.1')), await server.send(as('203.0.113.1'))];
-        const refused = await server.send(as('203.0.113.1'));
+        const denied = await server.send(as('203.0.113.1'));
 
         expect(answers.map(stateOf)).toEqual(['"per-ip";r=1;t=1', '"per-ip";r=0;t=1']);
-        expect(refused.status).toBe(429);
+        expect(denied.status).toBe(429);
       });
 
-      it('limit nothing where every one is left out', async () => {
+      it('limit nothing when every limit is skipped', async () => {
         const server = await suite.serve(
           {
             name: 'several',
@@ -114,7 +114,7 @@ export function severalLimits(suite: Suite): void {
         expect(server.calls[0]?.rateLimit).toBeUndefined();
       });
 
-      it('refuse with 403 where one that says so has no key, and take nothing of the others', async () => {
+      it('deny with 403 when one with that option has no key, and consume nothing from the others', async () => {
         const server = await suite.serve(
           {
             name: 'several',
@@ -124,14 +124,14 @@ export function severalLimits(suite: Suite): void {
           { place, ...clients },
         );
 
-        const refused = await server.send(as('203.0.113.1'));
+        const denied = await server.send(as('203.0.113.1'));
         const allowed = await server.send(as('203.0.113.1', 'ann'));
 
-        expect(refused.status).toBe(403);
+        expect(denied.status).toBe(403);
         expect(stateOf(allowed)).toBe('"per-ip";r=1;t=1, "per-user";r=2;t=3600');
       });
 
-      it('may each have a cost, and one for those that have none; 0 leaves a limit out (B15)', async () => {
+      it('may each have a cost, with a default for the others; 0 skips a limit (B15)', async () => {
         const perMinute = (limit: number) => fixedWindow({ limit, window: '60s' });
         const server = await suite.serve(
           {
@@ -157,7 +157,7 @@ export function severalLimits(suite: Suite): void {
     },
   );
 
-  it('a limit per address holds beside one by a key that nobody has verified (B22)', async () => {
+  it('a limit per address applies beside one by an unverified key (B22)', async () => {
     const server = await suite.serve({
       name: 'unverified',
       limits: [
@@ -175,7 +175,7 @@ export function severalLimits(suite: Suite): void {
     expect(server.calls).toHaveLength(5);
   });
 
-  it('a limit per address and account locks nobody else out of the account (B24)', async () => {
+  it('a limit per address and account does not lock other clients out of the account (B24)', async () => {
     const account = byHeader('x-account');
     const server = await suite.serve(
       {

@@ -29,7 +29,7 @@ const key = (): string => 'all';
 const ping = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) } as const;
 const skip = ({ headers }: { headers: Readonly<Record<string, unknown>> }): boolean => headers['x-ping'] === 'yes';
 
-/** Requests in flight: slots that are held until the answer is over, however it ends. */
+/** Requests in flight: slots that are held until the response ends in any way. */
 export function slots(suite: Suite): void {
   beforeAll(() => {
     silenceWarnings('SLUICE_REPORT_FAILED');
@@ -38,7 +38,7 @@ export function slots(suite: Suite): void {
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a limit of requests in flight, $place, over $kind',
     ({ stores, place }) => {
-      it('lets no more than its limit run at once, and the next one in when one is over', async () => {
+      it('lets at most its limit run at once, and the next one when one ends', async () => {
         const { begun, running, handle, held } = manyAtOnce();
         const decisions = tally();
         const { limiter, ...limit } = inFlight(stores.fresh(), 3);
@@ -67,7 +67,7 @@ export function slots(suite: Suite): void {
         await asIfNeverUsed(limiter);
       });
 
-      it('tells in its fields what is free, without a time that nobody knows (V7)', async () => {
+      it('states the free slots in its fields, without a time, because it is unknown (V7)', async () => {
         const { begun, handle, held } = manyAtOnce();
         const server = await suite.serve(
           { name: 'in-flight', policy: concurrency({ limit: 2, ttl: '30s' }), key, ...stores.fresh() },
@@ -75,22 +75,22 @@ export function slots(suite: Suite): void {
         );
         const running = [server.send(), server.send()];
         await begun.reaches(2);
-        const refused = await server.send();
+        const denied = await server.send();
         held.open();
-        const admitted = await Promise.all(running);
+        const allowed = await Promise.all(running);
         const policy = '"in-flight";q=2;qu="concurrent-requests"';
 
-        expect(refused.status).toBe(429);
-        expect(fieldsOf(refused)).toEqual({ policy, state: '"in-flight";r=0', retryAfter: undefined });
-        expect(refused.headers['cache-control']).toBe('no-store');
-        expect(JSON.parse(refused.body)).toMatchObject({ status: 429, 'violated-policies': ['in-flight'] });
-        expect(admitted.map(fieldsOf)).toEqual([
+        expect(denied.status).toBe(429);
+        expect(fieldsOf(denied)).toEqual({ policy, state: '"in-flight";r=0', retryAfter: undefined });
+        expect(denied.headers['cache-control']).toBe('no-store');
+        expect(JSON.parse(denied.body)).toMatchObject({ status: 429, 'violated-policies': ['in-flight'] });
+        expect(allowed.map(fieldsOf)).toEqual([
           { policy, state: '"in-flight";r=1', retryAfter: undefined },
           { policy, state: '"in-flight";r=0', retryAfter: undefined },
         ]);
       });
 
-      it('releases what a handler held that throws, and one whose answer is an error', async () => {
+      it('releases the slot of a handler that throws or responds with an error', async () => {
         const server = await suite.serve(inFlight(stores.fresh(), 1), {
           place,
           handle: ({ headers }) => {
@@ -104,7 +104,7 @@ export function slots(suite: Suite): void {
         expect([...thrown, ...(await server.statuses(2))]).toEqual([500, 500, 500, 503, 503]);
       });
 
-      it('releases what a request held whose onDecision throws', async () => {
+      it('releases the slot of a request whose onDecision throws', async () => {
         const server = await suite.serve(
           {
             ...inFlight(stores.fresh(), 1),
@@ -120,7 +120,7 @@ export function slots(suite: Suite): void {
         expect([...thrown, ...(await server.statuses(2))]).toEqual([500, 500, 500, 200, 200]);
       });
 
-      it('holds a slot for a HEAD and a bare OPTIONS, and none for a preflight, skip, or allow', async () => {
+      it('holds a slot for a HEAD and a bare OPTIONS, and none for a preflight, skip or allow', async () => {
         const { begun, handle, held } = manyAtOnce();
         const { limiter, ...limit } = inFlight(stores.fresh(), 1);
         const server = await suite.serve(
@@ -130,13 +130,13 @@ export function slots(suite: Suite): void {
         const head = server.send({ method: 'HEAD' });
         await begun.reaches(1);
 
-        const refused = await server.send({ method: 'HEAD' });
+        const denied = await server.send({ method: 'HEAD' });
         const preflight = await server.send(PREFLIGHT);
         const skipped = server.send({ headers: { 'X-Ping': 'yes' } });
         const allowed = server.send({ headers: { 'X-Key': 'all-of-bob' } });
         held.open();
 
-        expect([refused.status, refused.body]).toEqual([429, '']);
+        expect([denied.status, denied.body]).toEqual([429, '']);
         expect(preflight.status).not.toBe(429);
         expect([(await head).status, (await skipped).status, (await allowed).status]).toEqual([200, 200, 200]);
         expect(await server.statuses(2, { method: 'HEAD' })).toEqual([200, 200]);
@@ -144,7 +144,7 @@ export function slots(suite: Suite): void {
         await asIfNeverUsed(limiter);
       });
 
-      it('with mode report holds and releases, and refuses nobody', async () => {
+      it('with mode report holds and releases slots, and denies no request', async () => {
         const { begun, handle, held } = manyAtOnce();
         const remaining: [string, number][] = [];
         const { limiter, ...limit } = inFlight(stores.fresh(), 2);
@@ -175,7 +175,7 @@ export function slots(suite: Suite): void {
         await asIfNeverUsed(limiter);
       });
 
-      it('together with a window takes all or nothing, and gives back the slot alone', async () => {
+      it('together with a window consumes all or nothing, and returns only the slot', async () => {
         const { begun, handle, held } = manyAtOnce();
         const policy = [
           fixedWindow({ limit: 3, window: '1h', name: 'calls' }),
@@ -188,23 +188,23 @@ export function slots(suite: Suite): void {
 
         const first = server.send();
         await begun.reaches(1);
-        const refused = await server.statuses(3);
+        const denied = await server.statuses(3);
         const during = await leftOf();
         held.open();
         await first;
-        const admitted = await server.statuses(2);
+        const allowed = await server.statuses(2);
         const [late, later] = [await server.send(), await server.send()];
 
-        expect(refused).toEqual([429, 429, 429]);
+        expect(denied).toEqual([429, 429, 429]);
         expect(during).toEqual([2, 0]);
-        expect(admitted).toEqual([200, 200]);
+        expect(allowed).toEqual([200, 200]);
         expect([late.status, later.status]).toEqual([429, 429]);
         expect(Number(late.headers['retry-after'])).toBeGreaterThan(3000);
         expect(late.headers['ratelimit']).toMatch(/^"calls";r=0;t=\d+, "in-flight";r=1$/);
         expect(await leftOf()).toEqual([0, 1]);
       });
 
-      it('beside a limit with another key takes all or nothing', async () => {
+      it('beside a limit with another key consumes all or nothing', async () => {
         const { begun, handle, held } = manyAtOnce();
         const server = await suite.serve(
           {
@@ -234,7 +234,7 @@ export function slots(suite: Suite): void {
         expect([...statuses, ...(await server.statuses(2, of('cid')))]).toEqual([200, 200, 200, 200]);
       });
 
-      it('releases at once what a client held that left before it was decided', async () => {
+      it('releases at once the slot of a client that disconnects before the decision', async () => {
         const { store, ...rest } = stores.fresh();
         const asked = tally();
         const held = gate();
@@ -257,7 +257,7 @@ export function slots(suite: Suite): void {
         await asked.reaches(1);
         socket.resetAndDestroy();
         await closed;
-        // When another connection has been answered, the server has heard that this one is gone.
+        // When another connection has its response, the server has noticed this disconnect.
         for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
 
         held.open();
@@ -265,7 +265,7 @@ export function slots(suite: Suite): void {
         await asIfNeverUsed(limiter);
       });
 
-      it('gives a slot back once, whatever refund gives back', async () => {
+      it('releases a slot once, also with a refund', async () => {
         const { begun, handle, held } = manyAtOnce();
         const { exactly, released } = watched(stores.fresh());
         const limiter = createLimiter({
@@ -298,7 +298,7 @@ export function slots(suite: Suite): void {
   );
 
   describe.each(suite.stores)('a limit of requests in flight, over $kind', (stores) => {
-    it('keeps the slot of an answer that goes on for longer than the ttl', async () => {
+    it('keeps the slot of a response that lasts longer than the ttl', async () => {
       const { exactly, renewed } = watched(stores.fresh());
       const body = new PassThrough();
       body.write('first');
@@ -317,7 +317,7 @@ export function slots(suite: Suite): void {
       expect(await server.statuses(2)).toEqual([200, 200]);
     });
 
-    it('counts streams of HTTP/2 by themselves', async () => {
+    it('counts each stream of HTTP/2', async () => {
       if (suite.target.startHttp2 === undefined) {
         expect(suite.target.name).toMatch(/Express/); // the one that does not speak it
         return;
@@ -331,10 +331,10 @@ export function slots(suite: Suite): void {
       try {
         const [first, second] = [statusOf(session), statusOf(session)];
         await begun.reaches(2);
-        const refused = await statusOf(session);
+        const denied = await statusOf(session);
         held.open();
 
-        expect([await first, await second, refused]).toEqual([200, 200, 429]);
+        expect([await first, await second, denied]).toEqual([200, 200, 429]);
         await asIfNeverUsed(limiter);
         const later: number[] = [];
         for (let i = 0; i < 10; i++) later.push(await statusOf(session));
@@ -389,7 +389,7 @@ function isConsume(requests: readonly StoreRequest[]): boolean {
   return requests.some(({ op }) => op === 'consume');
 }
 
-/** A store that counts what is released and renewed, once that is done. */
+/** A store that counts completed releases and renewals. */
 function watched({ store: inner, ...rest }: Exactly): {
   readonly exactly: Exactly;
   readonly released: Tally;

@@ -6,7 +6,7 @@ import { PLACES, type Suite } from './suite.ts';
 
 const policy = fixedWindow({ limit: 3, window: '1h' });
 
-/** Ways to ask for a path: some are the same resource to a framework, some are another or none, which is its own affair. */
+/** Spellings of a path: each framework decides which of them are the same resource. */
 function spellingsOf(path: string): readonly string[] {
   const name = path.slice(1);
   const first = `%${name.charCodeAt(0).toString(16)}`;
@@ -37,13 +37,13 @@ function spellingsOf(path: string): readonly string[] {
   ];
 }
 
-/** One budget, however a request is spelt. */
+/** One budget for all spellings of a request. */
 export function spellings(suite: Suite): void {
   describe.each(PLACES)('a limit per address and route, %s', (place) => {
     it.each([
       ['POST', '/login', '/login'],
       ['GET', '/users/:id', '/users/1'],
-    ] as const)('lets no spelling of %s %s reach the handler beyond it (B1)', async (method, path, plain) => {
+    ] as const)('lets no spelling of %s %s exceed it (B1)', async (method, path, plain) => {
       const server = await suite.serve(
         { name: 'spelt', policy, key: [byIp(), byRoute()] },
         { place, method, path, handle: () => ({ body: 'handled' }) },
@@ -88,7 +88,7 @@ export function spellings(suite: Suite): void {
       expect(server.calls).toHaveLength(3);
     });
 
-    it('tells methods apart by byMethod()', async () => {
+    it('distinguishes methods with byMethod()', async () => {
       let executions = 0;
       const handle = (): object => {
         executions++;
@@ -109,16 +109,16 @@ export function spellings(suite: Suite): void {
       expect(executions).toBe(9);
     });
 
-    it('does not believe X-HTTP-Method-Override where the application does not (B2)', async () => {
+    it('ignores X-HTTP-Method-Override when the application does (B2)', async () => {
       const server = await suite.serve(
         { name: 'method', policy, key: [byIp(), byMethod()] },
         { place, method: 'POST' },
       );
       await server.statuses(3);
 
-      const refused = await server.send({ headers: { 'X-HTTP-Method-Override': 'PUT' } });
+      const denied = await server.send({ headers: { 'X-HTTP-Method-Override': 'PUT' } });
 
-      expect(refused.status).toBe(429);
+      expect(denied.status).toBe(429);
     });
   });
 
@@ -128,7 +128,7 @@ export function spellings(suite: Suite): void {
         ['application-wide', 'POST', 'PUT'],
         ['application-wide', 'PUT', 'POST'],
         ['at the route', 'POST', 'PUT'],
-      ] as const)('leads past no limit (%s, from %s to %s) (B2)', async (place, from, to) => {
+      ] as const)('does not escape the limit (%s, from %s to %s) (B2)', async (place, from, to) => {
         const server = await suite.serve(
           { name: 'override', policy, key: [byIp(), byRoute()] },
           { place, method: to, path: '/pay', methodOverride },
@@ -146,7 +146,7 @@ export function spellings(suite: Suite): void {
         expect(server.calls).toHaveLength(3);
       });
 
-      it('leads to no second budget of a path that has both methods (B2)', async () => {
+      it('does not give a second budget for a path with both methods (B2)', async () => {
         let executions = 0;
         const handle = (): object => {
           executions++;

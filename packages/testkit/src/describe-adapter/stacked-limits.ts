@@ -31,7 +31,7 @@ export function stackedLimits(suite: Suite): void {
       });
     });
 
-    it('name in a refusal the one that refuses, and wait for it alone', async () => {
+    it('name the denying limit in a denial, with its wait alone', async () => {
       const exactly = stores.fresh(fakeClock());
       const { port } = await suite.start({
         limits: [{ name: 'global', policy: slidingWindow({ limit: 1000, window: '1h' }), ...exactly }],
@@ -46,13 +46,13 @@ export function stackedLimits(suite: Suite): void {
       });
       await send(port);
 
-      const refused = await send(port);
+      const denied = await send(port);
 
-      expect(refused.status).toBe(429);
-      expect(refused.headers['ratelimit-policy']).toBe('"global";q=1000;w=3600, "login";q=1;w=300');
-      expect(refused.headers['ratelimit']).toMatch(/^"global";r=99[89];t=\d+, "login";r=0;t=300$/);
-      expect(refused.headers['retry-after']).toBe('300');
-      expect(refused.body).toContain('"violated-policies":["login"]');
+      expect(denied.status).toBe(429);
+      expect(denied.headers['ratelimit-policy']).toBe('"global";q=1000;w=3600, "login";q=1;w=300');
+      expect(denied.headers['ratelimit']).toMatch(/^"global";r=99[89];t=\d+, "login";r=0;t=300$/);
+      expect(denied.headers['retry-after']).toBe('300');
+      expect(denied.body).toContain('"violated-policies":["login"]');
     });
   });
 }

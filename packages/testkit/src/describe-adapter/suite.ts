@@ -6,7 +6,7 @@ import { virtualRedisStore } from '../virtual-redis.ts';
 import { send, type HttpAnswer, type HttpRequest } from './http-client.ts';
 import type { AdapterTarget, Answer, Call, RunningApp, SuiteApp, SuiteOptions, SuiteRoute } from './target.ts';
 
-/** The options of a store that must decide by itself, however slow the machine is. */
+/** Options for decisions by the store alone, even on a slow machine. */
 export interface Exactly {
   readonly store: Store;
   readonly onStoreError: 'throw';
@@ -16,33 +16,33 @@ export interface Exactly {
 /** A kind of store that scenarios run on. */
 export interface SuiteStores {
   readonly kind: 'memory' | 'Redis';
-  /** A store that has seen nothing, under this clock, or else in real time. */
+  /** An empty store with this clock, or in real time. */
   fresh(clock?: FakeClock): Exactly;
 }
 
-/** Where a limit stands. */
-export type Place = 'at the route' | 'application-wide';
+/** Where a limit is declared. */
+export type LimitPlace = 'at the route' | 'application-wide';
 
-export const PLACES: readonly Place[] = ['at the route', 'application-wide'];
+export const PLACES: readonly LimitPlace[] = ['at the route', 'application-wide'];
 
-/** What differs from the usual application: one route, `GET /items`, that answers `hello`. */
+/** Differences from the usual application: one route, `GET /items`, that responds with `hello`. */
 export interface Served extends Omit<SuiteApp, 'routes' | 'limits'> {
   /** Default `at the route`. */
-  readonly place?: Place;
+  readonly place?: LimitPlace;
   readonly method?: SuiteRoute['method'];
   readonly path?: string;
   readonly handle?: (call: Call) => Answer | Promise<Answer>;
-  /** Routes beside the usual one, which are limited by nothing of their own. */
+  /** Routes beside the usual one, without limits of their own. */
   readonly more?: readonly SuiteRoute[];
 }
 
-/** An application with one limited route, and what became of it. */
+/** An application with one limited route, and its results. */
 export interface Server {
   readonly port: number;
   send(request?: HttpRequest): Promise<HttpAnswer>;
-  /** Sends so many equal requests, one after the other; their statuses. */
+  /** Sends this many equal requests, one after the other; returns their statuses. */
   statuses(count: number, request?: HttpRequest): Promise<number[]>;
-  /** The calls of the usual route's handler, as it was told of them. */
+  /** The calls of the usual route's handler. */
   readonly calls: readonly Call[];
 }
 
@@ -51,13 +51,15 @@ export interface Suite {
   readonly target: AdapterTarget;
   readonly stores: readonly SuiteStores[];
   readonly redis: RunningRedis;
-  /** Starts an application, until the test is over. */
+  /** Starts an application, which stops when the test ends. */
   start(app: SuiteApp): Promise<RunningApp>;
   /** Starts the usual application with this limit. */
   serve(limit: SuiteOptions, served?: Served): Promise<Server>;
 }
 
-/** Everything a scenario needs. To be called inside `describe`: starts a Redis before its tests, and ends it after. */
+/**
+ * Everything a scenario needs. Call it inside `describe`: it starts a Redis before the tests and stops it after them.
+ */
 export function suiteFor(target: AdapterTarget): Suite {
   const redis = useRedis();
   let prefixes = 0;

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { RateLimitInfo } from '@sluice/core';
 import type { RateLimitOptions } from '@sluice/core/http';
 
-/** What requests of every framework have in common: enough for the functions that the suite gives as options. */
+/** The common part of requests of every framework: enough for the functions in the suite's options. */
 export interface AnyRequest {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
@@ -10,17 +10,17 @@ export interface AnyRequest {
 /** The options of every adapter, as the suite writes them. */
 export type SuiteOptions = RateLimitOptions<AnyRequest, never>;
 
-/** What a handler of the suite is told, whatever framework calls it. */
+/** The call of a handler, the same for every framework. */
 export interface Call {
   readonly method: string;
   readonly headers: AnyRequest['headers'];
   /** The parsed body, where there is one. */
   readonly body: unknown;
-  /** The key and the decision, from where the adapter leaves them for handlers. */
+  /** The key and the decision, as the adapter provides them to handlers. */
   readonly rateLimit: RateLimitInfo | undefined;
 }
 
-/** What a handler of the suite answers. */
+/** The response of a handler. */
 export interface Answer {
   /** Default 200. */
   readonly status?: number;
@@ -35,22 +35,28 @@ export interface SuiteRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Such as `/login` or `/users/:id`. */
   readonly path: string;
-  /** Limits of this route alone, in the framework's own way of saying so: a middleware of the route, its config, a decorator. */
+  /**
+   * Limits of this route alone, declared as is usual in the framework: a middleware of the route, its config, a
+   * decorator.
+   */
   readonly limit?: SuiteOptions;
   /** May throw: then the framework's own error answer is sent. */
   readonly handle: (call: Call) => Answer | Promise<Answer>;
 }
 
-/** An application, as a scenario of the suite wants it. */
+/** The application that a scenario needs. */
 export interface SuiteApp {
   /** Limits of the whole application, the outermost first: 404s and bare OPTIONS included. */
   readonly limits?: readonly SuiteOptions[];
   readonly routes: readonly SuiteRoute[];
-  /** Header fields that stand on the answer before the limiter sees the request, as a CORS middleware sets them. */
+  /** Header fields that are set before the limiter runs, as by a CORS middleware. */
   readonly before?: Readonly<Record<string, string>>;
-  /** Trust X-Forwarded-For from 127.0.0.1, so that a test can be several clients. Default false: trust nobody. */
+  /** Trust X-Forwarded-For from 127.0.0.1, so that a test can be several clients. Default false: trust no proxy. */
   readonly trustLoopback?: boolean;
-  /** Put the user named by the header `x-user` where the framework's usual authentication puts it, ahead of the limiter. */
+  /**
+   * Put the user named by the header `x-user` where the framework's usual authentication puts it, ahead of the
+   * limiter.
+   */
   readonly users?: boolean;
   /** Change the method to that of `x-http-method-override`, ahead of the limiter or behind it, before routing. */
   readonly methodOverride?: 'before' | 'after';
@@ -69,8 +75,8 @@ export interface AdapterTarget {
   start(app: SuiteApp): Promise<RunningApp>;
   /** The same over HTTP/2 without TLS, where the framework speaks it. */
   startHttp2?(app: SuiteApp): Promise<RunningApp>;
-  /** Answers in the framework's own way, as an application's `onDenied` does. `response` is what that is given. */
+  /** Responds in the framework's own way, as an application's `onDenied` does. `response` is its argument. */
   answer?(response: never, answer: Answer): void;
-  /** What the framework cannot do, so that the suite leaves it out: each with a reason in the target's file. */
+  /** Features that the framework lacks, so that the suite skips them: each with a reason in the target's file. */
   readonly cannot?: readonly 'methodOverride'[];
 }

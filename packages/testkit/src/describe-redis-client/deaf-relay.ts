@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Stands before a server: what is sent there arrives, and answers can be made to get lost. */
+/** A relay before a server: requests arrive, and responses can be dropped. */
 export interface DeafRelay {
   readonly port: number;
-  /** From now on answers over the connections that stand are lost. */
+  /** From now on drops responses on the open connections. */
   loseAnswers(): void;
-  /** Resets those connections. New ones are as they should be. */
+  /** Resets those connections. New ones work normally. */
   cut(): void;
   close(): void;
 }

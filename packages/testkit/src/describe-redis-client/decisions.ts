@@ -4,7 +4,7 @@ import type { Servers } from './servers.ts';
 import { limiterOn } from './setup.ts';
 import type { RedisClientTarget, TestClient } from './target.ts';
 
-/** What a client must carry there and back. All limiters compare the script's answers with the kernels'. */
+/** The data that a client must carry. All limiters compare the script's answers with the kernels'. */
 export function describeDecisions(servers: () => Servers, connect: RedisClientTarget['connect']): void {
   let open: TestClient | undefined;
   beforeAll(async () => {
@@ -15,7 +15,7 @@ export function describeDecisions(servers: () => Servers, connect: RedisClientTa
   });
   const setup = (...policies: readonly Policy[]): Limiter => limiterOn((open as TestClient).client, policies);
 
-  it('takes from all policies or from none, and gives back', async () => {
+  it('consumes from all policies or from none, and refunds', async () => {
     const limiter = setup(
       slidingWindow({ name: 'steady', limit: 3, window: '1h' }),
       tokenBucket({ name: 'burst', capacity: 5, refill: 1, every: '1d' }),
@@ -31,7 +31,7 @@ export function describeDecisions(servers: () => Servers, connect: RedisClientTa
     expect(third).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  it('leaves a value as it was when it refuses', async () => {
+  it('does not change a value when it denies', async () => {
     const limiter = setup(fixedWindow({ limit: 5, window: '1h' }));
     await limiter.consume('key', 3);
 
@@ -41,7 +41,7 @@ export function describeDecisions(servers: () => Servers, connect: RedisClientTa
     expect((await limiter.consume('key', 2)).remaining).toBe(0);
   });
 
-  it('reads that a key is not there', async () => {
+  it('reads a missing key', async () => {
     const limiter = setup(fixedWindow({ limit: 5, window: '1h' }));
 
     expect(await limiter.peek('never-used')).toMatchObject({ allowed: true, remaining: 5, resetAfterMs: 0 });
@@ -58,7 +58,7 @@ export function describeDecisions(servers: () => Servers, connect: RedisClientTa
     expect((await limiter.consume('key', 5_000)).allowed).toBe(false);
   });
 
-  it('carries keys of any characters, each with a budget of its own', async () => {
+  it('carries keys of any characters, each with its own budget', async () => {
     const limiter = setup(fixedWindow({ limit: 5, window: '1h' }));
     const keys = [
       'Zoë',
@@ -80,7 +80,7 @@ export function describeDecisions(servers: () => Servers, connect: RedisClientTa
     expect(remaining).toEqual(keys.map((_key, i) => 4 - (i % 5)));
   });
 
-  it('admits exactly the limit of 500 decisions at once', async () => {
+  it('allows exactly the limit of 500 decisions at once', async () => {
     const limiter = setup(
       slidingWindow({ name: 'wide', limit: 200, window: '1h' }),
       fixedWindow({ name: 'narrow', limit: 150, window: '1h' }),

@@ -10,9 +10,9 @@ export type { Endpoint } from './servers.ts';
 export type { AnyClient, RedisClientTarget, TestClient } from './target.ts';
 
 /**
- * The contract of every client that `redisStore` takes, on real servers: it decides exactly, whatever the library makes
- * of replies; nobody waits longer than the deadline while Redis is away, and nothing is sent twice; it decides again
- * when Redis is back; and nothing is done to a client but sending.
+ * The contract of every client that `redisStore` accepts, on real servers. It decides exactly, with the reply types of
+ * every library. No call waits longer than the deadline while Redis is away, and none is sent twice. It decides again
+ * when Redis is back. The store only sends commands on a client, and never opens or closes it.
  */
 export function describeRedisClient(name: string, target: RedisClientTarget): void {
   describe(`the Redis client ${name}`, () => {

@@ -9,17 +9,17 @@ import type { RedisClientTarget } from './target.ts';
 const policy = fixedWindow({ limit: 1_000, window: '1h' });
 const AT_ONCE = 50;
 
-/** Redis dies, or hangs, while calls are on their way. */
+/** Redis ends or hangs during calls. */
 export function describeFaults(servers: () => Servers, { connect, cluster = false }: RedisClientTarget): void {
   describe('while Redis is away', () => {
     const unhandled: unknown[] = [];
-    const note = (reason: unknown): void => void unhandled.push(reason);
+    const record = (reason: unknown): void => void unhandled.push(reason);
     beforeEach(() => {
       unhandled.length = 0;
-      process.on('unhandledRejection', note);
+      process.on('unhandledRejection', record);
     });
     afterEach(() => {
-      process.off('unhandledRejection', note);
+      process.off('unhandledRejection', record);
     });
     const many = (limiter: Limiter): Promise<unknown>[] =>
       Array.from({ length: AT_ONCE }, () => limiter.consume('key'));
@@ -30,7 +30,7 @@ export function describeFaults(servers: () => Servers, { connect, cluster = fals
     const decidesAgain = (limiter: Limiter): Promise<unknown> =>
       until('a decision by Redis', async () => (await limiter.consume('other')).source === 'redis');
 
-    it('killed: every decision is answered for, nothing is sent twice, and Redis decides when it is back', async () => {
+    it('killed: every decision resolves, nothing is sent twice, and Redis decides when it is back', async () => {
       const { client, close } = await connect(servers().endpoint);
       const limiter = limiterOn(client, policy, 1_000);
       await limiter.consume('key');
@@ -51,9 +51,9 @@ export function describeFaults(servers: () => Servers, { connect, cluster = fals
       await close();
     });
 
-    // Nodes of a cluster tell clients where they are: nothing can stand between.
+    // Nodes of a cluster announce their own addresses, so a relay is not possible.
     if (!cluster) {
-      it('cut off after it decided: what may have counted is not sent again', async () => {
+      it('cut off after it decided: a call that may have counted is not sent again', async () => {
         const server = await servers().serverOf('{key}');
         const relay = await startDeafRelay(server);
         const { client, close } = await connect(behind(servers().endpoint, relay.port));
@@ -77,7 +77,7 @@ export function describeFaults(servers: () => Servers, { connect, cluster = fals
       });
     }
 
-    it('hung: the deadline holds, answers that come late are ignored, and Redis decides when it goes on', async () => {
+    it('hung: the deadline holds, late answers are ignored, and Redis decides when it continues', async () => {
       const { client, close } = await connect(servers().endpoint);
       const limiter = limiterOn(client, policy, 100);
       await limiter.consume('key');

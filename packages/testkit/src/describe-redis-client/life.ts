@@ -6,9 +6,9 @@ import type { RedisClientTarget } from './target.ts';
 
 const policy = fixedWindow({ limit: 5, window: '1h' });
 
-/** Clients belong to who made them. */
+/** A client belongs to the code that made it. */
 export function describeLife(servers: () => Servers, { connect, unconnected, prefixed }: RedisClientTarget): void {
-  describe('that was handed in', () => {
+  describe('of the application', () => {
     it('stays open when the limiters are closed', async () => {
       const { client, close } = await connect(servers().endpoint);
       const first = limiterOn(client, policy);
@@ -20,7 +20,7 @@ export function describeLife(servers: () => Servers, { connect, unconnected, pre
       await close();
     });
 
-    it('and closed by its owner, is told of, and not opened again', async () => {
+    it('closed by its owner is reported, and not opened again', async () => {
       const { client, close } = await connect(servers().endpoint);
       const limiter = limiterOn(client, policy);
       await limiter.consume('key');
@@ -37,7 +37,7 @@ export function describeLife(servers: () => Servers, { connect, unconnected, pre
     });
 
     if (unconnected !== undefined) {
-      it('before it was connected, is told of, and is not connected here', async () => {
+      it('that is not connected yet is reported, and the store does not connect it', async () => {
         const { client, isConnected, close } = unconnected(servers().endpoint);
         const limiter = limiterOn(client, policy);
 
@@ -54,7 +54,7 @@ export function describeLife(servers: () => Servers, { connect, unconnected, pre
     }
 
     if (prefixed !== undefined) {
-      it('keeps its keys behind its own key prefix', async () => {
+      it('applies its own key prefix', async () => {
         const { client, close } = await prefixed(servers().endpoint, 'sluice:behind:');
 
         await limiterOn(client, policy).consume('prefixed');

@@ -10,9 +10,9 @@ export interface RedisClientTarget {
   readonly cluster?: boolean;
   /** Whether `connect` answers what a client is made for, a URL, and none is handed in. Default false. */
   readonly ours?: boolean;
-  /** A client as it is handed in, connected, together with the way to end it. */
+  /** A connected client of the application, with a function to close it. */
   readonly connect: (endpoint: Endpoint) => TestClient | Promise<TestClient>;
-  /** A client that nobody has connected yet, where its library can make one. */
+  /** A client that is not connected yet, when its library supports that. */
   readonly unconnected?: (endpoint: Endpoint) => TestClient & { readonly isConnected: () => boolean };
   /** Clients made in other ways, of which only the decisions are tested. */
   readonly variants?: Readonly<Record<string, RedisClientTarget['connect']>>;

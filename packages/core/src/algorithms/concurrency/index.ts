@@ -1,7 +1,7 @@
-import { shareOf } from '../../numbers.ts';
+import { shareOf } from '../../values/numbers.ts';
 import type { Algorithm } from '../algorithm.ts';
 import {
-  carrySlots,
+  migrateSlots,
   chargeSlots,
   concurrency,
   releaseSlot,
@@ -10,8 +10,8 @@ import {
   usedOfSlots,
   type ConcurrencyState,
 } from './kernel.ts';
-import { parseConcurrency, type ConcurrencyPolicy } from './policy.ts';
-import { decodeSlots, encodeSlots, outlineOf } from './slot.ts';
+import { concurrencyFactory, parseConcurrency, writtenConcurrency, type ConcurrencyPolicy } from './policy.ts';
+import { decodeSlots, encodeSlots, latestExpiry, liveSlots, summaryOf, unitsOf } from './slot.ts';
 
 export const concurrencyAlgorithm: Algorithm<ConcurrencyPolicy, ConcurrencyState> = {
   name: 'concurrency',
@@ -22,13 +22,18 @@ export const concurrencyAlgorithm: Algorithm<ConcurrencyPolicy, ConcurrencyState
   charge: chargeSlots,
   renew: renewSlot,
   used: usedOfSlots,
-  carry: carrySlots,
+  migrate: migrateSlots,
   resetAtMs,
   encode: encodeSlots,
   decode: decodeSlots,
-  outline: outlineOf,
+  summarize: summaryOf,
   numbers: ({ limit, ttlMs }) => [limit, ttlMs],
   windowMs: ({ ttlMs }) => ttlMs,
   share: (policy, share) => parseConcurrency({ ...policy, limit: shareOf(policy.limit, share) }),
+  factory: concurrencyFactory,
+  written: writtenConcurrency,
+  inspect: (slots, nowMs) => ({ used: unitsOf(liveSlots(slots, nowMs)), resetAtMs: latestExpiry(slots) }),
+  lease: 'its units are held, and not spent',
+  split: 'no other instance would know the slots of an instance that is gone: keep this limit in redisStore',
   parse: parseConcurrency,
 };

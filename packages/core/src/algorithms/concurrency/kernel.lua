@@ -2,18 +2,20 @@
 concurrency: twin of kernel.ts and slot.ts. Change those, this file and vectors.json in one commit.
 
 policy  { limit, ttl_ms }
-state   an outline in the value: the latest expiry, and how many units were held when it was written, as encode_pair
+state   a summary in the value: the latest expiry, and how many units were held when it was written, as encode_pair
         writes them; in a sorted set of its own a member `<holder>:<units>` per slot, by its expiry
-text    the outline; within a call latest_ms:units, and behind them `=` or, when nothing that is in the set counts any more,
-        `*`, and what is not in it yet: `+member` with its expiry, or `-member`
-decide  the text after a slot of `cost` units was taken and the instant it is over, or false
-look    notes which slots tell what comes of a slot of `cost` units, for the reply
-refund  releases the slot; renew: the text in which it expires anew, or false when it is not held
-charge, used, carry, reset_at_ms   as everywhere
-open    a set as it is when the call begins, read as far as it is needed; attach: tells it the outline that it belongs to; shown: the outline with the noted slots, in the
-        layout of slot.ts; save: writes the set, and answers the outline
+text    the summary; during a call latest_ms:units, then `=` or, when no member of the set counts any more, `*`, then
+        the changes that are not in the set yet: `+member` with its expiry, or `-member`
+decide  the text after a slot of `cost` units is consumed and the instant at which it ends, or false
+select  marks the slots that the reply needs so that the client can decide a slot of `cost` units
+refund  releases the slot; renew: the text in which its expiry starts again, or false when it is not held
+charge, used, migrate, reset_at_ms   as in the other kernels
+open    opens the set, which is read only as far as needed
+load    gives the set its summary
+project returns the summary with the selected slots, in the layout of slot.ts
+save    writes the set and returns its summary
 ]]
-local concurrency = { kind = "c", arity = 2, apart = true }
+local concurrency = { kind = "c", arity = 2, external = true }
 
 local function read_slots(text)
   local latest_ms, units, changes = string.match(text, "^(%d+):(%d+)([=*+-].*)$")
@@ -32,7 +34,7 @@ local function member_of(holder, units)
   return string.format("%s:%d", holder, units)
 end
 
--- The expiry of each member that is not as it is in the set; 0 for one that was released. And how many there are.
+-- Returns the expiry of each member that differs from the set, 0 for a released one, and the number of these members.
 local function changed_members(changes)
   local expiries, count = {}, 0
   for sign, member, expiry in string.gmatch(changes, "([+-])(%d+:%d+):?(%d*)") do
@@ -45,20 +47,20 @@ local function changed_members(changes)
 end
 
 function concurrency.open(key)
-  return { key = key, count = redis.call("ZCARD", KEYS[key]), units = 0, over = 0, noted = {}, found = {} }
+  return { key = key, count = redis.call("ZCARD", KEYS[key]), units = 0, expired = 0, selected = {}, found = {} }
 end
 
-function concurrency.attach(slots, text, now_ms)
+function concurrency.load(slots, text, now_ms)
   slots.text = text
   slots.latest_ms, slots.units = decode_pair(text)
   slots.rest_ms = slots.latest_ms
   if slots.count == 0 then
-    slots.is_lost = true -- evicted: all of them count until the latest has expired
-    slots.over = slots.latest_ms <= now_ms and slots.units or 0
+    slots.is_lost = true -- evicted: all slots count until the latest expires
+    slots.expired = slots.latest_ms <= now_ms and slots.units or 0
     return
   end
   for _, member in ipairs(redis.call("ZRANGEBYSCORE", KEYS[slots.key], "-inf", string.format("%d", now_ms))) do
-    slots.over = slots.over + units_of(member)
+    slots.expired = slots.expired + units_of(member)
   end
 end
 
@@ -66,7 +68,7 @@ local function is_cleared(slots, changes)
   return not slots.text or string.byte(changes) == 42 -- *
 end
 
--- Some members by their expiry, from place `from` on of those that live, or (when `is_latest`) from the end.
+-- Returns `count` live members by their expiry, from index `from`, or (with `is_latest`) from the end.
 local function members(slots, changes, from, count, now_ms, is_latest)
   if is_cleared(slots, changes) then
     return {}
@@ -78,9 +80,9 @@ local function members(slots, changes, from, count, now_ms, is_latest)
   return redis.call("ZRANGEBYSCORE", KEYS[slots.key], string.format("(%d", now_ms), "+inf", "WITHSCORES", "LIMIT", from, count)
 end
 
--- When a member expires, or false when it is not held.
+-- Returns when a member expires, or false when it is not held.
 local function expiry_of(slots, member, changes, now_ms)
-  if string.sub(member, 1, 2) == "0:" then -- nobody: never the same
+  if string.sub(member, 1, 2) == "0:" then -- no holder: never the same
     return false
   end
   local expiry = changed_members(changes)[member]
@@ -88,14 +90,15 @@ local function expiry_of(slots, member, changes, now_ms)
     expiry = slots.found[member] or tonumber(redis.call("ZSCORE", KEYS[slots.key], member) or 0)
     slots.found[member] = expiry
     if expiry > now_ms then
-      slots.noted[member] = expiry
+      slots.selected[member] = expiry
     end
   end
   expiry = expiry or 0
   return expiry > now_ms and expiry
 end
 
--- The latest expiry of all that are held. What is left out of the reply expires no later than the last one looked at.
+-- Returns the latest expiry of all held slots. Slots that the reply leaves out expire no later than the last one read
+-- here.
 local function latest_of(slots, changes, now_ms)
   local expiries, count = changed_members(changes)
   local latest_ms = 0
@@ -105,7 +108,7 @@ local function latest_of(slots, changes, now_ms)
   local found = members(slots, changes, 0, count + 1, now_ms, true)
   for i = 1, #found, 2 do
     local expiry = tonumber(found[i + 1])
-    slots.noted[found[i]] = expiry
+    slots.selected[found[i]] = expiry
     slots.rest_ms = math.min(slots.rest_ms, expiry)
     if not expiries[found[i]] then
       latest_ms = math.max(latest_ms, expiry)
@@ -114,14 +117,14 @@ local function latest_of(slots, changes, now_ms)
   return latest_ms
 end
 
--- The units that are held, and what is not in the set yet.
+-- Returns the held units, the changes that are not in the set yet, and the latest expiry.
 local function held_of(text, slots)
   if not text then
     return 0, "*", 0
   end
   local latest_ms, units, changes = read_slots(text)
   if changes == "" then
-    units = slots.units - slots.over
+    units = slots.units - slots.expired
   end
   return units, changes, latest_ms
 end
@@ -130,11 +133,12 @@ local function write_slots(latest_ms, units, changes)
   return string.format("%d:%d%s", latest_ms, units, changes), latest_ms
 end
 
--- The text in which this member is held, and expires a ttl from now, not earlier than before.
+-- Returns the text in which this member is held and expires a ttl from now, no earlier than before.
 local function with_member(policy, text, member, now_ms, slots)
   local units, changes, latest_ms = held_of(text, slots)
   local held = expiry_of(slots, member, changes, now_ms)
-  local expiry = math.max(now_ms + policy[2], latest_ms) -- as if taken at the newest instant, where the clock has stepped back
+  -- No earlier than the newest slot, also after the clock steps back.
+  local expiry = math.max(now_ms + policy[2], latest_ms)
   if not held then
     units = units + units_of(member)
   end
@@ -150,7 +154,7 @@ function concurrency.decide(policy, text, cost, now_ms, slots, holder)
   return with_member(policy, text, member, now_ms, slots)
 end
 
-function concurrency.look(policy, text, cost, now_ms, slots, holder)
+function concurrency.select(policy, text, cost, now_ms, slots, holder)
   local units, changes = held_of(text, slots)
   if cost > 0 then
     expiry_of(slots, member_of(holder, cost), changes, now_ms)
@@ -164,7 +168,7 @@ function concurrency.look(policy, text, cost, now_ms, slots, holder)
     from = from + count
     for i = 1, #found, 2 do
       if missing > 0 then
-        slots.noted[found[i]] = tonumber(found[i + 1])
+        slots.selected[found[i]] = tonumber(found[i + 1])
         if not expiries[found[i]] then
           missing = missing - units_of(found[i])
         end
@@ -203,7 +207,7 @@ function concurrency.used(_, text, _, slots)
   return (held_of(text, slots))
 end
 
-function concurrency.carry(policy, units, now_ms, from, text, slots)
+function concurrency.migrate(policy, units, now_ms, from, text, slots)
   if from then
     local held, changes, latest_ms = held_of(text, slots)
     return write_slots(latest_ms, held, changes == "" and "=" or changes)
@@ -216,15 +220,15 @@ function concurrency.reset_at_ms(_, text)
   return (read_slots(text))
 end
 
-function concurrency.shown(slots, now_ms)
-  local found, rest = {}, slots.units - slots.over
-  for member, expiry in pairs(slots.noted) do
+function concurrency.project(slots, now_ms)
+  local found, rest = {}, slots.units - slots.expired
+  for member, expiry in pairs(slots.selected) do
     local holder, units = string.match(member, "^(%d+):(%d+)$")
     rest = rest - tonumber(units)
     found[#found + 1] = { expiry, tonumber(units), holder }
   end
-  if slots.over > 0 then
-    found[#found + 1] = { math.min(slots.latest_ms, now_ms), slots.over, "0" }
+  if slots.expired > 0 then
+    found[#found + 1] = { math.min(slots.latest_ms, now_ms), slots.expired, "0" }
   end
   if rest > 0 then
     found[#found + 1] = { slots.rest_ms, rest, "0" }
@@ -240,11 +244,11 @@ function concurrency.shown(slots, now_ms)
   if #found == 1 and found[1][3] == "0" then
     return encode_pair(found[1][1], found[1][2])
   end
-  local shown = {}
+  local projected = {}
   for i, slot in ipairs(found) do
-    shown[i] = string.format("%d:%d:%s", slot[1], slot[2], slot[3])
+    projected[i] = string.format("%d:%d:%s", slot[1], slot[2], slot[3])
   end
-  return table.concat(shown, ":")
+  return table.concat(projected, ":")
 end
 
 function concurrency.save(slots, text, now_ms)

@@ -1,21 +1,21 @@
 import type { Kernel } from '../algorithm.ts';
-import { NOBODY, expiryOf, latestExpiry, liveSlots, slotOf, unitsOf, withSlot, type Slots } from './slot.ts';
+import { NO_HOLDER, expiryOf, latestExpiry, liveSlots, slotOf, unitsOf, withSlot, type Slots } from './slot.ts';
 import type { ConcurrencyPolicy } from './policy.ts';
 
-/** The slots that are held; never none. */
+/** The held slots; never none. */
 export type ConcurrencyState = Slots;
 
 /**
- * Concurrency: the units of all slots that are held are at most `limit`. Who holds a slot, and asks for as many units
- * again, has it: nothing more is taken, and it expires anew. No slot expires before those that were taken before it: a clock that
- * has stepped back takes it at the newest instant.
+ * Concurrency: the units of all held slots are at most `limit`. A holder that requests as many units again keeps its
+ * slot: no more units are consumed, and its expiry starts again. No slot expires before an older one: after the clock
+ * steps back, a new slot counts from the newest instant.
  */
 export const concurrency: Kernel<ConcurrencyPolicy, ConcurrencyState> = (
   { limit, ttlMs },
   state,
   cost,
   nowMs,
-  holder = NOBODY,
+  holder = NO_HOLDER,
 ) => {
   const live = liveSlots(state ?? [], nowMs);
   const used = unitsOf(live);
@@ -38,13 +38,13 @@ export const concurrency: Kernel<ConcurrencyPolicy, ConcurrencyState> = (
       remaining: Math.max(limit - usedAfter, 0),
       retryAfterMs: allowed ? 0 : fits ? expiryOf(live, used + cost - limit) - nowMs : null,
       resetAfterMs: usedAfter > 0 ? latestExpiry(shown) - nowMs : 0,
-      nextAfterMs: null, // when somebody releases one, which nobody knows
+      nextAfterMs: null, // when a holder releases its slot, which cannot be known
       delayMs: 0,
     },
   };
 };
 
-/** The slots, of which this one expires then. */
+/** The slots with the expiry of this one. */
 function withExpiry(slots: Slots, slot: Slots[number]): Slots {
   return withSlot(without(slots, slot.units, slot.holder), slot);
 }
@@ -54,14 +54,14 @@ function without(slots: Slots, units: number, holder: string): Slots {
   return held === undefined ? slots : slots.filter((slot) => slot !== held);
 }
 
-/** Releases a slot, as a whole: so many units of that holder. */
+/** Releases a whole slot: that of this holder with so many units. */
 export function releaseSlot(
   _policy: ConcurrencyPolicy,
   state: ConcurrencyState,
   units: number,
   _chargedUntilMs: number,
   nowMs: number,
-  holder: string = NOBODY,
+  holder: string = NO_HOLDER,
 ): ConcurrencyState | undefined {
   const live = liveSlots(state, nowMs);
   const left = without(live, units, holder);
@@ -69,13 +69,13 @@ export function releaseSlot(
   return left.length === 0 ? undefined : left;
 }
 
-/** The state in which a slot that is held expires anew; undefined when it is not held any more. */
+/** The state in which the expiry of a held slot starts again; undefined when it is no longer held. */
 export function renewSlot(
   { ttlMs }: ConcurrencyPolicy,
   state: ConcurrencyState,
   units: number,
   nowMs: number,
-  holder: string = NOBODY,
+  holder: string = NO_HOLDER,
 ): ConcurrencyState | undefined {
   const live = liveSlots(state, nowMs);
   const held = slotOf(live, units, holder);
@@ -83,7 +83,7 @@ export function renewSlot(
   return withExpiry(live, { ...held, expiresAtMs: Math.max(nowMs + ttlMs, latestExpiry(live)) });
 }
 
-/** What is held cannot have been more. */
+/** A slot never costs more than was requested. */
 export function chargeSlots(
   _policy: ConcurrencyPolicy,
   state: ConcurrencyState | undefined,
@@ -95,14 +95,16 @@ export function usedOfSlots(_policy: ConcurrencyPolicy, state: ConcurrencyState,
   return unitsOf(liveSlots(state, nowMs));
 }
 
-/** Who holds a slot goes on holding it, however many units should go over; those of another kind are held for a `ttl`. */
-export function carrySlots(
+/**
+ * Holders keep their slots, whatever the number of units to migrate; units of another algorithm are held for a `ttl`.
+ */
+export function migrateSlots(
   { ttlMs }: ConcurrencyPolicy,
   units: number,
   nowMs: number,
   from?: { readonly policy: ConcurrencyPolicy; readonly state: ConcurrencyState },
 ): ConcurrencyState {
-  return from === undefined ? [{ expiresAtMs: nowMs + ttlMs, units, holder: NOBODY }] : liveSlots(from.state, nowMs);
+  return from === undefined ? [{ expiresAtMs: nowMs + ttlMs, units, holder: NO_HOLDER }] : liveSlots(from.state, nowMs);
 }
 
 export function resetAtMs(_policy: ConcurrencyPolicy, state: ConcurrencyState): number {

@@ -1,8 +1,9 @@
-import { parseDuration, type Duration } from '../../duration.ts';
-import { parseName } from '../../name.ts';
-import { parseUnits } from '../../numbers.ts';
-import { checkOptions } from '../../options.ts';
-import type { PolicyBase } from '../algorithm.ts';
+import { parseDuration, writtenDuration, type Duration } from '../../values/duration.ts';
+import { parseName } from '../../values/name.ts';
+import { parseUnits } from '../../values/numbers.ts';
+import { checkOptions } from '../../values/check-options.ts';
+import type { Factory, PolicyBase } from '../algorithm.ts';
+import { LIMIT } from '../written.ts';
 
 /** `limit` slots held at once, each for `ttlMs` at most unless it is renewed. */
 export interface ConcurrencyPolicy extends PolicyBase {
@@ -23,15 +24,20 @@ export interface ConcurrencyOptions {
   name?: string;
 }
 
+const OPTIONS = {
+  limit: LIMIT,
+  ttl: { takes: 'duration', says: 'when the slot of a holder that has crashed frees itself' },
+};
+
 /**
  * At most `limit` requests in flight: slots that are held, and neither released nor expired, at every instant of the
- * store's clock. For {@link Limiter.acquire}, and for adapters, which release when the answer is over. `retryAfterMs` of
- * a refusal is until the first slots expire, were nobody to release one.
+ * store's clock. For {@link Limiter.acquire}, and for adapters, which release when the answer ends. `retryAfterMs` of
+ * a denial is until the first slots expire, if none is released before.
  *
  * @throws PolicyError naming the field, what was expected and what came.
  */
 export function concurrency(options: ConcurrencyOptions): ConcurrencyPolicy {
-  checkOptions(options, ['limit', 'ttl', 'name'], 'concurrency');
+  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'concurrency');
   return parseConcurrency({
     algorithm: 'concurrency',
     ...(options.name === undefined ? {} : { name: options.name }),
@@ -39,6 +45,8 @@ export function concurrency(options: ConcurrencyOptions): ConcurrencyPolicy {
     ttlMs: parseDuration(options.ttl, 'ttl'),
   });
 }
+
+export const concurrencyFactory: Factory = { make: concurrency, options: OPTIONS };
 
 export function parseConcurrency(policy: ConcurrencyPolicy): ConcurrencyPolicy {
   const { name } = policy;
@@ -48,4 +56,8 @@ export function parseConcurrency(policy: ConcurrencyPolicy): ConcurrencyPolicy {
     limit: parseUnits(policy.limit, 'limit'),
     ttlMs: parseDuration(policy.ttlMs, 'ttlMs'),
   });
+}
+
+export function writtenConcurrency({ limit, ttlMs }: ConcurrencyPolicy): string {
+  return `concurrency ${String(limit)} for ${writtenDuration(ttlMs)} each`;
 }

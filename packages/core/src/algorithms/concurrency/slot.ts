@@ -1,6 +1,6 @@
 import { decodePair, encodePair, toInteger } from '../instant-and-field.ts';
 
-/** Some units of a concurrency policy, held by one holder until they are released, or expire. */
+/** Some units of a concurrency policy, held by one holder until they are released or expire. */
 export interface Slot {
   readonly expiresAtMs: number;
   readonly units: number;
@@ -9,19 +9,21 @@ export interface Slot {
 }
 
 /**
- * Slots by their expiry. Some may stand for several whose holders nobody asked about, at the expiry of the last of them: so
- * does the outline, one slot for all, and so does what the script answers.
+ * Slots by their expiry. One entry can stand for several slots, at the expiry of the last of them, where their
+ * holders do not matter: in the summary, which is one entry for all, and in the reply of the script.
  */
 export type Slots = readonly Slot[];
 
-/** Who holds what stands for several, and who does not say who it is: never the same. */
-export const NOBODY = '0';
+/**
+ * The holder of an entry that stands for several slots, and of a request without a holder: never equal to another.
+ */
+export const NO_HOLDER = '0';
 
 export function unitsOf(slots: Slots): number {
   return slots.reduce((sum, { units }) => sum + units, 0);
 }
 
-/** Those that have not expired. */
+/** The slots that have not expired. */
 export function liveSlots(slots: Slots, nowMs: number): Slots {
   const [first] = slots;
   return first === undefined || first.expiresAtMs > nowMs
@@ -29,9 +31,9 @@ export function liveSlots(slots: Slots, nowMs: number): Slots {
     : slots.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
 }
 
-/** The slot of a holder who is known, with just as many units. */
+/** The slot of a known holder with exactly so many units. */
 export function slotOf(slots: Slots, units: number, holder: string): Slot | undefined {
-  return holder === NOBODY ? undefined : slots.find((slot) => slot.holder === holder && slot.units === units);
+  return holder === NO_HOLDER ? undefined : slots.find((slot) => slot.holder === holder && slot.units === units);
 }
 
 export function withSlot(slots: Slots, added: Slot): Slots {
@@ -40,7 +42,7 @@ export function withSlot(slots: Slots, added: Slot): Slots {
   return slots.toSpliced(at, 0, added);
 }
 
-/** When so many units have expired, the first to expire first. */
+/** When so many units have expired, in the order of their expiry. */
 export function expiryOf(slots: Slots, units: number): number {
   let sum = 0;
   for (const slot of slots) {
@@ -54,14 +56,17 @@ export function latestExpiry(slots: Slots): number {
   return slots.at(-1)?.expiresAtMs ?? 0;
 }
 
-export function outlineOf(slots: Slots): Slots {
-  return [{ expiresAtMs: latestExpiry(slots), units: unitsOf(slots), holder: NOBODY }];
+export function summaryOf(slots: Slots): Slots {
+  return [{ expiresAtMs: latestExpiry(slots), units: unitsOf(slots), holder: NO_HOLDER }];
 }
 
-/** One that stands for several as a pair; else per slot its expiry, units and holder, all behind colons. */
+/**
+ * An entry that stands for several slots is a pair; else each slot is its expiry, units and holder, separated by
+ * colons.
+ */
 export function encodeSlots(slots: Slots): string {
   const [only] = slots;
-  if (slots.length === 1 && only?.holder === NOBODY) return encodePair(only.expiresAtMs, only.units);
+  if (slots.length === 1 && only?.holder === NO_HOLDER) return encodePair(only.expiresAtMs, only.units);
   return slots.map(({ expiresAtMs, units, holder }) => `${String(expiresAtMs)}:${String(units)}:${holder}`).join(':');
 }
 
@@ -69,7 +74,7 @@ export function decodeSlots(text: string): Slots | undefined {
   const fields = text.split(':');
   if (fields.length < 3) {
     const pair = decodePair(text);
-    return pair && pair[1] > 0 ? [{ expiresAtMs: pair[0], units: pair[1], holder: NOBODY }] : undefined;
+    return pair && pair[1] > 0 ? [{ expiresAtMs: pair[0], units: pair[1], holder: NO_HOLDER }] : undefined;
   }
   if (fields.length % 3 !== 0) return undefined;
   const slots: Slot[] = [];

@@ -1,7 +1,7 @@
 import type { Algorithm } from '../algorithm.ts';
 import {
   chargeFixedWindow,
-  carryFixedWindow,
+  migrateFixedWindow,
   decodeFixedWindow,
   encodeFixedWindow,
   fixedWindow,
@@ -9,8 +9,8 @@ import {
   usedOfFixedWindow,
   type FixedWindowState,
 } from './kernel.ts';
-import { shareOf } from '../../numbers.ts';
-import { parseFixedWindow, type FixedWindowPolicy } from './policy.ts';
+import { shareOf } from '../../values/numbers.ts';
+import { fixedWindowFactory, parseFixedWindow, writtenFixedWindow, type FixedWindowPolicy } from './policy.ts';
 
 export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState> = {
   name: 'fixedWindow',
@@ -19,7 +19,7 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
   refund: refundFixedWindow,
   charge: chargeFixedWindow,
   used: usedOfFixedWindow,
-  carry: carryFixedWindow,
+  migrate: migrateFixedWindow,
   resetAtMs: (_policy, state) => state.endMs,
   packing: {
     first: ({ endMs }) => endMs,
@@ -31,5 +31,17 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
   numbers: ({ limit, windowMs, align }) => [limit, windowMs, align === 'clock' ? 1 : 0],
   windowMs: (policy) => policy.windowMs,
   share: (policy, share) => parseFixedWindow({ ...policy, limit: shareOf(policy.limit, share) }),
+  factory: fixedWindowFactory,
+  written: writtenFixedWindow,
+  inspect: ({ endMs, used }, nowMs) => ({ used: nowMs < endMs ? used : 0, resetAtMs: endMs }),
+  lease: { spentByMs: (_policy, untilMs) => untilMs },
+  split: {
+    windowsOnTheClock: true,
+    needs: 'align: "clock"',
+    whyNot: ({ align }) =>
+      align === 'clock'
+        ? undefined
+        : 'its windows begin at the first unit, in each instance at another time: write align: "clock"',
+  },
   parse: parseFixedWindow,
 };

@@ -3,15 +3,15 @@ fixed window: twin of kernel.ts. Change kernel.ts, this file and vectors.json in
 
 policy  { limit, window_ms, clock_aligned (0 or 1) }
 state   end_ms, used: as encode_pair writes them
-decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, how many
-        they were, and whether the state before is over at that same instant; false when none fits. Pure: no redis.call,
-        no clock.
-refund  the state after they are given back, and that instant, or false when there is nothing to give back
-charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
-        where there is no state
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant at which it
+        ends, how many they are, and whether the state before ends at the same instant; false when none fits. Pure: no
+        redis.call, no clock.
+refund  the state after a refund of `cost` units, and that instant, or false when there is nothing to refund
+charge  the state after `cost` more units are used, and that instant, or false when nothing changes; `text` is false
+        for a key without a state
 used    the units that a state holds at now_ms
-carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
-        `text` its state, where that was of this kind
+migrate the state in which `units`, above 0, are used, and the instant at which it ends; `from` is the policy
+        before and `text` its state, if that policy is of this kind
 ]]
 local fixed_window = { kind = "f", arity = 3 }
 
@@ -26,7 +26,7 @@ function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
   end
   local is_live = text and now_ms < end_ms
   if not is_live then
-    -- written out, as in carry: a function more would be made at every call
+    -- written out, as in migrate: one more function costs time at every call
     end_ms, used = now_ms + policy[2], 0
     if policy[3] == 1 then
       end_ms = (math.floor(now_ms / policy[2]) + 1) * policy[2]
@@ -67,7 +67,7 @@ function fixed_window.used(_, text, now_ms)
   return now_ms < end_ms and used or 0
 end
 
-function fixed_window.carry(policy, units, now_ms, from, text)
+function fixed_window.migrate(policy, units, now_ms, from, text)
   local end_ms = now_ms + policy[2]
   if from then
     end_ms = decode_pair(text)

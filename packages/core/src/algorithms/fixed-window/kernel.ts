@@ -1,11 +1,11 @@
-import { MOST_UNITS } from '../../numbers.ts';
+import { MOST_UNITS } from '../../values/numbers.ts';
 import type { Kernel } from '../algorithm.ts';
 import { decodePair, encodePair } from '../instant-and-field.ts';
 import type { FixedWindowPolicy } from './policy.ts';
 
 /**
- * The window that counts: when it ends, and the units used in it. Its end is kept as it was set, whatever the policy
- * says by now.
+ * The window that counts: when it ends, and the units used in it. Its end stays as it was set, even if the policy
+ * changes.
  */
 export interface FixedWindowState {
   readonly endMs: number;
@@ -42,7 +42,7 @@ export const fixedWindow: Kernel<FixedWindowPolicy, FixedWindowState> = (
   };
 };
 
-/** Gives back only within the window that was charged: the one that ends at the same instant. */
+/** Refunds only within the charged window: the one that ends at the same instant. */
 export function refundFixedWindow(
   _policy: FixedWindowPolicy,
   state: FixedWindowState,
@@ -54,7 +54,7 @@ export function refundFixedWindow(
   return { endMs: state.endMs, used: Math.max(state.used - cost, 0) };
 }
 
-/** Charges the window that ends at that same instant, above its limit too: up to 2^52 units. */
+/** Charges the window that ends at that same instant, even above its limit: up to 2^52 units. */
 export function chargeFixedWindow(
   _policy: FixedWindowPolicy,
   state: FixedWindowState | undefined,
@@ -75,8 +75,8 @@ export function usedOfFixedWindow(
   return nowMs < endMs ? used : 0;
 }
 
-/** A window that goes on keeps its end, whatever the length of a window is by now. */
-export function carryFixedWindow(
+/** A window that has not ended keeps its end, whatever the new length of a window. */
+export function migrateFixedWindow(
   { windowMs, align }: FixedWindowPolicy,
   units: number,
   nowMs: number,

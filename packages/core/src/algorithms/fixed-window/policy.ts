@@ -1,9 +1,10 @@
-import { parseDuration, type Duration } from '../../duration.ts';
+import { parseDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError, shown } from '../../errors.ts';
-import { parseName } from '../../name.ts';
-import { parseUnits } from '../../numbers.ts';
-import { checkOptions } from '../../options.ts';
-import type { PolicyBase } from '../algorithm.ts';
+import { parseName } from '../../values/name.ts';
+import { parseUnits } from '../../values/numbers.ts';
+import { checkOptions } from '../../values/check-options.ts';
+import type { Factory, PolicyBase } from '../algorithm.ts';
+import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
 /** `limit` units per window of `windowMs`. */
 export interface FixedWindowPolicy extends PolicyBase {
@@ -26,6 +27,12 @@ export interface FixedWindowOptions {
   name?: string;
 }
 
+const OPTIONS = {
+  limit: LIMIT,
+  window: WINDOW,
+  align: { takes: 'where', says: 'where windows begin: first-hit (default) or clock' },
+};
+
 /**
  * At most `limit` units per window. In an interval as long as one window that spans two of them, up to `2 * limit - 1`
  * (`2 * limit` with `align: 'clock'`); where that matters, use {@link slidingWindow}. Later units never move a window's
@@ -34,7 +41,7 @@ export interface FixedWindowOptions {
  * @throws PolicyError naming the field, what was expected and what came.
  */
 export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
-  checkOptions(options, ['limit', 'window', 'align', 'name'], 'fixedWindow');
+  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'fixedWindow');
   return parseFixedWindow({
     algorithm: 'fixedWindow',
     ...(options.name === undefined ? {} : { name: options.name }),
@@ -43,6 +50,8 @@ export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
     align: options.align === undefined ? 'first-hit' : options.align,
   });
 }
+
+export const fixedWindowFactory: Factory = { make: fixedWindow, options: OPTIONS };
 
 export function parseFixedWindow(policy: FixedWindowPolicy): FixedWindowPolicy {
   const { name, limit, windowMs } = policy;
@@ -57,4 +66,8 @@ export function parseFixedWindow(policy: FixedWindowPolicy): FixedWindowPolicy {
     windowMs: parseDuration(windowMs, 'windowMs'),
     align,
   });
+}
+
+export function writtenFixedWindow(policy: FixedWindowPolicy): string {
+  return `fixedWindow ${perWindow(policy)}${policy.align === 'clock' ? ', align clock' : ''}`;
 }

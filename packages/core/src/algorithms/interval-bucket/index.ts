@@ -1,7 +1,8 @@
 import type { Algorithm } from '../algorithm.ts';
+import { writtenBucket } from '../written.ts';
 import {
   chargeIntervalBucket,
-  carryIntervalBucket,
+  migrateIntervalBucket,
   decodeIntervalBucket,
   encodeIntervalBucket,
   intervalBucket,
@@ -19,7 +20,7 @@ export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBu
   refund: refundIntervalBucket,
   charge: chargeIntervalBucket,
   used: usedOfIntervalBucket,
-  carry: carryIntervalBucket,
+  migrate: migrateIntervalBucket,
   resetAtMs,
   packing: {
     first: ({ boundaryMs }) => boundaryMs,
@@ -31,5 +32,8 @@ export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBu
   numbers: ({ capacity, refill, everyMs, overdraft }) => [capacity, refill, everyMs, overdraft],
   windowMs: ({ capacity, refill, everyMs }) => Math.ceil(capacity / refill) * everyMs,
   share: shareIntervalBucket,
+  written: (policy) => `${writtenBucket(policy)}, mode interval`,
+  lease: 'its units come back at once, so that two slices could be spent together: leave mode: "interval" out',
+  split: 'its units come back at once, in each instance at another time: leave mode: "interval" out',
   parse: parseIntervalBucket,
 };

@@ -3,18 +3,19 @@ interval bucket: twin of kernel.ts. Change kernel.ts, this file and vectors.json
 
 policy  { capacity, refill, every_ms, overdraft }
 state   boundary_ms, missing: as encode_pair writes them; what was missing from a full bucket at its last boundary
-decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, and how
-        many they were; false when none fits. Pure: no redis.call, no clock.
-refund  the state after they are given back ("" when the bucket is full), and that instant, or false when there is nothing to give back
-charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
-        where there is no state
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant at which it
+        ends, and how many they are; false when none fits. Pure: no redis.call, no clock.
+refund  the state after a refund of `cost` units ("" when the bucket is full), and that instant, or false when there
+        is nothing to refund
+charge  the state after `cost` more units are used, and that instant, or false when nothing changes; `text` is false
+        for a key without a state
 used    the units that a state holds at now_ms
-carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
-        `text` its state, where that was of this kind
+migrate the state in which `units`, above 0, are used, and the instant at which it ends; `from` is the policy
+        before and `text` its state, if that policy is of this kind
 ]]
 local interval_bucket = { kind = "i", arity = 4 }
 
--- Moved on by the whole periods that have passed; nothing missing when the bucket is full.
+-- Moves the boundary by the whole periods that have passed. A full bucket misses nothing.
 local function at_last_boundary(policy, text, now_ms)
   local refill, every_ms = policy[2], policy[3]
   local boundary_ms, missing = decode_pair(text)
@@ -82,7 +83,7 @@ function interval_bucket.used(policy, text, now_ms)
   return missing
 end
 
-function interval_bucket.carry(policy, units, now_ms, from, text)
+function interval_bucket.migrate(policy, units, now_ms, from, text)
   local boundary_ms = now_ms
   if from and from[3] == policy[3] then
     boundary_ms = at_last_boundary(from, text, now_ms)

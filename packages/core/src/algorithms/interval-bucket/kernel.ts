@@ -1,11 +1,11 @@
-import { MOST_UNITS } from '../../numbers.ts';
+import { MOST_UNITS } from '../../values/numbers.ts';
 import type { Kernel } from '../algorithm.ts';
 import { decodePair, encodePair } from '../instant-and-field.ts';
 import type { IntervalBucketPolicy } from './policy.ts';
 
 /**
- * What was missing from a full bucket at its last boundary. A full bucket has no state: its boundaries are counted anew
- * from the next unit.
+ * What was missing from a full bucket at its last boundary. A full bucket has no state: its boundaries start again at
+ * the next unit.
  */
 export interface IntervalBucketState {
   readonly boundaryMs: number;
@@ -41,7 +41,7 @@ export const intervalBucket: Kernel<IntervalBucketPolicy, IntervalBucketState> =
   };
 };
 
-/** The state moved on by the whole periods that have passed, or undefined when the bucket is full. */
+/** The state after the whole periods that have passed, or undefined when the bucket is full. */
 function atLastBoundary(
   { refill, everyMs }: IntervalBucketPolicy,
   { boundaryMs, missing }: IntervalBucketState,
@@ -52,7 +52,7 @@ function atLastBoundary(
   return { boundaryMs: boundaryMs + periods * everyMs, missing: missing - periods * refill };
 }
 
-/** Gives back at any time; a bucket never holds more than its capacity. */
+/** Refunds at any time; a bucket never holds more than its capacity. */
 export function refundIntervalBucket(
   policy: IntervalBucketPolicy,
   state: IntervalBucketState,
@@ -65,7 +65,7 @@ export function refundIntervalBucket(
   return live.missing > cost ? { boundaryMs: live.boundaryMs, missing: live.missing - cost } : undefined;
 }
 
-/** Charges at any time, below zero too: up to 2^52 units, or as many as 2^52 ms bring back. */
+/** Charges at any time, even below zero: up to 2^52 units, or as many as 2^52 ms bring back. */
 export function chargeIntervalBucket(
   policy: IntervalBucketPolicy,
   state: IntervalBucketState | undefined,
@@ -83,8 +83,8 @@ export function usedOfIntervalBucket(policy: IntervalBucketPolicy, state: Interv
   return atLastBoundary(policy, state, nowMs)?.missing ?? 0;
 }
 
-/** A bucket owes no more than it can. Its boundaries go on while they are as far apart as before. */
-export function carryIntervalBucket(
+/** A bucket owes no more than it can. Its boundaries stay in place if the period does not change. */
+export function migrateIntervalBucket(
   { capacity, overdraft, everyMs }: IntervalBucketPolicy,
   units: number,
   nowMs: number,

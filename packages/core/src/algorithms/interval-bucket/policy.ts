@@ -1,7 +1,7 @@
-import { parseDuration } from '../../duration.ts';
+import { parseDuration } from '../../values/duration.ts';
 import { PolicyError } from '../../errors.ts';
-import { parseName } from '../../name.ts';
-import { parseUnits, shareOf } from '../../numbers.ts';
+import { parseName } from '../../values/name.ts';
+import { parseUnits, shareOf } from '../../values/numbers.ts';
 import type { PolicyBase } from '../algorithm.ts';
 
 /**

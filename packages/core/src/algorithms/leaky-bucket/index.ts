@@ -1,6 +1,7 @@
 import type { Algorithm } from '../algorithm.ts';
+import { untilInstant } from '../instant-and-field.ts';
 import {
-  carryLeakyBucket,
+  migrateLeakyBucket,
   chargeLeakyBucket,
   decodeLeakyBucket,
   encodeLeakyBucket,
@@ -10,7 +11,14 @@ import {
   usedOfLeakyBucket,
   type LeakyBucketState,
 } from './kernel.ts';
-import { parseLeakyBucket, shareLeakyBucket, unitsAtOnce, type LeakyBucketPolicy } from './policy.ts';
+import {
+  leakyBucketFactory,
+  parseLeakyBucket,
+  shareLeakyBucket,
+  unitsAtOnce,
+  writtenLeakyBucket,
+  type LeakyBucketPolicy,
+} from './policy.ts';
 
 export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, LeakyBucketState> = {
   name: 'leakyBucket',
@@ -20,7 +28,7 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, LeakyBucketState
   refund: refundLeakyBucket,
   charge: chargeLeakyBucket,
   used: usedOfLeakyBucket,
-  carry: carryLeakyBucket,
+  migrate: migrateLeakyBucket,
   resetAtMs,
   packing: {
     first: ({ freeAtMs }) => freeAtMs,
@@ -32,5 +40,9 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, LeakyBucketState
   numbers: (policy) => [unitsAtOnce(policy), policy.p, policy.q, policy.maxDelayMs * policy.p],
   windowMs: (policy) => policy.windowMs,
   share: shareLeakyBucket,
+  factory: leakyBucketFactory,
+  written: writtenLeakyBucket,
+  inspect: ({ freeAtMs, part }, nowMs) => untilInstant(freeAtMs, part, nowMs),
+  lease: 'it gives each request a place in time',
   parse: parseLeakyBucket,
 };

@@ -1,17 +1,18 @@
 --[[
 leaky bucket: twin of kernel.ts. Change kernel.ts, this file and vectors.json in one commit.
 
-policy  { limit, p, q, tolerance }: p units per q ms, in lowest terms; the longest wait in 1/p ms, and the units that can be
-        had at once: floor(tolerance / q) + 1
+policy  { limit, p, q, tolerance }: p units per q ms, in lowest terms; the longest wait in 1/p ms, and the units that
+        can be had at once: floor(tolerance / q) + 1
 state   free_at_ms, part: as encode_pair writes them; the next start is free at free_at_ms + part/p
-decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, and how
-        many they were; false when none fits. Pure: no redis.call, no clock.
-refund  the state after they are given back ("" when the line is empty), and that instant, or false when there is nothing to give back
-charge  the state after they were charged, whatever the limit says, and that instant, or false when nothing changes; `text`
-        may be false
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant at which it
+        ends, and how many they are; false when none fits. Pure: no redis.call, no clock.
+refund  the state after a refund of `cost` units ("" when the line is empty), and that instant, or false when there is
+        nothing to refund
+charge  the state after `cost` more units are used, even above the limit, and that instant, or false when nothing
+        changes; `text` may be false
 used    the units that a state holds at now_ms
-carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
-        `text` its state, where that was of this kind
+migrate the state in which `units`, above 0, are used, and the instant at which it ends; `from` is the policy
+        before and `text` its state, if that policy is of this kind
 ]]
 local leaky_bucket = { kind = "p", arity = 4 }
 
@@ -29,14 +30,14 @@ local function write_line(now_ms, ahead, p)
   return write_end(now_ms + math.floor(ahead / p), ahead % p)
 end
 
--- How long the line is, in 1/p ms.
+-- Returns the length of the line, in 1/p ms.
 local function line_ahead(policy, text, now_ms)
   local p = policy[2]
   local free_at_ms, part = decode_pair(text)
   return math.max((free_at_ms - now_ms) * p + math.min(part, p - 1), 0) -- p may have been larger when it was written
 end
 
--- The most units, and a part of one, that an admission leaves in the line.
+-- Returns the most units, and the part of a unit, that an allowed request leaves in the line.
 local function most_units(policy)
   return math.ceil(policy[4] / policy[3]) + 1
 end
@@ -92,7 +93,7 @@ function leaky_bucket.used(policy, text, now_ms)
   return math.min(math.ceil(line_ahead(policy, text, now_ms) / policy[3]), LONGEST_LINE)
 end
 
-function leaky_bucket.carry(policy, units, now_ms, from, text)
+function leaky_bucket.migrate(policy, units, now_ms, from, text)
   local p, q = policy[2], policy[3]
   if from and leaky_bucket.used(from, text, now_ms) == units then
     local free_at_ms, part = decode_pair(text)

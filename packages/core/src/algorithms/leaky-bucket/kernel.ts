@@ -2,19 +2,23 @@ import type { Kernel } from '../algorithm.ts';
 import { decodePair, encodePair } from '../instant-and-field.ts';
 import { unitsAtOnce, type LeakyBucketPolicy } from './policy.ts';
 
-/** The next start is free `part / p` ms after `freeAtMs`: a unit's place in the line ends where the next one's begins. */
+/**
+ * The next start is free `part / p` ms after `freeAtMs`: a unit's position in the line ends where the next one
+ * begins.
+ */
 export interface LeakyBucketState {
   readonly freeAtMs: number;
   /** In 1/p ms, below p. */
   readonly part: number;
 }
 
-/** Where a line of this length stops. The longest that is ever written: instants stay whole numbers. */
+/** The longest line that is ever written, so that instants stay exact whole numbers. */
 const LONGEST_LINE = 2 ** 52;
 
 /**
- * Leaky bucket: a line of units, each of which starts `q / p` ms after the one before it. Kept as the end of the line, and
- * counted in 1/p ms: a unit takes `q` of them, a millisecond passes `p`. Nothing is ever rounded but what is told.
+ * Leaky bucket: a line of units, each of which starts `q / p` ms after the one before it. Kept as the end of the
+ * line, and counted in 1/p ms: a unit takes `q` of them, a millisecond passes `p`. Only results are rounded, never
+ * the state.
  */
 export const leakyBucket: Kernel<LeakyBucketPolicy, LeakyBucketState> = (policy, state, cost, nowMs) => {
   const { maxDelayMs, p, q } = policy;
@@ -23,12 +27,12 @@ export const leakyBucket: Kernel<LeakyBucketPolicy, LeakyBucketState> = (policy,
   const freeAtMs = state?.freeAtMs ?? nowMs;
   const part = state ? Math.min(state.part, p - 1) : 0; // p may have been larger when it was written
   /**
-   * The instant from which the last of so many units starts in time. Without the product (freeAtMs - nowMs) * p, which a
-   * changed policy could make inexact.
+   * The instant from which the last of so many units starts in time. Avoids the product (freeAtMs - nowMs) * p, which
+   * a changed policy could make inexact.
    */
   const atMs = (units: number): number => freeAtMs - Math.floor((tolerance - (units - 1) * q - part) / p);
 
-  const fits = cost <= limit; // asked first: cost * q could overflow
+  const fits = cost <= limit; // checked first: cost * q could overflow
   const waitMs = fits ? Math.max(atMs(cost) - nowMs, 0) : null;
   const allowed = cost === 0 || waitMs === 0;
   const charged = allowed && cost > 0;
@@ -58,8 +62,8 @@ function lineEnd(nowMs: number, ahead: number, p: number): LeakyBucketState {
 }
 
 /**
- * Gives back only from the end of the line: whoever stands behind would start no earlier for it, and the next to come
- * would start together with one of them. Ends are compared as they were told, in whole milliseconds.
+ * Refunds only from the end of the line: units behind the refunded ones would start no earlier, and the next unit
+ * would start together with one of them. Ends are compared as decisions report them, in whole milliseconds.
  */
 export function refundLeakyBucket(
   policy: LeakyBucketPolicy,
@@ -76,7 +80,7 @@ export function refundLeakyBucket(
   return resetAtMs(policy, after) <= nowMs ? undefined : after;
 }
 
-/** Charges at any time, behind all others: nobody's start is moved but of those to come. */
+/** Charges at any time, at the end of the line: only units that come later start later. */
 export function chargeLeakyBucket(
   { p, q }: LeakyBucketPolicy,
   state: LeakyBucketState | undefined,
@@ -89,14 +93,14 @@ export function chargeLeakyBucket(
   return units === 0 ? state : lineEnd(nowMs, ahead + units * q, p);
 }
 
-/** In whole units: a part of one counts as one. What was charged beyond the longest line is among them. */
+/** In whole units: a part of one counts as one. Units charged beyond the longest line are included. */
 export function usedOfLeakyBucket({ p, q }: LeakyBucketPolicy, state: LeakyBucketState, nowMs: number): number {
   const ahead = Math.max((state.freeAtMs - nowMs) * p + Math.min(state.part, p - 1), 0);
   return Math.min(Math.ceil(ahead / q), LONGEST_LINE);
 }
 
-/** A line that keeps all its units stays as it is, whatever the pace by now: those in it keep their starts. */
-export function carryLeakyBucket(
+/** A line that keeps all its units stays as it is, whatever the new pace: its units keep their starts. */
+export function migrateLeakyBucket(
   { maxDelayMs, p, q }: LeakyBucketPolicy,
   units: number,
   nowMs: number,
@@ -108,7 +112,7 @@ export function carryLeakyBucket(
   return lineEnd(nowMs, Math.min(units, mostUnits(maxDelayMs * p, q)) * q, p);
 }
 
-/** The most units, and a part of one, that an admission leaves in the line. */
+/** The most units, and a part of one, that an allowed request leaves in the line. */
 function mostUnits(tolerance: number, q: number): number {
   return Math.ceil(tolerance / q) + 1;
 }

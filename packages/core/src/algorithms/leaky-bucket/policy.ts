@@ -1,11 +1,12 @@
-import { parseDuration, type Duration } from '../../duration.ts';
+import { parseDuration, writtenDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError } from '../../errors.ts';
-import { parseName } from '../../name.ts';
-import { gcd, LARGEST_LIMIT, parseUnits } from '../../numbers.ts';
-import { checkOptions } from '../../options.ts';
-import type { PolicyBase } from '../algorithm.ts';
+import { parseName } from '../../values/name.ts';
+import { gcd, LARGEST_LIMIT, parseUnits } from '../../values/numbers.ts';
+import { checkOptions } from '../../values/check-options.ts';
+import type { Factory, PolicyBase } from '../algorithm.ts';
+import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
-/** `limit` starts per window, evenly apart; who would wait longer than `maxDelayMs` is refused. */
+/** `limit` starts per window, evenly apart; who would wait longer than `maxDelayMs` is denied. */
 export interface LeakyBucketPolicy extends PolicyBase {
   readonly algorithm: 'leakyBucket';
   readonly limit: number;
@@ -20,15 +21,21 @@ export interface LeakyBucketOptions {
   /** Units that start per window, one by one, evenly: a whole number, at least 1. */
   limit: number;
   window: Duration;
-  /** The longest that a unit may wait for its start. `0`: nobody waits, whoever would have to is refused. */
+  /** The longest that a unit may wait for its start. `0`: no request waits, one that would have to is denied. */
   maxDelay: Duration;
   /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
   name?: string;
 }
 
+const OPTIONS = {
+  limit: LIMIT,
+  window: WINDOW,
+  maxDelay: { takes: 'duration', says: 'the longest that a unit may wait for its start; 0: no request waits' },
+};
+
 /**
  * Paces: units start at least `window / limit` apart, first come first served, and a decision says in `delayMs` how long
- * to wait for the start of its first unit. A request whose last unit would start later than `maxDelay` is refused, and
+ * to wait for the start of its first unit. A request whose last unit would start later than `maxDelay` is denied, and
  * reserves nothing. `limit` in its decisions is how many units can be had at once: as many as can start within `maxDelay`,
  * the first of them now. Who does not wait `delayMs` is not paced.
  *
@@ -36,7 +43,7 @@ export interface LeakyBucketOptions {
  * be counted exactly.
  */
 export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
-  checkOptions(options, ['limit', 'window', 'maxDelay', 'name'], 'leakyBucket');
+  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'leakyBucket');
   return parseLeakyBucket({
     algorithm: 'leakyBucket',
     ...(options.name === undefined ? {} : { name: options.name }),
@@ -47,6 +54,8 @@ export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
     q: 0,
   });
 }
+
+export const leakyBucketFactory: Factory = { make: leakyBucket, options: OPTIONS };
 
 export function parseLeakyBucket(policy: LeakyBucketPolicy): LeakyBucketPolicy {
   const { name } = policy;
@@ -75,7 +84,7 @@ export function parseLeakyBucket(policy: LeakyBucketPolicy): LeakyBucketPolicy {
   });
 }
 
-/** How many units an unused key admits: one that starts at once, and all that start within the longest wait. */
+/** How many units an unused key allows: one that starts at once, and all that start within the longest wait. */
 export function unitsAtOnce({ maxDelayMs, p, q }: Pick<LeakyBucketPolicy, 'maxDelayMs' | 'p' | 'q'>): number {
   return Math.floor((maxDelayMs * p) / q) + 1;
 }
@@ -83,4 +92,8 @@ export function unitsAtOnce({ maxDelayMs, p, q }: Pick<LeakyBucketPolicy, 'maxDe
 /** The same units at a slower pace: exact, where a share of `limit` would seldom be whole. */
 export function shareLeakyBucket(policy: LeakyBucketPolicy, share: number): LeakyBucketPolicy {
   return parseLeakyBucket({ ...policy, windowMs: Math.ceil(policy.windowMs / share) });
+}
+
+export function writtenLeakyBucket(policy: LeakyBucketPolicy): string {
+  return `leakyBucket ${perWindow(policy)}, max delay ${writtenDuration(policy.maxDelayMs)}`;
 }

@@ -1,16 +1,23 @@
 import type { Algorithm } from '../algorithm.ts';
 import {
-  carrySlidingCounter,
+  migrateSlidingCounter,
   chargeSlidingCounter,
   decodeSlidingCounter,
   encodeSlidingCounter,
+  inspectSlidingCounter,
   refundSlidingCounter,
   resetAtMs,
   slidingCounter,
   usedOfSlidingCounter,
   type SlidingCounterState,
 } from './kernel.ts';
-import { parseSlidingCounter, shareSlidingCounter, type SlidingCounterPolicy } from './policy.ts';
+import {
+  parseSlidingCounter,
+  shareSlidingCounter,
+  slidingCounterFactory,
+  writtenSlidingCounter,
+  type SlidingCounterPolicy,
+} from './policy.ts';
 
 export const slidingCounterAlgorithm: Algorithm<SlidingCounterPolicy, SlidingCounterState> = {
   name: 'slidingCounter',
@@ -19,7 +26,7 @@ export const slidingCounterAlgorithm: Algorithm<SlidingCounterPolicy, SlidingCou
   refund: refundSlidingCounter,
   charge: chargeSlidingCounter,
   used: usedOfSlidingCounter,
-  carry: carrySlidingCounter,
+  migrate: migrateSlidingCounter,
   resetAtMs,
   packing: {
     fits: (policy, { windowMs, previous }) => windowMs === policy.windowMs && previous === 0,
@@ -32,5 +39,9 @@ export const slidingCounterAlgorithm: Algorithm<SlidingCounterPolicy, SlidingCou
   numbers: ({ limit, windowMs }) => [limit, windowMs],
   windowMs: (policy) => policy.windowMs,
   share: shareSlidingCounter,
+  factory: slidingCounterFactory,
+  written: writtenSlidingCounter,
+  inspect: inspectSlidingCounter,
+  lease: 'its units fade from the instant they are taken at, not from the one they are spent at',
   parse: parseSlidingCounter,
 };

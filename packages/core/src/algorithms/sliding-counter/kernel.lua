@@ -2,21 +2,22 @@
 sliding counter: twin of kernel.ts. Change kernel.ts, this file and vectors.json in one commit.
 
 policy  { limit, window_ms }: windows lie on the clock
-state   last_ms:window_ms:current:previous: the latest instant, in the newer window, at which units were taken, then the
-        units of that window and of the one before
-decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, how many
-        they were, and whether the state before is over at that same instant; false when none fits. Pure: no redis.call,
-        no clock.
-refund  the state after they are given back ("" when nothing is left), and that instant, or false when there is nothing to give back
-charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
-        where there is no state
+state   last_ms:window_ms:current:previous: the latest instant, in the newer window, at which units were consumed,
+        then the units of that window and of the one before
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant at which it
+        ends, how many they are, and whether the state before ends at the same instant; false when none fits. Pure: no
+        redis.call, no clock.
+refund  the state after a refund of `cost` units ("" when nothing is left), and that instant, or false when there is
+        nothing to refund
+charge  the state after `cost` more units are used, and that instant, or false when nothing changes; `text` is false
+        for a key without a state
 used    the units that a state holds at now_ms
-carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
-        `text` its state, where that was of this kind
+migrate the state in which `units`, above 0, are used, and the instant at which it ends; `from` is the policy
+        before and `text` its state, if that policy is of this kind
 ]]
 local sliding_counter = { kind = "w", arity = 2 }
 
--- The most units of a window that can be weighed: times the window they are exact.
+-- Returns the most units of a window that can be weighed: their product with the window is exact.
 local function most_units(window_ms)
   return math.min(math.floor(9007199254740991 / window_ms), 999999999999999)
 end
@@ -25,8 +26,8 @@ local function window_start(at_ms, window_ms)
   return math.floor(at_ms / window_ms) * window_ms
 end
 
--- A state of another length counts as all its units at its last instant: never too early. Raises an error for what
--- write_windows does not write.
+-- A state of another window length counts with all its units at its last instant, so that no unit comes back too
+-- early. Fails on a text that write_windows does not write.
 local function read_windows(window_ms, text)
   local last_ms, length_ms, current, previous = string.match(text, "^(%d+):(%d+):(%d+):(%d+)$")
   last_ms, length_ms, current, previous =
@@ -40,7 +41,7 @@ local function read_windows(window_ms, text)
   return last_ms, current, previous, true
 end
 
--- When the youngest units leave: a window after the end of theirs.
+-- Returns when the youngest units leave: a window after the end of theirs.
 local function last_leave_ms(window_ms, last_ms, current)
   local windows = 1
   if current > 0 then
@@ -53,8 +54,9 @@ local function write_windows(window_ms, last_ms, current, previous)
   return string.format("%d:%d:%d:%d", last_ms, window_ms, current, previous), last_leave_ms(window_ms, last_ms, current)
 end
 
--- The instant that counts (a clock that steps back does not lead behind the last units), the units of the window then and
--- of the one before, how much of that is still reached into, in ms, and whether the window then is the newer one of the state.
+-- Returns the instant that counts (never before the last units, also after the clock steps back), the units of the
+-- window at that instant and of the window before, how many ms of the window before still count, and whether the
+-- window at that instant is the newer one of the state.
 local function windows_at(window_ms, text, now_ms)
   local last_ms, current, previous, same_length = read_windows(window_ms, text)
   local at_ms = math.max(now_ms, last_ms)
@@ -76,8 +78,8 @@ function sliding_counter.decide(policy, text, cost, now_ms, _, _, count)
   end
   if not text then
     local fitting = count and math.min(math.floor(limit / cost), count) or 1
-    local after, over_at_ms = write_windows(window_ms, now_ms, fitting * cost, 0)
-    return after, over_at_ms, fitting
+    local after, ends_at_ms = write_windows(window_ms, now_ms, fitting * cost, 0)
+    return after, ends_at_ms, fitting
   end
   local at_ms, current, previous, reach_ms, goes_on = windows_at(window_ms, text, now_ms)
   if cost > limit - current or previous * reach_ms > (limit - current - cost) * window_ms then
@@ -88,11 +90,12 @@ function sliding_counter.decide(policy, text, cost, now_ms, _, _, count)
     local free = limit - current - math.ceil(previous * reach_ms / window_ms)
     fitting = math.min(math.floor(free / cost), count)
   end
-  local after, over_at_ms = write_windows(window_ms, at_ms, current + fitting * cost, previous)
-  return after, over_at_ms, fitting, goes_on and current > 0
+  local after, ends_at_ms = write_windows(window_ms, at_ms, current + fitting * cost, previous)
+  return after, ends_at_ms, fitting, goes_on and current > 0
 end
 
--- 0 when the current window is the one that stops counting at an instant still to come, 1 when the previous is.
+-- Returns 0 when the current window is the one that stops counting at the given future instant, 1 when the previous
+-- one is.
 local function age_of(window_ms, last_ms, until_ms, now_ms)
   local end_ms = window_start(last_ms, window_ms) + window_ms
   if now_ms >= until_ms then
@@ -143,7 +146,7 @@ function sliding_counter.used(policy, text, now_ms)
   return current + math.ceil(previous * reach_ms / policy[2])
 end
 
-function sliding_counter.carry(policy, units, now_ms, from, text)
+function sliding_counter.migrate(policy, units, now_ms, from, text)
   local window_ms = policy[2]
   local most = most_units(window_ms)
   if not from or from[2] ~= window_ms then

@@ -1,10 +1,10 @@
-import type { Kernel } from '../algorithm.ts';
+import type { Kernel, StateAlone } from '../algorithm.ts';
 import { toInteger } from '../instant-and-field.ts';
 import { mostUnits, type SlidingCounterPolicy } from './policy.ts';
 
 /**
- * The units of two windows that lie side by side on the clock. The newer one is kept by the latest instant in it at which
- * units were taken, so that it can be told where they lie when windows have got another length.
+ * The units of two windows that lie side by side on the clock. The newer one is stored as the latest instant in it at
+ * which units were consumed, so that the units can be placed when the length of windows changes.
  */
 export interface SlidingCounterState {
   readonly lastMs: number;
@@ -15,7 +15,7 @@ export interface SlidingCounterState {
 
 /** The two windows as they lie at an instant, in the policy's length. */
 interface Windows {
-  /** The instant that counts: a clock that steps back does not lead behind the last units. */
+  /** The instant that counts: never before the last units, even if the clock steps back. */
   readonly atMs: number;
   readonly startMs: number;
   readonly current: number;
@@ -23,13 +23,14 @@ interface Windows {
 }
 
 /**
- * Sliding counter: the current window on the clock, and as much of the one before as an interval of one window's length
- * still reaches into, together hold at most `limit`. Compared as integers, both sides times the window, and never rounded.
+ * Sliding counter: the current window on the clock, and the share of the one before that an interval of one window's
+ * length still covers, together hold at most `limit`. Both sides are multiplied by the window and compared as
+ * integers, never rounded.
  */
 export const slidingCounter: Kernel<SlidingCounterPolicy, SlidingCounterState> = (policy, state, cost, nowMs) => {
   const { limit, windowMs } = policy;
   const { atMs, startMs, current, previous } = windowsAt(windowMs, state, nowMs);
-  const fits = cost <= limit; // asked first: cost * windowMs could overflow
+  const fits = cost <= limit; // checked first: cost * windowMs could overflow
   const allowed =
     cost === 0 ||
     (cost <= limit - current && weighed(windowMs, startMs, atMs, previous) <= (limit - current - cost) * windowMs);
@@ -40,7 +41,7 @@ export const slidingCounter: Kernel<SlidingCounterPolicy, SlidingCounterState> =
     0,
   );
 
-  /** From when on so many units fit, which do not yet. */
+  /** The instant from which so many units fit that do not fit yet. */
   const untilFitMs = (units: number): number => {
     const free = limit - currentAfter - units;
     const endMs = startMs + windowMs;
@@ -66,14 +67,14 @@ export const slidingCounter: Kernel<SlidingCounterPolicy, SlidingCounterState> =
   };
 };
 
-/** The units of the previous window that an interval of one window's length still reaches, times the window. */
+/** The units of the previous window that an interval of one window's length still covers, times the window. */
 function weighed(windowMs: number, startMs: number, atMs: number, previous: number): number {
   return previous * (startMs + windowMs - atMs);
 }
 
 /**
- * A state of windows of another length counts as all its units at its last instant: never too early. Units beyond what can
- * be weighed are not, once their window is over.
+ * A state with another window length counts with all its units at its last instant, so that no unit comes back too
+ * early. Units above what can be weighed are dropped when their window ends.
  */
 function windowsAt(windowMs: number, state: SlidingCounterState | undefined, nowMs: number): Windows {
   const atMs = Math.max(nowMs, state?.lastMs ?? nowMs);
@@ -108,7 +109,7 @@ export function resetAtMs({ windowMs }: SlidingCounterPolicy, state: SlidingCoun
   return lastLeaveMs(windowStart(lastMs, windowMs), windowMs, current);
 }
 
-/** Gives back only to the window that was charged, while it counts: the one that stops counting at that same instant. */
+/** Refunds only to the charged window, while it counts: the one that stops counting at that same instant. */
 export function refundSlidingCounter(
   policy: SlidingCounterPolicy,
   state: SlidingCounterState,
@@ -122,7 +123,7 @@ export function refundSlidingCounter(
   return after.current + after.previous === 0 || resetAtMs(policy, after) <= nowMs ? undefined : after;
 }
 
-/** Charges the window that was charged, while it counts, above its limit too: as many units as can be weighed. */
+/** Charges the charged window, while it counts, even above its limit: as many units as can be weighed. */
 export function chargeSlidingCounter(
   policy: SlidingCounterPolicy,
   state: SlidingCounterState | undefined,
@@ -137,7 +138,7 @@ export function chargeSlidingCounter(
   return units === 0 ? state : { ...state, [charged]: state[charged] + units };
 }
 
-/** Which of the two windows stops counting at an instant that is still to come. */
+/** Which of the two windows stops counting at a future instant. */
 function windowOf(
   { windowMs }: SlidingCounterPolicy,
   state: SlidingCounterState,
@@ -159,8 +160,11 @@ export function usedOfSlidingCounter(
   return current + Math.ceil(weighed(windowMs, startMs, atMs, previous) / windowMs);
 }
 
-/** Units leave with the windows they were taken in, while these are as long as before; else they are taken now. */
-export function carrySlidingCounter(
+/**
+ * If the window length does not change, units leave with the windows in which they were consumed; else they are
+ * consumed now.
+ */
+export function migrateSlidingCounter(
   policy: SlidingCounterPolicy,
   units: number,
   nowMs: number,
@@ -179,6 +183,12 @@ export function carrySlidingCounter(
   const leaving = Math.min(units - currentAfter, most);
   const previousAfter = Math.min(Math.floor((leaving * windowMs) / (startMs + windowMs - atMs)), most);
   return { lastMs: atMs, windowMs, current: currentAfter, previous: previousAfter };
+}
+
+/** All but the limit lies in the state. */
+export function inspectSlidingCounter(state: SlidingCounterState, nowMs: number): StateAlone {
+  const policy: SlidingCounterPolicy = { algorithm: 'slidingCounter', limit: 1, windowMs: state.windowMs };
+  return { used: usedOfSlidingCounter(policy, state, nowMs), resetAtMs: resetAtMs(policy, state) };
 }
 
 export function encodeSlidingCounter({ lastMs, windowMs, current, previous }: SlidingCounterState): string {

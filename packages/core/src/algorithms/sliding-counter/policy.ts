@@ -1,9 +1,10 @@
-import { parseDuration, type Duration } from '../../duration.ts';
+import { parseDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError } from '../../errors.ts';
-import { parseName } from '../../name.ts';
-import { LARGEST_LIMIT, parseUnits, shareOf } from '../../numbers.ts';
-import { checkOptions } from '../../options.ts';
-import type { PolicyBase } from '../algorithm.ts';
+import { parseName } from '../../values/name.ts';
+import { LARGEST_LIMIT, parseUnits, shareOf } from '../../values/numbers.ts';
+import { checkOptions } from '../../values/check-options.ts';
+import type { Factory, PolicyBase } from '../algorithm.ts';
+import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
 /** `limit` units per window of the clock, and about as many in any other interval of `windowMs`. */
 export interface SlidingCounterPolicy extends PolicyBase {
@@ -20,6 +21,11 @@ export interface SlidingCounterOptions {
   name?: string;
 }
 
+const OPTIONS = {
+  limit: LIMIT,
+  window: WINDOW,
+};
+
 /**
  * Two windows on the clock, weighted: all units of the present one, and those of the one before in the proportion in which
  * an interval of one window's length still reaches into it, together are at most `limit`. That is an estimate, as if units
@@ -30,7 +36,7 @@ export interface SlidingCounterOptions {
  * be weighed exactly.
  */
 export function slidingCounter(options: SlidingCounterOptions): SlidingCounterPolicy {
-  checkOptions(options, ['limit', 'window', 'name'], 'slidingCounter');
+  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'slidingCounter');
   return parseSlidingCounter({
     algorithm: 'slidingCounter',
     ...(options.name === undefined ? {} : { name: options.name }),
@@ -38,6 +44,8 @@ export function slidingCounter(options: SlidingCounterOptions): SlidingCounterPo
     windowMs: parseDuration(options.window, 'window'),
   });
 }
+
+export const slidingCounterFactory: Factory = { make: slidingCounter, options: OPTIONS };
 
 export function parseSlidingCounter(policy: SlidingCounterPolicy): SlidingCounterPolicy {
   const { name } = policy;
@@ -64,4 +72,8 @@ export function mostUnits(windowMs: number): number {
 
 export function shareSlidingCounter(policy: SlidingCounterPolicy, share: number): SlidingCounterPolicy {
   return parseSlidingCounter({ ...policy, limit: shareOf(policy.limit, share) });
+}
+
+export function writtenSlidingCounter(policy: SlidingCounterPolicy): string {
+  return `slidingCounter ${perWindow(policy)}`;
 }

@@ -1,7 +1,7 @@
-import { shareOf } from '../../numbers.ts';
+import { shareOf } from '../../values/numbers.ts';
 import type { Algorithm } from '../algorithm.ts';
 import {
-  carrySlidingLog,
+  migrateSlidingLog,
   chargeSlidingLog,
   refundSlidingLog,
   resetAtMs,
@@ -9,8 +9,8 @@ import {
   usedOfSlidingLog,
   type SlidingLogState,
 } from './kernel.ts';
-import { decodeLog, encodeLog, outlineOf } from './log.ts';
-import { parseSlidingLog, type SlidingLogPolicy } from './policy.ts';
+import { decodeLog, encodeLog, summaryOf } from './log.ts';
+import { parseSlidingLog, slidingLogFactory, writtenSlidingLog, type SlidingLogPolicy } from './policy.ts';
 
 export const slidingLogAlgorithm: Algorithm<SlidingLogPolicy, SlidingLogState> = {
   name: 'slidingLog',
@@ -19,13 +19,17 @@ export const slidingLogAlgorithm: Algorithm<SlidingLogPolicy, SlidingLogState> =
   refund: refundSlidingLog,
   charge: chargeSlidingLog,
   used: usedOfSlidingLog,
-  carry: carrySlidingLog,
+  migrate: migrateSlidingLog,
   resetAtMs,
   encode: encodeLog,
   decode: decodeLog,
-  outline: outlineOf,
+  summarize: summaryOf,
   numbers: ({ limit, windowMs }) => [limit, windowMs],
   windowMs: ({ windowMs }) => windowMs,
   share: (policy, share) => parseSlidingLog({ ...policy, limit: shareOf(policy.limit, share) }),
+  factory: slidingLogFactory,
+  written: writtenSlidingLog,
+  lease: 'it remembers when each unit was spent, and of a slice that is not known',
+  split: 'an instance would deny what fits, for want of a share: use slidingWindow, or keep this limit in redisStore',
   parse: parseSlidingLog,
 };

@@ -2,17 +2,19 @@
 sliding log: twin of kernel.ts and log.ts. Change those, this file and vectors.json in one commit.
 
 policy  { limit, window_ms }
-state   an outline in the value: the newest instant at which units were taken, and how many units are not gone, as
+state   a summary in the value: the newest instant at which units were consumed, and how many units are not gone, as
         encode_pair writes them; in a list of its own a packed integer per instant, oldest first: the instant, and the
-        count of all units taken up to it, its last six digits
-text    the outline; within a call newest_ms:units:added, where `added` of them are not in the list yet
-decide  the text after `cost` units and the instant it is over, or false
-look    notes which instants tell what comes of `cost` units, for the reply
-refund, charge, used, carry, reset_at_ms   as everywhere
-open    a list as it is when the call begins, read as far as it is needed; attach: tells it the outline that it belongs to; shown: the outline with the noted instants, in
-        the layout of log.ts; save: writes the list, and answers the outline
+        count of all units consumed up to it, its last six digits
+text    the summary; during a call newest_ms:units:added, where `added` of them are not in the list yet
+decide  the text after `cost` units and the instant at which it ends, or false
+select  marks the instants that the reply needs so that the client can decide `cost` units
+refund, charge, used, migrate, reset_at_ms   as in the other kernels
+open    opens the list, which is read only as far as needed
+load    gives the list its summary
+project returns the summary with the selected instants, in the layout of log.ts
+save    writes the list and returns its summary
 ]]
-local sliding_log = { kind = "l", arity = 2, apart = true }
+local sliding_log = { kind = "l", arity = 2, external = true }
 
 local SIX_DIGITS = 1000000
 local LARGEST_LOG = 999999
@@ -30,15 +32,15 @@ local function write_log(policy, newest_ms, units, added)
   return string.format("%d:%d:%d", newest_ms, units, added), newest_ms + policy[2]
 end
 
--- One entry of a list that does not belong to the outline, because one of the two was evicted: all its units at its newest
--- instant, never too early.
+-- Replaces a list that does not match the summary, because one of the two was evicted, by one entry: all units at the
+-- newest instant, so that none comes back too early.
 local function open_lost(log, newest_ms, units)
   log.count, log.is_lost, log.last = 1, true, units
   log[1] = { newest_ms, units }
 end
 
 function sliding_log.open(key)
-  local log = { key = key, count = redis.call("LLEN", KEYS[key]), last = 0, noted = {} }
+  local log = { key = key, count = redis.call("LLEN", KEYS[key]), last = 0, selected = {} }
   if log.count > 0 then
     local last_ms, last = decode_pair(redis.call("LINDEX", KEYS[key], -1))
     log.last = last
@@ -47,7 +49,7 @@ function sliding_log.open(key)
   return log
 end
 
-function sliding_log.attach(log, text)
+function sliding_log.load(log, text)
   local newest_ms, units = decode_pair(text)
   log.text, log.units = text, units
   if log.count == 0 or log[log.count][1] ~= newest_ms then
@@ -55,7 +57,8 @@ function sliding_log.attach(log, text)
   end
 end
 
--- The instant of an entry, and how many units after it are in the list, as a negative number: 0 for the last one.
+-- Returns the instant of an entry, and how many units after it are in the list, as a negative number: 0 for the last
+-- entry.
 local function entry(log, i)
   local read = log[i]
   if not read then
@@ -66,8 +69,8 @@ local function entry(log, i)
   return read[1], -((log.last - read[2]) % SIX_DIGITS)
 end
 
--- The first entry of which something is true that stays so for all later ones; the count and one more when of none. Looks
--- near the oldest first: little is over at a time.
+-- Returns the first entry for which `is` holds, as it does for all later ones; the count plus 1 if there is none.
+-- Starts at the oldest entries because few expire at a time.
 local function first_entry(log, is, value)
   local from, step = 1, 1
   while from + step - 1 <= log.count and not is(log, from + step - 1, value) do
@@ -94,7 +97,7 @@ local function is_up_to(log, i, count)
   return up_to >= count
 end
 
--- How many units are gone, counted as entry does, and the first entry that is not over.
+-- Returns how many units are gone, counted as in entry, and the first entry that still counts.
 local function gone_of(policy, log, units, added, now_ms)
   local first = first_entry(log, is_later, now_ms - policy[2])
   local gone = added - units
@@ -129,7 +132,7 @@ function sliding_log.decide(policy, text, cost, now_ms, log)
   return with_units(policy, text, cost, now_ms, log)
 end
 
-function sliding_log.look(policy, text, cost, now_ms, log)
+function sliding_log.select(policy, text, cost, now_ms, log)
   if not text then
     return
   end
@@ -137,11 +140,11 @@ function sliding_log.look(policy, text, cost, now_ms, log)
   local _, units, added = read_log(text)
   local gone, first = gone_of(policy, log, units, added, now_ms)
   local used = added - gone
-  log.noted[first - 1] = true
-  log.noted[first_entry(log, is_up_to, gone + 1)] = true
+  log.selected[first - 1] = true
+  log.selected[first_entry(log, is_up_to, gone + 1)] = true
   for _, asked in ipairs({ cost, 1 }) do
     if asked <= limit and used + asked > limit then
-      log.noted[first_entry(log, is_up_to, gone + used + asked - limit)] = true
+      log.selected[first_entry(log, is_up_to, gone + used + asked - limit)] = true
     end
   end
 end
@@ -173,7 +176,7 @@ function sliding_log.used(policy, text, now_ms, log)
   return (used_of(policy, text, now_ms, log))
 end
 
-function sliding_log.carry(policy, units, now_ms, from, text, log)
+function sliding_log.migrate(policy, units, now_ms, from, text, log)
   local newest_ms, used, added = now_ms, 0, 0
   if from then
     local _
@@ -193,20 +196,20 @@ function sliding_log.reset_at_ms(policy, text)
   return read_log(text) + policy[2]
 end
 
-function sliding_log.shown(log)
-  local shown, newest_ms = "0", decode_pair(log.text)
+function sliding_log.project(log)
+  local projected, newest_ms = "0", decode_pair(log.text)
   for i = 1, log.count - 1 do
-    if log.noted[i] then
+    if log.selected[i] then
       local at_ms, up_to = entry(log, i)
       if log.units + up_to > 0 then
-        shown = shown .. string.format(":%d:%d", at_ms, log.units + up_to)
+        projected = projected .. string.format(":%d:%d", at_ms, log.units + up_to)
       end
     end
   end
-  if shown == "0" then
+  if projected == "0" then
     return log.text
   end
-  return shown .. string.format(":%d:%d", newest_ms, log.units)
+  return projected .. string.format(":%d:%d", newest_ms, log.units)
 end
 
 local function write_entry(at_ms, up_to)
@@ -216,8 +219,8 @@ end
 function sliding_log.save(log, text)
   local newest_ms, units, added = read_log(text)
   local gone = added - units
-  local begins_anew = log.is_lost or not log.text
-  if begins_anew then
+  local starts_again = log.is_lost or not log.text
+  if starts_again then
     redis.call("DEL", KEYS[log.key])
     if gone < 0 then
       redis.call("RPUSH", KEYS[log.key], write_entry(entry(log, 1), log.last))
@@ -229,10 +232,10 @@ function sliding_log.save(log, text)
   elseif added > 0 then
     redis.call("RPUSH", KEYS[log.key], write_entry(newest_ms, log.last + added))
   end
-  if not begins_anew then
-    local over = first_entry(log, is_up_to, gone + 1) - 1
-    if over > 0 then
-      redis.call("LTRIM", KEYS[log.key], over, -1)
+  if not starts_again then
+    local ended = first_entry(log, is_up_to, gone + 1) - 1
+    if ended > 0 then
+      redis.call("LTRIM", KEYS[log.key], ended, -1)
     end
   end
   return encode_pair(newest_ms, units)

@@ -2,7 +2,7 @@ import type { Kernel } from '../algorithm.ts';
 import { goneUpTo, instantOf, newestMs, totalOf, withUnits, type Log } from './log.ts';
 import { LARGEST_LOG, type SlidingLogPolicy } from './policy.ts';
 
-/** What was taken, by its instants; never without a unit that is not gone. */
+/** The consumed units by their instants; at least one of them still counts. */
 export type SlidingLogState = Log;
 
 /** Sliding log: the units of every interval as long as the window are at most `limit`. */
@@ -19,7 +19,7 @@ export const slidingLog: Kernel<SlidingLogPolicy, SlidingLogState> = ({ limit, w
   const usedAfter = totalOf(shown) - goneThen;
   const remaining = Math.max(limit - usedAfter, 0);
 
-  /** Until so many of the units that are left have come back. */
+  /** The time until so many of the remaining units have come back. */
   const untilBackMs = (units: number): number => instantOf(shown, goneThen + units) + windowMs - nowMs;
 
   return {
@@ -38,13 +38,13 @@ export const slidingLog: Kernel<SlidingLogPolicy, SlidingLogState> = ({ limit, w
 
 const EMPTY: Log = { base: 0, chunks: [] };
 
-/** Units are taken at the newest instant where the clock has stepped back behind it. */
+/** If the clock has stepped back behind the newest instant, units are consumed at that instant. */
 function withTaken(log: Log, gone: number, units: number, nowMs: number): Log {
   const isEmpty = totalOf(log) === gone;
   return isEmpty ? withUnits(EMPTY, 0, units, nowMs) : withUnits(log, gone, units, Math.max(nowMs, newestMs(log)));
 }
 
-/** Gives back from the oldest units: those that are left come back no earlier than they should. */
+/** Refunds the oldest units first, so that the remaining ones come back no earlier than they should. */
 export function refundSlidingLog(
   { windowMs }: SlidingLogPolicy,
   state: SlidingLogState,
@@ -58,7 +58,7 @@ export function refundSlidingLog(
   return cost >= used ? undefined : { ...state, base: gone + cost };
 }
 
-/** What is charged afterwards counts from then on. */
+/** Units that are charged later count from that instant. */
 export function chargeSlidingLog(
   { windowMs }: SlidingLogPolicy,
   state: SlidingLogState | undefined,
@@ -78,10 +78,10 @@ export function usedOfSlidingLog({ windowMs }: SlidingLogPolicy, state: SlidingL
 }
 
 /**
- * While the window is as long as before, units keep their instants: where fewer go over, the oldest are dropped, and where
- * more do, they are taken now. Else all are taken now.
+ * If the window length does not change, units keep their instants: when fewer units migrate, the oldest are dropped;
+ * when more do, the additional ones are consumed now. Else all are consumed now.
  */
-export function carrySlidingLog(
+export function migrateSlidingLog(
   { windowMs }: SlidingLogPolicy,
   units: number,
   nowMs: number,

@@ -1,21 +1,23 @@
 import { decodePair, encodePair, toInteger } from '../instant-and-field.ts';
 
 /**
- * What a sliding log remembers: instants, ascending, each with the count of all units taken up to it. Of those the first
- * `base` are gone. Nothing is changed in place, and a log that grows by one instant shares all but its last chunk.
+ * The state of a sliding log: instants, ascending, each with the count of all units consumed up to it. The first
+ * `base` units are gone. A log never changes in place, and one that grows by an instant shares all chunks but the
+ * last.
  *
- * A log may leave instants out: their units then count as of the next later one, never too early. So an outline, the newest
- * instant alone, is a log as well, and so is what the script answers, who leaves out what nobody asked about.
+ * A log can leave instants out: their units then count at the next later instant, never too early. So a summary, the
+ * newest instant alone, is also a log, and so is the reply of the script, which leaves out what the client does not
+ * need.
  */
 export interface Log {
   readonly base: number;
-  /** Instant and count by turns, {@link CHUNK} instants in each chunk but the last. */
+  /** Instant and count alternate, {@link CHUNK} instants in each chunk but the last. */
   readonly chunks: readonly (readonly number[])[];
 }
 
 const CHUNK = 64;
 
-/** The count of all units ever taken. */
+/** The count of all units ever consumed. */
 export function totalOf({ chunks }: Log): number {
   return chunks.at(-1)?.at(-1) ?? 0;
 }
@@ -24,19 +26,19 @@ export function newestMs({ chunks }: Log): number {
   return chunks.at(-1)?.at(-2) ?? 0;
 }
 
-/** How many of the units are gone, when all those are that were taken up to an instant. */
+/** How many units are gone when all units consumed up to an instant are gone. */
 export function goneUpTo(log: Log, atMs: number): number {
   const at = firstOf(log, (instantMs) => instantMs > atMs);
   return Math.max(log.base, at === undefined ? totalOf(log) : countBefore(log, at));
 }
 
-/** The instant at which the unit with this number, counted from 1, was taken. */
+/** The instant at which the unit with this number, counted from 1, was consumed. */
 export function instantOf(log: Log, unit: number): number {
   const at = firstOf(log, (_, upTo) => upTo >= unit);
   return at === undefined ? newestMs(log) : (log.chunks[at[0]]?.[at[1]] ?? 0);
 }
 
-/** The log with so many units more at an instant, none earlier than its newest, and the first `base` gone. */
+/** The log with so many more units at an instant, which is not before its newest one, and the first `base` gone. */
 export function withUnits(log: Log, base: number, units: number, atMs: number): Log {
   const upTo = totalOf(log) + units;
   const gone = log.chunks.findIndex((chunk) => (chunk.at(-1) ?? 0) > base);
@@ -48,12 +50,12 @@ export function withUnits(log: Log, base: number, units: number, atMs: number): 
   return { base, chunks };
 }
 
-/** What says no more of a log than its newest instant, and how many units are not gone. */
-export function outlineOf(log: Log): Log {
+/** The summary of a log: its newest instant, and how many units are not gone. */
+export function summaryOf(log: Log): Log {
   return { base: 0, chunks: [[newestMs(log), totalOf(log) - log.base]] };
 }
 
-/** An outline as a pair; else `base`, and by turns instants and counts, all behind colons. */
+/** A summary is a pair; else `base`, then instants and counts in turn, separated by colons. */
 export function encodeLog({ base, chunks }: Log): string {
   const [only] = chunks;
   if (base === 0 && chunks.length === 1 && only?.length === 2) return encodePair(only[0] as number, only[1] as number);
@@ -79,7 +81,10 @@ export function decodeLog(text: string): Log | undefined {
   return base < (numbers.at(-1) ?? 0) ? { base, chunks } : undefined;
 }
 
-/** The place, chunk and index in it, of the first instant for which something is true that stays so for all later ones. */
+/**
+ * The position (chunk, and index in it) of the first instant for which a condition holds, as it does for all later
+ * ones.
+ */
 function firstOf(
   { chunks }: Log,
   is: (instantMs: number, upTo: number) => boolean,
@@ -92,7 +97,10 @@ function firstOf(
   return [found, 2 * first(chunk.length / 2, (at) => isIn(chunk, 2 * at))];
 }
 
-/** The least of the numbers below `length` for which something is true that stays so; `length` where it is for none. */
+/**
+ * The least number below `length` for which a condition holds, as it does for all larger ones; `length` if there is
+ * none.
+ */
 function first(length: number, is: (at: number) => boolean): number {
   let from = 0;
   let to = length;

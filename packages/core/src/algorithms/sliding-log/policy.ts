@@ -1,9 +1,10 @@
-import { parseDuration, type Duration } from '../../duration.ts';
+import { parseDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError, shown } from '../../errors.ts';
-import { parseName } from '../../name.ts';
-import { parseUnits } from '../../numbers.ts';
-import { checkOptions } from '../../options.ts';
-import type { PolicyBase } from '../algorithm.ts';
+import { parseName } from '../../values/name.ts';
+import { parseUnits } from '../../values/numbers.ts';
+import { checkOptions } from '../../values/check-options.ts';
+import type { Factory, PolicyBase } from '../algorithm.ts';
+import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
 /** `limit` units in any interval of `windowMs`, each remembered by its instant. */
 export interface SlidingLogPolicy extends PolicyBase {
@@ -23,16 +24,21 @@ export interface SlidingLogOptions {
 /** Instants are packed with a count of six digits. */
 export const LARGEST_LOG = 999_999;
 
+const OPTIONS = {
+  limit: LIMIT,
+  window: WINDOW,
+};
+
 /**
- * At most `limit` units in **any** interval as long as the window, and never a refusal of what fits: every unit comes
+ * At most `limit` units in **any** interval as long as the window, and never a denial of what fits: every unit comes
  * back exactly one window after it was taken. Remembers each instant at which units were taken, some 10 bytes of Redis
- * for each and at most `limit` of them; refused units leave nothing. Where that is too much, {@link slidingWindow}
+ * for each and at most `limit` of them; denied units leave nothing. Where that is too much, {@link slidingWindow}
  * promises the same bound for a tenth of the window in lateness.
  *
  * @throws PolicyError naming the field, what was expected and what came.
  */
 export function slidingLog(options: SlidingLogOptions): SlidingLogPolicy {
-  checkOptions(options, ['limit', 'window', 'name'], 'slidingLog');
+  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'slidingLog');
   return parseSlidingLog({
     algorithm: 'slidingLog',
     ...(options.name === undefined ? {} : { name: options.name }),
@@ -40,6 +46,8 @@ export function slidingLog(options: SlidingLogOptions): SlidingLogPolicy {
     windowMs: parseDuration(options.window, 'window'),
   });
 }
+
+export const slidingLogFactory: Factory = { make: slidingLog, options: OPTIONS };
 
 export function parseSlidingLog(policy: SlidingLogPolicy): SlidingLogPolicy {
   const { name } = policy;
@@ -57,4 +65,8 @@ export function parseSlidingLog(policy: SlidingLogPolicy): SlidingLogPolicy {
     limit,
     windowMs: parseDuration(policy.windowMs, 'windowMs'),
   });
+}
+
+export function writtenSlidingLog(policy: SlidingLogPolicy): string {
+  return `slidingLog ${perWindow(policy)}`;
 }

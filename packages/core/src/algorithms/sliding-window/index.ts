@@ -1,17 +1,24 @@
-import { shareOf } from '../../numbers.ts';
+import { shareOf } from '../../values/numbers.ts';
 import type { Algorithm } from '../algorithm.ts';
 import {
   chargeSlidingWindow,
-  carrySlidingWindow,
+  migrateSlidingWindow,
   decodeSlidingWindow,
   encodeSlidingWindow,
+  inspectSlidingWindow,
   refundSlidingWindow,
   resetAtMs,
   slidingWindow,
   usedOfSlidingWindow,
   type SlidingWindowState,
 } from './kernel.ts';
-import { blocksOf, parseSlidingWindow, type SlidingWindowPolicy } from './policy.ts';
+import {
+  blocksOf,
+  parseSlidingWindow,
+  slidingWindowFactory,
+  writtenSlidingWindow,
+  type SlidingWindowPolicy,
+} from './policy.ts';
 
 export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindowState> = {
   name: 'slidingWindow',
@@ -20,7 +27,7 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
   refund: refundSlidingWindow,
   charge: chargeSlidingWindow,
   used: usedOfSlidingWindow,
-  carry: carrySlidingWindow,
+  migrate: migrateSlidingWindow,
   resetAtMs,
   packing: {
     fits: (policy, { blockMs, blocks, counts }) =>
@@ -41,5 +48,13 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
   counts: (policy) => blocksOf(policy) + 1,
   windowMs: (policy) => policy.windowMs,
   share: (policy, share) => parseSlidingWindow({ ...policy, limit: shareOf(policy.limit, share) }),
+  factory: slidingWindowFactory,
+  written: writtenSlidingWindow,
+  inspect: inspectSlidingWindow,
+  lease: { spentByMs: (policy, untilMs) => untilMs - blocksOf(policy) * policy.precisionMs },
+  split: {
+    part: (policy, { units }) => (units > 0 ? { ...policy, limit: units } : undefined),
+    outlastsMs: ({ windowMs }) => windowMs,
+  },
   parse: parseSlidingWindow,
 };

@@ -2,22 +2,23 @@
 sliding window: twin of kernel.ts. Change kernel.ts, this file and vectors.json in one commit.
 
 policy  { limit, block_ms, blocks }: the current block and `blocks` before it count
-state   last_ms:block_ms:blocks:sum:count:count...: the latest instant, in the newest block, at which units were taken,
-        then the counts, newest first, the last never 0
-decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, how many
-        they were, and whether the state before is over at that same instant; false when none fits. Pure: no redis.call,
-        no clock.
-refund  the state after they are given back ("" when nothing is left), and that instant, or false when there is nothing to give back
-charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
-        where there is no state
+state   last_ms:block_ms:blocks:sum:count:count...: the latest instant, in the newest block, at which units were
+        consumed, then the counts, newest first, the last never 0
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant at which it
+        ends, how many they are, and whether the state before ends at the same instant; false when none fits. Pure: no
+        redis.call, no clock.
+refund  the state after a refund of `cost` units ("" when nothing is left), and that instant, or false when there is
+        nothing to refund
+charge  the state after `cost` more units are used, and that instant, or false when nothing changes; `text` is false
+        for a key without a state
 used    the units that a state holds at now_ms
-carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
-        `text` its state, where that was of this kind
+migrate the state in which `units`, above 0, are used, and the instant at which it ends; `from` is the policy
+        before and `text` its state, if that policy is of this kind
 ]]
 local sliding_window = { kind = "s", arity = 3 }
 
--- A state of another length counts as all its units at its last instant: never too early. Raises an error for what
--- write_blocks does not write.
+-- A state of another window length counts with all its units at its last instant, so that no unit comes back too
+-- early. Fails on a text that write_blocks does not write.
 local function read_blocks(policy, text)
   local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
   last_ms, sum, newest = to_integer(last_ms), to_integer(sum), to_integer(newest)
@@ -48,7 +49,7 @@ local function write_blocks(policy, last_ms, sum, newest, older)
     last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
 end
 
--- At most `room` of the counts in `text`, as text without trailing zeros, and their sum.
+-- Returns at most `room` of the counts in `text`, as text without trailing zeros, and their sum.
 local function newest_counts(text, room)
   local sum, kept, zeros = 0, "", ""
   for count in string.gmatch(text, "%d+") do
@@ -67,7 +68,7 @@ local function newest_counts(text, room)
   return sum, kept
 end
 
--- How many of `count` fit, where one does.
+-- Returns how many of `count` fit when at least one does.
 local function fitting_of(count, free, cost)
   return count and math.min(math.floor(free / cost), count) or 1
 end
@@ -79,8 +80,8 @@ function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
   end
   if not text then
     local fitting = fitting_of(count, limit, cost)
-    local after, over_at_ms = write_blocks(policy, now_ms, fitting * cost, fitting * cost, "")
-    return after, over_at_ms, fitting
+    local after, ends_at_ms = write_blocks(policy, now_ms, fitting * cost, fitting * cost, "")
+    return after, ends_at_ms, fitting
   end
   local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
   local at_ms = math.max(now_ms, last_ms) -- a clock that steps back does not lead into earlier blocks
@@ -91,8 +92,8 @@ function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
     end
     local fitting = fitting_of(count, limit - sum, cost)
     local units = fitting * cost
-    local after, over_at_ms = write_blocks(policy, at_ms, sum + units, newest + units, older)
-    return after, over_at_ms, fitting, same_length and newest > 0
+    local after, ends_at_ms = write_blocks(policy, at_ms, sum + units, newest + units, older)
+    return after, ends_at_ms, fitting, same_length and newest > 0
   end
   local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
   if used + cost > limit then
@@ -102,8 +103,8 @@ function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
     kept = string.rep(":0", passed - 1) .. kept
   end
   local fitting = fitting_of(count, limit - used, cost)
-  local after, over_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
-  return after, over_at_ms, fitting
+  local after, ends_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
+  return after, ends_at_ms, fitting
 end
 
 function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
@@ -157,7 +158,7 @@ function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
   return write_blocks(policy, last_ms, sum + more, tonumber(newest), older)
 end
 
--- The units that still reach into the window, their counts as text, and the instant of the newest.
+-- Returns the units that still count in the window, their counts as text, and the instant of the newest.
 local function live_counts(policy, text, now_ms)
   local last_ms, _, newest, older = read_blocks(policy, text)
   local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
@@ -169,7 +170,7 @@ function sliding_window.used(policy, text, now_ms)
   return (live_counts(policy, text, now_ms))
 end
 
-function sliding_window.carry(policy, units, now_ms, from, text)
+function sliding_window.migrate(policy, units, now_ms, from, text)
   local used, kept, last_ms = 0, "", now_ms
   if from then
     used, kept, last_ms = live_counts(from, text, now_ms)
@@ -177,15 +178,15 @@ function sliding_window.carry(policy, units, now_ms, from, text)
   if not from or from[2] ~= policy[2] or from[3] ~= policy[3] then
     return write_blocks(policy, math.max(now_ms, last_ms), units, units, "")
   end
-  local counts, scaled, taken, before = {}, "", 0, 0
+  local counts, scaled, migrated, before = {}, "", 0, 0
   for count in string.gmatch(kept, "%d+") do
     counts[#counts + 1] = tonumber(count)
   end
   for age = #counts, 1, -1 do
-    taken = taken + counts[age]
+    migrated = migrated + counts[age]
     local upto = units
-    if taken ~= used then
-      upto = math.min(math.ceil(taken * units / used), units)
+    if migrated ~= used then
+      upto = math.min(math.ceil(migrated * units / used), units)
     end
     scaled = string.format(":%d", upto - before) .. scaled
     before = upto

@@ -1,14 +1,14 @@
-import { MOST_UNITS } from '../../numbers.ts';
-import type { Kernel } from '../algorithm.ts';
+import { MOST_UNITS } from '../../values/numbers.ts';
+import type { Kernel, StateAlone } from '../algorithm.ts';
 import { toInteger } from '../instant-and-field.ts';
 import { blocksOf, type SlidingWindowPolicy } from './policy.ts';
 
 /**
- * Units per block, newest block first, the last one never 0. `blockMs` and `blocks` are those of the policy that wrote
- * it: a state written under another length can still be read after the policy has changed.
+ * Units per block, newest block first, the last one never 0. `blockMs` and `blocks` are those of the policy that
+ * wrote it: a state can still be read after the policy changes.
  */
 export interface SlidingWindowState {
-  /** The latest instant at which units were taken: it lies in the newest block. */
+  /** The latest instant at which units were consumed, in the newest block. */
   readonly lastMs: number;
   readonly blockMs: number;
   readonly blocks: number;
@@ -21,7 +21,7 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
   const { limit, precisionMs: blockMs } = policy;
   const blocks = blocksOf(policy);
   const held = state && inBlocksOf(policy, state);
-  // A clock that steps back does not lead into earlier blocks.
+  // Earlier blocks are never charged, even if the clock steps back.
   const atMs = Math.max(nowMs, held?.lastMs ?? nowMs);
   const currentMs = blockStart(atMs, blockMs);
   const heldMs = held === undefined ? currentMs : blockStart(held.lastMs, blockMs);
@@ -55,7 +55,10 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
 
 const NONE: readonly number[] = [];
 
-/** The counts, newest block first, when `passed` blocks after the newest of `live`, which hold `used`, so many more units are taken. */
+/**
+ * The counts, newest block first, after `cost` more units are consumed `passed` blocks after the newest one of
+ * `live`, whose counts sum to `used`.
+ */
 function withCharge(live: readonly number[], used: number, passed: number, cost: number): readonly number[] {
   if (used === 0) return [cost];
   if (passed > 0) return [cost, ...zeros(passed - 1), ...live];
@@ -64,21 +67,24 @@ function withCharge(live: readonly number[], used: number, passed: number, cost:
   return counts;
 }
 
-/** The age of the block with which so many units have left the window. */
+/** The age of the block whose end takes so many units out of the window. */
 function ageThatFrees(counts: readonly number[], units: number): number {
   let age = counts.length - 1;
   for (let left = counts[age] ?? 0; left < units && age > 0; left += counts[age] ?? 0) age--;
   return age;
 }
 
-/** The age of the newest block with units: some were given back, or all. */
+/** The age of the newest block with units: the units of newer blocks may have been refunded. */
 function youngestAge(counts: readonly number[]): number {
   let age = 0;
   while (age < counts.length - 1 && counts[age] === 0) age++;
   return age;
 }
 
-/** The state in blocks of the policy. One of another length counts as all its units at its last instant: never too early. */
+/**
+ * The state in blocks of the policy. A state with another length counts with all its units at its last instant, so
+ * that no unit comes back too early.
+ */
 function inBlocksOf(
   policy: SlidingWindowPolicy,
   state: SlidingWindowState,
@@ -107,7 +113,7 @@ function withoutTrailingZeros(counts: readonly number[]): readonly number[] {
   return length === counts.length ? counts : counts.slice(0, length);
 }
 
-/** Gives back only to the block that was charged, while it counts: the one that stops counting at that same instant. */
+/** Refunds only to the charged block, while it counts: the one that stops counting at that same instant. */
 export function refundSlidingWindow(
   policy: SlidingWindowPolicy,
   state: SlidingWindowState,
@@ -125,7 +131,9 @@ export function refundSlidingWindow(
   return { ...state, sum: state.sum - given, counts: withoutTrailingZeros(state.counts.with(age, count - given)) };
 }
 
-/** Charges the block that stops counting at that same instant, above the limit too: up to 2^52 units in all blocks. */
+/**
+ * Charges the block that stops counting at that same instant, even above the limit: up to 2^52 units in all blocks.
+ */
 export function chargeSlidingWindow(
   policy: SlidingWindowPolicy,
   state: SlidingWindowState | undefined,
@@ -142,7 +150,7 @@ export function chargeSlidingWindow(
   return { ...state, sum: state.sum + more, counts: counts.with(age, (counts[age] ?? 0) + more) };
 }
 
-/** How many blocks before the newest one the block lies that stops counting at this instant. */
+/** The age of the block that stops counting at this instant, counted from the newest one. */
 function ageOf({ lastMs, blockMs, blocks }: SlidingWindowState, untilMs: number): number {
   return (blockStart(lastMs, blockMs) - untilMs) / blockMs + blocks + 1;
 }
@@ -151,8 +159,11 @@ export function usedOfSlidingWindow(policy: SlidingWindowPolicy, state: SlidingW
   return sumOf(liveCounts(policy, state, nowMs));
 }
 
-/** Units leave in the blocks they were taken in, while blocks are as long and as many as before; else they are taken now. */
-export function carrySlidingWindow(
+/**
+ * If the length and number of blocks do not change, units leave with the blocks in which they were consumed; else
+ * they are consumed now.
+ */
+export function migrateSlidingWindow(
   policy: SlidingWindowPolicy,
   units: number,
   nowMs: number,
@@ -168,7 +179,7 @@ export function carrySlidingWindow(
   return { lastMs, blockMs, blocks, sum: units, counts: withoutTrailingZeros(counts) };
 }
 
-/** The counts of a state that still reach into the window. */
+/** The counts of a state that still count in the window. */
 function liveCounts(policy: SlidingWindowPolicy, state: SlidingWindowState, nowMs: number): readonly number[] {
   const { lastMs, counts } = inBlocksOf(policy, state);
   const blockMs = policy.precisionMs;
@@ -176,7 +187,7 @@ function liveCounts(policy: SlidingWindowPolicy, state: SlidingWindowState, nowM
   return counts.slice(0, Math.max(blocksOf(policy) + 1 - passed, 0));
 }
 
-/** The same counts in proportion, so many in all. What is rounded up is the older one's. */
+/** The same counts in proportion, with so many units in total. Rounding favours older blocks. */
 function scaled(counts: readonly number[], units: number): readonly number[] {
   const used = sumOf(counts);
   let taken = 0;
@@ -195,6 +206,18 @@ function scaled(counts: readonly number[], units: number): readonly number[] {
 
 function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** All but the limit lies in the state. */
+export function inspectSlidingWindow(state: SlidingWindowState, nowMs: number): StateAlone {
+  const { blockMs, blocks } = state;
+  const policy: SlidingWindowPolicy = {
+    algorithm: 'slidingWindow',
+    limit: 1,
+    windowMs: blockMs * blocks,
+    precisionMs: blockMs,
+  };
+  return { used: usedOfSlidingWindow(policy, state, nowMs), resetAtMs: resetAtMs(policy, state) };
 }
 
 export function encodeSlidingWindow({ lastMs, blockMs, blocks, sum, counts }: SlidingWindowState): string {

@@ -1,9 +1,10 @@
-import { parseDuration, type Duration } from '../../duration.ts';
+import { parseDuration, writtenDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError, shown } from '../../errors.ts';
-import { parseName } from '../../name.ts';
-import { parseUnits } from '../../numbers.ts';
-import { checkOptions } from '../../options.ts';
-import type { PolicyBase } from '../algorithm.ts';
+import { parseName } from '../../values/name.ts';
+import { parseUnits } from '../../values/numbers.ts';
+import { checkOptions } from '../../values/check-options.ts';
+import type { Factory, PolicyBase } from '../algorithm.ts';
+import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
 /** `limit` units in any interval of `windowMs`, counted in blocks of `precisionMs`. */
 export interface SlidingWindowPolicy extends PolicyBase {
@@ -29,6 +30,12 @@ export interface SlidingWindowOptions {
 const DEFAULT_BLOCKS = 10;
 const MOST_BLOCKS = 100;
 
+const OPTIONS = {
+  limit: LIMIT,
+  window: WINDOW,
+  precision: { takes: 'duration', says: 'length of the blocks that are counted (default: a tenth of the window)' },
+};
+
 /**
  * At most `limit` units in **any** interval as long as the window. Blocks lie on the clock; the current one and all
  * that reach into the window are counted, so that units come back at most one block late (under two where the default
@@ -37,7 +44,7 @@ const MOST_BLOCKS = 100;
  * @throws PolicyError naming the field, what was expected and what came.
  */
 export function slidingWindow(options: SlidingWindowOptions): SlidingWindowPolicy {
-  checkOptions(options, ['limit', 'window', 'precision', 'name'], 'slidingWindow');
+  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'slidingWindow');
   const windowMs = parseDuration(options.window, 'window');
   const precisionMs =
     options.precision === undefined
@@ -57,6 +64,8 @@ export function slidingWindow(options: SlidingWindowOptions): SlidingWindowPolic
     precisionMs,
   });
 }
+
+export const slidingWindowFactory: Factory = { make: slidingWindow, options: OPTIONS };
 
 export function parseSlidingWindow(policy: SlidingWindowPolicy): SlidingWindowPolicy {
   const { name, limit } = policy;
@@ -80,4 +89,9 @@ export function parseSlidingWindow(policy: SlidingWindowPolicy): SlidingWindowPo
 /** How many blocks before the current one still reach into the window. */
 export function blocksOf({ windowMs, precisionMs }: SlidingWindowPolicy): number {
   return Math.ceil(windowMs / precisionMs);
+}
+
+export function writtenSlidingWindow(policy: SlidingWindowPolicy): string {
+  const isDefault = policy.precisionMs === Math.ceil(policy.windowMs / DEFAULT_BLOCKS);
+  return `slidingWindow ${perWindow(policy)}${isDefault ? '' : `, precision ${writtenDuration(policy.precisionMs)}`}`;
 }

@@ -1,7 +1,9 @@
 import type { Algorithm } from '../algorithm.ts';
+import { untilInstant } from '../instant-and-field.ts';
+import { writtenBucket } from '../written.ts';
 import {
   chargeTokenBucket,
-  carryTokenBucket,
+  migrateTokenBucket,
   decodeTokenBucket,
   encodeTokenBucket,
   refundTokenBucket,
@@ -10,7 +12,9 @@ import {
   usedOfTokenBucket,
   type TokenBucketState,
 } from './kernel.ts';
-import { parseTokenBucket, shareTokenBucket, type TokenBucketPolicy } from './policy.ts';
+import { leaseTokenBucket } from './lease.ts';
+import { parseTokenBucket, shareTokenBucket, tokenBucketFactory, type TokenBucketPolicy } from './policy.ts';
+import { splitTokenBucket } from './split.ts';
 
 export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, TokenBucketState> = {
   name: 'tokenBucket',
@@ -19,7 +23,7 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, TokenBucketState
   refund: refundTokenBucket,
   charge: chargeTokenBucket,
   used: usedOfTokenBucket,
-  carry: carryTokenBucket,
+  migrate: migrateTokenBucket,
   resetAtMs,
   packing: {
     first: ({ fullAtMs }) => fullAtMs,
@@ -31,5 +35,10 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, TokenBucketState
   numbers: ({ capacity, p, q, overdraft }) => [capacity, p, q, overdraft],
   windowMs: ({ capacity, p, q }) => Math.ceil((capacity * q) / p),
   share: shareTokenBucket,
+  factory: tokenBucketFactory,
+  written: writtenBucket,
+  inspect: ({ fullAtMs, part }, nowMs) => untilInstant(fullAtMs, part, nowMs),
+  lease: leaseTokenBucket,
+  split: splitTokenBucket,
   parse: parseTokenBucket,
 };

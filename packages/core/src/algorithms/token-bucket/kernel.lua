@@ -3,14 +3,15 @@ token bucket: twin of kernel.ts. Change kernel.ts, this file and vectors.json in
 
 policy  { capacity, p, q, overdraft }: refill is p units per q ms, in lowest terms
 state   full_at_ms, part: as encode_pair writes them; the bucket is full again at full_at_ms + part/p
-decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant it is over, and how
-        many they were; false when none fits. Pure: no redis.call, no clock.
-refund  the state after they are given back ("" when the bucket is full), and that instant, or false when there is nothing to give back
-charge  the state after so many units more have been used, and that instant, or false when nothing changes; `text` is false
-        where there is no state
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant at which it
+        ends, and how many they are; false when none fits. Pure: no redis.call, no clock.
+refund  the state after a refund of `cost` units ("" when the bucket is full), and that instant, or false when there
+        is nothing to refund
+charge  the state after `cost` more units are used, and that instant, or false when nothing changes; `text` is false
+        for a key without a state
 used    the units that a state holds at now_ms
-carry   the state in which so many units, above 0, are used, and the instant it is over; `from` is the policy before, and
-        `text` its state, where that was of this kind
+migrate the state in which `units`, above 0, are used, and the instant at which it ends; `from` is the policy
+        before and `text` its state, if that policy is of this kind
 ]]
 local token_bucket = { kind = "t", arity = 4 }
 
@@ -86,7 +87,7 @@ function token_bucket.used(policy, text, now_ms)
   return math.min(math.ceil(debt / q), MOST_UNITS)
 end
 
-function token_bucket.carry(policy, units, now_ms)
+function token_bucket.migrate(policy, units, now_ms)
   local debt = math.min(units, policy[1] + policy[4]) * policy[3]
   return write_debt(now_ms + math.floor(debt / policy[2]), debt % policy[2])
 end

@@ -1,4 +1,4 @@
-import { MOST_UNITS } from '../../numbers.ts';
+import { MOST_UNITS } from '../../values/numbers.ts';
 import type { Kernel } from '../algorithm.ts';
 import { decodePair, encodePair } from '../instant-and-field.ts';
 import type { TokenBucketPolicy } from './policy.ts';
@@ -11,9 +11,9 @@ export interface TokenBucketState {
 }
 
 /**
- * Token bucket: holds `capacity` units and is refilled steadily, `p` units per `q` ms. Kept as debt: how long until it
- * is full (GCRA's theoretical arrival time). Exact at every rate, for debt is counted in 1/p ms: a unit owes `q` of
- * them, a millisecond pays `p`.
+ * Token bucket: holds `capacity` units and is refilled steadily, `p` units per `q` ms. Kept as debt: how long until
+ * it is full (GCRA's theoretical arrival time). Exact at every rate because debt is counted in 1/p ms: a unit owes
+ * `q` of them, a millisecond pays `p`.
  */
 export const tokenBucket: Kernel<TokenBucketPolicy, TokenBucketState> = (
   { capacity, overdraft, p, q },
@@ -24,13 +24,13 @@ export const tokenBucket: Kernel<TokenBucketPolicy, TokenBucketState> = (
   const fullAtMs = state?.fullAtMs ?? nowMs;
   const part = state ? Math.min(state.part, p - 1) : 0; // p may have been larger when it was written
   /**
-   * The instant from which so many whole units are there. Without the product (fullAtMs - nowMs) * p, which a changed
-   * policy could make inexact.
+   * The instant from which so many whole units are available. Avoids the product (fullAtMs - nowMs) * p, which a
+   * changed policy could make inexact.
    */
   const atMs = (units: number): number => fullAtMs - Math.floor((capacity * q - units * q - part) / p);
 
   const needed = overdraft > 0 ? Math.max(1, cost - overdraft) : cost;
-  const fits = needed <= capacity; // asked first: needed * q could overflow
+  const fits = needed <= capacity; // checked first: needed * q could overflow
   const waitMs = fits ? Math.max(atMs(needed) - nowMs, 0) : null;
   const allowed = cost === 0 || waitMs === 0;
   const charged = allowed && cost > 0;
@@ -55,7 +55,7 @@ export const tokenBucket: Kernel<TokenBucketPolicy, TokenBucketState> = (
   };
 };
 
-/** Gives back at any time; a bucket never holds more than its capacity. */
+/** Refunds at any time; a bucket never holds more than its capacity. */
 export function refundTokenBucket(
   policy: TokenBucketPolicy,
   state: TokenBucketState,
@@ -71,7 +71,7 @@ export function refundTokenBucket(
   return resetAtMs(policy, after) <= nowMs ? undefined : after;
 }
 
-/** Charges at any time, below zero too: as many units as leave no more than 2^52 / q of them to be refilled. */
+/** Charges at any time, even below zero: as many units as leave at most 2^52 / q of them to refill. */
 export function chargeTokenBucket(
   { p, q }: TokenBucketPolicy,
   state: TokenBucketState | undefined,
@@ -86,14 +86,14 @@ export function chargeTokenBucket(
   return { fullAtMs: nowMs + Math.floor(debtAfter / p), part: debtAfter % p };
 }
 
-/** In whole units: a part of one counts as one. What was charged below zero is among them. */
+/** In whole units: a part of one counts as one. Units charged below zero are included. */
 export function usedOfTokenBucket({ p, q }: TokenBucketPolicy, state: TokenBucketState, nowMs: number): number {
   const debt = Math.max((state.fullAtMs - nowMs) * p + Math.min(state.part, p - 1), 0);
   return Math.min(Math.ceil(debt / q), MOST_UNITS);
 }
 
 /** A bucket owes no more than it can. */
-export function carryTokenBucket(
+export function migrateTokenBucket(
   { capacity, overdraft, p, q }: TokenBucketPolicy,
   units: number,
   nowMs: number,

@@ -1,9 +1,9 @@
-import { parseDuration, type Duration } from '../../duration.ts';
+import { parseDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError, shown } from '../../errors.ts';
-import { parseName } from '../../name.ts';
-import { gcd, parseUnits, shareOf } from '../../numbers.ts';
-import { checkOptions } from '../../options.ts';
-import type { PolicyBase } from '../algorithm.ts';
+import { parseName } from '../../values/name.ts';
+import { gcd, parseUnits, shareOf } from '../../values/numbers.ts';
+import { checkOptions } from '../../values/check-options.ts';
+import type { Factory, PolicyBase } from '../algorithm.ts';
 import { parseIntervalBucket, type IntervalBucketPolicy } from '../interval-bucket/policy.ts';
 
 /** A bucket of `capacity` units that is refilled steadily. */
@@ -30,7 +30,7 @@ export interface TokenBucketOptions {
    */
   mode?: 'continuous' | 'interval';
   /**
-   * Units the bucket may go below zero: a request is admitted while one unit is there and it leaves no deeper debt.
+   * Units the bucket may go below zero: a request is allowed while one unit is there and it leaves no deeper debt.
    * Default 0.
    */
   overdraft?: number;
@@ -38,9 +38,17 @@ export interface TokenBucketOptions {
   name?: string;
 }
 
+const OPTIONS = {
+  capacity: { takes: 'units', says: 'units that the bucket holds' },
+  refill: { takes: 'units', says: 'units that come back every --every' },
+  every: { takes: 'duration', says: 'how often --refill units come back' },
+  mode: { takes: 'how', says: 'continuous (default), or interval: all --refill units at once' },
+  overdraft: { takes: 'units', says: 'units that the bucket may go below zero (default 0)' },
+};
+
 /**
  * A bucket that holds `capacity` units and gets `refill` of them back every `every`. In any interval of length d at
- * most `capacity + refill / every * d` are admitted (`interval`: `capacity + refill * (whole periods in d, plus one)`),
+ * most `capacity + refill / every * d` are allowed (`interval`: `capacity + refill * (whole periods in d, plus one)`),
  * `overdraft` more where that is given. Exact at every rate: nothing is rounded.
  *
  * @throws PolicyError naming the field, what was expected and what came; also when the numbers together are too large
@@ -50,7 +58,7 @@ export function tokenBucket(options: TokenBucketOptions & { mode?: 'continuous' 
 export function tokenBucket(options: TokenBucketOptions & { mode: 'interval' }): IntervalBucketPolicy;
 export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy;
 export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy {
-  checkOptions(options, ['capacity', 'refill', 'every', 'mode', 'overdraft', 'name'], 'tokenBucket');
+  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'tokenBucket');
   const { mode = 'continuous' } = options;
   const common = {
     ...(options.name === undefined ? {} : { name: options.name }),
@@ -68,6 +76,8 @@ export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | In
       throw new PolicyError('mode', `mode must be "continuous" or "interval", got ${shown(mode)}`);
   }
 }
+
+export const tokenBucketFactory: Factory = { make: tokenBucket, options: OPTIONS };
 
 export function parseTokenBucket(policy: TokenBucketPolicy): TokenBucketPolicy {
   const { name } = policy;

@@ -4,16 +4,16 @@ const DOT = 46;
 const MAPPED = '::ffff:';
 
 /**
- * An address in the one form that all its spellings share, or undefined when the text is none.
+ * The canonical form of an address, which all its spellings share; undefined if the text is not an address.
  *
- * By range, not by notation: IPv4-mapped (`::ffff:0:0/96`) and NAT64 (`64:ff9b::/96`) addresses are the IPv4 address
- * inside. Zone, port and brackets go. Other IPv6 addresses are cut to `ipv6Prefix` bits, for one client owns all that
- * lies below; the loopback stays as it is.
+ * IPv4-mapped (`::ffff:0:0/96`) and NAT64 (`64:ff9b::/96`) addresses, in any notation, become the IPv4 address
+ * inside. Zone, port and brackets are removed. Other IPv6 addresses are cut to `ipv6Prefix` bits, because one client
+ * owns all addresses below; the loopback stays as it is.
  */
 export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
   if (parseIpv4(text) !== undefined) return text;
   if (text.startsWith(MAPPED)) {
-    const inner = text.slice(MAPPED.length); // what a server that listens on IPv6 calls its clients of IPv4
+    const inner = text.slice(MAPPED.length); // how a server that listens on IPv6 writes IPv4 clients
     if (parseIpv4(inner) !== undefined) return inner;
   }
   const address = withoutDecoration(text);
@@ -30,15 +30,15 @@ export function canonicalAddress(text: string, ipv6Prefix: number): string | und
 }
 
 /**
- * An address as eight groups of 16 bits, the same for all its spellings; IPv4 as `::ffff:a.b.c.d`. Undefined when the
- * text is none.
+ * An address as eight groups of 16 bits, the same for all its spellings; IPv4 as `::ffff:a.b.c.d`. Undefined if the
+ * text is not an address.
  */
 export function addressBits(text: string): readonly number[] | undefined {
   const groups = writtenBits(text);
   return groups !== undefined && isNat64(groups) ? mapped(groups[6] as number, groups[7] as number) : groups;
 }
 
-/** As {@link addressBits}, but a NAT64 address is the IPv6 address that it is written as. */
+/** As {@link addressBits}, but a NAT64 address stays an IPv6 address. */
 export function writtenBits(text: string): readonly number[] | undefined {
   const address = withoutDecoration(text);
   const ipv4 = parseIpv4(address);
@@ -70,8 +70,8 @@ function isPort(text: string): boolean {
 }
 
 /**
- * Four decimal octets without leading zeros as one number, or undefined. Octal, hexadecimal and short forms are no
- * addresses here.
+ * Four decimal octets without leading zeros as one number, or undefined. Octal, hexadecimal and short forms are not
+ * accepted.
  */
 function parseIpv4(text: string): number | undefined {
   let value = 0;

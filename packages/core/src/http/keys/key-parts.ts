@@ -2,13 +2,13 @@ import { PolicyError, shown } from '../../errors.ts';
 import type { RequestReader } from '../framework.ts';
 import { canonicalAddress } from './address.ts';
 
-/** What a key may be made of; undefined, null and '' mean that this request has none. */
+/** The value of a part of a key. Undefined, null and '' mean that the request has no key. */
 export type KeyValue = string | number | null | undefined;
 
-/** A part of a key that is read in the framework's own way: what the `by...` functions make. */
+/** A part of a key that is read in the framework's own way. The `by...` functions return these. */
 export interface KeyReader<Request> {
   readonly read: (request: Request, reader: RequestReader<Request>) => KeyValue | Promise<KeyValue>;
-  /** Whether a request without it is nothing unusual, so that a limit among several leaves it out. */
+  /** Whether requests without it are common, so that one limit among several skips them by default. */
   readonly optional: boolean;
 }
 
@@ -20,17 +20,17 @@ export type Key<Request> = KeyPart<Request> | readonly KeyPart<Request>[];
 
 export interface ByIpOptions {
   /**
-   * Bits of an IPv6 address that make a client: 32 to 128. Default 64, what one host or home owns at least; 56 is
+   * Bits of an IPv6 address that identify a client: 32 to 128. Default 64, the least that a host or home owns; 56 is
    * stricter.
    */
   ipv6Prefix?: number;
 }
 
 /**
- * The client's address, as the framework resolved it: set up the framework's trust in your proxy, no header is read
- * here. Every spelling of an address is one key.
+ * The client's address, as the framework resolves it: configure its proxy trust. This function reads no header. All
+ * spellings of an address are one key.
  *
- * @throws PolicyError for a prefix that is none.
+ * @throws PolicyError for a bad prefix.
  */
 export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<Request> {
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
@@ -46,7 +46,7 @@ export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<
     read: (request, reader) => {
       const address = reader.address(request);
       if (address === undefined) return undefined;
-      // Clients come back on the connection that they have, with the very same text.
+      // Consecutive requests often come over one connection, with the same text.
       if (address !== last) {
         canonical = canonicalAddress(address, ipv6Prefix);
         last = address;
@@ -58,7 +58,7 @@ export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<
   return byAddress;
 }
 
-/** Those that read the address, and wait for nothing before. */
+/** Key readers that read the address synchronously. */
 const readers = new WeakSet<object>();
 
 /** Whether a key begins with the client's address, as the default does. */
@@ -68,12 +68,12 @@ export function beginsWithAddress<Request>(key: Key<Request> | undefined): boole
   return typeof first === 'object' && first !== null && readers.has(first);
 }
 
-/** What requests share that no route matches. Templates begin with a slash or a star. */
+/** The key of requests that match no route. Templates begin with a slash or a star. */
 const UNMATCHED = '(unmatched)';
 
 /**
- * The template of the matched route with its mount path, such as `/users/:id`: never the URL, which has many spellings.
- * Requests that match no route share one key.
+ * The template of the matched route with its mount path, such as `/users/:id`: never the URL, which has many
+ * spellings. Requests that match no route share one key.
  */
 export function byRoute<Request>(): KeyReader<Request> {
   return { optional: false, read: (request, reader) => reader.route(request) ?? UNMATCHED };
@@ -90,13 +90,13 @@ export function byMethod<Request>(): KeyReader<Request> {
   };
 }
 
-/** The user's id: what `pick` answers or, without it, what the framework's usual authentication left on the request. */
+/** The user's id: the result of `pick`, or what the framework's usual authentication stored on the request. */
 export function byUser<Request>(pick?: (request: Request) => KeyValue | Promise<KeyValue>): KeyReader<Request> {
   return { optional: true, read: pick ?? ((request, reader) => reader.user(request)) };
 }
 
 /**
- * A header field. Anybody can write anything there: for clients whose field has been verified, or together with
+ * A header field. A client can send any value, so use it only for fields that have been verified, or together with
  * `byIp()`.
  */
 export function byHeader<Request>(name: string): KeyReader<Request> {

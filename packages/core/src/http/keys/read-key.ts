@@ -1,5 +1,5 @@
 import { PolicyError, shown, typeError } from '../../errors.ts';
-import { isThenable } from '../eventually.ts';
+import { isThenable } from '../map-maybe.ts';
 import type { RequestReader } from '../framework.ts';
 import {
   byAll,
@@ -14,16 +14,16 @@ import {
   type KeyValue,
 } from './key-parts.ts';
 
-/** A slip that would pass for a function of the request. */
+/** Passing one of these uncalled is a mistake that would be taken for a function of the request. */
 const FACTORIES: ReadonlySet<unknown> = new Set([byAll, byHeader, byIp, byMethod, byRoute, byUser]);
 
-/** Reads a request's key; undefined when it has none. */
+/** Reads the key of a request; undefined if it has none. */
 export type ReadKey<Request> = (request: Request) => string | undefined | Promise<string | undefined>;
 
 /**
  * Turns the option `key` into a function.
  *
- * @throws PolicyError when it is no key.
+ * @throws PolicyError for a bad value.
  */
 export function keyFunction<Request>(
   key: Key<Request>,
@@ -38,7 +38,7 @@ export function keyFunction<Request>(
       const { name } = part as { name: string };
       throw new PolicyError(
         field,
-        `${field} must be what ${name}() makes, got the function itself; write ${name}()`,
+        `${field} must be the result of ${name}(), got the function itself; write ${name}()`,
         'SLUICE_OPTION_INVALID',
       );
     }
@@ -69,7 +69,7 @@ export function keyFunction<Request>(
   };
 }
 
-/** Whether requests without this key are nothing unusual. */
+/** Whether requests without this key are common. */
 export function isOptionalKey<Request>(key: Key<Request>): boolean {
   return ((Array.isArray(key) ? key : [key]) as readonly KeyPart<Request>[]).some(
     (part) => typeof part === 'object' && (part as KeyReader<Request> | null)?.optional === true,
@@ -77,7 +77,7 @@ export function isOptionalKey<Request>(key: Key<Request>): boolean {
 }
 
 /**
- * One key of several parts, such that no two different lists of parts make the same; undefined when a part is missing.
+ * Joins parts to one key; undefined if a part is missing. Different lists of parts never make the same key.
  */
 function joinParts(values: readonly KeyValue[]): string | undefined {
   let joined = '';
@@ -91,7 +91,7 @@ function joinParts(values: readonly KeyValue[]): string | undefined {
   return joined;
 }
 
-/** A part as text, as it stands where it is the whole key; undefined when it is missing. */
+/** A part as text, unescaped; undefined if it is missing. */
 function partText(value: KeyValue): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
   if (value === undefined || value === null) return undefined;
@@ -102,7 +102,7 @@ function partText(value: KeyValue): string | undefined {
   );
 }
 
-/** One part after the other, so that no part is left to fail unheard. */
+/** Reads one part after the other: in parallel, the rejection of a second part would be unhandled. */
 async function joinLater<Request>(
   values: KeyValue[],
   pending: PromiseLike<KeyValue>,

@@ -1,65 +1,64 @@
-import type { Refusals } from '../escalation.ts';
-import type { KeyState } from '../evaluate.ts';
-import type { Limit } from '../store.ts';
-import { NONE } from './slots.ts';
+import type { DenialCount } from '../../engine/denial-count.ts';
+import type { Limit, KeyState } from '../../engine/store.ts';
+import { NONE } from './records.ts';
 
 /**
- * Where an entry is kept: not yet, among the keys that may be evicted, among those being refused, or in a bucket that
- * several keys share.
+ * The list that holds an entry: none yet, the keys in their order of use (which can be evicted), the denied keys, or
+ * the overflow buckets that several keys share.
  */
-export type Place = 'nowhere' | 'keys' | 'refused' | 'overflow';
+export type EntryList = 'none' | 'lru' | 'denied' | 'overflow';
 
-/** What is kept under one key, where two numbers do not say it. */
+/** The contents of one key, when two numbers cannot hold them. */
 export class Entry implements KeyState {
-  readonly subject: string;
-  readonly scope: string;
+  subject: string;
+  readonly keySuffix: string;
   readonly shared: boolean;
-  place: Place = 'nowhere';
-  slot: number = NONE;
+  list: EntryList = 'none';
+  record: number = NONE;
   blockedUntilMs = 0;
   states: readonly unknown[];
   version = 0;
-  refusals: Refusals | undefined = undefined;
+  denials: DenialCount | undefined = undefined;
   touched = false;
-  /** From then on it is as if never used. */
+  /** The instant from which the key is as if never used. */
   resetAtMs = 0;
-  /** Until then the last cost that was refused stays refused, as far as is known. */
-  refusedUntilMs = 0;
-  /** Until then slots are held: who forgets them gives them to others. */
+  /** Until then the last denied cost stays denied, as far as is known. */
+  deniedUntilMs = 0;
+  /** Until then slots are held: a store that forgets them gives them to other holders. */
   heldUntilMs = 0;
-  /** Its place in the heap of those being refused, and the time it has there. */
-  at: number = NONE;
+  /** Its index in the heap of denied keys, and the instant by which the heap orders it. */
+  heapIndex: number = NONE;
   untilMs = 0;
   older: Entry | undefined = undefined;
   newer: Entry | undefined = undefined;
 
-  constructor(subject: string, shared: boolean, scope: string, states: readonly unknown[]) {
+  constructor(subject: string, shared: boolean, keySuffix: string, states: readonly unknown[]) {
     this.subject = subject;
-    this.scope = scope;
+    this.keySuffix = keySuffix;
     this.shared = shared;
     this.states = states;
   }
 
-  static of(subject: string, shared: boolean, { scope, policies }: Limit): Entry {
+  static of(subject: string, shared: boolean, { keySuffix, policies }: Limit): Entry {
     return new Entry(
       subject,
       shared,
-      scope,
+      keySuffix,
       policies.map(() => undefined),
     );
   }
 
-  /** When the reasons end for which it may not be evicted, as far as is known. */
+  /** The instant until which it must not be evicted, as far as is known. */
   get pinnedUntilMs(): number {
-    return Math.max(this.refusedUntilMs, this.blockedUntilMs, this.heldUntilMs);
+    return Math.max(this.deniedUntilMs, this.blockedUntilMs, this.heldUntilMs);
   }
 
-  /** Whether nothing is known but the one state. */
+  /** Whether the entry holds one state and nothing else. */
   get isState(): boolean {
     return (
-      this.place === 'keys' &&
+      this.list === 'lru' &&
       this.blockedUntilMs === 0 &&
-      this.refusals === undefined &&
+      this.denials === undefined &&
       this.version === 0 &&
       this.states.length === 1
     );

@@ -1,28 +1,31 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyAlgorithm } from '../../algorithms/index.ts';
 import type { PolicyBase } from '../../algorithms/algorithm.ts';
-import type { Limit } from '../store.ts';
+import type { Limit } from '../../engine/store.ts';
 
-/** The keys of one scope: the slot of each subject. */
+/** The keys of one key suffix: the record of each subject. */
 export class Table {
-  readonly scope: string;
+  readonly keySuffix: string;
   readonly number: number;
-  readonly slots: Map<string, number> = new Map();
-  /** The algorithm whose states are kept as two numbers here, and a policy that they are read by. */
+  readonly records: Map<string, number> = new Map();
+  /** The algorithm whose states are stored as two numbers here, and a policy to read them. */
   algorithm: AnyAlgorithm | undefined = undefined;
   policy: PolicyBase | undefined = undefined;
-  /** Policies, and whether they have the same numbers. */
+  /** Per policy, whether it has the same numbers as {@link policy}. */
   readonly #alike = new WeakMap<PolicyBase, boolean>();
 
-  constructor(scope: string, number: number) {
-    this.scope = scope;
+  constructor(keySuffix: string, number: number) {
+    this.keySuffix = keySuffix;
     this.number = number;
   }
 
-  /** Whether states of a limit are kept as two numbers here: of plain limits of one policy, and its numbers, all are. */
-  packs({ plain, policies }: Limit): boolean {
+  /**
+   * Whether states of a limit are stored as two numbers here: true for limits of the fast path with one policy that
+   * has the numbers of this table's policy.
+   */
+  packs({ fastPathEligible, policies }: Limit): boolean {
     const named = policies[0];
-    if (plain !== true || named === undefined || policies.length > 1) return false;
+    if (fastPathEligible !== true || named === undefined || policies.length > 1) return false;
     const { algorithm, policy } = named;
     if (policy === this.policy) return true;
     if (algorithm.packing === undefined) return false;
@@ -41,30 +44,30 @@ export class Table {
   }
 }
 
-/** The tables that have keys, by their scopes. */
+/** The tables that have keys, by their key suffixes. */
 export class Tables {
-  readonly #byScope = new Map<string, Table>();
+  readonly #bySuffix = new Map<string, Table>();
   readonly #byNumber: (Table | undefined)[] = [];
   readonly #free: number[] = [];
-  /** The limit that was asked for last, and its table: most requests are of the same limit as the one before. */
+  /** The last limit and its table: most requests have the same limit as the request before. */
   #limit: Limit | undefined;
   #table: Table | undefined;
 
   /** The table of a limit, if it has keys. */
   of(limit: Limit): Table | undefined {
     if (limit !== this.#limit) {
-      this.#table = this.#byScope.get(limit.scope);
+      this.#table = this.#bySuffix.get(limit.keySuffix);
       this.#limit = limit;
     }
     return this.#table;
   }
 
-  /** The table of a scope that is going to have a key. */
-  add(scope: string): Table {
-    let table = this.#byScope.get(scope);
+  /** The table of a key suffix that gets a key. */
+  add(keySuffix: string): Table {
+    let table = this.#bySuffix.get(keySuffix);
     if (table === undefined) {
-      table = new Table(scope, this.#free.pop() ?? this.#byNumber.length);
-      this.#byScope.set(scope, table);
+      table = new Table(keySuffix, this.#free.pop() ?? this.#byNumber.length);
+      this.#bySuffix.set(keySuffix, table);
       this.#byNumber[table.number] = table;
       this.#limit = undefined;
     }
@@ -75,11 +78,11 @@ export class Tables {
     return this.#byNumber[number] as Table;
   }
 
-  /** Forgets a key; with the last one of a scope, its table. */
+  /** Removes a key, and with the last key of a suffix its table. */
   delete(table: Table, subject: string): void {
-    table.slots.delete(subject);
-    if (table.slots.size > 0) return;
-    this.#byScope.delete(table.scope);
+    table.records.delete(subject);
+    if (table.records.size > 0) return;
+    this.#bySuffix.delete(table.keySuffix);
     this.#byNumber[table.number] = undefined;
     this.#free.push(table.number);
     this.#limit = undefined;

@@ -9,9 +9,9 @@ export { clientFor } from './clients/own-client.ts';
 export type { OwnClient, RedisClient } from './clients/port.ts';
 
 /**
- * The port of a client that was handed in, or undefined when it is none we know.
+ * The port of a client that the caller passed; undefined for an unknown kind of client.
  *
- * @throws PolicyError for a client of Valkey GLIDE, which has to be wrapped.
+ * @throws PolicyError for a client of Valkey GLIDE, which needs a wrapper.
  */
 export function adoptClient(client: unknown): RedisClient | undefined {
   if (typeof client !== 'object' || client === null) return undefined;
@@ -30,7 +30,7 @@ export function adoptClient(client: unknown): RedisClient | undefined {
   return undefined;
 }
 
-/** What the client would put in front of every key by itself. */
+/** The prefix that the client itself adds to every key. */
 export function keyPrefixOf(client: unknown): string {
   if (typeof client !== 'object' || client === null) return '';
   const prefix = (client as Partial<IoredisClient>).options?.keyPrefix ?? nodeRedisKeyPrefix(client);

@@ -1,22 +1,22 @@
 import { PolicyError, shown } from '../../errors.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../../engine/store.ts';
 import { adoptClient, clientFor, keyPrefixOf, type OwnClient, type RedisClient } from './client.ts';
 
-/** How else than by its decisions a store's Redis is talked to. */
+/** A way to reach a store's Redis for anything other than decisions. */
 export interface RedisConnection {
   /** The same for all connections through one client. */
   readonly through: object;
   readonly prefix: string;
-  /** What the client puts in front of every key by itself, and of no channel. */
+  /** The prefix that the client itself adds to every key, and to no channel. */
   readonly keyPrefix: string;
   open(): Promise<RedisClient>;
-  /** Ends what was opened for this connection alone. */
+  /** Closes what was opened for this connection alone. */
   close(): Promise<void>;
 }
 
 const connections = new WeakMap<Store, RedisConnection>();
 
-export function noteConnection(store: Store, connection: RedisConnection): void {
+export function addConnection(store: Store, connection: RedisConnection): void {
   connections.set(store, connection);
 }
 
@@ -25,16 +25,16 @@ export function connectionOf(store: Store): RedisConnection | undefined {
   return connections.get(store);
 }
 
-/** A client that was handed in, or one of our own for a URL. */
+/** A client that the caller passed, or our own client for a URL. */
 export interface OpenedClient {
   readonly own: OwnClient | undefined;
   readonly adopted: RedisClient | undefined;
 }
 
 /**
- * The client of what a user gave as one.
+ * The client of the value that the caller passed.
  *
- * @throws PolicyError for what is none.
+ * @throws PolicyError for any other value.
  */
 export function clientOf(given: unknown, where: string): OpenedClient {
   const own = typeof given === 'string' ? clientFor(given) : undefined;
@@ -47,7 +47,7 @@ export function clientOf(given: unknown, where: string): OpenedClient {
   );
 }
 
-/** @throws PolicyError for what cannot stand in front of keys. */
+/** @throws PolicyError for a value that cannot be a prefix of keys.  */
 export function parsePrefix(prefix: unknown = 'sluice'): string {
   if (typeof prefix === 'string' && /^[A-Za-z0-9._:/-]{1,64}$/.test(prefix)) return prefix;
   throw new PolicyError(
@@ -58,9 +58,9 @@ export function parsePrefix(prefix: unknown = 'sluice'): string {
 }
 
 /**
- * A connection through a client that was handed in, or one of its own for a URL.
+ * A connection through a client that the caller passed, or through its own client for a URL.
  *
- * @throws PolicyError for a client that is none, and for a bad prefix. Nothing is opened before it is used.
+ * @throws PolicyError for a value that is no client, and for a bad prefix. Nothing is opened before its first use.
  */
 export function connectTo(given: unknown, { prefix }: { prefix?: string | undefined }, where: string): RedisConnection {
   const { own, adopted } = clientOf(given, where);

@@ -1,6 +1,6 @@
 import { StoreError, isSluiceError, type SluiceError, type StoreFailureKind } from '../../errors.ts';
 
-/** How servers begin the messages of their errors. */
+/** The first words of servers' error messages. */
 const WORDS: Readonly<Record<string, StoreFailureKind>> = {
   LOADING: 'loading',
   BUSY: 'busy',
@@ -17,16 +17,16 @@ const WORDS: Readonly<Record<string, StoreFailureKind>> = {
   NOREPLICAS: 'cluster',
 };
 
-/** What clients say, each in its own words, when there is no connection. */
+/** The messages of clients without a connection, each in its own words. */
 const CONNECTION =
   /connection (is )?(closed|ended|lost|refused|reset|in subscriber mode)|socket (closed|hang up)|stream isn't writeable|client is (closed|offline)|no connection|max retries per request|failed to refresh slots cache|none of startup nodes|all sentinels are unreachable/i;
 const CONNECTION_NAMES =
   /^(MaxRetriesPerRequestError|ClusterAllFailedError|Client(Closed|Offline)Error|SocketClosedUnexpectedlyError|SocketTimeoutError|ConnectionTimeoutError|DisconnectsClientError|ReconnectStrategyError|RootNodesUnavailableError|ConnectionError|ClosingError|AggregateError)$/;
 
-/** Subjects stand in braces. Servers cut off what they quote: the end of a message is an end as well. */
+/** Subjects are in braces. Servers cut quotes off, so a subject can also end with the message. */
 const SUBJECT = /\{[^}]*(\}|$)/g;
 
-/** The error of a call as one of ours, without the subjects of keys in its message. */
+/** The error of a call as a Sluice error, without the subjects of keys in its message. */
 export function failureOf(error: unknown): SluiceError {
   if (isSluiceError(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -36,7 +36,7 @@ export function failureOf(error: unknown): SluiceError {
   });
 }
 
-/** The first word of the server. Before Redis 7 it stood at the end of what is said about the script. */
+/** The first word of the server's message. Before Redis 7 it follows a prefix about the script. */
 const WORD = /^(?:ERR Error running script.*? )?-?([A-Z]+)\b/s;
 
 function kindBy(message: string, error: unknown, isCause = false): StoreFailureKind {

@@ -1,29 +1,29 @@
+import type { BreakerOptions } from '../../engine/store.ts';
 import { PolicyError, shown } from '../../errors.ts';
-import { checkOptions } from '../../options.ts';
-import type { BreakerOptions } from '../breaker.ts';
-import { LONGEST_TIMEOUT_MS } from '../deadline.ts';
+import { checkOptions } from '../../values/check-options.ts';
+import { LONGEST_TIMEOUT_MS } from '../../guard/deadline.ts';
 import { parsePrefix } from './connection.ts';
 
 export interface RedisStoreOptions {
-  /** What all keys begin with. Letters, digits, `.`, `_`, `-`, `:` and `/`. Default `sluice`. */
+  /** The prefix of all keys. Letters, digits, `.`, `_`, `-`, `:` and `/`. Default `sluice`. */
   prefix?: string;
   /**
-   * Compares every answer of the script with the kernels', at the price of a longer reply; a difference rejects with
-   * `SLUICE_TWINS_DISAGREE`. Default: whether the environment says `SLUICE_CHECK=1`.
+   * Compares every result of the script with the kernels', at the price of a longer reply; a difference rejects with
+   * `SLUICE_TWINS_DISAGREE`. Default: true if the environment variable `SLUICE_CHECK` is `1`.
    */
   check?: boolean;
   /**
-   * When decisions stop waiting for a Redis that fails (default: after 5 failures in a row), and how often it is probed
-   * then (default: every 500 ms). In a cluster each node has a breaker or, where the client does not tell the nodes,
-   * every 256 hash slots. `false`: every decision asks, and waits.
+   * When decisions stop waiting for a Redis that fails (default: after 5 failures in a row), and how often it is
+   * probed then (default: every 500 ms). In a cluster each node has a breaker or, if the client does not know the
+   * nodes, every 256 hash slots. `false`: every decision calls Redis and waits.
    */
   breaker?: BreakerOptions | false;
   /**
-   * Whether decisions that are asked for in the same turn of the event loop go out in one call: default true. With `false`
-   * each is a call of its own.
+   * Whether decisions of the same event loop turn are sent in one call: default true. With `false` each decision is a
+   * call.
    */
   batching?: boolean;
-  /** Whether equal requests for one key that go out together are counted in one step: default true. */
+  /** Whether equal requests for one key in the same call are counted in one step: default true. */
   coalescing?: boolean;
 }
 

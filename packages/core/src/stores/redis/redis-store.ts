@@ -1,37 +1,44 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreError, isFault, shown } from '../../errors.ts';
 import { warnOnce } from '../../warnings.ts';
-import type { BreakerOptions } from '../breaker.ts';
-import { checkTimeout } from '../deadline.ts';
-import { probe } from '../probe.ts';
-import { StoreGuard } from '../store-guard.ts';
-import { MOST_BYTES, MOST_KEYS, workOf, type KeyRuns, type RunStore, type RunsAnswer } from '../runs.ts';
-import type { Store, StoreAnswers, StoreCall, StoreRequest } from '../store.ts';
+import { checkTimeout } from '../../guard/deadline.ts';
+import { probe } from '../../guard/probe.ts';
+import { StoreGuard } from '../../guard/store-guard.ts';
+import {
+  MOST_BYTES,
+  MOST_KEYS,
+  workOf,
+  type CoalescedRequests,
+  type BatchStore,
+  type BatchAnswer,
+} from '../../engine/batch-store.ts';
+import type { Store, StoreAnswers, StoreCall, StoreRequest, BreakerOptions } from '../../engine/store.ts';
 import { keyPrefixOf, type IoredisClient, type NodeRedisClient, type OwnClient, type RedisClient } from './client.ts';
-import { clientOf, noteConnection } from './connection.ts';
+import { clientOf, addConnection } from './connection.ts';
 import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
-import { LostCalls } from './lost-calls.ts';
+import { AbandonedCalls } from './abandoned-calls.ts';
+import { hashTag } from './redis-key.ts';
 import { readReply } from './read-reply.ts';
-import { readRuns } from './read-runs.ts';
+import { readBatch } from './read-batch.ts';
 import { parseRedisOptions, type RedisSettings, type RedisStoreOptions } from './redis-options.ts';
 import { partsOf, writeCall } from './write-call.ts';
-import { writeRuns } from './write-runs.ts';
+import { writeBatch } from './write-batch.ts';
 import { runScript, type Script } from './run-script.ts';
-import { frame, runs } from './scripts.generated.ts';
+import { frame, batch } from './scripts.generated.ts';
 
 /** A store in Redis, Valkey, or a cluster of them. */
 export interface RedisStore extends Store {
   readonly source: 'redis';
   perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers>;
   /**
-   * Resolves when Redis decides, so that the first requests need not wait for a connection; tries again until then. For
-   * starts and readiness checks; a limiter needs no such call.
+   * Resolves when Redis can decide, so that the first requests do not wait for a connection; tries again until then.
+   * For the start of an application and for readiness checks; a limiter does not need this call.
    *
-   * @param timeoutMs - Rejects after so many milliseconds, or when the store is closed, with what failed last. Default
+   * @param timeoutMs - Rejects after so many milliseconds, or when the store is closed, with the last error. Default
    * 5000.
-   * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for what is no such number; StoreError.
+   * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for a bad timeout; StoreError.
    */
   ready(timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
@@ -41,19 +48,18 @@ export interface RedisStore extends Store {
 const RETRY_MS = 50;
 
 /**
- * Limits that hold across processes: every list of requests is one script call, decided at one instant of the server's
- * clock, in whole milliseconds. One key per limiter and subject; every key expires. Needs Redis 6.2 or later, or
- * Valkey.
+ * Limits that hold across processes: every list of requests is one script call, decided at one instant of the
+ * server's clock, in whole milliseconds. One key per limiter and subject; every key expires. Needs Redis 6.2 or
+ * later, or Valkey.
  *
- * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see
- * {@link RedisClient}), or a URL.
- * A client handed in is never connected or closed here; for a URL one is made, with ioredis, on first use, and closed
- * with the last limiter that uses the store.
- * @throws PolicyError for a client that is none of these, and for bad or unknown options. Nothing is sent before the
- * first decision.
+ * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see {@link
+ * RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it makes one
+ * with ioredis on first use, and closes it with the last limiter that uses the store.
+ * @throws PolicyError for any other client, and for bad or unknown options. Nothing is sent before the first
+ * decision.
  */
 export function redisStore(client: RedisClient, options?: RedisStoreOptions): RedisStore;
-// Two, so that the functions of an object written in place have types.
+// Two overloads, so that the functions of an inline object have types.
 export function redisStore(
   // eslint-disable-next-line @typescript-eslint/unified-signatures
   client: RedisClient | IoredisClient | NodeRedisClient | string,
@@ -63,18 +69,18 @@ export function redisStore(
   client: RedisClient | IoredisClient | NodeRedisClient | string,
   options: RedisStoreOptions = {},
 ): RedisStore {
-  return createRedisStore(client, options, { frame, runs });
+  return createRedisStore(client, options, { frame, batch });
 }
 
-/** The scripts that decide: {@link frame} whatever can be asked, {@link runs} what most requests ask. */
+/** The scripts that decide: {@link frame} decides every request, {@link batch} the usual ones. */
 export interface Scripts {
   readonly frame: Script;
-  readonly runs: Script;
+  readonly batch: Script;
 }
 
 /**
- * {@link redisStore} on given scripts; `instantOf` gives a last argument to the test build of them, which takes the
- * instant from there.
+ * {@link redisStore} with other scripts. `instantOf` returns the last argument of the test build, which uses it as
+ * the instant.
  */
 export function createRedisStore(
   client: RedisClient | IoredisClient | NodeRedisClient | string,
@@ -91,12 +97,12 @@ export function createRedisStore(
   }
   const { own, adopted } = clientOf(client, 'redisStore');
   const store = new ScriptedStore(own, adopted, { ...settings, scripts, instantOf });
-  noteConnection(store, {
+  addConnection(store, {
     through: own ?? (client as object),
     prefix: settings.prefix,
     keyPrefix: keyPrefixOf(client),
     open: async () => adopted ?? (own as OwnClient).open(),
-    close: () => Promise.resolve(), // the store's own business
+    close: () => Promise.resolve(), // the store closes its client itself
   });
   return store;
 }
@@ -106,33 +112,33 @@ interface StoreSettings extends RedisSettings {
   readonly instantOf: (() => number) | undefined;
 }
 
-/** 16 384 hash slots in 64 parts, where a client does not say which nodes they live on: nodes own ranges of slots. */
+/** Divides 16 384 hash slots into 64 parts when a client does not know their nodes: nodes own ranges of slots. */
 const SHARD_SHIFT = 8;
 
-const NOBODYS: RunsAnswer = { atMs: 0, keys: [] };
+const NO_ANSWER: BatchAnswer = { atMs: 0, keys: [] };
 
-class ScriptedStore implements RedisStore, RunStore {
+class ScriptedStore implements RedisStore, BatchStore {
   readonly source = 'redis';
   readonly oneSubjectPerCall: boolean;
-  readonly showsRefused: boolean;
+  readonly showsDenied: boolean;
   readonly #own: OwnClient | undefined;
   readonly #adopted: RedisClient | undefined;
   readonly breaker: BreakerOptions | false;
   readonly batching: boolean;
   readonly coalescing: boolean;
   readonly #settings: StoreSettings;
-  /** How often it has been closed: what waits for it to be ready gives up then. */
+  /** How often the store has been closed: a pending `ready` gives up then. */
   #closings = 0;
-  /** Whether the server has been asked how it evicts keys. */
-  #hasLooked = false;
-  /** Per part of the store that fails by itself. */
-  readonly #lost = new Map<string | undefined, LostCalls>();
+  /** Whether the server's eviction policy has been checked. */
+  #hasCheckedEviction = false;
+  /** Per part of the store that can fail by itself. */
+  readonly #abandonedCalls = new Map<string | undefined, AbandonedCalls>();
 
   constructor(own: OwnClient | undefined, adopted: RedisClient | undefined, settings: StoreSettings) {
     this.#own = own;
     this.#adopted = adopted;
     this.oneSubjectPerCall = adopted?.cluster === true;
-    this.showsRefused = settings.instantOf === undefined;
+    this.showsDenied = settings.instantOf === undefined;
     this.breaker = settings.breaker;
     this.batching = settings.batching;
     this.coalescing = settings.coalescing;
@@ -141,48 +147,54 @@ class ScriptedStore implements RedisStore, RunStore {
 
   shardOf(subject: string): string | undefined {
     if (!this.oneSubjectPerCall) return undefined;
-    const slot = hashSlot(subject);
+    const slot = hashSlot(hashTag(subject));
     return this.#adopted?.nodeOf?.(slot) ?? `slots from ${String((slot >> SHARD_SHIFT) << SHARD_SHIFT)}`;
   }
 
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
     const [request] = requests;
     const [part] = request === undefined ? [] : partsOf(request);
-    return this.#watched(part?.subject, waiting, (client) => this.#send(client, requests, waiting));
+    return this.#sendTracked(part?.subject, waiting, (client) => this.#send(client, requests, waiting));
   }
 
-  /** Not async, nor is what it calls: each promise more is a part of what a lone decision costs. */
-  performRuns(asked: readonly KeyRuns[], waiting?: StoreCall): Promise<RunsAnswer> {
+  /**
+   * Neither this nor what it calls is async because each additional promise is a measurable part of a decision's
+   * cost.
+   */
+  performBatch(requests: readonly CoalescedRequests[], waiting?: StoreCall): Promise<BatchAnswer> {
     const { prefix, check, scripts } = this.#settings;
-    return this.#watched(asked[0]?.subject, waiting, (client) => {
-      const call = writeRuns(asked, prefix, check);
-      return this.#run(client, scripts.runs, call.keys, call.args, waiting, (reply) =>
-        // Of a call that was abandoned nobody says any more what was asked.
-        waiting?.abandoned === true ? NOBODYS : readRuns(reply, call, asked, check),
+    return this.#sendTracked(requests[0]?.subject, waiting, (client) => {
+      const call = writeBatch(requests, prefix, check);
+      return this.#run(client, scripts.batch, call.keys, call.args, waiting, (reply) =>
+        // The requests of an abandoned call are no longer known.
+        waiting?.abandoned === true ? NO_ANSWER : readBatch(reply, call, requests, check),
       );
     });
   }
 
-  /** Sends when there is a client, and somebody waits for it, and few enough calls have been lost in this part of the store. */
-  #watched<T>(
+  /**
+   * Sends when there is a client, unless the call is abandoned or this part of the store has too many abandoned
+   * calls.
+   */
+  #sendTracked<T>(
     subject: string | undefined,
     waiting: StoreCall | undefined,
     send: (client: RedisClient) => Promise<T>,
   ): Promise<T> {
     const sendTo = (client: RedisClient): Promise<T> => {
       if (waiting?.abandoned === true) {
-        throw new StoreError('SLUICE_STORE_TIMEOUT', 'nobody waits for this any more');
+        throw new StoreError('SLUICE_STORE_TIMEOUT', 'the call was abandoned before it was sent');
       }
-      const lost = this.#lostOf(subject);
-      lost.check();
-      const era = lost.sent(waiting);
+      const abandoned = this.#abandonedCallsOf(subject);
+      abandoned.check();
+      const generation = abandoned.sent(waiting);
       return send(client).then(
         (answer) => {
-          lost.ended(waiting, era, true);
+          abandoned.ended(waiting, generation, true);
           return answer;
         },
         (error: unknown) => {
-          lost.ended(waiting, era, false);
+          abandoned.ended(waiting, generation, false);
           throw error;
         },
       );
@@ -196,18 +208,18 @@ class ScriptedStore implements RedisStore, RunStore {
     }
   }
 
-  /** How the server evicts keys, after its first answer. */
-  #look(client: RedisClient): void {
-    if (this.#hasLooked) return;
-    this.#hasLooked = true;
+  /** Checks how the server evicts keys, after its first reply. */
+  #checkEviction(client: RedisClient): void {
+    if (this.#hasCheckedEviction) return;
+    this.#hasCheckedEviction = true;
     void warnOfEviction(client);
   }
 
-  #lostOf(subject: string | undefined): LostCalls {
+  #abandonedCallsOf(subject: string | undefined): AbandonedCalls {
     const shard = subject === undefined ? undefined : this.shardOf(subject);
-    let lost = this.#lost.get(shard);
-    if (lost === undefined) this.#lost.set(shard, (lost = new LostCalls()));
-    return lost;
+    let abandoned = this.#abandonedCalls.get(shard);
+    if (abandoned === undefined) this.#abandonedCalls.set(shard, (abandoned = new AbandonedCalls()));
+    return abandoned;
   }
 
   async #send(
@@ -218,7 +230,7 @@ class ScriptedStore implements RedisStore, RunStore {
     const calls = this.oneSubjectPerCall ? requests.map((request) => [request]) : withinBounds(requests);
     const [only] = calls;
     if (calls.length === 1 && only !== undefined) return this.#call(client, only, waiting);
-    // What one call decided stands, whatever becomes of the others.
+    // The decisions of a call hold, even if other calls fail.
     const answers = await Promise.all(
       calls.map(async (call) => {
         try {
@@ -260,8 +272,8 @@ class ScriptedStore implements RedisStore, RunStore {
   ): Promise<StoreAnswers> {
     const { prefix, check, scripts } = this.#settings;
     const call = writeCall(requests, prefix, check);
-    return this.#run(client, scripts.frame, [...call.keys, ...call.details], call.args, waiting, (reply) =>
-      readReply(reply, call, this.showsRefused),
+    return this.#run(client, scripts.frame, [...call.keys, ...call.externalKeys], call.args, waiting, (reply) =>
+      readReply(reply, call, this.showsDenied),
     );
   }
 
@@ -277,7 +289,7 @@ class ScriptedStore implements RedisStore, RunStore {
     const sent = instantOf === undefined ? args : [...args, String(instantOf())];
     return runScript(client, script, keys, sent, waiting).then(
       (reply) => {
-        this.#look(client);
+        this.#checkEviction(client);
         return read(reply);
       },
       (error: unknown) => {
@@ -287,7 +299,7 @@ class ScriptedStore implements RedisStore, RunStore {
   }
 }
 
-/** Cuts a list, in order, into lists that one call may carry. */
+/** Splits a list, in order, into lists that fit into one call each. */
 function withinBounds(requests: readonly StoreRequest[]): readonly (readonly StoreRequest[])[] {
   const calls: StoreRequest[][] = [];
   let call: StoreRequest[] = [];
@@ -297,7 +309,8 @@ function withinBounds(requests: readonly StoreRequest[]): readonly (readonly Sto
     const parts = partsOf(request);
     const added = parts.reduce((sum, { limit }) => sum + workOf(limit), 0);
     const size = parts.reduce(
-      (sum, { subject, limit }) => sum + subject.length + limit.scope.length + 64 * (1 + limit.policies.length),
+      (sum, { subject, limit }) =>
+        sum + Buffer.byteLength(subject) + limit.keySuffix.length + 64 * (1 + limit.policies.length),
       0,
     );
     if (call.length > 0 && (work + added > MOST_KEYS || bytes + size > MOST_BYTES)) {

@@ -1,4 +1,4 @@
-import type { StoreCall } from '../store.ts';
+import type { StoreCall } from '../../engine/store.ts';
 import type { RedisClient } from './client.ts';
 
 export interface Script {
@@ -7,8 +7,9 @@ export interface Script {
 }
 
 /**
- * Runs a script by its SHA-1: one round trip. When the server does not know it (first use, restart, failover, SCRIPT
- * FLUSH) it is sent once in full. Not for a decision that nobody waits for any more. Nothing else is tried again: a call that failed otherwise may have counted.
+ * Runs a script by its SHA-1: one round trip. If the server does not know the script (first use, restart, failover,
+ * SCRIPT FLUSH), the call is sent once more with its source, unless it was abandoned. No other failure is retried
+ * because the failed call may have counted.
  */
 export function runScript(
   client: RedisClient,
@@ -23,7 +24,7 @@ export function runScript(
   });
 }
 
-/** Of a client of any make: one that throws at once has failed as well. */
+/** Calls a client of any kind: one that throws at once fails like one that rejects. */
 function called(call: () => Promise<unknown>): Promise<unknown> {
   try {
     return Promise.resolve(call());

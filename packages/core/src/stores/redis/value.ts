@@ -1,48 +1,50 @@
 import { StoreError } from '../../errors.ts';
 import { toInteger } from '../../algorithms/instant-and-field.ts';
-import type { NamedPolicy } from '../../policy.ts';
-import { decodeRefusals, encodeRefusals, remembered, type Refusals } from '../escalation.ts';
-import type { KeyState } from '../evaluate.ts';
-import type { Limit } from '../store.ts';
+import type { NamedPolicy } from '../../engine/policy.ts';
+import { decodeDenialCount, encodeDenialCount, remembered, type DenialCount } from '../../engine/denial-count.ts';
+import type { Limit, KeyState } from '../../engine/store.ts';
 
-/** A key's states as they stand in Redis, where it takes an edition to decode them. */
+/** A key whose states are not decoded yet because that needs the policy version that wrote them. */
 export interface Undecoded extends KeyState {
   readonly text?: string;
 }
 
-/** What stands for a state that is not decoded: its edition is not known here. */
-export const UNKNOWN: symbol = Symbol('a state of another edition');
+/** The state of a key whose policy version is not known here: it is not decoded. */
+export const UNKNOWN: symbol = Symbol('a state of another policyVersion');
 
-const NOT_WRITTEN = 'it holds something else than this policy writes';
+const NOT_WRITTEN = 'it does not hold a state of this policy';
 
 function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
 /**
- * Decodes `[!<blocked until>!][^<refusals>^]<state> <state>...`, or says why that cannot be done. What begins with `<version>;` is
- * decoded where an edition of its limit is known that can.
+ * Decodes `[!<blocked until>!][^<denials>^]<state> <state>...`, or returns why it cannot. States that begin with
+ * `<version>;` are decoded later, by the policy version that wrote them.
  */
 export function readValue(
   value: unknown,
   key: string,
-  { policies, edition }: Pick<Limit, 'policies' | 'edition'>,
+  { policies, policyVersion }: Pick<Limit, 'policies' | 'policyVersion'>,
 ): Undecoded | StoreError {
   if (value === null || value === undefined) {
-    return { blockedUntilMs: 0, states: policies.map(() => undefined), refusals: undefined };
+    return { blockedUntilMs: 0, states: policies.map(() => undefined), denials: undefined };
   }
   const [only] = policies;
-  // The usual case: a single state, with nothing before it.
-  if (typeof value === 'string' && policies.length === 1 && edition === undefined && isDigit(value.charCodeAt(0))) {
+  // The usual case: a single state without a prefix.
+  if (
+    typeof value === 'string' &&
+    policies.length === 1 &&
+    policyVersion === undefined &&
+    isDigit(value.charCodeAt(0))
+  ) {
     const state = only?.algorithm.decode(value);
-    return state === undefined
-      ? foreign(key, NOT_WRITTEN)
-      : { blockedUntilMs: 0, states: [state], refusals: undefined };
+    return state === undefined ? foreign(key, NOT_WRITTEN) : { blockedUntilMs: 0, states: [state], denials: undefined };
   }
   if (Array.isArray(value)) return foreign(key, String(value[0]));
   let text = textOf(value);
   let blockedUntilMs = 0;
-  let refusals: Refusals | undefined;
+  let denials: DenialCount | undefined;
   if (text.startsWith('!')) {
     const ending = text.indexOf('!', 1);
     const instant = toInteger(text.slice(1, ending));
@@ -52,22 +54,22 @@ export function readValue(
   }
   if (text.startsWith('^')) {
     const ending = text.indexOf('^', 1);
-    refusals = decodeRefusals(text.slice(1, ending));
-    if (refusals === undefined) return foreign(key, 'it holds no refusals between its "^"');
+    denials = decodeDenialCount(text.slice(1, ending));
+    if (denials === undefined) return foreign(key, 'it holds no denials between its "^"');
     text = text.slice(ending + 1);
   }
-  if (edition === undefined || text === '') {
+  if (policyVersion === undefined || text === '') {
     const states = readStates(text, policies);
-    return typeof states === 'string' ? foreign(key, states) : { blockedUntilMs, states, refusals };
+    return typeof states === 'string' ? foreign(key, states) : { blockedUntilMs, states, denials };
   }
   const ending = text.indexOf(';');
   const version = ending === -1 ? undefined : toInteger(text.slice(0, ending));
   if (version === undefined || ending === text.length - 1)
-    return foreign(key, 'it does not say which edition wrote it');
-  return { blockedUntilMs, states: policies.map(() => UNKNOWN), refusals, version, text: text.slice(ending + 1) };
+    return foreign(key, 'it does not name the policy version that wrote it');
+  return { blockedUntilMs, states: policies.map(() => UNKNOWN), denials, version, text: text.slice(ending + 1) };
 }
 
-/** The states in a text of several, or what is wrong with it. */
+/** The states in a text, or why they cannot be read. */
 export function readStates(text: string, policies: readonly NamedPolicy[]): readonly unknown[] | string {
   const texts = policies.length === 1 || text === '' ? [text] : text.split(' ');
   if (text !== '' && texts.length !== policies.length) return 'it holds states of more or fewer policies';
@@ -81,33 +83,33 @@ export function readStates(text: string, policies: readonly NamedPolicy[]): read
   return states;
 }
 
-/** Some clients answer with buffers. */
+/** Some clients return buffers. */
 export function textOf(value: unknown): string {
   return value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : (value as string);
 }
 
-/** The key itself may name a client: the message says where to look without it. */
+/** The message shows the form of the key without its subject, which may identify a client. */
 export function foreign(key: string, why: string): StoreError {
-  const shape = key.replace(/\{.*\}/, '{...}');
+  const shape = key.replace(/\{.*\}/s, '{...}');
   return new StoreError(
     'SLUICE_STORE_KEY_FOREIGN',
     `a key of the form ${shape} cannot be read: ${why}; delete it, or give the store a prefix of its own`,
   );
 }
 
-/** The value that frame.lua writes for these states: of long ones the outline. */
+/** The value that frame.lua writes for these states: for an external state its summary. */
 export function writeValue(
-  { policies, edition }: Limit,
-  { blockedUntilMs, states, refusals, version }: KeyState,
+  { policies, policyVersion }: Limit,
+  { blockedUntilMs, states, denials, version }: KeyState,
   nowMs: number,
 ): string {
   const held = policies
     .map(({ algorithm }, j) =>
-      states[j] === undefined ? '' : algorithm.encode(algorithm.outline?.(states[j]) ?? states[j]),
+      states[j] === undefined ? '' : algorithm.encode(algorithm.summarize?.(states[j]) ?? states[j]),
     )
     .join(' ');
   const isUnused = states.every((state) => state === undefined);
-  const used = isUnused ? '' : edition === undefined ? held : `${String(version)};${held}`;
-  const text = encodeRefusals(remembered(refusals, nowMs)) + used;
+  const used = isUnused ? '' : policyVersion === undefined ? held : `${String(version)};${held}`;
+  const text = encodeDenialCount(remembered(denials, nowMs)) + used;
   return blockedUntilMs > nowMs ? `!${String(blockedUntilMs)}!${text}` : text;
 }

@@ -1,133 +1,229 @@
-import type { NamedPolicy } from '../../policy.ts';
-import type { CarryOver, Limit, Part, StoreRequest } from '../store.ts';
+import type { NamedPolicy } from '../../engine/policy.ts';
+import type { CarryOver, Limit, Part, StoreRequest } from '../../engine/store.ts';
+import { detailKey, redisKey } from './redis-key.ts';
 import { keptMs, writePolicy } from './write-policy.ts';
 
-/** One script call: what goes out, and what is needed to read what comes back. */
+/** One call of the general script: what goes out, and what is needed to read what comes back. */
 export interface Call {
   readonly keys: readonly string[];
-  /** Keys of their own for long states, behind the others. */
-  readonly details: readonly string[];
+  /** Keys of their own for external states, behind the others. */
+  readonly externalKeys: readonly string[];
   readonly args: readonly string[];
   readonly requests: readonly StoreRequest[];
-  /** Per request and part, the place of its key in `keys`. */
-  readonly places: readonly (readonly number[])[];
-  /** Per key, a limit that lives under it: its schema is part of the key, so any will do to read the value. */
+  /** Per request and part, the index of its key in `keys`. */
+  readonly keyIndexes: readonly (readonly number[])[];
+  /** Per key, a limit that uses it: its schema is part of the key, so any of them can read the value. */
   readonly limits: readonly Limit[];
   readonly checking: boolean;
-  /** Whether any limit has editions. */
-  readonly hasEditions: boolean;
+  /** Whether any limit has policy versions. */
+  readonly hasPolicyVersions: boolean;
 }
 
 /** Writes requests as frame/call.lua and frame.lua read them. */
 export function writeCall(requests: readonly StoreRequest[], prefix: string, checking: boolean): Call {
-  const keys: string[] = [];
-  const limits: Limit[] = [];
-  const places: number[][] = [];
-  const placeOfKey = new Map<string, number>();
-  const details = new Map<string, readonly string[]>();
-  const placeOfPlan = new Map<Limit, number>();
-  const plans: string[] = [];
-  const tasks: string[] = [];
-  const needed = new Set<string>(checking ? ['C'] : []);
-
-  const hasEditions = requests.some((request) => partsOf(request).some(({ limit }) => limit.edition !== undefined));
-  if (hasEditions) needed.add('V');
-  const escalates = requests.some(
-    (request) => request.op === 'consume' && request.parts.some(({ limit }) => limit.escalation !== undefined),
-  );
-  if (escalates) needed.add('X');
-  const hasDetails = requests.some((request) => partsOf(request).some(({ limit }) => detailsOf(limit).length > 0));
-  if (hasDetails) needed.add('D');
-  const noteDetails = (key: string, place: number, limit: Limit): void => {
-    for (const [kind, policyPlace] of detailsOf(limit)) {
-      details.set(`${key}:${kind}${policyPlace}`, [String(place + 1), kind, policyPlace]);
-    }
-  };
-  const keyPlace = ({ subject, limit }: Part): number => {
-    const key = `${prefix}:{${subject}}${limit.scope}`;
-    let place = placeOfKey.get(key);
-    if (place === undefined) {
-      place = keys.push(key) - 1;
-      limits.push(limit);
-      placeOfKey.set(key, place);
-    }
-    if (hasDetails) noteDetails(key, place, limit);
-    return place;
-  };
-  const planPlace = (limit: Limit): number => {
-    let place = placeOfPlan.get(limit);
-    if (place === undefined) {
-      place = placeOfPlan.size + 1;
-      placeOfPlan.set(limit, place);
-      plans.push(String(limit.policies.length), String(keptMs(limit)));
-      if (hasEditions) plans.push(...writeEdition(limit, needed));
-      if (escalates) plans.push(...writeEscalation(limit));
-      for (const named of limit.policies) plans.push(...writePolicy(named, needed));
-    }
-    return place;
-  };
-
+  const flags = flagsOf(requests, checking);
+  const letters = lettersOf(flags);
+  const keys = new KeysSection(prefix, flags);
+  const plans = new PlansSection(flags, letters);
+  const keyIndexes: (readonly number[])[] = [];
+  const written: string[] = [];
   for (const request of requests) {
     const parts = partsOf(request);
-    const own = parts.map(keyPlace);
-    if (request.op !== 'consume' && request.op !== 'peek') needed.add('E');
-    places.push(own);
-    const args: string[] = [];
-    parts.forEach((part, i) => {
-      args.push(String((own[i] ?? 0) + 1), String(planPlace(part.limit)));
-      if (takesCost(request, hasDetails)) args.push(String(part.cost));
-      if (request.op === 'refund' || request.op === 'charge') args.push(...request.chargedUntilMs.map(String));
-      if (request.op === 'block') args.push(String(request.durationMs));
-      if (hasDetails) args.push(part.holder ?? NOBODY);
-      if (request.op === 'refund' && request.byMs !== undefined) args.push(String(request.byMs));
-    });
-    tasks.push(request.op, String(args.length), ...args);
+    const indexes = parts.map((part) => keys.indexOf(part));
+    keyIndexes.push(indexes);
+    if (isEdit(request)) letters.add(EDITS);
+    const args = parts.flatMap((part, i) =>
+      writePart(request, part, [String((indexes[i] ?? 0) + 1), String(plans.numberOf(part.limit))], flags),
+    );
+    written.push(request.op, String(args.length), ...args);
+  }
+  const counts = [String(plans.count), String(requests.length), ...keys.externalArgs()];
+  return {
+    keys: keys.keys,
+    externalKeys: keys.externalKeys,
+    args: [[...letters].join(''), ...counts, ...plans.args, ...written],
+    requests,
+    keyIndexes,
+    limits: keys.limits,
+    checking,
+    hasPolicyVersions: flags.hasPolicyVersions,
+  };
+}
+
+/** What the script does in a call beside deciding: a letter each among its first argument, behind those of algorithms. */
+interface CallFlags {
+  readonly checking: boolean;
+  readonly hasPolicyVersions: boolean;
+  readonly escalates: boolean;
+  /** Whether the states of any policy have keys of their own. */
+  readonly hasExternal: boolean;
+}
+
+const EDITS = 'E';
+
+function flagsOf(requests: readonly StoreRequest[], checking: boolean): CallFlags {
+  const hasLimit = (matches: (limit: Limit) => boolean): boolean =>
+    requests.some((request) => partsOf(request).some(({ limit }) => matches(limit)));
+  return {
+    checking,
+    hasPolicyVersions: hasLimit(({ policyVersion }) => policyVersion !== undefined),
+    escalates: requests.some(
+      (request) => request.op === 'consume' && request.parts.some(({ limit }) => limit.escalation !== undefined),
+    ),
+    hasExternal: hasLimit((limit) => externalPoliciesOf(limit).length > 0),
+  };
+}
+
+function lettersOf({ checking, hasPolicyVersions, escalates, hasExternal }: CallFlags): Set<string> {
+  const letters = new Set<string>();
+  if (checking) letters.add('C');
+  if (hasPolicyVersions) letters.add('V');
+  if (escalates) letters.add('X');
+  if (hasExternal) letters.add('D');
+  return letters;
+}
+
+/** KEYS: every key once, and behind them those of external states. */
+class KeysSection {
+  readonly keys: string[] = [];
+  readonly limits: Limit[] = [];
+  readonly #prefix: string;
+  readonly #hasExternal: boolean;
+  readonly #indexOfKey = new Map<string, number>();
+  readonly #external = new Map<string, readonly string[]>();
+
+  constructor(prefix: string, { hasExternal }: CallFlags) {
+    this.#prefix = prefix;
+    this.#hasExternal = hasExternal;
   }
 
-  const counts = [String(placeOfPlan.size), String(requests.length)];
-  if (hasDetails) counts.push(String(details.size), ...[...details.values()].flat());
-  const args = [[...needed].join(''), ...counts, ...plans, ...tasks];
-  return { keys, details: [...details.keys()], args, requests, places, limits, checking, hasEditions };
+  /** The index of a part's key, which is added when it is new. */
+  indexOf({ subject, limit }: Part): number {
+    const key = redisKey(this.#prefix, subject, limit.keySuffix);
+    let index = this.#indexOfKey.get(key);
+    if (index === undefined) {
+      index = this.keys.push(key) - 1;
+      this.limits.push(limit);
+      this.#indexOfKey.set(key, index);
+    }
+    if (this.#hasExternal) this.#addExternal(key, index, limit);
+    return index;
+  }
+
+  get externalKeys(): readonly string[] {
+    return [...this.#external.keys()];
+  }
+
+  /** How many external states there are, and per state its key's index, the kind of its algorithm, and its policy's number. */
+  externalArgs(): readonly string[] {
+    return this.#hasExternal ? [String(this.#external.size), ...[...this.#external.values()].flat()] : [];
+  }
+
+  #addExternal(key: string, index: number, limit: Limit): void {
+    for (const [kind, policyNumber] of externalPoliciesOf(limit)) {
+      this.#external.set(detailKey(key, kind, policyNumber), [String(index + 1), kind, policyNumber]);
+    }
+  }
 }
 
-const NOBODY = '0';
+/** The plans: per limit its policies, and what else the script has to know of it, once. */
+class PlansSection {
+  readonly args: string[] = [];
+  readonly #flags: CallFlags;
+  readonly #letters: Set<string>;
+  readonly #numberOf = new Map<Limit, number>();
 
-/** Edits of the key as a whole take no units, and a peek only where its script looks at long states. */
-function takesCost({ op }: StoreRequest, hasDetails: boolean): boolean {
-  return op === 'peek' ? hasDetails : op !== 'reset' && op !== 'block' && op !== 'unblock';
+  constructor(flags: CallFlags, letters: Set<string>) {
+    this.#flags = flags;
+    this.#letters = letters;
+  }
+
+  get count(): number {
+    return this.#numberOf.size;
+  }
+
+  /** The number of a limit's plan, counted from 1. The plan is written when it is new. */
+  numberOf(limit: Limit): number {
+    let number = this.#numberOf.get(limit);
+    if (number === undefined) {
+      number = this.count + 1;
+      this.#numberOf.set(limit, number);
+      this.#write(limit);
+    }
+    return number;
+  }
+
+  #write(limit: Limit): void {
+    const { args } = this;
+    args.push(String(limit.policies.length), String(keptMs(limit)));
+    if (this.#flags.hasPolicyVersions) args.push(...writePolicyVersion(limit, this.#letters));
+    if (this.#flags.escalates) args.push(...writeEscalation(limit));
+    for (const named of limit.policies) args.push(...writePolicy(named, this.#letters));
+  }
 }
 
-type Detail = readonly [kind: string, place: string];
-const known = new WeakMap<Limit, readonly Detail[]>();
-
-/** The kind and place of each policy of a limit, or of the editions that it is converted from, whose states are long. */
-function detailsOf(limit: Limit): readonly Detail[] {
-  let details = known.get(limit);
-  if (details === undefined) known.set(limit, (details = findDetails(limit)));
-  return details;
+/** One part of a request, behind the numbers of its key and its plan. */
+function writePart(
+  request: StoreRequest,
+  part: Part,
+  numbers: readonly string[],
+  { hasExternal }: CallFlags,
+): readonly string[] {
+  const args = [...numbers];
+  if (hasCost(request, hasExternal)) args.push(String(part.cost));
+  if (request.op === 'refund' || request.op === 'charge') args.push(...request.chargedUntilMs.map(String));
+  if (request.op === 'block') args.push(String(request.durationMs));
+  if (hasExternal) args.push(part.holder ?? NO_HOLDER);
+  if (request.op === 'refund' && request.byMs !== undefined) args.push(String(request.byMs));
+  return args;
 }
 
-function findDetails({ policies, edition }: Limit): readonly Detail[] {
-  const found: Detail[] = [];
-  const note = ({ algorithm }: NamedPolicy, i: number): void => {
-    if (algorithm.outline !== undefined) found.push([algorithm.kind, String(i + 1)]);
+const NO_HOLDER = '0';
+
+function isEdit({ op }: StoreRequest): boolean {
+  return op !== 'consume' && op !== 'peek';
+}
+
+/** Edits of a whole key have no cost, and a peek has one only where the script reads external states. */
+function hasCost({ op }: StoreRequest, hasExternal: boolean): boolean {
+  return op === 'peek' ? hasExternal : op !== 'reset' && op !== 'block' && op !== 'unblock';
+}
+
+type ExternalPolicy = readonly [kind: string, policyNumber: string];
+const known = new WeakMap<Limit, readonly ExternalPolicy[]>();
+
+/**
+ * The policies whose states have keys of their own, each by the kind of its algorithm and its number: those of a limit,
+ * and of the policy versions that it migrates states from.
+ */
+function externalPoliciesOf(limit: Limit): readonly ExternalPolicy[] {
+  let external = known.get(limit);
+  if (external === undefined) known.set(limit, (external = findExternalPolicies(limit)));
+  return external;
+}
+
+function findExternalPolicies({ policies, policyVersion }: Limit): readonly ExternalPolicy[] {
+  const found: ExternalPolicy[] = [];
+  const addExternal = ({ algorithm }: NamedPolicy, i: number): void => {
+    if (algorithm.summarize !== undefined) found.push([algorithm.kind, String(i + 1)]);
   };
-  policies.forEach(note);
-  for (const earlier of edition?.earlier.values() ?? []) if (earlier !== 'unknown') earlier.policies.forEach(note);
+  policies.forEach(addExternal);
+  for (const earlier of policyVersion?.earlier.values() ?? [])
+    if (earlier !== 'unknown') earlier.policies.forEach(addExternal);
   return found;
 }
 
 const CARRY_OVER: Readonly<Record<Exclude<CarryOver, 'reset'>, string>> = { keep: 'k', proportional: 'p' };
 
-/** Only limits of a single policy have editions in Redis: managed ones. */
-function writeEdition({ edition }: Limit, needed: Set<string>): readonly string[] {
-  if (edition === undefined) return ['0'];
-  const written = [String(edition.version), String(edition.earlier.size)];
-  for (const [version, earlier] of edition.earlier) {
+/** Only limits of a single policy have policy versions in Redis: managed ones. */
+function writePolicyVersion({ policyVersion }: Limit, letters: Set<string>): readonly string[] {
+  if (policyVersion === undefined) return ['0'];
+  const written = [String(policyVersion.version), String(policyVersion.earlier.size)];
+  for (const [version, earlier] of policyVersion.earlier) {
     written.push(String(version));
     if (earlier === 'unknown') written.push('u');
     else if (earlier.carryOver === 'reset') written.push('r');
-    else written.push(CARRY_OVER[earlier.carryOver], ...writePolicy(earlier.policies[0] as NamedPolicy, needed));
+    else written.push(CARRY_OVER[earlier.carryOver], ...writePolicy(earlier.policies[0] as NamedPolicy, letters));
   }
   return written;
 }

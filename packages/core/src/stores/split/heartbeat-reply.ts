@@ -1,16 +1,16 @@
 import { StoreError, shown } from '../../errors.ts';
 import type { Epoch } from './membership.ts';
 
-/** What a heartbeat was answered: see heartbeat.lua. */
+/** The reply to a heartbeat: see heartbeat.lua. */
 export interface HeartbeatReply {
   readonly atMs: number;
   readonly longestTtlMs: number;
-  /** Whether the epochs follow on those known; else there is one, of everybody. */
+  /** Whether the epochs follow those already known. If not, there is a single epoch, which lists all members. */
   readonly continues: boolean;
   readonly epochs: readonly EpochText[];
 }
 
-/** An epoch as the registry keeps it: what became of whom. */
+/** An epoch as the registry keeps it: the changes since the epoch before. */
 export interface EpochText {
   readonly mark: string;
   readonly number: number;
@@ -23,7 +23,7 @@ type Change = readonly [id: string, weight: number];
 
 const EPOCH = /^(?<mark>(?<number>\d+) (?<fromMs>\d+) [\w-]+)(?<changes>(?: (?:\+[\w-]+=\d+|-[\w-]+))*)$/;
 
-/** @throws StoreError `SLUICE_STORE_REPLY_INVALID` for what is no such reply. */
+/** @throws StoreError `SLUICE_STORE_REPLY_INVALID` if the reply has another form. */
 export function readHeartbeat(reply: unknown): HeartbeatReply {
   const [atMs, longestTtlMs, known, text] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
   const [at, ttl, isKnown] = [Number(atMs), Number(longestTtlMs), Number(known)];
@@ -54,11 +54,11 @@ function readEpoch(text: string): EpochText {
 }
 
 function invalid(got: unknown): StoreError {
-  return new StoreError('SLUICE_STORE_REPLY_INVALID', `a heartbeat was answered with ${shown(got)}`);
+  return new StoreError('SLUICE_STORE_REPLY_INVALID', `the reply to a heartbeat has an unknown form: ${shown(got)}`);
 }
 
-/** Plays changes upon members, epoch by epoch. */
-export function playEpochs(members: Map<string, number>, epochs: readonly EpochText[]): readonly Epoch[] {
+/** Applies the changes of each epoch to `members`, and returns the epochs with all their members. */
+export function applyEpochs(members: Map<string, number>, epochs: readonly EpochText[]): readonly Epoch[] {
   return epochs.map(({ fromMs, changes }) => {
     for (const [id, weight] of changes) {
       if (weight === 0) members.delete(id);

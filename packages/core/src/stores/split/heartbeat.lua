@@ -1,13 +1,14 @@
 --[[
-One heartbeat of an instance: keeps it a member, takes those for gone that were not heard of, and tells what has changed
-since the instance heard last. Twin of the model in the tests.
+One heartbeat of an instance: keeps the instance a member, removes members whose time to live has passed, and returns the
+changes since the last heartbeat of the instance. Twin of the model in the tests.
 
-KEYS  the hash of a group: `#clock` (the latest instant told, the longest time to live, when it was last looked for those
-      who are gone), `#epochs`, and per member its weight and when it was heard of last
+KEYS  the hash of a group: `#clock` (the latest instant returned, the longest time to live, the time of the last sweep),
+      `#epochs`, and per member its weight and the time of its last heartbeat
 ARGV  the instance's id; its weight, 0 when it leaves; its time to live in ms; the mark of the latest epoch it knows, or ""
-epoch <number> <from ms> <who began it> then what changed: +<id>=<weight>, -<id>; the first three are its mark; joined by ;
+epoch <number> <from ms> <id of the instance that began it>, which are its mark, then the changes: +<id>=<weight>, -<id>;
+      several are joined by ;
 reply the instant in ms; the longest time to live; 1 when the mark is known, and the epochs since; else 0, and one epoch
-      of everybody
+      with all members
 ]]
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -15,7 +16,7 @@ local id, weight, ttl_ms, mark = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), 
 
 local clock = redis.call("HGET", KEYS[1], "#clock") or "0 0 0"
 local latest_ms, longest_ms, swept_at_ms = string.match(clock, "^(%d+) (%d+) (%d+)$")
--- A clock that was set back, or another server's after a failover, does not make time go back.
+-- The time never goes back, even if the clock was set back or another server took over.
 now_ms, ttl_ms = math.max(now_ms, tonumber(latest_ms)), math.max(ttl_ms, tonumber(longest_ms))
 swept_at_ms = tonumber(swept_at_ms)
 
@@ -30,7 +31,7 @@ local function each_member(act)
 end
 
 local changes = ""
--- Not at every heartbeat: of many members each would look at all the others.
+-- Not at every heartbeat: with many members every heartbeat would read all of them.
 if 10 * (now_ms - swept_at_ms) >= ttl_ms then
   swept_at_ms = now_ms
   each_member(function(other, _, at_ms)
@@ -51,7 +52,7 @@ elseif own then
   changes = changes .. " -" .. id
 end
 
--- Longer than anybody goes by what it was told: who comes back later is told of everybody anew.
+-- Longer than any instance acts by an old reply. An instance that comes back later gets all members again.
 local kept_ms = 10 * ttl_ms
 local MOST_BYTES = 65536
 local epochs = redis.call("HGET", KEYS[1], "#epochs") or ""
@@ -60,7 +61,7 @@ if changes ~= "" then
   local number = tonumber(string.match(latest, "^%d+") or "0") + 1
   latest = string.format("%d %d %s%s", number, now_ms, id, changes)
   epochs = epochs == "" and latest or epochs .. ";" .. latest
-  -- An epoch goes when the one after it has been there for long.
+  -- An epoch is dropped when the one after it is old enough.
   local ending = string.find(epochs, ";", 1, true)
   while ending and (#epochs > MOST_BYTES or tonumber(string.match(epochs, "^%d+ (%d+)", ending + 1)) + kept_ms <= now_ms) do
     epochs = string.sub(epochs, ending + 1)
@@ -76,8 +77,8 @@ if at then
   local ending = string.find(epochs, ";", at, true)
   return { now_ms, ttl_ms, 1, ending and string.sub(epochs, ending + 1) or "" }
 end
-local everybody = string.match(latest, "^%d+ %d+ [^ ]+") or ""
+local members = string.match(latest, "^%d+ %d+ [^ ]+") or ""
 each_member(function(name, share)
-  everybody = string.format("%s +%s=%d", everybody, name, share)
+  members = string.format("%s +%s=%d", members, name, share)
 end)
-return { now_ms, ttl_ms, 0, everybody }
+return { now_ms, ttl_ms, 0, members }

@@ -1,34 +1,35 @@
 import { floorShare, shareOfMember, type Member } from './shares.ts';
 
-/** What this instance knows of one epoch. */
+/** What this instance knows about one epoch. */
 export interface KnownEpoch {
-  /** When the next one began; `Infinity` while none has. */
+  /** When the next epoch began; `Infinity` for the latest epoch. */
   readonly untilMs: number;
-  /** This instance's weight; 0 when it was no member, or does not know. */
+  /** This instance's weight; 0 if it was not a member, or does not know. */
   readonly weight: number;
-  /** The weight of all members. */
+  /** The sum of all weights. */
   readonly total: number;
   readonly lightest: number;
-  /** Left out where only the weights are known any more: shares are rounded down then. */
+  /** Absent where only the weights are kept: then shares are rounded down. */
   readonly members?: readonly Member[];
-  /** The shares that were asked for, by their units. */
+  /** Shares that have been computed, by the units of the whole. */
   readonly shares?: Map<number, number>;
 }
 
 const UNKNOWN: Omit<KnownEpoch, 'untilMs'> = { weight: 0, total: 1, lightest: 1 };
 
-/** Epochs whose members are remembered: more are needed only where members come and go all the time. */
+/** Epochs whose members are kept. More are needed only where members change all the time. */
 const MOST_WITH_MEMBERS = 64;
 const MOST = 1024;
 
 /**
- * The epochs of a membership, as far as one instance was told, oldest first: without gaps, for of what it was not told
- * it was no member. They are kept for good, the older the coarser, and never to the good of this instance.
+ * The epochs of a membership that one instance knows, oldest first and without gaps: the instance counts as no member
+ * for any time it has no report of. Epochs are kept forever. Older ones are merged, and merging never makes a share
+ * larger.
  */
 export class KnownEpochs {
   readonly #id: string;
   #epochs: KnownEpoch[] = [{ ...UNKNOWN, untilMs: Infinity }];
-  /** Counts the changes of what is known. */
+  /** Grows with every change of the list. */
   version = 0;
 
   constructor(id: string) {
@@ -39,17 +40,17 @@ export class KnownEpochs {
     return this.#epochs;
   }
 
-  /** The present one. */
+  /** The current epoch. */
   get latest(): KnownEpoch {
     return this.#epochs.at(-1) as KnownEpoch;
   }
 
-  /** Nothing is known before this instant. */
+  /** Forgets everything: nothing is known before this instant. */
   beginAt(fromMs: number): void {
     this.#epochs = [{ ...UNKNOWN, untilMs: fromMs }];
   }
 
-  /** The next epoch, which began then. */
+  /** Adds the next epoch, which began at `fromMs`. */
   add(fromMs: number, members: Readonly<Record<string, number>>): void {
     const list: readonly Member[] = Object.entries(members);
     let [total, lightest, weight] = [0, Infinity, 0];
@@ -67,13 +68,13 @@ export class KnownEpochs {
     this.#coarsen();
   }
 
-  /** One of so many equals, whoever they are. */
+  /** Makes this instance one of `instances` members with equal weights and unknown ids. */
   addEquals(instances: number): void {
     this.#epochs = [{ untilMs: Infinity, weight: 1, total: instances, lightest: 1 }];
     this.version++;
   }
 
-  /** This instance's share of so many units in an epoch. */
+  /** This instance's share of `units` in an epoch. */
   shareOf(units: number, { weight, total, members, shares }: KnownEpoch): number {
     if (weight === 0) return 0;
     if (members === undefined) return floorShare(units, weight, total);
@@ -93,28 +94,28 @@ export class KnownEpochs {
 
   #coarsen(): void {
     const { length } = this.#epochs;
-    const place = length - 1 - MOST_WITH_MEMBERS;
-    const aged = this.#epochs[place];
+    const agedIndex = length - 1 - MOST_WITH_MEMBERS;
+    const aged = this.#epochs[agedIndex];
     if (aged?.members !== undefined) {
       const { untilMs, weight, total, lightest } = aged;
-      this.#epochs[place] = { untilMs, weight, total, lightest };
+      this.#epochs[agedIndex] = { untilMs, weight, total, lightest };
     }
     if (length <= MOST) return;
     const merged: KnownEpoch[] = [];
     for (let i = 0; i < MOST / 2; i += 2)
-      merged.push(both(this.#epochs[i] as KnownEpoch, this.#epochs[i + 1] as KnownEpoch));
+      merged.push(mergeEpochs(this.#epochs[i] as KnownEpoch, this.#epochs[i + 1] as KnownEpoch));
     this.#epochs = [...merged, ...this.#epochs.slice(MOST / 2)];
   }
 }
 
-/** Two epochs as one that grants no more than either, and waits for as long as both. */
-function both(a: KnownEpoch, b: KnownEpoch): KnownEpoch {
+/** Merges two epochs into one that grants no more than either and lasts as long as both. */
+function mergeEpochs(a: KnownEpoch, b: KnownEpoch): KnownEpoch {
   const smaller = isLess(a, b) ? a : b;
   const { weight, total } = smaller;
   return { untilMs: b.untilMs, weight, total, lightest: Math.min(a.lightest / a.total, b.lightest / b.total) * total };
 }
 
-/** Whether the weight is a smaller part of the total. */
+/** Whether the weight of `a` is a smaller part of its total than that of `b`. */
 export function isLess(a: Pick<KnownEpoch, 'weight' | 'total'>, b: Pick<KnownEpoch, 'weight' | 'total'>): boolean {
   return BigInt(a.weight) * BigInt(b.total) < BigInt(b.weight) * BigInt(a.total);
 }

@@ -1,6 +1,6 @@
-import type { LocalClocks } from '../local-clocks.ts';
+import type { LocalClocks } from '../../clock.ts';
 
-/** What an answer of the registry says of its clock: it showed `atMs` some time after it was asked. */
+/** A reading of the registry's clock: it showed `atMs` at some time after the request was sent. */
 export interface Sample {
   readonly atMs: number;
   readonly askedAtMs: number;
@@ -8,8 +8,8 @@ export interface Sample {
 }
 
 /**
- * The membership's clock, as an interval that it lies in. Between answers of the registry it goes on by the clock of the
- * process, with an allowance for drift. Without any answer it is the clock of the process.
+ * The membership's clock, known as an interval. Between replies of the registry the interval advances by the clock of
+ * the process, with an allowance for drift. Before the first reply it is the clock of the process.
  */
 export class MembershipClock {
   readonly #local: LocalClocks;
@@ -20,16 +20,16 @@ export class MembershipClock {
   #sampleAheadMs = -Infinity;
 
   /**
-   * Spans are measured by this one: of a span on the membership's clock it shows no more. Whole milliseconds, begun at
-   * the process's time.
+   * The clock that measures spans. It never advances faster than the membership's clock. Whole milliseconds, starting
+   * at the date of the process.
    */
   slowMs: number;
-  /** The membership's clock shows at least this. Never goes back, but by {@link forget}. */
+  /** The membership's clock shows at least this. It goes back only after {@link forget}. */
   earliestMs: number;
-  /** And at most this. */
+  /** The membership's clock shows at most this. */
   latestMs: number;
 
-  /** @param drift - How much faster or slower than it the clock of the process may run. */
+  /** @param drift - How much faster or slower than the membership's clock the clock of the process may run. */
   constructor(local: LocalClocks, drift: number) {
     this.#local = local;
     this.#drift = drift;
@@ -38,18 +38,18 @@ export class MembershipClock {
     this.slowMs = this.earliestMs = this.latestMs = this.#startMs;
   }
 
-  /** How far `earliestMs` is ahead of `slowMs`. Grows as better answers come, and never falls. */
+  /** How far `earliestMs` is ahead of `slowMs`. Grows with better readings, and never falls. */
   get aheadMs(): number {
     return this.earliestMs - this.slowMs;
   }
 
-  /** Reads the clocks of the process, and sets the three instants by them. */
+  /** Reads the clocks of the process and updates the three instants. */
   read(): void {
     const monotonicMs = this.#local.monotonicMs();
     this.slowMs = Math.floor(this.#slowAt(monotonicMs));
     if (this.#sample === undefined) {
       const passedMs = this.#startMs + monotonicMs - this.#startMonotonicMs;
-      // The date goes on while a machine is suspended, and is followed forwards alone.
+      // The date advances while a machine is suspended. It is followed forwards only.
       this.earliestMs = this.latestMs = Math.floor(Math.max(passedMs, this.#local.dateMs(), this.earliestMs));
       return;
     }
@@ -57,19 +57,20 @@ export class MembershipClock {
     this.latestMs = Math.max(this.#latestBy(this.#sample, monotonicMs, this.#local.dateMs()), this.earliestMs);
   }
 
-  /** What was said before is no longer true: the registry is another one, maybe. */
+  /** Discards all readings, because the registry may be another one. */
   forget(): void {
     this.#sample = undefined;
     this.#sampleAheadMs = -Infinity;
   }
 
-  /** Takes what the registry said, just now. */
-  note(sample: Sample): void {
+  /** Adds a reading that has just arrived. */
+  add(sample: Sample): void {
     const monotonicMs = this.#local.monotonicMs();
     const dateMs = this.#local.dateMs();
     this.#sampleAheadMs = Math.max(this.#sampleAheadMs, Math.floor(sample.atMs - this.#slowAt(monotonicMs)));
     const before = this.#sample === undefined ? Infinity : this.#latestBy(this.#sample, monotonicMs, dateMs);
-    // The older answer may be the better one, but not when this one contradicts it: then time stood still here.
+    // An older reading can be the better one. If the two contradict each other, time stood still here: the new one
+    // counts.
     if (before < sample.atMs || this.#latestBy(sample, monotonicMs, dateMs) < before) this.#sample = sample;
   }
 
@@ -77,14 +78,14 @@ export class MembershipClock {
     return this.#startMs + (monotonicMs - this.#startMonotonicMs) * (1 - this.#drift);
   }
 
-  /** The latest instant that the registry's clock can show by now. The date tells of a machine that was suspended. */
+  /** The latest instant that the registry's clock can show now. The date includes the time a machine was suspended. */
   #latestBy({ atMs, askedAtMs, askedAtDateMs }: Sample, monotonicMs: number, dateMs: number): number {
     const passedMs = Math.max(monotonicMs - askedAtMs, dateMs - askedAtDateMs);
     return Math.floor(atMs + 1 + passedMs * (1 + this.#drift));
   }
 
-  /** How long it takes at most until `slowMs` and `earliestMs` have gone on by so much. */
+  /** How long it takes at most until `slowMs` and `earliestMs` have advanced by `ms`. */
   longestWaitMs(ms: number): number {
-    return Math.ceil(ms * (1 + 2.1 * this.#drift)); // the process's clock may be slow, and these are slower by as much
+    return Math.ceil(ms * (1 + 2.1 * this.#drift)); // the process's clock may be slow, and these two are slower still
   }
 }

@@ -1,57 +1,60 @@
-/** Who shares a limit from one instant on, until the next epoch begins. */
+/** The members that share a limit from one instant until the next epoch begins. */
 export interface Epoch {
-  /** When it began, by the membership's clock, in milliseconds since 1970; `-Infinity` for what has always been. */
+  /** When it began, by the membership's clock, in milliseconds since 1970; `-Infinity` if it has no beginning. */
   readonly fromMs: number;
   /** The weight of each member by its id: whole numbers from 1 to 1 000 000. */
   readonly members: Readonly<Record<string, number>>;
 }
 
-/** An answer of a registry that keeps time and history. */
+/** A reply of a registry that keeps time and history. */
 export interface TimedConfirmation {
-  /** `performance.now()` when the registry was asked: what it knew then, this instance knows. */
+  /** `performance.now()` when the request was sent: this instance knows what the registry knew then. */
   readonly askedAtMs: number;
-  /** `Date.now()` at that same moment: `performance.now()` stands still while a virtual machine is suspended. */
+  /** `Date.now()` at the same moment, because `performance.now()` stops while a virtual machine is suspended. */
   readonly askedAtDateMs: number;
-  /** The registry's clock when it answered, in whole milliseconds since 1970. It never goes back. */
+  /** The registry's clock when it replied, in whole milliseconds since 1970. It never goes back. */
   readonly atMs: number;
   /** Every epoch that began since the last confirmation, in order. */
   readonly epochs: readonly Epoch[];
   /**
-   * Whether nothing is missing between the epochs told before and these. False at first and after a gap: the members are
-   * those of the last epoch told here, from `atMs` on, and this instance counts as none of them before.
+   * Whether no epoch is missing between those of earlier confirmations and these. False in the first confirmation and
+   * after a gap: then the members are those of the last epoch given here, from `atMs` on, and this instance counts as
+   * no member before.
    */
   readonly continues: boolean;
-  /** The longest time after which any member is taken for gone, where members may differ in that. */
+  /** The longest `ttlMs` of any member, where members may differ. */
   readonly longestTtlMs?: number;
 }
 
 /**
- * An answer of a plain registry: who is a member now. Whoever comes and goes between two answers is never seen, each
- * instance learns of a change at a time of its own, and windows are counted by the clocks of the instances: more than
- * the limit may be admitted while members change, and by as much as the clocks differ at a window's boundary.
+ * A reply of a registry without time and history: the current members. An instance that joins and leaves between two
+ * replies is never seen, each instance learns of a change at a different time, and windows follow the clocks of the
+ * instances. So more than the limit may be allowed while members change, and at the boundary of a window by as much as
+ * the clocks differ.
  */
-export interface PlainConfirmation {
+export interface UntimedConfirmation {
   readonly members: Readonly<Record<string, number>>;
 }
 
-/** What a registry answered: with time and history, by which the limit is kept whatever happens, or without. */
-export type Confirmation = TimedConfirmation | PlainConfirmation;
+/** A reply of a registry: with time and history, which keeps the limit in every case, or without. */
+export type Confirmation = TimedConfirmation | UntimedConfirmation;
 
 /**
- * Who shares a limit: what `splitStore` needs to know. `redisMembership` is one, `fixedMembership` another; a service
- * registry becomes one with these three.
+ * The instances that share a limit, as `splitStore` sees them. `redisMembership` and `fixedMembership` return one. To
+ * use a service registry, implement these three members.
  */
 export interface Membership {
-  /** This instance among the members. */
+  /** The id of this instance among the members. */
   readonly id: string;
-  /** How long after it was last heard of an instance is taken for gone. `Infinity`: the members never change. */
+  /** How long after its last message an instance stops being a member. `Infinity`: the members never change. */
   readonly ttlMs: number;
   /**
-   * Begins to tell who is a member: at once or later, and from then on whenever the registry has answered. Called by one
-   * store at a time.
+   * Joins. Calls `confirmed` after every reply of the registry; the first call may come at once or later. Only one
+   * store at a time calls this.
    *
-   * @param failed - To be told of attempts that failed: the last one is the cause of `SLUICE_SPLIT_UNCONFIRMED`.
-   * @returns What ends it, and makes this instance none of the members.
+   * @param failed - Called with the error of each attempt that failed. The last one is the cause of
+   * `SLUICE_SPLIT_UNCONFIRMED`.
+   * @returns A function that stops the calls and leaves the membership.
    */
   join(confirmed: (confirmation: Confirmation) => void, failed: (error: unknown) => void): () => Promise<void> | void;
 }

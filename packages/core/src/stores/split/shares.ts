@@ -2,9 +2,9 @@
 export type Member = readonly [id: string, weight: number];
 
 /**
- * The share of one member of so many units, in whole units, by largest remainder: everybody gets its part rounded down,
- * and what is left goes one by one to those who lost most by that; equals in the order of their ids. The shares of all
- * add up to the units exactly.
+ * The share of one member in whole units, by the method of the largest remainder: each member gets its part rounded
+ * down, and the units that are left go one each to the members with the largest remainders, in the order of their ids
+ * where remainders are equal. The shares of all members add up to exactly `units`.
  */
 export function shareOfMember(units: number, members: readonly Member[], id: string): number {
   const total = members.reduce((sum, [, weight]) => sum + BigInt(weight), 0n);
@@ -23,7 +23,7 @@ export function shareOfMember(units: number, members: readonly Member[], id: str
   return Number(own.part) + (BigInt(before) < left ? 1 : 0);
 }
 
-/** So many units times `weight / total`, rounded down: exact where the product is no double. */
+/** `units * weight / total`, rounded down. Exact, even where the product does not fit a double. */
 export function floorShare(units: number, weight: number, total: number): number {
   return Number((BigInt(units) * BigInt(weight)) / BigInt(total));
 }

@@ -1,143 +1,138 @@
-import type { AnyAlgorithm } from '../../algorithms/index.ts';
-import type { PolicyBase } from '../../algorithms/algorithm.ts';
-import type { FixedWindowPolicy } from '../../algorithms/fixed-window/policy.ts';
-import type { SlidingWindowPolicy } from '../../algorithms/sliding-window/policy.ts';
-import type { TokenBucketPolicy } from '../../algorithms/token-bucket/policy.ts';
+import type { PolicyBase, PolicyPart, Split, SplitParts } from '../../algorithms/algorithm.ts';
+import { algorithms, type AnyAlgorithm } from '../../algorithms/index.ts';
 import { PolicyError, shown } from '../../errors.ts';
-import type { NamedPolicy } from '../../policy.ts';
-import { bucketOf, bucketPart, fillMs, smallerPart, type BucketPart } from './bucket-part.ts';
-import { closed } from './closed.ts';
-import type { KnownEpoch, KnownEpochs } from './known-epochs.ts';
+import { listed } from '../../values/check-options.ts';
+import type { NamedPolicy } from '../../engine/policy.ts';
+import { denyAll } from './deny-all.ts';
+import { isLess, type KnownEpoch, type KnownEpochs } from './known-epochs.ts';
 import type { MembershipClock } from './membership-clock.ts';
 import { splitWindowAlgorithm, type SplitWindowPolicy } from './split-window.ts';
 
-/** What a policy's share is made from. */
-export interface Grounds {
+/** What a share is computed from. */
+export interface ShareInputs {
   readonly epochs: KnownEpochs;
   readonly clock: MembershipClock;
-  /** How long after an epoch is over somebody may still act by it. */
+  /** How long after the end of an epoch some instance may still act by it. */
   readonly graceMs: number;
 }
 
-/** This instance's share of a policy, at present. */
+/** This instance's share of a policy at one instant. */
 export interface Share {
-  /** The policy as it is counted here. */
+  /** The policy as this instance counts it. */
   readonly named: NamedPolicy;
   /** The units of the whole policy. */
   readonly whole: number;
-  /** The same but, while there is no share, as it was before: what states are converted from. */
-  readonly open: NamedPolicy;
-  /** To be made anew when the earlier end of the clock reaches this, */
+  /** The same or, while there is no share, the last one that allowed anything: states are converted from it. */
+  readonly lastOpen: NamedPolicy;
+  /** Valid until the earlier end of the clock reaches this, */
   readonly untilEarliestMs: number;
   /** or the later end this. */
   readonly untilLatestMs: number;
-  /** The share that there is going to be, if nothing changes, and from when. */
+  /** The share that this instance gets if no member changes, and from when. */
   readonly eventual: number;
   readonly eventualAtMs: number;
-  /** Whether the present members leave a share of nothing because it cannot be counted. */
+  /** Whether the share is 0 because it cannot be counted exactly. */
   readonly isUncountable: boolean;
 }
 
-const WHY_NOT: Readonly<Record<string, string>> = {
-  fixedWindow: 'its windows begin at the first unit, in each instance at another time: write align: "clock"',
-  intervalBucket: 'its units come back at once, in each instance at another time: leave mode: "interval" out',
-  slidingLog:
-    'an instance would refuse what fits, for want of a share: use slidingWindow, or keep this limit in redisStore',
-  concurrency: 'nobody else would know the slots of an instance that is gone: keep this limit in redisStore',
-};
-
-/** @throws PolicyError for a policy that no shares of instances can keep. */
-export function checkSplittable({ name, policy }: NamedPolicy): void {
-  const { algorithm, align } = policy as PolicyBase & { readonly align?: string };
-  if (algorithm === 'slidingWindow' || algorithm === 'tokenBucket') return;
-  if (algorithm === 'fixedWindow' && align === 'clock') return;
-  const why =
-    WHY_NOT[algorithm] ??
-    'what it promises does not add up over shares: use fixedWindow with align: "clock", slidingWindow or tokenBucket';
-  throw new PolicyError('policy', `splitStore cannot split the policy ${shown(name)} (${algorithm}): ${why}`);
+/** @throws PolicyError for a policy that cannot be split into shares. */
+export function checkSplittable({ name, algorithm, policy }: NamedPolicy): void {
+  const { split = `what it promises does not add up over shares: use ${splittable()}` } = algorithm;
+  const why = typeof split === 'string' ? split : split.whyNot?.(policy);
+  if (why === undefined) return;
+  throw new PolicyError('policy', `splitStore cannot split the policy ${shown(name)} (${algorithm.name}): ${why}`);
 }
 
-/** How long after an epoch is over (and the grace time) it still counts, besides where a fixed window begins. */
-function spanMs({ policy }: NamedPolicy, epoch: KnownEpoch): number {
-  switch (policy.algorithm) {
-    case 'slidingWindow':
-      return (policy as SlidingWindowPolicy).windowMs;
-    case 'tokenBucket':
-      return fillMs(policy as TokenBucketPolicy, epoch);
-    default:
-      return 0;
-  }
+/** The algorithms whose policies can be split, with the options that this needs. */
+function splittable(): string {
+  const names = algorithms.flatMap(({ name, split }) => {
+    if (typeof split !== 'object') return [];
+    return [split.needs === undefined ? name : `${name} with ${split.needs}`];
+  });
+  return listed(names, 'or');
+}
+
+/** How a policy is split. Only for policies that pass {@link checkSplittable}. */
+function splitOf({ algorithm }: NamedPolicy): Split<PolicyBase> {
+  return algorithm.split as Split<PolicyBase>;
+}
+
+/** Whether the windows of a policy follow the clock, so that a share is a part of each window. */
+export function hasWindowsOnTheClock(named: NamedPolicy): boolean {
+  return 'windowsOnTheClock' in splitOf(named);
+}
+
+/** Whether the states of a policy depend on the share that wrote them. */
+export function statesDependOnShare(named: NamedPolicy): boolean {
+  const split = splitOf(named);
+  return 'part' in split && split.statesDependOnPart === true;
+}
+
+/** How long an epoch still counts after its end and the grace time. 0 for windows on the clock. */
+function spanMs(named: NamedPolicy, epoch: KnownEpoch): number {
+  const split = splitOf(named);
+  return 'part' in split ? split.outlastsMs(named.policy, epoch) : 0;
 }
 
 /**
- * Shows every epoch that counts after an instant, the latest first, and from when it no longer does. Of a bucket that is not before
- * everybody's of that time and since is full again.
+ * Calls `visit` with every epoch that still counts after `sinceMs`, the latest first, and with the instant it expires
+ * at. For a bucket that is when the buckets of all members, of that epoch and of later ones, are full again.
  */
 function eachEpoch(
   named: NamedPolicy,
-  { epochs, graceMs }: Grounds,
+  { epochs, graceMs }: ShareInputs,
   sinceMs: number,
-  look: (epoch: KnownEpoch, overAtMs: number) => void,
+  visit: (epoch: KnownEpoch, expiresAtMs: number) => void,
 ): void {
   let longestMs = 0;
   for (let i = epochs.list.length - 1; i >= 0; i--) {
     const epoch = epochs.list[i] as KnownEpoch;
     longestMs = Math.max(longestMs, spanMs(named, epoch));
-    const overAtMs = epoch.untilMs + graceMs + longestMs;
-    if (overAtMs <= sinceMs && named.policy.algorithm !== 'tokenBucket') return; // and so are all before
-    if (overAtMs > sinceMs) look(epoch, overAtMs);
+    const expiresAtMs = epoch.untilMs + graceMs + longestMs;
+    if (expiresAtMs > sinceMs) visit(epoch, expiresAtMs);
   }
 }
 
-/** Whether this instance has been a member in every epoch that counts by now, hence has its share. */
-export function untilMemberMs(named: NamedPolicy, grounds: Grounds): number {
-  const nowMs = grounds.clock.earliestMs;
+/** How long until this instance has been a member in every epoch that counts, and so has its share. 0 if it has. */
+export function untilMemberMs(named: NamedPolicy, inputs: ShareInputs): number {
+  const nowMs = inputs.clock.earliestMs;
   let atMs = nowMs;
-  eachEpoch(named, grounds, startedMs(named, nowMs), ({ weight }, overAtMs) => {
-    if (weight === 0) atMs = Math.max(atMs, grownMs(named, overAtMs));
+  eachEpoch(named, inputs, startedMs(named, nowMs), ({ weight }, expiresAtMs) => {
+    if (weight === 0) atMs = Math.max(atMs, grownMs(named, expiresAtMs));
   });
   return atMs - nowMs;
 }
 
-/** The instant that a share of now depends on: in a fixed window, when it began. */
-function startedMs({ policy }: NamedPolicy, nowMs: number): number {
-  if (policy.algorithm !== 'fixedWindow') return nowMs;
-  const { windowMs } = policy as FixedWindowPolicy;
-  return Math.floor(nowMs / windowMs) * windowMs;
+/** The instant that determines the current share: for windows on the clock, the start of the window. */
+function startedMs(named: NamedPolicy, nowMs: number): number {
+  return hasWindowsOnTheClock(named) ? Math.floor(nowMs / named.windowMs) * named.windowMs : nowMs;
 }
 
-/** When a share grows that may grow then: that of a fixed window when the next one begins. */
-function grownMs({ policy }: NamedPolicy, atMs: number): number {
-  if (policy.algorithm !== 'fixedWindow') return atMs;
-  const { windowMs } = policy as FixedWindowPolicy;
-  return Math.ceil(atMs / windowMs) * windowMs;
+/** When a share that may grow at `atMs` does: for windows on the clock, at the start of the next window. */
+function grownMs(named: NamedPolicy, atMs: number): number {
+  return hasWindowsOnTheClock(named) ? Math.ceil(atMs / named.windowMs) * named.windowMs : atMs;
 }
 
-/** The share of a policy, by what is known now. */
-export function shareOf(named: NamedPolicy, grounds: Grounds, before?: Share): Share {
-  switch (named.policy.algorithm) {
-    case 'fixedWindow':
-      return fixedShare(named, named.policy as FixedWindowPolicy, grounds);
-    case 'slidingWindow':
-      return slidingShare(named, named.policy as SlidingWindowPolicy, grounds, before);
-    default:
-      return bucketShare(named, named.policy as TokenBucketPolicy, grounds, before);
-  }
+/** This instance's share of a policy now. */
+export function shareOf(named: NamedPolicy, inputs: ShareInputs, before?: Share): Share {
+  const split = splitOf(named);
+  return 'part' in split ? smallerShare(named, split, inputs, before) : windowShare(named, inputs);
 }
 
-function fixedShare(named: NamedPolicy, whole: FixedWindowPolicy, grounds: Grounds): Share {
-  const { epochs, clock } = grounds;
-  const { limit, windowMs } = whole;
+function windowShare(named: NamedPolicy, inputs: ShareInputs): Share {
+  const { epochs, clock } = inputs;
+  const { windowMs } = named;
+  const limit = unitsOf(named);
   const startMs = startedMs(named, clock.earliestMs);
   const endMs = startMs + windowMs;
   const latest = epochs.latest;
   const eventual = epochs.shareOf(limit, latest);
   let [here, next, eventualAtMs] = [eventual, eventual, -Infinity];
-  eachEpoch(named, grounds, startMs, (epoch, overAtMs) => {
+  eachEpoch(named, inputs, startMs, (epoch, expiresAtMs) => {
     const share = epochs.shareOf(limit, epoch);
     here = Math.min(here, share);
-    if (overAtMs > endMs) next = Math.min(next, share);
-    if (share < eventual) eventualAtMs = Math.max(eventualAtMs, grownMs(named, overAtMs));
+    if (expiresAtMs > endMs) next = Math.min(next, share);
+    if (share < eventual) eventualAtMs = Math.max(eventualAtMs, grownMs(named, expiresAtMs));
   });
   const policy: SplitWindowPolicy = {
     algorithm: 'splitWindow',
@@ -145,50 +140,54 @@ function fixedShare(named: NamedPolicy, whole: FixedWindowPolicy, grounds: Groun
     nextLimit: next,
     windowMs,
     endMs,
-    mayBeOver: clock.latestMs >= endMs,
+    mayHaveEnded: clock.latestMs >= endMs,
     aheadMs: clock.aheadMs,
   };
   const own = counted(named, splitWindowAlgorithm as unknown as AnyAlgorithm, policy);
   return {
     named: own,
-    open: own,
+    lastOpen: own,
     whole: limit,
     untilEarliestMs: endMs,
-    untilLatestMs: policy.mayBeOver ? Infinity : endMs,
+    untilLatestMs: policy.mayHaveEnded ? Infinity : endMs,
     eventual,
     eventualAtMs,
     isUncountable: false,
   };
 }
 
-function slidingShare(
+function smallerShare(
   named: NamedPolicy,
-  whole: SlidingWindowPolicy,
-  grounds: Grounds,
+  split: SplitParts<PolicyBase>,
+  inputs: ShareInputs,
   before: Share | undefined,
 ): Share {
-  const units = (epoch: KnownEpoch): number => grounds.epochs.shareOf(whole.limit, epoch);
-  let limit = Infinity;
-  const times = whileCounting(named, grounds, (epoch) => {
-    limit = Math.min(limit, units(epoch));
+  const { epochs } = inputs;
+  let part = partOf(named, epochs.latest, epochs);
+  const { units } = part;
+  const eventual = split.part(named.policy, part) === undefined ? 0 : units;
+  const times = whileCounting(named, inputs, (epoch) => {
+    part = smallerPart(part, partOf(named, epoch, epochs));
   });
-  const eventual = units(grounds.epochs.latest);
-  return openOrClosed(named, slidingOf(whole, limit), before, { eventual, ...times });
+  const isUncountable = units > 0 && eventual === 0;
+  return shareOrDenyAll(named, split.part(named.policy, part), before, { eventual, isUncountable, ...times });
 }
 
-function slidingOf(whole: SlidingWindowPolicy, limit: number): SlidingWindowPolicy | undefined {
-  return limit > 0 ? { ...whole, limit } : undefined;
+/** This instance's part in one epoch. */
+function partOf(named: NamedPolicy, epoch: KnownEpoch, epochs: KnownEpochs): PolicyPart {
+  return { units: epochs.shareOf(unitsOf(named), epoch), weight: epoch.weight, total: epoch.total };
 }
 
-function bucketShare(named: NamedPolicy, whole: TokenBucketPolicy, grounds: Grounds, before: Share | undefined): Share {
-  let part: BucketPart | undefined;
-  const times = whileCounting(named, grounds, (epoch) => {
-    part = smallerPart(bucketPart(whole, epoch, grounds.epochs), part);
-  });
-  const last = bucketPart(whole, grounds.epochs.latest, grounds.epochs);
-  const eventual = bucketOf(whole, last) === undefined ? 0 : last.capacity;
-  const isUncountable = last.capacity > 0 && eventual === 0;
-  return openOrClosed(named, bucketOf(whole, part ?? last), before, { eventual, isUncountable, ...times });
+/** The smaller of two parts in each respect. */
+function smallerPart(one: PolicyPart, other: PolicyPart): PolicyPart {
+  const { weight, total } = isLess(other, one) ? other : one;
+  return { units: Math.min(one.units, other.units), weight, total };
+}
+
+/** The units of a whole policy. */
+function unitsOf({ algorithm, policy }: NamedPolicy): number {
+  const [units = 0] = algorithm.numbers(policy);
+  return units;
 }
 
 interface Times {
@@ -196,33 +195,36 @@ interface Times {
   readonly eventualAtMs: number;
 }
 
-/** Shows every epoch that counts now, and answers until when it is these, and when the last but the present one is over. */
-function whileCounting(named: NamedPolicy, grounds: Grounds, look: (epoch: KnownEpoch) => void): Times {
+/**
+ * Calls `visit` with every epoch that counts now.
+ *
+ * @returns Until when exactly these epochs count, and when the last of them but the current one expires.
+ */
+function whileCounting(named: NamedPolicy, inputs: ShareInputs, visit: (epoch: KnownEpoch) => void): Times {
   let [untilEarliestMs, eventualAtMs] = [Infinity, -Infinity];
-  eachEpoch(named, grounds, grounds.clock.earliestMs, (epoch, overAtMs) => {
-    look(epoch);
+  eachEpoch(named, inputs, inputs.clock.earliestMs, (epoch, expiresAtMs) => {
+    visit(epoch);
     if (epoch.untilMs === Infinity) return;
-    untilEarliestMs = Math.min(untilEarliestMs, overAtMs);
-    eventualAtMs = Math.max(eventualAtMs, overAtMs);
+    untilEarliestMs = Math.min(untilEarliestMs, expiresAtMs);
+    eventualAtMs = Math.max(eventualAtMs, expiresAtMs);
   });
   return { untilEarliestMs, eventualAtMs };
 }
 
-/** The share under this policy or, where there is none, the one before, closed: its states wait there. */
-function openOrClosed(
+/** The share under this policy. Where there is none, the last share, which denies all and keeps its states. */
+function shareOrDenyAll(
   whole: NamedPolicy,
   policy: PolicyBase | undefined,
   before: Share | undefined,
-  rest: Times & { readonly eventual: number; readonly isUncountable?: boolean },
+  rest: Times & { readonly eventual: number; readonly isUncountable: boolean },
 ): Share {
   const { algorithm } = whole;
-  const [units = 0] = algorithm.numbers(whole.policy);
-  const open = policy === undefined ? (before?.open ?? whole) : counted(whole, algorithm, policy);
-  const named = policy === undefined ? counted(whole, closed(algorithm), open.policy) : open;
-  return { named, open, whole: units, untilLatestMs: Infinity, isUncountable: false, ...rest };
+  const lastOpen = policy === undefined ? (before?.lastOpen ?? whole) : counted(whole, algorithm, policy);
+  const named = policy === undefined ? counted(whole, denyAll(algorithm), lastOpen.policy) : lastOpen;
+  return { named, lastOpen, whole: unitsOf(whole), untilLatestMs: Infinity, ...rest };
 }
 
-/** What a client is told of the window is true of the whole. */
+/** The policy with the window of the whole, which is what clients see. */
 function counted({ name, windowMs }: NamedPolicy, algorithm: AnyAlgorithm, policy: PolicyBase): NamedPolicy {
   return { name, algorithm, policy, windowMs };
 }

@@ -1,68 +1,60 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DRIFT, localClocks, type LocalClocks } from '../../clock.ts';
 import { PolicyError, StoreError } from '../../errors.ts';
-import { checkOptions } from '../../options.ts';
-import type { NamedPolicy } from '../../policy.ts';
-import { checkTimeout } from '../deadline.ts';
+import { readOptions } from '../../values/check-options.ts';
+import type { NamedPolicy } from '../../engine/policy.ts';
+import { checkTimeout } from '../../guard/deadline.ts';
 import { memoryStore, type MemoryStore } from '../memory/memory-store.ts';
-import type { Limit, Part, Store, StoreAnswer, StoreRequest } from '../store.ts';
-import { Editions } from './editions.ts';
-import { DRIFT, localClocks, type LocalClocks } from '../local-clocks.ts';
+import type { Limit, Part, Store, StoreAnswer, StoreRequest } from '../../engine/store.ts';
+import { PolicyVersions } from './policy-versions.ts';
 import { MembershipClock } from './membership-clock.ts';
 import type { Membership } from './membership.ts';
-import { checkGrace, checkMembership } from './split-options.ts';
-import { checkSplittable, shareOf, untilMemberMs, type Share } from './split-policy.ts';
-import { Standing } from './standing.ts';
-import { tell, warnOfNothing } from './told.ts';
+import { SPLIT_STORE, type SplitStoreOptions } from './options.ts';
+import {
+  checkSplittable,
+  hasWindowsOnTheClock,
+  shareOf,
+  statesDependOnShare,
+  untilMemberMs,
+  type Share,
+} from './split-policy.ts';
+import { MembershipStatus } from './membership-status.ts';
+import { present, warnOfZeroShares } from './present.ts';
 
-/**
- * Options of {@link splitStore}. What is split are the limits of the limiters that it is given to: every instance makes
- * them with the same numbers.
- */
-export interface SplitStoreOptions {
-  /** Who shares the limits: `redisMembership(...)`, `fixedMembership(...)`, a registry of yours, or so many equals. */
-  membership: Membership | number;
-  /**
-   * How long after members have changed somebody may still act by what was before: longer than the membership's time to
-   * live. Default: that, and a second; none where the members never change.
-   */
-  graceMs?: number;
-  /** As for `memoryStore`. */
-  maxKeys?: number;
-}
-
-/** A store in the memory of each of several instances, which share the limits among them. */
+/** A store in the memory of each of several instances that share their limits. */
 export interface SplitStore extends Store {
   readonly source: 'split';
   perform(requests: readonly StoreRequest[]): readonly StoreAnswer[];
   checkLimit(limit: Limit): void;
   /**
-   * Resolves when this instance has been a member for as long as it takes to have a share of every limit that was asked
-   * for so far: for readiness checks. With long windows that is long: a share begins with a window.
+   * Resolves when this instance has its share of every limit of the limiters created so far. For readiness checks.
+   * Long windows take long, because a share begins with a window.
    *
-   * @param timeoutMs - Rejects after so many milliseconds. Default 60 000.
-   * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for what is no such number; StoreError.
+   * @param timeoutMs - Rejects after this many milliseconds. Default 60 000.
+   * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for an invalid `timeoutMs`; StoreError.
    */
   ready(timeoutMs?: number): Promise<void>;
-  /** Keys held at present. */
+  /** Number of keys in memory. */
   readonly size: number;
-  /** Leaves the membership: others take over when their grace time is over. */
+  /** Leaves the membership. The other instances take over this share when their grace time ends. */
   close(): Promise<void>;
 }
 
-/** How often `ready` looks again. */
-const LOOK_EVERY_MS = 50;
-const READY_WITHIN_MS = 60_000;
-/** Limits made while the process runs, from other numbers each, are remembered up to here, for `ready`. */
+/** How often `ready` checks again. */
+const READY_POLL_MS = 50;
+const READY_TIMEOUT_MS = 60_000;
+/** Policies with different numbers that `ready` waits for, at most: limits may be created while the process runs. */
 const MOST_EXPECTED = 1000;
 
 /**
- * Limits without a shared store on the path of a request: each live instance enforces its share of every limit in its own
- * memory, and the membership says what its share is. However members come and go, all instances together admit no more
- * than the limit. For `fixedWindow` with `align: 'clock'`, `slidingWindow` and `tokenBucket`.
+ * Enforces limits over several instances without a shared store on the path of a request: each live instance enforces
+ * its share of every limit in its own memory, and the membership determines the share. However members come and go,
+ * all instances together allow no more than the limit. For `fixedWindow` with `align: 'clock'`, `slidingWindow` and
+ * `tokenBucket`.
  *
- * A share shrinks at once, and grows when nobody can act by the old one any more: a new instance has none at first. One
- * that the membership has lost has none either, and fails with `SLUICE_SPLIT_UNCONFIRMED`: `onStoreError` decides then.
- * See docs/guides/split.md.
+ * A share shrinks at once, and grows when no instance can act by the old one any more, so a new instance has no share
+ * at first. An instance that the membership has lost has no share either: its decisions fail with
+ * `SLUICE_SPLIT_UNCONFIRMED`, and `onStoreError` applies. See docs/guides/split.md.
  *
  * @throws PolicyError for a bad or unknown option.
  */
@@ -70,44 +62,41 @@ export function splitStore(options: SplitStoreOptions): SplitStore {
   return createSplitStore(options, localClocks);
 }
 
-/** {@link splitStore} by other clocks than this process's. */
+/** {@link splitStore} with clocks other than those of this process. */
 export function createSplitStore(options: SplitStoreOptions, local: LocalClocks): SplitStore {
-  checkOptions(options, ['membership', 'graceMs', 'maxKeys'], 'splitStore');
-  const { membership, graceMs, maxKeys } = options;
-  checkMembership(membership);
-  if (graceMs !== undefined) checkGrace(graceMs, typeof membership === 'number' ? Infinity : membership.ttlMs);
-  return new SharingStore(membership, graceMs, maxKeys, local);
+  const { membership, graceMs, maxKeys } = readOptions(options, SPLIT_STORE, 'splitStore');
+  return new SplitStoreImpl(membership, graceMs, maxKeys, local);
 }
 
-/** A limit as this instance counts it at present. */
-interface Counted {
+/** A limit as this instance counts it now. */
+interface CountedLimit {
   readonly limit: Limit;
   readonly shares: readonly Share[];
-  readonly standing: Standing;
+  readonly status: MembershipStatus;
   readonly knownVersion: number;
-  /** Where there are windows on the membership's clock. */
+  /** Set where windows follow the membership's clock. */
   readonly aheadMs: number | undefined;
   readonly graceMs: number;
   readonly untilEarliestMs: number;
   readonly untilLatestMs: number;
 }
 
-class SharingStore implements SplitStore {
+class SplitStoreImpl implements SplitStore {
   readonly source = 'split';
-  /** It answers at once, and what it fails by is asked at every decision. */
+  /** The store returns at once and checks the membership at every decision, so a breaker is of no use. */
   readonly breaker = false;
   readonly #membership: Membership | number;
-  readonly #givenGraceMs: number | undefined;
+  readonly #graceMs: number | undefined;
   readonly #local: LocalClocks;
   readonly #clock: MembershipClock;
   readonly #memory: MemoryStore;
-  #standing: Standing | undefined;
+  #status: MembershipStatus | undefined;
   #isClosed = false;
-  readonly #counted = new WeakMap<Limit, Counted>();
+  readonly #counted = new WeakMap<Limit, CountedLimit>();
   readonly #sharesOf = (limit: Limit): readonly Share[] => this.#counted.get(limit)?.shares ?? [];
-  /** By scope. */
-  readonly #editions = new Map<string, Editions>();
-  /** The different policies that were asked for. */
+  /** By key suffix. */
+  readonly #policyVersions = new Map<string, PolicyVersions>();
+  /** The different policies of all limiters so far. */
   readonly #expected = new Map<string, NamedPolicy>();
 
   constructor(
@@ -117,7 +106,7 @@ class SharingStore implements SplitStore {
     local: LocalClocks,
   ) {
     this.#membership = membership;
-    this.#givenGraceMs = graceMs;
+    this.#graceMs = graceMs;
     this.#local = local;
     const neverChanges = typeof membership === 'number' || membership.ttlMs === Infinity;
     this.#clock = new MembershipClock(local, neverChanges ? 0 : DRIFT);
@@ -133,7 +122,7 @@ class SharingStore implements SplitStore {
     if (escalation !== undefined) {
       throw new PolicyError(
         'escalate',
-        'splitStore cannot escalate: each instance would count refusals, and block, for itself alone; leave escalate out, or keep this limit in redisStore',
+        'splitStore does not support escalate, because each instance would count denials and block on its own; leave escalate out, or keep this limit in redisStore',
         'SLUICE_OPTION_INVALID',
       );
     }
@@ -147,137 +136,141 @@ class SharingStore implements SplitStore {
   }
 
   perform(requests: readonly StoreRequest[]): readonly StoreAnswer[] {
-    // Only a limiter that is made joins again: what comes late is no reason to.
+    // A closed store joins again only when a new limiter uses it, not for a late request.
     if (this.#isClosed) throw new StoreError('SLUICE_SPLIT_UNCONFIRMED', 'this instance has left the membership');
-    const standing = this.#join();
+    const status = this.#join();
     this.#clock.read();
-    const answers = this.#memory.perform(requests.map((request) => this.#ownRequest(request, standing)));
-    requests.forEach((request, i) => {
-      if ('parts' in request) tell(request.parts, answers[i] as StoreAnswer, this.#sharesOf, this.#clock);
+    const answers = this.#memory.perform(requests.map((request) => this.#ownRequest(request, status)));
+    return answers.map((answer, i) => {
+      const request = requests[i] as StoreRequest;
+      return 'parts' in request ? present(answer, request.parts, this.#sharesOf, this.#clock) : answer;
     });
-    return answers;
   }
 
-  async ready(timeoutMs: number = READY_WITHIN_MS): Promise<void> {
+  async ready(timeoutMs: number = READY_TIMEOUT_MS): Promise<void> {
     checkTimeout(timeoutMs);
     const endMs = performance.now() + timeoutMs;
-    const standing = this.#join();
+    const status = this.#join();
     for (;;) {
       this.#clock.read();
-      const waitMs = this.#untilMemberMs(standing);
+      const waitMs = this.#untilMemberMs(status);
       if (waitMs <= 0) return;
       const leftMs = endMs - performance.now();
-      if (leftMs <= 0 || standing !== this.#standing) {
-        if (!standing.isConfirmed) throw standing.unconfirmed();
+      if (leftMs <= 0 || status !== this.#status) {
+        if (!status.isConfirmed) throw status.unconfirmedError();
         throw new StoreError(
           'SLUICE_STORE_TIMEOUT',
-          `this instance has its share of the limits in ${String(Math.ceil(waitMs))} ms, later than within the ${String(timeoutMs)} ms that ready was given`,
+          `this instance has its share of the limits in ${String(Math.ceil(waitMs))} ms, after the ${String(timeoutMs)} ms of ready()`,
         );
       }
-      await sleep(Math.min(waitMs, LOOK_EVERY_MS, Math.max(leftMs, 1)));
+      await sleep(Math.min(waitMs, READY_POLL_MS, Math.max(leftMs, 1)));
     }
   }
 
   async close(): Promise<void> {
-    const standing = this.#standing;
-    this.#standing = undefined;
+    const status = this.#status;
+    this.#status = undefined;
     this.#isClosed = true;
-    await standing?.leave();
+    await status?.leave();
   }
 
-  #join(): Standing {
-    this.#standing ??= new Standing(this.#membership, this.#givenGraceMs, this.#clock, this.#local);
-    return this.#standing;
+  #join(): MembershipStatus {
+    this.#status ??= new MembershipStatus(this.#membership, this.#graceMs, this.#clock, this.#local);
+    return this.#status;
   }
 
-  #untilMemberMs(standing: Standing): number {
-    if (!standing.isConfirmed) return Infinity;
-    const grounds = { epochs: standing.epochs, clock: this.#clock, graceMs: standing.graceMs };
+  #untilMemberMs(status: MembershipStatus): number {
+    if (!status.isConfirmed) return Infinity;
+    const inputs = { epochs: status.epochs, clock: this.#clock, graceMs: status.graceMs };
     let longestMs = 0;
-    for (const named of this.#expected.values()) longestMs = Math.max(longestMs, untilMemberMs(named, grounds));
+    for (const named of this.#expected.values()) longestMs = Math.max(longestMs, untilMemberMs(named, inputs));
     return longestMs;
   }
 
-  /** The request as this instance counts it. */
-  #ownRequest(request: StoreRequest, standing: Standing): StoreRequest {
+  /** The request with the limits as this instance counts them. */
+  #ownRequest(request: StoreRequest, status: MembershipStatus): StoreRequest {
     if (!('parts' in request)) return this.#ownEdit(request);
-    if (!standing.isConfirmed && !standing.isStarting) throw standing.unconfirmed();
+    if (!status.isConfirmed && !status.isStarting) throw status.unconfirmedError();
     const parts = request.parts.map(({ limit, subject, cost }): Part => {
-      return { limit: this.#count(limit, standing).limit, subject, cost };
+      return { limit: this.#countedLimit(limit, status).limit, subject, cost };
     });
     return { ...request, parts };
   }
 
-  /** Nobody needs a share to block a key, or to give back. */
+  /** Blocks, resets and refunds need no share. */
   #ownEdit(request: Exclude<StoreRequest, { readonly parts: unknown }>): StoreRequest {
     const { part } = request;
     const limit = this.#counted.get(part.limit)?.limit ?? part.limit;
     const own = { ...request, part: { ...part, limit } };
     if (own.op !== 'refund' && own.op !== 'charge') return own;
-    // Windows are known by when they end on the membership's clock, which has been read better since, maybe: what it is
-    // ahead has grown, seldom fallen a little.
+    // Windows are identified by their end on the membership's clock. A better reading may have arrived since the
+    // decision, so `aheadMs` may have grown, or rarely fallen a little.
     const chargedUntilMs = own.chargedUntilMs.map((atMs, j) => {
-      const { policy, windowMs } = part.limit.policies[j] as NamedPolicy;
-      if (policy.algorithm !== 'fixedWindow') return atMs;
-      return Math.floor((atMs + this.#clock.aheadMs) / windowMs + 0.25) * windowMs;
+      const named = part.limit.policies[j] as NamedPolicy;
+      if (!hasWindowsOnTheClock(named)) return atMs;
+      return Math.floor((atMs + this.#clock.aheadMs) / named.windowMs + 0.25) * named.windowMs;
     });
     return { ...own, chargedUntilMs };
   }
 
-  /** The limit as it is counted now: as before, until something has changed that it depends on. */
-  #count(limit: Limit, standing: Standing): Counted {
+  /** The limit as it is counted now: the same object until something changes that it depends on. */
+  #countedLimit(limit: Limit, status: MembershipStatus): CountedLimit {
     const clock = this.#clock;
     const before = this.#counted.get(limit);
     if (
-      before?.standing === standing &&
-      before.knownVersion === standing.epochs.version &&
+      before?.status === status &&
+      before.knownVersion === status.epochs.version &&
       (before.aheadMs === undefined || before.aheadMs === clock.aheadMs) &&
       clock.earliestMs < before.untilEarliestMs &&
       clock.latestMs < before.untilLatestMs &&
-      before.graceMs === standing.graceMs
+      before.graceMs === status.graceMs
     ) {
       return before;
     }
-    const counted = this.#countAnew(limit, standing, before);
+    const counted = this.#makeCountedLimit(limit, status, before);
     this.#counted.set(limit, counted);
     return counted;
   }
 
-  #countAnew(limit: Limit, standing: Standing, before: Counted | undefined): Counted {
-    const { epochs, graceMs } = standing;
+  #makeCountedLimit(limit: Limit, status: MembershipStatus, before: CountedLimit | undefined): CountedLimit {
+    const { epochs, graceMs } = status;
     const clock = this.#clock;
     const shares = limit.policies.map((named, j) => {
-      if (named.policy.algorithm === 'fixedWindow' && clock.latestMs - clock.earliestMs > named.windowMs / 2) {
+      if (hasWindowsOnTheClock(named) && clock.latestMs - clock.earliestMs > named.windowMs / 2) {
         throw new StoreError(
           'SLUICE_SPLIT_UNCONFIRMED',
-          `the membership's clock is known to ${String(clock.latestMs - clock.earliestMs)} ms, which is too coarse for the window of ${String(named.windowMs)} ms of ${named.name}: the membership answers slowly, or clocks have been set`,
+          `the membership's clock is known only to within ${String(clock.latestMs - clock.earliestMs)} ms, which is too coarse for the window of ${String(named.windowMs)} ms of ${named.name}: the membership replies slowly, or clocks have been set`,
         );
       }
       return shareOf(named, { epochs, clock, graceMs }, before?.shares[j]);
     });
-    const editions = this.#editionsOf(limit);
+    const policyVersions = this.#policyVersionsOf(limit);
     const policies = shares.map(({ named }) => named);
-    warnOfNothing(limit, shares, epochs.latest);
+    warnOfZeroShares(limit, shares, epochs.latest);
     return {
       limit:
-        editions === undefined
-          ? { policies, scope: limit.scope }
-          : { policies, scope: limit.scope, edition: editions.of(shares.map(({ open }) => open)) },
+        policyVersions === undefined
+          ? { policies, keySuffix: limit.keySuffix }
+          : {
+              policies,
+              keySuffix: limit.keySuffix,
+              policyVersion: policyVersions.versionOf(shares.map(({ lastOpen }) => lastOpen)),
+            },
       shares,
-      standing,
+      status,
       knownVersion: epochs.version,
-      aheadMs: limit.policies.some(({ policy }) => policy.algorithm === 'fixedWindow') ? clock.aheadMs : undefined,
+      aheadMs: limit.policies.some(hasWindowsOnTheClock) ? clock.aheadMs : undefined,
       graceMs,
       untilEarliestMs: Math.min(...shares.map((share) => share.untilEarliestMs)),
       untilLatestMs: Math.min(...shares.map((share) => share.untilLatestMs)),
     };
   }
 
-  /** Only the states of buckets depend on the share that wrote them. */
-  #editionsOf({ scope, policies }: Limit): Editions | undefined {
-    if (!policies.some(({ policy }) => policy.algorithm === 'tokenBucket')) return undefined;
-    let editions = this.#editions.get(scope);
-    if (editions === undefined) this.#editions.set(scope, (editions = new Editions()));
-    return editions;
+  /** The versions of a limit whose states depend on the share that wrote them; undefined for other limits. */
+  #policyVersionsOf({ keySuffix, policies }: Limit): PolicyVersions | undefined {
+    if (!policies.some(statesDependOnShare)) return undefined;
+    let policyVersions = this.#policyVersions.get(keySuffix);
+    if (policyVersions === undefined) this.#policyVersions.set(keySuffix, (policyVersions = new PolicyVersions()));
+    return policyVersions;
   }
 }

@@ -1,26 +1,26 @@
-import { MOST_UNITS } from '../../numbers.ts';
+import { MOST_UNITS } from '../../values/numbers.ts';
 import type { Algorithm, Kernel, PolicyBase } from '../../algorithms/algorithm.ts';
 
 /**
- * A share of a fixed window on the clock of others, which is known to lie between two instants: near a boundary it may
- * be this window or the next one. Made anew for every window.
+ * A share of a fixed window that follows the membership's clock. That clock is known as an interval, so near a
+ * boundary the window may be this one or the next. Every window has a policy of its own.
  */
 export interface SplitWindowPolicy extends PolicyBase {
   readonly algorithm: 'splitWindow';
-  /** Units that this instance may admit in this window. */
+  /** Units that this instance may allow in this window. */
   readonly limit: number;
-  /** Units that it may admit in the next one. */
+  /** Units that this instance may allow in the next window. */
   readonly nextLimit: number;
   readonly windowMs: number;
-  /** When this window ends, by the clock of the windows. */
+  /** When this window ends, by the membership's clock. */
   readonly endMs: number;
-  /** Whether it may be the next window by now: what is admitted is charged to both. */
-  readonly mayBeOver: boolean;
-  /** What the clock of the windows says beyond `nowMs`, at least. */
+  /** Whether the next window may have begun. Then allowed units are charged to both. */
+  readonly mayHaveEnded: boolean;
+  /** How far the membership's clock is ahead of `nowMs`, at least. */
   readonly aheadMs: number;
 }
 
-/** The units of a window, and those of the one after it that have been charged already. */
+/** The units charged to a window, and to the one after it. */
 export interface SplitWindowState {
   readonly endMs: number;
   readonly windowMs: number;
@@ -29,22 +29,22 @@ export interface SplitWindowState {
 }
 
 /**
- * Split window: counts units in every window that they may lie in, so that no window of the true clock holds more than
- * the share, and nobody is refused for not knowing the time.
+ * Split window: charges units to every window that they may lie in. So no window of the true clock holds more than the
+ * share, and an uncertain clock alone denies no request.
  */
 const splitWindow: Kernel<SplitWindowPolicy, SplitWindowState> = (policy, state, cost, nowMs) => {
-  const { limit, nextLimit, windowMs, endMs, mayBeOver } = policy;
+  const { limit, nextLimit, windowMs, endMs, mayHaveEnded } = policy;
   const used = usedIn(endMs, policy, state, nowMs);
   const usedNext = usedIn(endMs + windowMs, policy, state, nowMs);
   const fitsHere = cost <= limit - used;
   const fitsNext = cost <= nextLimit - usedNext;
-  const allowed = cost === 0 || (fitsHere && (!mayBeOver || fitsNext));
+  const allowed = cost === 0 || (fitsHere && (!mayHaveEnded || fitsNext));
   const charged = allowed && cost > 0;
   const usedAfter = charged ? used + cost : used;
-  const usedNextAfter = charged && mayBeOver ? usedNext + cost : usedNext;
+  const usedNextAfter = charged && mayHaveEnded ? usedNext + cost : usedNext;
   const untilEndMs = endMs - policy.aheadMs - nowMs;
   const left = Math.max(limit - usedAfter, 0);
-  const isFirst = usedAfter === 0 && (!mayBeOver || usedNextAfter === 0);
+  const isFirst = usedAfter === 0 && (!mayHaveEnded || usedNextAfter === 0);
 
   const waitMs = fitsNext ? untilEndMs : untilEndMs + windowMs;
   return {
@@ -52,17 +52,20 @@ const splitWindow: Kernel<SplitWindowPolicy, SplitWindowState> = (policy, state,
     verdict: {
       allowed,
       limit,
-      remaining: mayBeOver ? Math.min(left, Math.max(nextLimit - usedNextAfter, 0)) : left,
+      remaining: mayHaveEnded ? Math.min(left, Math.max(nextLimit - usedNextAfter, 0)) : left,
       retryAfterMs: allowed ? 0 : cost <= nextLimit ? waitMs : null,
-      // The end of the last window that the units of this moment are charged to: by it a refund knows them.
-      resetAfterMs: isFirst ? 0 : mayBeOver ? untilEndMs + windowMs : untilEndMs,
+      // The end of the last window that the units are charged to: a refund finds them by it.
+      resetAfterMs: isFirst ? 0 : mayHaveEnded ? untilEndMs + windowMs : untilEndMs,
       nextAfterMs: isFirst ? null : untilEndMs,
       delayMs: 0,
     },
   };
 };
 
-/** What a state says was used in the window that ends then. One of other windows counts as long as it lasts. */
+/**
+ * The units that a state holds for the window that ends at `endMs`. A state of another window length counts until it
+ * ends.
+ */
 function usedIn(
   endMs: number,
   { windowMs, aheadMs }: SplitWindowPolicy,
@@ -77,7 +80,7 @@ function usedIn(
   return state.endMs + windowMs === endMs ? state.usedNext : 0;
 }
 
-/** Gives back to the windows that were charged, as far as they are not over. */
+/** Refunds to the windows that were charged, if they have not ended. */
 function refund(
   { windowMs }: SplitWindowPolicy,
   state: SplitWindowState,
@@ -95,7 +98,7 @@ function refund(
   };
 }
 
-/** Charges the windows that were charged, as far as they are not over. */
+/** Charges the windows that were charged before, if they have not ended. */
 function charge(
   { windowMs }: SplitWindowPolicy,
   state: SplitWindowState | undefined,
@@ -114,7 +117,7 @@ function charge(
   };
 }
 
-/** Never in Redis, so it is in no registry, and its state is never text. */
+/** Used only in memory: it is not in the list of algorithms, and its state has no text form. */
 export const splitWindowAlgorithm: Algorithm<SplitWindowPolicy, SplitWindowState> = {
   name: 'splitWindow',
   kind: 'd',
@@ -122,7 +125,7 @@ export const splitWindowAlgorithm: Algorithm<SplitWindowPolicy, SplitWindowState
   refund,
   charge,
   used: (_policy, { used, usedNext }) => used + usedNext,
-  carry: (policy, units, _nowMs, from) =>
+  migrate: (policy, units, _nowMs, from) =>
     from?.state ?? { endMs: policy.endMs, windowMs: policy.windowMs, used: units, usedNext: units },
   resetAtMs: ({ aheadMs }, { endMs, windowMs, usedNext }) => (usedNext > 0 ? endMs + windowMs : endMs) - aheadMs,
   encode: unwritten,
@@ -130,6 +133,7 @@ export const splitWindowAlgorithm: Algorithm<SplitWindowPolicy, SplitWindowState
   numbers: ({ limit, windowMs }) => [limit, windowMs],
   windowMs: ({ windowMs }) => windowMs,
   share: (policy) => policy,
+  written: unwritten,
   parse: (policy) => policy,
 };
 

@@ -1,4 +1,4 @@
-/** The largest weight that a member may have; the smallest is 1. */
+/** The largest weight of a member. The smallest is 1. */
 export const HEAVIEST = 1_000_000;
 
 export function isWeight(weight: unknown): weight is number {

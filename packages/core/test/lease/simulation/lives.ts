@@ -24,7 +24,7 @@ function mishap(world: World, processes: Process[], random: Random, { isSuspende
       break;
     case 'suspend':
       if (isSuspended) process.machine.suspend(ms);
-      // The date of a machine that is suspended tells of it: nobody sets it back then.
+      // The date of a machine that is suspended tells of it: it is not set back then.
       else process.machine.setDate(-ms);
       break;
     case 'crash':
@@ -79,7 +79,7 @@ export async function live(seed: number): Promise<World> {
     };
     every(() => random.integer(0, 4000) / 1000, ask);
   }
-  // Everybody at once, for more than there is.
+  // All processes at once, for more than there is.
   if (hasTides) {
     const flood = (): void => {
       for (const process of processes) for (let i = 0; i < plan.units; i++) world.ask(process, 1);

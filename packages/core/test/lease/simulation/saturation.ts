@@ -8,11 +8,11 @@ const EVERY_MS = 2;
 
 /** What came of a world in which more was asked for than there is. */
 export interface Saturation {
-  /** Of what the policies admit, this was admitted. */
+  /** Of what the policies allow, this was allowed. */
   readonly used: number;
-  /** Of what was admitted, this came from leases. */
+  /** Of what was allowed, this came from leases. */
   readonly leased: number;
-  /** What each process was admitted, of what all were. */
+  /** What each process was allowed, of what all were. */
   readonly shares: readonly number[];
 }
 
@@ -40,12 +40,12 @@ export async function saturate(plan: WorldPlan, parts: readonly number[], demand
   });
   await time.runUntil(endMs);
   if (world.broken().length > 0) throw new Error(world.broken().join());
-  const admitted = processes.map(({ admitted: { lease, store } }) => lease + store);
-  const all = admitted.reduce((sum, units) => sum + units, 0);
-  const leased = processes.reduce((sum, { admitted: { lease } }) => sum + lease, 0);
+  const allowed = processes.map(({ allowed: { lease, store } }) => lease + store);
+  const all = allowed.reduce((sum, units) => sum + units, 0);
+  const leased = processes.reduce((sum, { allowed: { lease } }) => sum + lease, 0);
   return {
-    used: world.admittedSince(sinceMs) / ((endMs - sinceMs) * (plan.units / world.refillMs)),
+    used: world.allowedSince(sinceMs) / ((endMs - sinceMs) * (plan.units / world.refillMs)),
     leased: leased / all,
-    shares: admitted.map((units) => units / all),
+    shares: allowed.map((units) => units / all),
   };
 }

@@ -3,7 +3,7 @@ import {
   Leases,
   encodeSubject,
   evaluate,
-  keyScope,
+  keySuffixOf,
   leasedPolicy,
   namePolicies,
   type KeyState,
@@ -24,7 +24,7 @@ export interface WorldPlan {
   readonly maxAgeMs: number;
   /** Of processes' clocks: at most this much too fast or too slow. */
   readonly drift: number;
-  /** Whether nobody leases: what the policies admit by themselves. */
+  /** Whether no process leases: what the policies allow by themselves. */
   readonly isSingle?: boolean;
 }
 
@@ -36,8 +36,8 @@ export class Process {
   latencyMs: readonly [least: number, most: number] = [0, 2];
   /** Of a hundred messages so many are lost. */
   lossPercent = 0;
-  /** What it was admitted by: its leases, or the store. */
-  admitted = { lease: 0, store: 0 };
+  /** What it was allowed by: its leases, or the store. */
+  allowed = { lease: 0, store: 0 };
   calls = 0;
 
   constructor(machine: Machine, makeLeases: (process: Process) => Leases) {
@@ -73,7 +73,7 @@ export function policiesOf(plan: WorldPlan): readonly Policy[] {
   }
 }
 
-/** Processes that lease one key of one store, in virtual time: and what was admitted, by the store's clock. */
+/** Processes that lease one key of one store, in virtual time: and what was allowed, by the store's clock. */
 export class World {
   readonly plan: WorldPlan;
   readonly time: VirtualTime;
@@ -93,7 +93,7 @@ export class World {
     const named = namePolicies(this.#policies, 'hot');
     this.#limit = {
       policies: plan.isSingle === true ? named : named.map((each) => leasedPolicy(each, plan.maxAgeMs)),
-      scope: keyScope('hot', named),
+      keySuffix: keySuffixOf('hot', named),
     };
     this.#key = { blockedUntilMs: 0, states: named.map(() => undefined) };
   }
@@ -118,27 +118,27 @@ export class World {
   /** Units that came from slices. */
   leased = 0;
 
-  /** Units that were admitted since that instant. */
-  admittedSince(sinceMs: number): number {
+  /** Units that were allowed since that instant. */
+  allowedSince(sinceMs: number): number {
     return this.#admissions.reduce((sum, { atMs, units }) => (atMs >= sinceMs ? sum + units : sum), 0);
   }
 
   /** Asks a process for units, as soon as it runs: of what it holds, or else of the store. */
   ask(process: Process, cost: number): void {
     process.machine.run(() => {
-      const decision = process.leases.take(this.#limit, SUBJECT, cost);
+      const decision = process.leases.consume(this.#limit, SUBJECT, cost);
       if (decision !== undefined) {
         this.#checkDecision(decision);
-        process.admitted.lease += cost;
+        process.allowed.lease += cost;
         this.leased += cost;
-        this.#admit(cost);
+        this.#allow(cost);
         return;
       }
-      if (this.plan.isSingle !== true) process.leases.note(this.#limit, SUBJECT, cost);
+      if (this.plan.isSingle !== true) process.leases.recordMiss(this.#limit, SUBJECT, cost);
       this.#send(process, () => {
         if (!this.#decide(cost)) return;
-        process.admitted.store += cost;
-        this.#admit(cost);
+        process.allowed.store += cost;
+        this.#allow(cost);
       });
     });
   }
@@ -158,7 +158,7 @@ export class World {
             policy.capacity + 1e-6,
           );
         default:
-          return [`nobody knows what ${policy.algorithm} promises`];
+          return [`it is not known what ${policy.algorithm} promises`];
       }
     });
   }
@@ -190,7 +190,7 @@ export class World {
       throw new Error(`an unsound decision: ${JSON.stringify({ remaining, limit, resetAfterMs, policies })}`);
   }
 
-  #admit(units: number): void {
+  #allow(units: number): void {
     this.#admissions.push({ atMs: Math.floor(this.time.nowMs), units });
   }
 
@@ -210,7 +210,7 @@ export class World {
     return {
       timeoutMs: TIMEOUT_MS,
       inBackground: () => undefined,
-      run: (_limit, _subject, count) =>
+      request: (_limit, _subject, count) =>
         new Promise((resolve, reject) => {
           process.calls++;
           const sentMs = process.machine.monotonicMs();

@@ -15,7 +15,7 @@ export interface IoredisClient {
   duplicate?(...overrides: unknown[]): unknown;
 }
 
-/** A connection made by `duplicate`, to hear messages on. */
+/** A connection made by `duplicate`, to receive messages. */
 interface Subscriber {
   readonly stream?: { unref?(): unknown };
   on(event: string, listener: (...args: never[]) => void): unknown;
@@ -23,7 +23,7 @@ interface Subscriber {
   disconnect(): void;
 }
 
-/** Whether something that has `evalsha` and `eval` is of this kind. */
+/** Whether an object with `evalsha` and `eval` is a client of this kind. */
 export function isIoredis(client: object): client is IoredisClient {
   return typeof (client as Partial<IoredisClient>).defineCommand === 'function';
 }
@@ -44,8 +44,8 @@ export function adoptIoredis(client: IoredisClient): RedisClient {
 }
 
 /**
- * Hears messages over a connection of its own. Of a cluster any node will do: messages go to all of them. It does not come
- * back by itself, for timers of ioredis would keep the process alive.
+ * Receives messages over a connection of its own. In a cluster any node works because messages go to all of them. The
+ * connection does not reconnect by itself because timers of ioredis would keep the process alive.
  */
 function subscribe(client: IoredisClient, channel: string, heard: () => void, ended: () => void): () => void {
   const node = client.isCluster === true ? client.nodes?.('all')[0] : client;
@@ -57,13 +57,13 @@ function subscribe(client: IoredisClient, channel: string, heard: () => void, en
     reconnectOnError: () => false,
     disconnectTimeout: 50,
   }) as Subscriber | undefined;
-  let isOver = false;
+  let hasEnded = false;
   const end = (): void => {
-    isOver = true;
+    hasEnded = true;
     subscriber?.disconnect();
   };
   const fail = (): void => {
-    if (isOver) return;
+    if (hasEnded) return;
     end();
     ended();
   };
@@ -75,15 +75,12 @@ function subscribe(client: IoredisClient, channel: string, heard: () => void, en
   subscriber.on('end', fail);
   subscriber.on('connect', () => subscriber.stream?.unref?.());
   subscriber.on('message', heard);
-  // Something may have been missed until now. An ACL may deny it.
+  // A message may have been missed until now. An ACL may deny the subscription.
   subscriber.subscribe(channel).then(heard, fail);
   return end;
 }
 
-/**
- * The error as it may be shown. What ioredis attaches to it, the command with all its arguments, would put the keys of
- * clients into logs.
- */
+/** The error without the command that ioredis attaches: its arguments would put the keys of clients into logs. */
 function explained(error: unknown, status: string | undefined): unknown {
   if (!(error instanceof Error)) return error;
   if (!/^(Connection is closed|(Stream|Cluster) isn't (writeable|ready))/.test(error.message))

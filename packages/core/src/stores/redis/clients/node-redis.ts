@@ -10,7 +10,7 @@ export interface NodeRedisClient {
   readonly options?: { readonly socket?: object | undefined } | undefined;
 }
 
-/** A client made by `duplicate`, or a cluster: what messages are heard on. */
+/** A client made by `duplicate`, or a cluster: receives messages. */
 interface Subscriber {
   on(event: string, listener: () => void): unknown;
   connect(): Promise<unknown>;
@@ -20,13 +20,13 @@ interface Subscriber {
   destroy(): void;
 }
 
-/** What is asked of them at run time and stands in no public type, or only in that of some. */
+/** Members that are read at run time and that are in no public type, or only in some. */
 interface Unpublished {
   readonly slots?: readonly ({ readonly master?: { readonly address?: string } } | undefined)[];
   readonly _keyPrefix?: unknown;
 }
 
-/** Whether it is of this kind. What `client.legacy()` answers is not: it takes callbacks. */
+/** Whether it is a client of this kind. The result of `client.legacy()` is not: it takes callbacks. */
 export function isNodeRedis(client: object): client is NodeRedisClient {
   const { evalSha, eval: evaluate, isOpen } = client as Partial<NodeRedisClient>;
   return typeof evalSha === 'function' && typeof evaluate === 'function' && typeof isOpen === 'boolean';
@@ -34,7 +34,7 @@ export function isNodeRedis(client: object): client is NodeRedisClient {
 
 /** The port of such a client. */
 export function adoptNodeRedis(client: NodeRedisClient): RedisClient {
-  // A pool answers that it is closed; a cluster would fail in odd ways, and a sentinel would not answer.
+  // A closed pool rejects by itself; a closed cluster would fail in odd ways, and a closed sentinel would not respond.
   const checkOpen = (): void => {
     if (client.isOpen) return;
     throw new Error(
@@ -56,16 +56,16 @@ export function adoptNodeRedis(client: NodeRedisClient): RedisClient {
     nodeOf: (slot) => (client as Unpublished).slots?.[slot]?.master?.address,
     subscribe: (channel, heard, ended) =>
       cluster ? subscribeAt(client, channel, heard, ended) : subscribe(client, channel, heard, ended),
-    ...(cluster ? {} : { info: async (section) => client.info?.(section) }), // of all its nodes a cluster would ask
+    ...(cluster ? {} : { info: async (section) => client.info?.(section) }), // a cluster would call all of its nodes
   };
 }
 
-/** What the client puts in front of every key by itself. */
+/** The prefix that the client itself adds to every key. */
 export function nodeRedisKeyPrefix(client: object): unknown {
   return (client as Unpublished)._keyPrefix;
 }
 
-/** A cluster has a connection for messages by itself. */
+/** A cluster has its own connection for messages. */
 function subscribeAt(client: NodeRedisClient, channel: string, heard: () => void, ended: () => void): () => void {
   const cluster = client as unknown as Subscriber;
   cluster.subscribe(channel, heard).then(heard, ended);
@@ -74,18 +74,18 @@ function subscribeAt(client: NodeRedisClient, channel: string, heard: () => void
   };
 }
 
-/** Hears messages over a connection of its own. Pools and sentinels have none to give. */
+/** Receives messages over a connection of its own. Pools and sentinels cannot make one. */
 function subscribe(client: NodeRedisClient, channel: string, heard: () => void, ended: () => void): () => void {
   const subscriber = client.duplicate?.({ socket: { ...client.options?.socket, reconnectStrategy: false } }) as
     Subscriber | undefined;
-  let isOver = false;
+  let hasEnded = false;
   const end = (): void => {
-    if (isOver || subscriber === undefined) return;
-    isOver = true;
+    if (hasEnded || subscriber === undefined) return;
+    hasEnded = true;
     subscriber.destroy();
   };
   const fail = (): void => {
-    if (isOver) return;
+    if (hasEnded) return;
     end();
     ended();
   };
@@ -97,6 +97,6 @@ function subscribe(client: NodeRedisClient, channel: string, heard: () => void, 
     subscriber.unref?.();
     await subscriber.subscribe(channel, heard);
   };
-  begin().then(heard, fail); // something may have been missed until now; an ACL may deny it
+  begin().then(heard, fail); // a message may have been missed until now; an ACL may deny the subscription
   return end;
 }

@@ -3,26 +3,26 @@ import { adoptIoredis, withoutCommand } from './ioredis.ts';
 import type { OwnClient, RedisClient } from './port.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
-/** How long a connection may leave calls without an answer before it is taken for dead, and made anew. */
+/** How long calls may wait for a reply before the connection is replaced. */
 const DEAD_AFTER_MS = 3_000;
-/** As short as a server on another continent allows: an attempt that hangs delays the next one. */
+/** As short as a server on another continent allows because an attempt that hangs delays the next one. */
 const CONNECT_TIMEOUT_MS = 2_000;
 const LONGEST_PAUSE_MS = 500;
 
 /**
  * A client for a URL (`redis://`, `rediss://`), made with ioredis on first use.
  *
- * It fails at once while there is no connection, sends nothing twice, and connects again by itself, also when the
- * server turns out to be a replica: its name may stand for another one by now. When a decision may wait, and what
- * happens while Redis is away, is the limiter's business. Until it is closed it keeps the process alive, as every
+ * It fails at once while there is no connection, sends nothing twice, and reconnects by itself, also when the server
+ * turns out to be a replica, because its name may point to another server now. The limiter decides how long a
+ * decision waits, and what happens while Redis is unavailable. An open client keeps the process alive, as every
  * connection does.
  *
- * @throws PolicyError when the URL is none. Opening rejects with StoreError `SLUICE_REDIS_CLIENT_MISSING` when ioredis
- * is not installed.
+ * @throws PolicyError for a bad URL. Opening rejects with StoreError `SLUICE_REDIS_CLIENT_MISSING` when ioredis is
+ * not installed.
  */
 export function clientFor(url: string): OwnClient {
   const address = parseRedisUrl(url);
-  // Loading takes longer than a decision may wait. Whether it is there is asked again when it is needed.
+  // Loading takes longer than a decision may wait. A failure is reported when the module is needed.
   loadIoredis().catch(() => undefined);
   let connection: Promise<Connection> | undefined;
   return {
@@ -40,7 +40,7 @@ export function clientFor(url: string): OwnClient {
     close: async () => {
       const closing = connection;
       connection = undefined;
-      // Not quit(), which waits for a server that may never answer: who waits for a decision has been waited for.
+      // Not quit(), which waits for a server that may never reply: all decisions have settled by now.
       await closing?.then(
         (open) => {
           open.end();
@@ -53,7 +53,10 @@ export function clientFor(url: string): OwnClient {
 
 interface Connection {
   readonly port: RedisClient;
-  /** Settles when the server has been reached, or has not: then it goes on trying, and calls fail until it succeeds. */
+  /**
+   * Settles after the first attempt to connect. If that fails, the client goes on trying, and calls fail until it
+   * succeeds.
+   */
   readonly firstTry: Promise<void>;
   end(): void;
 }
@@ -69,30 +72,31 @@ async function connect({ host, port: at, ...address }: RedisAddress): Promise<Co
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    // 1: connect anew, and do not send again.
+    // 1: reconnect, and do not send again.
     reconnectOnError: (error) => (/\bREADONLY\b/.test(error.message) ? 1 : false),
     retryStrategy: (attempt) => Math.min(attempt * 50, LONGEST_PAUSE_MS),
     connectTimeout: CONNECT_TIMEOUT_MS,
     disconnectTimeout: 50,
-    // Both would ask for more than the scripts need: an ACL may deny them. A server that is loading says so itself.
+    // Both need more permissions than the scripts: an ACL may deny them. A server that is loading returns an error
+    // itself.
     enableReadyCheck: false,
     disableClientInfo: true,
   });
   let trouble: Error | undefined;
   let pending = 0;
   let aliveAtMs = performance.now();
-  // Failures reach the calls that they concern; without a listener ioredis would print them as well.
+  // Failures reach their calls; without a listener ioredis would also print them.
   redis.on('error', (error: Error) => (trouble = withoutCommand(error)));
   redis.on('connect', () => (aliveAtMs = performance.now()));
   redis.on('ready', () => (trouble = undefined));
 
-  // Asked at every call, so that no timer is needed. Of a host that is gone TCP would wait a quarter of an hour.
+  // Checked at every call, so that no timer is needed. TCP would wait a quarter of an hour for a host that is gone.
   const giveUpDead = (): void => {
     const waiting = pending > 0 || redis.status === 'connect';
     if (!waiting) aliveAtMs = performance.now();
     if (performance.now() - aliveAtMs <= DEAD_AFTER_MS) return;
     aliveAtMs = performance.now();
-    trouble = new Error(`connection lost, for nothing was answered in ${String(DEAD_AFTER_MS)} ms`);
+    trouble = new Error(`connection lost: no reply in ${String(DEAD_AFTER_MS)} ms`);
     redis.disconnect(true);
   };
   const checkReady = (): void => {
@@ -126,12 +130,12 @@ async function connect({ host, port: at, ...address }: RedisAddress): Promise<Co
   };
 }
 
-/** Where a name has several addresses, and none of them answers, there is a code and no message. */
+/** When a name has several addresses and none of them responds, the error has a code and no message. */
 function reasonOf(trouble: NodeJS.ErrnoException | undefined): string {
   return trouble === undefined ? '' : `: ${trouble.message === '' ? String(trouble.code) : trouble.message}`;
 }
 
-/** Ends with the attempt, or when that is taken for dead: nobody needs to wait longer. */
+/** Ends with the attempt, or after the time in which a connection counts as dead. */
 function firstTryOf(redis: Pick<import('ioredis').Redis, 'connect'>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, DEAD_AFTER_MS);
@@ -149,7 +153,7 @@ async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {
   } catch (error) {
     throw new StoreError(
       'SLUICE_REDIS_CLIENT_MISSING',
-      'redisStore was given a URL, which needs the package ioredis: run `npm install ioredis`, or hand a client in instead',
+      'redisStore was given a URL, which needs the package ioredis: run `npm install ioredis`, or pass a client instead',
       { cause: error },
     );
   }

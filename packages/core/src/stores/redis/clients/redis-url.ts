@@ -1,6 +1,6 @@
 import { PolicyError, shown } from '../../../errors.ts';
 
-/** What a URL says of a server, as ioredis takes it. */
+/** The server of a URL, as options of ioredis. */
 export interface RedisAddress {
   readonly host: string;
   readonly port: number;
@@ -11,16 +11,17 @@ export interface RedisAddress {
 }
 
 /**
- * Reads `redis://user:password@host:6379/0`; `rediss:` is TLS. No error shows what may be a password.
+ * Reads `redis://user:password@host:6379/0`; `rediss:` is TLS. No error shows a part that may be a password.
  *
- * @throws PolicyError when it is none of these, or has a query: options of a client belong to a client that is handed in.
+ * @throws PolicyError for any other text, and for a URL with a query: a client with options must be passed as a
+ * client.
  */
 export function parseRedisUrl(text: string): RedisAddress {
   const url = /^rediss?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined)
     throw invalid('a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS)', text);
   if (url.search !== '' || url.hash !== '') {
-    throw invalid('a Redis URL has no query here; for options of the client hand a client in', text);
+    throw invalid('a Redis URL has no query here; to set options of the client, pass a client', text);
   }
   const db = /^\/?(\d{0,9})$/.exec(url.pathname)?.[1];
   if (db === undefined) throw invalid('a Redis URL ends with the number of a database, or with nothing', text);
@@ -48,7 +49,7 @@ function invalid(expected: string, text: string): PolicyError {
   return new PolicyError('client', `${expected}, got ${shown(withoutSecrets(text))}`, 'SLUICE_OPTION_INVALID');
 }
 
-/** Whatever stands before the last `@`, or in a query, may be a password. */
+/** All text before the last `@`, and in a query, may be a password. */
 function withoutSecrets(text: string): string {
   const scheme = /^[a-z]+:\/\//i.exec(text)?.[0] ?? '';
   const at = text.lastIndexOf('@');

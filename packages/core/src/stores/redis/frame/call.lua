@@ -1,34 +1,35 @@
--- What a call asks for: the plans, and what is known of each key while it runs.
+-- The plans of a call, and what is known of each key during the call.
 local LARGEST_LIMIT = 999999999999999
 
--- Per key: the states as text, until when it is blocked, when the states are over, and the plan that changed them:
--- a key without one is not written.
+-- Per key: the text of its states, until when it is blocked, when its states end, and the plan that changed them. A
+-- key that no plan changed is not written.
 local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
--- Per key, where something is remembered of refusals: their count, the blocks they led to, when that is forgotten.
-local refusals = {}
+-- Per key with counted denials: their count, the number of blocks so far, and when both are forgotten.
+local denials = {}
 local failed = {}
-local reading -- the key whose value is being read: the one to blame when that fails
+local reading -- the key whose value is being read: a failure is reported for this key
 
 local plans = {}
 at = 4
 
--- Per key the places of its details in KEYS, and those that were opened, by the kind and the place of their policy.
-local detail_keys, details = {}, {}
-local has_details = string.find(kinds, "D", 1, true)
+-- Per key the indexes in KEYS of its external states, and those that are open, by the kind and the number of their
+-- policy.
+local external_keys, external_states = {}, {}
+local has_external = string.find(kinds, "D", 1, true)
 local key_count = #KEYS
-if has_details then
+if has_external then
   key_count = key_count - tonumber(ARGV[4])
   for i = 1, tonumber(ARGV[4]) do
     local key, id = tonumber(ARGV[3 * i + 2]), ARGV[3 * i + 3] .. ARGV[3 * i + 4]
-    detail_keys[key] = detail_keys[key] or {}
-    detail_keys[key][id] = key_count + i
+    external_keys[key] = external_keys[key] or {}
+    external_keys[key][id] = key_count + i
   end
   at = 5 + 3 * tonumber(ARGV[4])
 end
 
-local has_editions = string.find(kinds, "V", 1, true)
+local has_versions = string.find(kinds, "V", 1, true)
 
-local function read_editions(plan)
+local function read_versions(plan)
   local version, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   at = at + 1
   if version == 0 then
@@ -52,7 +53,7 @@ local function read_escalation(plan)
   local count = tonumber(ARGV[at])
   at = at + 1
   if count > 0 then
-    plan.refusals, plan.decay_ms, plan.blocks_ms = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), {}
+    plan.denials, plan.decay_ms, plan.blocks_ms = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), {}
     for i = 1, count do
       plan.blocks_ms[i] = tonumber(ARGV[at + 1 + i])
     end
@@ -63,8 +64,8 @@ end
 for i = 1, tonumber(ARGV[2]) do
   local plan = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]) }
   at = at + 2
-  if has_editions then
-    read_editions(plan)
+  if has_versions then
+    read_versions(plan)
   end
   if escalates then
     read_escalation(plan)

@@ -1,4 +1,4 @@
--- The clock: one instant for the whole call.
+-- The clock: the whole call is decided at one instant.
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 

@@ -1,77 +1,81 @@
--- Requests for units, each whole or not at all.
--- The text after `cost` units and the instant from which it is as if never used, or false.
-local function decide(plan, text, cost)
-  if plan.count == 1 then
+-- Requests for units. A request is consumed whole or not at all.
+
+-- Returns the text after `cost` units and the instant at which it ends, or false. With external states every policy
+-- decides, also after one that denies: each selects what the client needs in the reply to decide again.
+local function decide(key, plan, text, cost, holder)
+  if plan.count == 1 and not has_external then
     return plan[1].algorithm.decide(plan[1], text ~= "" and text, cost, now_ms)
   end
-  local states, latest_ms = split(text, plan.count), 0
+  local states, latest_ms, allowed = split(text, plan.count), 0, true
   for j = 1, plan.count do
-    local after, over_at_ms = plan[j].algorithm.decide(plan[j], states[j] ~= "" and states[j], cost, now_ms)
-    if not after then
-      return false
+    local algorithm, state = plan[j].algorithm, states[j] ~= "" and states[j]
+    local external = has_external and external_state_of(key, plan[j], j, states[j])
+    if external then
+      algorithm.select(plan[j], state, cost, now_ms, external, holder)
     end
-    states[j] = after
-    latest_ms = math.max(latest_ms, over_at_ms)
+    if cost > 0 then
+      local after, ends_at_ms = algorithm.decide(plan[j], state, cost, now_ms, external, holder)
+      if not after and not has_external then
+        return false
+      end
+      allowed = allowed and after
+      states[j] = after or states[j]
+      latest_ms = math.max(latest_ms, ends_at_ms or 0)
+    end
   end
-  return table.concat(states, " "), latest_ms
+  return allowed and table.concat(states, " "), latest_ms
 end
 
--- What the request in progress has changed: a table each of the key, and its text, reset_at_ms and plan before.
+-- The changes of the request in progress: per change the key, and its text, reset_at_ms and plan before.
 local undo
 
--- With escalation: per key that the request in progress was refused by the policies of, the plan that says so.
-local refused
+-- With escalation: per key whose policies denied the request in progress, the plan of those policies.
+local denied
 
--- Whether the request is admitted, whether all its keys could be read, and whether the editions of all were known.
+-- Returns whether the request is allowed, whether all its keys can be read, and whether the policy versions of all
+-- are known.
 local function consume(upto)
   local allowed, readable, known = true, true, true
-  undo = (has_details or upto - at > 3) and {} -- a single part has nothing to take back
+  undo = (has_external or upto - at > 3) and {} -- a single part has nothing to undo
   while at < upto do
     local key, plan, cost = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
-    local holder = has_details and ARGV[at + 3]
-    at = at + (has_details and 4 or 3)
+    local holder = has_external and ARGV[at + 3]
+    at = at + (has_external and 4 or 3)
     reading = key
     local text = texts[key] or read(key)
     readable = readable and not failed[key]
     if plan.version and not failed[key] then
-      known = bring_over(key, plan) and known
+      known = migrate(key, plan) and known
       text = texts[key]
     end
     local is_open = known and readable and blocked_until_ms[key] <= now_ms
     allowed = allowed and is_open
-    if has_details then
-      if not failed[key] and (not plan.version or versions[key] == plan.version) then
-        local after, over_at_ms, admits = decide_each(key, plan, text, cost, holder)
-        if admits and cost > 0 then
-          undo[#undo + 1] = { key, text, reset_at_ms[key], plan_of[key] }
-          texts[key], reset_at_ms[key], plan_of[key] = after, over_at_ms, plan
-        elseif not admits then
-          allowed = false
-          if plan.refusals and is_open then
-            refused[key], refused.is_any = refused[key] or plan, true
-          end
+    local decides
+    if has_external then
+      decides = not failed[key] and (not plan.version or versions[key] == plan.version)
+    else
+      -- Several keys can deny one request: the denial counts for each of them.
+      decides = cost > 0 and (allowed or escalates and is_open)
+    end
+    if decides then
+      local after, ends_at_ms = decide(key, plan, text, cost, holder)
+      if not after then
+        allowed = false
+        if plan.denials and is_open then
+          denied[key], denied.is_any = denied[key] or plan, true
         end
-      end
-    -- What another key refuses, this one may refuse as well: then both count.
-    elseif cost > 0 and (allowed or escalates and is_open) then
-      local after, over_at_ms = decide(plan, text, cost)
-      if after then
+      elseif cost > 0 then
         if undo then
           undo[#undo + 1] = { key, text, reset_at_ms[key], plan_of[key] }
         end
-        texts[key], reset_at_ms[key], plan_of[key] = after, over_at_ms, plan
-      else
-        allowed = false
-        if plan.refusals then
-          refused[key], refused.is_any = refused[key] or plan, true
-        end
+        texts[key], reset_at_ms[key], plan_of[key] = after, ends_at_ms, plan
       end
     end
   end
   return allowed, readable, known
 end
 
-local function take_back()
+local function undo_request()
   for i = undo and #undo or 0, 1, -1 do
     local key = undo[i][1]
     texts[key], reset_at_ms[key], plan_of[key] = undo[i][2], undo[i][3], undo[i][4]

@@ -1,8 +1,8 @@
--- What is done to a key beside taking units.
+-- Edits: every operation on a key other than consume and peek.
 local perform
 if string.find(kinds, "E", 1, true) then
-  -- What is charged may be of a policy without a state; what is given back is not.
-  local function settle(what, key, plan, cost, by_ms)
+  -- Refunds or charges units. A charge needs no state; a refund does.
+  local function settle(op, key, plan, cost, by_ms)
     if by_ms and now_ms >= by_ms then
       return false
     end
@@ -10,14 +10,14 @@ if string.find(kinds, "E", 1, true) then
     for j = 1, plan.count do
       local until_ms, holder = tonumber(ARGV[at + 2 + j]), ARGV[at + 3 + plan.count]
       local algorithm, after = plan[j].algorithm, false
-      local state, detail = states[j] ~= "" and states[j], detail_of(key, plan[j], j, states[j])
-      if detail and state then
-        algorithm.look(plan[j], state, 0, now_ms, detail)
+      local state, external = states[j] ~= "" and states[j], external_state_of(key, plan[j], j, states[j])
+      if external and state then
+        algorithm.select(plan[j], state, 0, now_ms, external)
       end
-      if what == "refund" and state and until_ms > 0 then
-        after = algorithm.refund(plan[j], state, cost, until_ms, now_ms, detail, holder)
-      elseif what == "charge" and until_ms > 0 then
-        after = algorithm.charge(plan[j], state, cost, until_ms, now_ms, detail)
+      if op == "refund" and state and until_ms > 0 then
+        after = algorithm.refund(plan[j], state, cost, until_ms, now_ms, external, holder)
+      elseif op == "charge" and until_ms > 0 then
+        after = algorithm.charge(plan[j], state, cost, until_ms, now_ms, external)
       end
       changed = changed or after
       states[j] = after or states[j]
@@ -26,17 +26,17 @@ if string.find(kinds, "E", 1, true) then
   end
 
   -- Releases or renews the slots of a holder.
-  local function hold(what, key, plan, cost, holder)
+  local function hold(op, key, plan, cost, holder)
     local states, changed = split(texts[key], plan.count), false
     for j = 1, plan.count do
       local algorithm = plan[j].algorithm
       if algorithm.renew and states[j] ~= "" then
-        local detail = detail_of(key, plan[j], j, states[j])
+        local external = external_state_of(key, plan[j], j, states[j])
         local after
-        if what == "renew" then
-          after = algorithm.renew(plan[j], states[j], cost, now_ms, detail, holder)
+        if op == "renew" then
+          after = algorithm.renew(plan[j], states[j], cost, now_ms, external, holder)
         else
-          after = algorithm.refund(plan[j], states[j], cost, 0, now_ms, detail, holder)
+          after = algorithm.refund(plan[j], states[j], cost, 0, now_ms, external, holder)
         end
         changed = changed or after
         states[j] = after or states[j]
@@ -45,7 +45,7 @@ if string.find(kinds, "E", 1, true) then
     return changed and table.concat(states, " ")
   end
 
-  function perform(what, upto)
+  function perform(op, upto)
     local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
     reading = key
     local after = texts[key] or read(key)
@@ -53,25 +53,25 @@ if string.find(kinds, "E", 1, true) then
       return
     end
     if plan.version then
-      if not bring_over(key, plan) then
+      if not migrate(key, plan) then
         return
       end
       after = texts[key]
     end
-    end_of(plan, after) -- fails on what cannot be read, so that no edit covers it up
-    if what == "refund" or what == "charge" then
-      local by_at = at + 3 + plan.count + (has_details and 1 or 0)
-      after = settle(what, key, plan, number, by_at < upto and tonumber(ARGV[by_at]))
-    elseif what == "release" or what == "renew" then
-      after = hold(what, key, plan, number, ARGV[at + 3])
-    elseif what == "block" then
+    end_of(plan, after) -- fails on a state that cannot be read, so that no edit overwrites it
+    if op == "refund" or op == "charge" then
+      local by_at = at + 3 + plan.count + (has_external and 1 or 0)
+      after = settle(op, key, plan, number, by_at < upto and tonumber(ARGV[by_at]))
+    elseif op == "release" or op == "renew" then
+      after = hold(op, key, plan, number, ARGV[at + 3])
+    elseif op == "block" then
       blocked_until_ms[key] = now_ms + number
-    elseif what == "unblock" then
-      blocked_until_ms[key], refusals[key] = 0, nil
+    elseif op == "unblock" then
+      blocked_until_ms[key], denials[key] = 0, nil
     else
       after = ""
-      local before = refusals[key]
-      refusals[key] = before and before[2] > 0 and { 0, before[2], before[3] } or nil
+      local before = denials[key]
+      denials[key] = before and before[2] > 0 and { 0, before[2], before[3] } or nil
     end
     if after then
       if not string.find(after, "%d") then

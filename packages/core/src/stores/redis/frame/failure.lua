@@ -1,6 +1,6 @@
--- What a command failed with, of a detail say; nil for what failed in the script itself. Before Redis 7 a failure is text,
--- and a command that the user may not run says in which line that was.
-local function said_by_server(problem)
+-- Returns the server's message for a command that failed; nil when the script itself failed. Before Redis 7 a failure
+-- is text, and the message of a command that the user may not run begins with the line of the script.
+local function server_error_of(problem)
   if type(problem) == "table" then
     return problem.err
   end

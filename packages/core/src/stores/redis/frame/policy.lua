@@ -1,5 +1,5 @@
--- A policy as write-policy.ts writes it: the kind of its algorithm, and its numbers.
-local at -- the argument that is read next
+-- Reads a policy as write-policy.ts writes it: the kind of its algorithm, and its numbers.
+local at -- the next argument to read
 
 local function read_policy()
   local algorithm = algorithms[ARGV[at]]

@@ -1,4 +1,4 @@
--- Values as they are read: what stands before the states, and the states of several policies.
+-- Reads values: the prefixes before the states, and the states of several policies.
 local function read(key)
   local value = redis.pcall("GET", KEYS[key])
   texts[key], blocked_until_ms[key] = "", 0
@@ -16,14 +16,14 @@ local function read(key)
   end
   if first == 94 then -- ^
     local count, blocks, forgotten_at, states = string.match(value, "^%^(%d+):(%d+):(%d+)%^(.*)$")
-    refusals[key] = { to_integer(count), to_integer(blocks), to_integer(forgotten_at) }
+    denials[key] = { to_integer(count), to_integer(blocks), to_integer(forgotten_at) }
     value = states
   end
   texts[key] = value or ""
   return texts[key]
 end
 
--- The states in a text of several: one per policy, "" for none. Fails on a text of fewer.
+-- Returns the states in a text, one per policy, "" for none. Fails on a text with fewer states.
 local function split(text, count)
   local states, from = {}, 1
   for j = 1, count do
@@ -37,7 +37,7 @@ local function split(text, count)
   return states
 end
 
--- The instant from which the states in a text are over. Fails on what cannot be read.
+-- Returns the instant at which the last state in a text ends. Fails on a state that cannot be read.
 local function end_of(plan, text)
   local states, latest_ms = split(text, plan.count), 0
   for j = 1, plan.count do

@@ -1,0 +1,39 @@
+import { table } from '../../../../scripts/faults/figures.mjs';
+import { keyForms, shapes } from '../measure/shapes.mjs';
+import { goals } from './goals.mjs';
+
+/** Figures that are better when they are smaller. */
+const COSTS = new Set(['cpuUs', 'bytesPerKey']);
+
+/**
+ * A line of Markdown for each goal that was measured against another build, then for each other row: the ratio of this
+ * build to the other. Above 1 is better, for costs as well.
+ */
+export function againstLines(results) {
+  const head = ['this build, of the other; above 1 is better', 'of the medians', 'median of rounds', 'least', 'most'];
+  const pairs = goals.map((goal) => ({ ...goal, row: goal.ours(results) }));
+  const paired = new Set(pairs.map(({ row }) => row));
+  const others = Object.values(results)
+    .flatMap(({ rows }) => rows)
+    .filter((row) => !paired.has(row))
+    .map((row) => ({ says: labelOf(row), figure: row.group === 'http' ? 'cpuUs' : 'perSecond', row }));
+  const lines = [...pairs, ...others].flatMap(({ says, figure, row }) => {
+    const ratios = row?.ofAgainst?.[figure];
+    if (ratios === undefined) return [];
+    const { ofMedians, median, least, most } = COSTS.has(figure) ? inverted(ratios) : ratios;
+    return [[says, ...[ofMedians, median, least, most].map((ratio) => ratio.toFixed(3))]];
+  });
+  return ['', ...table([head, ...lines]).split('\n')];
+}
+
+function inverted({ ofMedians, median, least, most }) {
+  return { ofMedians: 1 / ofMedians, median: 1 / median, least: 1 / most, most: 1 / least };
+}
+
+function labelOf({ group, shape, inFlight, policies, name, form, framework, store }) {
+  if (group === 'http') return `HTTP, ${framework}, ${store}`;
+  const depth = inFlight === undefined ? [] : [`${inFlight} in flight`];
+  const several = policies > 1 ? [`${policies} policies`] : [];
+  const key = form === undefined ? [] : [`key: ${keyForms[form]}`];
+  return [group, name, shapes[shape].says, ...several, ...depth, ...key].join(', ');
+}

@@ -1,0 +1,27 @@
+import { writtenDuration } from '../values/duration.ts';
+import type { FactoryOption } from './algorithm.ts';
+
+/** Options that several factories take. */
+export const LIMIT: FactoryOption = { takes: 'units', says: 'units per window' };
+export const WINDOW: FactoryOption = {
+  takes: 'duration',
+  says: 'length of the window, such as 500ms, 10s, 5m, 1h or 1d',
+};
+
+/** A limit and its window in a few words. */
+export function perWindow({ limit, windowMs }: { readonly limit: number; readonly windowMs: number }): string {
+  return `${String(limit)} per ${writtenDuration(windowMs)}`;
+}
+
+/** A bucket in a few words, however it is refilled: one function makes both kinds. */
+export function writtenBucket({ capacity, refill, everyMs, overdraft }: Bucket): string {
+  const rate = `tokenBucket ${String(capacity)}, ${String(refill)} per ${writtenDuration(everyMs)}`;
+  return overdraft === 0 ? rate : `${rate}, overdraft ${String(overdraft)}`;
+}
+
+interface Bucket {
+  readonly capacity: number;
+  readonly refill: number;
+  readonly everyMs: number;
+  readonly overdraft: number;
+}

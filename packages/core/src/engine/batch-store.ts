@@ -1,0 +1,47 @@
+import type { Limit, Store, StoreCall, KeyState } from './store.ts';
+
+/** Requests for one key of a limit that is `fastPathEligible`, in order, each whole or not at all. */
+export interface CoalescedRequests {
+  readonly limit: Limit;
+  /** Encoded: see `encodeSubject`. */
+  readonly subject: string;
+  /** A cost, the number of requests with it, the next cost, and so on. Undefined: a single request of cost 1. */
+  readonly runs: readonly number[] | undefined;
+}
+
+/**
+ * What a store found. It has decided the requests, and consumed what was allowed; the kernels derive the decisions.
+ */
+export interface BatchAnswer {
+  /** The store's clock when it decided, whole milliseconds. */
+  readonly atMs: number;
+  /** Per key its state before the requests, or why it could not be read. */
+  readonly keys: readonly (KeyState | Error)[];
+}
+
+/** A store that decides many keys in one call. */
+export interface BatchStore extends Store {
+  /** False where decisions must not wait for each other, or equal requests must not be counted together. */
+  readonly batching?: boolean;
+  readonly coalescing?: boolean;
+  /**
+   * @param keys - All different, of limits that are `fastPathEligible`; with `oneSubjectPerCall` only one. Empty
+   * once the call is abandoned.
+   */
+  performBatch(keys: readonly CoalescedRequests[], call?: StoreCall): Promise<BatchAnswer>;
+}
+
+export function performsBatches(store: Store): store is BatchStore {
+  return typeof (store as Partial<BatchStore>).performBatch === 'function';
+}
+
+/** A larger call would block the other clients of the store for too long: about a millisecond. */
+export const MOST_KEYS = 256;
+export const MOST_BYTES = 65_536;
+
+/** The share of {@link MOST_KEYS} that a key of a limit uses: 1 for a single policy of one count. */
+export function workOf({ policies }: Limit): number {
+  let work = 0.4;
+  for (const { algorithm, policy } of policies) work += 0.6 + (algorithm.counts?.(policy) ?? 0) / 10;
+  return work;
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { shown, typeError } from '../errors.ts';
+import type { NamedPolicy } from './policy.ts';
+
+/** Keys come from outside and are kept: a longer one is known by its hash. */
+const LONGEST_SUBJECT = 256;
+const LONGEST_SCHEMA = 40;
+/** The version of the state layouts. A layout that an older release could misread needs another. */
+export const LAYOUT = '2';
+
+/**
+ * The subject by which stores know a key: the caller's string. One that is long is a `#` and its hash, and so is one that
+ * begins with `#`: no string of a caller looks like a hash of another, or like a subject of ours.
+ */
+export function encodeSubject(key: string): string {
+  return key.length > LONGEST_SUBJECT || key.charCodeAt(0) === 35 /* # */ ? hashed(key) : key;
+}
+
+/** Hashes that are remembered: at most twice as many, of texts up to so many characters. */
+const REMEMBERED = 1_024;
+const LONGEST_REMEMBERED = 2_048;
+let recent = new Map<string, string>();
+let earlier: ReadonlyMap<string, string> = new Map();
+
+/** `#` and the digest of a text. To compute it costs as much as several decisions: the last ones are remembered. */
+export function hashed(text: string): string {
+  let hash = recent.get(text);
+  if (hash !== undefined) return hash;
+  hash = earlier.get(text) ?? `#${digest(text)}`;
+  if (text.length > LONGEST_REMEMBERED) return hash;
+  if (recent.size === REMEMBERED) {
+    earlier = recent;
+    recent = new Map();
+  }
+  recent.set(text, hash);
+  return hash;
+}
+
+/** 128 bits of SHA-256 in 22 characters. Over UTF-16, so that strings with lone surrogates stay different. */
+function digest(text: string): string {
+  return createHash('sha256').update(text, 'utf16le').digest('base64url').slice(0, 22);
+}
+
+/**
+ * What of a key names the limiter and its policies: `:<limiter>:<schema>`. Names and kinds of policies, never their
+ * numbers, so that a changed limit keeps its state.
+ */
+export function keySuffixOf(limiterName: string, policies: readonly NamedPolicy[]): string {
+  const kinds = policies
+    .map(({ name, algorithm }) => (name === limiterName ? algorithm.kind : `${algorithm.kind}.${name}`))
+    .join(',');
+  const schema = kinds.length > LONGEST_SCHEMA ? `#${digest(kinds)}` : kinds;
+  return `:${limiterName}:${LAYOUT}${schema}`;
+}
+
+/** Stands in keys for "managed", where plain limits have the letters of their algorithms. */
+export const MANAGED = 'm';
+
+/** The same of a managed policy: its name alone, for all limiters that use it. */
+export function managedScope(policyName: string): string {
+  return `:${policyName}:${LAYOUT}${MANAGED}`;
+}
+
+/**
+ * Checks what a caller gave as a key.
+ *
+ * @throws TypeError with `SLUICE_KEY_INVALID`.
+ */
+export function checkSubject(subject: unknown, where = 'key'): asserts subject is string {
+  if (typeof subject !== 'string' || subject === '') {
+    const hint = typeof subject === 'number' ? `; write String(${String(subject)})` : '';
+    throw typeError(
+      'SLUICE_KEY_INVALID',
+      `${where} must be a string that is not empty, got ${shown(subject)}${hint}; nothing was consumed`,
+    );
+  }
+}

@@ -1,0 +1,78 @@
+import { algorithmOf, type AnyAlgorithm, type Policy } from '../algorithms/index.ts';
+import type { PolicyBase } from '../algorithms/algorithm.ts';
+import { PolicyError, shown } from '../errors.ts';
+import { parseName } from '../values/name.ts';
+
+export type { Policy };
+
+/** A policy ready for use: checked, named, with its algorithm at hand. */
+export interface NamedPolicy {
+  readonly name: string;
+  readonly algorithm: AnyAlgorithm;
+  readonly policy: PolicyBase;
+  /** The result of `algorithm.windowMs`. */
+  readonly windowMs: number;
+}
+
+/** Whether units of any of these are held in slots until they are released: see `concurrency`. */
+export function holdsSlots(policies: readonly NamedPolicy[]): boolean {
+  return policies.some(({ algorithm }) => algorithm.renew !== undefined);
+}
+
+/**
+ * The policies of one limiter or limit, checked and named: a single one without a name takes `ownName`, several need
+ * names of their own.
+ *
+ * @throws PolicyError for what is no policy, a missing or bad name, or two names that differ in case alone.
+ */
+export function namePolicies(given: unknown, ownName: string, field = 'policy'): readonly NamedPolicy[] {
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (list.length === 0) throw new PolicyError(field, `${field} must be a policy or a list of them, got an empty list`);
+  const named = list.map((item, index) => {
+    const where = list.length === 1 ? field : `${field}[${String(index)}]`;
+    const { name = list.length === 1 ? ownName : undefined } = (item ?? {}) as Partial<PolicyBase>;
+    const checked = namePolicy(item, name ?? ownName, where);
+    if (name === undefined) {
+      throw new PolicyError(
+        `${where}.name`,
+        `${where} needs a name: of several policies each has one of its own; write fixedWindow({ name: "burst", ... })`,
+      );
+    }
+    return checked;
+  });
+  checkDistinct(
+    named.map(({ name }) => name),
+    `${field}.name`,
+  );
+  return named;
+}
+
+/**
+ * One policy, checked, under this name.
+ *
+ * @throws PolicyError for what is no policy, or a bad name.
+ */
+export function namePolicy(given: unknown, name: string, field = 'policy'): NamedPolicy {
+  const algorithm = algorithmOf(given, field);
+  const policy = algorithm.parse(given as PolicyBase);
+  return { name: parseName(name, `${field}.name`), algorithm, policy, windowMs: algorithm.windowMs(policy) };
+}
+
+/**
+ * Names as header fields compare them: without regard to case.
+ *
+ * @throws PolicyError when two are the same.
+ */
+export function checkDistinct(names: readonly string[], field: string): void {
+  const seen = new Map<string, string>();
+  for (const name of names) {
+    const same = seen.get(name.toLowerCase());
+    if (same !== undefined) {
+      throw new PolicyError(
+        field,
+        `names must be unique without regard to case, got ${shown(same)} and ${shown(name)}; give one of them another name`,
+      );
+    }
+    seen.set(name.toLowerCase(), name);
+  }
+}

@@ -1,0 +1,112 @@
+import { PolicyError, StoreError, shown } from '../errors.ts';
+import type { StoreCall } from '../engine/store.ts';
+
+/** Longer timers overflow to 1 ms. */
+export const LONGEST_TIMEOUT_MS: number = 2 ** 31 - 1;
+
+/** @throws PolicyError `SLUICE_OPTION_INVALID` for a time that no timer can wait. */
+export function checkTimeout(timeoutMs: unknown): void {
+  if (Number.isInteger(timeoutMs) && Number(timeoutMs) >= 1 && Number(timeoutMs) <= LONGEST_TIMEOUT_MS) return;
+  throw new PolicyError(
+    'timeoutMs',
+    `timeoutMs must be a whole number of milliseconds, from 1 to ${String(LONGEST_TIMEOUT_MS)}, got ${shown(timeoutMs)}`,
+    'SLUICE_OPTION_INVALID',
+  );
+}
+
+/** A timer that fires later than this shows that the process itself was stalled. */
+const LATE_MS = 10;
+/** The extra time of a store after such a stall, because the request may only just have been sent. */
+const GRACE_MS = 40;
+
+/**
+ * Waits for a store no longer than `timeoutMs`. A later answer is ignored. Nothing is sent again, because the
+ * request may have counted.
+ *
+ * A stall of this process is not held against the store: when the time has passed, everything that has arrived is
+ * read first, and when the timer itself was late, the store gets up to 40 ms more.
+ */
+export class Deadline {
+  readonly #timeoutMs: number;
+  readonly #startMs = performance.now();
+  readonly #call: StoreCall;
+  readonly #isAwaited: boolean;
+  readonly #late: (error: StoreError) => void;
+  #timer: NodeJS.Timeout;
+  #hasEnded = false;
+
+  /**
+   * @param late - Receives `SLUICE_STORE_TIMEOUT` when the time has passed: the call is abandoned then.
+   * @param isAwaited - Whether the timer keeps the process alive, because a caller waits.
+   */
+  constructor(timeoutMs: number, call: StoreCall, late: (error: StoreError) => void, isAwaited = true) {
+    this.#timeoutMs = timeoutMs;
+    this.#call = call;
+    this.#late = late;
+    this.#isAwaited = isAwaited;
+    this.#timer = this.#wait(timeoutMs, due);
+  }
+
+  /** Called when the store has answered or failed. Returns whether that was in time. */
+  met(): boolean {
+    if (this.#hasEnded) return false;
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    return true;
+  }
+
+  /** Called by the timer. */
+  due(): void {
+    if (performance.now() - this.#startMs - this.#timeoutMs <= LATE_MS) endAfterReads(this);
+    else this.#timer = this.#wait(Math.min(this.#timeoutMs, GRACE_MS), endAfterReads);
+  }
+
+  /** Called once everything that has arrived is read. */
+  end(): void {
+    if (!this.met()) return;
+    this.#call.abandoned = true;
+    this.#call.onAbandoned?.();
+    this.#late(
+      new StoreError(
+        'SLUICE_STORE_TIMEOUT',
+        `the store did not decide within ${String(this.#timeoutMs)} ms (timeoutMs); the request may have counted`,
+      ),
+    );
+  }
+
+  #wait(ms: number, then: (deadline: Deadline) => void): NodeJS.Timeout {
+    const timer = setTimeout(then, ms, this);
+    return this.#isAwaited ? timer : timer.unref();
+  }
+}
+
+function due(deadline: Deadline): void {
+  deadline.due();
+}
+
+/** In a turn of the event loop timers run before sockets, and immediates after them. */
+function endAfterReads(deadline: Deadline): void {
+  setImmediate(() => {
+    deadline.end();
+  });
+}
+
+/**
+ * The answer of a store, if it is in time: see {@link Deadline}.
+ *
+ * Rejects with StoreError: `SLUICE_STORE_TIMEOUT`, or the store's own failure.
+ */
+export function withinDeadline<Answer>(
+  answers: Promise<Answer>,
+  timeoutMs: number,
+  call: StoreCall,
+  isAwaited = true,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const deadline = new Deadline(timeoutMs, call, reject, isAwaited);
+    const settle = (): void => {
+      if (deadline.met()) resolve(answers);
+    };
+    answers.then(settle, settle);
+  });
+}

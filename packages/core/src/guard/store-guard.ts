@@ -1,0 +1,192 @@
+import { kindOf, type StoreFailureKind } from '../errors.ts';
+import { breakers } from '../channels.ts';
+import { warnOnce } from '../warnings.ts';
+import { Batching } from './batching/batching.ts';
+import { Breaker } from './breaker.ts';
+import { withinDeadline } from './deadline.ts';
+import { probe } from './probe.ts';
+import { invalidations } from './invalidations.ts';
+import { performsBatches } from '../engine/batch-store.ts';
+import type { Shard } from './shard.ts';
+import {
+  isPending,
+  type DecidingRequest,
+  type Part,
+  type Store,
+  type StoreAnswers,
+  type StoreCall,
+  type StoreRequest,
+  type BreakerOptions,
+  type BreakerState,
+} from '../engine/store.ts';
+
+const NEVER: BreakerOptions = { failures: Infinity };
+const LONGEST_PROBE_MS = 1000;
+const MOST_NAMED = 5;
+
+const guards = new WeakMap<Store, StoreGuard>();
+
+/**
+ * Calls a store that may be slow, hung or gone: within a deadline, and not while its breaker is open. All limiters
+ * of a store share one guard, and its findings. Each part of a store that fails independently has its own breaker.
+ */
+export class StoreGuard {
+  readonly #store: Store;
+  readonly #namesOf: () => readonly string[];
+  /** The kinds of failures that were warned about. */
+  readonly #warned = new Set<StoreFailureKind>();
+  readonly #shards = new Map<string | undefined, Shard>();
+  /** Set where the store decides many keys in one call: most decisions use it. */
+  readonly batching: Batching | undefined;
+
+  private constructor(store: Store, namesOf: () => readonly string[]) {
+    this.#store = store;
+    this.#namesOf = namesOf;
+    if (performsBatches(store))
+      this.batching = new Batching(store, (subject, timeoutMs) => this.#shardOf(subject, timeoutMs));
+  }
+
+  /** @param namesOf - Returns the names of the limiters that use the store. */
+  static of(store: Store, namesOf: () => readonly string[]): StoreGuard {
+    let guard = guards.get(store);
+    if (guard === undefined) guards.set(store, (guard = new StoreGuard(store, namesOf)));
+    return guard;
+  }
+
+  /** Ends the probing of a store that the application closes itself. */
+  static closeOf(store: Store): void {
+    guards.get(store)?.close();
+  }
+
+  /** The state of the breaker; with several, the one furthest from closed. */
+  get state(): BreakerState {
+    this.#forgetMoved();
+    const states = new Set([...this.#shards.values()].map(({ breaker }) => breaker.state));
+    return states.has('open') ? 'open' : states.has('half-open') ? 'half-open' : 'closed';
+  }
+
+  /**
+   * Performs requests that all concern the shard of the first request's subject.
+   *
+   * @throws the store's synchronous errors, and StoreError `SLUICE_BREAKER_OPEN`. Rejects as the store does, or
+   * with `SLUICE_STORE_TIMEOUT`.
+   */
+  perform(requests: readonly StoreRequest[], timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
+    const subject = subjectOf(requests[0]);
+    return invalidations.around(requests, () => this.#perform(requests, subject, timeoutMs));
+  }
+
+  #perform(
+    requests: readonly StoreRequest[],
+    subject: string,
+    timeoutMs: number,
+  ): StoreAnswers | Promise<StoreAnswers> {
+    const shard = this.#shardOf(subject, timeoutMs);
+    const generation = shard.breaker.enter();
+    const fail = (error: unknown): never => {
+      shard.subject = subject;
+      shard.breaker.failed(generation, error);
+      throw error;
+    };
+    const succeed = (answered: StoreAnswers): StoreAnswers => {
+      shard.breaker.succeeded(generation);
+      return answered;
+    };
+    this.batching?.flush(); // earlier requests are decided earlier
+    const call: StoreCall = { abandoned: false };
+    let answers: StoreAnswers | Promise<StoreAnswers>;
+    try {
+      answers = this.#store.perform(requests, call);
+    } catch (error) {
+      return fail(error);
+    }
+    return isPending(answers) ? withinDeadline(answers, timeoutMs, call).then(succeed, fail) : succeed(answers);
+  }
+
+  /** As {@link perform}, for one decision, batched with others of the same turn of the event loop. */
+  decide(request: DecidingRequest, timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
+    if (this.batching !== undefined) return this.batching.decide(request, timeoutMs);
+    return this.perform([request], timeoutMs);
+  }
+
+  /** @throws StoreError `SLUICE_BREAKER_OPEN` when the breaker of one of these subjects is open. */
+  checkPassing(parts: readonly Part[]): void {
+    for (const { subject } of parts) {
+      const shard = this.#shards.get(this.#store.shardOf?.(subject));
+      if (shard?.breaker.isPassing !== false) continue;
+      shard.subject = subject;
+      shard.breaker.enter();
+    }
+  }
+
+  /** Ends probing, because no limiter uses the store any more. */
+  close(): void {
+    this.batching?.flush(); // a batch that is sent later would open the store again
+    for (const { breaker } of this.#shards.values()) breaker.reset();
+    this.#shards.clear();
+  }
+
+  #shardOf(subject: string, timeoutMs: number): Shard {
+    const name = this.#store.shardOf?.(subject);
+    let shard = this.#shards.get(name);
+    if (shard === undefined) {
+      this.#forgetMoved();
+      const made: Shard = { breaker: this.#breakerOf(name, () => made), subject, timeoutMs };
+      shard = made;
+      this.#shards.set(name, shard);
+    } else if (timeoutMs > shard.timeoutMs) {
+      shard.timeoutMs = timeoutMs;
+    }
+    // The failed subject may live elsewhere by now, so the probe uses the current one while the breaker is open.
+    if (!shard.breaker.isPassing) shard.subject = subject;
+    return shard;
+  }
+
+  /** Drops shards that no longer exist: nodes whose keys have moved. */
+  #forgetMoved(): void {
+    for (const [name, { breaker, subject }] of this.#shards) {
+      if (this.#store.shardOf?.(subject) === name) continue;
+      this.#shards.delete(name);
+      breaker.reset();
+    }
+  }
+
+  #breakerOf(name: string | undefined, shardOf: () => Shard): Breaker {
+    const { breaker: options } = this.#store;
+    const { failures = 5, probeEveryMs = 500 } = options === false ? NEVER : (options ?? {});
+    return new Breaker({
+      failures,
+      probeEveryMs,
+      probe: async () => {
+        const { subject, timeoutMs } = shardOf();
+        await probe(this.#store, name === undefined ? 'probe' : subject, Math.min(timeoutMs, LONGEST_PROBE_MS), false);
+      },
+      onChange: (state, previous, cause) => {
+        const limiters = this.#namesOf();
+        const kind = kindOf(cause);
+        breakers.publish({ limiters, store: this.#store.source, shard: name, state, previous, kind });
+        if (state === 'open' && previous === 'closed' && !this.#warned.has(kind)) {
+          this.#warned.add(kind);
+          warnAway(limiters, cause);
+        }
+      },
+    });
+  }
+}
+
+function warnAway(limiters: readonly string[], cause: unknown): void {
+  const more = limiters.length - MOST_NAMED;
+  const names = `${limiters.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+  const kind = kindOf(cause);
+  const why = cause instanceof Error ? cause.message : String(cause);
+  warnOnce(
+    'SLUICE_STORE_AWAY',
+    `The store of ${names} keeps failing (${kind}): ${why}. Until it answers again, onStoreError decides.`,
+    `${kind} ${names}`,
+  );
+}
+
+function subjectOf(request: StoreRequest | undefined): string {
+  if (request === undefined) return '';
+  return ('parts' in request ? request.parts[0] : request.part)?.subject ?? '';
+}

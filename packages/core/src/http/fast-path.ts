@@ -1,0 +1,108 @@
+import type { Decision } from '../engine/decision.ts';
+import type { LimitRef } from '../managed/resolve.ts';
+import { mayHoldSlots, mayPace } from '../managed/resolve.ts';
+import type { Framework } from './framework.ts';
+import type { HttpLimit } from './http-limits.ts';
+import type { Layer } from './layer.ts';
+import { reportDecision, type DecisionPath } from './decision-path.ts';
+import { subjectOf } from './limit-resolver.ts';
+import { mapMaybe } from './map-maybe.ts';
+import { refundOnResponse } from './lifecycle/refund-on-response.ts';
+import { NO_KEYS, type RequestMark } from './request-marks.ts';
+import { missingKeyDenial } from './response/denial.ts';
+import { planOf, planWithoutDecision, type ResponsePlan } from './response/response-plan.ts';
+
+/** A limit of which only the key differs between requests. */
+interface FixedLimit<Request> extends HttpLimit<Request> {
+  readonly limit: LimitRef;
+  readonly cost: number;
+}
+
+/**
+ * The short path of the usual request: one layer with one limit, of which only the key differs between requests.
+ * There are no lists, no `skip`, no slots and no waiting. With a synchronous key and store, no promise is made.
+ */
+export class FastPath<Request, Response> implements DecisionPath<Request, Response, RequestMark> {
+  readonly #layer: Layer<Request, Response>;
+  readonly #limit: FixedLimit<Request>;
+  readonly #framework: Framework<Request, Response>;
+
+  private constructor(
+    layer: Layer<Request, Response>,
+    limit: FixedLimit<Request>,
+    framework: Framework<Request, Response>,
+  ) {
+    this.#layer = layer;
+    this.#limit = limit;
+    this.#framework = framework;
+  }
+
+  /** The fast path over these layers; undefined when their requests need the general path. */
+  static over<Request, Response>(
+    layers: readonly Layer<Request, Response>[],
+    framework: Framework<Request, Response>,
+  ): FastPath<Request, Response> | undefined {
+    const [layer] = layers;
+    if (layer === undefined || layers.length > 1 || layer.reports || !layer.hasOneKey) return undefined;
+    const { options, lists, refund } = layer;
+    if (options.skip !== undefined || lists.allow !== undefined || lists.deny !== undefined) return undefined;
+    if (refund !== undefined && refund.holdMs > 0) return undefined;
+    const [first] = layer.limits;
+    if (first === undefined) return undefined;
+    const { limit, cost } = first;
+    if (typeof limit === 'function' || typeof cost === 'function' || mayHoldSlots(limit) || mayPace(limit)) {
+      return undefined;
+    }
+    return new FastPath(layer, { ...first, limit, cost }, framework);
+  }
+
+  mark(raw: object): RequestMark | undefined {
+    return this.#layer.markOnce(raw);
+  }
+
+  decide(
+    mark: RequestMark,
+    request: Request,
+    response: Response,
+  ): ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>> {
+    const key = this.#limit.readKey(request);
+    return typeof key === 'object'
+      ? key.then((late) => this.#consume(late, mark, request, response))
+      : this.#consume(key, mark, request, response);
+  }
+
+  #consume(
+    key: string | undefined,
+    mark: RequestMark,
+    request: Request,
+    response: Response,
+  ): ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>> {
+    const { limit, cost, onMissingKey } = this.#limit;
+    mark.keys = key ?? NO_KEYS;
+    if (key === undefined && onMissingKey !== 'shared') {
+      return planWithoutDecision(this.#layer, onMissingKey === 'deny' ? missingKeyDenial() : undefined);
+    }
+    const decision = this.#layer.core.consume(limit, subjectOf(key), cost);
+    return decision instanceof Promise
+      ? decision.then((late) => this.#conclude(key, late, request, response))
+      : this.#conclude(key, decision, request, response);
+  }
+
+  #conclude(
+    key: string | undefined,
+    decision: Decision,
+    request: Request,
+    response: Response,
+  ): ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>> {
+    const layer = this.#layer;
+    if (layer.refund !== undefined) {
+      const { limit, cost } = this.#limit;
+      const parts = [{ limit, subject: subjectOf(key), cost }];
+      const requests = [{ layer, parts, keys: key ?? NO_KEYS }];
+      refundOnResponse(this.#framework, layer.core, requests, decision, request, response);
+    }
+    const info = { key: key ?? '', decision };
+    if (layer.options.onDecision === undefined) return planOf(info, layer);
+    return mapMaybe(reportDecision(layer, info, request), () => planOf(info, layer));
+  }
+}

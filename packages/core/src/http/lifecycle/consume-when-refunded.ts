@@ -1,0 +1,87 @@
+import type { Decision } from '../../engine/decision.ts';
+import { namesOf, type UnresolvedPart } from '../../managed/resolve.ts';
+import type { LimitRequest } from '../limit-resolver.ts';
+import type { PendingDecision } from '../pending-decision.ts';
+import type { Refund } from '../options.ts';
+
+/**
+ * Takes units. A request that would be denied waits, up to `holdMs`, until earlier requests give theirs back.
+ *
+ * @returns Undefined when the client left during the wait.
+ */
+export async function consumeWhenRefunded<Request, Response>(
+  pending: PendingDecision<Request, Response>,
+): Promise<Decision | undefined> {
+  const { requests, rawRequest, rawResponse } = pending;
+  const startMs = performance.now();
+  const ahead = queuedKeysOf(requests).find(({ refund, key }) => refund.queue.isWaiting(key));
+  // A request behind others in the queue takes no units before them: it only peeks, to learn whether waiting can
+  // help.
+  let decision: Decision | undefined = await (ahead === undefined ? pending.consume() : pending.peek());
+  let waitFor = decision.outcome === 'allowed' ? ahead : keyToWaitFor(requests, decision);
+  if (waitFor === undefined) return decision;
+  if (!waitFor.refund.queue.hasRoomFor(waitFor.key)) return decision.allowed ? pending.consume() : decision;
+  // Another limit may deny it after the wait: then it waits in the queue of that limit.
+  while (waitFor !== undefined) {
+    const { refund, key }: QueuedKey<Request, Response> = waitFor;
+    const endMs = startMs + refund.holdMs;
+    decision = await refund.queue.wait(
+      key,
+      endMs,
+      rawRequest,
+      rawResponse,
+      async () => pending.consume(),
+      (tried) => keyToWaitFor(requests, tried)?.key !== key,
+    );
+    if (decision === undefined || performance.now() >= endMs) return decision;
+    waitFor = keyToWaitFor(requests, decision);
+  }
+  return decision;
+}
+
+/** A key of which a request may wait for refunds. */
+interface QueuedKey<Request, Response> {
+  readonly refund: Refund<Request, Response>;
+  readonly key: string;
+}
+
+/** Wakes the first request that waits for each of these keys: units of it were given back. */
+export function notifyWaiters<Request, Response>(requests: readonly LimitRequest<Request, Response>[]): void {
+  for (const { refund, key } of queuedKeysOf(requests)) refund.queue.notifyFirst(key);
+}
+
+/** The keys of all limits whose requests wait for refunds. */
+function queuedKeysOf<Request, Response>(
+  requests: readonly LimitRequest<Request, Response>[],
+): QueuedKey<Request, Response>[] {
+  return requests.flatMap(({ layer: { refund }, parts }) =>
+    refund === undefined || refund.holdMs === 0 ? [] : parts.map((part) => ({ refund, key: queueKey(part) })),
+  );
+}
+
+/** The key to wait for after a denial: only if every limit that denies has `holdMs`, and waiting can help. */
+function keyToWaitFor<Request, Response>(
+  requests: readonly LimitRequest<Request, Response>[],
+  decision: Decision,
+): QueuedKey<Request, Response> | undefined {
+  if (decision.outcome !== 'denied') return undefined;
+  let waitFor: QueuedKey<Request, Response> | undefined;
+  let i = 0;
+  for (const { layer, parts } of requests) {
+    for (const part of parts) {
+      const names = namesOf(part.limit);
+      if (decision.policies[i]?.name !== names[0]) continue; // its managed policy does not exist, so it was not decided
+      const policies = decision.policies.slice(i, (i += names.length));
+      if (policies.every(({ allowed }) => allowed)) continue;
+      const { refund } = layer;
+      if (refund === undefined || refund.holdMs === 0) return undefined;
+      if (policies.some(({ retryAfterMs }) => retryAfterMs === null)) return undefined;
+      waitFor ??= { refund, key: queueKey(part) };
+    }
+  }
+  return waitFor;
+}
+
+function queueKey({ limit, subject }: UnresolvedPart): string {
+  return `${limit.keySuffix} ${subject}`;
+}

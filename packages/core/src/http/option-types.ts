@@ -1,0 +1,165 @@
+import type { Decision } from '../engine/decision.ts';
+import type { Duration } from '../values/duration.ts';
+import type { LimiterCoreOptions } from '../limiter/options.ts';
+import type { Limiter } from '../limiter/limiter.ts';
+import type { ManagedReference } from '../managed/managed.ts';
+import type { Policy } from '../engine/policy.ts';
+import type { HeadersOption } from './response/headers.ts';
+import type { Key } from './keys/key-parts.ts';
+
+/** What happens to a request that has no key: 403, no limit, or one budget for all of them. */
+export type OnMissingKey = 'deny' | 'skip' | 'shared';
+
+type MaybePromise<T> = T | Promise<T>;
+
+/**
+ * A policy; several policies, all of which must allow; or a function that picks them for a request. The policies of a
+ * function need names: different names never share state.
+ */
+export type PolicyOption<Request> =
+  | Policy
+  | readonly Policy[]
+  | ManagedReference
+  | ((request: Request) => MaybePromise<Policy | readonly Policy[] | ManagedReference>);
+
+/** The keys of a request by the name of their limit. A limit without a key is left out. */
+export type KeyByLimit = Readonly<Record<string, string | undefined>>;
+
+export interface PerLimitOptions<Request> {
+  /** What is limited. Default `byIp()`. */
+  key?: Key<Request> | undefined;
+  /**
+   * Units that a request takes: a whole number, or a function that returns one. If the function returns 0, this limit
+   * is left out. Default 1.
+   */
+  cost?: number | ((request: Request) => MaybePromise<number>) | undefined;
+  /** Default `deny`; among `limits`, `skip` for `byUser()` and `byHeader()`. */
+  onMissingKey?: OnMissingKey | undefined;
+}
+
+/** One of several limits, each with its own key, that are decided together. */
+export interface HttpLimitOptions<Request> extends PerLimitOptions<Request> {
+  readonly name: string;
+  /** The policies of a function need names: different names never share state. */
+  readonly policy: Policy | ManagedReference | ((request: Request) => MaybePromise<Policy | ManagedReference>);
+}
+
+/**
+ * Which responses give their units back: status below 400, status 400 and above, or those for which a function
+ * returns true.
+ */
+export type RefundWhen<Request, Response> =
+  'on-success' | 'on-failure' | ((request: Request, response: Response) => MaybePromise<boolean>);
+
+/** {@link RefundWhen}, and how long later requests wait for units that may be given back. */
+export interface RefundOptions<Request, Response> {
+  readonly when: RefundWhen<Request, Response>;
+  /**
+   * How long a request that would be denied waits for other requests to give their units back, first come first
+   * served, in whole milliseconds. Default 0: it is denied immediately. Refunds of other processes are noticed within
+   * 100 ms.
+   */
+  readonly holdMs?: number;
+}
+
+export interface SharedOptions<Request, Response> {
+  /** Requests that are not limited at all. */
+  skip?: ((request: Request) => MaybePromise<boolean>) | undefined;
+  /** Clients that are not limited: addresses, CIDR ranges, or whole keys. */
+  allow?: readonly string[] | undefined;
+  /** Clients that get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
+  deny?: readonly string[] | undefined;
+  /**
+   * `report` decides, counts and calls `onDecision`, but denies no request and sends no fields. Default `enforce`.
+   */
+  mode?: 'enforce' | 'report' | undefined;
+  /** Default `draft-11`. */
+  headers?: HeadersOption | undefined;
+  /** Adds the fields to Access-Control-Expose-Headers if the response allows an origin. Default false. */
+  cors?: boolean | undefined;
+  /**
+   * Gives units back when the response has ended. They are taken before, so concurrent requests cannot exceed the
+   * limit. A response that is cut off gives nothing back.
+   */
+  refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined;
+  /**
+   * The most requests that this process holds at the same time until a `leakyBucket` lets them start. Further ones
+   * are denied. A whole number; 0 holds none. Default 1000.
+   */
+  maxHeld?: number | undefined;
+  /**
+   * `Retry-After` when only slots of a `concurrency` policy are missing. By default such a denial has none, because
+   * the time of the next release is unknown.
+   */
+  retryAfter?: Duration | undefined;
+  /** Sends the response of a denied request. Status and header fields are set already. */
+  onDenied?: ((request: Request, response: Response, decision: Decision) => unknown) | undefined;
+  /** Called with every decision, for logs and metrics. It is awaited, and its error becomes the request's error. */
+  onDecision?:
+    | ((
+        decision: Decision,
+        context: { readonly key: string | Readonly<Record<string, string>>; readonly request: Request },
+      ) => unknown)
+    | undefined;
+  /**
+   * Passes a denial to the framework's error handler, as an error with status, code and headers, instead of sending a
+   * response.
+   */
+  throw?: boolean | undefined;
+}
+
+/** Three ways to define the limit of a single key. */
+type OneKey<Request, NoLimits> =
+  | (LimiterCoreOptions &
+      PerLimitOptions<Request> & {
+        limit: number;
+        window: Duration;
+        policy?: never;
+        limits?: NoLimits;
+        limiter?: never;
+      })
+  | (LimiterCoreOptions &
+      PerLimitOptions<Request> & {
+        policy: PolicyOption<Request>;
+        limit?: never;
+        window?: never;
+        limits?: NoLimits;
+        limiter?: never;
+      })
+  | ({ [Name in keyof LimiterCoreOptions]?: never } & PerLimitOptions<Request> & {
+        /** An existing limiter. All its users share its counts. */
+        limiter: Limiter;
+        limit?: never;
+        window?: never;
+        policy?: never;
+        limits?: NoLimits;
+      });
+
+interface KeyEach<Request> extends LimiterCoreOptions {
+  limits: readonly HttpLimitOptions<Request>[];
+  limit?: never;
+  window?: never;
+  policy?: never;
+  limiter?: never;
+  key?: never;
+  /** For the entries without a cost of their own. */
+  cost?: number | ((request: Request) => MaybePromise<number>);
+  onMissingKey?: never;
+}
+
+/**
+ * The options of every adapter, which differ only in the types of request and response. There are four ways to define
+ * the limit: `limit` and `window` (a sliding window), `policy`, `limits` with a key each, or an existing `limiter`.
+ */
+export type RateLimitOptions<Request, Response> = SharedOptions<Request, Response> &
+  (OneKey<Request, never> | KeyEach<Request>);
+
+/** An entry that no value matches. While TypeScript selects the overload, it still types the functions in entries. */
+type NoEntry<Request> = HttpLimitOptions<Request> & { readonly name: never };
+
+/** {@link RateLimitOptions} with a single key. */
+export type OneKeyOptions<Request, Response> = SharedOptions<Request, Response> &
+  OneKey<Request, readonly NoEntry<Request>[]>;
+
+/** {@link RateLimitOptions} with a key per limit. */
+export type KeyEachOptions<Request, Response> = SharedOptions<Request, Response> & KeyEach<Request>;

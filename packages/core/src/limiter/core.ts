@@ -1,0 +1,262 @@
+import cluster from 'node:cluster';
+import { localTime } from '../clock.ts';
+import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './options.ts';
+import { deniedForWaiting, type Decision } from '../engine/decision.ts';
+import { DecisionPipeline } from './decide.ts';
+import type { LimiterDeps } from './deps.ts';
+import type { Escalation } from '../values/escalate.ts';
+import { SluiceError, asStoreError, kindOf } from '../errors.ts';
+import { LimitFactory } from './limit-factory.ts';
+import { claimName, isInUse, namesOn, releaseName, stayOn } from './names.ts';
+import { ManagedLimit } from '../managed/managed-limit.ts';
+import { FastPath } from './fast-path.ts';
+import { edit, performEdits, type UnresolvedEdit } from './edits.ts';
+import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
+import { InFlight } from './in-flight.ts';
+import { decisions, storeErrors } from '../channels.ts';
+import { forget, remember, type Status } from '../observe/live-limiters.ts';
+import { Settlements } from './settlement/settlements.ts';
+import { DenialCache } from '../guard/denial-cache.ts';
+import { invalidations } from '../guard/invalidations.ts';
+import { Leases, dropLeases, type LeasePort } from '../lease/leases.ts';
+import { fallbackStore, type FallbackStore } from '../stores/fallback.ts';
+import { StoreGuard } from '../guard/store-guard.ts';
+import { isPending, type Store } from '../engine/store.ts';
+import { warnOnce } from '../warnings.ts';
+
+/**
+ * The base of {@link createLimiter} and the adapters: decides over parts in one store, within a deadline, and falls
+ * back as `onStoreError` states when the store fails.
+ */
+export class LimiterCore {
+  readonly name: string;
+  readonly store: Store;
+  /** Makes the limits that parts refer to. */
+  readonly limits: LimitFactory;
+  /** Refunds, charges, releases and renewals of earlier decisions. */
+  readonly settlements: Settlements;
+  readonly #settings: CoreSettings;
+  readonly #deps: LimiterDeps;
+  readonly #fastPath: FastPath;
+  readonly #pipeline: DecisionPipeline;
+  #closing: Promise<void> | undefined;
+
+  /** @throws PolicyError for a bad option. The name is not claimed before {@link claim}. */
+  constructor(options: LimiterCoreOptions) {
+    const settings = parseCoreOptions(options);
+    const { name, store, timeoutMs } = settings;
+    const isMemory = store.source === 'memory';
+    const guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
+    const inFlight = new InFlight();
+    this.name = name;
+    this.store = store;
+    this.#settings = settings;
+    this.limits = new LimitFactory(settings);
+    this.settlements = new Settlements(
+      store,
+      () => {
+        this.#checkOpen();
+      },
+      (requests, on) => inFlight.settle(performEdits(requests, this.#deps, on)),
+    );
+    this.#deps = {
+      name,
+      store,
+      timeoutMs,
+      guard,
+      fallback: isMemory ? undefined : fallbackStore(store),
+      denialCache: denialCacheOf(settings, guard),
+      leases: this.#leasesOf(settings, guard, inFlight),
+      settlements: this.settlements,
+      inFlight,
+      reportFailure: (error, isDecision) => this.#reportFailure(error, isDecision),
+    };
+    this.#pipeline = new DecisionPipeline(this.#deps);
+    this.#fastPath = new FastPath(this.#deps, this.#pipeline);
+  }
+
+  #leasesOf(
+    { lease, store, timeoutMs }: CoreSettings,
+    guard: StoreGuard | undefined,
+    inFlight: InFlight,
+  ): Leases | undefined {
+    const batching = guard?.batching;
+    if (lease === undefined || batching === undefined) return undefined;
+    const port: LeasePort = {
+      timeoutMs,
+      inBackground: (work) => void inFlight.settle(work),
+      giveBack: (requests) => performEdits(requests, this.#deps),
+      request: async (limit, subject, count) => {
+        try {
+          return await batching.grant(limit, subject, count, timeoutMs);
+        } catch (error) {
+          this.#reportFailure(error);
+          throw error;
+        }
+      },
+    };
+    return new Leases(lease.maxAgeMs, store, port, localTime);
+  }
+
+  /** Claims the name on the store: the last step of making a limiter, after every check. */
+  claim(): void {
+    claimName(this.store, this.name, this.#settings.shared);
+    remember(this);
+    this.limits.enter();
+    if (this.store.source === 'memory' && cluster.isWorker) {
+      warnOnce(
+        'SLUICE_MEMORY_IN_CLUSTER',
+        `the limiter ${this.name} counts in the memory of this worker, and every worker of a cluster has its own: ` +
+          'together they allow the limit times their number. Give it store: redisStore(...).',
+      );
+    }
+  }
+
+  /** The option `escalate`, checked. */
+  get escalation(): Escalation | undefined {
+    return this.#settings.escalate;
+  }
+
+  get onStoreError(): OnStoreError {
+    return this.#settings.onStoreError;
+  }
+
+  /** The state of the limiter's store, as far as this process knows. Makes no call. */
+  status(): Status {
+    const memory = this.#deps.fallback ?? (this.store as Partial<FallbackStore>);
+    return { store: this.store.source, breaker: this.#deps.guard?.state ?? 'closed', keysInMemory: memory.size ?? 0 };
+  }
+
+  /** Takes units of one key: {@link decide} without the parts, which the hot path does not make. */
+  consume(
+    limit: LimitRef,
+    subject: string,
+    cost: number,
+    onStoreError: OnStoreError = this.#settings.onStoreError,
+  ): Decision | Promise<Decision> {
+    this.#checkOpen();
+    const startMs = decisions.hasSubscribers ? performance.now() : undefined;
+    const decided =
+      this.#fastPath.consume(limit, subject, cost, onStoreError) ??
+      this.#pipeline.decide('consume', [{ limit, subject, cost }], onStoreError);
+    return startMs === undefined ? decided : this.#publish('consume', decided, startMs);
+  }
+
+  /**
+   * Takes the cost of every part, or (peek, or a denial) nothing. Returns a decision at once where the store does.
+   *
+   * @param onStoreError - Decides when the store does not, instead of the limiter's own option.
+   */
+  decide(
+    op: 'consume' | 'peek',
+    parts: readonly UnresolvedPart[],
+    onStoreError: OnStoreError = this.#settings.onStoreError,
+  ): Decision | Promise<Decision> {
+    const part = parts[0] as UnresolvedPart;
+    if (op === 'consume' && parts.length === 1 && part.holder === undefined) {
+      return this.consume(part.limit, part.subject, part.cost, onStoreError);
+    }
+    this.#checkOpen();
+    const startMs = decisions.hasSubscribers ? performance.now() : undefined;
+    const peeked = op === 'peek' ? this.#fastPath.peek(parts) : undefined;
+    const decided = peeked ?? this.#pipeline.decide(op, parts, onStoreError);
+    return startMs === undefined ? decided : this.#publish(op, decided, startMs);
+  }
+
+  #publish(
+    op: 'consume' | 'peek',
+    decided: Decision | Promise<Decision>,
+    startMs: number,
+  ): Decision | Promise<Decision> {
+    if (isPending(decided)) return decided.then((decision) => this.#publish(op, decision, startMs));
+    decisions.publish({ limiter: this.name, op, decision: decided, durationMs: performance.now() - startMs });
+    return decided;
+  }
+
+  /** Resets, blocks or unblocks: see {@link edit}. */
+  async edit(requested: readonly UnresolvedEdit[]): Promise<void> {
+    this.#checkOpen();
+    this.#dropLeased(requested);
+    try {
+      await this.#deps.inFlight.settle(edit(requested, this.#deps));
+    } finally {
+      this.#dropLeased(requested); // a request that was sent meanwhile may have been decided before the edit
+    }
+  }
+
+  /** Drops the leases that this process holds of edited keys. */
+  #dropLeased(requested: readonly UnresolvedEdit[]): void {
+    for (const { part } of requested) {
+      if (!(part.limit instanceof ManagedLimit)) dropLeases(this.store, part.subject, part.limit.keySuffix);
+    }
+  }
+
+  /**
+   * Turns a decision that allows after a wait into a denial, because no more requests can be held. Refunds nothing
+   * by itself.
+   *
+   * @param startMs - When the request arrived, by `performance.now()`.
+   */
+  denyWaiting(decision: Decision, startMs: number): Decision {
+    const denial = deniedForWaiting(decision);
+    this.settlements.receipts.writeSpent(denial);
+    if (decisions.hasSubscribers) void this.#publish('consume', denial, startMs);
+    return denial;
+  }
+
+  /** Waits for what is in flight. Later calls return the same promise. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#deps.leases?.close();
+    const idle = this.#deps.inFlight.idle();
+    if (idle !== undefined) await idle; // synchronous when idle, so that a close inside a breaker's listener takes effect there
+    forget(this);
+    releaseName(this.store, this.name);
+    if (!this.settlements.holdsSlots) return this.#leave();
+    // Running requests release their slots when they end, which may be hours from now: close does not wait for
+    // them.
+    const endStay = stayOn(this.store);
+    this.settlements.whenReleased(() => {
+      endStay();
+      this.#leave().catch((error: unknown) => void this.#reportFailure(error));
+    });
+  }
+
+  async #leave(): Promise<void> {
+    const isLast = !isInUse(this.store);
+    if (isLast) this.#deps.guard?.close();
+    const [failed] = await this.limits.leave();
+    // Another limiter may have started to use the store meanwhile.
+    if (isLast && !isInUse(this.store)) await this.store.close?.();
+    if (failed !== undefined) throw failed;
+  }
+
+  /**
+   * Publishes a failed call.
+   *
+   * @param isDecision - Whether a caller was rejected, although the open breaker let no call through.
+   */
+  #reportFailure(error: unknown, isDecision = false): SluiceError {
+    const failure = asStoreError(error);
+    if (storeErrors.hasSubscribers && (isDecision || failure.code !== 'SLUICE_BREAKER_OPEN')) {
+      const kind = kindOf(failure);
+      storeErrors.publish({ limiter: this.name, store: this.store.source, kind, code: failure.code });
+    }
+    return failure;
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== undefined)
+      throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.name} is closed`);
+  }
+}
+
+/** Undefined where a call to the store costs no more than the cache. */
+function denialCacheOf({ store, denialCache }: CoreSettings, guard: StoreGuard | undefined): DenialCache | undefined {
+  if (store.showsDenied !== true || denialCache === undefined || guard === undefined) return undefined;
+  return new DenialCache(denialCache.maxKeys, invalidations);
+}

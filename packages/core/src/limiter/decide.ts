@@ -1,0 +1,262 @@
+import { combine, undecided, type Decision } from '../engine/decision.ts';
+import type { LimiterDeps } from './deps.ts';
+import type { OnStoreError } from './options.ts';
+import { StoreError, isFault, shown, typeError } from '../errors.ts';
+import { ManagedLimit } from '../managed/managed-limit.ts';
+import { areResolved, renewParts, resolve, unknownSources, type UnresolvedPart } from '../managed/resolve.ts';
+import { holdsSlots } from '../engine/policy.ts';
+import { consumeAcrossNodes, spansNodes } from '../guard/multi-node.ts';
+import type { Sent } from '../guard/batching/waiting.ts';
+import { withinDeadline } from '../guard/deadline.ts';
+import { fallbackPart } from '../stores/fallback.ts';
+import {
+  isPending,
+  type DecidingRequest,
+  type Part,
+  type Store,
+  type StoreAnswer,
+  type StoreAnswers,
+} from '../engine/store.ts';
+import { warnOnce } from '../warnings.ts';
+
+/** What a decision needs besides its request. */
+export interface DecisionContext {
+  /** The parts before their limits were looked up. */
+  readonly requested: readonly UnresolvedPart[];
+  readonly onStoreError: OnStoreError;
+  /** When the decision is late, by `performance.now()`. Set where it may take more than one round trip. */
+  readonly endMs?: number;
+}
+
+/** Decides over parts in one store, within a deadline: every request that the fast path leaves. */
+export class DecisionPipeline {
+  readonly #deps: LimiterDeps;
+
+  constructor(deps: LimiterDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Takes the cost of every part, or (peek, or a denial) nothing. Returns a decision at once where the store does.
+   */
+  decide(
+    op: 'consume' | 'peek',
+    requested: readonly UnresolvedPart[],
+    onStoreError: OnStoreError,
+  ): Decision | Promise<Decision> {
+    if (requested.every(({ cost }) => cost === 0)) op = 'peek'; // a request without cost writes nothing
+    if (areResolved(requested)) return this.#decide({ op, parts: requested }, { requested, onStoreError });
+    const context = { requested, onStoreError, endMs: performance.now() + this.#deps.timeoutMs };
+    const sources = unknownSources(requested);
+    if (sources.length === 0) return this.#decideManaged(op, context);
+    // A failed source is loaded again in the background, twice a second: no decision waits for it.
+    const failed = sources.find(({ failure }) => failure !== undefined);
+    if (failed !== undefined) return this.#withoutPolicies(failed.failure, context);
+    const loads = Promise.all(sources.map((source) => source.loaded()));
+    return this.#deps.inFlight.settle(
+      withinDeadline(loads, this.#deps.timeoutMs, { abandoned: false }).then(
+        () => this.#decideManaged(op, context),
+        (error: unknown) => this.#withoutPolicies(error, context),
+      ),
+    );
+  }
+
+  #decideManaged(op: 'consume' | 'peek', context: DecisionContext): Decision | Promise<Decision> {
+    const { requested, parts, unconfigured } = resolve(context.requested);
+    if (unconfigured?.onUnconfigured === 'deny' || (unconfigured !== undefined && parts.length === 0)) {
+      return this.#undecided(
+        'unconfigured',
+        unconfigured.onUnconfigured === 'allow',
+        context.requested,
+        unconfigured.name,
+      );
+    }
+    return this.#decide({ op, parts }, { ...context, requested });
+  }
+
+  /** No policy is known, because its source has not answered yet. */
+  #withoutPolicies(error: unknown, { requested, onStoreError }: DecisionContext): Decision {
+    const failure = this.#deps.reportFailure(error, onStoreError === 'throw');
+    if (onStoreError === 'throw' || isFault(failure)) throw failure;
+    const name = requested.find(({ limit }) => limit instanceof ManagedLimit)?.limit;
+    warnOnce(
+      'SLUICE_POLICIES_UNKNOWN',
+      `the limiter ${this.#deps.name} has not been able to load its managed policies yet (${failure.message}); its requests are ${onStoreError === 'deny' ? 'denied' : 'let through'} until it has, as onStoreError says.`,
+      this.#deps.name,
+    );
+    return this.#undecided(
+      'unavailable',
+      onStoreError !== 'deny',
+      requested,
+      name instanceof ManagedLimit ? name.name : this.#deps.name,
+    );
+  }
+
+  #undecided(
+    outcome: 'unavailable' | 'unconfigured',
+    allowed: boolean,
+    requested: readonly UnresolvedPart[],
+    policy: string,
+  ): Decision {
+    const decision = undecided(outcome, allowed, Math.max(...requested.map(({ cost }) => cost)), policy);
+    this.#deps.settlements.receipts.writeSpent(decision);
+    return decision;
+  }
+
+  #decide(request: DecidingRequest, context: DecisionContext): Decision | Promise<Decision> {
+    if (request.op === 'consume') checkHolders(request.parts);
+    const known = this.#deps.denialCache?.denyAll(request.parts);
+    if (known !== undefined) {
+      this.#deps.settlements.receipts.writeSpent(known);
+      return known;
+    }
+    const sent =
+      this.#deps.denialCache === undefined ? undefined : { sentMs: performance.now(), sentDateMs: Date.now() };
+    let answers: StoreAnswers | Promise<StoreAnswers>;
+    try {
+      answers = this.#ask(request, context);
+    } catch (error) {
+      return this.fallback(request, error, context);
+    }
+    if (!isPending(answers)) return this.#conclude(this.#deps.store, request, answers[0], context, sent);
+    return this.#deps.inFlight.settle(
+      answers.then(
+        ([answer]) => this.#conclude(this.#deps.store, request, answer, context, sent),
+        (error: unknown) => this.fallback(request, error, context),
+      ),
+    );
+  }
+
+  /**
+   * Decides again after the store found a state that another version of a policy wrote: once per change of the
+   * policy, and within the time of one decision.
+   */
+  #decideAgain(
+    request: DecidingRequest,
+    found: readonly (number | undefined)[],
+    context: DecisionContext,
+  ): Decision | Promise<Decision> {
+    return this.#deps.inFlight.settle(
+      withinDeadline(renewParts(request.parts, found), this.#leftMs(context), { abandoned: false }).then(
+        (parts) => {
+          if (this.#leftMs(context) <= 0) return this.fallback(request, lateError(this.#deps.timeoutMs), context);
+          // A deleted policy is looked up again, which leads to `onUnconfigured`.
+          return parts === undefined
+            ? this.#decideManaged(request.op, context)
+            : this.#decide({ ...request, parts }, context);
+        },
+        (error: unknown) => this.fallback(request, error, context),
+      ),
+    );
+  }
+
+  /** The rest of the time that the decision may take. */
+  #leftMs({ endMs }: DecisionContext): number {
+    return endMs === undefined ? this.#deps.timeoutMs : Math.ceil(endMs - performance.now());
+  }
+
+  #ask(request: DecidingRequest, context: DecisionContext): StoreAnswers | Promise<StoreAnswers> {
+    const { guard, store } = this.#deps;
+    if (guard === undefined) return store.perform([request]);
+    const leftMs = Math.max(this.#leftMs(context), 1);
+    if (!spansNodes(store, request.parts)) return guard.decide(request, leftMs);
+    for (const { limit } of request.parts) this.#deps.denialCache?.exclude(limit);
+    guard.checkPassing(request.parts); // before other nodes consume what they would have to refund
+    return consumeAcrossNodes(request, {
+      ask: (requests) => guard.perform(requests, leftMs),
+      inBackground: (work) => void this.#deps.inFlight.settle(work),
+      reportFailure: (error) => void this.#deps.reportFailure(error),
+    });
+  }
+
+  #conclude(
+    store: Store,
+    request: DecidingRequest,
+    answer: StoreAnswer | Error | undefined,
+    context: DecisionContext,
+    sent?: Omit<Sent, 'receivedMs'>,
+  ): Decision | Promise<Decision> {
+    if (answer instanceof Error) return this.fallback(request, answer, context);
+    if (answer?.stale !== undefined) return this.#decideAgain(request, answer.stale, context);
+    if (answer === undefined || !answer.parts.some(({ policies }) => policies.length > 0)) {
+      const error = new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer');
+      return this.fallback(request, error, context);
+    }
+    if (answer.shown !== undefined && sent !== undefined) {
+      this.#deps.denialCache?.rememberAll(request.parts, answer, { ...sent, receivedMs: performance.now() });
+    }
+    return this.#decisionOf(store, request, answer, context);
+  }
+
+  #decisionOf(
+    store: Store,
+    { op, parts }: DecidingRequest,
+    answer: StoreAnswer,
+    { requested }: DecisionContext,
+  ): Decision {
+    const { source } = store;
+    const policies = answer.parts.flatMap((part) => part.policies);
+    const ifConsumed = answer.parts.flatMap((part) => part.ifConsumed ?? part.policies);
+    const blocked = answer.parts.some((part) => part.blocked);
+    const cost = Math.max(...parts.map((part) => part.cost));
+    const { atMs } = answer;
+    const forgottenAfterMs = Math.max(...answer.parts.map((part) => part.forgottenAfterMs ?? 0));
+    const decision = combine(policies, { cost, blocked, source, atMs, forgottenAfterMs }, ifConsumed);
+    this.#deps.settlements.receipts.write(decision, {
+      store,
+      requested,
+      counted: parts,
+      answer,
+      isSpent: op === 'peek',
+    });
+    return decision;
+  }
+
+  /**
+   * Decides as `onStoreError` states, after the store failed or was late.
+   *
+   * @throws the store's error, where `onStoreError` is `throw`, or the error is a fault.
+   */
+  fallback(request: DecidingRequest, error: unknown, context: DecisionContext): Decision | Promise<Decision> {
+    const { parts } = request;
+    const { requested, onStoreError } = context;
+    if (request.op === 'consume') this.#deps.settlements.releaseUnseen(parts, this.#deps.store, error);
+    // A memory store has no fallback. It fails when its clock throws.
+    const hasNoOther = onStoreError === 'throw' || (onStoreError === 'local' && this.#deps.fallback === undefined);
+    const failure = this.#deps.reportFailure(error, hasNoOther);
+    if (hasNoOther || isFault(failure)) throw failure;
+    if (onStoreError === 'local') {
+      const local = this.#deps.fallback as Store;
+      // The policies as they are now, because the fallback may already count by newer ones.
+      const current = context.endMs === undefined ? parts : resolve(requested).parts;
+      const locally = { ...request, parts: current.map(fallbackPart) };
+      const [answer] = local.perform([locally]) as StoreAnswers;
+      if (current.length === requested.length && (answer instanceof Error || answer?.stale === undefined)) {
+        return this.#conclude(local, locally, answer, context);
+      }
+    }
+    return this.#undecided(
+      'unavailable',
+      onStoreError !== 'deny',
+      requested,
+      parts[0]?.limit.policies[0]?.name ?? this.#deps.name,
+    );
+  }
+}
+
+/** @throws TypeError where the request would hold slots without a holder, so that nothing could release them. */
+function checkHolders(parts: readonly Part[]): void {
+  const held = parts.find(({ limit, holder }) => holder === undefined && holdsSlots(limit.policies));
+  if (held === undefined) return;
+  throw typeError(
+    'SLUICE_ACQUIRE_NEEDED',
+    `the policy ${shown(held.limit.policies.find((named) => holdsSlots([named]))?.name)} holds slots until they are released: use limiter.acquire(key), which answers what releases them; nothing was consumed`,
+  );
+}
+
+function lateError(timeoutMs: number): StoreError {
+  return new StoreError(
+    'SLUICE_STORE_TIMEOUT',
+    `the managed policy changed while this was decided, and not all was known within ${String(timeoutMs)} ms (timeoutMs); nothing was consumed`,
+  );
+}

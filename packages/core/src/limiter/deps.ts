@@ -1,0 +1,31 @@
+import type { SluiceError } from '../errors.ts';
+import type { Store } from '../engine/store.ts';
+import type { DenialCache } from '../guard/denial-cache.ts';
+import type { StoreGuard } from '../guard/store-guard.ts';
+import type { Leases } from '../lease/leases.ts';
+import type { FallbackStore } from '../stores/fallback.ts';
+import type { InFlight } from './in-flight.ts';
+import type { Settlements } from './settlement/settlements.ts';
+
+/** What the parts of one limiter share. */
+export interface LimiterDeps {
+  readonly name: string;
+  readonly store: Store;
+  readonly timeoutMs: number;
+  /** Undefined where the store is this process's memory, which is never late. */
+  readonly guard: StoreGuard | undefined;
+  /** Decides where `onStoreError` is `local`. Undefined where the store is this process's memory. */
+  readonly fallback: FallbackStore | undefined;
+  /** Undefined where a call to the store costs no more, or the option is false. */
+  readonly denialCache: DenialCache | undefined;
+  /** Undefined where the option `lease` is not set, or the store has no batches. */
+  readonly leases: Leases | undefined;
+  readonly settlements: Settlements;
+  readonly inFlight: InFlight;
+  /**
+   * Publishes a failed call.
+   *
+   * @param isDecision - Whether a caller was rejected, although the open breaker let no call through.
+   */
+  readonly reportFailure: (error: unknown, isDecision?: boolean) => SluiceError;
+}

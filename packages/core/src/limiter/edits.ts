@@ -1,0 +1,131 @@
+import { SluiceError, asStoreError, shown, staleError } from '../errors.ts';
+import type { LimiterDeps } from './deps.ts';
+import { areResolved, renewParts, resolve, unknownSources, type UnresolvedPart } from '../managed/resolve.ts';
+import { withinDeadline } from '../guard/deadline.ts';
+import { fallbackPart } from '../stores/fallback.ts';
+import { isPending, type EditingRequest, type Store, type StoreAnswer, type StoreAnswers } from '../engine/store.ts';
+
+/** An edit whose limit is not looked up yet. */
+export type UnresolvedEdit = EditingRequest extends infer Edit
+  ? Edit extends EditingRequest
+    ? Omit<Edit, 'part'> & { readonly part: UnresolvedPart }
+    : never
+  : never;
+
+/**
+ * Resets, blocks or unblocks in one call, in the fallback store as well, so that a blocked client stays blocked
+ * while the store is unavailable.
+ */
+export async function edit(requested: readonly UnresolvedEdit[], deps: LimiterDeps): Promise<void> {
+  const requests = requested.every(isResolved) ? requested : await lookUp(requested, deps);
+  const hereToo = requests.map((request) => ({ ...request, part: fallbackPart(request.part) }));
+  void deps.fallback?.perform(hereToo); // synchronous, because the fallback is memory
+  await performEdits(requests, deps);
+}
+
+function isResolved(request: UnresolvedEdit): request is EditingRequest {
+  return areResolved([request.part]);
+}
+
+/** The edits with their current limits. What decisions leave out is left out here too. */
+async function lookUp(
+  requested: readonly UnresolvedEdit[],
+  { timeoutMs, reportFailure }: LimiterDeps,
+): Promise<readonly EditingRequest[]> {
+  const sources = unknownSources(requested.map(({ part }) => part));
+  try {
+    await withinDeadline(Promise.all(sources.map((source) => source.loaded())), timeoutMs, { abandoned: false });
+  } catch (error) {
+    throw reportFailure(error);
+  }
+  const found = requested.map((request): EditingRequest | undefined => {
+    const { parts, unconfigured } = resolve([request.part]);
+    const [part] = parts;
+    if (part !== undefined) return { ...request, part };
+    if (unconfigured?.onUnconfigured === 'allow' && requested.length > 1) return undefined;
+    throw new SluiceError(
+      'SLUICE_POLICY_UNCONFIGURED',
+      `the managed policy ${shown(unconfigured?.name)} is not there, or not for this application: nothing was done`,
+    );
+  });
+  return found.filter((request) => request !== undefined);
+}
+
+/**
+ * Sends edits. An edit that finds a state of another version of its policy is sent again under that version: once
+ * per change of the policy, until `timeoutMs` has passed.
+ *
+ * @param again - The end of that time, and the versions found by the last call.
+ * @returns The store's answer to each edit, of those sent again the last one.
+ * @throws (rejects) StoreError.
+ */
+export async function performEdits(
+  requests: readonly EditingRequest[],
+  deps: LimiterDeps,
+  store: Store = deps.store,
+  again: { readonly endMs: number; readonly found?: string } = { endMs: performance.now() + deps.timeoutMs },
+): Promise<readonly StoreAnswer[]> {
+  if (requests.length === 0) return []; // a change of the policy has removed what was to be edited
+  const { reportFailure } = deps;
+  let answers: StoreAnswers | Promise<StoreAnswers>;
+  try {
+    answers = ask(requests, deps, store);
+    if (isPending(answers)) answers = await answers;
+  } catch (error) {
+    throw reportFailure(error);
+  }
+  const [failed] = answers.filter((answer) => answer instanceof Error).map((error) => reportFailure(error));
+  if (failed !== undefined) throw failed;
+  const found = (answers as readonly StoreAnswer[]).map(({ stale }) => stale);
+  const done = (answers as readonly StoreAnswer[]).filter(({ stale }) => stale === undefined);
+  if (done.length === answers.length) return done;
+  const { endMs } = again;
+  const versions = found.filter((stale) => stale !== undefined).join(';');
+  // A version that a renewal did not resolve is unknown to the source of the policies.
+  if (performance.now() >= endMs || versions === again.found) throw reportFailure(staleError());
+  const renewedRequests = await renewEdits(requests, found, deps);
+  return [...done, ...(await performEdits(renewedRequests, deps, store, { endMs, found: versions }))];
+}
+
+/** Through the guard where the store is the limiter's own: on a Cluster one call each, as their keys live on different nodes. */
+function ask(
+  requests: readonly EditingRequest[],
+  { store: own, guard, timeoutMs }: LimiterDeps,
+  store: Store,
+): StoreAnswers | Promise<StoreAnswers> {
+  if (store !== own || guard === undefined) return store.perform(requests);
+  if (store.oneSubjectPerCall !== true) return guard.perform(requests, timeoutMs);
+  return Promise.all(
+    requests.map(async (request) => {
+      try {
+        return await guard.perform([request], timeoutMs);
+      } catch (error) {
+        return [asStoreError(error)];
+      }
+    }),
+  ).then((answers) => answers.flat());
+}
+
+/** Whether an edit settles units that were consumed, which a policy change may have dropped since. */
+function isSettlement({ op }: EditingRequest): boolean {
+  return op !== 'reset' && op !== 'block' && op !== 'unblock';
+}
+
+/** The stale edits, with limits that can read the states found. Edits without a policy are dropped. */
+async function renewEdits(
+  requests: readonly EditingRequest[],
+  found: readonly (readonly (number | undefined)[] | undefined)[],
+  { timeoutMs, reportFailure }: LimiterDeps,
+): Promise<readonly EditingRequest[]> {
+  const renewing = requests.map(async (request, i): Promise<readonly EditingRequest[]> => {
+    const versions = found[i];
+    if (versions === undefined) return [];
+    const parts = await renewParts([request.part], versions, isSettlement(request));
+    return parts?.map((part) => ({ ...request, part })) ?? [];
+  });
+  try {
+    return (await withinDeadline(Promise.all(renewing), timeoutMs, { abandoned: false })).flat();
+  } catch (error) {
+    throw reportFailure(error);
+  }
+}

@@ -1,0 +1,277 @@
+import type { Decision } from '../engine/decision.ts';
+import { parseDuration, type Duration } from '../values/duration.ts';
+import { PolicyError, rangeError, typeError } from '../errors.ts';
+import { checkSubject, encodeSubject } from '../engine/key.ts';
+import { CORE_OPTIONS, type LimiterCoreOptions } from './options.ts';
+import { checkCost, checkEstimate } from '../values/cost.ts';
+import { LimiterCore } from './core.ts';
+import type { Status } from '../observe/live-limiters.ts';
+import { checkOptions } from '../values/check-options.ts';
+import { reservationOf, type Reservation } from './settlement/reservation.ts';
+import { holdsSlots, type Policy } from '../engine/policy.ts';
+import type { ManagedReference } from '../managed/managed.ts';
+import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
+import {
+  isByName,
+  limitsByName,
+  subjectsByLimit,
+  singleLimit,
+  type LimiterLimits,
+  type LimitOptions,
+  type SubjectByLimit,
+} from './limits.ts';
+import { ManagedLimit } from '../managed/managed-limit.ts';
+import { isPending } from '../engine/store.ts';
+import { acquisition, type AcquireOptions, type Acquisition } from './settlement/acquisition.ts';
+import { holderOf, newHolder } from './settlement/holder.ts';
+
+export interface SingleLimiterOptions extends LimiterCoreOptions {
+  /**
+   * All must allow, or nothing is taken. Several need names. Or a reference to a stored policy:
+   * `managed('orders')`.
+   */
+  policy: Policy | readonly Policy[] | ManagedReference;
+  limits?: never;
+}
+
+export interface LimitsLimiterOptions<
+  Limits extends readonly LimitOptions[] = readonly LimitOptions[],
+> extends LimiterCoreOptions {
+  /** Instead of `policy`: limits with a key each, decided together. */
+  limits: Limits;
+  policy?: never;
+}
+
+export type LimiterOptions = SingleLimiterOptions | LimitsLimiterOptions;
+
+/** Keys by the name of their limit. One that is left out, or undefined, leaves its limit out. */
+export type KeysOf<Limits extends readonly LimitOptions[]> = {
+  readonly [Name in Limits[number]['name']]?: string | undefined;
+};
+
+/**
+ * Decides over keys. Decisions of one call are atomic: over all policies and limits, everything is taken or
+ * nothing. A memory store decides in this tick, Redis in one round trip. (Of limits whose keys live on different
+ * nodes of a cluster, units that one node has taken are refunded in a second round trip when another node denies.)
+ *
+ * `Key` is a string that is not empty; with `limits`, an object with a key per limit.
+ */
+export interface Limiter<Key = string> {
+  readonly name: string;
+
+  /**
+   * Takes `cost` units if every policy allows them, else none. One round trip.
+   *
+   * @param cost - A whole number up to 2^53 - 1, default 1. With 0 nothing is taken, and only a block denies.
+   * @throws (rejects) TypeError `SLUICE_KEY_INVALID`; RangeError or TypeError `SLUICE_COST_INVALID`; TypeError
+   * `SLUICE_ACQUIRE_NEEDED` where a policy holds slots; SluiceError `SLUICE_LIMITER_CLOSED`; with `onStoreError: 'throw'`
+   * StoreError.
+   */
+  consume(key: Key, cost?: number): Promise<Decision>;
+
+  /**
+   * Reports whether `consume` would be allowed, which policy would decide, and how long to wait; the other numbers
+   * are the current ones. Takes and writes nothing. Rejects as `consume` does.
+   */
+  peek(key: Key, cost?: number): Promise<Decision>;
+
+  /**
+   * Refunds units of a decision, once, whether or not that succeeds (after `SLUICE_BREAKER_OPEN` a second call is
+   * possible). A window takes units back until it ends, a bucket up to its capacity; a denied decision has no units
+   * to refund. One round trip.
+   *
+   * @param cost - Units to refund: at most those of the decision. Default: all that it took.
+   * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN` for anything but a Decision object that this limiter
+   * returned, copies included; RangeError or TypeError `SLUICE_COST_INVALID`; StoreError when the store fails or is
+   * late.
+   */
+  refund(decision: Decision, cost?: number): Promise<void>;
+
+  /**
+   * Takes an estimate of a cost that is known only afterwards: tokens of a language model, bytes, the work of a
+   * query. Decides and rejects as `consume(key, estimate)` does, in one round trip; settling is a second one.
+   *
+   * @param estimate - A whole number from 1 to 2^53 - 1. The largest possible cost, where it is known, keeps the
+   * limit exact.
+   */
+  reserve(key: Key, estimate: number): Promise<Reservation>;
+
+  /**
+   * Takes a slot of every {@link concurrency} policy, and a unit of every other one, if all of them allow; else
+   * nothing. The slot is held until it is released, or expires. One round trip, and one more for the release.
+   *
+   * @throws (rejects) as `consume` does, also for a `cost` of 0; TypeError `SLUICE_KEY_INVALID` for a `holder` that
+   * is not a string, or empty; TypeError `SLUICE_ACQUIRE_NOT_NEEDED` where no policy holds slots; PolicyError
+   * `SLUICE_OPTION_UNKNOWN`.
+   */
+  acquire(key: Key, options?: AcquireOptions): Promise<Acquisition>;
+
+  /**
+   * Resets what the key has used. A block stays. One round trip, as for `block` and `unblock`; all three also
+   * change the local fallback. Rejects for a bad key as `consume` does, and with StoreError when the store fails;
+   * after `SLUICE_STORE_TIMEOUT` the edit may have happened.
+   */
+  reset(key: Key): Promise<void>;
+
+  /**
+   * Denies every request of the key for `duration` (1 ms to 100 years); a later block replaces it. Rejects as
+   * `reset` does, and with PolicyError `SLUICE_OPTION_INVALID` for a bad duration.
+   */
+  block(key: Key, duration: Duration): Promise<void>;
+
+  /** Ends a block. Rejects as `reset` does. */
+  unblock(key: Key): Promise<void>;
+
+  /**
+   * The state of the limiter's store as this process knows it, such as whether its breaker is closed. Makes no
+   * call.
+   */
+  status(): Status;
+
+  /**
+   * Waits for what is in flight, and closes what the store opened when no other limiter uses it. Later calls of the
+   * limiter reject with `SLUICE_LIMITER_CLOSED`; closing again does nothing.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes a limiter: its policies, and one store. Costs nothing until it is first used.
+ *
+ * @example
+ * ```ts
+ * const limiter = createLimiter({ policy: fixedWindow({ limit: 5, window: '1m' }) });
+ * const { allowed, retryAfterMs } = await limiter.consume('user-42');
+ * ```
+ *
+ * @throws PolicyError naming the field, what was expected and what came; `SLUICE_OPTION_UNKNOWN` for an option that
+ * does not exist; `SLUICE_LIMITER_NAME_TAKEN` for a second limiter of one name on one store, unless both say `shared`.
+ */
+export function createLimiter(options: SingleLimiterOptions): Limiter;
+export function createLimiter<const Limits extends readonly LimitOptions[]>(
+  options: LimitsLimiterOptions<Limits>,
+): Limiter<KeysOf<Limits>>;
+export function createLimiter(options: LimiterOptions): Limiter | Limiter<SubjectByLimit>;
+export function createLimiter(options: LimiterOptions): Limiter | Limiter<SubjectByLimit> {
+  checkOptions(options, ['policy', 'limits', ...CORE_OPTIONS], 'createLimiter');
+  const core = new LimiterCore(options);
+  if (options.limits !== undefined && (options.policy as unknown) !== undefined) {
+    throw new PolicyError('limits', 'createLimiter takes policy or limits, got both');
+  }
+  const limits = options.limits === undefined ? singleLimit(core, options.policy) : limitsByName(core, options.limits);
+  core.claim();
+  return new LimiterImpl<string & SubjectByLimit>(core, limits);
+}
+
+/** What {@link createLimiter} makes, over limits that have been checked. */
+export class LimiterImpl<Key> implements Limiter<Key> {
+  readonly name: string;
+  readonly #core: LimiterCore;
+  readonly #limits: LimiterLimits;
+  /** The only one, where its key is a string. */
+  readonly #limit: LimitRef | undefined;
+
+  constructor(core: LimiterCore, limits: LimiterLimits) {
+    this.name = core.name;
+    this.#core = core;
+    this.#limits = limits;
+    this.#limit = isByName(limits) ? undefined : limits;
+  }
+
+  /** What a limiter is made of; undefined for what is none, or comes from another copy of this package. */
+  static partsOf(limiter: unknown): { readonly core: LimiterCore; readonly limits: LimiterLimits } | undefined {
+    if (typeof limiter !== 'object' || limiter === null || !(#core in limiter)) return undefined;
+    return { core: limiter.#core, limits: limiter.#limits };
+  }
+
+  // Each is async, or does what that would do, so that every error is a rejection.
+
+  /** Not async: returns the store's own promise, or a settled one, without another promise around it. */
+  consume(key: Key, cost = 1): Promise<Decision> {
+    try {
+      const decided = this.#consume(key, cost);
+      // Tested first: V8 makes a settled promise of a known non-promise with half the work.
+      return isPending(decided) ? decided : Promise.resolve(decided);
+    } catch (error) {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
+      return Promise.reject(error);
+    }
+  }
+
+  #consume(key: unknown, cost: number): Decision | Promise<Decision> {
+    const limit = this.#limit;
+    if (limit === undefined || cost === 0) return this.#core.decide('consume', this.#partsOf(key, cost));
+    checkCost(cost);
+    checkSubject(key);
+    return this.#core.consume(limit, encodeSubject(key), cost);
+  }
+
+  async peek(key: Key, cost = 1): Promise<Decision> {
+    return this.#core.decide('peek', this.#partsOf(key, cost));
+  }
+
+  async refund(decision: Decision, cost?: number): Promise<void> {
+    await this.#core.settlements.refund(decision, cost);
+  }
+
+  async reserve(key: Key, estimate: number): Promise<Reservation> {
+    checkEstimate(estimate);
+    return reservationOf(await this.consume(key, estimate), this.#core.settlements);
+  }
+
+  async acquire(key: Key, options: AcquireOptions = {}): Promise<Acquisition> {
+    checkOptions(options, ['holder', 'cost'], 'acquire');
+    const { holder, cost = 1 } = options;
+    const parts = this.#partsOf(key, cost);
+    if (cost === 0) {
+      throw rangeError('SLUICE_COST_INVALID', 'a slot is at least 1 unit, got a cost of 0; nothing was consumed');
+    }
+    if (!parts.some(({ limit }) => limit instanceof ManagedLimit || holdsSlots(limit.policies))) {
+      throw typeError(
+        'SLUICE_ACQUIRE_NOT_NEEDED',
+        `the limiter ${this.name} has no policy that holds slots: use consume, or add concurrency({ limit, ttl }); nothing was consumed`,
+      );
+    }
+    const named = holder === undefined ? undefined : holderOf(holder);
+    // A name is the same holder under every key; no two parts of a limiter share a key.
+    const held = parts.map((part) => ({ ...part, holder: named ?? newHolder() }));
+    return acquisition(await this.#core.decide('consume', held), this.#core.settlements);
+  }
+
+  async reset(key: Key): Promise<void> {
+    await this.#edit(key, (part) => ({ op: 'reset', part }));
+  }
+
+  async block(key: Key, duration: Duration): Promise<void> {
+    const durationMs = parseDuration(duration, 'duration', 'SLUICE_OPTION_INVALID');
+    await this.#edit(key, (part) => ({ op: 'block', part, durationMs }));
+  }
+
+  async unblock(key: Key): Promise<void> {
+    await this.#edit(key, (part) => ({ op: 'unblock', part }));
+  }
+
+  status(): Status {
+    return this.#core.status();
+  }
+
+  async close(): Promise<void> {
+    await this.#core.close();
+  }
+
+  #partsOf(key: unknown, cost: number): readonly UnresolvedPart[] {
+    checkCost(cost);
+    if (isByName(this.#limits)) {
+      return subjectsByLimit(this.#limits, key).map(([limit, subject]) => ({ limit, subject, cost }));
+    }
+    checkSubject(key);
+    return [{ limit: this.#limits, subject: encodeSubject(key), cost }];
+  }
+
+  async #edit(
+    key: Key,
+    requestOf: (part: UnresolvedPart) => Parameters<LimiterCore['edit']>[0][number],
+  ): Promise<void> {
+    await this.#core.edit(this.#partsOf(key, 0).map(requestOf));
+  }
+}

@@ -1,0 +1,116 @@
+import { PolicyError, shown, typeError } from '../errors.ts';
+import { checkSubject, encodeSubject } from '../engine/key.ts';
+import type { LimiterCore } from './core.ts';
+import { isManagedReference, type ManagedReference } from '../managed/managed.ts';
+import type { LimitRef } from '../managed/resolve.ts';
+import { parseName } from '../values/name.ts';
+import { checkOptions, listed, nearest } from '../values/check-options.ts';
+import { checkDistinct, namePolicies, namePolicy, type Policy } from '../engine/policy.ts';
+
+/** One of several limits that each have a key of their own. */
+export interface LimitOptions<Name extends string = string> {
+  readonly name: Name;
+  readonly policy: Policy | ManagedReference;
+}
+
+export type SubjectByLimit = Readonly<Record<string, string | undefined>>;
+/** The limits of a limiter: one, or several by their names with a key each. */
+export type LimiterLimits = LimitRef | ReadonlyMap<string, LimitRef>;
+/** A limit, and the encoded subject that is counted under it. */
+export type LimitSubject = readonly [limit: LimitRef, subject: string];
+
+/** The limit of a limiter that is given one policy, or several. */
+export function singleLimit(core: LimiterCore, policy: unknown): LimitRef {
+  if (policy === undefined) {
+    throw new PolicyError(
+      'policy',
+      'createLimiter needs a policy, such as fixedWindow({ limit: 100, window: "1m" }), or limits; got neither',
+    );
+  }
+  return limitOfPolicy(core, policy);
+}
+
+/** The limit of one policy, of several, or of a managed one. */
+export function limitOfPolicy(core: LimiterCore, policy: unknown): LimitRef {
+  if (isManagedReference(policy)) return core.limits.managed(policy);
+  if (Array.isArray(policy) && policy.some(isManagedReference)) {
+    throw new PolicyError(
+      'policy',
+      'a managed policy stands alone, and cannot be one of a list; give it an entry of its own in limits',
+    );
+  }
+  return core.limits.of(namePolicies(policy, core.name));
+}
+
+/** The limits that have a key, with their encoded subjects. */
+export function subjectsByLimit(limits: ReadonlyMap<string, LimitRef>, keys: unknown): readonly LimitSubject[] {
+  const names = [...limits.keys()];
+  if (typeof keys !== 'object' || keys === null) {
+    throw typeError(
+      'SLUICE_KEY_INVALID',
+      `with limits the key is an object with a key for ${listed(names)}, got ${shown(keys)}; nothing was consumed`,
+    );
+  }
+  for (const name of Object.keys(keys)) {
+    if (limits.has(name)) continue;
+    const meant = nearest(name, names);
+    const hint = meant === undefined ? `known: ${listed(names)}` : `did you mean ${shown(meant)}?`;
+    throw typeError('SLUICE_KEY_INVALID', `there is no limit named ${shown(name)}; ${hint}; nothing was consumed`);
+  }
+  const subjects: LimitSubject[] = [];
+  for (const [name, limit] of limits) {
+    const key = Object.hasOwn(keys, name) ? (keys as SubjectByLimit)[name] : undefined;
+    if (key === undefined) continue;
+    checkSubject(key, `the key of ${name}`);
+    subjects.push([limit, encodeSubject(key)]);
+  }
+  if (subjects.length === 0) {
+    throw typeError(
+      'SLUICE_KEY_INVALID',
+      `at least one limit needs a key, got none for ${listed(names)}; nothing was consumed`,
+    );
+  }
+  return subjects;
+}
+
+export function isByName(limits: LimiterLimits): limits is ReadonlyMap<string, LimitRef> {
+  return limits instanceof Map;
+}
+
+/**
+ * The limits of a `limits` list, checked, by name.
+ *
+ * @param isLater - Whether the policy of an entry is not known yet, so that the entry is checked and left out.
+ * @throws PolicyError naming the entry and the field.
+ */
+export function limitsByName(
+  core: LimiterCore,
+  given: unknown,
+  known: readonly string[] = ['name', 'policy'],
+  isLater: (policy: unknown) => boolean = () => false,
+): ReadonlyMap<string, LimitRef> {
+  if (!Array.isArray(given) || given.length === 0) {
+    throw new PolicyError(
+      'limits',
+      `limits must be a list such as [{ name: "per-ip", policy: fixedWindow({ limit: 100, window: "1m" }) }], got ${shown(given)}`,
+    );
+  }
+  const names = given.map((item: unknown, i) => {
+    const where = `limits[${String(i)}]`;
+    checkOptions(item, known, where);
+    return parseName((item as LimitOptions).name, `${where}.name`);
+  });
+  checkDistinct(names, 'limits.name');
+  const limits = new Map<string, LimitRef>();
+  for (const [i, name] of names.entries()) {
+    const { policy } = given[i] as LimitOptions;
+    if (isLater(policy)) continue;
+    limits.set(
+      name,
+      isManagedReference(policy)
+        ? core.limits.managed(policy, name)
+        : core.limits.of([namePolicy(policy, name, `limits[${String(i)}].policy`)]),
+    );
+  }
+  return limits;
+}

@@ -1,0 +1,210 @@
+import { PolicyError, shown } from '../errors.ts';
+import { performsBatches } from '../engine/batch-store.ts';
+import type { Store } from '../engine/store.ts';
+import { checkTimeout } from '../guard/deadline.ts';
+import { DENIAL_AGE_MS } from '../guard/denial-cache.ts';
+import { parseApp } from '../managed/managed.ts';
+import type { OnUnconfigured } from '../managed/managed-limit.ts';
+import type { Policies } from '../managed/policies.ts';
+import { isPolicies } from '../managed/shared-caches.ts';
+import { memoryStore } from '../stores/memory/memory-store.ts';
+import { checkOptions } from '../values/check-options.ts';
+import { parseDuration, type Duration } from '../values/duration.ts';
+import { parseEscalation, type Escalation } from '../values/escalate.ts';
+import { parseName } from '../values/name.ts';
+
+/**
+ * What decides when the store does not: a memory store of this process (`local`), a fixed outcome (`allow`,
+ * `deny`), or the caller, which gets the error (`throw`).
+ */
+export type OnStoreError = 'local' | 'allow' | 'deny' | 'throw';
+
+/** The options of a limiter on where and how it decides, for every kind of limit. */
+export interface LimiterCoreOptions {
+  /** Part of keys and header fields. A letter, then up to 63 letters, digits, `.`, `-` or `_`. Default `default`. */
+  name?: string | undefined;
+  /** Allows other limiters of this name on this store, which then share its budgets. Default false. */
+  shared?: boolean | undefined;
+  /** Default: a memory store of its own. */
+  store?: Store | undefined;
+  /**
+   * What decides when the store fails or is late. Default `local`: a memory limiter of this process, with the same
+   * policies.
+   */
+  onStoreError?: OnStoreError | undefined;
+  /**
+   * The share of each limit that `local` allows in this process, above 0 and at most 1: `1 / processes` keeps the limit
+   * over all of them. Rounded down, at least one unit. Default 1.
+   */
+  localShare?: number | undefined;
+  /**
+   * The longest a decision may wait for the store, in milliseconds; up to 40 more after a stall of this process
+   * itself. Default 100.
+   */
+  timeoutMs?: number | undefined;
+  /**
+   * Whether this process denies by itself what its store would deny, from what earlier denials have shown, without
+   * a call. Default true where the store is not this process's memory. Refunds, resets and unblocks of other
+   * processes take effect here after `maxAge`.
+   */
+  denialCache?: boolean | DenialCacheOptions | undefined;
+  /**
+   * Whether this process takes slices of frequently requested keys, and spends them from memory: for keys with more
+   * traffic than one Redis can decide. Default false. All processes of a limiter need the same setting. Has an
+   * effect on a `redisStore` alone; a memory store has nothing to fetch, and decides as before.
+   */
+  lease?: boolean | LeaseOptions | undefined;
+  /** The consequence of repeated denials: `escalate({ after: 5, block: '1m', decay: '1h' })`. Default: none. */
+  escalate?: Escalation | undefined;
+  /** The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`. */
+  app?: string | undefined;
+  /**
+   * What happens to a request whose managed policy does not exist, or not for this application. Default `deny`
+   * (403). `allow` skips the limit.
+   */
+  onUnconfigured?: OnUnconfigured | undefined;
+  /** The source of managed policies: what `createPolicies(source)` returned. Default: the Redis of `store`. */
+  policies?: Policies | undefined;
+}
+
+/** How long and how many denied keys a limiter remembers, to deny them without a call to its store. */
+export interface DenialCacheOptions {
+  /**
+   * How long at most this process goes on denying a key for which another process has made room: by a refund, a reset, the
+   * end of a block, another policy. Default `'1s'`.
+   */
+  maxAge?: Duration | undefined;
+  /** Keys remembered at most, the most recently requested ones. Some 300 bytes each. Default 10 000. */
+  maxKeys?: number | undefined;
+}
+
+export interface LeaseOptions {
+  /**
+   * The maximum age of a slice: what is not spent by then is given back, or lost. From 20 ms to 500 ms; default
+   * `500ms`. A token bucket holds less, by what it refills in that time.
+   */
+  maxAge?: Duration;
+}
+
+/** The options with their defaults, checked. */
+export interface CoreSettings {
+  readonly name: string;
+  readonly shared: boolean;
+  readonly store: Store;
+  readonly onStoreError: OnStoreError;
+  readonly timeoutMs: number;
+  readonly onUnconfigured: OnUnconfigured;
+  readonly policies: Policies | undefined;
+  readonly app: string | undefined;
+  readonly localShare: number;
+  readonly escalate: Escalation | undefined;
+  readonly lease: { readonly maxAgeMs: number } | undefined;
+  /** Undefined where nothing is kept. The age goes with each limit, because limits of several limiters meet in one request. */
+  readonly denialCache: { readonly ageMs: number; readonly maxKeys: number } | undefined;
+}
+
+const LEAST_LEASE_MS = 20;
+/** What another process does to a key (block, reset) takes effect no later than that. */
+const LONGEST_LEASE_MS = 500;
+const DENIED_KEYS = 10_000;
+
+/** Every option, its default, and what it has to be. In this order: the first bad option is reported. */
+const OPTIONS: { readonly [Name in keyof CoreSettings]: (given: unknown) => CoreSettings[Name] } = {
+  name: (given = 'default') => parseName(given, 'name'),
+  shared: (given = false) => checked(given, typeof given === 'boolean', 'shared', 'true or false') as boolean,
+  store: (given) => parseStore(given),
+  onStoreError: (given = 'local') => oneOf(given, ['local', 'allow', 'deny', 'throw'], 'onStoreError'),
+  timeoutMs: (given = 100) => {
+    checkTimeout(given);
+    return given as number;
+  },
+  onUnconfigured: (given = 'deny') => oneOf(given, ['deny', 'allow'], 'onUnconfigured'),
+  policies: (given) =>
+    checked(given, given === undefined || isPolicies(given), 'policies', 'what createPolicies() answered') as
+      Policies | undefined,
+  app: (given) => (given === undefined ? undefined : parseApp(given, 'app')),
+  localShare: (given = 1) =>
+    checked(
+      given,
+      typeof given === 'number' && given > 0 && given <= 1,
+      'localShare',
+      'a number above 0 and at most 1, such as 0.25 for one of four processes',
+    ) as number,
+  escalate: (given) => (given === undefined ? undefined : parseEscalation(given)),
+  lease: (given) => parseLease(given),
+  denialCache: (given) => parseDenialCache(given),
+};
+
+export const CORE_OPTIONS: readonly (keyof LimiterCoreOptions)[] = Object.keys(OPTIONS) as (keyof CoreSettings)[];
+
+/** @throws PolicyError for a bad option, `SLUICE_OPTION_INVALID`. */
+export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
+  const settings = Object.fromEntries(
+    Object.entries(OPTIONS).map(([name, parse]) => [name, parse(options[name as keyof CoreSettings])]),
+  ) as unknown as CoreSettings;
+  const { onStoreError, localShare, lease } = settings;
+  if (options.localShare !== undefined) {
+    checked(localShare, onStoreError === 'local', 'localShare', 'left out where onStoreError is not "local"');
+  }
+  if (lease !== undefined) checkLeasable(settings);
+  return settings;
+}
+
+function checked(given: unknown, is: boolean, field: string, expected: string): unknown {
+  if (is) return given;
+  throw new PolicyError(field, `${field} must be ${expected}, got ${shown(given)}`, 'SLUICE_OPTION_INVALID');
+}
+
+function oneOf<const Value extends string>(given: unknown, known: readonly Value[], field: string): Value {
+  const quoted = known.map((value) => `"${value}"`);
+  const expected = `${quoted.slice(0, -1).join(', ')} or ${String(quoted.at(-1))}`;
+  return checked(given, known.includes(given as Value), field, expected) as Value;
+}
+
+function parseStore(given: unknown = memoryStore()): Store {
+  const isStore = typeof (given as Partial<Store> | null)?.perform === 'function';
+  const expected =
+    typeof given === 'string' ? 'memoryStore() or redisStore(url)' : 'memoryStore() or redisStore(client)';
+  return checked(given, isStore, 'store', expected) as Store;
+}
+
+function parseDenialCache(given: unknown = true): CoreSettings['denialCache'] {
+  if (given === false) return undefined;
+  if (given === true) return { ageMs: DENIAL_AGE_MS, maxKeys: DENIED_KEYS };
+  checked(given, typeof given === 'object' && given !== null, 'denialCache', 'true, false or { maxAge, maxKeys }');
+  checkOptions(given, ['maxAge', 'maxKeys'], 'denialCache');
+  const { maxAge = DENIAL_AGE_MS, maxKeys = DENIED_KEYS } = given as DenialCacheOptions;
+  const isCount = Number.isSafeInteger(maxKeys) && maxKeys >= 1;
+  checked(maxKeys, isCount, 'denialCache.maxKeys', 'a whole number, at least 1');
+  return { ageMs: parseDuration(maxAge, 'denialCache.maxAge', 'SLUICE_OPTION_INVALID'), maxKeys };
+}
+
+function parseLease(given: unknown = false): CoreSettings['lease'] {
+  if (given === false) return undefined;
+  if (given === true) return { maxAgeMs: LONGEST_LEASE_MS };
+  const isObject = typeof given === 'object' && given !== null;
+  checked(given, isObject, 'lease', 'true, false or an object such as { maxAge: "500ms" }');
+  checkOptions(given, ['maxAge'], 'lease');
+  const { maxAge = LONGEST_LEASE_MS } = given as LeaseOptions;
+  const maxAgeMs = parseDuration(maxAge, 'lease.maxAge', 'SLUICE_OPTION_INVALID');
+  const isWithin = maxAgeMs >= LEAST_LEASE_MS && maxAgeMs <= LONGEST_LEASE_MS;
+  const expected = `from ${String(LEAST_LEASE_MS)} to ${String(LONGEST_LEASE_MS)} ms`;
+  checked(maxAge, isWithin, 'lease.maxAge', expected);
+  return { maxAgeMs };
+}
+
+/** @throws PolicyError for a store or another option that rules leases out. */
+function checkLeasable({ store, escalate }: CoreSettings): void {
+  const rejection = (message: string): PolicyError => new PolicyError('lease', message, 'SLUICE_OPTION_INVALID');
+  if (escalate !== undefined) {
+    throw rejection(
+      'no slices can be taken beside escalate, which counts every denial in the store: leave one of the two out',
+    );
+  }
+  if (store.source === 'split') {
+    throw rejection('a split limit is decided in this process as it is, and cannot be leased: leave lease out');
+  }
+  if (store.source !== 'memory' && !performsBatches(store)) {
+    throw rejection('slices are taken from a redisStore, and this store cannot give any: leave lease out');
+  }
+}

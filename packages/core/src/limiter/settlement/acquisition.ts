@@ -1,0 +1,62 @@
+import type { Decision } from '../../engine/decision.ts';
+
+/**
+ * The result of {@link Limiter.acquire}: a decision and, where it allows, held slots. Its functions need no `this`.
+ * Where the decision denies, or no store counted (outcome `unavailable` or `unconfigured`), nothing is held:
+ * `release` does nothing, and `renew` returns false.
+ */
+export interface Acquisition {
+  readonly decision: Decision;
+
+  /**
+   * Releases the slots, once; other units that the decision took, such as those of a window, stay taken. After a
+   * failure it may be called again; slots that are never released expire after their `ttl`. One round trip; none
+   * where nothing is held.
+   *
+   * @throws (rejects) StoreError when the store fails or is late; SluiceError `SLUICE_LIMITER_CLOSED`: release
+   * before the limiter is closed, or the slots stay until their `ttl` has passed.
+   */
+  readonly release: () => Promise<void>;
+
+  /**
+   * Makes the slots expire a `ttl` from now, and returns whether they were still held: once expired, they may
+   * belong to others. One round trip.
+   *
+   * @throws (rejects) StoreError when the store fails or is late; SluiceError `SLUICE_LIMITER_CLOSED`: release
+   * before the limiter is closed, or the slots stay until their `ttl` has passed.
+   */
+  readonly renew: () => Promise<boolean>;
+}
+
+export interface AcquireOptions {
+  /**
+   * Identifies who holds the slot: any text. Acquiring again with the same holder and cost returns the same slot,
+   * so that an attempt whose answer was lost can be retried (until the retry, or its `ttl`, the first attempt keeps
+   * its slot). Other policies count each attempt. Default: a new holder.
+   */
+  holder?: string;
+  /** Units, of every policy, and slots: a whole number, at least 1. Default 1. */
+  cost?: number;
+}
+
+/** The part of {@link Settlements} that an acquisition uses. */
+export interface Holding {
+  /** Returns whether all slots were still held. */
+  renew(decision: Decision): Promise<boolean>;
+  release(decision: Decision): Promise<void>;
+}
+
+export function acquisition(decision: Decision, holding: Holding): Acquisition {
+  let released: Promise<void> | undefined;
+  return {
+    decision,
+    release: async () => {
+      released ??= holding.release(decision).catch((error: unknown) => {
+        released = undefined;
+        throw error;
+      });
+      await released;
+    },
+    renew: async () => released === undefined && decision.allowed && (await holding.renew(decision)),
+  };
+}

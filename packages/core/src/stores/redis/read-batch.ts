@@ -1,0 +1,85 @@
+import { StoreError, shown } from '../../errors.ts';
+import { evaluate } from '../../engine/evaluate.ts';
+import type { CoalescedRequests, BatchAnswer } from '../../engine/batch-store.ts';
+import type { Limit, KeyState } from '../../engine/store.ts';
+import { instantOf, isAllowed, throwIfDenied, twinsDisagree } from './read-reply.ts';
+import { readValue, textOf, writeValue } from './value.ts';
+import type { BatchCall } from './write-batch.ts';
+
+/**
+ * Reads the reply of frame/batch.lua: the instant, and every value before the call.
+ *
+ * @throws StoreError when the reply is not one of that script, or (checking) differs from the kernels' decisions.
+ */
+export function readBatch(
+  reply: unknown,
+  call: BatchCall,
+  requests: readonly CoalescedRequests[],
+  checking: boolean,
+): BatchAnswer {
+  const [instant, lines, checked] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  const atMs = instantOf(instant);
+  if (atMs === undefined || !(typeof lines === 'string' || lines instanceof Uint8Array)) throw strange(reply);
+  const text = textOf(lines);
+  const keys = new Array<KeyState | Error>(requests.length);
+  let from = 0;
+  for (let i = 0; i < requests.length; i++) {
+    const ending = i === requests.length - 1 ? text.length : text.indexOf('\n', from);
+    if (ending < from) throw strange(reply);
+    const value = text.slice(from, ending);
+    from = ending + 1;
+    const index = call.indexes[i] as number;
+    keys[index] = readLine(value, call.keys[i] as string, (requests[index] as CoalescedRequests).limit);
+  }
+  if (checking) compare(text.split('\n'), checked as readonly unknown[], call, requests, keys, atMs);
+  return { atMs, keys };
+}
+
+function readLine(line: string, key: string, limit: Limit): KeyState | Error {
+  if (!line.startsWith('-')) return readValue(line === '' ? null : line, key, limit);
+  const failure = [line.slice(1)];
+  throwIfDenied(failure);
+  return readValue(failure, key, limit);
+}
+
+function strange(reply: unknown): StoreError {
+  return new StoreError(
+    'SLUICE_STORE_REPLY_INVALID',
+    `the script returned ${shown(reply)} instead of an instant and a line per key`,
+  );
+}
+
+/** Decides all requests again, and compares how many are allowed and what is written. */
+function compare(
+  values: readonly string[],
+  [allowedThere, after]: readonly unknown[],
+  call: BatchCall,
+  requests: readonly CoalescedRequests[],
+  keys: readonly (KeyState | Error)[],
+  atMs: number,
+): void {
+  const allowed: number[] = [];
+  const expected = call.indexes.map((index, i) => {
+    const key = keys[index] as KeyState | Error;
+    const { limit, subject, runs = [1, 1] } = requests[index] as CoalescedRequests;
+    if (key instanceof Error) {
+      // The script denies a cost above the limit, and a blocked key, before it reads the states.
+      if (values[i]?.startsWith('-') !== true) for (let j = 0; j < runs.length; j += 2) allowed.push(0);
+      return values[i];
+    }
+    const held = { ...key };
+    let changed = false;
+    for (let j = 0; j < runs.length; j += 2) {
+      const request = { op: 'consume', parts: [{ limit, subject, cost: runs[j] as number }] } as const;
+      let fitting = 0;
+      while (fitting < (runs[j + 1] as number) && isAllowed(request, evaluate(request, [held], atMs).answer)) fitting++;
+      changed ||= fitting > 0;
+      allowed.push(fitting);
+    }
+    return changed ? writeValue(limit, held, atMs) : values[i];
+  });
+  const same =
+    textOf(allowedThere) === allowed.join(',') &&
+    expected.every((value, i) => value === textOf((after as unknown[])[i]));
+  if (!same) throw twinsDisagree(atMs, [allowed.join(','), textOf(allowedThere)], [expected, after], values, call.args);
+}

@@ -1,0 +1,106 @@
+import { parseDuration, type Duration } from './duration.ts';
+import { PolicyError, shown } from '../errors.ts';
+import { LARGEST_LIMIT } from './numbers.ts';
+import { checkOptions } from './check-options.ts';
+
+/** When denials lead to a block, and for how long. {@link escalate} returns it. */
+export interface Escalation {
+  /** Denials until a block. */
+  readonly after: number;
+  /** How long each block lasts, in order. The last length repeats. */
+  readonly blocksMs: readonly number[];
+  /** How long after the last denial, or the end of the last block, denials and blocks are forgotten. */
+  readonly decayMs: number;
+}
+
+export interface EscalateOptions {
+  /** Denials until the key is blocked, at least 1. The last of them already has the outcome `blocked`. */
+  after: number;
+  /**
+   * How long the first block lasts. Each further block lasts twice as long as the one before, up to a day (or up to
+   * `block`, if that is longer). Or a list of at most 32 lengths in order. The last one repeats.
+   */
+  block: Duration | readonly Duration[];
+  /** How long after the last denial, or the end of the last block, denials and blocks are forgotten. */
+  decay: Duration;
+}
+
+/** The longest block by doubling. */
+const LONGEST_DOUBLED_MS = 86_400_000;
+const MOST_BLOCKS = 32;
+
+/**
+ * Blocks those who go on after they were denied: the option `escalate` of a limiter. Once `after` requests of a key have
+ * been denied by its policies, the key is blocked, longer each time; while it is blocked nothing is counted. Who was not
+ * denied for `decay` begins again. See docs/guides/escalation.md.
+ *
+ * @throws PolicyError with the field, the expected value and the given one.
+ */
+export function escalate(options: EscalateOptions): Escalation {
+  checkOptions(options, ['after', 'block', 'decay'], 'escalate');
+  const { after, block, decay } = options;
+  const lengths: readonly unknown[] | undefined = Array.isArray(block) ? block : undefined;
+  return parse({
+    after,
+    blocksMs:
+      lengths === undefined
+        ? doubled(parseDuration(block, 'block', 'SLUICE_OPTION_INVALID'))
+        : lengths.map((length, i) => parseDuration(length, `block[${String(i)}]`, 'SLUICE_OPTION_INVALID')),
+    decayMs: parseDuration(decay, 'decay', 'SLUICE_OPTION_INVALID'),
+  });
+}
+
+/**
+ * Checks the option `escalate` of a limiter: a result of {@link escalate}, from this process or another (as JSON).
+ *
+ * @throws PolicyError for anything else.
+ */
+export function parseEscalation(given: unknown): Escalation {
+  const { after, blocksMs, decayMs } = (given ?? {}) as Partial<Record<keyof Escalation, unknown>>;
+  if (after === undefined || !Array.isArray(blocksMs) || decayMs === undefined) {
+    throw new PolicyError(
+      'escalate',
+      `escalate must be the result of escalate(), such as escalate({ after: 5, block: "1m", decay: "1h" }), got ${shown(given)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  checkOptions(given, ['after', 'blocksMs', 'decayMs'], 'escalate');
+  return parse(
+    {
+      after,
+      blocksMs: blocksMs.map((length, i) =>
+        parseDuration(length, `escalate.blocksMs[${String(i)}]`, 'SLUICE_OPTION_INVALID'),
+      ),
+      decayMs: parseDuration(decayMs, 'escalate.decayMs', 'SLUICE_OPTION_INVALID'),
+    },
+    'escalate.',
+  );
+}
+
+function parse(
+  { after, blocksMs, decayMs }: Omit<Escalation, 'after'> & { readonly after: unknown },
+  where = '',
+): Escalation {
+  if (!Number.isSafeInteger(after) || (after as number) < 1 || (after as number) > LARGEST_LIMIT) {
+    throw new PolicyError(
+      `${where}after`,
+      `${where}after must be a whole number of denials from 1 to ${String(LARGEST_LIMIT)}, got ${shown(after)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  if (blocksMs.length === 0 || blocksMs.length > MOST_BLOCKS) {
+    throw new PolicyError(
+      where === '' ? 'block' : `${where}blocksMs`,
+      `${where === '' ? 'block' : `${where}blocksMs`} must be a duration, or a list of 1 to ${String(MOST_BLOCKS)} of them, got a list of ${String(blocksMs.length)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  return Object.freeze({ after: after as number, blocksMs: Object.freeze([...blocksMs]), decayMs });
+}
+
+function doubled(firstMs: number): readonly number[] {
+  const longestMs = Math.max(firstMs, LONGEST_DOUBLED_MS);
+  const lengths = [firstMs];
+  for (let lengthMs = firstMs; lengthMs < longestMs;) lengths.push((lengthMs = Math.min(2 * lengthMs, longestMs)));
+  return lengths;
+}

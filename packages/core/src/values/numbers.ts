@@ -1,0 +1,49 @@
+import { PolicyError, shown } from '../errors.ts';
+
+/**
+ * The largest integer in a structured header field (RFC 9651), hence the largest limit that a response can report.
+ */
+export const LARGEST_LIMIT = 999_999_999_999_999;
+
+/**
+ * The most units that count as used. With the cost of one more request the sum is still an exact double. `MOST_UNITS`
+ * in the twins.
+ */
+export const MOST_UNITS: number = 2 ** 52;
+
+/**
+ * Checks a whole number of units of a policy.
+ *
+ * @throws PolicyError if it is not a whole number, below `least`, or too large for a header field.
+ */
+export function parseUnits(value: unknown, field: string, least = 1, most: number = LARGEST_LIMIT): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  const instead = insteadOf(value, field, least);
+  throw new PolicyError(
+    field,
+    `${field} must be a whole number from ${String(least)} to ${String(most)}, got ${shown(value)}${instead}`,
+  );
+}
+
+/** What to write instead of a bad number of units, if that is known. */
+function insteadOf(value: unknown, field: string, least: number): string {
+  if (value === undefined) return `; write for example ${field}: 100`;
+  if (typeof value === 'string' && value !== '' && Number.isFinite(Number(value))) return `; write ${field}: ${value}`;
+  if (typeof value !== 'number') return '';
+  if (value > 0 && value < 1) return '; for less than one unit per window write one unit and a longer window';
+  if (value > LARGEST_LIMIT) return '; to limit nothing leave the policy out';
+  if (value <= 0 && least === 1)
+    return '; to deny everything use limiter.block(key, duration) or respond with 403 yourself';
+  return '';
+}
+
+/** Greatest common divisor of two positive integers. */
+export function gcd(a: number, b: number): number {
+  while (b !== 0) [a, b] = [b, a % b];
+  return a;
+}
+
+/** A share of some units, rounded down, at least one. Rounds first to 15 digits, to undo errors of doubles. */
+export function shareOf(units: number, share: number): number {
+  return Math.max(Math.floor(Number((units * share).toPrecision(15))), 1);
+}

@@ -1,0 +1,36 @@
+// Consumes two units of the ninth algorithm in Redis, and tells what it can do, as JSON:
+// `node use-ninth.mjs CORE REDIS_URL`, where CORE is a built copy of packages/core.
+const [core, url] = process.argv.slice(2);
+const { createLimiter, redisStore, splitStore } = await import(`${core}/dist/esm/index.js`);
+
+const policy = { algorithm: 'shiftedWindow', limit: 5, windowMs: 86_400_000, shiftMs: 21_600_000 };
+const store = redisStore(url);
+const limiter = createLimiter({ name: 'orders', policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
+const decision = await limiter.consume('ann', 2);
+await limiter.close();
+
+const leasing = createLimiter({
+  name: 'leasing',
+  policy,
+  store,
+  lease: true,
+  onStoreError: 'throw',
+  timeoutMs: 60_000,
+});
+const first = await leasing.consume('bob');
+await leasing.close();
+await store.close();
+
+let split;
+try {
+  createLimiter({ name: 'split', policy, store: splitStore({ membership: 2 }) });
+} catch (error) {
+  split = error.message;
+}
+let unknown;
+try {
+  createLimiter({ policy: { algorithm: 'tenth' } });
+} catch (error) {
+  unknown = error.message;
+}
+console.log(JSON.stringify({ decision, first, split, unknown }));

@@ -1,0 +1,110 @@
+import type { PartAnswer, PolicyDecision } from '@sluice/core';
+import type { Receipt } from './model.ts';
+import { ModelEscalation, type ModelRules } from './model-escalation.ts';
+import { retryOf, peekModel, type ModelledPolicy } from './verdict.ts';
+
+/** The state of one key by the specification: the models of its policies, a block, and the denial count. */
+export class ModelKey {
+  readonly policies: readonly ModelledPolicy[];
+  blockedUntilMs = 0n;
+
+  escalation: ModelEscalation | undefined;
+
+  constructor(policies: readonly ModelledPolicy[], rules?: ModelRules) {
+    this.policies = policies;
+    this.escalation = rules === undefined ? undefined : new ModelEscalation(rules);
+  }
+
+  /** What had expired when the key was last written stays forgotten, even when the clock goes back. */
+  written(atMs: number): void {
+    if (this.blockedUntilMs <= BigInt(atMs)) this.blockedUntilMs = 0n;
+    this.escalation = this.escalation?.known(BigInt(atMs));
+  }
+
+  unblock(): void {
+    this.blockedUntilMs = 0n;
+    this.escalation = this.escalation?.pardoned();
+  }
+
+  reset(): void {
+    this.escalation = this.escalation?.reset();
+    for (const one of this.policies) one.model = one.reference.model(one.policy);
+  }
+
+  refund(cost: number, receipts: readonly Receipt[], atMs: number): void {
+    this.policies.forEach(({ model }, i) => {
+      model.refund(BigInt(cost), receipts[i] ?? 0n, BigInt(atMs));
+    });
+  }
+
+  overcharge(cost: number, receipts: readonly Receipt[], atMs: number): void {
+    this.policies.forEach(({ model }, i) => {
+      model.overcharge?.(BigInt(cost), receipts[i] ?? 0n, BigInt(atMs));
+    });
+  }
+}
+
+export interface ModelPart {
+  readonly key: ModelKey;
+  readonly cost: number;
+}
+
+/** All or nothing over several keys. Returns receipts per part and policy, when units were consumed. */
+export function decideByModel(
+  parts: readonly ModelPart[],
+  at: number,
+  take: boolean,
+): { answers: PartAnswer[]; receipts: Receipt[][] } {
+  const atMs = BigInt(at);
+  const isOpen = ({ key }: ModelPart): boolean => key.blockedUntilMs <= atMs;
+  const fits = ({ key, cost }: ModelPart): boolean =>
+    key.policies.every(({ model }) => cost === 0 || model.fits(BigInt(cost), atMs));
+  const allows = (part: ModelPart): boolean => isOpen(part) && fits(part);
+
+  const consumed = take && parts.every(allows);
+  // Of those that would allow the cost, before anything is consumed.
+  const delays = parts.map(({ key, cost }) =>
+    key.policies.map(({ model }) =>
+      cost > 0 && model.fits(BigInt(cost), atMs) ? Number(model.delay?.(atMs) ?? 0n) : 0,
+    ),
+  );
+  const denials = parts.map((part) => (isOpen(part) && !fits(part) ? part.key.escalation?.denied(atMs) : undefined));
+  const receipts = parts.map(({ key, cost }) =>
+    consumed && cost > 0 ? key.policies.map(({ model }) => model.charge(BigInt(cost), atMs)) : [],
+  );
+  const answers = parts.map(({ key, cost }, i): PartAnswer => {
+    const denied = denials[i];
+    const blockedUntilMs = denied?.blockedUntilMs || key.blockedUntilMs;
+    const blockedMs = blockedUntilMs > atMs ? Number(blockedUntilMs - atMs) : 0;
+    const policies = key.policies.map((one, j): PolicyDecision => {
+      const decision = peekModel(one, atMs);
+      const retryAfterMs = consumed || cost === 0 ? 0 : retryOf(one, BigInt(cost), atMs);
+      return blockedMs > 0
+        ? whileBlocked({ ...decision, retryAfterMs }, blockedMs)
+        : { ...decision, allowed: retryAfterMs === 0, retryAfterMs, delayMs: delays[i]?.[j] ?? 0 };
+    });
+    const forgottenAfterMs = (denied?.after ?? key.escalation)?.forgottenAfterMs(atMs);
+    return { blocked: blockedMs > 0, policies, ...(forgottenAfterMs === undefined ? {} : { forgottenAfterMs }) };
+  });
+  if (take) {
+    parts.forEach(({ key }, i) => {
+      const denied = denials[i];
+      if (denied === undefined) return;
+      key.escalation = denied.after;
+      key.blockedUntilMs = denied.blockedUntilMs;
+    });
+  }
+  return { answers, receipts };
+}
+
+/** Nothing is allowed before the block ends, nor before the policy itself allows it. */
+function whileBlocked(decision: PolicyDecision, blockedMs: number): PolicyDecision {
+  return {
+    ...decision,
+    allowed: false,
+    remaining: 0,
+    retryAfterMs: decision.retryAfterMs === null ? null : Math.max(decision.retryAfterMs, blockedMs),
+    resetAfterMs: Math.max(decision.resetAfterMs, blockedMs),
+    nextAfterMs: decision.remaining > 0 ? blockedMs : Math.max(decision.nextAfterMs ?? 0, blockedMs),
+  };
+}

@@ -1,0 +1,126 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  createLimiter,
+  createPolicies,
+  fixedMembership,
+  fixedWindow,
+  managed,
+  redisStore,
+  splitStore,
+  type LimiterOptions,
+  type Policies,
+} from '@sluice/core';
+import { useManaged } from './use-managed.ts';
+
+const { redis, policies, keep, connect } = useManaged();
+
+const ten = fixedWindow({ limit: 10, window: '1h' });
+const apps = ['checkout'];
+
+describe('a limiter whose options do not go together with a managed policy', () => {
+  const onSplit = () => ({
+    app: 'checkout',
+    policy: managed('orders'),
+    policies: createPolicies({ load: () => Promise.resolve({}) }),
+    store: splitStore({ membership: fixedMembership({ instances: 2, index: 0 }) }),
+  });
+
+  it('is denied where its store is split, when it is made, and leaves its name to others', () => {
+    const options = onSplit();
+    expect(() => createLimiter(options)).toThrow(expect.objectContaining({ name: 'PolicyError', field: 'policy' }));
+
+    const { store } = options;
+    expect(() =>
+      keep(createLimiter({ policy: fixedWindow({ limit: 10, window: '1h', align: 'clock' }), store })),
+    ).not.toThrow();
+  });
+
+  it('is denied where one of its limits is managed and its store is split', () => {
+    const { policy, ...options } = onSplit();
+    const limits = [
+      { name: 'plain', policy: fixedWindow({ limit: 10, window: '1h', align: 'clock' }) },
+      { name: 'kept', policy },
+    ];
+
+    expect(() => createLimiter({ ...options, limits } as LimiterOptions)).toThrow(
+      expect.objectContaining({ name: 'PolicyError', field: 'policy' }),
+    );
+  });
+
+  it.each([['x'], [{}], [null], [() => undefined], [{ load: () => Promise.resolve({}) }]])(
+    'is denied with policies: %p, which createPolicies did not make, also where nothing is managed',
+    (given) => {
+      const wrong = given as unknown as Policies;
+
+      expect(() => createLimiter({ policy: ten, policies: wrong })).toThrow(
+        expect.objectContaining({ name: 'PolicyError', field: 'policies' }),
+      );
+      expect(() =>
+        createLimiter({
+          policy: managed('orders'),
+          app: 'checkout',
+          policies: wrong,
+          store: redisStore('redis://127.0.0.1:1'),
+        }),
+      ).toThrow(expect.objectContaining({ name: 'PolicyError', field: 'policies' }));
+    },
+  );
+});
+
+describe('an edit over several limits, of which some are not there', () => {
+  const several = (onUnconfigured: 'allow' | 'deny') =>
+    keep(
+      createLimiter({
+        limits: [
+          { name: 'gone', policy: managed('nowhere') },
+          { name: 'kept', policy: managed('orders') },
+          { name: 'plain', policy: ten },
+        ],
+        onUnconfigured,
+        app: 'checkout',
+        store: redisStore(connect()),
+        onStoreError: 'throw',
+        timeoutMs: 10_000,
+      }),
+    );
+  const keys = { gone: 'ann', kept: 'ann', plain: 'ann' };
+
+  it('allow: resets, blocks and unblocks the others', async () => {
+    await policies().put('orders', ten, { apps });
+    const limits = several('allow');
+    await limits.consume(keys, 4);
+
+    await limits.reset(keys);
+    const reset = await limits.peek(keys);
+    await limits.block(keys, '1h');
+    const blocked = await limits.peek(keys);
+    await limits.unblock(keys);
+
+    expect(reset.policies.map(({ name, remaining }) => [name, remaining])).toEqual([
+      ['kept', 10],
+      ['plain', 10],
+    ]);
+    expect(blocked).toMatchObject({ allowed: false, outcome: 'blocked' });
+    expect(await limits.consume(keys)).toMatchObject({ allowed: true, remaining: 9 });
+  });
+
+  it('allow: rejects where nothing is left to be done', async () => {
+    const limits = several('allow');
+
+    await expect(limits.reset({ gone: 'ann' })).rejects.toMatchObject({ code: 'SLUICE_POLICY_UNCONFIGURED' });
+  });
+
+  it('deny: rejects, and resets none', async () => {
+    await policies().put('orders', ten, { apps });
+    const patient = several('allow');
+    await patient.consume(keys, 4);
+    await patient.close();
+    const before = await Promise.all((await redis.admin.keys('sluice:{*')).sort().map((key) => redis.admin.get(key)));
+
+    await expect(several('deny').reset(keys)).rejects.toMatchObject({ code: 'SLUICE_POLICY_UNCONFIGURED' });
+
+    const after = await Promise.all((await redis.admin.keys('sluice:{*')).sort().map((key) => redis.admin.get(key)));
+    expect(after).toEqual(before);
+    expect(after).toHaveLength(2);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
+import { startRedis, until } from '@sluice/testkit';
+
+const policy = fixedWindow({ limit: 10, window: '1h' });
+
+/** What is warned about a server that was started with these arguments. */
+async function warningsOf(args: readonly string[], user?: string): Promise<readonly unknown[]> {
+  const server = await startRedis(args);
+  const client = new Redis(
+    server.url,
+    user === undefined ? {} : { username: user, password: 'secret', enableReadyCheck: false },
+  );
+  const emitted = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  await createLimiter({ policy, store: redisStore(client), onStoreError: 'throw', timeoutMs: 60_000 }).consume('key');
+  await client.ping(); // answered after the look
+  await new Promise(setImmediate);
+  const codes = emitted.mock.calls.map(([, options]) => (options as { code?: string }).code);
+  emitted.mockRestore();
+  client.disconnect();
+  await server.stop();
+  return codes;
+}
+
+describe('the eviction policy of a server', () => {
+  it.each([
+    ['noeviction with a bound', ['--maxmemory', '50mb', '--maxmemory-policy', 'noeviction']],
+    ['volatile-ttl', ['--maxmemory', '50mb', '--maxmemory-policy', 'volatile-ttl']],
+    ['allkeys-lru without a bound', ['--maxmemory', '0', '--maxmemory-policy', 'allkeys-lru']],
+  ])('is not warned of: %s', async (_what, args) => {
+    expect(await warningsOf(args)).toEqual([]);
+  });
+
+  it('is not asked for again, nor told, where the user may not know', async () => {
+    const acl = ['--user', 'few', 'on', '>secret', '~sluice:*', '+@all', '-info'];
+    expect(await warningsOf([...acl, '--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lru'], 'few')).toEqual([]);
+  });
+
+  it('is warned of once when it drops live counters', async () => {
+    const args = ['--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lru'];
+
+    expect(await warningsOf(args)).toEqual(['SLUICE_REDIS_EVICTS']);
+    expect(await warningsOf(args)).toEqual([]);
+  });
+});
+
+describe('ready', () => {
+  it('resolves when Redis decides, and rejects when it does not in time', async () => {
+    const server = await startRedis();
+    const store = redisStore(server.url);
+
+    await expect(store.ready()).resolves.toBeUndefined();
+    await store.close();
+    await server.stop();
+
+    const away = redisStore(server.url);
+    await expect(away.ready(200)).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'connection' });
+    await away.close();
+  });
+
+  it('leaves nothing in Redis', async () => {
+    const server = await startRedis();
+    const store = redisStore(server.url);
+    await store.ready();
+    const admin = new Redis(server.url);
+
+    await until('the server to be empty', async () => (await admin.dbsize()) === 0);
+
+    admin.disconnect();
+    await store.close();
+    await server.stop();
+  });
+});

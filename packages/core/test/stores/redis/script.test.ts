@@ -1,0 +1,136 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+  type RedisClient,
+} from '@sluice/core';
+import { frame } from '@sluice/core/internal';
+import { PRODUCTION_LINE, TEST_LINE, testFrame, useRedis } from '@sluice/testkit';
+
+const redis = useRedis();
+beforeEach(async () => {
+  await redis.admin.flushall();
+});
+
+const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
+const serverMs = async (): Promise<number> => {
+  const [seconds, micros] = await redis.admin.time();
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+};
+
+describe('the test build of the script', () => {
+  it('differs from the production text in one line alone', () => {
+    const production = frame.source.split('\n');
+    const test = testFrame().source.split('\n');
+
+    const differing = production.flatMap((line, i) => (line === test[i] ? [] : [[line, test[i]]]));
+
+    expect(test).toHaveLength(production.length);
+    expect(differing).toEqual([[PRODUCTION_LINE, TEST_LINE]]);
+  });
+});
+
+describe('the production script', () => {
+  it('asks the server for the time, once', () => {
+    expect(frame.source.split('"TIME"')).toHaveLength(2);
+    expect(frame.source.split('redis.call(').map((call) => call.slice(0, 6))).toEqual(
+      expect.arrayContaining(['"TIME"', '"SET",', '"DEL",']),
+    );
+  });
+
+  it('takes no instant from a caller', async () => {
+    const client: RedisClient = {
+      evalsha: (sha1, keys, args) => redis.client.evalsha(sha1, keys.length, ...keys, ...args, '1795262400250'),
+      eval: (script, keys, args) => redis.client.eval(script, keys.length, ...keys, ...args, '1795262400250'),
+    };
+    const limiter = createLimiter({
+      policy: fixedWindow({ limit: 5, window: '1m' }),
+      store: redisStore(client),
+      ...strict,
+    });
+    const before = await serverMs();
+
+    const { atMs } = await limiter.consume('key');
+
+    expect(atMs).toBeGreaterThanOrEqual(before);
+    expect(atMs).toBeLessThanOrEqual(await serverMs());
+  });
+
+  it('tells decisions the time of the server, in whole milliseconds', async () => {
+    const limiter = createLimiter({
+      policy: fixedWindow({ limit: 5, window: '1m' }),
+      store: redisStore(redis.client),
+      ...strict,
+    });
+    const before = await serverMs();
+
+    const { atMs, source } = await limiter.consume('key');
+
+    expect(source).toBe('redis');
+    expect(Number.isSafeInteger(atMs)).toBe(true);
+    expect(atMs).toBeGreaterThanOrEqual(before);
+    expect(atMs).toBeLessThanOrEqual(await serverMs());
+  });
+
+  it.each<Policy>([
+    fixedWindow({ limit: 5, window: '10s' }),
+    fixedWindow({ limit: 5, window: '1h', align: 'clock' }),
+    slidingWindow({ limit: 5, window: '30d' }),
+    tokenBucket({ capacity: 5, refill: 3, every: '7s' }),
+    tokenBucket({ capacity: 5, refill: 1, every: '1d', overdraft: 3 }),
+    tokenBucket({ capacity: 5, refill: 2, every: '1m', mode: 'interval' }),
+  ])('law 6: writes with every key an expiry, not before its reset nor long after, for %j', async (policy) => {
+    const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
+
+    for (let i = 0; i < 3; i++) {
+      const { atMs, resetAfterMs, policies } = await limiter.consume('key');
+      const [key = ''] = await redis.admin.keys('*');
+      const expireAtMs = await redis.admin.pexpiretime(key);
+
+      expect(expireAtMs).toBeGreaterThanOrEqual(atMs + resetAfterMs);
+      expect(expireAtMs).toBeLessThanOrEqual(atMs + resetAfterMs + Math.max(60_000, policies[0]?.windowMs ?? 0));
+    }
+  });
+
+  it('keeps a blocked key until the block ends, and a window longer in case the clock steps back', async () => {
+    const limiter = createLimiter({
+      policy: fixedWindow({ limit: 5, window: '1s' }),
+      store: redisStore(redis.client),
+      ...strict,
+    });
+    await limiter.block('key', '1h');
+    const [key = ''] = await redis.admin.keys('*');
+
+    const { atMs, retryAfterMs } = await limiter.consume('key');
+
+    expect(await redis.admin.pexpiretime(key)).toBe(atMs + (retryAfterMs ?? 0) + 1_000);
+  });
+});
+
+describe('a server that has forgotten the script', () => {
+  const policy = fixedWindow({ limit: 1000, window: '1h' });
+
+  it('is sent it in full within the same call, which counts once', async () => {
+    const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
+    await limiter.consume('key');
+    await redis.admin.script('FLUSH');
+
+    const { remaining } = await limiter.consume('key');
+
+    expect(remaining).toBe(998);
+  });
+
+  it('neither loses nor doubles any of many calls on their way', async () => {
+    const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
+    await redis.admin.script('FLUSH');
+
+    const decisions = await Promise.all(Array.from({ length: 200 }, () => limiter.consume('key')));
+
+    expect(new Set(decisions.map(({ remaining }) => remaining)).size).toBe(200);
+    expect((await limiter.peek('key')).remaining).toBe(800);
+  });
+});

@@ -1,4 +1,0 @@
-import { describeAdapter } from '@sluice/testkit';
-import { fastify5 } from './target.ts';
-
-describeAdapter(fastify5);

@@ -1,0 +1,18 @@
+/** The depth of random exploration: `npm test` runs `full`. */
+export type Depth = 'quick' | 'full' | 'deep';
+
+const FACTORS: Readonly<Record<Depth, number>> = { quick: 0.1, full: 1, deep: 10 };
+
+/** The depth of this run: the environment's SLUICE_DEPTH, else `full`. */
+export const depth: Depth = depthNamed(process.env['SLUICE_DEPTH']);
+
+function depthNamed(name = ''): Depth {
+  if (name === '') return 'full';
+  if (Object.hasOwn(FACTORS, name)) return name as Depth;
+  throw new RangeError(`SLUICE_DEPTH is one of ${Object.keys(FACTORS).join(', ')}; it is ${name}`);
+}
+
+/** The number of cases at this depth: a tenth of `full`, at least one, for `quick`; ten times as many for `deep`. */
+export function cases(full: number): number {
+  return Math.max(Math.round(full * FACTORS[depth]), 1);
+}
