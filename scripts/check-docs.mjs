@@ -34,19 +34,22 @@ for (const code of codes) if (!headings.has(code)) problems.push(`docs/reference
 for (const code of headings)
   if (!codes.has(code)) problems.push(`docs/reference/errors.md describes ${code}, which the code does not have`);
 
-// Includes new files that are not committed yet, and leaves out removed files that are still in the index.
-const { stdout } = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+// Includes new files that are not committed yet. Leaves out removed files that are still in the index, and folders that
+// hold nothing: a clone does not have them.
+const { stdout } = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: root,
   encoding: 'utf8',
 });
-const documents = stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
+const files = stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
+const documents = files.filter((file) => file.endsWith('.md'));
+const inClone = new Set([root.slice(0, -1), ...files.flatMap(withFolders)]);
 for (const file of documents) {
   const text = read(file).replace(/```.*?```/gs, '');
   for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
     if (/^[a-z]+:/.test(target)) continue;
     const [path, anchor] = target.split('#');
     const there = path === '' ? join(root, file) : join(root, dirname(file), path);
-    if (!existsSync(there)) problems.push(`${file} links to ${target}, which is not there`);
+    if (!inClone.has(there.replace(/\/$/, ''))) problems.push(`${file} links to ${target}, which is not there`);
     else if (anchor && there.endsWith('.md') && !anchorsOf(readFileSync(there, 'utf8')).has(anchor)) {
       problems.push(`${file} links to ${target}, which has no such heading`);
     }
@@ -71,6 +74,11 @@ if (!process.argv.includes('--links')) {
 
 for (const problem of problems) console.error(problem);
 process.exit(problems.length > 0 ? 1 : 0);
+
+function withFolders(file) {
+  const folder = dirname(file);
+  return folder === '.' ? [join(root, file)] : [join(root, file), ...withFolders(folder)];
+}
 
 // A block ```ts check``` has no type errors. A block ```js run``` or ```ts run``` is a program; its `// prints`
 // comments hold what it prints. Each can import the built packages and their dependencies, also those for development.
