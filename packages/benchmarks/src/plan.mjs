@@ -2,25 +2,26 @@ import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { besideOtherBuild } from './against.mjs';
 
+/** `deniedSliceMs`: a process knows a denial for a second, so a shorter slice measures how it comes to know. */
 const MODES = {
   full: {
     ...{ rounds: 6, generations: 2, httpGenerations: 4, heapRounds: 3, warmMs: 600, sliceMs: 400, httpSliceMs: 250 },
     ...{ memoryKeys: 1_000_000, scaleKeys: [1_000, 10_000, 100_000, 1_000_000], inFlight: [1, 64, 256] },
-    ...{ httpSlices: 6, httpWarmRequests: 15_000 },
+    ...{ httpSlices: 6, httpWarmRequests: 15_000, deniedSliceMs: 1_000 },
   },
   quick: {
     ...{ rounds: 3, generations: 1, httpGenerations: 1, heapRounds: 1, warmMs: 200, sliceMs: 200, httpSliceMs: 300 },
     ...{ memoryKeys: 1_000_000, scaleKeys: [1_000, 10_000, 100_000, 1_000_000], inFlight: [1, 64, 256] },
-    ...{ httpSlices: 1, httpWarmRequests: 5_000 },
+    ...{ httpSlices: 1, httpWarmRequests: 5_000, deniedSliceMs: 1_000 },
   },
   // Against another build: fresh processes in every round, because compilation differs more than builds do, and short
   // slices in turn, so that a busy second of the machine affects both.
   against: {
-    ...{ rounds: 6, heapRounds: 2, warmMs: 400, sliceMs: 100, slices: 6, httpSliceMs: 250 },
-    ...{ memoryKeys: 1_000_000, inFlight: [1, 64, 256], httpSlices: 6, httpWarmRequests: 15_000 },
+    ...{ rounds: 6, heapRounds: 2, warmMs: 400, sliceMs: 100, slices: 6, deniedSliceMs: 1_000, httpSliceMs: 250 },
+    ...{ memoryKeys: 1_000_000, inFlight: [1, 64, 256], httpSlices: 6, httpWarmRequests: 15_000, deniedSliceMs: 1_000 },
   },
   quickAgainst: {
-    ...{ rounds: 3, heapRounds: 1, warmMs: 200, sliceMs: 100, slices: 4, httpSliceMs: 250 },
+    ...{ rounds: 3, heapRounds: 1, warmMs: 200, sliceMs: 100, slices: 4, deniedSliceMs: 1_000, httpSliceMs: 250 },
     ...{ memoryKeys: 100_000, inFlight: [1, 64, 256], httpSlices: 3, httpWarmRequests: 5_000 },
     // No goal uses these.
     leftOut: ['zipf', 'hot-key/1', 'denied/1', 'denied/256', 'several-policies/1'],
@@ -29,7 +30,7 @@ const MODES = {
   trial: {
     ...{ rounds: 1, generations: 1, httpGenerations: 1, heapRounds: 1, warmMs: 0, sliceMs: 1, httpSliceMs: 5 },
     ...{ mostKeys: 100, memoryKeys: 500, scaleKeys: [100, 200, 300, 400], inFlight: [64] },
-    ...{ httpSlices: 1, httpWarmRequests: 1 },
+    ...{ httpSlices: 1, httpWarmRequests: 1, deniedSliceMs: 1 },
   },
 };
 

@@ -10,10 +10,14 @@ answer(({ name, keys: count, policies }) => ({
     // Creates everything that exists once, such as compiled code, before the first reading.
     for (const key of ['warm-0', 'warm-1', 'warm-2']) await contender.consume(key);
     const before = held();
-    for (const key of keys) await contender.consume(key);
+    // Whoever holds a copy of a key has it in place of the caller's, which ends with its request.
+    for (let i = 0; i < count; i++) {
+      await contender.consume(keys[i]);
+      keys[i] = undefined;
+    }
     const after = held();
     // Both are used after the last reading, so that they are not collected earlier.
-    await contender.consume(keys[0]);
+    await contender.consume(keys[0] ?? 'warm-0');
     return { bytesPerKey: (after - before) / count };
   },
 }));

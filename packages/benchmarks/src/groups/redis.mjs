@@ -78,26 +78,37 @@ async function measureForms(plan, shape) {
 
 async function timed(plan, server, scene, members) {
   const unavailable = new Map();
+  const sliceMs = scene.shape === 'denied' ? plan.deniedSliceMs : plan.sliceMs;
   const rounds = await inGenerations(plan, async () => {
     const started = [];
     for (const { name, contender, form, build } of members) {
       const worker = new Worker('in-redis.mjs', { core: MEASURED, build });
-      // Two builds must not count in the same keys: the other one has its own database.
-      const urls = server.urls.map((url) => (build === undefined ? url : `${url}/1`));
+      const urls = server.urls.map((url) => url + databaseOf(plan, contender, build));
       const about = await worker.ask('open', { name: contender, form, urls, mostKeys: plan.mostKeys, ...scene });
       if (about.unavailable === undefined) {
-        await server.admins[0].flushall();
-        await worker.ask('warm', { ms: plan.warmMs, inFlight: scene.inFlight });
-        const slice = () => sliceOf([worker], server.admins, scene.inFlight, plan.sliceMs);
-        started.push({ name, slice, end: () => worker.ask('close').then(() => worker.end()) });
+        const warm = () => worker.ask('warm', { ms: plan.warmMs, inFlight: scene.inFlight });
+        const slice = () => sliceOf([worker], server.admins, scene.inFlight, sliceMs);
+        started.push({ name, warm, slice, end: () => worker.ask('close').then(() => worker.end()) });
       } else {
         unavailable.set(name, about.unavailable);
         await worker.end();
       }
     }
+    // Once, before any is warm: whoever is warm would start again with keys that are not denied.
+    await server.admins[0].flushall();
+    for (const { warm } of started) await warm();
     return started;
   });
   return { rounds, unavailable };
+}
+
+/**
+ * Two builds must not count in the same keys, and a database that others fill as well is slower: beside another build,
+ * each of the two has a database of its own.
+ */
+function databaseOf({ against }, contender, build) {
+  if (against === undefined || redisContenders[contender].kind !== 'ours') return '';
+  return build === undefined ? '/1' : '/2';
 }
 
 /** One slice of several workers at once, and the work of the servers meanwhile. */

@@ -1,7 +1,8 @@
 import { median, spreadOf, tidy } from './spread.mjs';
 
 /**
- * Measures members in turn, A B C, B C A, ..., so that other load of the machine affects them alike.
+ * Measures members in turn, A B C, A C B, C A B, ..., so that other load of the machine affects them alike, and each as
+ * often before a neighbour as after it: whoever is measured second finds a warmer server.
  *
  * @param members - `{ name, slice }`, where `slice()` resolves to figures by name.
  * @returns By member's name the figures of every round.
@@ -10,7 +11,8 @@ export async function interleave(members, rounds, log = () => undefined) {
   const seen = new Map(members.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (let i = 0; i < members.length; i++) {
-      const { name, slice } = members[(i + round) % members.length];
+      const turn = round % 2 === 0 ? i : -i;
+      const { name, slice } = members.at((turn + round) % members.length);
       seen.get(name).push(await slice(round));
     }
     log(round);
