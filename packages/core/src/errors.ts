@@ -94,7 +94,7 @@ export class StoreError extends SluiceError {
   }
 }
 
-/** The states of a key are of an policyVersion of their policy that its source does not tell of. */
+/** A key has states of a policy version that the source of its policy does not know. */
 export function staleError(): StoreError {
   return new StoreError(
     'SLUICE_POLICY_STALE',

@@ -1,21 +1,21 @@
 import { toInteger } from '../algorithms/instant-and-field.ts';
 import type { Escalation } from '../values/escalate.ts';
 
-/** What is remembered of a key that was denied: beside the states of its policies, which a denial leaves alone. */
+/** The counted denials of a key. A denial changes these, and never the states of the policies. */
 export interface DenialCount {
   /** Since the last block. */
   readonly count: number;
-  /** Blocks that they have led to. */
+  /** Blocks that denials have caused. */
   readonly blocks: number;
-  /** From then on none of this is known any more. */
+  /** From then on the count is as if there had been no denial. */
   readonly forgottenAtMs: number;
 }
 
 const NONE: DenialCount = { count: 0, blocks: 0, forgottenAtMs: 0 };
 
 /**
- * What is remembered after one more denial of a key that is not blocked, and until when that blocks it: 0 when it does not.
- * The twin of frame/escalation.lua.
+ * The count after one more denial of a key that is not blocked, and the end of the block that it causes: 0 for none. The
+ * twin of `escalation.lua`.
  */
 export function afterDenial(
   { after, blocksMs, decayMs }: Escalation,
@@ -29,14 +29,14 @@ export function afterDenial(
     denials: {
       count: isBlocked ? 0 : count + 1,
       blocks: isBlocked ? blocks + 1 : blocks,
-      // Never sooner than was said before, also where the clock has stepped back.
+      // Never earlier than before, even where the clock has stepped back.
       forgottenAtMs: Math.max(forgottenAtMs, (isBlocked ? blockedUntilMs : nowMs) + decayMs),
     },
     blockedUntilMs,
   };
 }
 
-/** What of it is still known at an instant. */
+/** The count, if it has not expired at an instant. */
 export function remembered(denials: DenialCount | undefined, nowMs: number): DenialCount | undefined {
   return denials !== undefined && denials.forgottenAtMs > nowMs ? denials : undefined;
 }
@@ -47,18 +47,18 @@ export function dropExpired(key: { blockedUntilMs: number; denials?: DenialCount
   if (key.denials !== undefined) key.denials = remembered(key.denials, nowMs);
 }
 
-/** What is left of it when the key's units are forgotten: the blocks. */
+/** What a reset keeps: the number of blocks. */
 export function withoutCount(denials: DenialCount | undefined): DenialCount | undefined {
   return denials === undefined || denials.blocks === 0 ? undefined : { ...denials, count: 0 };
 }
 
-/** `^<count>:<blocks>:<forgotten at>^`, what stands ahead of the states in Redis; nothing where nothing is known. */
+/** `^<count>:<blocks>:<forgotten at>^`, which precedes the states in Redis; empty without denials. */
 export function encodeDenialCount(denials: DenialCount | undefined): string {
   if (denials === undefined) return '';
   return `^${String(denials.count)}:${String(denials.blocks)}:${String(denials.forgottenAtMs)}^`;
 }
 
-/** What {@link encodeDenialCount} wrote between its `^`, or undefined when the text is something else. */
+/** Reads what {@link encodeDenialCount} wrote between its `^`; undefined for any other text. */
 export function decodeDenialCount(text: string): DenialCount | undefined {
   const fields = text.split(':');
   const [count, blocks, forgottenAtMs] = fields.map(toInteger);

@@ -2,27 +2,27 @@ import { createHash } from 'node:crypto';
 import { shown, typeError } from '../errors.ts';
 import type { NamedPolicy } from './policy.ts';
 
-/** Keys come from outside and are kept: a longer one is known by its hash. */
+/** Clients choose keys, and stores keep them: a longer key is replaced by its hash. */
 const LONGEST_SUBJECT = 256;
 const LONGEST_SCHEMA = 40;
 /** The version of the state layouts. A layout that an older release could misread needs another. */
 export const LAYOUT = '2';
 
 /**
- * The subject by which stores know a key: the caller's string. One that is long is a `#` and its hash, and so is one that
- * begins with `#`: no string of a caller looks like a hash of another, or like a subject of ours.
+ * The subject that stores use for a key: the caller's string. A long string, or one that begins with `#`, becomes `#` and
+ * its hash, so that no caller's string equals the hash of another or a subject of Sluice itself.
  */
 export function encodeSubject(key: string): string {
   return key.length > LONGEST_SUBJECT || key.charCodeAt(0) === 35 /* # */ ? hashed(key) : key;
 }
 
-/** Hashes that are remembered: at most twice as many, of texts up to so many characters. */
+/** The cache of hashes holds at most twice as many, of texts up to so many characters. */
 const REMEMBERED = 1_024;
 const LONGEST_REMEMBERED = 2_048;
 let recent = new Map<string, string>();
 let earlier: ReadonlyMap<string, string> = new Map();
 
-/** `#` and the digest of a text. To compute it costs as much as several decisions: the last ones are remembered. */
+/** `#` and the digest of a text. A digest costs as much as several decisions, so the last ones are cached. */
 export function hashed(text: string): string {
   let hash = recent.get(text);
   if (hash !== undefined) return hash;
@@ -42,8 +42,8 @@ function digest(text: string): string {
 }
 
 /**
- * What of a key names the limiter and its policies: `:<limiter>:<schema>`. Names and kinds of policies, never their
- * numbers, so that a changed limit keeps its state.
+ * The end of a key, which names the limiter and its policies: `:<limiter>:<schema>`. It contains names and kinds of
+ * policies, never their numbers, so that a changed limit keeps its state.
  */
 export function keySuffixOf(limiterName: string, policies: readonly NamedPolicy[]): string {
   const kinds = policies
@@ -53,16 +53,16 @@ export function keySuffixOf(limiterName: string, policies: readonly NamedPolicy[
   return `:${limiterName}:${LAYOUT}${schema}`;
 }
 
-/** Stands in keys for "managed", where plain limits have the letters of their algorithms. */
+/** The schema of managed policies, where other limits have the letters of their algorithms. */
 export const MANAGED = 'm';
 
-/** The same of a managed policy: its name alone, for all limiters that use it. */
+/** The key suffix of a managed policy: the same for all limiters that use it. */
 export function managedScope(policyName: string): string {
   return `:${policyName}:${LAYOUT}${MANAGED}`;
 }
 
 /**
- * Checks what a caller gave as a key.
+ * Checks a caller's key.
  *
  * @throws TypeError with `SLUICE_KEY_INVALID`.
  */

@@ -4,10 +4,10 @@ import { dropExpired } from './denial-count.ts';
 import type { CarryOver, EarlierVersion, PolicyVersion, Limit, Part, StoreRequest, KeyState } from './store.ts';
 
 /**
- * Brings the states of a request's keys into the policyVersions of its limits, in place. The twin of redis/frame/policyVersions.lua.
+ * Converts the states of a request's keys to the versions of its limits, in place. The twin of `versions.lua`.
  *
- * @returns Per part the version found, when some part's state is of an policyVersion that its limit does not know: then the
- * request stops. Undefined when it goes on.
+ * @returns Undefined when the request can go on. Per part the version found, when a limit does not know the version of
+ * its state: the request stops.
  */
 export function migrateStates(
   request: StoreRequest,

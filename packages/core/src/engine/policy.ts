@@ -5,7 +5,7 @@ import { parseName } from '../values/name.ts';
 
 export type { Policy };
 
-/** A policy ready for use: checked, named, with its algorithm at hand. */
+/** A checked and named policy with its algorithm. */
 export interface NamedPolicy {
   readonly name: string;
   readonly algorithm: AnyAlgorithm;
@@ -14,7 +14,7 @@ export interface NamedPolicy {
   readonly windowMs: number;
 }
 
-/** Whether units of any of these are held in slots until they are released: see `concurrency`. */
+/** Whether any of these holds its units in slots until they are released: see `concurrency`. */
 export function holdsSlots(policies: readonly NamedPolicy[]): boolean {
   return policies.some(({ algorithm }) => algorithm.renew !== undefined);
 }
@@ -23,7 +23,7 @@ export function holdsSlots(policies: readonly NamedPolicy[]): boolean {
  * The policies of one limiter or limit, checked and named: a single one without a name takes `ownName`, several need
  * names of their own.
  *
- * @throws PolicyError for what is no policy, a missing or bad name, or two names that differ in case alone.
+ * @throws PolicyError for a value that is not a policy, a missing or bad name, or two names that differ only in case.
  */
 export function namePolicies(given: unknown, ownName: string, field = 'policy'): readonly NamedPolicy[] {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
@@ -48,9 +48,9 @@ export function namePolicies(given: unknown, ownName: string, field = 'policy'):
 }
 
 /**
- * One policy, checked, under this name.
+ * Checks one policy, and gives it this name.
  *
- * @throws PolicyError for what is no policy, or a bad name.
+ * @throws PolicyError for a value that is not a policy, or a bad name.
  */
 export function namePolicy(given: unknown, name: string, field = 'policy'): NamedPolicy {
   const algorithm = algorithmOf(given, field);
@@ -59,9 +59,9 @@ export function namePolicy(given: unknown, name: string, field = 'policy'): Name
 }
 
 /**
- * Names as header fields compare them: without regard to case.
+ * Checks that names differ without regard to case, as header fields compare them.
  *
- * @throws PolicyError when two are the same.
+ * @throws PolicyError when two are equal.
  */
 export function checkDistinct(names: readonly string[], field: string): void {
   const seen = new Map<string, string>();

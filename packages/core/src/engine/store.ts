@@ -48,40 +48,41 @@ export interface EarlierVersion {
 }
 
 /**
- * Which of several policyVersions of its policies a limit is. Their states live under one key and say which policyVersion wrote
- * them: one of an earlier policyVersion is converted, in units, by the first request that takes units; before one of a later
- * policyVersion, or of one that is not known here, a request stops, and nothing is done.
+ * The version of a limit whose policies change. All versions share one key, and a state names the version that wrote
+ * it. The first request that consumes units converts a state of an earlier version, in units. A state of a later or
+ * unknown version stops the request, which then changes nothing.
  */
 export interface PolicyVersion {
   readonly version: number;
-  /** The other versions that states are converted from; `unknown`: their numbers are no longer known. */
+  /** The versions from which states are converted; `unknown`: their numbers are not known any more. */
   readonly earlier: ReadonlyMap<number, EarlierVersion | 'unknown'>;
   /**
-   * The limit as it is to be asked again, after a state of another policyVersion was found: of the newest policyVersion, with what that
-   * state is converted by. Undefined when there is no such limit any more.
+   * Loads the newest version of the limit after a store has found a state of another version. Undefined when the policy
+   * was removed.
    *
-   * @param since - The policyVersion under which units were taken that are to be settled: undefined as well when they have been
-   * forgotten since.
+   * @param found - The version of the state.
+   * @param since - For a settlement: the version under which the units were consumed. The result is undefined as well
+   * when a later version has dropped those units.
    */
   renew?(found: number | undefined, since?: number): Promise<Limit | undefined>;
 }
 
-/** What is stored under one key, decoded. Changed in place by {@link evaluate}. */
+/** The decoded value of one key. `evaluate` changes it in place. */
 export interface KeyState {
-  /** Denied until then, whatever the policies say; 0 when not blocked. */
+  /** Every request is denied until then; 0 when the key is not blocked. */
   blockedUntilMs: number;
-  /** One per policy; undefined is as never used. Of a version that is not known here: anything that is not undefined. */
+  /** One per policy; undefined means never used. A state of an unknown version is any value but undefined. */
   states: readonly unknown[];
-  /** The policyVersion that wrote the states, where the limit has policyVersions. */
+  /** The version of the policies that wrote the states, for a limit with versions. */
   version?: number;
-  /** What is remembered of denials. Those without an escalation leave it as it is. */
+  /** The counted denials of a limit with an escalation. Other limits leave it unchanged. */
   denials?: DenialCount | undefined;
   /**
-   * Set where several subjects are counted together, because memory is full: no subject is blocked because of
-   * others.
+   * Set where several subjects share this state because memory is full. Denials are not counted there: a subject is not
+   * blocked because of others.
    */
   readonly shared?: boolean;
-  /** Set when it is to be written whatever becomes of the request: its states were brought into another policyVersion, or a denial was counted. */
+  /** Set when the value is written even if the request is denied: its states were converted, or a denial was counted. */
   touched?: boolean;
 }
 
@@ -89,37 +90,37 @@ export interface KeyState {
 export interface Part {
   readonly limit: Limit;
   /**
-   * The caller's key, any text; or `#` and a hash, where the key has more than 256 characters or begins with `#`. See
+   * The caller's key; or `#` and a hash, for a key that has more than 256 characters or begins with `#`. See
    * `encodeSubject`.
    */
   readonly subject: string;
   readonly cost: number;
-  /** The holder of what is consumed, where that has to be known: digits, see `holderOf`. */
+  /** The holder of slots, in digits: see `holderOf`. */
   readonly holder?: string;
 }
 
-/** One thing to do, atomically. */
+/** One operation of a store. Each is atomic. */
 export type StoreRequest =
   /**
-   * Take the cost from every part or, when one denies, from none. `peek` takes nothing. `provisional`: what is taken may
-   * have to be given back, so the answer also says how things stood without it.
+   * Consumes the cost of every part or, when one part denies, of none. `peek` consumes nothing. `provisional`: the units
+   * may be refunded at once, so the answer also contains the decision without them.
    */
   | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[]; readonly provisional?: boolean }
   /**
-   * Give the cost back, to each policy in the window that was over at `chargedUntilMs[i]`; 0 leaves that policy alone.
-   * Nothing from the store's instant `byMs` on, where one is said.
+   * Refunds the cost to each policy, in the window that ends at `chargedUntilMs[i]`; 0 leaves that policy unchanged.
+   * Does nothing at or after the store's instant `byMs`.
    */
   | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs: readonly number[]; readonly byMs?: number }
-  /** Release the slots of the part's holder, or have those that are still held expire a full term from now. What is no slot stays. */
+  /** Releases the slots of the part's holder, or extends those still held to a full `ttl` from now. Other units stay. */
   | { readonly op: 'release' | 'renew'; readonly part: Part }
   /**
-   * Charge the cost, whatever the limits say: it has been used. To each policy in the window that ends at
-   * `chargedUntilMs[i]`, as far as that lives; 0 leaves that policy alone.
+   * Charges a cost that has been used already: it is never denied. Each policy counts it in the window that ends at
+   * `chargedUntilMs[i]`, if that has not ended; 0 leaves that policy unchanged.
    */
   | { readonly op: 'charge'; readonly part: Part; readonly chargedUntilMs: readonly number[] }
   /**
-   * `reset`: forget the units and the count of denials, but no block. `unblock`: end a block, and forget denials and how
-   * many blocks they led to.
+   * `reset` removes the units and the counted denials, and keeps a block. `unblock` ends a block, and removes the counted
+   * denials and earlier blocks.
    */
   | { readonly op: 'reset' | 'unblock'; readonly part: Part }
   | { readonly op: 'block'; readonly part: Part; readonly durationMs: number };
@@ -128,110 +129,106 @@ export type DecidingRequest = Extract<StoreRequest, { op: 'consume' | 'peek' }>;
 export type EditingRequest = Exclude<StoreRequest, DecidingRequest>;
 export type SettlingRequest = Extract<StoreRequest, { op: 'refund' | 'charge' }>;
 
-/**
- * What a store answers to `consume` and `peek`: per part and policy, in order. Other operations answer with no parts.
- */
+/** The answer to one request. Only `consume` and `peek` have parts: per part and policy, in order. */
 export interface StoreAnswer {
-  /** The store's clock when it decided, whole milliseconds. */
+  /** The store's instant of the decision, in whole milliseconds. */
   readonly atMs: number;
   readonly parts: readonly PartAnswer[];
   /**
-   * Nothing was decided or done: the state of some part was written by an policyVersion that its limit does not know. Per part
-   * the version found, where there was a state.
+   * Set when nothing was decided or changed: a version that its limit does not know wrote the state of some part. Per
+   * part, the version found; undefined without a state.
    */
   readonly stale?: readonly (number | undefined)[];
   /** After `renew`: whether all slots were still held. */
   readonly held?: boolean;
   /**
-   * After a denial the key of each part at that instant, so that a `DenialCache` can deny the next requests. Left
-   * out by stores that are as fast as a cache.
+   * After a denial, the key of each part at that instant, from which a `DenialCache` denies the next requests. Stores
+   * that are as fast as a cache leave it out.
    */
   readonly shown?: readonly KeySnapshot[];
 }
 
-/** What is stored under a key, decoded. Of a long state as much as tells what comes of the cost that was asked for, and of 1. */
+/** The decoded value of a key. A long state is cut to what decides the requested cost, and a cost of 1. */
 export interface KeySnapshot {
   readonly blockedUntilMs: number;
   readonly states: readonly unknown[];
-  /** The policyVersion that wrote the states, where the limit has policyVersions. */
+  /** The version of the policies that wrote the states, for a limit with versions. */
   readonly version?: number;
 }
 
 export interface PartAnswer {
   readonly blocked: boolean;
-  /** As things stand after the request. */
+  /** After the request. */
   readonly policies: readonly PolicyDecision[];
-  /** After a peek that would have been allowed: the policies as they would stand then. */
+  /** After a peek that would be allowed: the policies after a consume. */
   readonly ifConsumed?: readonly PolicyDecision[];
-  /** After a provisional consume that was allowed: the policies as they would stand without it. */
+  /** After a provisional consume that was allowed: the policies without it. */
   readonly ifNotConsumed?: readonly PolicyDecision[];
-  /** Until what is remembered of denials is forgotten: where its limit has an escalation, and something is remembered. */
+  /** Until the counted denials expire, for a limit with an escalation. */
   readonly forgottenAfterMs?: number;
-  /** When this part was decided, where that was not at the answer's `atMs`. */
+  /** The instant at which this part was decided, if it is not the answer's `atMs`. */
   readonly atMs?: number;
 }
 
 /**
- * Per request its answer, or the error of its own key. A failure of the whole call is a rejection (or a throw, where
- * the answer is not a promise).
+ * Per request its answer, or the error of its own key. A failure of the whole call rejects (or throws, where the
+ * answer is not a promise).
  */
 export type StoreAnswers = readonly (StoreAnswer | Error)[];
 
 /** The state of a call while it waits. */
 export interface StoreCall {
-  /** No caller waits for the answer any more: what has not been sent need not be. */
+  /** Whether no caller waits for the answer any more: the store need not send what it has not sent. */
   abandoned: boolean;
   /** Called when the call is abandoned. */
   onAbandoned?: () => void;
 }
 
 /**
- * `closed`: calls reach the store. `open`: it failed too often, and gets no calls. `half-open`: a probe is in
- * flight that closes the breaker if it succeeds; or, after a long time without requests, the next request is that
- * probe.
+ * `closed`: calls reach the store. `open`: the store has failed too often and gets no calls. `half-open`: a probe is in
+ * flight, and closes the breaker if it succeeds; after a long time without requests, the next request is that probe.
  */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-/** When decisions stop waiting for a store that fails, and how they start again. */
+/** When a breaker opens, and how it closes again. */
 export interface BreakerOptions {
-  /** Failures in a row, late answers included, that open the breaker. Default 5. */
+  /** Consecutive failures, late answers included, that open the breaker. Default 5. */
   readonly failures?: number;
   /**
-   * How long after a probe has failed the next one is sent, in milliseconds; one at a time. The first one comes after a
-   * fifth of that: a connection that was reset is back by then. Default 500.
+   * Milliseconds from a failed probe to the next one; probes are sent one at a time. The first probe is sent after a
+   * fifth of that, when a connection that was reset is back. Default 500.
    */
   readonly probeEveryMs?: number;
 }
 
 /**
- * Where state lives and is changed atomically. Requests of one call are decided in order, at one instant of the store's
- * clock, each whole or not at all. A store that can answer at once does, without a promise.
+ * Holds the state, and changes it atomically. A store decides the requests of one call in order, at one instant of its
+ * clock, each whole or not at all. A store that can answer at once answers without a promise.
  */
 export interface Store {
   readonly source: DecisionSource;
-  /** Set where keys of several subjects live on different nodes, so that one call cannot decide over them. */
+  /** Set where the keys of different subjects may live on different nodes, so that one call has one subject. */
   readonly oneSubjectPerCall?: boolean;
   /**
-   * Set where answers show the keys of requests that were denied ({@link StoreAnswer.shown}), and the store's clock goes on
-   * as this process's does: then limiters deny what follows by themselves, where their `denialCache` says so.
+   * Set where answers contain the keys of denied requests ({@link StoreAnswer.shown}), and the store's clock runs at the
+   * rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves.
    */
   readonly showsDenied?: boolean;
-  /** Which part of the store a subject lives in, where there are parts that fail by themselves. */
+  /** The node that holds a subject, where nodes fail independently. */
   shardOf?(subject: string): string | undefined;
-  /** When decisions stop waiting for it while it fails. Default: `failures` 5, `probeEveryMs` 500. `false`: never. */
+  /** When the breaker opens. Default: `failures` 5, `probeEveryMs` 500. `false`: never. */
   readonly breaker?: BreakerOptions | false;
   /**
-   * Called with each limit that a limiter is going to ask for, when it is made: a store that cannot count it throws
-   * PolicyError.
+   * Called with each limit when its limiter is made: a store that cannot count it throws PolicyError.
    */
   checkLimit?(limit: Limit): void;
   /**
-   * Takes units of one key under a plain limit, where the store can do that at once and by a shorter way than `perform`.
-   * Undefined where it cannot: nothing has happened then, and `perform` is to be asked. `cost` is at least 1.
+   * Consumes units of one key at once, by a shorter path than `perform`. The limit is `fastPathEligible`, and `cost` is
+   * at least 1. Undefined where the store cannot: then nothing has changed, and the caller uses `perform`.
    */
   take?(limit: Limit, subject: string, cost: number): Decision | undefined;
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
-  /** Ends what the store itself opened. It opens again when it is used again. */
+  /** Closes what the store itself opened. The next use opens it again. */
   close?(): Promise<void> | void;
 }
 
@@ -239,7 +236,7 @@ export function isPending<T>(answer: T | Promise<T>): answer is Promise<T> {
   return typeof (answer as Partial<Promise<T>>).then === 'function';
 }
 
-/** What gives back the cost of each part of an answer, or charges it once more, in the windows it was charged in. */
+/** The requests that refund the cost of each part of an answer, or charge it once more, in the windows that counted it. */
 export function settlementsOf(
   op: SettlingRequest['op'],
   parts: readonly Part[],
@@ -252,13 +249,13 @@ export function settlementsOf(
   });
 }
 
-/** An answer that shows its keys where it denies. */
+/** The answer, with the keys of its parts if it denies. */
 export function withSnapshots(answer: StoreAnswer, keys: readonly KeyState[]): StoreAnswer {
   const isDenied = answer.parts.some(({ blocked, policies }) => blocked || policies.some(({ allowed }) => !allowed));
   return isDenied ? { ...answer, shown: keys.map(snapshotOf) } : answer;
 }
 
-/** As it stands now: later requests of the call may change it. */
+/** A copy, because later requests of the call may change the key. */
 function snapshotOf({ blockedUntilMs, states, version }: KeyState): KeySnapshot {
   return { blockedUntilMs, states, ...(version === undefined ? {} : { version }) };
 }
