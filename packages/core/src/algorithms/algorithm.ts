@@ -1,4 +1,4 @@
-/** The verdict of one policy on one key: the fields of a `PolicyDecision` but for its name and window. */
+/** The verdict of one policy on one key: the fields of a `PolicyDecision` without its name and window. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly limit: number;
@@ -42,65 +42,65 @@ export interface PolicyBase {
 
 /** One option of the function that makes an algorithm's policies, as a command shows it. */
 export interface FactoryOption {
-  /** What is written after it, in one word. */
+  /** The placeholder of its value, one word. */
   readonly takes: string;
   readonly says: string;
 }
 
 /** The function that makes an algorithm's policies. It has the algorithm's name. */
 export interface Factory {
-  /** Checks the options, whatever they are. */
+  /** Checks options of any type. */
   readonly make: (options: never) => PolicyBase;
-  /** The options that it takes, but for `name`. */
+  /** Its options, without `name`. */
   readonly options: Readonly<Record<string, FactoryOption>>;
 }
 
-/** What a state tells without the numbers of its policy; null for what it does not tell. */
+/** What a state shows without the numbers of its policy; null for what it does not show. */
 export interface StateAlone {
   readonly used: number | null;
   readonly resetAtMs: number | null;
 }
 
-/** How a process takes units ahead, as a slice, and spends them later. */
+/** How a process consumes units ahead, as a slice, and spends them later. */
 export interface Lease<P> {
   /**
-   * The policy that the store counts where slices are spent up to `maxAgeMs` after they were taken, so that what is spent
-   * keeps to the policy given. Default: the policy itself. Throws PolicyError for a policy of which no slices can be taken.
+   * The policy that the store counts if slices are spent up to `maxAgeMs` after they were consumed, so that the spent
+   * units keep to the given policy. Default: the policy itself. Throws PolicyError for a policy without slices.
    */
   counted?(policy: P, name: string, maxAgeMs: number): P;
-  /** By when a unit must have been spent, of those that stop counting at `untilMs`. */
+  /** The instant by which a unit that counts until `untilMs` has to be spent. */
   spentByMs(policy: P, untilMs: number): number;
-  /** Units that come back by themselves while a slice holds them, so that it cannot give them back. Default: none. */
+  /** Units that the store has refilled while a slice held them, so that the slice cannot give them back. Default: none. */
   refilledIn?(policy: P, ms: number): number;
 }
 
-/** One instance's part of a policy: so many whole units, and the fraction `weight / total` of all else. */
+/** One instance's part of a policy: whole units, and the fraction `weight / total` of everything else. */
 export interface PolicyPart {
   readonly units: number;
   readonly weight: number;
   readonly total: number;
 }
 
-/** What every way of splitting a policy among instances has. */
+/** What all kinds of splitting a policy among instances have. */
 interface SplitBase<P> {
-  /** What is written beside the algorithm's name, so that its policies can be split. Default: nothing. */
+  /** Shown beside the algorithm's name in lists of what can be split, such as "aligned to the clock". Default: nothing. */
   readonly needs?: string;
-  /** Why this policy cannot be split; undefined where it can. Default: every policy can. */
+  /** Why this policy cannot be split; undefined if it can. Default: every policy can. */
   whyNot?(policy: P): string | undefined;
 }
 
-/** Its windows lie at whole multiples of their length since 1970: an instance counts its part of each window. */
+/** Windows start at whole multiples of their length since 1970: an instance counts its part of each window. */
 export interface SplitWindows<P> extends SplitBase<P> {
   readonly windowsOnTheClock: true;
 }
 
 /** An instance counts a smaller policy of the same algorithm. */
 export interface SplitParts<P> extends SplitBase<P> {
-  /** The smaller policy; undefined where the part has no unit, or cannot be counted exactly. */
+  /** The smaller policy; undefined if the part has no unit, or cannot be counted exactly. */
   part(policy: P, part: PolicyPart): P | undefined;
-  /** For how long units still count, of any member, after the members have changed. `lightest` is the smallest weight. */
+  /** How long units of any member still count after the members change. `lightest` is the smallest weight. */
   outlastsMs(policy: P, members: { readonly total: number; readonly lightest: number }): number;
-  /** Set where a state stands for other units under another part: then it says which part wrote it. */
+  /** Set if a state means other units under another part: then the state contains the part that wrote it. */
   readonly statesDependOnPart?: true;
 }
 
@@ -110,8 +110,8 @@ export type Split<P> = SplitWindows<P> | SplitParts<P>;
  * One algorithm: what its folder exports and the registry lists. `kernel`, `refund`, `charge`, `renew`, `used` and `migrate`
  * have a twin in `kernel.lua`; all numbers are integers.
  *
- * A new algorithm is a folder beside this file and its line in `index.ts`. What it is able to do is said here: no other room
- * asks for its name.
+ * A new algorithm is a folder beside this file and its line in `index.ts`. It declares here what it is able to do: no
+ * other room tests its name.
  */
 export interface Algorithm<P extends PolicyBase, S> {
   /** The `algorithm` of its policies. */
@@ -119,7 +119,7 @@ export interface Algorithm<P extends PolicyBase, S> {
   /** One letter that stands for the layout of its state in keys and scripts. Never given to another layout. */
   readonly kind: string;
   readonly kernel: Kernel<P, S>;
-  /** Set for algorithms that may ask an allowed request to wait (`delayMs`). */
+  /** Set for algorithms that may delay an allowed request (`delayMs`). */
   readonly paces?: true;
   /** The unit, for algorithms that do not count requests over time: see `PolicyDecision.unit`. */
   readonly unit?: 'concurrent-requests';
@@ -171,7 +171,7 @@ export interface Algorithm<P extends PolicyBase, S> {
    */
   resetAtMs(policy: P, state: S): number;
 
-  /** The state as Redis keeps it: digits and colons. */
+  /** The state as Redis stores it: digits and colons. */
   encode(state: S): string;
 
   /** Reads what `encode` wrote; undefined for any other text. */
@@ -192,21 +192,21 @@ export interface Algorithm<P extends PolicyBase, S> {
    */
   share(policy: P, share: number): P;
 
-  /** Left out where the function of another algorithm makes its policies. */
+  /** Absent if the function of another algorithm makes its policies. */
   readonly factory?: Factory;
 
-  /** A policy in a few words, with what is not the default: what commands print. */
+  /** A policy in a few words, with all options that differ from the default, for commands. */
   written(policy: P): string;
 
-  /** What a state tells of itself when its policy is not known. Left out where that is nothing. */
+  /** What a state shows when its policy is not known. Absent if that is nothing. */
   inspect?(state: S, nowMs: number): StateAlone;
 
-  /** How slices of its policies are taken, or why that cannot be. */
+  /** How slices of its policies are consumed, or why they cannot be. */
   readonly lease?: Lease<P> | string;
 
-  /** How its policies are split among instances, or why that cannot be. */
+  /** How its policies are split among instances, or why they cannot be. */
   readonly split?: Split<P> | string;
 
-  /** Checks the numbers of a policy, however it came here, and freezes a copy. Throws PolicyError. */
+  /** Checks the numbers of a policy from any source, and freezes a copy. Throws PolicyError. */
   parse(policy: P): P;
 }

@@ -11,8 +11,7 @@ import { slidingWindowAlgorithm } from './sliding-window/index.ts';
 import { tokenBucketAlgorithm } from './token-bucket/index.ts';
 
 /**
- * The registry: one line per algorithm. The scripts take the folders beside this file; a test holds the two against
- * each other.
+ * The registry: one line per algorithm. The Redis scripts contain the folders beside this file; a test compares the two.
  */
 type Registered = [
   typeof fixedWindowAlgorithm,
@@ -41,7 +40,7 @@ const registered: Registered = [
  */
 export type Policy = Parameters<Registered[number]['parse']>[0];
 
-/** An algorithm whose policy and state types are not known here. Only ever given policies and states of its own. */
+/** An algorithm whose policy and state types are not known here. Its functions get only its own policies and states. */
 export type AnyAlgorithm = Algorithm<PolicyBase, unknown>;
 
 export const algorithms: readonly AnyAlgorithm[] = registered as readonly unknown[] as readonly AnyAlgorithm[];
@@ -49,7 +48,7 @@ export const algorithms: readonly AnyAlgorithm[] = registered as readonly unknow
 /**
  * The algorithm of a policy.
  *
- * @throws PolicyError when the value is no policy.
+ * @throws PolicyError for a value that is not a policy.
  */
 export function algorithmOf(policy: unknown, field = 'policy'): AnyAlgorithm {
   const name = typeof policy === 'object' && policy !== null && 'algorithm' in policy ? policy.algorithm : undefined;

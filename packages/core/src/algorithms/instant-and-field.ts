@@ -27,7 +27,7 @@ export function toInteger(digits: string): number | undefined {
   return value === -1 ? undefined : value;
 }
 
-/** The digits between two indexes as a number; -1 when there are none, or when the number is no safe integer. */
+/** The digits between two indexes as a number; -1 if there are none, or the number is not a safe integer. */
 function digitsOf(text: string, from: number, upto: number): number {
   if (upto <= from) return -1;
   let value = 0;
@@ -40,7 +40,7 @@ function digitsOf(text: string, from: number, upto: number): number {
   return value;
 }
 
-/** What a state tells that is an instant, and a part of a millisecond: how many units that time stands for, the rate tells. */
+/** What a state of an instant and a fraction of a millisecond shows: its units depend on the rate of the policy. */
 export function untilInstant(instantMs: number, part: number, nowMs: number): StateAlone {
   const resetAtMs = part > 0 ? instantMs + 1 : instantMs;
   return { used: resetAtMs <= nowMs ? 0 : null, resetAtMs };

@@ -13,7 +13,7 @@ export function perWindow({ limit, windowMs }: { readonly limit: number; readonl
   return `${String(limit)} per ${writtenDuration(windowMs)}`;
 }
 
-/** A bucket in a few words, however it is refilled: one function makes both kinds. */
+/** A bucket of either mode in a few words: one function makes both. */
 export function writtenBucket({ capacity, refill, everyMs, overdraft }: Bucket): string {
   const rate = `tokenBucket ${String(capacity)}, ${String(refill)} per ${writtenDuration(everyMs)}`;
   return overdraft === 0 ? rate : `${rate}, overdraft ${String(overdraft)}`;

@@ -5,7 +5,7 @@ import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
 import { LIMIT } from '../written.ts';
 
-/** `limit` slots held at once, each for `ttlMs` at most unless it is renewed. */
+/** At most `limit` slots at once. A slot expires after `ttlMs` unless it is renewed. */
 export interface ConcurrencyPolicy extends PolicyBase {
   readonly algorithm: 'concurrency';
   readonly limit: number;
@@ -16,11 +16,11 @@ export interface ConcurrencyOptions {
   /** Slots held at once: a whole number, at least 1. */
   limit: number;
   /**
-   * When the slot of a holder that has crashed frees itself, by the store's clock. A slot that is needed for longer is
-   * renewed; adapters do so three times in this time.
+   * The time after which a slot expires, by the store's clock, if its holder has crashed. Longer holds need renewals;
+   * adapters renew three times in this time.
    */
   ttl: Duration;
-  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  /** Appears in header fields and keys. Default: the name of the limiter. */
   name?: string;
 }
 
@@ -30,11 +30,11 @@ const OPTIONS = {
 };
 
 /**
- * At most `limit` requests in flight: slots that are held, and neither released nor expired, at every instant of the
- * store's clock. For {@link Limiter.acquire}, and for adapters, which release when the answer ends. `retryAfterMs` of
- * a denial is until the first slots expire, if none is released before.
+ * Allows at most `limit` requests in flight, at every instant of the store's clock. A request holds a slot until it
+ * releases the slot or the slot expires. For {@link Limiter.acquire}, and for adapters, which release the slot when the
+ * response ends. `retryAfterMs` of a denial is the time until enough slots expire if none is released.
  *
- * @throws PolicyError naming the field, what was expected and what came.
+ * @throws PolicyError with the field, what was expected and what was given.
  */
 export function concurrency(options: ConcurrencyOptions): ConcurrencyPolicy {
   checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'concurrency');

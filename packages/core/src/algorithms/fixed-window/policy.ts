@@ -19,11 +19,11 @@ export interface FixedWindowOptions {
   limit: number;
   window: Duration;
   /**
-   * Where windows begin: at a key's first unit (default), or at whole multiples of `window` since 1970 (UTC), the same
-   * for every key.
+   * The start of windows: `first-hit` (default) is the first unit of a key; `clock` is a whole multiple of `window` since
+   * 1970 (UTC), the same for every key.
    */
   align?: 'first-hit' | 'clock';
-  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  /** Appears in header fields and keys. Default: the name of the limiter. */
   name?: string;
 }
 
@@ -34,11 +34,11 @@ const OPTIONS = {
 };
 
 /**
- * At most `limit` units per window. In an interval as long as one window that spans two of them, up to `2 * limit - 1`
- * (`2 * limit` with `align: 'clock'`); where that matters, use {@link slidingWindow}. Later units never move a window's
- * end. One small integer per key.
+ * Allows at most `limit` units per window. An interval of the same length that spans two windows can contain up to
+ * `2 * limit - 1` units (`2 * limit` with `align: 'clock'`); {@link slidingWindow} prevents that. Later units never move
+ * the end of a window. The state is one small integer per key.
  *
- * @throws PolicyError naming the field, what was expected and what came.
+ * @throws PolicyError with the field, what was expected and what was given.
  */
 export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
   checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'fixedWindow');

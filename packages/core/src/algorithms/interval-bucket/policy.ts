@@ -5,8 +5,8 @@ import { parseUnits, shareOf } from '../../values/numbers.ts';
 import type { PolicyBase } from '../algorithm.ts';
 
 /**
- * A bucket of `capacity` units that gets `refill` of them back at once, every `everyMs`: what `tokenBucket` makes in
- * interval mode.
+ * A bucket of `capacity` units that is refilled with `refill` units at once, every `everyMs`: the policy of
+ * `tokenBucket` in interval mode.
  */
 export interface IntervalBucketPolicy extends PolicyBase {
   readonly algorithm: 'intervalBucket';
@@ -38,7 +38,7 @@ export function parseIntervalBucket(policy: IntervalBucketPolicy): IntervalBucke
   });
 }
 
-/** A share of what comes back at once or, where that is less than a unit, one unit at a slower pace. */
+/** A share of each refill or, if that is less than a unit, refills of one unit at a slower rate. */
 export function shareIntervalBucket(policy: IntervalBucketPolicy, share: number): IntervalBucketPolicy {
   const { capacity, refill, everyMs, overdraft } = policy;
   return parseIntervalBucket({

@@ -6,7 +6,7 @@ import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
 import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
-/** `limit` starts per window, evenly apart; who would wait longer than `maxDelayMs` is denied. */
+/** `limit` starts per window, at equal distances. A request that would wait longer than `maxDelayMs` is denied. */
 export interface LeakyBucketPolicy extends PolicyBase {
   readonly algorithm: 'leakyBucket';
   readonly limit: number;
@@ -21,9 +21,9 @@ export interface LeakyBucketOptions {
   /** Units that start per window, one by one, evenly: a whole number, at least 1. */
   limit: number;
   window: Duration;
-  /** The longest that a unit may wait for its start. `0`: no request waits, one that would have to is denied. */
+  /** The longest wait of a unit for its start. `0`: a request that would have to wait is denied. */
   maxDelay: Duration;
-  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  /** Appears in header fields and keys. Default: the name of the limiter. */
   name?: string;
 }
 
@@ -34,13 +34,13 @@ const OPTIONS = {
 };
 
 /**
- * Paces: units start at least `window / limit` apart, first come first served, and a decision says in `delayMs` how long
- * to wait for the start of its first unit. A request whose last unit would start later than `maxDelay` is denied, and
- * reserves nothing. `limit` in its decisions is how many units can be had at once: as many as can start within `maxDelay`,
- * the first of them now. Who does not wait `delayMs` is not paced.
+ * Paces requests: units start at least `window / limit` apart, first come first served. `delayMs` of a decision is the
+ * wait until its first unit starts; the caller has to wait, or nothing is paced. A request whose last unit would start
+ * later than `maxDelay` is denied, and reserves nothing. `limit` of a decision is the number of units that an unused key
+ * allows at once: all that start within `maxDelay`, the first of them immediately.
  *
- * @throws PolicyError naming the field, what was expected and what came; also when the numbers together are too large to
- * be counted exactly.
+ * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
+ * large to be counted exactly.
  */
 export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
   checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'leakyBucket');
@@ -65,7 +65,7 @@ export function parseLeakyBucket(policy: LeakyBucketPolicy): LeakyBucketPolicy {
   const divisor = gcd(limit, windowMs);
   const [p, q] = [limit / divisor, windowMs / divisor];
   const atOnce = unitsAtOnce({ maxDelayMs, p, q });
-  // Waits are counted in 1/p ms; the longest, and as many units more, must be an exact double.
+  // Waits are counted in 1/p ms. The longest wait, and as many units more, must be an exact double.
   if (maxDelayMs * p + 2 * q * atOnce >= 2 ** 53 || atOnce > LARGEST_LIMIT) {
     const longest = Math.floor(Math.min((2 ** 53 - 1 - 2 * q) / 3, (LARGEST_LIMIT - 1) * q) / p);
     throw new PolicyError(
@@ -84,12 +84,12 @@ export function parseLeakyBucket(policy: LeakyBucketPolicy): LeakyBucketPolicy {
   });
 }
 
-/** How many units an unused key allows: one that starts at once, and all that start within the longest wait. */
+/** Units that an unused key allows: one that starts at once, and all that start within the longest wait. */
 export function unitsAtOnce({ maxDelayMs, p, q }: Pick<LeakyBucketPolicy, 'maxDelayMs' | 'p' | 'q'>): number {
   return Math.floor((maxDelayMs * p) / q) + 1;
 }
 
-/** The same units at a slower pace: exact, where a share of `limit` would seldom be whole. */
+/** The same units at a slower rate. That is exact; a share of `limit` is rarely a whole number. */
 export function shareLeakyBucket(policy: LeakyBucketPolicy, share: number): LeakyBucketPolicy {
   return parseLeakyBucket({ ...policy, windowMs: Math.ceil(policy.windowMs / share) });
 }

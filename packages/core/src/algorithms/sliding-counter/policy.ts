@@ -6,7 +6,7 @@ import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
 import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
-/** `limit` units per window of the clock, and about as many in any other interval of `windowMs`. */
+/** `limit` units per clock-aligned window, and about as many in any other interval of `windowMs`. */
 export interface SlidingCounterPolicy extends PolicyBase {
   readonly algorithm: 'slidingCounter';
   readonly limit: number;
@@ -17,7 +17,7 @@ export interface SlidingCounterOptions {
   /** Units per window: a whole number, at least 1. */
   limit: number;
   window: Duration;
-  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  /** Appears in header fields and keys. Default: the name of the limiter. */
   name?: string;
 }
 
@@ -27,13 +27,13 @@ const OPTIONS = {
 };
 
 /**
- * Two windows on the clock, weighted: all units of the present one, and those of the one before in the proportion in which
- * an interval of one window's length still reaches into it, together are at most `limit`. That is an estimate, as if units
- * had come evenly: at most `limit` in every window on the clock, and up to `2 * limit - 1` in the worst interval of that
- * length; where that matters, use {@link slidingWindow}. Two counts per key, whatever the limit.
+ * Estimates the units of the last `window` from two clock-aligned windows: all units of the current one, and the share
+ * of the previous one that the interval still covers, as if its units had come evenly. The estimate is at most `limit`.
+ * Every clock-aligned window contains at most `limit` units, and the worst interval of that length `2 * limit - 1`;
+ * {@link slidingWindow} prevents that. The state is two counts per key.
  *
- * @throws PolicyError naming the field, what was expected and what came; also when the numbers together are too large to
- * be weighed exactly.
+ * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
+ * large to be weighed exactly.
  */
 export function slidingCounter(options: SlidingCounterOptions): SlidingCounterPolicy {
   checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'slidingCounter');
@@ -65,7 +65,7 @@ export function parseSlidingCounter(policy: SlidingCounterPolicy): SlidingCounte
   });
 }
 
-/** The most units of a window that can be weighed: times the window they are exact. No limit is larger. */
+/** The most units of a window whose product with the window is exact. No limit is larger. */
 export function mostUnits(windowMs: number): number {
   return Math.min(Math.floor(Number.MAX_SAFE_INTEGER / windowMs), LARGEST_LIMIT);
 }

@@ -6,7 +6,7 @@ import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
 import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
-/** `limit` units in any interval of `windowMs`, each remembered by its instant. */
+/** `limit` units in any interval of `windowMs`, each stored by its instant. */
 export interface SlidingLogPolicy extends PolicyBase {
   readonly algorithm: 'slidingLog';
   readonly limit: number;
@@ -17,7 +17,7 @@ export interface SlidingLogOptions {
   /** Units in any interval as long as the window: a whole number from 1 to 999 999. */
   limit: number;
   window: Duration;
-  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  /** Appears in header fields and keys. Default: the name of the limiter. */
   name?: string;
 }
 
@@ -30,12 +30,12 @@ const OPTIONS = {
 };
 
 /**
- * At most `limit` units in **any** interval as long as the window, and never a denial of what fits: every unit comes
- * back exactly one window after it was taken. Remembers each instant at which units were taken, some 10 bytes of Redis
- * for each and at most `limit` of them; denied units leave nothing. Where that is too much, {@link slidingWindow}
- * promises the same bound for a tenth of the window in lateness.
+ * Allows at most `limit` units in **any** interval as long as the window, and never denies what fits: every unit is
+ * available again exactly one window after it was consumed. The state has each instant at which units were consumed, at
+ * most `limit` of them, about 10 bytes of Redis each; denied units store nothing. {@link slidingWindow} has the same
+ * bound in constant memory, and makes units available up to a tenth of the window later.
  *
- * @throws PolicyError naming the field, what was expected and what came.
+ * @throws PolicyError with the field, what was expected and what was given.
  */
 export function slidingLog(options: SlidingLogOptions): SlidingLogPolicy {
   checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'slidingLog');

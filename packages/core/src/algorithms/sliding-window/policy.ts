@@ -19,11 +19,11 @@ export interface SlidingWindowOptions {
   limit: number;
   window: Duration;
   /**
-   * Length of the blocks that are counted: it divides the window, into at most 100. Default: a tenth of the window,
-   * rounded up to a millisecond.
+   * Length of the blocks: it divides the window, into at most 100 blocks. Default: a tenth of the window, rounded up to a
+   * millisecond.
    */
   precision?: Duration;
-  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  /** Appears in header fields and keys. Default: the name of the limiter. */
   name?: string;
 }
 
@@ -37,11 +37,11 @@ const OPTIONS = {
 };
 
 /**
- * At most `limit` units in **any** interval as long as the window. Blocks lie on the clock; the current one and all
- * that reach into the window are counted, so that units come back at most one block late (under two where the default
- * precision does not divide the window).
+ * Allows at most `limit` units in **any** interval as long as the window. The window is counted in clock-aligned blocks:
+ * the current block and all that reach into the window. A unit is available again at most one block late (less than two
+ * if the default precision does not divide the window).
  *
- * @throws PolicyError naming the field, what was expected and what came.
+ * @throws PolicyError with the field, what was expected and what was given.
  */
 export function slidingWindow(options: SlidingWindowOptions): SlidingWindowPolicy {
   checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'slidingWindow');
@@ -86,7 +86,7 @@ export function parseSlidingWindow(policy: SlidingWindowPolicy): SlidingWindowPo
   });
 }
 
-/** How many blocks before the current one still reach into the window. */
+/** The number of blocks before the current one that reach into the window. */
 export function blocksOf({ windowMs, precisionMs }: SlidingWindowPolicy): number {
   return Math.ceil(windowMs / precisionMs);
 }

@@ -19,22 +19,22 @@ export interface TokenBucketPolicy extends PolicyBase {
 }
 
 export interface TokenBucketOptions {
-  /** Units the bucket holds, and hence the largest burst: a whole number, at least 1. */
+  /** Units that the bucket holds, which is the largest burst: a whole number, at least 1. */
   capacity: number;
-  /** Units that come back every `every`: a whole number, at least 1. */
+  /** Units that are refilled every `every`: a whole number, at least 1. */
   refill: number;
   every: Duration;
   /**
-   * `continuous` (default): units come back one by one, evenly. `interval`: `refill` at once, every `every` from the
-   * first unit on.
+   * `continuous` (default) refills one unit after the other, evenly. `interval` refills `refill` units at once, every
+   * `every` from the first unit on.
    */
   mode?: 'continuous' | 'interval';
   /**
-   * Units the bucket may go below zero: a request is allowed while one unit is there and it leaves no deeper debt.
-   * Default 0.
+   * Units by which the bucket may go below zero. A request is allowed if the bucket has at least one unit, and the debt
+   * afterwards is not greater than this. Default 0.
    */
   overdraft?: number;
-  /** Stands in header fields and keys. Without it the policy takes its limiter's name. */
+  /** Appears in header fields and keys. Default: the name of the limiter. */
   name?: string;
 }
 
@@ -47,12 +47,12 @@ const OPTIONS = {
 };
 
 /**
- * A bucket that holds `capacity` units and gets `refill` of them back every `every`. In any interval of length d at
- * most `capacity + refill / every * d` are allowed (`interval`: `capacity + refill * (whole periods in d, plus one)`),
- * `overdraft` more where that is given. Exact at every rate: nothing is rounded.
+ * A bucket that holds `capacity` units and is refilled with `refill` units every `every`. Any interval of length d
+ * contains at most `capacity + refill / every * d` units (`interval`: `capacity + refill * (whole periods in d, plus
+ * one)`), and `overdraft` more. Counts are exact at every rate: nothing is rounded.
  *
- * @throws PolicyError naming the field, what was expected and what came; also when the numbers together are too large
- * to be counted exactly.
+ * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
+ * large to be counted exactly.
  */
 export function tokenBucket(options: TokenBucketOptions & { mode?: 'continuous' }): TokenBucketPolicy;
 export function tokenBucket(options: TokenBucketOptions & { mode: 'interval' }): IntervalBucketPolicy;
@@ -87,7 +87,7 @@ export function parseTokenBucket(policy: TokenBucketPolicy): TokenBucketPolicy {
   const overdraft = parseUnits(policy.overdraft, 'overdraft', 0);
   const divisor = gcd(refill, everyMs);
   const [p, q] = [refill / divisor, everyMs / divisor];
-  // Debt is counted in 1/p ms; twice the deepest debt must be an exact double.
+  // Debt is counted in 1/p ms. Twice the largest debt must be an exact double.
   if (2 * (capacity + overdraft) * q >= 2 ** 53) {
     throw new PolicyError(
       'capacity',
@@ -106,7 +106,7 @@ export function parseTokenBucket(policy: TokenBucketPolicy): TokenBucketPolicy {
   });
 }
 
-/** The same units at a slower pace: exact, where a share of `refill` would seldom be whole. */
+/** The same units at a slower rate. That is exact; a share of `refill` is rarely a whole number. */
 export function shareTokenBucket(policy: TokenBucketPolicy, share: number): TokenBucketPolicy {
   const { capacity, overdraft, everyMs } = policy;
   return parseTokenBucket({
