@@ -1,5 +1,5 @@
 // Checks the imports of packages/core/src, those of types included: a room imports from the rooms above it in this list, never from those below, and no
-// files import each other in a circle. ESLint's own rules leave out imports of types.
+// files import each other in a circle. Folders inside a room belong to their room: among them only circles are errors. ESLint's own rules leave out imports of types.
 //
 //   node scripts/check-arrows.mjs
 import { readFileSync, readdirSync } from 'node:fs';
@@ -39,7 +39,9 @@ process.exit(problems.length === 0 ? 0 : 1);
 
 function importsOf(file) {
   const source = readFileSync(join(root, file), 'utf8');
-  return [...source.matchAll(/(?:from |import\()'(\.[^']+)'/g)].map(([, path]) => normalize(join(dirname(file), path)));
+  return [...source.matchAll(/(?:from |import\(|import )'(\.[^']+)'/g)].map(([, path]) =>
+    normalize(join(dirname(file), path)),
+  );
 }
 
 function floorOf(file) {
@@ -57,7 +59,7 @@ function upwardArrows(file) {
     .map((target) => `${file} imports ${target}, which is a floor above it`);
 }
 
-/** Circles of files, each told once: depth first, by the files on the way down. */
+/** Circles of files, each reported once: depth first, by the files on the way down. */
 function circles() {
   const found = [];
   const done = new Set();

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const GATES = ['build', 'check:types', 'lint', 'check:links', 'check:unused'];
-/** What reads what another one writes waits for it. */
+/** None of them reads what another one writes. */
 const AT_ONCE = 2;
 
 const waiting = [...GATES];
@@ -13,13 +13,13 @@ const failed = [];
 async function run(gate) {
   const began = performance.now();
   const child = spawn('npm', ['run', '-s', gate], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
   const status = await new Promise((ended) => child.on('close', ended));
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   if (status !== 0) failed.push(gate);
   console.log(
-    `${status === 0 ? 'passed' : 'FAILED'}  ${gate} (${seconds} s)${said === '' ? '' : `\n${said.trimEnd()}`}`,
+    `${status === 0 ? 'passed' : 'FAILED'}  ${gate} (${seconds} s)${output === '' ? '' : `\n${output.trimEnd()}`}`,
   );
 }
 

@@ -5,20 +5,20 @@ import { UsageError } from './failure.ts';
 import { policyOf } from './policy-kinds.ts';
 
 /** The options of all kinds of policies: the value of each, and its meaning by kind. */
-const policyOptions = new Map<string, { readonly takes: string; readonly kindsByText: Map<string, string[]> }>();
+const policyOptions = new Map<string, { readonly placeholder: string; readonly kindsByText: Map<string, string[]> }>();
 for (const { name: kind, options } of policyFactories) {
-  for (const [name, { takes, says }] of Object.entries(options)) {
-    const option = policyOptions.get(name) ?? { takes, kindsByText: new Map<string, string[]>() };
+  for (const [name, { placeholder, description }] of Object.entries(options)) {
+    const option = policyOptions.get(name) ?? { placeholder, kindsByText: new Map<string, string[]>() };
     policyOptions.set(name, option);
-    option.kindsByText.set(says, [...(option.kindsByText.get(says) ?? []), kind]);
+    option.kindsByText.set(description, [...(option.kindsByText.get(description) ?? []), kind]);
   }
 }
 
 /** Adds the options of all kinds of policies; the kind's factory checks which go together. */
 export function addPolicyOptions(command: Command): Command {
-  for (const [name, { takes, kindsByText }] of policyOptions) {
-    const says = [...kindsByText].map(([text, kinds]) => `${kinds.join(', ')}: ${text}`).join('; ');
-    command.addOption(new Option(`--${flagOf(name)} <${takes}>`, says).argParser(valueOf));
+  for (const [name, { placeholder, kindsByText }] of policyOptions) {
+    const description = [...kindsByText].map(([text, kinds]) => `${kinds.join(', ')}: ${text}`).join('; ');
+    command.addOption(new Option(`--${flagOf(name)} <${placeholder}>`, description).argParser(valueOf));
   }
   return command;
 }

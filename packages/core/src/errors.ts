@@ -98,7 +98,7 @@ export class StoreError extends SluiceError {
 export function staleError(): StoreError {
   return new StoreError(
     'SLUICE_POLICY_STALE',
-    'the states of this key were written under a version of its managed policy that its source does not tell of',
+    'a version of the managed policy that its source does not list wrote the state of this key',
   );
 }
 

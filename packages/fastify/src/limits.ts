@@ -30,7 +30,7 @@ export class Limits {
   /** By the options and the place, so that HEAD and GET share one. */
   readonly #routes = new WeakMap<object, Map<string, FastifyLayer>>();
   /** The first definition of each group. */
-  readonly #groups = new Map<string, { readonly said: string; readonly store: Store }>();
+  readonly #groups = new Map<string, { readonly definition: string; readonly store: Store }>();
   readonly #names = new Map<string, number>();
   readonly #claimed: FastifyLayer[] = [];
   readonly #later: (() => void)[] = [];
@@ -191,13 +191,13 @@ export class Limits {
         'SLUICE_OPTION_INVALID',
       );
     }
-    const said = JSON.stringify({
+    const definition = JSON.stringify({
       policy: typeof policy === 'function' ? String(policy) : policy,
       limit,
       window,
       limits,
     });
-    const first = this.#groups.get(group) ?? { said, store };
+    const first = this.#groups.get(group) ?? { definition, store };
     this.#groups.set(group, first);
     if (first.store !== store) {
       throw new PolicyError(
@@ -206,10 +206,10 @@ export class Limits {
         'SLUICE_OPTION_INVALID',
       );
     }
-    if (first.said !== said) {
+    if (first.definition !== definition) {
       throw new PolicyError(
         'group',
-        `the routes of group ${JSON.stringify(group)} share one budget, so they need the same limit, got ${said} after ${first.said}`,
+        `the routes of group ${JSON.stringify(group)} share one budget, so they need the same limit, got ${definition} after ${first.definition}`,
         'SLUICE_OPTION_INVALID',
       );
     }

@@ -10,7 +10,7 @@ answer(({ name, keys: count, policies }) => ({
     // Creates everything that exists once, such as compiled code, before the first reading.
     for (const key of ['warm-0', 'warm-1', 'warm-2']) await contender.consume(key);
     const before = held();
-    // Whoever holds a copy of a key has it in place of the caller's, which ends with its request.
+    // A limiter that keeps a copy of a key has it in place of the caller's, which ends with its request.
     for (let i = 0; i < count; i++) {
       await contender.consume(keys[i]);
       keys[i] = undefined;

@@ -94,7 +94,7 @@ async function timed(plan, server, scene, members) {
         await worker.end();
       }
     }
-    // Once, before any is warm: whoever is warm would start again with keys that are not denied.
+    // Once, before any is warm: one that is warm would start again with keys that are not denied.
     await server.admins[0].flushall();
     for (const { warm } of started) await warm();
     return started;

@@ -2,7 +2,7 @@ import { median, spreadOf, tidy } from './spread.mjs';
 
 /**
  * Measures members in turn, A B C, A C B, C A B, ..., so that other load of the machine affects them alike, and each as
- * often before a neighbour as after it: whoever is measured second finds a warmer server.
+ * often before a neighbour as after it: the second of two finds a warmer server.
  *
  * @param members - `{ name, slice }`, where `slice()` resolves to figures by name.
  * @returns By member's name the figures of every round.

@@ -43,8 +43,8 @@ export interface PolicyBase {
 /** One option of the function that makes an algorithm's policies, as a command shows it. */
 export interface FactoryOption {
   /** The placeholder of its value, one word. */
-  readonly takes: string;
-  readonly says: string;
+  readonly placeholder: string;
+  readonly description: string;
 }
 
 /** The function that makes an algorithm's policies. It has the algorithm's name. */

@@ -2,10 +2,10 @@ import { writtenDuration } from '../values/duration.ts';
 import type { FactoryOption } from './algorithm.ts';
 
 /** Options that several factories take. */
-export const LIMIT: FactoryOption = { takes: 'units', says: 'units per window' };
+export const LIMIT: FactoryOption = { placeholder: 'units', description: 'units per window' };
 export const WINDOW: FactoryOption = {
-  takes: 'duration',
-  says: 'length of the window, such as 500ms, 10s, 5m, 1h or 1d',
+  placeholder: 'duration',
+  description: 'length of the window, such as 500ms, 10s, 5m, 1h or 1d',
 };
 
 /** A limit and its window in a few words. */

@@ -57,7 +57,7 @@ export function keySuffixOf(limiterName: string, policies: readonly NamedPolicy[
 export const MANAGED = 'm';
 
 /** The key suffix of a managed policy: the same for all limiters that use it. */
-export function managedScope(policyName: string): string {
+export function managedKeySuffix(policyName: string): string {
   return `:${policyName}:${LAYOUT}${MANAGED}`;
 }
 

@@ -145,7 +145,7 @@ export interface StoreAnswer {
    * After a denial, the key of each part at that instant, from which a `DenialCache` denies the next requests. Stores
    * that are as fast as a cache leave it out.
    */
-  readonly shown?: readonly KeySnapshot[];
+  readonly snapshots?: readonly KeySnapshot[];
 }
 
 /** The decoded value of a key. A long state is cut to what decides the requested cost, and a cost of 1. */
@@ -210,7 +210,7 @@ export interface Store {
   /** Set where the keys of different subjects may live on different nodes, so that one call has one subject. */
   readonly oneSubjectPerCall?: boolean;
   /**
-   * Set where answers contain the keys of denied requests ({@link StoreAnswer.shown}), and the store's clock runs at the
+   * Set where answers contain the keys of denied requests ({@link StoreAnswer.snapshots}), and the store's clock runs at the
    * rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves.
    */
   readonly showsDenied?: boolean;
@@ -252,7 +252,7 @@ export function settlementsOf(
 /** The answer, with the keys of its parts if it denies. */
 export function withSnapshots(answer: StoreAnswer, keys: readonly KeyState[]): StoreAnswer {
   const isDenied = answer.parts.some(({ blocked, policies }) => blocked || policies.some(({ allowed }) => !allowed));
-  return isDenied ? { ...answer, shown: keys.map(snapshotOf) } : answer;
+  return isDenied ? { ...answer, snapshots: keys.map(snapshotOf) } : answer;
 }
 
 /** A copy, because later requests of the call may change the key. */

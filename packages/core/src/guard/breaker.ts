@@ -57,7 +57,7 @@ export class Breaker {
     }
     throw new StoreError(
       'SLUICE_BREAKER_OPEN',
-      `the store is not asked, for it keeps failing, and last with: ${withoutCode(asStoreError(this.#lastError).message)}`,
+      `the circuit breaker is open, so the store gets no calls; its last failure: ${withoutCode(asStoreError(this.#lastError).message)}`,
       { cause: this.#lastError },
     );
   }

@@ -167,13 +167,13 @@ export class DenialCache {
   }
 
   /** Remembers all keys that an answer shows: see {@link remember}. */
-  rememberAll(parts: readonly Part[], { atMs, shown }: StoreAnswer, sent: Sent): void {
-    if (shown === undefined) return;
+  rememberAll(parts: readonly Part[], { atMs, snapshots }: StoreAnswer, sent: Sent): void {
+    if (snapshots === undefined) return;
     for (let i = 0; i < parts.length; i++) {
       const part = parts[i] as Part;
       // For a long state, a reply shows only what the second part needs after the first.
       if (parts.some((other) => other !== part && isSameKey(other, part)) && isLong(part.limit)) continue;
-      this.remember(part, shown[i] as KeySnapshot, atMs, sent);
+      this.remember(part, snapshots[i] as KeySnapshot, atMs, sent);
     }
   }
 

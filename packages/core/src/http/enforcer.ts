@@ -4,7 +4,7 @@ import { answer } from './response/answer.ts';
 import type { DecisionPath } from './decision-path.ts';
 import { Diagnostics } from './diagnostics.ts';
 import { PASS, type ResponsePlan } from './response/response-plan.ts';
-import { FastPath } from './fast-path.ts';
+import { SingleLimitPath } from './single-limit-path.ts';
 import { asError, type Framework, type RawRequest } from './framework.ts';
 import { GeneralPath } from './general-path.ts';
 import { Layer } from './layer.ts';
@@ -32,7 +32,7 @@ export class Enforcer<Request, Response> {
     this.#framework = framework;
     this.#diagnostics = new Diagnostics(framework);
     this.#readsAddress = first?.readsAddressFirst !== true;
-    this.#path = FastPath.over(layers, framework) ?? new GeneralPath(layers, framework);
+    this.#path = SingleLimitPath.over(layers, framework) ?? new GeneralPath(layers, framework);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { algorithms, type AnyAlgorithm } from '../algorithms/index.ts';
 import { LAYOUT, MANAGED, checkSubject, encodeSubject } from '../engine/key.ts';
-import { detailKey, hashTag } from '../stores/redis/redis-key.ts';
+import { detailKey, redisKey } from '../stores/redis/redis-key.ts';
 
 /** The parts of a key in Redis. */
 export interface KeyText {
@@ -62,5 +62,5 @@ export function isWholeKey(text: string, prefix = 'sluice'): boolean {
  */
 export function keyPattern(subject: string, prefix = 'sluice'): string {
   checkSubject(subject);
-  return `${`${prefix}:{${hashTag(encodeSubject(subject))}}`.replace(/[\\*?[\]]/g, '\\$&')}:*`;
+  return `${redisKey(prefix, encodeSubject(subject), '').replace(/[\\*?[\]]/g, '\\$&')}:*`;
 }

@@ -24,8 +24,8 @@ export function reportPolicy(
   state: unknown,
   { isBlocked, atMs, version = null, detailKey }: ReportedKey,
 ): PolicyReport {
-  const isOutline = algorithm.summarize !== undefined && state !== undefined;
-  const own = { detailKey: isOutline ? detailKey : null };
+  const isSummary = algorithm.summarize !== undefined && state !== undefined;
+  const own = { detailKey: isSummary ? detailKey : null };
   const known = { name, algorithm: algorithm.name, policy: (policy as Policy | undefined) ?? null, version };
   if (policy === undefined) {
     const { used, resetAtMs } = state === undefined ? UNUSED : stateAlone(algorithm, state, atMs);

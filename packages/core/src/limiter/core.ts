@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { localTime } from '../clock.ts';
 import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './options.ts';
 import { deniedForWaiting, type Decision } from '../engine/decision.ts';
-import { DecisionPipeline } from './decide.ts';
+import { DecisionPipeline } from './decision-pipeline.ts';
 import type { LimiterDeps } from './deps.ts';
 import type { Escalation } from '../values/escalate.ts';
 import { SluiceError, asStoreError, kindOf } from '../errors.ts';
@@ -57,7 +57,7 @@ export class LimiterCore {
       () => {
         this.#checkOpen();
       },
-      (requests, on) => inFlight.settle(performEdits(requests, this.#deps, on)),
+      (requests, on) => inFlight.track(performEdits(requests, this.#deps, on)),
     );
     this.#deps = {
       name,
@@ -84,7 +84,7 @@ export class LimiterCore {
     if (lease === undefined || batching === undefined) return undefined;
     const port: LeasePort = {
       timeoutMs,
-      inBackground: (work) => void inFlight.settle(work),
+      inBackground: (work) => void inFlight.track(work),
       giveBack: (requests) => performEdits(requests, this.#deps),
       request: async (limit, subject, count) => {
         try {
@@ -178,7 +178,7 @@ export class LimiterCore {
     this.#checkOpen();
     this.#dropLeased(requested);
     try {
-      await this.#deps.inFlight.settle(edit(requested, this.#deps));
+      await this.#deps.inFlight.track(edit(requested, this.#deps));
     } finally {
       this.#dropLeased(requested); // a request that was sent meanwhile may have been decided before the edit
     }

@@ -1,6 +1,6 @@
 import type { OnStoreError } from './options.ts';
 import type { LimiterDeps } from './deps.ts';
-import type { DecisionPipeline } from './decide.ts';
+import type { DecisionPipeline } from './decision-pipeline.ts';
 import type { Decision } from '../engine/decision.ts';
 import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
 import type { DenialCache } from '../guard/denial-cache.ts';
@@ -85,7 +85,7 @@ export class FastPath {
   #inBatch(batching: Batching, part: Part, onStoreError: OnStoreError): Promise<Decision> {
     const deps = this.#deps;
     return new Promise((resolve, reject) => {
-      const pending = new PendingDecision(deps, this.#pipeline, part, onStoreError, resolve, reject);
+      const pending = new BatchedDecision(deps, this.#pipeline, part, onStoreError, resolve, reject);
       deps.inFlight.begin();
       try {
         batching.add(new WaitingCoalesced(part.limit, part.subject, part.cost, 1, deps.timeoutMs, pending));
@@ -97,7 +97,7 @@ export class FastPath {
 }
 
 /** The decision of a request that waits in a batch. */
-class PendingDecision implements Recipient {
+class BatchedDecision implements Recipient {
   readonly #deps: LimiterDeps;
   readonly #pipeline: DecisionPipeline;
   readonly #part: Part;

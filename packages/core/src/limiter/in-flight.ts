@@ -13,7 +13,7 @@ export class InFlight {
   }
 
   /** Counts a promise until it is settled. */
-  settle<T>(work: Promise<T>): Promise<T> {
+  track<T>(work: Promise<T>): Promise<T> {
     this.begin();
     const end = (): void => {
       this.end();

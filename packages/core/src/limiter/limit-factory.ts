@@ -60,14 +60,14 @@ export class LimitFactory {
     if (app === undefined) {
       throw new PolicyError(
         'app',
-        `a managed policy is for the applications on its list: say which one this is, such as app: "checkout", beside managed(${shown(reference.name)})`,
+        `managed(${shown(reference.name)}) needs the option app, because a managed policy is only for the applications on its list; write, for example, app: "checkout"`,
         'SLUICE_OPTION_INVALID',
       );
     }
     if (lease !== undefined) {
       throw new PolicyError(
         'lease',
-        `no slices of managed(${shown(reference.name)}) can be taken, for it may change before they are spent: leave lease out, or give the policy itself`,
+        `lease excludes managed(${shown(reference.name)}), because the policy may change before a slice is spent; leave lease out, or give the policy itself`,
       );
     }
     if (store.source === 'split') {

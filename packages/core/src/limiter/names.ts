@@ -26,7 +26,7 @@ export function claimName(store: Store, name: string, shared: boolean): void {
   } else {
     throw new PolicyError(
       'name',
-      `this store already has a limiter named ${shown(name)}; give this one a name of its own, or say shared: true on both if they mean the same budgets`,
+      `this store already has a limiter named ${shown(name)}; give this one a name of its own, or write shared: true on both to share the budgets`,
       'SLUICE_LIMITER_NAME_TAKEN',
     );
   }

@@ -120,7 +120,7 @@ const OPTIONS: { readonly [Name in keyof CoreSettings]: (given: unknown) => Core
   },
   onUnconfigured: (given = 'deny') => oneOf(given, ['deny', 'allow'], 'onUnconfigured'),
   policies: (given) =>
-    checked(given, given === undefined || isPolicies(given), 'policies', 'what createPolicies() answered') as
+    checked(given, given === undefined || isPolicies(given), 'policies', 'the result of createPolicies()') as
       Policies | undefined,
   app: (given) => (given === undefined ? undefined : parseApp(given, 'app')),
   localShare: (given = 1) =>

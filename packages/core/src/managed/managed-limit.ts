@@ -1,6 +1,6 @@
 import type { Escalation } from '../values/escalate.ts';
 import { PolicyError, staleError } from '../errors.ts';
-import { managedScope } from '../engine/key.ts';
+import { managedKeySuffix } from '../engine/key.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
 import { AllEarlier } from '../engine/migrate-state.ts';
 import { withFallback } from '../stores/fallback.ts';
@@ -49,7 +49,7 @@ export class ManagedLimit {
 
   constructor(options: ManagedLimitOptions) {
     this.#options = options;
-    this.keySuffix = managedScope(options.policy);
+    this.keySuffix = managedKeySuffix(options.policy);
   }
 
   get name(): string {

@@ -12,7 +12,7 @@ import { run } from './run.ts';
  * The number of runs: scripts/check-history.mjs sets more. To run a single seed, set SLUICE_SEED=<seed>
  * SLUICE_HISTORY_SEEDS=1.
  */
-const count = Number(process.env['SLUICE_HISTORY_SEEDS'] ?? cases(20));
+const count = Number(process.env['SLUICE_HISTORY_SEEDS'] ?? cases(14));
 const seconds = Number(process.env['SLUICE_HISTORY_SECONDS'] ?? 3);
 const reports = process.env['SLUICE_HISTORY_REPORT'] === '1';
 const AT_ONCE = 4;

@@ -26,8 +26,8 @@ export function kernelStore(clock: FakeClock): Store {
   return { source: 'memory', perform: (requests) => requests.map(perform) };
 }
 
-export const kernels: Backend = { name: 'the kernels', runs: 50, store: kernelStore };
-export const memory: Backend = { name: 'the memory store', runs: 25, store: (clock) => memoryStore({ clock }) };
+export const kernels: Backend = { name: 'the kernels', runs: 32, store: kernelStore };
+export const memory: Backend = { name: 'the memory store', runs: 16, store: (clock) => memoryStore({ clock }) };
 
 export function redisBackend(redis: RunningRedis): Backend {
   return { name: 'Redis', runs: 6, store: (clock) => virtualRedisStore(redis.client, clock, {}, 0) };

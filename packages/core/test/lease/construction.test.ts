@@ -68,7 +68,7 @@ describe('a limiter that leases', () => {
     const own: Store = { source: 'remote', perform: () => [] };
 
     expect(() => leased({ policy: managed('orders'), app: 'checkout', policies: createPolicies(store) })).toThrow(
-      /no slices of managed\("orders"\)/,
+      /lease excludes managed\("orders"\)/,
     );
     expect(() => leased({ escalate: escalate({ after: 5, block: '1m', decay: '1h' }) })).toThrow(/beside escalate/);
     expect(() => leased({ store: splitStore({ membership: 2 }) })).toThrow(/a split limit/);

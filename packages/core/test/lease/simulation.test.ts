@@ -4,7 +4,7 @@ import { brokenWorlds, floods, heldUp } from './simulation/lives.ts';
 
 /** A longer search: SLUICE_WORLDS=20000 SLUICE_SEED=... */
 const SEED = testSeed(1);
-const WORLDS = Number(process.env['SLUICE_WORLDS'] ?? cases(10));
+const WORLDS = Number(process.env['SLUICE_WORLDS'] ?? cases(6));
 
 describe('processes that lease a key, crash, are stopped, suspended, cut off and answered late', () => {
   it('are never allowed more often than its policies say', async () => {

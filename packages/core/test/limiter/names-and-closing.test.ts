@@ -11,7 +11,7 @@ describe('a limiter’s name', () => {
 
     expect(() => createLimiter({ name: 'api', policy, store })).toThrow(TAKEN);
     expect(() => createLimiter({ name: 'API', policy, store })).toThrow(
-      /already has a limiter named "API"; give this one a name of its own, or say shared: true/,
+      /already has a limiter named "API"; give this one a name of its own, or write shared: true/,
     );
   });
 

@@ -56,8 +56,8 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** The policyVersion `version` of a history, which knows some of the earlier ones. */
-function editionOf(history: readonly Policy[], version: number, random: Random): Limit {
+/** The limit at `version` of a history, which knows some of the earlier ones. */
+function limitAt(history: readonly Policy[], version: number, random: Random): Limit {
   const named = history.map((policy) => namePolicies({ ...policy, name: 'orders' }, 'orders'));
   const earlier = new Map<
     number,
@@ -117,7 +117,7 @@ function kernels(clock: { now(): number }): { perform(requests: readonly StoreRe
   };
 }
 
-const lanes = [
+const paths = [
   { name: 'the kernels', storeOf: kernels, longestMs: 1e7 },
   // Less than the minute after which the memory store drops expired keys.
   { name: 'the memory store', storeOf: (clock: { now(): number }) => memoryStore({ clock }), longestMs: 300 },
@@ -126,7 +126,7 @@ const lanes = [
 let holders = 1;
 
 describe('keys whose policy changes while they live', () => {
-  it.each(lanes)('are brought over alike by $name and in Redis, whatever becomes of the policy', async (lane) => {
+  it.each(paths)('are converted alike by $name and in Redis, whatever becomes of the policy', async (lane) => {
     const stale = new Set<boolean>();
     const histories = fc.sample(fc.array(anyPolicy, { minLength: 5, maxLength: 5 }), { seed, numRuns: cases(20) });
     for (const [number, history] of histories.entries()) {
@@ -148,7 +148,7 @@ describe('keys whose policy changes while they live', () => {
         const partOf = (subject: string): Part => {
           const version = random.percent(25) ? random.integer(1, newest) : newest;
           return {
-            limit: editionOf(history, version, random),
+            limit: limitAt(history, version, random),
             subject: `${lane.name.length.toString()}-${String(number)}-${subject}`,
             cost: random.pick([1, 1, 2, random.integer(1, 'limit' in limit ? limit.limit : limit.capacity)]),
             holder: String(holders++),
@@ -156,7 +156,7 @@ describe('keys whose policy changes while they live', () => {
         };
         const batch = Array.from({ length: random.integer(1, 3) }, () => {
           const parts: [Part, ...Part[]] = [partOf(random.pick(['a', 'b']))];
-          // Within a request a limit has one policyVersion: it is resolved once.
+          // Within a request a limit has one version, which is resolved once.
           if (random.percent(20)) parts.push({ ...parts[0], ...(random.percent(70) ? partOf('c') : {}) });
           if (random.percent(20))
             parts.push({
@@ -178,7 +178,7 @@ describe('keys whose policy changes while they live', () => {
     expect(stale).toEqual(new Set([true, false]));
   });
 
-  it.each(lanes)('lose an expired block with their old numbers, by $name and in Redis', async ({ name, storeOf }) => {
+  it.each(paths)('lose an expired block with their old numbers, by $name and in Redis', async ({ name, storeOf }) => {
     const clock = fakeClock(START_MS);
     const local = storeOf(clock);
     const store = virtualRedisStore(redis, clock, {}, 0);
@@ -204,7 +204,7 @@ describe('keys whose policy changes while they live', () => {
     await both({ op: 'consume', parts: [partOf(1, 1)] });
     await both({ op: 'block', part: partOf(1, 0), durationMs: 10 });
     clock.atMs += 11;
-    await both({ op: 'consume', parts: [partOf(2, 9)] }); // denied, and brought over
+    await both({ op: 'consume', parts: [partOf(2, 9)] }); // denied, and converted
     clock.atMs -= 6;
     const [here, there] = await both({ op: 'consume', parts: [partOf(2, 1)] });
 

@@ -26,7 +26,7 @@ export interface ConcurrencyOptions {
 
 const OPTIONS = {
   limit: LIMIT,
-  ttl: { takes: 'duration', says: 'when the slot of a holder that has crashed frees itself' },
+  ttl: { placeholder: 'duration', description: 'when the slot of a holder that has crashed frees itself' },
 };
 
 /**

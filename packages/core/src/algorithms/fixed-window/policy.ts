@@ -30,7 +30,7 @@ export interface FixedWindowOptions {
 const OPTIONS = {
   limit: LIMIT,
   window: WINDOW,
-  align: { takes: 'where', says: 'where windows begin: first-hit (default) or clock' },
+  align: { placeholder: 'where', description: 'where windows begin: first-hit (default) or clock' },
 };
 
 /**

@@ -30,7 +30,10 @@ export interface LeakyBucketOptions {
 const OPTIONS = {
   limit: LIMIT,
   window: WINDOW,
-  maxDelay: { takes: 'duration', says: 'the longest that a unit may wait for its start; 0: no request waits' },
+  maxDelay: {
+    placeholder: 'duration',
+    description: 'the longest that a unit may wait for its start; 0: no request waits',
+  },
 };
 
 /**

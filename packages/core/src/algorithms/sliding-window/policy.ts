@@ -33,7 +33,10 @@ const MOST_BLOCKS = 100;
 const OPTIONS = {
   limit: LIMIT,
   window: WINDOW,
-  precision: { takes: 'duration', says: 'length of the blocks that are counted (default: a tenth of the window)' },
+  precision: {
+    placeholder: 'duration',
+    description: 'length of the blocks that are counted (default: a tenth of the window)',
+  },
 };
 
 /**

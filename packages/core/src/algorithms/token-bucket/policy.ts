@@ -39,17 +39,18 @@ export interface TokenBucketOptions {
 }
 
 const OPTIONS = {
-  capacity: { takes: 'units', says: 'units that the bucket holds' },
-  refill: { takes: 'units', says: 'units that come back every --every' },
-  every: { takes: 'duration', says: 'how often --refill units come back' },
-  mode: { takes: 'how', says: 'continuous (default), or interval: all --refill units at once' },
-  overdraft: { takes: 'units', says: 'units that the bucket may go below zero (default 0)' },
+  capacity: { placeholder: 'units', description: 'units that the bucket holds' },
+  refill: { placeholder: 'units', description: 'units that come back every --every' },
+  every: { placeholder: 'duration', description: 'how often --refill units come back' },
+  mode: { placeholder: 'how', description: 'continuous (default), or interval: all --refill units at once' },
+  overdraft: { placeholder: 'units', description: 'units that the bucket may go below zero (default 0)' },
 };
 
 /**
  * A bucket that holds `capacity` units and is refilled with `refill` units every `every`. Any interval of length d
- * contains at most `capacity + refill / every * d` units (`interval`: `capacity + refill * (whole periods in d, plus
- * one)`), and `overdraft` more. Counts are exact at every rate: nothing is rounded.
+ * contains at most `capacity + refill / every * d` units; in the mode `interval`,
+ * `capacity + refill * (whole periods in d, plus one)`. `overdraft` adds its units. Counts are exact at every rate:
+ * nothing is rounded.
  *
  * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
  * large to be counted exactly.

@@ -21,7 +21,7 @@ export function modelServer(): Server {
         return key;
       });
       const { answer } = evaluate(request, held, atMs);
-      return Promise.resolve({ ...answer, shown: held.map((key) => ({ ...key })) });
+      return Promise.resolve({ ...answer, snapshots: held.map((key) => ({ ...key })) });
     },
   };
 }

@@ -101,8 +101,8 @@ async function keepBooks(policy: Policy, store: Store, clock: FakeClock, random:
 }
 
 const backends: readonly (Backend & { readonly samples: number })[] = [
-  { ...kernels, samples: cases(20) },
-  { ...memory, samples: cases(20) },
+  { ...kernels, samples: cases(10) },
+  { ...memory, samples: cases(10) },
   { ...redisBackend(redis), samples: cases(3) },
 ];
 

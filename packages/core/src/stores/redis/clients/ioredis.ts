@@ -39,7 +39,7 @@ export function adoptIoredis(client: IoredisClient): RedisClient {
     cluster: client.isCluster === true,
     nodeOf: (slot) => client.slots?.[slot]?.[0],
     info: async (section) => client.info?.(section),
-    subscribe: (channel, heard, ended) => subscribe(client, channel, heard, ended),
+    subscribe: (channel, onMessage, onEnd) => subscribe(client, channel, onMessage, onEnd),
   };
 }
 
@@ -47,7 +47,7 @@ export function adoptIoredis(client: IoredisClient): RedisClient {
  * Receives messages over a connection of its own. In a cluster any node works because messages go to all of them. The
  * connection does not reconnect by itself because timers of ioredis would keep the process alive.
  */
-function subscribe(client: IoredisClient, channel: string, heard: () => void, ended: () => void): () => void {
+function subscribe(client: IoredisClient, channel: string, onMessage: () => void, onEnd: () => void): () => void {
   const node = client.isCluster === true ? client.nodes?.('all')[0] : client;
   const subscriber = node?.duplicate?.({
     lazyConnect: true,
@@ -65,7 +65,7 @@ function subscribe(client: IoredisClient, channel: string, heard: () => void, en
   const fail = (): void => {
     if (hasEnded) return;
     end();
-    ended();
+    onEnd();
   };
   if (subscriber === undefined) {
     queueMicrotask(fail);
@@ -74,9 +74,9 @@ function subscribe(client: IoredisClient, channel: string, heard: () => void, en
   subscriber.on('error', () => undefined); // it ends as well
   subscriber.on('end', fail);
   subscriber.on('connect', () => subscriber.stream?.unref?.());
-  subscriber.on('message', heard);
+  subscriber.on('message', onMessage);
   // A message may have been missed until now. An ACL may deny the subscription.
-  subscriber.subscribe(channel).then(heard, fail);
+  subscriber.subscribe(channel).then(onMessage, fail);
   return end;
 }
 

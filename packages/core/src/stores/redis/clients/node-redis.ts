@@ -54,8 +54,8 @@ export function adoptNodeRedis(client: NodeRedisClient): RedisClient {
     },
     cluster,
     nodeOf: (slot) => (client as Unpublished).slots?.[slot]?.master?.address,
-    subscribe: (channel, heard, ended) =>
-      cluster ? subscribeAt(client, channel, heard, ended) : subscribe(client, channel, heard, ended),
+    subscribe: (channel, onMessage, onEnd) =>
+      cluster ? subscribeAt(client, channel, onMessage, onEnd) : subscribe(client, channel, onMessage, onEnd),
     ...(cluster ? {} : { info: async (section) => client.info?.(section) }), // a cluster would call all of its nodes
   };
 }
@@ -66,16 +66,16 @@ export function nodeRedisKeyPrefix(client: object): unknown {
 }
 
 /** A cluster has its own connection for messages. */
-function subscribeAt(client: NodeRedisClient, channel: string, heard: () => void, ended: () => void): () => void {
+function subscribeAt(client: NodeRedisClient, channel: string, onMessage: () => void, onEnd: () => void): () => void {
   const cluster = client as unknown as Subscriber;
-  cluster.subscribe(channel, heard).then(heard, ended);
+  cluster.subscribe(channel, onMessage).then(onMessage, onEnd);
   return () => {
-    if (client.isOpen) cluster.unsubscribe(channel, heard).catch(() => undefined);
+    if (client.isOpen) cluster.unsubscribe(channel, onMessage).catch(() => undefined);
   };
 }
 
 /** Receives messages over a connection of its own. Pools and sentinels cannot make one. */
-function subscribe(client: NodeRedisClient, channel: string, heard: () => void, ended: () => void): () => void {
+function subscribe(client: NodeRedisClient, channel: string, onMessage: () => void, onEnd: () => void): () => void {
   const subscriber = client.duplicate?.({ socket: { ...client.options?.socket, reconnectStrategy: false } }) as
     Subscriber | undefined;
   let hasEnded = false;
@@ -87,7 +87,7 @@ function subscribe(client: NodeRedisClient, channel: string, heard: () => void, 
   const fail = (): void => {
     if (hasEnded) return;
     end();
-    ended();
+    onEnd();
   };
   const begin = async (): Promise<void> => {
     if (subscriber === undefined || !('subscribe' in subscriber)) throw new Error('this client has no subscriptions');
@@ -95,8 +95,8 @@ function subscribe(client: NodeRedisClient, channel: string, heard: () => void, 
     subscriber.on('end', fail);
     await subscriber.connect();
     subscriber.unref?.();
-    await subscriber.subscribe(channel, heard);
+    await subscriber.subscribe(channel, onMessage);
   };
-  begin().then(heard, fail); // a message may have been missed until now; an ACL may deny the subscription
+  begin().then(onMessage, fail); // a message may have been missed until now; an ACL may deny the subscription
   return end;
 }

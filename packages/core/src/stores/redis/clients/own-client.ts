@@ -121,7 +121,7 @@ async function connect({ host, port: at, ...address }: RedisAddress): Promise<Co
       evalsha: (sha1, keys, args) => watched(() => connected.evalsha(sha1, keys, args)),
       eval: (script, keys, args) => watched(() => connected.eval(script, keys, args)),
       info: async (section) => connected.info?.(section),
-      subscribe: (channel, heard, ended) => connected.subscribe?.(channel, heard, ended) ?? (() => undefined),
+      subscribe: (channel, onMessage, onEnd) => connected.subscribe?.(channel, onMessage, onEnd) ?? (() => undefined),
     },
     firstTry: firstTryOf(redis),
     end: () => {

@@ -14,12 +14,12 @@ export interface RedisClient {
   /** In a cluster, the node of a hash slot, if the client knows it. */
   nodeOf?(slot: number): string | undefined;
   /**
-   * Calls back for every message of a channel, and whenever some may have been missed, over a connection of its own
-   * that keeps no process alive. Returns a function that ends the subscription at once. Calls `ended` when the
-   * subscription stops; it may be made again after some seconds. Without `subscribe`, changes of managed policies are
-   * found by polling alone, twice a second.
+   * Subscribes to a channel over a connection of its own, which keeps no process alive. Calls `onMessage` for every
+   * message, and whenever messages may have been lost; calls `onEnd` when the subscription stops, which can be made again
+   * after some seconds. Returns a function that ends it at once. Without `subscribe`, polling alone finds changes of
+   * managed policies, twice a second.
    */
-  subscribe?(channel: string, heard: () => void, ended: () => void): () => void;
+  subscribe?(channel: string, onMessage: () => void, onEnd: () => void): () => void;
   /** The reply of INFO, if the client can call it. Without it, eviction policies are not checked. */
   info?(section: string): Promise<unknown>;
 }

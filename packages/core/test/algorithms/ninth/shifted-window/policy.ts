@@ -23,7 +23,7 @@ export interface ShiftedWindowOptions {
 const OPTIONS = {
   limit: LIMIT,
   window: WINDOW,
-  shift: { takes: 'duration', says: 'how long after midnight of 1970 the first window begins' },
+  shift: { placeholder: 'duration', description: 'how long after midnight of 1970 the first window begins' },
 };
 
 export function shiftedWindow(options: ShiftedWindowOptions): ShiftedWindowPolicy {

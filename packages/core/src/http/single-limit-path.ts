@@ -22,7 +22,7 @@ interface FixedLimit<Request> extends HttpLimit<Request> {
  * The short path of the usual request: one layer with one limit, of which only the key differs between requests.
  * There are no lists, no `skip`, no slots and no waiting. With a synchronous key and store, no promise is made.
  */
-export class FastPath<Request, Response> implements DecisionPath<Request, Response, RequestMark> {
+export class SingleLimitPath<Request, Response> implements DecisionPath<Request, Response, RequestMark> {
   readonly #layer: Layer<Request, Response>;
   readonly #limit: FixedLimit<Request>;
   readonly #framework: Framework<Request, Response>;
@@ -41,7 +41,7 @@ export class FastPath<Request, Response> implements DecisionPath<Request, Respon
   static over<Request, Response>(
     layers: readonly Layer<Request, Response>[],
     framework: Framework<Request, Response>,
-  ): FastPath<Request, Response> | undefined {
+  ): SingleLimitPath<Request, Response> | undefined {
     const [layer] = layers;
     if (layer === undefined || layers.length > 1 || layer.reports || !layer.hasOneKey) return undefined;
     const { options, lists, refund } = layer;
@@ -53,7 +53,7 @@ export class FastPath<Request, Response> implements DecisionPath<Request, Respon
     if (typeof limit === 'function' || typeof cost === 'function' || mayHoldSlots(limit) || mayPace(limit)) {
       return undefined;
     }
-    return new FastPath(layer, { ...first, limit, cost }, framework);
+    return new SingleLimitPath(layer, { ...first, limit, cost }, framework);
   }
 
   mark(raw: object): RequestMark | undefined {

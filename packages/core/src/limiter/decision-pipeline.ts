@@ -53,7 +53,7 @@ export class DecisionPipeline {
     const failed = sources.find(({ failure }) => failure !== undefined);
     if (failed !== undefined) return this.#withoutPolicies(failed.failure, context);
     const loads = Promise.all(sources.map((source) => source.loaded()));
-    return this.#deps.inFlight.settle(
+    return this.#deps.inFlight.track(
       withinDeadline(loads, this.#deps.timeoutMs, { abandoned: false }).then(
         () => this.#decideManaged(op, context),
         (error: unknown) => this.#withoutPolicies(error, context),
@@ -119,7 +119,7 @@ export class DecisionPipeline {
       return this.fallback(request, error, context);
     }
     if (!isPending(answers)) return this.#conclude(this.#deps.store, request, answers[0], context, sent);
-    return this.#deps.inFlight.settle(
+    return this.#deps.inFlight.track(
       answers.then(
         ([answer]) => this.#conclude(this.#deps.store, request, answer, context, sent),
         (error: unknown) => this.fallback(request, error, context),
@@ -136,7 +136,7 @@ export class DecisionPipeline {
     found: readonly (number | undefined)[],
     context: DecisionContext,
   ): Decision | Promise<Decision> {
-    return this.#deps.inFlight.settle(
+    return this.#deps.inFlight.track(
       withinDeadline(renewParts(request.parts, found), this.#leftMs(context), { abandoned: false }).then(
         (parts) => {
           if (this.#leftMs(context) <= 0) return this.fallback(request, lateError(this.#deps.timeoutMs), context);
@@ -164,7 +164,7 @@ export class DecisionPipeline {
     guard.checkPassing(request.parts); // before other nodes consume what they would have to refund
     return consumeAcrossNodes(request, {
       ask: (requests) => guard.perform(requests, leftMs),
-      inBackground: (work) => void this.#deps.inFlight.settle(work),
+      inBackground: (work) => void this.#deps.inFlight.track(work),
       reportFailure: (error) => void this.#deps.reportFailure(error),
     });
   }
@@ -182,7 +182,7 @@ export class DecisionPipeline {
       const error = new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer');
       return this.fallback(request, error, context);
     }
-    if (answer.shown !== undefined && sent !== undefined) {
+    if (answer.snapshots !== undefined && sent !== undefined) {
       this.#deps.denialCache?.rememberAll(request.parts, answer, { ...sent, receivedMs: performance.now() });
     }
     return this.#decisionOf(store, request, answer, context);
@@ -250,13 +250,13 @@ function checkHolders(parts: readonly Part[]): void {
   if (held === undefined) return;
   throw typeError(
     'SLUICE_ACQUIRE_NEEDED',
-    `the policy ${shown(held.limit.policies.find((named) => holdsSlots([named]))?.name)} holds slots until they are released: use limiter.acquire(key), which answers what releases them; nothing was consumed`,
+    `the policy ${shown(held.limit.policies.find((named) => holdsSlots([named]))?.name)} holds slots until they are released: use limiter.acquire(key), which returns a function that releases them; nothing was consumed`,
   );
 }
 
 function lateError(timeoutMs: number): StoreError {
   return new StoreError(
     'SLUICE_STORE_TIMEOUT',
-    `the managed policy changed while this was decided, and not all was known within ${String(timeoutMs)} ms (timeoutMs); nothing was consumed`,
+    `the managed policy changed during the decision, and its new version was not loaded within ${String(timeoutMs)} ms (timeoutMs); nothing was consumed`,
   );
 }
