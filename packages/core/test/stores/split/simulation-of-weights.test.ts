@@ -7,7 +7,7 @@ silenceWarnings('SLUICE_SPLIT_SHARE_ZERO');
 
 /** The other half: see simulation.test.ts. */
 const SEED = testSeed(100_001);
-const WORLDS = Number(process.env['SLUICE_WORLDS'] ?? cases(200)) / 2;
+const WORLDS = Number(process.env['SLUICE_WORLDS'] ?? cases(240)) / 2;
 const HEAVIEST = 100;
 
 describe('instances of very different weights that come and go, and live through the same', () => {

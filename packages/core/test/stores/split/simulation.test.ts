@@ -8,7 +8,7 @@ silenceWarnings('SLUICE_SPLIT_SHARE_ZERO');
 
 /** A longer search: SLUICE_WORLDS=20000 SLUICE_SEED=... Half of them are here, the heavier ones beside. */
 const SEED = testSeed(1);
-const WORLDS = Number(process.env['SLUICE_WORLDS'] ?? cases(200)) / 2;
+const WORLDS = Number(process.env['SLUICE_WORLDS'] ?? cases(240)) / 2;
 const HEAVIEST = 3;
 
 describe('instances that come and go, are cut off, slow, stopped, suspended, or change their weight', () => {
