@@ -1,14 +1,16 @@
 // Runs the suite on one server after another, and reports the results:
-// `npm run test:servers -- /usr/bin/redis-server /opt/valkey/bin/valkey-server`.
+// `npm run test:servers -- /usr/bin/redis-server /opt/valkey/bin/valkey-server`; without paths, on each redis-server and
+// valkey-server of the PATH, or else on the one that the set-up has made.
 // Arguments after another `--` go to jest, and narrow the run: `... -- --selectProjects core -- redis topologies`.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 
 const given = process.argv.slice(2);
 const end = given.indexOf('--');
-const servers = end === -1 ? given : given.slice(0, end);
+const named = end === -1 ? given : given.slice(0, end);
+const servers = named.length > 0 ? named : installed();
 const forJest = end === -1 ? [] : given.slice(end + 1);
 if (servers.length === 0) {
   console.error('Usage: npm run test:servers -- <redis-server or valkey-server>... [-- <arguments of jest>]');
@@ -41,6 +43,15 @@ for (const [i, { passed, failed, total, failures, status }] of results.entries()
   for (const failure of failures) console.log(`  ${failure}`);
 }
 process.exit(results.every(({ status }) => status === 0) ? 0 : 1);
+
+function installed() {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const onPath = ['redis-server', 'valkey-server'].flatMap((name) => folders.map((folder) => join(folder, name)));
+  const found = onPath.filter((path) => existsSync(path));
+  return found.length > 0
+    ? found
+    : [join('node_modules/.cache/sluice', 'redis-server')].filter((path) => existsSync(path));
+}
 
 function read(report) {
   let json;
