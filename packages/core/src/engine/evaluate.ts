@@ -109,7 +109,7 @@ function decide({ op, parts, provisional }: DecidingRequest, keys: readonly KeyS
     charged = true;
     // At once, so that a second part on the same key sees what the first one took; undone below.
     if (allows) key.states = after;
-    else if (limit.escalation !== undefined && blockedMs === 0 && key.shared !== true) {
+    else if (limit.escalation !== undefined && blockedMs === 0) {
       denied ??= new Map();
       if (!denied.has(key)) denied.set(key, limit.escalation); // one request, one denial
     }

@@ -77,11 +77,6 @@ export interface KeyState {
   version?: number;
   /** The counted denials of a limit with an escalation. Other limits leave it unchanged. */
   denials?: DenialCount | undefined;
-  /**
-   * Set where several subjects share this state because memory is full. Denials are not counted there: a subject is not
-   * blocked because of others.
-   */
-  readonly shared?: boolean;
   /** Set when the value is written even if the request is denied: its states were converted, or a denial was counted. */
   touched?: boolean;
 }

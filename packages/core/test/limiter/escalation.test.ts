@@ -303,7 +303,7 @@ describe('escalation', () => {
     expect(() => createLimiter({ policy: perMinute, escalate: copy })).not.toThrow();
   });
 
-  it('blocks no key in an overflow bucket of a full memory store, where strangers are counted together', async () => {
+  it('counts the denials of each key by itself, also where a memory store has more of them than room', async () => {
     const clock = fakeClock();
     const store = memoryStore({ clock, maxKeys: 2 });
     const limiter = createLimiter({
@@ -313,10 +313,13 @@ describe('escalation', () => {
     });
     await limiter.consume('one', 3);
 
-    const strangers = [];
-    for (let i = 0; i < 20; i++) strangers.push(await limiter.consume(`stranger-${String(i)}`, 3));
+    const allowed = [];
+    const blocked = [];
+    for (let i = 0; i < 20; i++) allowed.push(await limiter.consume(`stranger-${String(i)}`));
+    for (let i = 0; i < 20; i++) blocked.push(await limiter.consume(`stranger-${String(i)}`, 3));
 
-    expect(new Set(outcomes(strangers))).toEqual(new Set(['denied']));
+    expect(new Set(outcomes(allowed))).toEqual(new Set(['allowed']));
+    expect(new Set(outcomes(blocked))).toEqual(new Set(['blocked']));
     expect((await limiter.consume('one')).outcome).toBe('blocked');
   });
 

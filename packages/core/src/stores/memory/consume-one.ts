@@ -4,6 +4,7 @@ import type { NamedPolicy } from '../../engine/policy.ts';
 import type { Limit } from '../../engine/store.ts';
 import { Entry } from './entry.ts';
 import { CHARGED, type Keys } from './keys.ts';
+import { NONE } from './records.ts';
 
 /**
  * Consumes units of one key for a limit of the fast path with one policy. Does what `evaluate` does for such a
@@ -12,8 +13,7 @@ import { CHARGED, type Keys } from './keys.ts';
  * This is one long function because V8 then compiles the kernel into it and never allocates the states and verdicts
  * that pass between them: see docs/adr/0018-memory-at-map-speed.md.
  *
- * @returns Undefined, with nothing changed, when the key is more than its state (blocked, for example) or has no
- * room.
+ * @returns Undefined, with nothing changed, when the key is more than its state (blocked, for example).
  */
 export function consumeOne(
   keys: Keys,
@@ -26,8 +26,8 @@ export function consumeOne(
   const table = keys.tables.of(limit);
   const record = table?.records.get(subject);
   if (table === undefined || record === undefined) {
-    if (keys.isSaturated(nowMs)) return undefined;
-    return consumeEntry(keys, limit, named, Entry.of(subject, false, limit), cost, nowMs);
+    const entry = keys.expand(subject, limit, nowMs) ?? Entry.of(subject, limit);
+    return consumeEntry(keys, limit, named, entry, cost, nowMs);
   }
   const { records } = keys;
   const item = records.itemOf(record);
@@ -54,6 +54,7 @@ export function consumeOne(
     keys.sweep(nowMs, CHARGED);
   } else if (retryAfterMs !== null) {
     keys.recordDenial(keys.unpack(table, record, item), retryAfterMs, nowMs);
+    keys.trim(nowMs);
   }
   return {
     allowed,
@@ -83,7 +84,7 @@ function consumeEntry(
   if (entry.blockedUntilMs > 0 || entry.denials !== undefined || entry.version > 0 || entry.states.length > 1) {
     return undefined;
   }
-  keys.use(entry);
+  if (entry.record !== NONE) keys.use(entry);
   const { state, decision } = consumeState(named, entry.states[0], cost, nowMs, 'memory');
   if (decision.allowed) {
     entry.states = [state];
@@ -92,5 +93,6 @@ function consumeEntry(
   } else if (decision.retryAfterMs !== null) {
     keys.recordDenial(entry, decision.retryAfterMs, nowMs);
   }
+  keys.trim(nowMs);
   return decision;
 }

@@ -3,9 +3,11 @@ import { warnOnce } from '../../warnings.ts';
 import { isUnused, keyResetAtMs, slotsEndAtMs } from '../../engine/evaluate.ts';
 import { ownText } from '../../engine/own-text.ts';
 import type { Limit, Part } from '../../engine/store.ts';
+import { CompactKeys } from './compact-keys.ts';
 import { Entry } from './entry.ts';
-import { OVERFLOW_BUCKETS, Overflow } from './overflow.ts';
-import { DeniedKeys } from './denied-keys.ts';
+import { KeyedHash } from './keyed-hash.ts';
+import { PinnedGroup } from './pinned-group.ts';
+import { PinnedKeys } from './pinned-keys.ts';
 import { NONE, Records } from './records.ts';
 import { Tables, type Table } from './tables.ts';
 
@@ -20,8 +22,6 @@ export const ADDED = 4;
 export const CHARGED = 1;
 const DUE_AT = 16;
 const SWEPT_AT_ONCE = 8;
-/** How many denied keys are released at a time, even when more end together, so that no decision waits for more. */
-const RELEASED_AT_ONCE = 100;
 
 /** The item of a record: the subject alone when the record's two numbers are its state. */
 export type Item = string | Entry;
@@ -32,45 +32,47 @@ export type Item = string | Entry;
  */
 export class Keys {
   readonly tables: Tables = new Tables();
-  /** All keys, in their order of use except for those that are being denied. */
+  /** All keys but the compact ones, in their order of use except for those that are pinned. */
   readonly records: Records<Item> = new Records();
   readonly #maxKeys: number;
-  readonly #denied = new DeniedKeys<Entry>();
-  readonly #overflow = new Overflow();
+  readonly #pinned = new PinnedKeys<Entry>();
+  /** The keys that `block` blocks. */
+  readonly #blocked = new PinnedGroup<Entry>();
+  /** The pinned keys of a table that has no fewer than the average. */
+  #largest = new PinnedGroup<Entry>();
+  /** Pinned keys beyond half of `maxKeys`. */
+  readonly #compactPinned: CompactKeys;
+  /** Other keys that were evicted while half of `maxKeys` or more are pinned. */
+  readonly #compactEvicted: CompactKeys;
+  readonly #hash = new KeyedHash();
   #charges = 0;
 
   constructor(maxKeys: number) {
     this.#maxKeys = maxKeys;
+    this.#compactPinned = new CompactKeys(maxKeys);
+    this.#compactEvicted = new CompactKeys(maxKeys / 2);
   }
 
   get size(): number {
-    return this.records.size + this.#overflow.size;
+    return this.records.size + this.#compactPinned.size + this.#compactEvicted.size;
   }
 
   /**
    * Returns the entry of a part's key, or a new one. A key that two numbers hold is an entry until it is packed
    * again.
    *
-   * @param ownOnly - Finds the key itself, never the overflow bucket that it shares.
+   * @param found - Entries of the same request, which may not be in the store yet.
    */
-  find(part: Part, found: readonly Entry[], ownOnly: boolean, nowMs: number): Entry {
+  find(part: Part, found: readonly Entry[], nowMs: number): Entry {
     const { subject, limit } = part;
-    const own = this.own(part) ?? found.find((entry) => !entry.shared && isOf(entry, subject, limit));
-    if (own !== undefined) return own;
-    if (ownOnly || !this.isSaturated(nowMs)) return Entry.of(subject, false, limit);
-    const name = this.#overflow.nameOf(subject, limit);
-    return (
-      this.#overflow.get(subject, limit) ??
-      found.find((entry) => entry.shared && isOf(entry, name, limit)) ??
-      Entry.of(name, true, limit)
-    );
+    return this.own(part, nowMs) ?? found.find((entry) => isOf(entry, subject, limit)) ?? Entry.of(subject, limit);
   }
 
-  /** Returns the entry of a part's own key, and makes it the newest in the order of use. */
-  own({ subject, limit }: Part): Entry | undefined {
+  /** Returns the entry of a part's key, if it is in the store, and makes it the newest in the order of use. */
+  own({ subject, limit }: Part, nowMs: number): Entry | undefined {
     const table = this.tables.of(limit);
     const record = table?.records.get(subject);
-    if (table === undefined || record === undefined) return undefined;
+    if (table === undefined || record === undefined) return this.expand(subject, limit, nowMs);
     const item = this.records.itemOf(record);
     if (typeof item !== 'string') {
       this.use(item);
@@ -80,23 +82,30 @@ export class Keys {
     return this.unpack(table, record, item);
   }
 
-  /** Makes an entry the newest in the order of use, if it is in that order. */
+  /** Makes an entry the newest in the order of use, or among the pinned keys. */
   use(entry: Entry): void {
-    if (entry.list === 'lru') this.records.use(entry.record);
+    if (entry.group === undefined) this.records.use(entry.record);
+    else entry.group.use(entry);
   }
 
-  /** The overflow bucket of a part's key, if it is in use. */
-  bucketOf({ subject, limit }: Part): Entry | undefined {
-    return this.#overflow.get(subject, limit);
+  /** Returns a compact key to the other keys. */
+  expand(subject: string, { keySuffix }: Limit, nowMs: number): Entry | undefined {
+    if (this.#compactPinned.size + this.#compactEvicted.size === 0) return undefined;
+    const hash = this.#hash.of(subject + keySuffix);
+    const entry =
+      this.#compactPinned.take(hash, subject, keySuffix) ?? this.#compactEvicted.take(hash, subject, keySuffix);
+    if (entry === undefined) return undefined;
+    this.#add(entry);
+    if (entry.pinnedUntilMs > nowMs) this.#pin(entry);
+    return entry;
   }
 
   /** Makes an entry of two numbers. */
   unpack(table: Table, record: number, subject: string): Entry {
     const { records } = this;
     const state = this.#stateAt(table, record);
-    const entry = new Entry(subject, false, table.keySuffix, [state]);
+    const entry = new Entry(subject, table.keySuffix, [state]);
     entry.resetAtMs = this.#resetAtMs(table, state);
-    entry.list = 'lru';
     entry.record = record;
     records.setItem(record, entry);
     return entry;
@@ -114,40 +123,68 @@ export class Keys {
     this.records.setItem(entry.record, entry.subject);
   }
 
-  /** Puts a changed entry on its list. An entry that is as if never used takes no room. */
+  /** Keeps a changed entry. An entry that is as if never used takes no room. */
   keep(entry: Entry, limit: Limit, nowMs: number): void {
-    this.sweep(nowMs, entry.list === 'none' ? ADDED : CHARGED);
+    this.sweep(nowMs, entry.record === NONE ? ADDED : CHARGED);
     entry.touched = false;
     if (isUnused(entry)) {
       this.#drop(entry);
       return;
     }
     entry.resetAtMs = keyResetAtMs(limit, entry);
-    if (entry.list === 'none') this.#add(entry);
+    if (entry.record === NONE) this.#add(entry);
     entry.heldUntilMs = slotsEndAtMs(limit, entry);
-    if (entry.list === 'denied' || entry.blockedUntilMs > nowMs || entry.heldUntilMs > nowMs) this.#pin(entry);
+    if (entry.group !== undefined || entry.blockedUntilMs > nowMs || entry.heldUntilMs > nowMs) this.#pin(entry);
   }
 
-  /** Protects a denied key from eviction for as long as it stays denied. */
+  /** Pins a denied key for as long as it stays denied. */
   recordDenial(entry: Entry, retryAfterMs: number, nowMs: number): void {
     entry.deniedUntilMs = Math.max(entry.deniedUntilMs, nowMs + retryAfterMs);
     this.#pin(entry);
   }
 
-  /** Whether half of all keys are being denied, without those whose denial has ended. */
-  isSaturated(nowMs: number): boolean {
-    for (let i = 0; this.#denied.size * 2 >= this.#maxKeys; i++) {
-      // So many denials have ended that the rest can wait for the next new keys.
-      if (i === RELEASED_AT_ONCE) return false;
+  /** Keeps to `maxKeys`. Called at the end of a request, when its entries are no longer in use. */
+  trim(nowMs: number): void {
+    if (this.#pinned.size * 2 > this.#maxKeys) this.#trimPinned(nowMs);
+    const { records } = this;
+    while (records.size > this.#maxKeys && records.oldest !== NONE) this.#evict(records.oldest);
+  }
+
+  /**
+   * Makes pinned keys compact while they are more than half of `maxKeys`: the longest unused ones of the table that has
+   * most of them. Keys that `block` blocks have the other half.
+   */
+  #trimPinned(nowMs: number): void {
+    const blocked = this.#blocked;
+    for (;;) {
+      const others = this.#pinned.size - blocked.size;
+      if (Math.max(others, blocked.size) * 2 <= this.#maxKeys) return;
       if (this.#release(nowMs)) continue;
-      warnOnce(
-        'SLUICE_MEMORY_SATURATED',
-        `Half of the ${String(this.#maxKeys)} keys of a memory store are being denied. New keys share ${String(OVERFLOW_BUCKETS)} overflow buckets per limiter until that ends: ` +
-          'raise maxKeys, or keep this limit in Redis.',
-      );
-      return true;
+      const { oldest } = others < blocked.size ? blocked : this.#largestOf(others);
+      if (oldest === undefined) return;
+      this.#compact(oldest, this.#compactPinned);
     }
-    return false;
+  }
+
+  /** Removes a key that is not pinned. It is remembered in compact form where a flood has made the room scarce. */
+  #evict(record: number): void {
+    if (this.#pinned.size * 2 < this.#maxKeys && this.#compactPinned.size === 0) {
+      this.#dropRecord(record);
+      return;
+    }
+    const item = this.records.itemOf(record);
+    const table = this.tables.at(this.records.tableOf(record));
+    this.#compact(typeof item === 'string' ? this.unpack(table, record, item) : item, this.#compactEvicted);
+  }
+
+  #compact(entry: Entry, keys: CompactKeys): void {
+    warnOnce(
+      'SLUICE_MEMORY_SATURATED',
+      `Half of the ${String(this.#maxKeys)} keys of a memory store are being denied. Until that ends, the longest unused keys are kept in a compact form, and at last forgotten: ` +
+        'raise maxKeys, or keep this limit in Redis.',
+    );
+    keys.add(this.#hash.of(entry.subject + entry.keySuffix), entry);
+    this.#dropRecord(entry.record);
   }
 
   /** Removes ended keys now and then. Called at every charge. */
@@ -159,14 +196,12 @@ export class Keys {
   #sweep(nowMs: number): void {
     this.#charges = 0;
     for (let i = 0; i < SWEPT_AT_ONCE; i++) {
-      if (this.#denied.size > 0) this.#release(nowMs);
+      if (this.#pinned.size > 0) this.#release(nowMs);
       const record = this.records.walk();
       if (record !== NONE && this.#isForgettable(record, nowMs)) this.#dropRecord(record);
     }
-    for (let i = Math.min(SWEPT_AT_ONCE, this.#overflow.size); i > 0; i--) {
-      const bucket = this.#overflow.walk();
-      if (bucket !== undefined && hasEnded(bucket.resetAtMs, nowMs)) this.#drop(bucket);
-    }
+    this.#compactPinned.sweep(nowMs - KEPT_MS);
+    this.#compactEvicted.sweep(nowMs - KEPT_MS);
   }
 
   #isForgettable(record: number, nowMs: number): boolean {
@@ -189,55 +224,63 @@ export class Keys {
     return algorithm === undefined || policy === undefined ? 0 : algorithm.resetAtMs(policy, state);
   }
 
-  /** Moves an entry to the denied keys, for as long as its policies or a block deny it, or its slots are held. */
+  /** Takes an entry out of the order of use, for as long as its policies or a block deny it, or its slots are held. */
   #pin(entry: Entry): void {
-    if (entry.list !== 'lru' && entry.list !== 'denied') return;
-    if (entry.list === 'lru') this.records.unlink(entry.record);
-    entry.list = 'denied';
-    this.#denied.set(entry, entry.pinnedUntilMs);
+    if (entry.record === NONE) return;
+    const group = entry.isBlockedByHand ? this.#blocked : this.tables.at(this.records.tableOf(entry.record)).pinned;
+    if (entry.group !== group) {
+      if (entry.group === undefined) this.records.unlink(entry.record);
+      else entry.group.delete(entry);
+      entry.group = group;
+      group.add(entry);
+      if (group.size > this.#largest.size && group !== this.#blocked) this.#largest = group;
+    }
+    this.#pinned.set(entry, entry.pinnedUntilMs);
+  }
+
+  /** The pinned keys of a table that has no fewer than the average of all tables. */
+  #largestOf(pinned: number): PinnedGroup<Entry> {
+    const { tables } = this;
+    if (this.#largest.size * tables.size < pinned) this.#largest = tables.mostPinned() ?? this.#largest;
+    return this.#largest;
   }
 
   #add(entry: Entry): void {
-    if (entry.shared) {
-      this.#overflow.add(entry);
-      return;
-    }
     const { records } = this;
-    if (records.size >= this.#maxKeys && records.oldest !== NONE) this.#dropRecord(records.oldest);
     const table = this.tables.add(entry.keySuffix);
     entry.record = records.allocate(entry, table.number);
-    entry.list = 'lru';
     entry.subject = ownText(entry.subject);
     table.records.set(entry.subject, entry.record);
     records.append(entry.record);
   }
 
   #drop(entry: Entry): void {
-    if (entry.list === 'overflow') this.#overflow.delete(entry);
-    else if (entry.list !== 'none') this.#dropRecord(entry.record);
+    if (entry.record !== NONE) this.#dropRecord(entry.record);
   }
 
   #dropRecord(record: number): void {
     const { records, tables } = this;
     const item = records.itemOf(record);
-    if (typeof item === 'string') {
-      records.unlink(record);
+    if (typeof item !== 'string' && item.group !== undefined) {
+      this.#pinned.delete(item);
+      item.group.delete(item);
+      item.group = undefined;
     } else {
-      if (item.list === 'denied') this.#denied.delete(item);
-      else records.unlink(record);
-      item.list = 'none';
-      item.record = NONE;
+      records.unlink(record);
     }
+    if (typeof item !== 'string') item.record = NONE;
     tables.delete(tables.at(records.tableOf(record)), typeof item === 'string' ? item : item.subject);
     records.free(record);
   }
 
-  /** Releases a key whose denial has ended, if there is one. */
+  /** Returns a pinned key that has reached its end to the order of use, if there is one. */
   #release(nowMs: number): boolean {
-    const entry = this.#denied.release(nowMs);
+    const entry = this.#pinned.release(nowMs);
     if (entry === undefined) return false;
     entry.deniedUntilMs = 0;
-    entry.list = 'lru';
+    entry.blockedByHandUntilMs = 0;
+    entry.group?.delete(entry);
+    entry.group = undefined;
     this.records.append(entry.record);
     if (hasEnded(entry.resetAtMs, nowMs)) this.#dropRecord(entry.record);
     return true;

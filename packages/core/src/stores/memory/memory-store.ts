@@ -9,7 +9,7 @@ import { Keys } from './keys.ts';
 import { consumeOne } from './consume-one.ts';
 
 export interface MemoryStoreOptions {
-  /** Keys remembered at once, at least 1. Default 100 000. */
+  /** Keys held at once, at least 1; during a flood others are held in compact form. Default 100 000. */
   maxKeys?: number;
   /**
    * The source of the time, in milliseconds: an object with `now()`, such as `Date`, or a function. Default: the
@@ -23,7 +23,7 @@ export interface MemoryStore extends Store {
   readonly source: 'memory';
   take(limit: Limit, subject: string, cost: number): Decision | undefined;
   perform(requests: readonly StoreRequest[]): readonly StoreAnswer[];
-  /** Keys and overflow buckets held at present, including those that have ended but are not removed yet. */
+  /** Keys held at present, also in compact form, including those that have ended but are not removed yet. */
   readonly size: number;
 }
 
@@ -31,10 +31,15 @@ const DEFAULT_MAX_KEYS = 100_000;
 /**
  * The default store: this process's memory, with the same kernels, the same decisions and the same laws as Redis.
  *
- * It remembers at most `maxKeys` keys. When it is full, a new key replaces the least recently used one, never one
- * that is being denied, so that a flood of new keys frees no denied key. Once half of `maxKeys` are being denied, new
- * keys share 1024 hashed overflow buckets per limiter, and the store warns with code `SLUICE_MEMORY_SATURATED`. See
- * docs/adr/0005-memory-store.md.
+ * It holds at most `maxKeys` keys. When it is full, a new key replaces the least recently used one that is not being
+ * denied. No client is denied because of the number of other clients.
+ *
+ * Of the keys that are being denied (or blocked, or hold slots) half of `maxKeys` are held in full. Beyond that, the
+ * longest unused ones of the limiter that has most of them become compact: each is a text under a keyed hash, still
+ * exact. At least the last `maxKeys` of these are remembered (8192 where `maxKeys` is less), at most twice as many. So a
+ * flood frees a denied key only if it gets one and a half times `maxKeys` keys denied meanwhile; it frees none of a
+ * limiter that has less than its share, and ends no block by `block()`, of which half of `maxKeys` are held apart. The
+ * store warns with code `SLUICE_MEMORY_SATURATED`. See docs/adr/0005-memory-store.md.
  *
  * @throws PolicyError for a bad or unknown option.
  */
@@ -88,18 +93,15 @@ class BoundedMemoryStore implements MemoryStore {
   }
 
   #performOne(request: StoreRequest, nowMs: number): StoreAnswer {
-    if (request.op === 'release' || request.op === 'renew') return this.#performOnSlot(request, nowMs);
     const keys = this.#keys;
     const parts = 'parts' in request ? request.parts : [request.part];
-    // An edit changes the key itself, never an overflow bucket, because other keys consumed units of that bucket too.
-    // A charge goes where units are consumed.
-    const ownOnly = request.op !== 'consume' && request.op !== 'peek' && request.op !== 'charge';
     const entries: Entry[] = [];
-    for (const part of parts) entries.push(keys.find(part, entries, ownOnly, nowMs));
+    for (const part of parts) entries.push(keys.find(part, entries, nowMs));
     const { answer, changed } = evaluate(request, entries, nowMs);
     for (let i = 0; i < parts.length; i++) {
       const entry = entries[i] as Entry;
       if (request.op === 'reset') entry.deniedUntilMs = 0;
+      if (request.op === 'block') entry.blockedByHandUntilMs = entry.blockedUntilMs;
       if (changed || entry.touched) keys.keep(entry, (parts[i] as Part).limit, nowMs);
       if (request.op === 'consume' && answer.stale === undefined) {
         const retryAfterMs = longestWaitMs(answer.parts[i] as PartAnswer);
@@ -107,25 +109,8 @@ class BoundedMemoryStore implements MemoryStore {
       }
     }
     for (let i = 0; i < parts.length; i++) keys.pack(entries[i] as Entry, (parts[i] as Part).limit);
+    keys.trim(nowMs);
     return answer;
-  }
-
-  /**
-   * Releases or renews a slot where it was acquired: under its own key, or in an overflow bucket. The holder
-   * identifies it.
-   */
-  #performOnSlot(request: Extract<StoreRequest, { op: 'release' | 'renew' }>, nowMs: number): StoreAnswer {
-    const { part } = request;
-    let last: StoreAnswer = { atMs: nowMs, parts: [], held: false };
-    for (const entry of [this.#keys.own(part), this.#keys.bucketOf(part)]) {
-      if (entry === undefined) continue;
-      const { answer, changed } = evaluate(request, [entry], nowMs);
-      if (changed || entry.touched) this.#keys.keep(entry, part.limit, nowMs);
-      this.#keys.pack(entry, part.limit);
-      if (changed || answer.held === true || answer.stale !== undefined) return answer;
-      last = answer;
-    }
-    return last;
   }
 }
 

@@ -2,12 +2,16 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AnyAlgorithm } from '../../algorithms/index.ts';
 import type { PolicyBase } from '../../algorithms/algorithm.ts';
 import type { Limit } from '../../engine/store.ts';
+import type { Entry } from './entry.ts';
+import { PinnedGroup } from './pinned-group.ts';
 
 /** The keys of one key suffix: the record of each subject. */
 export class Table {
   readonly keySuffix: string;
   readonly number: number;
   readonly records: Map<string, number> = new Map();
+  /** Its keys that are pinned, but for those that `block` blocks. */
+  readonly pinned: PinnedGroup<Entry> = new PinnedGroup();
   /** The algorithm whose states are stored as two numbers here, and a policy to read them. */
   algorithm: AnyAlgorithm | undefined = undefined;
   policy: PolicyBase | undefined = undefined;
@@ -72,6 +76,17 @@ export class Tables {
       this.#limit = undefined;
     }
     return table;
+  }
+
+  get size(): number {
+    return this.#bySuffix.size;
+  }
+
+  /** The pinned keys of the table that has most of them. */
+  mostPinned(): PinnedGroup<Entry> | undefined {
+    let most: PinnedGroup<Entry> | undefined;
+    for (const { pinned } of this.#bySuffix.values()) if (pinned.size > (most?.size ?? 0)) most = pinned;
+    return most;
   }
 
   at(number: number): Table {

@@ -53,9 +53,7 @@ const POLICIES: readonly (readonly [name: string, policy: Policy | readonly Poli
 
 /** One limiter per policy, another one of the same name and numbers, one with other numbers, and one that escalates. */
 function limiterOf(maxKeys: number, clock: FakeClock, isFast: boolean): Path {
-  const chance = jest.spyOn(Math, 'random').mockReturnValue(0.37); // the same buckets in both
   const held = memoryStore({ maxKeys, clock });
-  chance.mockRestore();
   const take = jest.spyOn(held, 'take');
   const store = isFast ? held : withoutFastPath(held);
   const limiters = [

@@ -1,22 +1,22 @@
 /** An item of the heap. */
-interface Denied {
+interface Pinned {
   /** The index in the heap; -1 outside it. Only the heap sets it. */
   heapIndex: number;
   untilMs: number;
 }
 
 /**
- * The keys that are being denied, in a binary heap ordered by the end of their denial. Their number is exact at every
- * instant; a change takes logarithmic time.
+ * The keys that must not be evicted (they are being denied, blocked, or hold slots), in a binary heap ordered by the end
+ * of that. Their number is exact at every instant; a change takes logarithmic time.
  */
-export class DeniedKeys<T extends Denied> {
+export class PinnedKeys<T extends Pinned> {
   readonly #heap: T[] = [];
 
   get size(): number {
     return this.#heap.length;
   }
 
-  /** Adds an item, or moves the end of its denial. */
+  /** Adds an item, or moves its end. */
   set(item: T, untilMs: number): void {
     if (item.heapIndex < 0) {
       item.untilMs = untilMs;
@@ -35,7 +35,7 @@ export class DeniedKeys<T extends Denied> {
     if (last !== undefined && last !== item) this.#restore(last, at);
   }
 
-  /** Removes and returns one key whose denial has ended, if there is one. */
+  /** Removes and returns one key that has reached its end, if there is one. */
   release(nowMs: number): T | undefined {
     const first = this.#heap[0];
     if (first === undefined || first.untilMs > nowMs) return undefined;
