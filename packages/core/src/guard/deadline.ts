@@ -66,18 +66,20 @@ export class Deadline {
     if (!this.met()) return;
     this.#call.abandoned = true;
     this.#call.onAbandoned?.();
-    this.#late(
-      new StoreError(
-        'SLUICE_STORE_TIMEOUT',
-        `the store did not decide within ${String(this.#timeoutMs)} ms (timeoutMs); the request may have counted`,
-      ),
-    );
+    this.#late(timeoutError(this.#timeoutMs));
   }
 
   #wait(ms: number, then: (deadline: Deadline) => void): NodeJS.Timeout {
     const timer = setTimeout(then, ms, this);
     return this.#isAwaited ? timer : timer.unref();
   }
+}
+
+export function timeoutError(timeoutMs: number): StoreError {
+  return new StoreError(
+    'SLUICE_STORE_TIMEOUT',
+    `the store did not decide within ${String(timeoutMs)} ms (timeoutMs); the request may have counted`,
+  );
 }
 
 function due(deadline: Deadline): void {

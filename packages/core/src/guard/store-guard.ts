@@ -7,7 +7,7 @@ import { withinDeadline } from './deadline.ts';
 import { probe } from './probe.ts';
 import { invalidations } from './invalidations.ts';
 import { performsBatches } from '../engine/batch-store.ts';
-import type { Shard } from './shard.ts';
+import { Shard } from './shard.ts';
 import {
   isPending,
   type DecidingRequest,
@@ -36,14 +36,15 @@ export class StoreGuard {
   /** The kinds of failures that were warned about. */
   readonly #warned = new Set<StoreFailureKind>();
   readonly #shards = new Map<string | undefined, Shard>();
+  /** The `timeoutMs` of each limiter that uses the store. */
+  readonly #timeoutsMs: number[] = [];
   /** Set where the store decides many keys in one call: most decisions use it. */
   readonly batching: Batching | undefined;
 
   private constructor(store: Store, namesOf: () => readonly string[]) {
     this.#store = store;
     this.#namesOf = namesOf;
-    if (performsBatches(store))
-      this.batching = new Batching(store, (subject, timeoutMs) => this.#shardOf(subject, timeoutMs));
+    if (performsBatches(store)) this.batching = new Batching(store, (subject) => this.#shardOf(subject));
   }
 
   /** @param namesOf - Returns the names of the limiters that use the store. */
@@ -51,6 +52,19 @@ export class StoreGuard {
     let guard = guards.get(store);
     if (guard === undefined) guards.set(store, (guard = new StoreGuard(store, namesOf)));
     return guard;
+  }
+
+  /** Adds a limiter that waits so long for the store. The returned function removes it. */
+  join(timeoutMs: number): () => void {
+    this.#timeoutsMs.push(timeoutMs);
+    return () => {
+      this.#timeoutsMs.splice(this.#timeoutsMs.indexOf(timeoutMs), 1);
+    };
+  }
+
+  /** The time after which a late reply counts as a failure of the store. */
+  #patienceMs(): number {
+    return this.#timeoutsMs.reduce((longest, timeoutMs) => Math.max(longest, timeoutMs), 1);
   }
 
   /** Ends the probing of a store that the application closes itself. */
@@ -81,11 +95,11 @@ export class StoreGuard {
     subject: string,
     timeoutMs: number,
   ): StoreAnswers | Promise<StoreAnswers> {
-    const shard = this.#shardOf(subject, timeoutMs);
+    const shard = this.#shardOf(subject);
     const generation = shard.breaker.enter();
-    const fail = (error: unknown): never => {
+    const fail = (error: unknown, answers?: Promise<unknown>): never => {
       shard.subject = subject;
-      shard.breaker.failed(generation, error);
+      shard.failed(generation, error, timeoutMs, answers);
       throw error;
     };
     const succeed = (answered: StoreAnswers): StoreAnswers => {
@@ -100,7 +114,9 @@ export class StoreGuard {
     } catch (error) {
       return fail(error);
     }
-    return isPending(answers) ? withinDeadline(answers, timeoutMs, call).then(succeed, fail) : succeed(answers);
+    if (!isPending(answers)) return succeed(answers);
+    const pending = answers;
+    return withinDeadline(pending, timeoutMs, call).then(succeed, (error: unknown) => fail(error, pending));
   }
 
   /** As {@link perform}, for one decision, batched with others of the same turn of the event loop. */
@@ -126,16 +142,18 @@ export class StoreGuard {
     this.#shards.clear();
   }
 
-  #shardOf(subject: string, timeoutMs: number): Shard {
+  #shardOf(subject: string): Shard {
     const name = this.#store.shardOf?.(subject);
     let shard = this.#shards.get(name);
     if (shard === undefined) {
       this.#forgetMoved();
-      const made: Shard = { breaker: this.#breakerOf(name, () => made), subject, timeoutMs };
+      const made: Shard = new Shard(
+        this.#breakerOf(name, () => made),
+        subject,
+        () => this.#patienceMs(),
+      );
       shard = made;
       this.#shards.set(name, shard);
-    } else if (timeoutMs > shard.timeoutMs) {
-      shard.timeoutMs = timeoutMs;
     }
     // The failed subject may live elsewhere by now, so the probe uses the current one while the breaker is open.
     if (!shard.breaker.isPassing) shard.subject = subject;
@@ -158,8 +176,9 @@ export class StoreGuard {
       failures,
       probeEveryMs,
       probe: async () => {
-        const { subject, timeoutMs } = shardOf();
-        await probe(this.#store, name === undefined ? 'probe' : subject, Math.min(timeoutMs, LONGEST_PROBE_MS), false);
+        const { subject } = shardOf();
+        const timeoutMs = Math.min(this.#patienceMs(), LONGEST_PROBE_MS);
+        await probe(this.#store, name === undefined ? 'probe' : subject, timeoutMs, false);
       },
       onChange: (state, previous, cause) => {
         const limiters = this.#namesOf();

@@ -39,6 +39,7 @@ export class LimiterCore {
   readonly #deps: LimiterDeps;
   readonly #fastPath: FastPath;
   readonly #pipeline: DecisionPipeline;
+  #leaveGuard: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   /** @throws PolicyError for a bad option. The name is not claimed before {@link claim}. */
@@ -101,6 +102,7 @@ export class LimiterCore {
   /** Claims the name on the store: the last step of making a limiter, after every check. */
   claim(): void {
     claimName(this.store, this.name, this.#settings.shared);
+    this.#leaveGuard = this.#deps.guard?.join(this.#settings.timeoutMs);
     remember(this);
     this.limits.enter();
     if (this.store.source === 'memory' && cluster.isWorker) {
@@ -216,6 +218,7 @@ export class LimiterCore {
     if (idle !== undefined) await idle; // synchronous when idle, so that a close inside a breaker's listener takes effect there
     forget(this);
     releaseName(this.store, this.name);
+    this.#leaveGuard?.();
     if (!this.settlements.holdsSlots) return this.#leave();
     // Running requests release their slots when they end, which may be hours from now: close does not wait for
     // them.

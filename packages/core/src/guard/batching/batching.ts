@@ -20,7 +20,7 @@ export interface GrantAnswer extends Sent {
  */
 export class Batching {
   readonly #store: BatchStore;
-  readonly #shardOf: (subject: string, timeoutMs: number) => Shard;
+  readonly #shardOf: (subject: string) => Shard;
   #batches: (CoalescedBatch | GeneralBatch)[] = [];
   #onItsWay = 0;
   #isScheduled = false;
@@ -32,7 +32,7 @@ export class Batching {
   };
 
   /** @param shardOf - Returns the shard that a subject lives in. */
-  constructor(store: BatchStore, shardOf: (subject: string, timeoutMs: number) => Shard) {
+  constructor(store: BatchStore, shardOf: (subject: string) => Shard) {
     this.#store = store;
     this.#shardOf = shardOf;
   }
@@ -110,7 +110,7 @@ export class Batching {
   }
 
   #enter(waiting: Waiting): void {
-    waiting.enter(this.#shardOf(waiting.subject, waiting.timeoutMs));
+    waiting.enter(this.#shardOf(waiting.subject));
   }
 
   /**

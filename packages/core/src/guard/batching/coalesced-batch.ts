@@ -147,10 +147,10 @@ export class CoalescedBatch implements Batch {
         for (let i = 0; i < waiting.length; i++)
           answerKey(waiting[i] as WaitingCoalesced, keys[i] as KeyState | Error, atMs, sent);
       },
-      fail: (error, timeoutMs) => {
+      fail: (error, timeoutMs, answers) => {
         for (const first of waiting) {
           for (let waiting: WaitingCoalesced | undefined = first; waiting !== undefined; waiting = waiting.next) {
-            if (waiting.timeoutMs <= timeoutMs) waiting.leaveWith(error);
+            if (waiting.timeoutMs <= timeoutMs) waiting.leaveWith(error, answers);
           }
         }
       },

@@ -61,8 +61,8 @@ export class GeneralBatch implements Batch {
       answer: (answers) => {
         for (let i = 0; i < waiting.length; i++) waiting[i]?.answer(answers[i]);
       },
-      fail: (error, timeoutMs) => {
-        for (const one of waiting) if (one.timeoutMs <= timeoutMs) one.leaveWith(error);
+      fail: (error, timeoutMs, answers) => {
+        for (const one of waiting) if (one.timeoutMs <= timeoutMs) one.leaveWith(error, answers);
       },
       release: () => undefined,
     });

@@ -43,13 +43,17 @@ export abstract class Waiting {
     return true;
   }
 
-  /** Called when the store has failed. */
-  leaveWith(error: unknown): void {
+  /**
+   * Called when the store has failed.
+   *
+   * @param answers - The store's promise.
+   */
+  leaveWith(error: unknown, answers: Promise<unknown>): void {
     const shard = this.#shard;
     if (shard === undefined) return;
     this.#shard = undefined;
     shard.subject = this.subject;
-    shard.breaker.failed(this.#generation, error);
+    shard.failed(this.#generation, error, this.timeoutMs, answers);
     this.fail(error);
   }
 
@@ -60,8 +64,12 @@ export abstract class Waiting {
 /** Receives the outcome of a shared call. */
 export interface CallOutcome<Answer> {
   answer(answer: Answer, sent: Sent): void;
-  /** Fails those that wait no longer than `timeoutMs`. The others may still be answered. */
-  fail(error: unknown, timeoutMs: number): void;
+  /**
+   * Fails those that wait no longer than `timeoutMs`. The others may still be answered.
+   *
+   * @param answers - The store's promise.
+   */
+  fail(error: unknown, timeoutMs: number, answers: Promise<unknown>): void;
   /** Releases all waiting requests after the longest timeout, because the store may hold the call for long. */
   release(): void;
 }
@@ -83,7 +91,7 @@ export function sendTogether<Answer>(
   const longestMs = Math.max(...timeouts);
   let recipients: CallOutcome<Answer> | undefined = outcome;
   const deadline = new Deadline(longestMs, call, (error) => {
-    recipients?.fail(error, longestMs);
+    recipients?.fail(error, longestMs, answered);
     recipients?.release();
     recipients = undefined;
   });
@@ -92,13 +100,13 @@ export function sendTogether<Answer>(
       if (deadline.met()) recipients?.answer(answer, { sentMs, sentDateMs, receivedMs: performance.now() });
     },
     (error: unknown) => {
-      if (deadline.met()) recipients?.fail(error, longestMs);
+      if (deadline.met()) recipients?.fail(error, longestMs, answered);
     },
   );
   for (const timeoutMs of timeouts) {
     if (timeoutMs === longestMs) continue;
     withinDeadline(answered, timeoutMs, { abandoned: false }).catch((error: unknown) => {
-      recipients?.fail(error, timeoutMs);
+      recipients?.fail(error, timeoutMs, answered);
     });
   }
   return answered;

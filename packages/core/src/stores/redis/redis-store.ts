@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreError, isFault, shown } from '../../errors.ts';
+import { isFault, shown } from '../../errors.ts';
 import { warnOnce } from '../../warnings.ts';
 import { checkTimeout } from '../../guard/deadline.ts';
 import { probe } from '../../guard/probe.ts';
@@ -25,7 +25,7 @@ import { readBatch } from './read-batch.ts';
 import { parseRedisOptions, type RedisSettings, type RedisStoreOptions } from './redis-options.ts';
 import { partsOf, writeCall } from './write-call.ts';
 import { writeBatch } from './write-batch.ts';
-import { runScript, type Script } from './run-script.ts';
+import { abandonedError, runScript, type Script } from './run-script.ts';
 import { frame, batch } from './scripts.generated.ts';
 
 /** A store in Redis, Valkey, or a cluster of them. */
@@ -182,9 +182,7 @@ class ScriptedStore implements RedisStore, BatchStore {
     send: (client: RedisClient) => Promise<T>,
   ): Promise<T> {
     const sendTo = (client: RedisClient): Promise<T> => {
-      if (waiting?.abandoned === true) {
-        throw new StoreError('SLUICE_STORE_TIMEOUT', 'the call was abandoned before it was sent');
-      }
+      if (waiting?.abandoned === true) throw abandonedError();
       const abandoned = this.#abandonedCallsOf(subject);
       abandoned.check();
       const generation = abandoned.sent(waiting);

@@ -1,3 +1,4 @@
+import { StoreError } from '../../errors.ts';
 import type { StoreCall } from '../../engine/store.ts';
 import type { RedisClient } from './client.ts';
 
@@ -19,9 +20,15 @@ export function runScript(
   waiting?: StoreCall,
 ): Promise<unknown> {
   return called(() => client.evalsha(script.sha1, keys, args)).catch((error: unknown) => {
-    if (!isNoScript(error) || waiting?.abandoned === true) throw error;
+    if (!isNoScript(error)) throw error;
+    if (waiting?.abandoned === true) throw abandonedError();
     return client.eval(script.source, keys, args);
   });
+}
+
+/** The error of a call whose callers waited no longer when it could be sent. */
+export function abandonedError(): StoreError {
+  return new StoreError('SLUICE_STORE_TIMEOUT', 'the call was abandoned before it was sent');
 }
 
 /** Calls a client of any kind: one that throws at once fails like one that rejects. */
