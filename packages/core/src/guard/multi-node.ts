@@ -10,6 +10,7 @@ import {
   type StoreAnswers,
   type StoreRequest,
 } from '../engine/store.ts';
+import type { RecentDenials } from './recent-denials.ts';
 
 /** The parts of one subject, and their positions in the request. */
 interface Group {
@@ -19,7 +20,12 @@ interface Group {
 
 /** Access to the nodes, one subject a call. */
 export interface Nodes {
+  /** The keys that have denied lately. */
+  readonly denials: RecentDenials;
+  /** Asks within the deadline of the decision. */
   ask(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
+  /** Refunds, in a time of its own. */
+  refund(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
   /** Receives work that continues after the answer, such as refunds. It never rejects. */
   inBackground(work: Promise<unknown>): void;
   /** Receives failures that the caller does not get: of another node, or of a refund. */
@@ -37,30 +43,130 @@ export function spansNodes({ oneSubjectPerCall }: Store, parts: readonly Part[])
  * other requests may be denied because of it; units that cannot be refunded (the node has failed) stay consumed
  * until their window ends; and a window that starts with its first unit has started. This is the one exception to
  * the laws that a denial changes nothing and that a request consumes all or nothing.
+ *
+ * Keys that have denied lately are asked first, so that their denials take nothing elsewhere.
  */
 export async function consumeAcrossNodes({ op, parts }: DecidingRequest, nodes: Nodes): Promise<StoreAnswers> {
-  const groups = bySubject(parts);
-  const outcomes = await Promise.allSettled(
-    groups.map(async (group) => {
-      const [answer] = await nodes.ask([{ op, parts: group.parts, provisional: true }]);
-      if (answer instanceof Error || answer === undefined) throw answer ?? new RangeError('the store gave no answer');
-      return answer;
-    }),
-  );
-  const answers = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined));
-  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
-  if (op === 'consume' && !answers.every(isAllowed)) {
-    const refunds = answers.flatMap((answer, i) =>
-      isAllowed(answer) ? returnsOf((groups[i] as Group).parts, answer) : [],
+  const attempt = new Attempt(bySubject(parts), nodes);
+  const { groups } = attempt;
+  const suspects = op === 'peek' ? [] : groups.filter((group) => group.parts.some((part) => nodes.denials.has(part)));
+  if (suspects.length === 0) await attempt.ask(op, groups);
+  else await consumeSuspectsFirst(attempt, suspects);
+  if (op === 'consume') attempt.settle();
+  return [attempt.answer()];
+}
+
+/**
+ * Takes nothing while any subject is seen to deny. A single suspect decides while the others are peeked at: one more
+ * round trip for a request that is allowed. Several suspects are peeked at too, and then decide one after another,
+ * the one with the fewest units left first, because it is the most likely to deny.
+ */
+async function consumeSuspectsFirst(attempt: Attempt, suspects: readonly Group[]): Promise<void> {
+  const others = attempt.groups.filter((group) => !suspects.includes(group));
+  const [only] = suspects.length === 1 ? suspects : [];
+  if (only === undefined) await attempt.ask('peek', attempt.groups);
+  else await Promise.all([attempt.ask('consume', [only]), attempt.ask('peek', others)]);
+  // The node has to count a denial that leads to a block, and a peek counts none.
+  if (!attempt.allows)
+    await attempt.ask(
+      'consume',
+      attempt.groups.filter((group) => attempt.isUncounted(group)),
     );
-    if (refunds.length > 0) nodes.inBackground(Promise.all(refunds.map(async (request) => giveBack(request, nodes))));
+  const inOrder = only === undefined ? suspects.toSorted((a, b) => attempt.roomOf(a) - attempt.roomOf(b)) : [];
+  for (const suspect of inOrder) if (attempt.allows) await attempt.ask('consume', [suspect]);
+  if (attempt.allows && others.length > 0) await attempt.ask('consume', others);
+}
+
+/** One request over several groups: what was asked, and the latest answers. */
+class Attempt {
+  readonly groups: readonly Group[];
+  readonly #nodes: Nodes;
+  readonly #answers = new Map<Group, StoreAnswer>();
+  readonly #consumed = new Set<Group>();
+  /** The groups whose latest answer is that of a peek. */
+  readonly #peeked = new Set<Group>();
+  readonly #failures: unknown[] = [];
+
+  constructor(groups: readonly Group[], nodes: Nodes) {
+    this.groups = groups;
+    this.#nodes = nodes;
   }
-  if (!answers.every((answer) => answer !== undefined)) {
-    const reported = failures.find(isFault) ?? failures[0];
-    for (const other of failures) if (other !== reported) nodes.reportFailure(other);
-    throw reported as Error;
+
+  /** Whether no answer so far denies, and no node has failed. */
+  get allows(): boolean {
+    return this.#failures.length === 0 && [...this.#answers.values()].every(isAllowed);
   }
-  return [answers.some(({ stale }) => stale !== undefined) ? allStale(groups, answers) : joined(groups, answers)];
+
+  /** Asks for some groups at once, except for those that have taken their units. */
+  async ask(op: DecidingRequest['op'], groups: readonly Group[]): Promise<void> {
+    const asked = groups.filter((group) => !this.#consumed.has(group));
+    const outcomes = await Promise.allSettled(
+      asked.map(async ({ parts }) => {
+        const [answer] = await this.#nodes.ask([{ op, parts, provisional: true }]);
+        if (answer instanceof Error || answer === undefined) throw answer ?? new RangeError('the store gave no answer');
+        return answer;
+      }),
+    );
+    outcomes.forEach((outcome, i) => {
+      const group = asked[i] as Group;
+      if (op === 'peek') this.#peeked.add(group);
+      else this.#peeked.delete(group);
+      if (outcome.status === 'rejected') {
+        this.#answers.delete(group);
+        this.#failures.push(outcome.reason);
+      } else {
+        this.#answers.set(group, outcome.value);
+        if (op === 'consume' && isAllowed(outcome.value)) this.#consumed.add(group);
+      }
+    });
+  }
+
+  /** Whether a peek has shown a denial that leads to a block and is not counted yet. */
+  isUncounted(group: Group): boolean {
+    const answer = this.#answers.get(group);
+    const isDenied = answer !== undefined && answer.stale === undefined && !isAllowed(answer);
+    return isDenied && this.#peeked.has(group) && group.parts.some(({ limit }) => limit.escalation !== undefined);
+  }
+
+  /** How often a group can take its cost, by its answer. */
+  roomOf(group: Group): number {
+    const { parts = [] } = this.#answers.get(group) ?? {};
+    return Math.min(
+      ...parts.flatMap(({ policies }, i) => {
+        const { cost } = group.parts[i] as Part;
+        return policies.map(({ remaining }) => (cost === 0 ? Infinity : remaining / cost));
+      }),
+    );
+  }
+
+  /** Remembers the keys that denied, and refunds what was taken unless all groups have taken their units. */
+  settle(): void {
+    for (const [group, answer] of this.#answers) {
+      if (answer.stale === undefined && !isAllowed(answer)) {
+        group.parts.forEach((part, i) => {
+          if (!allows(answer.parts[i])) this.#nodes.denials.add(part);
+        });
+      }
+    }
+    if (this.#consumed.size === this.groups.length) return;
+    const refunds = [...this.#consumed].flatMap((group) =>
+      returnsOf(group.parts, this.#answers.get(group) as StoreAnswer),
+    );
+    if (refunds.length === 0) return;
+    this.#nodes.inBackground(Promise.all(refunds.map(async (request) => giveBack(request, this.#nodes))));
+  }
+
+  /** @throws the failure of a node: a fault first. The others are reported. */
+  answer(): StoreAnswer {
+    if (this.#failures.length > 0) {
+      const thrown = this.#failures.find(isFault) ?? this.#failures[0];
+      for (const other of this.#failures) if (other !== thrown) this.#nodes.reportFailure(other);
+      throw thrown as Error;
+    }
+    const answers = this.groups.map((group) => this.#answers.get(group) as StoreAnswer);
+    const isStale = answers.some(({ stale }) => stale !== undefined);
+    return isStale ? allStale(this.groups, answers) : joined(this.groups, answers);
+  }
 }
 
 /** The refunds of an answer, except for slots that their holder had before, and keeps. */
@@ -88,7 +194,7 @@ function allStale(groups: readonly Group[], answers: readonly StoreAnswer[]): St
 
 async function giveBack(request: StoreRequest, nodes: Nodes): Promise<void> {
   try {
-    const [answer] = await nodes.ask([request]);
+    const [answer] = await nodes.refund([request]);
     if (answer instanceof Error) nodes.reportFailure(answer);
     else if (answer?.stale !== undefined) nodes.reportFailure(staleError()); // the policy has changed meanwhile: the units stay consumed
   } catch (error) {
@@ -107,9 +213,12 @@ function bySubject(parts: readonly Part[]): readonly Group[] {
   return [...groups.values()];
 }
 
-function isAllowed(answer: StoreAnswer | undefined): answer is StoreAnswer {
-  if (answer?.stale !== undefined) return false;
-  return answer?.parts.every(({ blocked, policies }) => !blocked && policies.every(({ allowed }) => allowed)) === true;
+function isAllowed(answer: StoreAnswer): boolean {
+  return answer.stale === undefined && answer.parts.every(allows);
+}
+
+function allows(part: PartAnswer | undefined): boolean {
+  return part?.blocked === false && part.policies.every(({ allowed }) => allowed);
 }
 
 /**

@@ -7,6 +7,7 @@ import { withinDeadline } from './deadline.ts';
 import { probe } from './probe.ts';
 import { invalidations } from './invalidations.ts';
 import { performsBatches } from '../engine/batch-store.ts';
+import { RecentDenials } from './recent-denials.ts';
 import { Shard } from './shard.ts';
 import {
   isPending,
@@ -38,6 +39,8 @@ export class StoreGuard {
   readonly #shards = new Map<string | undefined, Shard>();
   /** The `timeoutMs` of each limiter that uses the store. */
   readonly #timeoutsMs: number[] = [];
+  /** The keys of several nodes that have denied lately. */
+  readonly recentDenials: RecentDenials = new RecentDenials();
   /** Set where the store decides many keys in one call: most decisions use it. */
   readonly batching: Batching | undefined;
 

@@ -7,7 +7,7 @@ import { areResolved, renewParts, resolve, unknownSources, type UnresolvedPart }
 import { holdsSlots } from '../engine/policy.ts';
 import { consumeAcrossNodes, spansNodes } from '../guard/multi-node.ts';
 import type { Sent } from '../guard/batching/waiting.ts';
-import { withinDeadline } from '../guard/deadline.ts';
+import { timeoutError, withinDeadline } from '../guard/deadline.ts';
 import { fallbackPart } from '../stores/fallback.ts';
 import {
   isPending,
@@ -162,8 +162,15 @@ export class DecisionPipeline {
     if (!spansNodes(store, request.parts)) return guard.decide(request, leftMs);
     for (const { limit } of request.parts) this.#deps.denialCache?.exclude(limit);
     guard.checkPassing(request.parts); // before other nodes consume what they would have to refund
+    const timed = { ...context, endMs: context.endMs ?? performance.now() + leftMs };
     return consumeAcrossNodes(request, {
-      ask: (requests) => guard.perform(requests, leftMs),
+      denials: guard.recentDenials,
+      ask: (requests) => {
+        const restMs = this.#leftMs(timed);
+        if (restMs <= 0) throw timeoutError(this.#deps.timeoutMs);
+        return guard.perform(requests, restMs);
+      },
+      refund: (requests) => guard.perform(requests, this.#deps.timeoutMs),
       inBackground: (work) => void this.#deps.inFlight.track(work),
       reportFailure: (error) => void this.#deps.reportFailure(error),
     });
