@@ -17,6 +17,9 @@ export class PendingDecision<Request, Response> {
   readonly rawRequest: RawRequest;
   readonly rawResponse: RawResponse;
   readonly #onStoreError: OnStoreError;
+  /** When the store is late for all that this request asks, by `performance.now()`. Undefined: `timeoutMs` per call. */
+  #endMs: number | undefined;
+  #wasLate = false;
 
   constructor(
     requests: readonly LimitRequest<Request, Response>[],
@@ -38,12 +41,35 @@ export class PendingDecision<Request, Response> {
 
   /** Takes the units of every part, or of none. */
   consume(): Decision | Promise<Decision> {
-    return this.core.decide('consume', this.parts, this.#onStoreError);
+    return this.#decide('consume');
   }
 
   /** The decision that {@link consume} would make now. */
   peek(): Decision | Promise<Decision> {
-    return this.core.decide('peek', this.parts, this.#onStoreError);
+    return this.#decide('peek');
+  }
+
+  /** Gives all calls that follow one deadline together: a request that peeks first waits `timeoutMs`, not twice. */
+  startDeadline(): void {
+    this.#endMs ??= performance.now() + this.core.timeoutMs;
+  }
+
+  /** Starts that deadline again after a wait in a line, unless the store was late before. */
+  restartDeadline(): void {
+    if (!this.#wasLate) this.#endMs = performance.now() + this.core.timeoutMs;
+  }
+
+  #decide(op: 'consume' | 'peek'): Decision | Promise<Decision> {
+    const endMs = this.#endMs;
+    const decided = this.core.decide(op, this.parts, this.#onStoreError, endMs);
+    if (endMs === undefined || !(decided instanceof Promise)) return decided;
+    return decided.then((decision) => {
+      if (performance.now() >= endMs - EARLY_MS) {
+        this.#wasLate = true;
+        this.#endMs = 0; // the store is not asked again
+      }
+      return decision;
+    });
   }
 
   /** Whether the request may have to wait for its start. */
@@ -66,6 +92,9 @@ export class PendingDecision<Request, Response> {
     return Object.assign({}, ...keys) as FoundKeys;
   }
 }
+
+/** Timers may fire so much early. */
+const EARLY_MS = 1;
 
 /** The modes of `onStoreError`, the most permissive first. */
 const STRICTNESS: readonly OnStoreError[] = ['allow', 'local', 'deny', 'throw'];

@@ -31,6 +31,8 @@ import { warnOnce } from '../warnings.ts';
 export class LimiterCore {
   readonly name: string;
   readonly store: Store;
+  /** How long a decision waits for the store at most. */
+  readonly timeoutMs: number;
   /** Makes the limits that parts refer to. */
   readonly limits: LimitFactory;
   /** Refunds, charges, releases and renewals of earlier decisions. */
@@ -51,6 +53,7 @@ export class LimiterCore {
     const inFlight = new InFlight();
     this.name = name;
     this.store = store;
+    this.timeoutMs = timeoutMs;
     this.#settings = settings;
     this.limits = new LimitFactory(settings);
     this.settlements = new Settlements(
@@ -129,18 +132,23 @@ export class LimiterCore {
     return { store: this.store.source, breaker: this.#deps.guard?.state ?? 'closed', keysInMemory: memory.size ?? 0 };
   }
 
-  /** Takes units of one key: {@link decide} without the parts, which the hot path does not make. */
+  /**
+   * Takes units of one key: {@link decide} without the parts, which the hot path does not make.
+   *
+   * @param endMs - When the decision is late, by `performance.now()`. Default: in `timeoutMs`.
+   */
   consume(
     limit: LimitRef,
     subject: string,
     cost: number,
     onStoreError: OnStoreError = this.#settings.onStoreError,
+    endMs?: number,
   ): Decision | Promise<Decision> {
     this.#checkOpen();
     const startMs = decisions.hasSubscribers ? performance.now() : undefined;
     const decided =
-      this.#fastPath.consume(limit, subject, cost, onStoreError) ??
-      this.#pipeline.decide('consume', [{ limit, subject, cost }], onStoreError);
+      this.#fastPath.consume(limit, subject, cost, onStoreError, endMs) ??
+      this.#pipeline.decide('consume', [{ limit, subject, cost }], onStoreError, endMs);
     return startMs === undefined ? decided : this.#publish('consume', decided, startMs);
   }
 
@@ -148,20 +156,23 @@ export class LimiterCore {
    * Takes the cost of every part, or (peek, or a denial) nothing. Returns a decision at once where the store does.
    *
    * @param onStoreError - Decides when the store does not, instead of the limiter's own option.
+   * @param endMs - When the decision is late, by `performance.now()`. Default: in `timeoutMs`. The store is not called
+   * after that.
    */
   decide(
     op: 'consume' | 'peek',
     parts: readonly UnresolvedPart[],
     onStoreError: OnStoreError = this.#settings.onStoreError,
+    endMs?: number,
   ): Decision | Promise<Decision> {
     const part = parts[0] as UnresolvedPart;
     if (op === 'consume' && parts.length === 1 && part.holder === undefined) {
-      return this.consume(part.limit, part.subject, part.cost, onStoreError);
+      return this.consume(part.limit, part.subject, part.cost, onStoreError, endMs);
     }
     this.#checkOpen();
     const startMs = decisions.hasSubscribers ? performance.now() : undefined;
     const peeked = op === 'peek' ? this.#fastPath.peek(parts) : undefined;
-    const decided = peeked ?? this.#pipeline.decide(op, parts, onStoreError);
+    const decided = peeked ?? this.#pipeline.decide(op, parts, onStoreError, endMs);
     return startMs === undefined ? decided : this.#publish(op, decided, startMs);
   }
 

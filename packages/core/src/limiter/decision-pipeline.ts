@@ -25,7 +25,7 @@ export interface DecisionContext {
   readonly requested: readonly UnresolvedPart[];
   readonly onStoreError: OnStoreError;
   /** When the decision is late, by `performance.now()`. Set where it may take more than one round trip. */
-  readonly endMs?: number;
+  readonly endMs?: number | undefined;
 }
 
 /** Decides over parts in one store, within a deadline: every request that the fast path leaves. */
@@ -38,15 +38,20 @@ export class DecisionPipeline {
 
   /**
    * Takes the cost of every part, or (peek, or a denial) nothing. Returns a decision at once where the store does.
+   *
+   * @param endMs - When the decision is late, by `performance.now()`. Default: in `timeoutMs`.
    */
   decide(
     op: 'consume' | 'peek',
     requested: readonly UnresolvedPart[],
     onStoreError: OnStoreError,
+    endMs?: number,
   ): Decision | Promise<Decision> {
     if (requested.every(({ cost }) => cost === 0)) op = 'peek'; // a request without cost writes nothing
-    if (areResolved(requested)) return this.#decide({ op, parts: requested }, { requested, onStoreError });
-    const context = { requested, onStoreError, endMs: performance.now() + this.#deps.timeoutMs };
+    if (areResolved(requested)) {
+      return this.#decide({ op, parts: requested }, { requested, onStoreError, endMs });
+    }
+    const context = { requested, onStoreError, endMs: endMs ?? performance.now() + this.#deps.timeoutMs };
     const sources = unknownSources(requested);
     if (sources.length === 0) return this.#decideManaged(op, context);
     // A failed source is loaded again in the background, twice a second: no decision waits for it.
@@ -54,7 +59,7 @@ export class DecisionPipeline {
     if (failed !== undefined) return this.#withoutPolicies(failed.failure, context);
     const loads = Promise.all(sources.map((source) => source.loaded()));
     return this.#deps.inFlight.track(
-      withinDeadline(loads, this.#deps.timeoutMs, { abandoned: false }).then(
+      withinDeadline(loads, Math.max(this.#leftMs(context), 1), { abandoned: false }).then(
         () => this.#decideManaged(op, context),
         (error: unknown) => this.#withoutPolicies(error, context),
       ),
@@ -158,7 +163,8 @@ export class DecisionPipeline {
   #ask(request: DecidingRequest, context: DecisionContext): StoreAnswers | Promise<StoreAnswers> {
     const { guard, store } = this.#deps;
     if (guard === undefined) return store.perform([request]);
-    const leftMs = Math.max(this.#leftMs(context), 1);
+    const leftMs = this.#leftMs(context);
+    if (leftMs <= 0) throw timeoutError(this.#deps.timeoutMs);
     if (!spansNodes(store, request.parts)) return guard.decide(request, leftMs);
     for (const { limit } of request.parts) this.#deps.denialCache?.exclude(limit);
     guard.checkPassing(request.parts); // before other nodes consume what they would have to refund

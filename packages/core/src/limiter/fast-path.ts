@@ -8,6 +8,7 @@ import type { Leases } from '../lease/leases.ts';
 import type { Receipts } from './settlement/receipts.ts';
 import { WaitingCoalesced, type Recipient } from '../guard/batching/coalesced-batch.ts';
 import type { Batching } from '../guard/batching/batching.ts';
+import { timeoutError } from '../guard/deadline.ts';
 import type { Sent } from '../guard/batching/waiting.ts';
 import { consumeKey } from '../engine/consume-state.ts';
 import type { KeyState, Part, Store } from '../engine/store.ts';
@@ -48,6 +49,7 @@ export class FastPath {
   /**
    * Takes the key and the cost by themselves, not as a part: on memory, one more object costs a tenth of the decision.
    *
+   * @param endMs - When the decision is late, by `performance.now()`. Default: in `timeoutMs`.
    * @returns Undefined where the pipeline has to decide: nothing has happened then.
    */
   consume(
@@ -55,12 +57,15 @@ export class FastPath {
     subject: string,
     cost: number,
     onStoreError: OnStoreError,
+    endMs?: number,
   ): Decision | Promise<Decision> | undefined {
     if (!limit.fastPathEligible || cost === 0) return undefined;
     let decision = this.#leases?.consume(limit, subject, cost) ?? this.#denialCache?.deny(limit, subject, cost);
     if (decision === undefined) {
       this.#leases?.recordMiss(limit, subject, cost);
-      if (this.#batching !== undefined) return this.#inBatch(this.#batching, { limit, subject, cost }, onStoreError);
+      if (this.#batching !== undefined) {
+        return this.#inBatch(this.#batching, { limit, subject, cost }, onStoreError, endMs);
+      }
       try {
         decision = this.#store.take?.(limit, subject, cost);
       } catch {
@@ -82,13 +87,15 @@ export class FastPath {
   }
 
   /** One promise, which is the caller's own. */
-  #inBatch(batching: Batching, part: Part, onStoreError: OnStoreError): Promise<Decision> {
+  #inBatch(batching: Batching, part: Part, onStoreError: OnStoreError, endMs: number | undefined): Promise<Decision> {
     const deps = this.#deps;
+    const timeoutMs = endMs === undefined ? deps.timeoutMs : Math.ceil(endMs - performance.now());
     return new Promise((resolve, reject) => {
       const pending = new BatchedDecision(deps, this.#pipeline, part, onStoreError, resolve, reject);
       deps.inFlight.begin();
       try {
-        batching.add(new WaitingCoalesced(part.limit, part.subject, part.cost, 1, deps.timeoutMs, pending));
+        if (timeoutMs <= 0) throw timeoutError(deps.timeoutMs);
+        batching.add(new WaitingCoalesced(part.limit, part.subject, part.cost, 1, timeoutMs, pending));
       } catch (error) {
         pending.fail(error);
       }

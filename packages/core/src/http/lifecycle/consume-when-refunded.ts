@@ -14,6 +14,7 @@ export async function consumeWhenRefunded<Request, Response>(
 ): Promise<Decision | undefined> {
   const { requests, rawRequest, rawResponse } = pending;
   const startMs = performance.now();
+  pending.startDeadline();
   const ahead = queuedKeysOf(requests).find(({ refund, key }) => refund.queue.isWaiting(key));
   // A request behind others in the queue takes no units before them: it only peeks, to learn whether waiting can
   // help.
@@ -30,7 +31,10 @@ export async function consumeWhenRefunded<Request, Response>(
       endMs,
       rawRequest,
       rawResponse,
-      async () => pending.consume(),
+      async () => {
+        pending.restartDeadline();
+        return pending.consume();
+      },
       (tried) => keyToWaitFor(requests, tried)?.key !== key,
     );
     if (decision === undefined || performance.now() >= endMs) return decision;

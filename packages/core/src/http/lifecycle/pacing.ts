@@ -29,6 +29,7 @@ export async function decidePaced<Request, Response, Decided>(
   let exit = PacedRequests.enter(pacing.map(({ layer }) => layer.pacedRequests));
   try {
     if (exit === undefined) {
+      pending.startDeadline();
       const peeked = pending.peek();
       const expected = peeked instanceof Promise ? await peeked : peeked;
       if (isDelayed(expected)) return await conclude(core.denyWaiting(expected, startMs));

@@ -597,3 +597,18 @@ function source(): Parameters<typeof createPolicies>[0] {
   };
   return { load: async () => Promise.resolve(Object.fromEntries(records)), put, remove: put };
 }
+
+describe('a request that peeks first because the room is full', () => {
+  it('waits for a store that hangs no longer than timeoutMs', async () => {
+    const store = watched({ source: 'redis', breaker: false, perform: () => new Promise(() => undefined) });
+    const { visit } = scene({ key: byUser(({ user }: TestRequest) => user), store, maxHeld: 1, timeoutMs: 1000 });
+    visit({ user: 'ann' });
+    const second = visit({ user: 'bob' });
+    await turns();
+
+    await pass(1000);
+
+    expect(store.calls.map(([request]) => request?.op)).toEqual(['consume', 'peek']);
+    expect(fate(second)).toBe('runs');
+  });
+});

@@ -593,3 +593,17 @@ function slowStore(store: Store): {
     },
   };
 }
+
+describe('a request that waits while the store hangs', () => {
+  it('waits for the store no longer than timeoutMs, however often it tries', async () => {
+    const store = watched({ source: 'redis', breaker: false, perform: () => new Promise(() => undefined) });
+    const { visits } = scene(1, { store, timeoutMs: 1000 });
+    const [, second] = visits(2);
+    await turns();
+
+    await pass(HOLD_MS);
+
+    expect(store.calls).toHaveLength(2);
+    expect(second?.answer?.denial?.status).toBe(429);
+  });
+});
