@@ -162,6 +162,97 @@ describe('a request over a limit whose units may come back', () => {
     expect(fate(third)).toBe('runs');
   });
 
+  describe('behind one that costs more', () => {
+    const costs = { cost: ({ user }: TestRequest): number => Number(user) };
+
+    it('does not wait for it while the limit allows its own cost; the other keeps its place until holdMs', async () => {
+      const { visit } = scene(6, costs);
+      visit({ user: '4' });
+      const six = visit({ user: '6' });
+      await turns();
+
+      const small = [visit({ user: '1' }), visit({ user: '1' }), visit({ user: '1' })];
+      await turns();
+
+      expect(fates([six, ...small])).toEqual(['waits', 'runs', 'runs', 'waits']);
+      await pass(HOLD_MS);
+      expect(fates([six, ...small])).toEqual(['429', 'runs', 'runs', '429']);
+    });
+
+    it('gets the units that come back, if they are too few for the other', async () => {
+      const { visit } = scene(6, costs);
+      const first = [visit({ user: '1' }), visit({ user: '5' })] as [Visit, Visit];
+      const [six, one] = [visit({ user: '6' }), visit({ user: '1' })];
+      await turns();
+      expect(fates([six, one])).toEqual(['waits', 'waits']);
+
+      first[0].response.finish();
+      await turns();
+      expect(fates([six, one])).toEqual(['waits', 'runs']);
+
+      one.response.finish();
+      first[1].response.finish();
+      await turns();
+      expect(fate(six)).toBe('runs');
+    });
+
+    it('lets the other have what is enough for it first', async () => {
+      const { visit } = scene(6, costs);
+      const first = visit({ user: '6' });
+      const six = visit({ user: '6' });
+      await turns();
+
+      first.response.finish();
+      const one = visit({ user: '1' });
+      await turns();
+
+      expect(fates([six, one])).toEqual(['runs', 'waits']);
+      six.response.finish();
+      await turns();
+      expect(fate(one)).toBe('runs');
+    });
+
+    it('never lets more run than the limit, and each that the rest allows, whatever the costs', async () => {
+      const { visit, layer } = scene(6, costs);
+      const all: Visit[] = [];
+      const cost = new Map<Visit, number>();
+      for (let i = 0; i < 90; i++) {
+        const units = 1 + ((i * 7) % 6);
+        const next = visit({ user: String(units) });
+        cost.set(next, units);
+        all.push(next);
+      }
+      const sum = (visits: readonly Visit[]): number => visits.reduce((units, one) => units + (cost.get(one) ?? 0), 0);
+      for (;;) {
+        await turns(60);
+        const running = all.filter((one) => fate(one) === 'runs' && !one.response.writableEnded);
+        const waiting = all.filter((one) => fate(one) === 'waits');
+        expect(sum(running)).toBeLessThanOrEqual(6);
+        expect(waiting.filter((one) => (cost.get(one) ?? 0) <= 6 - sum(running))).toEqual([]);
+        if (running.length === 0) break;
+        running[0]?.response.finish();
+      }
+
+      expect(fates(all)).toEqual(new Array(90).fill('runs'));
+      expect((await layer.limiter.peek('*' as never)).remaining).toBe(6);
+    });
+
+    it('is noticed over a slow store, with one call at a time', async () => {
+      const slow = slowStore(memoryStore());
+      const { visit } = scene(6, { ...costs, store: slow.store, timeoutMs: 60_000 });
+      visit({ user: '4' });
+      const six = visit({ user: '6' });
+      for (let i = 0; i < 3; i++) await slow.answer();
+      const one = visit({ user: '1' });
+
+      for (let i = 0; i < 3; i++) await slow.answer();
+
+      expect(fates([six, one])).toEqual(['waits', 'runs']);
+      six.response.leave();
+      await turns();
+    });
+  });
+
   it('waits by itself: other keys pass', async () => {
     const { visit } = scene(1, { key: byUser() });
     visit({ user: 'ann' });
