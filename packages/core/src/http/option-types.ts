@@ -55,9 +55,9 @@ export type RefundWhen<Request, Response> =
 export interface RefundOptions<Request, Response> {
   readonly when: RefundWhen<Request, Response>;
   /**
-   * How long a request that would be denied waits for other requests to give their units back, first come first
-   * served, in whole milliseconds. Default 0: it is denied immediately. Refunds of other processes are noticed within
-   * 100 ms.
+   * How long a request that would be denied waits for other requests to give their units back, in whole milliseconds.
+   * Default 0: it is denied immediately. First come first served, but a request that is allowed now does not wait behind
+   * a costlier one. Refunds of other processes are noticed within 100 ms.
    */
   readonly holdMs?: number;
 }
@@ -84,7 +84,8 @@ export interface SharedOptions<Request, Response> {
   refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined;
   /**
    * The most requests that this process holds at the same time until a `leakyBucket` lets them start. Further ones
-   * are denied. A whole number; 0 holds none. Default 1000.
+   * are denied. A whole number; 0 holds none. Default 1000. A key that holds more than are free gets no other, so that
+   * one client does not fill it; `byAll()` may.
    */
   maxHeld?: number | undefined;
   /**

@@ -4,6 +4,7 @@ import { checkOptions } from '../values/check-options.ts';
 import { parseDuration } from '../values/duration.ts';
 import type { Escalation } from '../values/escalate.ts';
 import { ClientList } from './client-list.ts';
+import { isForAll } from './keys/key-parts.ts';
 import { PacedRequests } from './lifecycle/paced-requests.ts';
 import { RefundQueue } from './lifecycle/refund-queue.ts';
 import type { PerLimitOptions, RateLimitOptions, RefundOptions, RefundWhen, SharedOptions } from './option-types.ts';
@@ -120,13 +121,16 @@ export function parseHttpOptions<Request, Response>(
   options: RateLimitOptions<Request, Response>,
   escalation: Escalation | undefined,
 ): HttpSettings<Request, Response> {
-  const { allow, deny, maxHeld, retryAfter, headers } = options;
+  const { allow, deny, maxHeld, retryAfter, headers, limits = [options] } = options;
   const lists = {
     allow: allow === undefined ? undefined : new ClientList(allow, 'allow'),
     deny: deny === undefined ? undefined : new ClientList(deny, 'deny'),
   };
   const refund = parseRefund(options.refund, options.mode === 'report');
-  const pacedRequests = new PacedRequests(parseMaxHeld(maxHeld));
+  const pacedRequests = new PacedRequests(
+    parseMaxHeld(maxHeld),
+    limits.every(({ key }) => isForAll(key)),
+  );
   if (refund !== undefined && refund.holdMs > 0 && escalation !== undefined) {
     throw new PolicyError(
       'refund.holdMs',

@@ -111,7 +111,14 @@ export function byHeader<Request>(name: string): KeyReader<Request> {
   return { optional: true, read: (request, reader) => reader.header(request, lowerCase) };
 }
 
+const ALL: KeyReader<never> = { optional: false, read: () => '*' };
+
 /** One key for all requests. */
 export function byAll<Request>(): KeyReader<Request> {
-  return { optional: false, read: () => '*' };
+  return ALL as KeyReader<Request>;
+}
+
+/** Whether a key is {@link byAll}. */
+export function isForAll<Request>(key: Key<Request> | undefined): boolean {
+  return (Array.isArray(key) ? key : [key]).every((part) => part === ALL);
 }

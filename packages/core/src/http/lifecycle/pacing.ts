@@ -2,6 +2,8 @@ import { paces } from '../../managed/resolve.ts';
 import type { Decision } from '../../engine/decision.ts';
 import { isGone, onClose } from './disconnect.ts';
 import type { RawRequest, RawResponse } from '../framework.ts';
+import type { LimitRequest } from '../limit-resolver.ts';
+import { queueKey } from './consume-when-refunded.ts';
 import { PacedRequests } from './paced-requests.ts';
 import type { PendingDecision } from '../pending-decision.ts';
 import { warnOfRefund } from './refund-on-response.ts';
@@ -11,7 +13,8 @@ import { schedule } from './pacing-schedule.ts';
  * Decides, and holds a request that is allowed with a delay until it may start. Returns `gone` when its client leaves
  * during the wait: its position becomes free again if no other request is behind it.
  *
- * Holds at most `maxHeld` requests per layer. Further ones are denied, and take nothing.
+ * Holds at most `maxHeld` requests per layer, and leaves room for other keys. Further requests are denied, and take
+ * nothing.
  *
  * @param consume - Takes the units. Undefined when the client has left.
  * @param conclude - Reports the decision to the application.
@@ -26,7 +29,7 @@ export async function decidePaced<Request, Response, Decided>(
   const pacing = requests.filter(({ parts }) => parts.some(({ limit }) => paces(limit)));
   // Before the store is called: of many concurrent requests, those that find no room here must take nothing in the
   // store.
-  let exit = PacedRequests.enter(pacing.map(({ layer }) => layer.pacedRequests));
+  let exit = enter(pacing);
   try {
     if (exit === undefined) {
       pending.startDeadline();
@@ -43,7 +46,7 @@ export async function decidePaced<Request, Response, Decided>(
     }
     if (exit === undefined || pacing.length === 0) {
       // The situation changed during the decision: other requests came, or a managed policy began to pace.
-      exit = PacedRequests.enter((pacing.length === 0 ? requests : pacing).map(({ layer }) => layer.pacedRequests));
+      exit = enter(pacing.length === 0 ? requests : pacing);
       if (exit === undefined) {
         core.settlements.refund(decision).catch(warnOfRefund);
         return await conclude(core.denyWaiting(decision, startMs));
@@ -63,6 +66,16 @@ export async function decidePaced<Request, Response, Decided>(
   } finally {
     exit?.();
   }
+}
+
+/** Adds a request to those that its layers hold: see {@link PacedRequests.enter}. */
+function enter<Request, Response>(requests: readonly LimitRequest<Request, Response>[]): (() => void) | undefined {
+  return PacedRequests.enter(
+    requests.map(({ layer, parts }) => ({
+      pacedRequests: layer.pacedRequests,
+      key: parts.map(queueKey).join(' '),
+    })),
+  );
 }
 
 function isDelayed({ allowed, delayMs }: Decision): boolean {

@@ -468,6 +468,43 @@ describe('the bound of requests that are held', () => {
     await pass(100);
   });
 
+  it('leaves room for other keys, however many requests one key sends', async () => {
+    const { visit, visits } = scene({ maxHeld: 10, key: byUser(), policy: { ...tenPerSecond, maxDelayMs: 5_000 } });
+    const ofAnn = visits(30, { user: 'ann' });
+    await turns();
+    const ofBob = [visit({ user: 'bob' }), visit({ user: 'bob' })];
+    const ofCid = [visit({ user: 'cid' }), visit({ user: 'cid' })];
+    await turns();
+
+    expect(fates([...ofBob, ...ofCid])).toEqual(['runs', 'rests', 'runs', 'rests']);
+    expect(fates(ofAnn).filter((what) => what === 'rests')).toHaveLength(6);
+    await pass(600);
+    expect(fates(ofAnn).filter((what) => what === 'runs')).toHaveLength(7);
+  });
+
+  it('leaves room for other clients where an outer key is the same for all', async () => {
+    const limits = [
+      { name: 'all', policy: { ...tenPerSecond, maxDelayMs: 5_000 }, key: byAll<TestRequest>() },
+      { name: 'each', policy: window, key: byUser<TestRequest>() },
+    ];
+    const { visits } = scene({ maxHeld: 10, limits, policy: undefined, key: undefined } as Partial<TestOptions>);
+    visits(30, { user: 'ann' });
+    await turns();
+    const [ofBob] = visits(1, { user: 'bob' }) as [Visit];
+    await turns();
+
+    expect(fate(ofBob)).toBe('rests');
+    await pass(1_000);
+  });
+
+  it('is all for the one key of byAll', async () => {
+    const all = scene({ maxHeld: 10, policy: { ...tenPerSecond, maxDelayMs: 5_000 } }).visits(12);
+    await turns();
+
+    expect(fates(all)).toEqual(['runs', ...new Array<string>(10).fill('rests'), '429']);
+    await pass(1_000);
+  });
+
   it('has room again when one starts, leaves or fails', async () => {
     let isBroken = false;
     const { visit } = scene({
