@@ -10,20 +10,19 @@ export interface Acquisition {
 
   /**
    * Releases the slots, once; other units that the decision took, such as those of a window, stay taken. After a
-   * failure it may be called again; slots that are never released expire after their `ttl`. One round trip; none
-   * where nothing is held.
+   * failure it may be called again; slots that are never released expire after their `ttl`. Works after the limiter was
+   * closed, too. One round trip; none where nothing is held, or where another acquisition of the same holder in this
+   * process still holds the slots.
    *
-   * @throws (rejects) StoreError when the store fails or is late; SluiceError `SLUICE_LIMITER_CLOSED`: release
-   * before the limiter is closed, or the slots stay until their `ttl` has passed.
+   * @throws (rejects) StoreError when the store fails or is late.
    */
   readonly release: () => Promise<void>;
 
   /**
    * Makes the slots expire a `ttl` from now, and returns whether they were still held: once expired, they may
-   * belong to others. One round trip.
+   * belong to others. Works after the limiter was closed, too. One round trip; none once a `ttl` has passed.
    *
-   * @throws (rejects) StoreError when the store fails or is late; SluiceError `SLUICE_LIMITER_CLOSED`: release
-   * before the limiter is closed, or the slots stay until their `ttl` has passed.
+   * @throws (rejects) StoreError when the store fails or is late.
    */
   readonly renew: () => Promise<boolean>;
 }
@@ -32,7 +31,8 @@ export interface AcquireOptions {
   /**
    * Identifies who holds the slot: any text. Acquiring again with the same holder and cost returns the same slot,
    * so that an attempt whose answer was lost can be retried (until the retry, or its `ttl`, the first attempt keeps
-   * its slot). Other policies count each attempt. Default: a new holder.
+   * its slot). Several acquisitions of one holder in this process hold the slot until all have released it; in another
+   * process, the first release frees it. Other policies count each attempt. Default: a new holder.
    */
   holder?: string;
   /** Units, of every policy, and slots: a whole number, at least 1. Default 1. */
@@ -40,23 +40,22 @@ export interface AcquireOptions {
 }
 
 /** The part of {@link Settlements} that an acquisition uses. */
-export interface Holding {
-  /** Returns whether all slots were still held. */
-  renew(decision: Decision): Promise<boolean>;
-  release(decision: Decision): Promise<void>;
+interface SlotSource {
+  acquiredSlotsOf(decision: Decision): { renew(): Promise<boolean>; release(): Promise<void> } | undefined;
 }
 
-export function acquisition(decision: Decision, holding: Holding): Acquisition {
+export function acquisition(decision: Decision, source: SlotSource): Acquisition {
+  const slots = source.acquiredSlotsOf(decision);
   let released: Promise<void> | undefined;
   return {
     decision,
     release: async () => {
-      released ??= holding.release(decision).catch((error: unknown) => {
+      released ??= slots?.release().catch((error: unknown) => {
         released = undefined;
         throw error;
       });
       await released;
     },
-    renew: async () => released === undefined && decision.allowed && (await holding.renew(decision)),
+    renew: async () => released === undefined && slots !== undefined && (await slots.renew()),
   };
 }

@@ -3,6 +3,7 @@ import type { SluiceError } from '../../errors.ts';
 import { isNewHolder } from './holder.ts';
 import type { UnresolvedPart } from '../../managed/resolve.ts';
 import { holdsSlots } from '../../engine/policy.ts';
+import { registerSlots } from './acquired-slots.ts';
 import { Receipts, type Settlement } from './receipts.ts';
 import type { EditingRequest, Part, Store, StoreAnswer } from '../../engine/store.ts';
 
@@ -34,7 +35,7 @@ export class Settlements {
   readonly receipts: Receipts;
   readonly #checkOpen: () => void;
   readonly #perform: (requests: readonly EditingRequest[], store: Store) => Promise<readonly StoreAnswer[]>;
-  /** Decisions whose slots requests hold, and the callback for the last release. */
+  /** Decisions whose slots are held, and the callback for the last release. */
   #holding = 0;
   #allReleased: (() => void) | undefined;
 
@@ -72,16 +73,28 @@ export class Settlements {
     await this.#send(this.receipts.settlementOf(decision, actual));
   }
 
-  /** Releases the slots that a decision holds. */
-  async release(decision: Decision): Promise<void> {
-    this.#checkOpen();
-    await this.#hold(decision, 'release');
-  }
-
-  /** Makes the slots of a decision expire a `ttl` from now. Returns whether all of them were still held. */
-  async renew(decision: Decision): Promise<boolean> {
-    this.#checkOpen();
-    return areHeld(await this.#hold(decision, 'renew'));
+  /**
+   * The slots of a decision, for a caller that acquired them; undefined where it took none. All acquisitions of one
+   * holder in this process hold the same slots, which the last one releases. As with {@link slotsOf}, the store stays
+   * open until they are released or have expired.
+   */
+  acquiredSlotsOf(decision: Decision): Omit<HeldSlots, 'ttlMs'> | undefined {
+    const held = this.receipts.slotsOf(decision, 'release');
+    if (held === undefined) return undefined;
+    const ttlMs = (): number => this.receipts.slotTtlMs(decision);
+    const slots = registerSlots(held.store, held.requests, ttlMs, this.#keepOpen());
+    return {
+      renew: async () => {
+        const areRenewed = !slots.hasEnded() && areHeld(await this.#hold(decision, 'renew'));
+        if (areRenewed && !slots.hasEnded()) slots.renewed();
+        return areRenewed;
+      },
+      release: async () => {
+        if (slots.hasEnded()) return;
+        if (slots.leave()) await this.#hold(decision, 'release');
+        slots.end();
+      },
+    };
   }
 
   /**
@@ -90,14 +103,8 @@ export class Settlements {
    */
   slotsOf(decision: Decision): HeldSlots | undefined {
     if (this.receipts.slotsOf(decision, 'release') === undefined) return undefined;
-    this.#holding++;
     let attempts = 0;
-    let isHeld = true;
-    const letGo = (): void => {
-      if (isHeld) this.#holding--;
-      isHeld = false;
-      if (this.#holding === 0) this.#allReleased?.();
-    };
+    const letGo = this.#keepOpen();
     return {
       ttlMs: () => this.receipts.slotTtlMs(decision),
       renew: async () => areHeld(await this.#hold(decision, 'renew')),
@@ -114,12 +121,23 @@ export class Settlements {
     };
   }
 
-  /** Whether requests hold slots. */
+  /** Keeps the store open when the limiter is closed, until the returned function is called. */
+  #keepOpen(): () => void {
+    this.#holding++;
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#holding--;
+      isHeld = false;
+      if (this.#holding === 0) this.#allReleased?.();
+    };
+  }
+
+  /** Whether slots are held. */
   get holdsSlots(): boolean {
     return this.#holding > 0;
   }
 
-  /** Calls back, once, when the last request has released its slots, or failed to. */
+  /** Calls back, once, when the last slots have been released, or could not be. */
   whenReleased(released: () => void): void {
     this.#allReleased = () => {
       this.#allReleased = undefined;
