@@ -26,6 +26,7 @@ import { parseRedisOptions, type RedisSettings, type RedisStoreOptions } from '.
 import { partsOf, writeCall } from './write-call.ts';
 import { writeBatch } from './write-batch.ts';
 import { abandonedError, runScript, type Script } from './run-script.ts';
+import { ScriptLoads } from './script-loads.ts';
 import { frame, batch } from './scripts.generated.ts';
 
 /** A store in Redis, Valkey, or a cluster of them. */
@@ -133,6 +134,7 @@ class ScriptedStore implements RedisStore, BatchStore {
   #hasCheckedEviction = false;
   /** Per part of the store that can fail by itself. */
   readonly #abandonedCalls = new Map<string | undefined, AbandonedCalls>();
+  readonly #scriptLoads = new ScriptLoads((key) => this.shardOf(key.slice(key.indexOf('{') + 1, key.indexOf('}'))));
 
   constructor(own: OwnClient | undefined, adopted: RedisClient | undefined, settings: StoreSettings) {
     this.#own = own;
@@ -285,7 +287,7 @@ class ScriptedStore implements RedisStore, BatchStore {
   ): Promise<T> {
     const { instantOf } = this.#settings;
     const sent = instantOf === undefined ? args : [...args, String(instantOf())];
-    return runScript(client, script, keys, sent, waiting).then(
+    return runScript(client, script, keys, sent, waiting, this.#scriptLoads).then(
       (reply) => {
         this.#checkEviction(client);
         return read(reply);

@@ -1,6 +1,7 @@
 import { StoreError } from '../../errors.ts';
 import type { StoreCall } from '../../engine/store.ts';
 import type { RedisClient } from './client.ts';
+import type { ScriptLoads } from './script-loads.ts';
 
 export interface Script {
   readonly source: string;
@@ -11,6 +12,9 @@ export interface Script {
  * Runs a script by its SHA-1: one round trip. If the server does not know the script (first use, restart, failover,
  * SCRIPT FLUSH), the call is sent once more with its source, unless it was abandoned. No other failure is retried
  * because the failed call may have counted.
+ *
+ * @param loads - Where given, a call that would send the source while another one does so to the same node waits for
+ * that, and is sent by its SHA-1 again.
  */
 export function runScript(
   client: RedisClient,
@@ -18,11 +22,17 @@ export function runScript(
   keys: readonly string[],
   args: readonly string[],
   waiting?: StoreCall,
+  loads?: ScriptLoads,
 ): Promise<unknown> {
   return called(() => client.evalsha(script.sha1, keys, args)).catch((error: unknown) => {
     if (!isNoScript(error)) throw error;
     if (waiting?.abandoned === true) throw abandonedError();
-    return client.eval(script.source, keys, args);
+    const sendInFull = (): Promise<unknown> => called(() => client.eval(script.source, keys, args));
+    if (loads === undefined) return sendInFull();
+    return loads.load(script.sha1, keys[0] ?? '', sendInFull, () => {
+      if (waiting?.abandoned === true) throw abandonedError();
+      return runScript(client, script, keys, args, waiting, loads);
+    });
   });
 }
 

@@ -63,6 +63,30 @@ describe.each([
     expect(allowed).toEqual(keys.map(() => 40));
   });
 
+  it('sends a script that was flushed once to each node, however many calls find it gone', async () => {
+    const limiter = createLimiter({
+      name: `flushed-${version.replace(' ', '-')}`,
+      policy: fixedWindow({ limit: 5, window: '1h' }),
+      store: redisStore(client),
+      ...strict,
+    });
+    const keys = Array.from({ length: 300 }, (_, i) => `client-${String(i)}`);
+    await Promise.all(keys.map(async (key) => limiter.consume(key)));
+    const nodes = cluster.nodes.map((node) => cluster.admin.clientOf(node));
+    for (const node of nodes) {
+      await node.config('RESETSTAT');
+      await node.script('FLUSH');
+    }
+
+    const decisions = await Promise.all(keys.map(async (key) => limiter.consume(key)));
+
+    expect(decisions.map(({ remaining }) => remaining)).toEqual(keys.map(() => 3));
+    const sent = await Promise.all(
+      nodes.map(async (node) => Number(/cmdstat_eval:calls=(\d+)/.exec(await node.info('commandstats'))?.[1] ?? 0)),
+    );
+    expect(sent).toEqual([1, 1, 1]);
+  });
+
   it('counts each key by itself, whatever is in it', async () => {
     const limiter = createLimiter({
       name: `odd-${version.replace(' ', '-')}`,
