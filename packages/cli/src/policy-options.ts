@@ -59,7 +59,8 @@ function flagOf(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** Numbers as numbers; the policy checks the rest. */
-function valueOf(text: string): string | number {
+/** Numbers as numbers, and true and false; the policy checks the rest. */
+function valueOf(text: string): string | number | boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }

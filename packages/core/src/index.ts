@@ -22,6 +22,7 @@ export { escalate, type EscalateOptions, type Escalation } from './values/escala
 export { PolicyError, SluiceError, StoreError, type SluiceErrorCode, type StoreFailureKind } from './errors.ts';
 export {
   createLimiter,
+  type BlockOptions,
   type KeysOf,
   type Limiter,
   type LimiterOptions,

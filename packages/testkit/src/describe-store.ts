@@ -10,6 +10,9 @@ import {
   type Store,
 } from '@sluice/core';
 import { fakeClock, type FakeClock } from './fake-clock.ts';
+import type { StoreSetup } from './store-contract/setup.ts';
+import { describeUnitsOfKeys } from './store-contract/units-of-keys.ts';
+import { describeUsedUnits } from './store-contract/used-units.ts';
 
 /** A store under test. Its keys are its own: nothing of one test is seen by another. */
 export interface StoreFactory {
@@ -43,6 +46,21 @@ export function describeStore(name: string, factory: StoreFactory): void {
       return { limiter, clock };
     };
 
+    const sharing: StoreSetup['sharing'] = (...policies) => {
+      const clock = fakeClock();
+      const name = `contract-${String(made++)}`;
+      const common = {
+        name,
+        shared: true,
+        store: factory.create(clock),
+        onStoreError: 'throw',
+        timeoutMs: 60_000,
+      } as const;
+      return { limiters: policies.map((policy) => createLimiter({ ...common, policy })), clock };
+    };
+    describeUsedUnits({ limiter: setup, sharing });
+    describeUnitsOfKeys({ limiter: setup, sharing });
+
     const perMinute = (limit: number): Policy => fixedWindow({ limit, window: '1m' });
 
     describe('consume', () => {
@@ -61,6 +79,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
           delayMs: 0,
           source: factory.source,
           atMs: clock.atMs,
+          used: 2,
           policies: [
             {
               name: limiter.name,
@@ -72,6 +91,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
               delayMs: 0,
               windowMs: 60_000,
               nextAfterMs: 60_000,
+              used: 2,
             },
           ],
         });

@@ -51,7 +51,7 @@ export function virtualRedisStore(
     close: () => store.close(),
     async perform(requests) {
       const shifted = requests.map((request) =>
-        request.op === 'refund' || request.op === 'charge'
+        (request.op === 'refund' || request.op === 'charge') && request.chargedUntilMs !== undefined
           ? { ...request, chargedUntilMs: request.chargedUntilMs.map((atMs) => atMs + eraMs) }
           : request,
       );

@@ -7,6 +7,7 @@ export interface Verdict {
   readonly resetAfterMs: number;
   readonly nextAfterMs: number | null;
   readonly delayMs: number;
+  readonly used: number;
 }
 
 /**
@@ -107,8 +108,8 @@ export interface SplitParts<P> extends SplitBase<P> {
 export type Split<P> = SplitWindows<P> | SplitParts<P>;
 
 /**
- * One algorithm: what its folder exports and the registry lists. `kernel`, `refund`, `charge`, `renew`, `used` and `migrate`
- * have a twin in `kernel.lua`; all numbers are integers.
+ * One algorithm: what its folder exports and the registry lists. `kernel`, `refund`, `charge`, `countsDenied`, `renew`, `used` and
+ * `migrate` have a twin in `kernel.lua`; all numbers are integers.
  *
  * A new algorithm is a folder beside this file and its line in `index.ts`. It declares here what it is able to do: no
  * other room tests its name.
@@ -127,15 +128,35 @@ export interface Algorithm<P extends PolicyBase, S> {
   /**
    * The state after a refund of `cost` units to the window that ends at `chargedUntilMs` (the instant of that
    * decision plus its `resetAfterMs`), or `state` itself when that window has ended or is empty.
+   *
+   * @param chargedUntilMs - Undefined where the decision is not known: the newest units that count, and as many at most.
    */
-  refund(policy: P, state: S, cost: number, chargedUntilMs: number, nowMs: number, holder?: string): S | undefined;
+  refund(
+    policy: P,
+    state: S,
+    cost: number,
+    chargedUntilMs: number | undefined,
+    nowMs: number,
+    holder?: string,
+  ): S | undefined;
 
   /**
    * The state after `cost` more units are charged to the window that ends at `chargedUntilMs`, even above the limit,
    * because they have been used. `state` itself when that window has ended; a bucket can be charged at any time. At
    * most as many units as can be counted.
+   *
+   * @param chargedUntilMs - Undefined for units that are used now: they are counted as an allowed request is.
    */
-  charge(policy: P, state: S | undefined, cost: number, chargedUntilMs: number, nowMs: number): S | undefined;
+  charge(
+    policy: P,
+    state: S | undefined,
+    cost: number,
+    chargedUntilMs: number | undefined,
+    nowMs: number,
+  ): S | undefined;
+
+  /** Whether a policy adds the cost of a request that it denies itself, by `charge`. Default: none does. */
+  countsDenied?(policy: P): boolean;
 
   /** Units that a state holds at this instant: an unused key would allow so many more. */
   used(policy: P, state: S, nowMs: number): number;

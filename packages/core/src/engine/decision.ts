@@ -27,10 +27,18 @@ export interface PolicyDecision {
   /** Until one more unit than `remaining` can be had; null when there is no more to have. */
   readonly nextAfterMs: number | null;
   /**
+   * Units used after the decision. After a policy of 10 has allowed 6, it is 6. A bucket's debt and the estimate of a
+   * sliding counter are rounded up; a leaky bucket states the units in its line, `concurrency` the slots held, leases
+   * and split limits `limit - remaining`. Above `limit` after an overdraft, a charge, or a lowered limit.
+   */
+  readonly used: number;
+  /**
    * Set where units are held until the request ends, and not spent. `retryAfterMs` is the latest instant then,
    * because the end of a request is not known.
    */
   readonly unit?: 'concurrent-requests';
+  /** `false` where a store of your own cannot tell when units come back: header fields then leave `t` out. */
+  readonly isResetKnown?: false;
 }
 
 /** The decision on one request for units. A denial is a decision too; only what is broken throws. */
@@ -63,6 +71,13 @@ export interface Decision {
   readonly source: DecisionSource;
   /** The store's instant of the decision, in milliseconds since 1970 by the store's clock. */
   readonly atMs: number;
+  /** Units of the policy that decided that are used after the decision: see {@link PolicyDecision}. 0 without a store. */
+  readonly used: number;
+  /**
+   * Why the store did not decide: set where the outcome is `unavailable`, or the source `local`. For logs; no response
+   * contains it.
+   */
+  readonly error?: Error;
   /** One per policy, in the order in which the limiter was given them; none when the outcome is `unavailable` or `unconfigured`. */
   readonly policies: readonly PolicyDecision[];
 }
@@ -95,19 +110,20 @@ export function combine(
     resetAfterMs = Math.max(resetAfterMs, policy.resetAfterMs);
     delayMs = Math.max(delayMs, policy.delayMs);
   }
-  const { name, limit, retryAfterMs } = allowed ? leastLeft(ifConsumed) : longestWait(policies);
+  const deciding = policies[allowed ? leastLeft(ifConsumed) : longestWait(policies)] as PolicyDecision;
   return {
     allowed,
     outcome: facts.blocked ? 'blocked' : allowed ? 'allowed' : 'denied',
-    policy: name,
+    policy: deciding.name,
     cost: facts.cost,
-    limit,
+    limit: deciding.limit,
     remaining,
-    retryAfterMs,
+    retryAfterMs: deciding.retryAfterMs,
     resetAfterMs: Math.max(resetAfterMs, facts.forgottenAfterMs ?? 0),
     delayMs: allowed ? delayMs : 0,
     source: facts.source,
     atMs: facts.atMs,
+    used: deciding.used,
     policies,
   };
 }
@@ -133,6 +149,7 @@ export function decisionOf(
     delayMs: verdict.delayMs,
     windowMs,
     nextAfterMs: nextAfterMs === null ? null : nextAfterMs + shiftMs,
+    used: verdict.used,
   };
   return unit === undefined ? decision : { ...decision, unit };
 }
@@ -151,6 +168,7 @@ export function decisionOfOne(policy: PolicyDecision, cost: number, source: Deci
     delayMs: policy.allowed ? policy.delayMs : 0,
     source,
     atMs,
+    used: policy.used,
     policies: [policy],
   };
 }
@@ -170,25 +188,38 @@ function later(afterMs: number | null, ms: number): number | null {
   return afterMs === null ? null : afterMs + ms;
 }
 
-/** The first of those that have the smallest share of their limit left. */
-function leastLeft(policies: readonly PolicyDecision[]): PolicyDecision {
-  return policies.reduce((least, policy) =>
-    policy.remaining / policy.limit < least.remaining / least.limit ? policy : least,
-  );
+/** The index of the first of those that have the smallest share of their limit left. */
+function leastLeft(policies: readonly PolicyDecision[]): number {
+  let index = 0;
+  let least = Infinity;
+  for (let i = 0; i < policies.length; i++) {
+    const { remaining, limit } = policies[i] as PolicyDecision;
+    const left = limit === 0 ? 0 : remaining / limit;
+    if (left >= least) continue;
+    index = i;
+    least = left;
+  }
+  return index;
 }
 
-/** The first of those with the longest wait; never is the longest. */
-function longestWait(policies: readonly PolicyDecision[]): PolicyDecision {
-  return policies.reduce((longest, policy) =>
-    (policy.retryAfterMs ?? Infinity) > (longest.retryAfterMs ?? Infinity) ? policy : longest,
-  );
+/** The index of the first of those with the longest wait; never is the longest. */
+function longestWait(policies: readonly PolicyDecision[]): number {
+  let index = 0;
+  let longest = -1;
+  for (let i = 0; i < policies.length; i++) {
+    const waitMs = (policies[i] as PolicyDecision).retryAfterMs ?? Infinity;
+    if (waitMs <= longest) continue;
+    index = i;
+    longest = waitMs;
+  }
+  return index;
 }
 
 /**
  * Turns a decision that allows with a delay into a denial by the policies that delay, until their wait has passed.
  * The other policies stay as they are.
  */
-export function deniedForWaiting({ policies, cost, source, atMs }: Decision): Decision {
+export function deniedForWaiting({ policies, cost, source, atMs, error }: Decision): Decision {
   const denied = policies.map((policy) =>
     policy.delayMs === 0
       ? policy
@@ -201,15 +232,21 @@ export function deniedForWaiting({ policies, cost, source, atMs }: Decision): De
           delayMs: 0,
         },
   );
-  return combine(denied, { cost, blocked: false, source, atMs });
+  const denial = combine(denied, { cost, blocked: false, source, atMs });
+  return error === undefined ? denial : { ...denial, error };
 }
 
-/** The decision without a store or a policy: it states no numbers. */
+/**
+ * The decision without a store or a policy: it states no numbers.
+ *
+ * @param error - Why the store did not decide.
+ */
 export function undecided(
   outcome: 'unavailable' | 'unconfigured',
   allowed: boolean,
   cost: number,
   policy: string,
+  error?: Error,
 ): Decision {
   return {
     allowed,
@@ -223,6 +260,8 @@ export function undecided(
     delayMs: 0,
     source: 'none',
     atMs: Date.now(),
+    used: 0,
+    ...(error === undefined ? {} : { error }),
     policies: [],
   };
 }

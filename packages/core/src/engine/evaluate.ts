@@ -1,5 +1,5 @@
 import { decisionOf, type PolicyDecision } from './decision.ts';
-import type { NamedPolicy } from './policy.ts';
+import { countsDenied, type NamedPolicy } from './policy.ts';
 import type { Escalation } from '../values/escalate.ts';
 import { migrateStates, hasPolicyVersions } from './migrate-state.ts';
 import { afterDenial, dropExpired, withoutCount, type DenialCount } from './denial-count.ts';
@@ -66,17 +66,12 @@ function perform(request: StoreRequest, keys: readonly KeyState[], nowMs: number
     case 'renew':
       return renewed(request.part, keys[0], nowMs);
     case 'reset':
-      return edit(keys[0], nowMs, ({ blockedUntilMs, states, denials }) => ({
-        blockedUntilMs,
-        states: states.map(() => undefined),
-        denials: withoutCount(denials),
-      }));
+      return edit(keys[0], nowMs, withoutUnits);
     case 'block':
-      return edit(keys[0], nowMs, (key) => ({
-        blockedUntilMs: nowMs + request.durationMs,
-        states: key.states,
-        denials: key.denials,
-      }));
+      return edit(keys[0], nowMs, (key) => {
+        const { states, denials } = request.reset === true ? withoutUnits(key) : key;
+        return { blockedUntilMs: nowMs + request.durationMs, states, denials };
+      });
     case 'unblock':
       return edit(keys[0], nowMs, (key) => ({ blockedUntilMs: 0, states: key.states, denials: undefined }));
   }
@@ -86,6 +81,7 @@ function decide({ op, parts, provisional }: DecidingRequest, keys: readonly KeyS
   const before = keys.map(({ states }) => states);
   const answers: PartAnswer[] = [];
   let denied: Map<KeyState, Escalation> | undefined;
+  let deniedCosts: DeniedCost[] | undefined;
   let allowed = true;
   let charged = false;
 
@@ -102,6 +98,8 @@ function decide({ op, parts, provisional }: DecidingRequest, keys: readonly KeyS
       after.push(state);
       policies.push(decisionOf(named, verdict));
       allows &&= verdict.allowed;
+      if (!verdict.allowed && blockedMs === 0 && countsDenied(named))
+        (deniedCosts ??= []).push({ key, named, j, cost });
     }
     allowed &&= allows && blockedMs === 0;
     answers.push({ blocked: blockedMs > 0, policies });
@@ -133,6 +131,7 @@ function decide({ op, parts, provisional }: DecidingRequest, keys: readonly KeyS
     };
   }
   for (let i = keys.length - 1; i >= 0; i--) (keys[i] as KeyState).states = before[i] as readonly unknown[];
+  if (op === 'consume' && deniedCosts !== undefined) countDenials(deniedCosts, nowMs);
   const counted = denied === undefined ? undefined : afterDenials(denied, nowMs);
   const answer = {
     atMs: nowMs,
@@ -161,6 +160,26 @@ function decide({ op, parts, provisional }: DecidingRequest, keys: readonly KeyS
   return { answer, changed: false };
 }
 
+/** What a policy that counts what it denies has denied. */
+interface DeniedCost {
+  readonly key: KeyState;
+  readonly named: NamedPolicy;
+  /** The index of the policy. */
+  readonly j: number;
+  readonly cost: number;
+}
+
+/** Adds costs that were denied. The twin of frame/denied-costs.lua. */
+function countDenials(denied: readonly DeniedCost[], nowMs: number): void {
+  for (const { key, named, j, cost } of denied) {
+    const after = named.algorithm.charge(named.policy, key.states[j], cost, undefined, nowMs);
+    if (after === key.states[j]) continue;
+    key.states = key.states.with(j, after);
+    key.touched = true;
+    dropExpired(key, nowMs);
+  }
+}
+
 /** The denied keys after their denials are counted, which may block them. */
 function afterDenials(denied: ReadonlyMap<KeyState, Escalation>, nowMs: number): ReadonlyMap<KeyState, Contents> {
   return new Map(
@@ -187,10 +206,12 @@ function withoutConsuming({ blocked, policies }: PartAnswer, part: Part, key: Co
   return {
     blocked,
     policies: policies.map((requested, j) => {
-      if (!requested.allowed && !blocked) return requested;
       const named = part.limit.policies[j] as NamedPolicy;
+      if (!requested.allowed && !blocked && !countsDenied(named)) return requested;
       const free = decisionOf(named, named.algorithm.kernel(named.policy, key.states[j], 0, nowMs).verdict);
-      return blocked ? whileBlocked(free, requested, blockedMs) : { ...free, delayMs: requested.delayMs };
+      if (blocked) return whileBlocked(free, requested, blockedMs);
+      const { allowed, retryAfterMs, delayMs } = requested;
+      return { ...free, allowed, retryAfterMs, delayMs };
     }),
   };
 }
@@ -202,8 +223,17 @@ function whileBlocked(free: PolicyDecision, requested: PolicyDecision, blockedMs
     remaining: 0,
     retryAfterMs: requested.retryAfterMs === null ? null : Math.max(requested.retryAfterMs, blockedMs),
     resetAfterMs: Math.max(free.resetAfterMs, blockedMs),
-    nextAfterMs: free.remaining > 0 ? blockedMs : Math.max(free.nextAfterMs ?? 0, blockedMs),
+    nextAfterMs: nextWhileBlocked(free, blockedMs),
   };
+}
+
+function nextWhileBlocked({ limit, remaining, nextAfterMs }: PolicyDecision, blockedMs: number): number | null {
+  if (limit === 0) return null;
+  return remaining > 0 ? blockedMs : Math.max(nextAfterMs ?? 0, blockedMs);
+}
+
+function withoutUnits({ blockedUntilMs, states, denials }: KeyState): Edited {
+  return { blockedUntilMs, states: states.map(() => undefined), denials: withoutCount(denials) };
 }
 
 function settled(
@@ -216,8 +246,8 @@ function settled(
   const { limit, cost, holder } = part;
   const after = limit.policies.map(({ algorithm, policy }, j) => {
     const state = states[j];
-    const untilMs = chargedUntilMs[j] ?? 0;
-    if (untilMs === 0) return state;
+    const untilMs = chargedUntilMs === undefined ? undefined : (chargedUntilMs[j] ?? 0);
+    if (untilMs === 0 || (untilMs === undefined && algorithm.renew !== undefined)) return state;
     if (op === 'charge') return algorithm.charge(policy, state, cost, untilMs, nowMs);
     return state === undefined ? undefined : algorithm.refund(policy, state, cost, untilMs, nowMs, holder);
   });

@@ -46,7 +46,7 @@ function migrateKey(key: KeyState, { policies }: Limit, policyVersion: PolicyVer
   if (earlier === undefined) return false; // later versions are unknown, except where all are known
   key.states = policies.map((to, j) =>
     earlier === 'unknown'
-      ? to.algorithm.migrate(to.policy, limitOf(to), nowMs)
+      ? usedUp(to, nowMs)
       : carried(earlier.policies[j] as NamedPolicy, key.states[j], to, earlier.carryOver, nowMs),
   );
   key.version = policyVersion.version;
@@ -55,13 +55,23 @@ function migrateKey(key: KeyState, { policies }: Limit, policyVersion: PolicyVer
   return true;
 }
 
+function usedUp(to: NamedPolicy, nowMs: number): unknown {
+  const units = limitOf(to);
+  return units === 0 ? undefined : to.algorithm.migrate(to.policy, units, nowMs);
+}
+
 function carried(from: NamedPolicy, state: unknown, to: NamedPolicy, carryOver: CarryOver, nowMs: number): unknown {
   if (state === undefined || carryOver === 'reset') return undefined;
   const used = from.algorithm.used(from.policy, state, nowMs);
-  const units = carryOver === 'keep' ? used : Math.min(Math.ceil((used * limitOf(to)) / limitOf(from)), LARGEST_LIMIT);
+  const units = carryOver === 'keep' ? used : inProportion(used, limitOf(from), limitOf(to));
   if (units === 0) return undefined;
   const same = from.algorithm === to.algorithm ? { policy: from.policy, state } : undefined;
   return to.algorithm.migrate(to.policy, units, nowMs, same);
+}
+
+/** Units of a limit of 0 have no proportion to it: all go over. */
+function inProportion(used: number, from: number, to: number): number {
+  return from === 0 ? used : Math.min(Math.ceil((used * to) / from), LARGEST_LIMIT);
 }
 
 /** The units that can be had at once: the first of a policy's numbers. */

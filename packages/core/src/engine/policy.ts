@@ -19,6 +19,11 @@ export function holdsSlots(policies: readonly NamedPolicy[]): boolean {
   return policies.some(({ algorithm }) => algorithm.renew !== undefined);
 }
 
+/** Whether a policy adds the cost of a request that it denies itself. */
+export function countsDenied({ algorithm, policy }: NamedPolicy): boolean {
+  return algorithm.countsDenied?.(policy) === true;
+}
+
 /**
  * The policies of one limiter or limit, checked and named: a single one without a name takes `ownName`, several need
  * names of their own.

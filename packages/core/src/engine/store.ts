@@ -1,6 +1,6 @@
 import type { Decision, DecisionSource, PolicyDecision } from './decision.ts';
 import type { Escalation } from '../values/escalate.ts';
-import type { NamedPolicy } from './policy.ts';
+import { countsDenied, type NamedPolicy } from './policy.ts';
 import type { DenialCount } from './denial-count.ts';
 
 /** Policies that share one key, and where in the store they live: made once per limiter. */
@@ -33,7 +33,7 @@ export function isFastPathEligible({ policies, escalation, policyVersion }: Limi
   return (
     escalation === undefined &&
     policyVersion === undefined &&
-    policies.every(({ algorithm }) => algorithm.summarize === undefined)
+    policies.every((named) => named.algorithm.summarize === undefined && !countsDenied(named))
   );
 }
 
@@ -90,6 +90,8 @@ export interface Part {
    */
   readonly subject: string;
   readonly cost: number;
+  /** The caller's key as it is, of any length; absent in requests that follow from a store's own `take` or `performBatch`. */
+  readonly key?: string | undefined;
   /** The holder of slots, in digits: see `holderOf`. */
   readonly holder?: string;
 }
@@ -103,26 +105,30 @@ export type StoreRequest =
   | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[]; readonly provisional?: boolean }
   /**
    * Refunds the cost to each policy, in the window that ends at `chargedUntilMs[i]`; 0 leaves that policy unchanged.
-   * Does nothing at or after the store's instant `byMs`.
+   * Without `chargedUntilMs`: to each policy, from its newest units, at most as many as are used. Does nothing at or after
+   * the store's instant `byMs`.
    */
-  | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs: readonly number[]; readonly byMs?: number }
+  | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs?: readonly number[]; readonly byMs?: number }
   /** Releases the slots of the part's holder, or extends those still held to a full `ttl` from now. Other units stay. */
   | { readonly op: 'release' | 'renew'; readonly part: Part }
   /**
    * Charges a cost that has been used already: it is never denied. Each policy counts it in the window that ends at
-   * `chargedUntilMs[i]`, if that has not ended; 0 leaves that policy unchanged.
+   * `chargedUntilMs[i]`, if that has not ended; 0 leaves that policy unchanged. Without `chargedUntilMs`: it is used now.
    */
-  | { readonly op: 'charge'; readonly part: Part; readonly chargedUntilMs: readonly number[] }
+  | { readonly op: 'charge'; readonly part: Part; readonly chargedUntilMs?: readonly number[] }
   /**
    * `reset` removes the units and the counted denials, and keeps a block. `unblock` ends a block, and removes the counted
    * denials and earlier blocks.
    */
   | { readonly op: 'reset' | 'unblock'; readonly part: Part }
-  | { readonly op: 'block'; readonly part: Part; readonly durationMs: number };
+  /** `reset`: in the same step, what `reset` does. */
+  | { readonly op: 'block'; readonly part: Part; readonly durationMs: number; readonly reset?: boolean };
 
 export type DecidingRequest = Extract<StoreRequest, { op: 'consume' | 'peek' }>;
 export type EditingRequest = Exclude<StoreRequest, DecidingRequest>;
 export type SettlingRequest = Extract<StoreRequest, { op: 'refund' | 'charge' }>;
+/** Settles a decision: it says in which windows. */
+export type DecisionSettlement = SettlingRequest & { readonly chargedUntilMs: readonly number[] };
 
 /** The answer to one request. Only `consume` and `peek` have parts: per part and policy, in order. */
 export interface StoreAnswer {
@@ -236,8 +242,8 @@ export function settlementsOf(
   op: SettlingRequest['op'],
   parts: readonly Part[],
   answer: StoreAnswer,
-): readonly SettlingRequest[] {
-  return parts.flatMap((part, i): readonly SettlingRequest[] => {
+): readonly DecisionSettlement[] {
+  return parts.flatMap((part, i): readonly DecisionSettlement[] => {
     if (part.cost === 0) return [];
     const { atMs = answer.atMs, policies } = answer.parts[i] ?? { policies: [] };
     return [{ op, part, chargedUntilMs: policies.map(({ resetAfterMs }) => atMs + resetAfterMs) }];

@@ -1,7 +1,7 @@
 import { DRIFT, localClocks, type LocalClocks } from '../clock.ts';
 import type { AnyAlgorithm } from '../algorithms/index.ts';
 import { combine, decisionOf, decisionOfOne, shifted, type Decision } from '../engine/decision.ts';
-import { holdsSlots, type NamedPolicy } from '../engine/policy.ts';
+import { countsDenied, holdsSlots, type NamedPolicy } from '../engine/policy.ts';
 import { evaluate } from '../engine/evaluate.ts';
 import type { Sent } from './batching/waiting.ts';
 import { LruList, type Linked } from '../lru-list.ts';
@@ -185,7 +185,7 @@ export class DenialCache {
   }
 
   #keeps({ keySuffix, policies, escalation, policyVersion }: Limit, { version }: KeySnapshot): boolean {
-    if (escalation !== undefined) return false; // each denial has to reach the store, which counts it
+    if (escalation !== undefined || policies.some(countsDenied)) return false; // each denial has to reach the store, which counts it
     if (policyVersion !== undefined && policyVersion.version !== version) return false;
     return !holdsSlots(policies) && !this.#excluded.has(keySuffix);
   }

@@ -4,7 +4,7 @@ import {
   type DecidingRequest,
   type Part,
   type PartAnswer,
-  type SettlingRequest,
+  type DecisionSettlement,
   type Store,
   type StoreAnswer,
   type StoreAnswers,
@@ -170,7 +170,7 @@ class Attempt {
 }
 
 /** The refunds of an answer, except for slots that their holder had before, and keeps. */
-function returnsOf(parts: readonly Part[], answer: StoreAnswer): readonly SettlingRequest[] {
+function returnsOf(parts: readonly Part[], answer: StoreAnswer): readonly DecisionSettlement[] {
   const requests = settlementsOf('refund', parts, answer);
   return requests.map((request) => {
     const { policies, ifNotConsumed } = answer.parts[parts.indexOf(request.part)] as PartAnswer;

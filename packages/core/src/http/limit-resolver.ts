@@ -152,6 +152,6 @@ function addPart<Request>(
 }
 
 function partOf(limit: LimitRef, key: string | undefined, cost: number): UnresolvedPart {
-  const part = { limit, subject: subjectOf(key), cost };
+  const part = { limit, subject: subjectOf(key), cost, key };
   return mayHoldSlots(limit) ? { ...part, holder: newHolder() } : part;
 }

@@ -142,6 +142,7 @@ export class Slice {
         delayMs: 0,
         windowMs,
         nextAfterMs: Math.max(nextAtMs - atMs, 1),
+        used: limit - left,
       });
     }
     return policies.length === 1

@@ -10,7 +10,7 @@ import { LimitFactory } from './limit-factory.ts';
 import { claimName, isInUse, namesOn, releaseName, stayOn } from './names.ts';
 import { ManagedLimit } from '../managed/managed-limit.ts';
 import { FastPath } from './fast-path.ts';
-import { edit, performEdits, type UnresolvedEdit } from './edits.ts';
+import { edit, performEdits, settleKeys, type UnresolvedEdit } from './edits.ts';
 import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
 import { InFlight } from './in-flight.ts';
 import { decisions, storeErrors } from '../channels.ts';
@@ -136,6 +136,7 @@ export class LimiterCore {
    * Takes units of one key: {@link decide} without the parts, which the hot path does not make.
    *
    * @param endMs - When the decision is late, by `performance.now()`. Default: in `timeoutMs`.
+   * @param key - The key before it was encoded as the subject, if it is known.
    */
   consume(
     limit: LimitRef,
@@ -143,12 +144,13 @@ export class LimiterCore {
     cost: number,
     onStoreError: OnStoreError = this.#settings.onStoreError,
     endMs?: number,
+    key?: string,
   ): Decision | Promise<Decision> {
     this.#checkOpen();
     const startMs = decisions.hasSubscribers ? performance.now() : undefined;
     const decided =
       this.#fastPath.consume(limit, subject, cost, onStoreError, endMs) ??
-      this.#pipeline.decide('consume', [{ limit, subject, cost }], onStoreError, endMs);
+      this.#pipeline.decide('consume', [{ limit, subject, cost, key }], onStoreError, endMs);
     return startMs === undefined ? decided : this.#publish('consume', decided, startMs);
   }
 
@@ -167,7 +169,7 @@ export class LimiterCore {
   ): Decision | Promise<Decision> {
     const part = parts[0] as UnresolvedPart;
     if (op === 'consume' && parts.length === 1 && part.holder === undefined) {
-      return this.consume(part.limit, part.subject, part.cost, onStoreError, endMs);
+      return this.consume(part.limit, part.subject, part.cost, onStoreError, endMs, part.key);
     }
     this.#checkOpen();
     const startMs = decisions.hasSubscribers ? performance.now() : undefined;
@@ -195,6 +197,12 @@ export class LimiterCore {
     } finally {
       this.#dropLeased(requested); // a request that was sent meanwhile may have been decided before the edit
     }
+  }
+
+  /** Refunds or charges units of keys, each part its cost: see {@link settleKeys}. */
+  async settleKeys(op: 'refund' | 'charge', requested: readonly UnresolvedPart[]): Promise<void> {
+    this.#checkOpen();
+    await this.#deps.inFlight.settle(settleKeys(op, requested, this.#deps, this.#settings.onStoreError));
   }
 
   /** Drops the leases that this process holds of edited keys. */

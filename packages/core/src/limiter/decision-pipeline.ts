@@ -26,6 +26,8 @@ export interface DecisionContext {
   readonly onStoreError: OnStoreError;
   /** When the decision is late, by `performance.now()`. Set where it may take more than one round trip. */
   readonly endMs?: number | undefined;
+  /** Why the store did not decide, where its replacement does. */
+  readonly error?: Error;
 }
 
 /** Decides over parts in one store, within a deadline: every request that the fast path leaves. */
@@ -94,6 +96,7 @@ export class DecisionPipeline {
       onStoreError !== 'deny',
       requested,
       name instanceof ManagedLimit ? name.name : this.#deps.name,
+      failure,
     );
   }
 
@@ -102,8 +105,9 @@ export class DecisionPipeline {
     allowed: boolean,
     requested: readonly UnresolvedPart[],
     policy: string,
+    error?: Error,
   ): Decision {
-    const decision = undecided(outcome, allowed, Math.max(...requested.map(({ cost }) => cost)), policy);
+    const decision = undecided(outcome, allowed, Math.max(...requested.map(({ cost }) => cost)), policy, error);
     this.#deps.settlements.receipts.writeSpent(decision);
     return decision;
   }
@@ -205,7 +209,7 @@ export class DecisionPipeline {
     store: Store,
     { op, parts }: DecidingRequest,
     answer: StoreAnswer,
-    { requested }: DecisionContext,
+    { requested, error }: DecisionContext,
   ): Decision {
     const { source } = store;
     const policies = answer.parts.flatMap((part) => part.policies);
@@ -214,7 +218,8 @@ export class DecisionPipeline {
     const cost = Math.max(...parts.map((part) => part.cost));
     const { atMs } = answer;
     const forgottenAfterMs = Math.max(...answer.parts.map((part) => part.forgottenAfterMs ?? 0));
-    const decision = combine(policies, { cost, blocked, source, atMs, forgottenAfterMs }, ifConsumed);
+    const combined = combine(policies, { cost, blocked, source, atMs, forgottenAfterMs }, ifConsumed);
+    const decision = error === undefined ? combined : { ...combined, error };
     this.#deps.settlements.receipts.write(decision, {
       store,
       requested,
@@ -245,7 +250,7 @@ export class DecisionPipeline {
       const locally = { ...request, parts: current.map(fallbackPart) };
       const [answer] = local.perform([locally]) as StoreAnswers;
       if (current.length === requested.length && (answer instanceof Error || answer?.stale === undefined)) {
-        return this.#conclude(local, locally, answer, context);
+        return this.#conclude(local, locally, answer, { ...context, error: failure });
       }
     }
     return this.#undecided(
@@ -253,6 +258,7 @@ export class DecisionPipeline {
       onStoreError !== 'deny',
       requested,
       parts[0]?.limit.policies[0]?.name ?? this.#deps.name,
+      failure,
     );
   }
 }

@@ -1,9 +1,18 @@
-import { SluiceError, asStoreError, shown, staleError } from '../errors.ts';
+import { SluiceError, asStoreError, isFault, shown, staleError, typeError } from '../errors.ts';
+import { holdsSlots } from '../engine/policy.ts';
+import type { OnStoreError } from './options.ts';
 import type { LimiterDeps } from './deps.ts';
 import { areResolved, renewParts, resolve, unknownSources, type UnresolvedPart } from '../managed/resolve.ts';
 import { withinDeadline } from '../guard/deadline.ts';
 import { fallbackPart } from '../stores/fallback.ts';
-import { isPending, type EditingRequest, type Store, type StoreAnswer, type StoreAnswers } from '../engine/store.ts';
+import {
+  isPending,
+  type EditingRequest,
+  type Part,
+  type Store,
+  type StoreAnswer,
+  type StoreAnswers,
+} from '../engine/store.ts';
 
 /** An edit whose limit is not looked up yet. */
 export type UnresolvedEdit = EditingRequest extends infer Edit
@@ -21,6 +30,39 @@ export async function edit(requested: readonly UnresolvedEdit[], deps: LimiterDe
   const hereToo = requests.map((request) => ({ ...request, part: fallbackPart(request.part) }));
   void deps.fallback?.perform(hereToo); // synchronous, because the fallback is memory
   await performEdits(requests, deps);
+}
+
+/**
+ * Refunds or charges units of keys where no decision is at hand. Where the store fails and `onStoreError` is `local`, in
+ * the fallback store.
+ *
+ * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` where a policy holds slots: units alone do not say whose.
+ */
+export async function settleKeys(
+  op: 'refund' | 'charge',
+  requested: readonly UnresolvedPart[],
+  deps: LimiterDeps,
+  onStoreError: OnStoreError,
+): Promise<void> {
+  const unresolved = requested.map((part): UnresolvedEdit => ({ op, part }));
+  const requests = unresolved.every(isResolved) ? unresolved : await lookUp(unresolved, deps);
+  for (const { part } of requests) checkNoSlots(part);
+  if (requested.every(({ cost }) => cost === 0)) return;
+  try {
+    await performEdits(requests, deps);
+  } catch (error) {
+    if (onStoreError !== 'local' || deps.fallback === undefined || isFault(error)) throw error;
+    void deps.fallback.perform(requests.map((request) => ({ ...request, part: fallbackPart(request.part) })));
+  }
+}
+
+function checkNoSlots({ limit }: Part): void {
+  const held = limit.policies.find((named) => holdsSlots([named]));
+  if (held === undefined) return;
+  throw typeError(
+    'SLUICE_ACQUIRE_NEEDED',
+    `the policy ${shown(held.name)} holds slots, which belong to their holders: call release() of what limiter.acquire(key) answered; nothing was done`,
+  );
 }
 
 function isResolved(request: UnresolvedEdit): request is EditingRequest {
@@ -106,9 +148,11 @@ function ask(
   ).then((answers) => answers.flat());
 }
 
-/** Whether an edit settles units that were consumed, which a policy change may have dropped since. */
-function isSettlement({ op }: EditingRequest): boolean {
-  return op !== 'reset' && op !== 'block' && op !== 'unblock';
+/** Whether an edit settles units of a decision, which a policy change may have dropped since. */
+function isSettlement(request: EditingRequest): boolean {
+  const { op } = request;
+  if (op === 'refund' || op === 'charge') return request.chargedUntilMs !== undefined;
+  return op === 'release' || op === 'renew';
 }
 
 /** The stale edits, with limits that can read the states found. Edits without a policy are dropped. */

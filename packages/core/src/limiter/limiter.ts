@@ -1,6 +1,6 @@
 import type { Decision } from '../engine/decision.ts';
 import { parseDuration, type Duration } from '../values/duration.ts';
-import { PolicyError, rangeError, typeError } from '../errors.ts';
+import { PolicyError, rangeError, shown, typeError } from '../errors.ts';
 import { checkSubject, encodeSubject } from '../engine/key.ts';
 import { CORE_OPTIONS, type LimiterCoreOptions } from './options.ts';
 import { checkCost, checkEstimate } from '../values/cost.ts';
@@ -12,6 +12,7 @@ import { holdsSlots, type Policy } from '../engine/policy.ts';
 import type { ManagedReference } from '../managed/managed.ts';
 import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
 import {
+  areKeys,
   isByName,
   limitsByName,
   subjectsByLimit,
@@ -48,6 +49,11 @@ export type LimiterOptions = SingleLimiterOptions | LimitsLimiterOptions;
 export type KeysOf<Limits extends readonly LimitOptions[]> = {
   readonly [Name in Limits[number]['name']]?: string | undefined;
 };
+
+export interface BlockOptions {
+  /** Whether what the key has used is forgotten in the same step, as by `reset`. Default false. */
+  reset?: boolean;
+}
 
 /**
  * Decides over keys. Decisions of one call are atomic: over all policies and limits, everything is taken or
@@ -88,6 +94,28 @@ export interface Limiter<Key = string> {
   refund(decision: Decision, cost?: number): Promise<void>;
 
   /**
+   * Refunds units of a key where no decision is at hand: to each policy its newest units, at most those that are used.
+   * Denial counts and blocks stay. Each call counts, so send it once. One round trip. Where the store fails,
+   * `onStoreError: 'local'` refunds in the local fallback.
+   *
+   * @param cost - A whole number up to 2^53 - 1. Default 1.
+   * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN` for what is neither a decision nor a key; TypeError
+   * `SLUICE_KEY_INVALID`; RangeError or TypeError `SLUICE_COST_INVALID`; TypeError `SLUICE_ACQUIRE_NEEDED` where a
+   * policy holds slots; StoreError when the store fails or is late: after `SLUICE_STORE_TIMEOUT` it may have happened.
+   */
+  refund(key: Key, cost?: number): Promise<void>;
+
+  /**
+   * Counts units that have been used already, whatever the limits are: never denies. A window passes its limit, a
+   * bucket goes below zero, and both deny until the units have come back; a blocked key is charged too. One round trip,
+   * atomic over the policies of a key. Where the store fails, `onStoreError: 'local'` counts in the local fallback.
+   *
+   * @param cost - A whole number up to 2^53 - 1. At most 2^52 units are counted (of a sliding log 999 999).
+   * @throws (rejects) as `refund` of a key does.
+   */
+  charge(key: Key, cost: number): Promise<void>;
+
+  /**
    * Takes an estimate of a cost that is known only afterwards: tokens of a language model, bytes, the work of a
    * query. Decides and rejects as `consume(key, estimate)` does, in one round trip; settling is a second one.
    *
@@ -116,8 +144,10 @@ export interface Limiter<Key = string> {
   /**
    * Denies every request of the key for `duration` (1 ms to 100 years); a later block replaces it. Rejects as
    * `reset` does, and with PolicyError `SLUICE_OPTION_INVALID` for a bad duration.
+   *
+   * @param options - `reset: true` also resets what the key has used, in the same step.
    */
-  block(key: Key, duration: Duration): Promise<void>;
+  block(key: Key, duration: Duration, options?: BlockOptions): Promise<void>;
 
   /** Ends a block. Rejects as `reset` does. */
   unblock(key: Key): Promise<void>;
@@ -203,15 +233,21 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     if (limit === undefined || cost === 0) return this.#core.decide('consume', this.#partsOf(key, cost));
     checkCost(cost);
     checkSubject(key);
-    return this.#core.consume(limit, encodeSubject(key), cost);
+    return this.#core.consume(limit, encodeSubject(key), cost, undefined, key);
   }
 
   async peek(key: Key, cost = 1): Promise<Decision> {
     return this.#core.decide('peek', this.#partsOf(key, cost));
   }
 
-  async refund(decision: Decision, cost?: number): Promise<void> {
-    await this.#core.settlements.refund(decision, cost);
+  async refund(given: unknown, cost?: number): Promise<void> {
+    const isKey = isByName(this.#limits) ? areKeys(this.#limits, given) : typeof given === 'string';
+    if (isKey) await this.#core.settleKeys('refund', this.#partsOf(given, cost ?? 1));
+    else await this.#core.settlements.refund(given as Decision, cost);
+  }
+
+  async charge(key: Key, cost: number): Promise<void> {
+    await this.#core.settleKeys('charge', this.#partsOf(key, cost));
   }
 
   async reserve(key: Key, estimate: number): Promise<Reservation> {
@@ -242,9 +278,14 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     await this.#edit(key, (part) => ({ op: 'reset', part }));
   }
 
-  async block(key: Key, duration: Duration): Promise<void> {
+  async block(key: Key, duration: Duration, options: BlockOptions = {}): Promise<void> {
     const durationMs = parseDuration(duration, 'duration', 'SLUICE_OPTION_INVALID');
-    await this.#edit(key, (part) => ({ op: 'block', part, durationMs }));
+    checkOptions(options, ['reset'], 'block');
+    const { reset = false } = options;
+    if (typeof reset !== 'boolean') {
+      throw new PolicyError('reset', `reset must be true or false, got ${shown(reset)}`, 'SLUICE_OPTION_INVALID');
+    }
+    await this.#edit(key, (part) => ({ op: 'block', part, durationMs, reset }));
   }
 
   async unblock(key: Key): Promise<void> {
@@ -262,10 +303,10 @@ export class LimiterImpl<Key> implements Limiter<Key> {
   #partsOf(key: unknown, cost: number): readonly UnresolvedPart[] {
     checkCost(cost);
     if (isByName(this.#limits)) {
-      return subjectsByLimit(this.#limits, key).map(([limit, subject]) => ({ limit, subject, cost }));
+      return subjectsByLimit(this.#limits, key).map(([limit, subject, own]) => ({ limit, subject, cost, key: own }));
     }
     checkSubject(key);
-    return [{ limit: this.#limits, subject: encodeSubject(key), cost }];
+    return [{ limit: this.#limits, subject: encodeSubject(key), cost, key }];
   }
 
   async #edit(

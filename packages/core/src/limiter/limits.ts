@@ -16,8 +16,8 @@ export interface LimitOptions<Name extends string = string> {
 export type SubjectByLimit = Readonly<Record<string, string | undefined>>;
 /** The limits of a limiter: one, or several by their names with a key each. */
 export type LimiterLimits = LimitRef | ReadonlyMap<string, LimitRef>;
-/** A limit, and the encoded subject that is counted under it. */
-export type LimitSubject = readonly [limit: LimitRef, subject: string];
+/** A limit, the key that is counted under it, and the encoded subject of that. */
+export type LimitSubject = readonly [limit: LimitRef, subject: string, key: string];
 
 /** The limit of a limiter that is given one policy, or several. */
 export function singleLimit(core: LimiterCore, policy: unknown): LimitRef {
@@ -62,7 +62,7 @@ export function subjectsByLimit(limits: ReadonlyMap<string, LimitRef>, keys: unk
     const key = Object.hasOwn(keys, name) ? (keys as SubjectByLimit)[name] : undefined;
     if (key === undefined) continue;
     checkSubject(key, `the key of ${name}`);
-    subjects.push([limit, encodeSubject(key)]);
+    subjects.push([limit, encodeSubject(key), key]);
   }
   if (subjects.length === 0) {
     throw typeError(
@@ -71,6 +71,13 @@ export function subjectsByLimit(limits: ReadonlyMap<string, LimitRef>, keys: unk
     );
   }
   return subjects;
+}
+
+/** Whether a value is an object of keys by the names of their limits, and nothing else. */
+export function areKeys(limits: ReadonlyMap<string, LimitRef>, value: unknown): value is SubjectByLimit {
+  if (typeof value !== 'object' || value === null) return false;
+  const fields = Object.entries(value);
+  return fields.length > 0 && fields.every(([name, key]) => limits.has(name) && typeof key === 'string');
 }
 
 export function isByName(limits: LimiterLimits): limits is ReadonlyMap<string, LimitRef> {

@@ -17,7 +17,8 @@ export const MOST_UNITS: number = 2 ** 52;
  * @throws PolicyError if it is not a whole number, below `least`, or too large for a header field.
  */
 export function parseUnits(value: unknown, field: string, least = 1, most: number = LARGEST_LIMIT): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  const isWhole = typeof value === 'number' && Number.isInteger(value) && !Object.is(value, -0);
+  if (isWhole && value >= least && value <= most) return value;
   const instead = insteadOf(value, field, least);
   throw new PolicyError(
     field,
@@ -33,7 +34,7 @@ function insteadOf(value: unknown, field: string, least: number): string {
   if (value > 0 && value < 1) return '; for less than one unit per window write one unit and a longer window';
   if (value > LARGEST_LIMIT) return '; to limit nothing leave the policy out';
   if (value <= 0 && least === 1)
-    return '; to deny everything use limiter.block(key, duration) or respond with 403 yourself';
+    return '; to deny everything write fixedWindow({ limit: 0, window: "1m" }), or use limiter.block(key, duration)';
   return '';
 }
 
@@ -43,7 +44,8 @@ export function gcd(a: number, b: number): number {
   return a;
 }
 
-/** A share of some units, rounded down, at least one. Rounds first to 15 digits, to undo errors of doubles. */
+/** A share of some units, rounded down, at least one; 0 of 0. Rounds first to 15 digits, to undo errors of doubles. */
 export function shareOf(units: number, share: number): number {
+  if (units === 0) return 0;
   return Math.max(Math.floor(Number((units * share).toPrecision(15))), 1);
 }

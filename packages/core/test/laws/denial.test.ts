@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, memoryStore } from '@sluice/core';
+import { createLimiter, memoryStore, type Policy } from '@sluice/core';
 import { fakeClock, useRedis, virtualRedisStore } from '@sluice/testkit';
 import { kernels, memory, redisBackend } from './backends.ts';
-import { forAll, open, denial, sceneKinds, take } from './scene.ts';
+import { countingScenes, forAll, open, denial, sceneKinds, take } from './scene.ts';
 
 const redis = useRedis();
 
@@ -58,4 +58,36 @@ describe.each(sceneKinds)('law 1, $kind: a denial', ({ plans }) => {
       expect([store.size, await redis.admin.dbsize()]).toEqual([0, 0]);
     });
   });
+});
+
+describe('law 1, a policy that counts what it denies: a denial', () => {
+  it.each([kernels, memory, redisBackend(redis)])(
+    'adds its cost to what that policy has used, and changes nothing else, in $name',
+    async (backend) => {
+      await forAll(countingScenes, backend.runs, async (plan) => {
+        const { limiter, key, clock, random } = await open(backend, plan, { clockGoesBack: true });
+        const before = await limiter.peek(key, 0);
+        const { limit } = random.pick(before.policies as [(typeof before.policies)[0]]);
+        const cost = random.pick([1, 2, limit + 1, 2 ** 52]);
+
+        const denied = await take(limiter, key, cost);
+        if (denied.allowed) return;
+
+        const after = await limiter.peek(key, 0);
+        const expected = before.policies.map((one, j) => {
+          const policy = plan.policies[j] as Policy;
+          const counts = policy.algorithm === 'fixedWindow' && policy.countDenied === true;
+          const deniesItself = denied.outcome !== 'blocked' && denied.policies[j]?.allowed === false;
+          if (!counts || !deniesItself) return one;
+          const used = Math.min(one.used + cost, 2 ** 52);
+          const opens = policy.align === 'clock' ? policy.windowMs - (clock.atMs % policy.windowMs) : policy.windowMs;
+          const resetAfterMs = one.resetAfterMs > 0 ? one.resetAfterMs : opens;
+          const nextAfterMs = one.limit === 0 ? null : resetAfterMs;
+          return { ...one, used, remaining: Math.max(one.limit - used, 0), resetAfterMs, nextAfterMs };
+        });
+        expect(after.policies).toEqual(expected);
+        expect(denied.policies.map(({ used }) => used)).toEqual(expected.map(({ used }) => used));
+      });
+    },
+  );
 });

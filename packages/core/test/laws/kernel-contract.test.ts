@@ -46,7 +46,7 @@ describe.each(references)('the kernel of $algorithm', ({ policies }) => {
         const random = seeded(own);
         let state: unknown;
         for (let step = 0; step < 20; step++) {
-          const cost = Math.max(random.integer(1, kernel(policy, state, 0, START_MS).verdict.limit), 1);
+          const cost = random.integer(1, Math.max(kernel(policy, state, 0, START_MS).verdict.limit, 1));
           state = kernel(policy, state, cost, START_MS + step * random.integer(0, 10_000), String(step + 1)).state;
           if (state === undefined) continue;
 
@@ -63,6 +63,7 @@ describe.each(references)('the kernel of $algorithm', ({ policies }) => {
       fc.property(policies, fc.nat(1_000_000), (policy, aheadMs) => {
         const { kernel, resetAtMs } = algorithmOf(policy);
         const { state, verdict } = kernel(policy, undefined, 1, START_MS + aheadMs);
+        fc.pre(verdict.limit > 0);
 
         expect(resetAtMs(policy, state)).toBe(START_MS + aheadMs + verdict.resetAfterMs);
       }),

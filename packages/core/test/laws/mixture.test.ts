@@ -56,6 +56,12 @@ function anEscalation(random: Random): Pick<Limit, 'escalation'> {
   };
 }
 
+/** A policy of this kind; a fixed window often counts what it denies. */
+function aPolicy(random: Random, { policies }: (typeof references)[number]): Policy {
+  const policy = one(random, policies);
+  return policy.algorithm === 'fixedWindow' && random.percent(60) ? { ...policy, countDenied: true } : policy;
+}
+
 /** Several policies whose numbers change, most of them with long states. */
 function listKey(random: Random, subject: string, number: number): Key {
   const kinds = Array.from({ length: random.integer(1, 3) }, () =>
@@ -64,7 +70,7 @@ function listKey(random: Random, subject: string, number: number): Key {
       : (references[random.integer(0, references.length - 1)] as (typeof references)[number]),
   );
   const limitOf = (): Limit => {
-    const policies = kinds.map(({ policies }, i) => ({ ...one(random, policies), name: `p${String(i)}` }));
+    const policies = kinds.map((kind, i) => ({ ...aPolicy(random, kind), name: `p${String(i)}` }));
     const named = namePolicies(policies, 'mixture');
     return { policies: named, keySuffix: keySuffixOf(`m${String(number)}`, named), ...anEscalation(random) };
   };
@@ -76,7 +82,7 @@ function managedKey(random: Random, subject: string, number: number): Key {
   const history = Array.from({ length: 4 }, () =>
     namePolicies(
       {
-        ...one(random, (random.percent(75) ? random.pick(long) : referenceOf('fixedWindow')).policies),
+        ...aPolicy(random, random.percent(75) ? random.pick(long) : referenceOf('fixedWindow')),
         name: 'orders',
       },
       'orders',
@@ -177,6 +183,7 @@ describe('calls that mix everything', () => {
             const by =
               op === 'refund' && random.percent(30) ? { byMs: clock.atMs + random.pick([-1, 0, 1, 1000]) } : {};
             const late = taken.slice(-12);
+            if (random.percent(25)) return { op, part: partOf(key), ...by }; // of no decision
             if (late.length > 0 && random.percent(85)) {
               const { part, chargedUntilMs } = random.pick(late as [(typeof late)[0]]);
               const cost = random.pick([part.cost, part.cost, 1, 2, random.integer(1, 5), Number.MAX_SAFE_INTEGER]);
@@ -198,7 +205,7 @@ describe('calls that mix everything', () => {
             return { op, part: partOf(key) };
           }
           case 'block':
-            return { op, part: partOf(key), durationMs: random.integer(1, 3000) };
+            return { op, part: partOf(key), durationMs: random.integer(1, 3000), reset: random.percent(30) };
           default:
             return { op, part: partOf(key) };
         }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import type { Policy } from '@sluice/core';
 import { cases, seeded, startRedis, testFrame, testSeed, type RedisServer } from '@sluice/testkit';
+import { countingPolicies } from './models/fixed-window.ts';
 import { references } from './models/index.ts';
 import type { ModelRules } from './models/model-escalation.ts';
 import { Paths } from '../traces/paths.ts';
@@ -91,6 +92,34 @@ describe('random traces of limits that escalate', () => {
         escalations: list.map((one, i) => (i === 0 ? (one.rules ?? { after: 2, block: 40, decay: 500 }) : one.rules)),
         redis,
         subject: `escalated-${String(trace.keys)}-${String(number)}`,
+      });
+
+      const answers = await walk(paths, seeded(seed + number), { steps: 300, ...trace });
+
+      expect(answers).toHaveLength(300);
+    }
+  });
+});
+
+describe('random traces of limits that count what they deny', () => {
+  const list = fc
+    .tuple(fc.array(fc.oneof(countingPolicies, anyPolicy), { maxLength: 2 }), countingPolicies, fc.boolean())
+    .map(([others, policy, isFirst]) => (isFirst ? [policy, ...others] : [...others, policy]));
+  const rules = fc.option(fc.constantFrom<ModelRules>({ after: 3, block: 40, decay: 500 }), { nil: undefined });
+
+  it.each([
+    { what: 'of one key, whatever the clock does', keys: 1, batch: 1, mayGoBack: true },
+    { what: 'of several keys, in one decision', keys: 3, batch: 1, mayGoBack: false },
+    { what: 'many of them in one call', keys: 4, batch: 30, mayGoBack: false },
+  ])('give the same answers and the same bytes in kernel, model, memory and Redis: $what', async (trace) => {
+    const lists = fc.array(fc.record({ list, rules }), { minLength: trace.keys, maxLength: trace.keys });
+    for (const [number, keys] of sampled(lists, 10).entries()) {
+      const paths = new Paths({
+        seed,
+        policies: keys.map((key) => key.list),
+        escalations: keys.map((key) => key.rules),
+        redis,
+        subject: `counted-${String(trace.keys)}-${String(number)}`,
       });
 
       const answers = await walk(paths, seeded(seed + number), { steps: 300, ...trace });

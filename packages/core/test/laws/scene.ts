@@ -11,6 +11,7 @@ import {
   type Store,
 } from '@sluice/core';
 import { cases, fakeClock, seeded, testSeed, type FakeClock, type Random } from '@sluice/testkit';
+import { countingPolicies } from './models/fixed-window.ts';
 import { references } from './models/index.ts';
 import { START_MS, nextInstant, nextStep } from '../traces/step.ts';
 import type { Backend } from './backends.ts';
@@ -80,8 +81,30 @@ export const escalatedScenes: fc.Arbitrary<ScenePlan> = fc.record({
     .map((options) => escalate(options)),
 });
 
+/** Scenes with a policy that counts what it denies, alone and beside another. */
+export const countingScenes: fc.Arbitrary<ScenePlan> = scenes(
+  fc.oneof(
+    countingPolicies.map((policy) => [policy]),
+    fc.tuple(countingPolicies, anyPolicy),
+    fc.tuple(anyPolicy, countingPolicies),
+  ),
+);
+
+export function countsDenied({ policies }: ScenePlan): boolean {
+  return policies.some((policy) => policy.algorithm === 'fixedWindow' && policy.countDenied === true);
+}
+
+/** For laws that hold whatever a denial adds to what is used. */
+export const sceneKindsThatCount: typeof sceneKinds = [
+  ...sceneKinds,
+  { kind: 'a policy that counts what it denies', plans: countingScenes },
+];
+
 /** For laws that also hold when denials change the state. */
-export const allSceneKinds: typeof sceneKinds = [...sceneKinds, { kind: 'with escalation', plans: escalatedScenes }];
+export const allSceneKinds: typeof sceneKinds = [
+  ...sceneKindsThatCount,
+  { kind: 'with escalation', plans: escalatedScenes },
+];
 
 let made = 0;
 
@@ -95,7 +118,8 @@ export async function open(
   const store = backend.store(clock);
   const limiter = limiterOf(policies, store, escalation);
   const scene = { limiter, store, key: `scene-${String(made++)}`, clock, random: seeded(own), events: [] };
-  await wander(scene, steps, { ...past, isPaced: policies.some(({ algorithm }) => algorithm === 'leakyBucket') });
+  const isAny = (name: string): boolean => policies.some(({ algorithm }) => algorithm === name);
+  await wander(scene, steps, { ...past, isPaced: isAny('leakyBucket'), isOfKeys: !isAny('concurrency') });
   return scene;
 }
 
@@ -116,7 +140,8 @@ async function wander(
     charges = true,
     edits = true,
     isPaced,
-  }: Past & { readonly isPaced: boolean },
+    isOfKeys,
+  }: Past & { readonly isPaced: boolean; readonly isOfKeys: boolean },
 ): Promise<void> {
   const { limiter, key, clock, random } = scene;
   const events = scene.events as { atMs: number; units: number }[];
@@ -160,8 +185,18 @@ async function wander(
         await reservation.settle(Math.min(reservation.decision.cost + step.cost, Number.MAX_SAFE_INTEGER));
         break;
       }
+      case 'refund key': {
+        if (!refunds || !isOfKeys) break;
+        const { used } = await limiter.peek(key, 0);
+        await limiter.refund(key, step.cost);
+        if (used > 0) events.push({ atMs: clock.atMs, units: -Math.min(step.cost, used) });
+        break;
+      }
+      case 'charge key':
+        if (charges && isOfKeys) await limiter.charge(key, step.cost);
+        break;
       case 'block':
-        if (edits) await limiter.block(key, step.durationMs);
+        if (edits) await limiter.block(key, step.durationMs, { reset: step.reset });
         break;
       case 'unblock':
         if (edits) await limiter.unblock(key);

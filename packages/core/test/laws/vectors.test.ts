@@ -17,9 +17,10 @@ interface Vector {
     readonly at: number;
     readonly cost: number;
     readonly op?: 'consume' | 'peek' | 'refund' | 'charge';
-    /** The step whose units are refunded, or charged more. */
+    /** The step whose units are refunded, or charged more. Left out: no step, but the key. */
     readonly of?: number;
     readonly expect: readonly [number, number, number | null, number, number?];
+    readonly used?: number;
     readonly because?: string;
   }[];
 }
@@ -54,12 +55,12 @@ async function play(
   const limit: Limit = { policies, keySuffix: keySuffixOf('vector', policies) };
   const endsMs: number[] = [];
   const seen: unknown[] = [];
-  for (const { at, cost, op = 'consume', of = 0 } of steps) {
+  for (const { at, cost, op = 'consume', of, used } of steps) {
     clock.atMs = BASE_MS + at;
     const isSettling = op === 'refund' || op === 'charge';
     if (isSettling) {
-      const part = { limit, subject, cost, holder: String(of + 1) };
-      await store.perform([{ op, part, chargedUntilMs: [endsMs[of] ?? 0] }]);
+      const part = { limit, subject, cost, holder: String((of ?? 0) + 1) };
+      await store.perform([of === undefined ? { op, part } : { op, part, chargedUntilMs: [endsMs[of] ?? 0] }]);
     }
     const [answer] = await store.perform([
       isSettling
@@ -72,6 +73,7 @@ async function play(
     endsMs.push(answer.atMs + verdict.resetAfterMs);
     const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs } = verdict;
     seen.push([Number(allowed), remaining, retryAfterMs, resetAfterMs, ...(delayMs === 0 ? [] : [delayMs])]);
+    if (used !== undefined) expect(verdict.used).toBe(used);
   }
   return seen;
 }

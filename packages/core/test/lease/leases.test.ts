@@ -53,7 +53,8 @@ function scene(policy: Policy = DAY) {
       }),
     giveBack: (requests) => {
       for (const request of requests) {
-        if (request.op === 'refund') returned.push({ cost: request.part.cost, chargedUntilMs: request.chargedUntilMs });
+        if (request.op === 'refund')
+          returned.push({ cost: request.part.cost, chargedUntilMs: request.chargedUntilMs ?? [] });
       }
       return Promise.resolve();
     },

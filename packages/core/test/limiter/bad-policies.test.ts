@@ -3,6 +3,7 @@ import {
   PolicyError,
   createLimiter,
   fixedWindow,
+  leakyBucket,
   memoryStore,
   redisStore,
   slidingWindow,
@@ -14,6 +15,7 @@ type Untyped = (...args: unknown[]) => unknown;
 const fixed = fixedWindow as unknown as Untyped;
 const sliding = slidingWindow as unknown as Untyped;
 const bucket = tokenBucket as unknown as Untyped;
+const leaky = leakyBucket as unknown as Untyped;
 const limiter = createLimiter as unknown as Untyped;
 const memory = memoryStore as unknown as Untyped;
 const redis = redisStore as unknown as Untyped;
@@ -30,9 +32,8 @@ const TABLE: readonly (readonly [what: string, make: () => unknown, code: string
     () => fixed({ limit: 0.5, window: '1m' }),
     INVALID,
     'limit',
-    /limit must be a whole number from 1 to 999999999999999, got 0\.5; .*longer window/,
+    /limit must be a whole number from 0 to 999999999999999, got 0\.5; .*longer window/,
   ],
-  ['limit 0', () => fixed({ limit: 0, window: '1m' }), INVALID, 'limit', /got 0; to deny everything/],
   ['limit -1', () => fixed({ limit: -1, window: '1m' }), INVALID, 'limit', /got -1/],
   ['limit -0', () => fixed({ limit: -0, window: '1m' }), INVALID, 'limit', /got -0/],
   ['limit NaN', () => fixed({ limit: Number.NaN, window: '1m' }), INVALID, 'limit', /got NaN/],
@@ -85,7 +86,21 @@ const TABLE: readonly (readonly [what: string, make: () => unknown, code: string
     'precision',
     /precision must/,
   ],
-  ['capacity 0', () => bucket({ capacity: 0, refill: 1, every: '1s' }), INVALID, 'capacity', /got 0/],
+  [
+    'capacity 0',
+    () => bucket({ capacity: 0, refill: 1, every: '1s' }),
+    INVALID,
+    'capacity',
+    /got 0; to deny everything write fixedWindow\(\{ limit: 0/,
+  ],
+  ['a leaky limit of 0', () => leaky({ limit: 0, window: '1s', maxDelay: 0 }), INVALID, 'limit', /from 1 to .*, got 0/],
+  [
+    'countDenied "yes"',
+    () => fixed({ limit: 5, window: '1m', countDenied: 'yes' }),
+    INVALID,
+    'countDenied',
+    /countDenied must be true or false, got "yes"/,
+  ],
   ['refill 0', () => bucket({ capacity: 5, refill: 0, every: '1s' }), INVALID, 'refill', /got 0/],
   [
     'every "soon"',
@@ -153,14 +168,14 @@ const TABLE: readonly (readonly [what: string, make: () => unknown, code: string
     () => fixed({ limit: 5, window: '1m', xyzzy: 1 }),
     UNKNOWN,
     'xyzzy',
-    /known: limit, window, align and name/,
+    /known: limit, window, align, countDenied and name/,
   ],
   [
     'no options',
     () => fixed(),
     OPTION,
     'fixedWindow',
-    /takes an object with limit, window, align and name, got undefined/,
+    /takes an object with limit, window, align, countDenied and name, got undefined/,
   ],
 
   ['no policy', () => limiter({}), INVALID, 'policy', /createLimiter needs a policy/],

@@ -143,8 +143,14 @@ export class Paths {
         const { part, chargedUntilMs } = this.#receipts.get(step.of) as Charged;
         return { op: 'charge', part: { ...part, cost: step.cost }, chargedUntilMs };
       }
-      case 'block':
-        return { op: 'block', part: this.#part(this.#key(step.key), 0), durationMs: step.durationMs };
+      case 'refund key':
+        return { op: 'refund', part: this.#part(this.#key(step.key), step.cost) };
+      case 'charge key':
+        return { op: 'charge', part: this.#part(this.#key(step.key), step.cost) };
+      case 'block': {
+        const { durationMs, reset } = step;
+        return { op: 'block', part: this.#part(this.#key(step.key), 0), durationMs, reset };
+      }
       case 'reset':
       case 'unblock':
         return { op: step.op, part: this.#part(this.#key(step.key), 0) };
@@ -158,13 +164,12 @@ export class Paths {
       keys.map(({ state }) => state),
       atMs,
     );
-    for (const key of keys) {
-      if (changed || key.state.touched === true) key.value = writeValue(key.limit, key.state, atMs) || null;
-      key.state.touched = false;
-    }
+    const written = keys.filter(({ state }) => changed || state.touched === true);
+    for (const key of written) key.value = writeValue(key.limit, key.state, atMs) || null;
+    for (const key of keys) key.state.touched = false;
     const number = this.#steps++;
     const receipts = this.#throughModels(step, answer, atMs, number);
-    if (changed) for (const key of keys) key.model.written(atMs);
+    for (const key of written) key.model.written(atMs);
     if (step.op === 'consume' && changed) this.#recordReceipt(number, request, answer, receipts);
     return answer;
   }
@@ -191,8 +196,15 @@ export class Paths {
         key.model.overcharge(step.cost, receipts, atMs);
         return [];
       }
+      case 'refund key':
+        this.#key(step.key).model.refundNewest(step.cost, atMs);
+        return [];
+      case 'charge key':
+        this.#key(step.key).model.chargeNow(step.cost, atMs);
+        return [];
       case 'block':
         this.#key(step.key).model.blockedUntilMs = BigInt(atMs + step.durationMs);
+        if (step.reset) this.#key(step.key).model.reset();
         return [];
       case 'unblock':
         this.#key(step.key).model.unblock();

@@ -8,8 +8,10 @@ export type Step =
   | { readonly op: 'refund'; readonly of: number; readonly cost: number }
   /** Charges more units for step number `of`, on its first key. */
   | { readonly op: 'charge'; readonly of: number; readonly cost: number }
+  /** Refunds the newest units of a key, or charges it with units that are used now. */
+  | { readonly op: 'refund key' | 'charge key'; readonly key: number; readonly cost: number }
   | { readonly op: 'reset' | 'unblock'; readonly key: number }
-  | { readonly op: 'block'; readonly key: number; readonly durationMs: number };
+  | { readonly op: 'block'; readonly key: number; readonly durationMs: number; readonly reset: boolean };
 
 /** The state that a trace uses to come close to edge cases. */
 export interface Surroundings {
@@ -51,7 +53,7 @@ export function nextInstant(
     () => 0,
     () => 0,
     () => random.integer(1, 3),
-    () => random.integer(1, Math.max(Math.ceil(window / Math.min(limit, 1_000)), 1)),
+    () => random.integer(1, Math.max(Math.ceil(window / Math.max(Math.min(limit, 1_000), 1)), 1)),
     () => random.integer(1, window),
     () => (retryAfterMs ?? 0) + edge,
     () => (nextAfterMs ?? 0) + edge,
@@ -69,12 +71,20 @@ export function nextStep(random: Random, { lastSeen, taken }: Surroundings): Ste
   const { windowMs } = lastSeen[key] as PolicyDecision;
   if (random.percent(3)) return { op: 'reset', key };
   if (random.percent(2))
-    return { op: 'block', key, durationMs: random.integer(1, Math.min(windowMs, LONGEST_STEP_MS)) };
+    return {
+      op: 'block',
+      key,
+      durationMs: random.integer(1, Math.min(windowMs, LONGEST_STEP_MS)),
+      reset: random.percent(30),
+    };
   if (random.percent(4)) return { op: 'unblock', key };
   if (random.percent(9) && taken.length > 0)
     return { op: 'refund', of: lately(random, taken), cost: random.integer(1, 5) };
   if (random.percent(6) && taken.length > 0)
     return { op: 'charge', of: lately(random, taken), cost: beyond(random, lastSeen[key] as PolicyDecision) };
+
+  if (random.percent(4)) return { op: 'refund key', key, cost: beyond(random, lastSeen[key] as PolicyDecision) };
+  if (random.percent(4)) return { op: 'charge key', key, cost: beyond(random, lastSeen[key] as PolicyDecision) };
 
   const keys = random.percent(70) ? [key] : lastSeen.map((_, other) => other);
   const same = costFor(random, lastSeen[key] as PolicyDecision);

@@ -40,6 +40,7 @@ export const concurrency: Kernel<ConcurrencyPolicy, ConcurrencyState> = (
       resetAfterMs: usedAfter > 0 ? latestExpiry(shown) - nowMs : 0,
       nextAfterMs: null, // when a holder releases its slot, which cannot be known
       delayMs: 0,
+      used: usedAfter,
     },
   };
 };
@@ -59,7 +60,7 @@ export function releaseSlot(
   _policy: ConcurrencyPolicy,
   state: ConcurrencyState,
   units: number,
-  _chargedUntilMs: number,
+  _chargedUntilMs: number | undefined,
   nowMs: number,
   holder: string = NO_HOLDER,
 ): ConcurrencyState | undefined {

@@ -13,7 +13,7 @@ export interface ConcurrencyPolicy extends PolicyBase {
 }
 
 export interface ConcurrencyOptions {
-  /** Slots held at once: a whole number, at least 1. */
+  /** Slots held at once: a whole number; 0 denies every request. */
   limit: number;
   /**
    * The time after which a slot expires, by the store's clock, if its holder has crashed. Longer holds need renewals;
@@ -53,7 +53,7 @@ export function parseConcurrency(policy: ConcurrencyPolicy): ConcurrencyPolicy {
   return Object.freeze({
     algorithm: 'concurrency',
     ...(name === undefined ? {} : { name: parseName(name, 'name') }),
-    limit: parseUnits(policy.limit, 'limit'),
+    limit: parseUnits(policy.limit, 'limit', 0),
     ttlMs: parseDuration(policy.ttlMs, 'ttlMs'),
   });
 }

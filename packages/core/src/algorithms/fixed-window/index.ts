@@ -9,6 +9,7 @@ import {
   usedOfFixedWindow,
   type FixedWindowState,
 } from './kernel.ts';
+import { leaseFixedWindow } from './lease.ts';
 import { shareOf } from '../../values/numbers.ts';
 import { fixedWindowFactory, parseFixedWindow, writtenFixedWindow, type FixedWindowPolicy } from './policy.ts';
 
@@ -18,6 +19,7 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
   kernel: fixedWindow,
   refund: refundFixedWindow,
   charge: chargeFixedWindow,
+  countsDenied: ({ countDenied }) => countDenied === true,
   used: usedOfFixedWindow,
   migrate: migrateFixedWindow,
   resetAtMs: (_policy, state) => state.endMs,
@@ -28,13 +30,18 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
   },
   encode: encodeFixedWindow,
   decode: decodeFixedWindow,
-  numbers: ({ limit, windowMs, align }) => [limit, windowMs, align === 'clock' ? 1 : 0],
+  numbers: ({ limit, windowMs, align, countDenied }) => [
+    limit,
+    windowMs,
+    align === 'clock' ? 1 : 0,
+    countDenied === true ? 1 : 0,
+  ],
   windowMs: (policy) => policy.windowMs,
   share: (policy, share) => parseFixedWindow({ ...policy, limit: shareOf(policy.limit, share) }),
   factory: fixedWindowFactory,
   written: writtenFixedWindow,
   inspect: ({ endMs, used }, nowMs) => ({ used: nowMs < endMs ? used : 0, resetAtMs: endMs }),
-  lease: { spentByMs: (_policy, untilMs) => untilMs },
+  lease: leaseFixedWindow,
   split: {
     windowsOnTheClock: true,
     needs: 'align: "clock"',

@@ -36,35 +36,48 @@ export const fixedWindow: Kernel<FixedWindowPolicy, FixedWindowState> = (
       remaining: Math.max(limit - usedAfter, 0), // below 0 after the limit was lowered
       retryAfterMs: allowed ? 0 : fits ? untilEndMs : null,
       resetAfterMs: untilEndMs,
-      nextAfterMs: usedAfter > 0 ? untilEndMs : null,
+      nextAfterMs: usedAfter > 0 && limit > 0 ? untilEndMs : null,
       delayMs: 0,
+      used: usedAfter,
     },
   };
 };
 
-/** Refunds only within the charged window: the one that ends at the same instant. */
+/** Refunds only within the charged window: the one that ends at the same instant. Without it, within the current one. */
 export function refundFixedWindow(
   _policy: FixedWindowPolicy,
   state: FixedWindowState,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
   nowMs: number,
 ): FixedWindowState {
-  if (state.endMs !== chargedUntilMs || nowMs >= state.endMs || state.used === 0) return state;
+  if (state.endMs !== (chargedUntilMs ?? state.endMs) || nowMs >= state.endMs || state.used === 0) return state;
   return { endMs: state.endMs, used: Math.max(state.used - cost, 0) };
 }
 
-/** Charges the window that ends at that same instant, even above its limit: up to 2^52 units. */
+/** Charges the window that ends at that same instant, or the current one, even above its limit: up to 2^52 units. */
 export function chargeFixedWindow(
-  _policy: FixedWindowPolicy,
+  policy: FixedWindowPolicy,
   state: FixedWindowState | undefined,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
   nowMs: number,
 ): FixedWindowState | undefined {
+  if (chargedUntilMs === undefined) return chargeNow(policy, state, cost, nowMs);
   if (state?.endMs !== chargedUntilMs || nowMs >= chargedUntilMs) return state;
   const used = Math.min(state.used + cost, MOST_UNITS);
   return used > state.used ? { endMs: state.endMs, used } : state;
+}
+
+function chargeNow(
+  policy: FixedWindowPolicy,
+  state: FixedWindowState | undefined,
+  cost: number,
+  nowMs: number,
+): FixedWindowState | undefined {
+  const used = state === undefined ? 0 : usedOfFixedWindow(policy, state, nowMs);
+  const units = Math.min(cost, MOST_UNITS - used);
+  return units <= 0 ? state : fixedWindow({ ...policy, limit: MOST_UNITS }, state, units, nowMs).state;
 }
 
 export function usedOfFixedWindow(

@@ -12,10 +12,12 @@ export interface FixedWindowPolicy extends PolicyBase {
   readonly limit: number;
   readonly windowMs: number;
   readonly align: 'first-hit' | 'clock';
+  /** True, or left out. */
+  readonly countDenied?: boolean;
 }
 
 export interface FixedWindowOptions {
-  /** Units per window: a whole number, at least 1. */
+  /** Units per window: a whole number; 0 denies every request. */
   limit: number;
   window: Duration;
   /**
@@ -23,6 +25,11 @@ export interface FixedWindowOptions {
    * 1970 (UTC), the same for every key.
    */
   align?: 'first-hit' | 'clock';
+  /**
+   * Whether a request that this policy itself denies adds its cost too, up to 2^52 units, so that `used` passes the limit.
+   * It never moves the end of the window. Every denial is then a call of the store. Default false.
+   */
+  countDenied?: boolean;
   /** Appears in header fields and keys. Default: the name of the limiter. */
   name?: string;
 }
@@ -31,6 +38,7 @@ const OPTIONS = {
   limit: LIMIT,
   window: WINDOW,
   align: { placeholder: 'where', description: 'where windows begin: first-hit (default) or clock' },
+  countDenied: { placeholder: 'whether', description: 'true: requests that it denies count too (default: false)' },
 };
 
 /**
@@ -48,6 +56,7 @@ export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
     limit: options.limit,
     windowMs: parseDuration(options.window, 'window'),
     align: options.align === undefined ? 'first-hit' : options.align,
+    ...(options.countDenied === undefined ? {} : { countDenied: options.countDenied }),
   });
 }
 
@@ -55,19 +64,25 @@ export const fixedWindowFactory: Factory = { make: fixedWindow, options: OPTIONS
 
 export function parseFixedWindow(policy: FixedWindowPolicy): FixedWindowPolicy {
   const { name, limit, windowMs } = policy;
+  const countDenied: unknown = policy.countDenied ?? false;
   const align: string = policy.align;
   if (align !== 'first-hit' && align !== 'clock') {
     throw new PolicyError('align', `align must be "first-hit" or "clock", got ${shown(align)}`);
   }
+  if (typeof countDenied !== 'boolean') {
+    throw new PolicyError('countDenied', `countDenied must be true or false, got ${shown(countDenied)}`);
+  }
   return Object.freeze({
     algorithm: 'fixedWindow',
     ...(name === undefined ? {} : { name: parseName(name, 'name') }),
-    limit: parseUnits(limit, 'limit'),
+    limit: parseUnits(limit, 'limit', 0),
     windowMs: parseDuration(windowMs, 'windowMs'),
     align,
+    ...(countDenied ? { countDenied } : {}),
   });
 }
 
 export function writtenFixedWindow(policy: FixedWindowPolicy): string {
-  return `fixedWindow ${perWindow(policy)}${policy.align === 'clock' ? ', align clock' : ''}`;
+  const { align, countDenied } = policy;
+  return `fixedWindow ${perWindow(policy)}${align === 'clock' ? ', align clock' : ''}${countDenied === true ? ', count denied' : ''}`;
 }

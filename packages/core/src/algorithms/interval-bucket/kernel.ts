@@ -37,6 +37,7 @@ export const intervalBucket: Kernel<IntervalBucketPolicy, IntervalBucketState> =
       resetAfterMs: missingAfter > 0 ? untilBackMs(missingAfter) : 0,
       nextAfterMs: missingAfter > 0 ? untilBackMs(missingAfter + remaining + 1 - capacity) : null,
       delayMs: 0,
+      used: missingAfter,
     },
   };
 };
@@ -57,7 +58,7 @@ export function refundIntervalBucket(
   policy: IntervalBucketPolicy,
   state: IntervalBucketState,
   cost: number,
-  _chargedUntilMs: number,
+  _chargedUntilMs: number | undefined,
   nowMs: number,
 ): IntervalBucketState | undefined {
   const live = atLastBoundary(policy, state, nowMs);
@@ -70,7 +71,7 @@ export function chargeIntervalBucket(
   policy: IntervalBucketPolicy,
   state: IntervalBucketState | undefined,
   cost: number,
-  _chargedUntilMs: number,
+  _chargedUntilMs: number | undefined,
   nowMs: number,
 ): IntervalBucketState | undefined {
   const { boundaryMs, missing } = (state && atLastBoundary(policy, state, nowMs)) ?? { boundaryMs: nowMs, missing: 0 };

@@ -7,7 +7,7 @@ state   free_at_ms, part: as encode_pair writes them; the next start is free at 
 decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant at which it
         ends, and how many they are; false when none fits. Pure: no redis.call, no clock.
 refund  the state after a refund of `cost` units ("" when the line is empty), and that instant, or false when there is
-        nothing to refund
+        nothing to refund; without the charged end, of whatever stands at the end
 charge  the state after `cost` more units are used, even above the limit, and that instant, or false when nothing
         changes; `text` may be false
 used    the units that a state holds at now_ms
@@ -65,13 +65,13 @@ function leaky_bucket.decide(policy, text, cost, now_ms, _, _, count)
 end
 
 function leaky_bucket.refund(policy, text, cost, charged_until_ms, now_ms)
-  local limit, p, q = policy[1], policy[2], policy[3]
+  local p, q = policy[2], policy[3]
   local free_at_ms, part = decode_pair(text)
   local _, reset_at_ms = write_end(free_at_ms, part)
-  if reset_at_ms ~= charged_until_ms or charged_until_ms <= now_ms then
+  if reset_at_ms ~= (charged_until_ms or reset_at_ms) or reset_at_ms <= now_ms then
     return false
   end
-  part = math.min(part, p - 1) - math.min(cost, limit) * q
+  part = math.min(part, p - 1) - math.min(cost, math.floor(LONGEST_LINE / q)) * q
   local after, after_reset_at_ms = write_end(free_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
   if after_reset_at_ms <= now_ms then
     return "", 0

@@ -53,6 +53,7 @@ export const leakyBucket: Kernel<LeakyBucketPolicy, LeakyBucketState> = (policy,
       resetAfterMs: charged ? Math.ceil(aheadAfter / p) : untilFreeMs,
       nextAfterMs: remaining < limit ? untilInTimeMs(remaining + 1) : null,
       delayMs: charged ? untilFreeMs : 0,
+      used: unitsOf(aheadAfter, q),
     },
   };
 };
@@ -63,18 +64,20 @@ function lineEnd(nowMs: number, ahead: number, p: number): LeakyBucketState {
 
 /**
  * Refunds only from the end of the line: units behind the refunded ones would start no earlier, and the next unit
- * would start together with one of them. Ends are compared as decisions report them, in whole milliseconds.
+ * would start together with one of them. Ends are compared as decisions report them, in whole milliseconds. Without the
+ * charged end, whatever stands at the end.
  */
 export function refundLeakyBucket(
   policy: LeakyBucketPolicy,
   state: LeakyBucketState,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
   nowMs: number,
 ): LeakyBucketState | undefined {
   const { p, q } = policy;
-  if (resetAtMs(policy, state) !== chargedUntilMs || chargedUntilMs <= nowMs) return state;
-  const partAfter = Math.min(state.part, p - 1) - Math.min(cost, unitsAtOnce(policy)) * q;
+  const endMs = resetAtMs(policy, state);
+  if (endMs !== (chargedUntilMs ?? endMs) || endMs <= nowMs) return state;
+  const partAfter = Math.min(state.part, p - 1) - Math.min(cost, Math.floor(LONGEST_LINE / q)) * q;
   const freeAtMs = state.freeAtMs + Math.floor(partAfter / p);
   const after = { freeAtMs, part: partAfter - Math.floor(partAfter / p) * p };
   return resetAtMs(policy, after) <= nowMs ? undefined : after;
@@ -85,7 +88,7 @@ export function chargeLeakyBucket(
   { p, q }: LeakyBucketPolicy,
   state: LeakyBucketState | undefined,
   cost: number,
-  _chargedUntilMs: number,
+  _chargedUntilMs: number | undefined,
   nowMs: number,
 ): LeakyBucketState | undefined {
   const ahead = state ? Math.max((state.freeAtMs - nowMs) * p + Math.min(state.part, p - 1), 0) : 0;
@@ -95,7 +98,10 @@ export function chargeLeakyBucket(
 
 /** In whole units: a part of one counts as one. Units charged beyond the longest line are included. */
 export function usedOfLeakyBucket({ p, q }: LeakyBucketPolicy, state: LeakyBucketState, nowMs: number): number {
-  const ahead = Math.max((state.freeAtMs - nowMs) * p + Math.min(state.part, p - 1), 0);
+  return unitsOf(Math.max((state.freeAtMs - nowMs) * p + Math.min(state.part, p - 1), 0), q);
+}
+
+function unitsOf(ahead: number, q: number): number {
   return Math.min(Math.ceil(ahead / q), LONGEST_LINE);
 }
 

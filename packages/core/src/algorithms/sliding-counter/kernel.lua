@@ -8,9 +8,9 @@ decide  the state after as many of `count` (nil: 1) equal requests of `cost` uni
         ends, how many they are, and whether the state before ends at the same instant; false when none fits. Pure: no
         redis.call, no clock.
 refund  the state after a refund of `cost` units ("" when nothing is left), and that instant, or false when there is
-        nothing to refund
+        nothing to refund; without the charged window, of the newest units
 charge  the state after `cost` more units are used, and that instant, or false when nothing changes; `text` is false
-        for a key without a state
+        for a key without a state; without the charged window, of units that are used now
 used    the units that a state holds at now_ms
 migrate the state in which `units`, above 0, are used, and the instant at which it ends; `from` is the policy
         before and `text` its state, if that policy is of this kind
@@ -106,8 +106,25 @@ local function age_of(window_ms, last_ms, until_ms, now_ms)
   return until_ms == end_ms and 1 or nil
 end
 
+local function refund_newest(window_ms, text, cost, now_ms)
+  local last_ms, current, previous = read_windows(window_ms, text)
+  local newer = math.min(cost, current)
+  local older = math.min(cost - newer, previous)
+  if last_leave_ms(window_ms, last_ms, current) <= now_ms or newer + older == 0 then
+    return false
+  end
+  current, previous = current - newer, previous - older
+  if current + previous == 0 or last_leave_ms(window_ms, last_ms, current) <= now_ms then
+    return "", 0
+  end
+  return write_windows(window_ms, last_ms, current, previous)
+end
+
 function sliding_counter.refund(policy, text, cost, charged_until_ms, now_ms)
   local window_ms = policy[2]
+  if not charged_until_ms then
+    return refund_newest(window_ms, text, cost, now_ms)
+  end
   local last_ms, current, previous, same_length = read_windows(window_ms, text)
   local age = same_length and age_of(window_ms, last_ms, charged_until_ms, now_ms)
   if age == 0 and current > 0 then
@@ -123,8 +140,19 @@ function sliding_counter.refund(policy, text, cost, charged_until_ms, now_ms)
   return write_windows(window_ms, last_ms, current, previous)
 end
 
+local function charge_now(policy, text, cost, now_ms)
+  local most = most_units(policy[2])
+  local units = math.min(cost, most - (text and sliding_counter.used(policy, text, now_ms) or 0))
+  if units <= 0 then
+    return false
+  end
+  return sliding_counter.decide({ most, policy[2] }, text, units, now_ms)
+end
+
 function sliding_counter.charge(policy, text, cost, charged_until_ms, now_ms)
-  if not text then
+  if not charged_until_ms then
+    return charge_now(policy, text, cost, now_ms)
+  elseif not text then
     return false
   end
   local window_ms = policy[2]

@@ -36,10 +36,8 @@ export const slidingCounter: Kernel<SlidingCounterPolicy, SlidingCounterState> =
     (cost <= limit - current && weighed(windowMs, startMs, atMs, previous) <= (limit - current - cost) * windowMs);
   const charged = allowed && cost > 0;
   const currentAfter = charged ? current + cost : current;
-  const remaining = Math.max(
-    limit - currentAfter - Math.ceil(weighed(windowMs, startMs, atMs, previous) / windowMs),
-    0,
-  );
+  const usedAfter = currentAfter + Math.ceil(weighed(windowMs, startMs, atMs, previous) / windowMs);
+  const remaining = Math.max(limit - usedAfter, 0);
 
   /** The instant from which so many units fit that do not fit yet. */
   const untilFitMs = (units: number): number => {
@@ -63,6 +61,7 @@ export const slidingCounter: Kernel<SlidingCounterPolicy, SlidingCounterState> =
       resetAfterMs: currentAfter + previous > 0 ? lastLeaveMs(startMs, windowMs, currentAfter) - nowMs : 0,
       nextAfterMs: remaining < limit ? untilFitMs(remaining + 1) : null,
       delayMs: 0,
+      used: usedAfter,
     },
   };
 };
@@ -109,33 +108,68 @@ export function resetAtMs({ windowMs }: SlidingCounterPolicy, state: SlidingCoun
   return lastLeaveMs(windowStart(lastMs, windowMs), windowMs, current);
 }
 
-/** Refunds only to the charged window, while it counts: the one that stops counting at that same instant. */
+/**
+ * Refunds only to the charged window, while it counts: the one that stops counting at that same instant. Without it, to
+ * the newer window first.
+ */
 export function refundSlidingCounter(
   policy: SlidingCounterPolicy,
   state: SlidingCounterState,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
   nowMs: number,
 ): SlidingCounterState | undefined {
+  if (chargedUntilMs === undefined) return refundNewest(policy, state, cost, nowMs);
   const charged = windowOf(policy, state, chargedUntilMs, nowMs);
   if (charged === undefined || state[charged] === 0) return state;
   const after = { ...state, [charged]: Math.max(state[charged] - cost, 0) };
   return after.current + after.previous === 0 || resetAtMs(policy, after) <= nowMs ? undefined : after;
 }
 
-/** Charges the charged window, while it counts, even above its limit: as many units as can be weighed. */
+function refundNewest(
+  policy: SlidingCounterPolicy,
+  state: SlidingCounterState,
+  cost: number,
+  nowMs: number,
+): SlidingCounterState | undefined {
+  const held = inWindowsOf(policy.windowMs, state);
+  if (resetAtMs(policy, held) <= nowMs) return state;
+  const current = Math.min(cost, held.current);
+  const previous = Math.min(cost - current, held.previous);
+  if (current + previous === 0) return state;
+  const after = { ...held, current: held.current - current, previous: held.previous - previous };
+  return after.current + after.previous === 0 || resetAtMs(policy, after) <= nowMs ? undefined : after;
+}
+
+/**
+ * Charges the charged window, while it counts, or the current one, even above its limit: as many units as can be
+ * weighed.
+ */
 export function chargeSlidingCounter(
   policy: SlidingCounterPolicy,
   state: SlidingCounterState | undefined,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
   nowMs: number,
 ): SlidingCounterState | undefined {
+  if (chargedUntilMs === undefined) return chargeNow(policy, state, cost, nowMs);
   if (state === undefined) return undefined;
   const charged = windowOf(policy, state, chargedUntilMs, nowMs);
   if (charged === undefined) return state;
   const units = Math.min(cost, Math.max(mostUnits(policy.windowMs) - state[charged], 0));
   return units === 0 ? state : { ...state, [charged]: state[charged] + units };
+}
+
+function chargeNow(
+  policy: SlidingCounterPolicy,
+  state: SlidingCounterState | undefined,
+  cost: number,
+  nowMs: number,
+): SlidingCounterState | undefined {
+  const limit = mostUnits(policy.windowMs);
+  const used = state === undefined ? 0 : usedOfSlidingCounter(policy, state, nowMs);
+  const units = Math.min(cost, limit - used);
+  return units <= 0 ? state : slidingCounter({ ...policy, limit }, state, units, nowMs).state;
 }
 
 /** Which of the two windows stops counting at a future instant. */

@@ -14,7 +14,7 @@ export interface SlidingCounterPolicy extends PolicyBase {
 }
 
 export interface SlidingCounterOptions {
-  /** Units per window: a whole number, at least 1. */
+  /** Units per window: a whole number; 0 denies every request. */
   limit: number;
   window: Duration;
   /** Appears in header fields and keys. Default: the name of the limiter. */
@@ -49,7 +49,7 @@ export const slidingCounterFactory: Factory = { make: slidingCounter, options: O
 
 export function parseSlidingCounter(policy: SlidingCounterPolicy): SlidingCounterPolicy {
   const { name } = policy;
-  const limit = parseUnits(policy.limit, 'limit');
+  const limit = parseUnits(policy.limit, 'limit', 0);
   const windowMs = parseDuration(policy.windowMs, 'windowMs');
   if (limit * windowMs >= 2 ** 53) {
     throw new PolicyError(

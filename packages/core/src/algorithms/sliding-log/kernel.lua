@@ -5,9 +5,11 @@ policy  { limit, window_ms }
 state   a summary in the value: the newest instant at which units were consumed, and how many units are not gone, as
         encode_pair writes them; in a list of its own a packed integer per instant, oldest first: the instant, and the
         count of all units consumed up to it, its last six digits
-text    the summary; during a call newest_ms:units:added, where `added` of them are not in the list yet
+text    the summary; during a call newest_ms:units:added:removed, where `added` of them are not in the list yet, and the
+        last `removed` units of the list do not count any more
 decide  the text after `cost` units and the instant at which it ends, or false
 select  marks the instants that the reply needs so that the client can decide `cost` units
+refund  without the charged window, of the newest units instead of the oldest
 refund, charge, used, migrate, reset_at_ms   as in the other kernels
 open    opens the list, which is read only as far as needed
 load    gives the list its summary
@@ -20,16 +22,16 @@ local SIX_DIGITS = 1000000
 local LARGEST_LOG = 999999
 
 local function read_log(text)
-  local newest_ms, units, added = string.match(text, "^(%d+):(%d+):(%d+)$")
+  local newest_ms, units, added, removed = string.match(text, "^(%d+):(%d+):(%d+):(%d+)$")
   if added then
-    return tonumber(newest_ms), tonumber(units), tonumber(added)
+    return tonumber(newest_ms), tonumber(units), tonumber(added), tonumber(removed)
   end
   newest_ms, units = decode_pair(text)
-  return newest_ms, units, 0
+  return newest_ms, units, 0, 0
 end
 
-local function write_log(policy, newest_ms, units, added)
-  return string.format("%d:%d:%d", newest_ms, units, added), newest_ms + policy[2]
+local function write_log(policy, newest_ms, units, added, removed)
+  return string.format("%d:%d:%d:%d", newest_ms, units, added, removed), newest_ms + policy[2]
 end
 
 -- Replaces a list that does not match the summary, because one of the two was evicted, by one entry: all units at the
@@ -98,9 +100,9 @@ local function is_up_to(log, i, count)
 end
 
 -- Returns how many units are gone, counted as in entry, and the first entry that still counts.
-local function gone_of(policy, log, units, added, now_ms)
+local function gone_of(policy, log, units, added, removed, now_ms)
   local first = first_entry(log, is_later, now_ms - policy[2])
-  local gone = added - units
+  local gone = added - removed - units
   if first > 1 then
     local _, up_to = entry(log, first - 1)
     gone = math.max(gone, up_to)
@@ -108,21 +110,22 @@ local function gone_of(policy, log, units, added, now_ms)
   return gone, first
 end
 
+-- Returns how many units count, how many the list lacks and has too many, and the newest instant.
 local function used_of(policy, text, now_ms, log)
   if not text then
     return 0, 0, 0, now_ms
   end
-  local newest_ms, units, added = read_log(text)
-  local gone = gone_of(policy, log, units, added, now_ms)
-  return added - gone, units, added, newest_ms
+  local newest_ms, units, added, removed = read_log(text)
+  local gone = gone_of(policy, log, units, added, removed, now_ms)
+  return added - removed - gone, added, removed, newest_ms
 end
 
 local function with_units(policy, text, cost, now_ms, log)
-  local used, _, added, newest_ms = used_of(policy, text, now_ms, log)
+  local used, added, removed, newest_ms = used_of(policy, text, now_ms, log)
   if used == 0 then
-    return write_log(policy, now_ms, cost, added + cost)
+    return write_log(policy, now_ms, cost, added + cost, removed)
   end
-  return write_log(policy, math.max(now_ms, newest_ms), used + cost, added + cost)
+  return write_log(policy, math.max(now_ms, newest_ms), used + cost, added + cost, removed)
 end
 
 function sliding_log.decide(policy, text, cost, now_ms, log)
@@ -137,9 +140,9 @@ function sliding_log.select(policy, text, cost, now_ms, log)
     return
   end
   local limit = policy[1]
-  local _, units, added = read_log(text)
-  local gone, first = gone_of(policy, log, units, added, now_ms)
-  local used = added - gone
+  local _, units, added, removed = read_log(text)
+  local gone, first = gone_of(policy, log, units, added, removed, now_ms)
+  local used = added - removed - gone
   log.selected[first - 1] = true
   log.selected[first_entry(log, is_up_to, gone + 1)] = true
   for _, asked in ipairs({ cost, 1 }) do
@@ -150,23 +153,31 @@ function sliding_log.select(policy, text, cost, now_ms, log)
 end
 
 function sliding_log.refund(policy, text, cost, charged_until_ms, now_ms, log)
-  local used, _, added, newest_ms = used_of(policy, text, now_ms, log)
-  if now_ms >= charged_until_ms or used == 0 then
+  local used, added, removed, newest_ms = used_of(policy, text, now_ms, log)
+  if charged_until_ms and now_ms >= charged_until_ms or used == 0 then
     return false
   end
   if cost >= used then
     return "", 0
+  elseif charged_until_ms then
+    return write_log(policy, newest_ms, used - cost, added, removed)
+  elseif cost < added then
+    return write_log(policy, newest_ms, used - cost, added - cost, removed)
   end
-  return write_log(policy, newest_ms, used - cost, added)
+  removed = removed + cost - added
+  local last = first_entry(log, is_up_to, -removed)
+  log.selected[last] = true
+  newest_ms = entry(log, last)
+  return write_log(policy, newest_ms, used - cost, 0, removed)
 end
 
 function sliding_log.charge(policy, text, cost, charged_until_ms, now_ms, log)
-  if not text or now_ms >= charged_until_ms then
+  local used = used_of(policy, text, now_ms, log)
+  if charged_until_ms and (now_ms >= charged_until_ms or used == 0) then
     return false
   end
-  local used = used_of(policy, text, now_ms, log)
   cost = math.min(cost, LARGEST_LOG - used)
-  if used == 0 or cost == 0 then
+  if cost == 0 then
     return false
   end
   return with_units(policy, text, cost, now_ms, log)
@@ -177,19 +188,18 @@ function sliding_log.used(policy, text, now_ms, log)
 end
 
 function sliding_log.migrate(policy, units, now_ms, from, text, log)
-  local newest_ms, used, added = now_ms, 0, 0
+  local newest_ms, used, added, removed = now_ms, 0, 0, 0
   if from then
-    local _
-    used, _, added, newest_ms = used_of(from, text, now_ms, log)
+    used, added, removed, newest_ms = used_of(from, text, now_ms, log)
   end
   units = math.min(units, LARGEST_LOG)
   local at_ms = math.max(now_ms, newest_ms)
   if not from or from[2] ~= policy[2] then
-    return write_log(policy, at_ms, units, added + units)
+    return write_log(policy, at_ms, units, added + units, removed)
   elseif units > used then
-    return write_log(policy, at_ms, units, added + units - used)
+    return write_log(policy, at_ms, units, added + units - used, removed)
   end
-  return write_log(policy, newest_ms, units, added)
+  return write_log(policy, newest_ms, units, added, removed)
 end
 
 function sliding_log.reset_at_ms(policy, text)
@@ -217,20 +227,25 @@ local function write_entry(at_ms, up_to)
 end
 
 function sliding_log.save(log, text)
-  local newest_ms, units, added = read_log(text)
-  local gone = added - units
+  local newest_ms, units, added, removed = read_log(text)
+  local gone = added - removed - units
   local starts_again = log.is_lost or not log.text
+  local count, last = log.count, log.last - removed
   if starts_again then
     redis.call("DEL", KEYS[log.key])
-    if gone < 0 then
-      redis.call("RPUSH", KEYS[log.key], write_entry(entry(log, 1), log.last))
+    if gone < -removed then
+      redis.call("RPUSH", KEYS[log.key], write_entry(entry(log, 1), last))
     end
+  elseif removed > 0 then
+    count = first_entry(log, is_up_to, -removed)
+    redis.call("LTRIM", KEYS[log.key], 0, count - 1)
+    redis.call("LSET", KEYS[log.key], -1, write_entry(entry(log, count), last))
   end
-  local last_ms = log.count > 0 and entry(log, log.count)
-  if added > 0 and last_ms == newest_ms and gone < 0 then
-    redis.call("LSET", KEYS[log.key], -1, write_entry(newest_ms, log.last + added))
+  local last_ms = count > 0 and entry(log, count)
+  if added > 0 and last_ms == newest_ms and gone < -removed then
+    redis.call("LSET", KEYS[log.key], -1, write_entry(newest_ms, last + added))
   elseif added > 0 then
-    redis.call("RPUSH", KEYS[log.key], write_entry(newest_ms, log.last + added))
+    redis.call("RPUSH", KEYS[log.key], write_entry(newest_ms, last + added))
   end
   if not starts_again then
     local ended = first_entry(log, is_up_to, gone + 1) - 1

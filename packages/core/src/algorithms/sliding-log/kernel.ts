@@ -1,5 +1,5 @@
 import type { Kernel } from '../algorithm.ts';
-import { goneUpTo, instantOf, newestMs, totalOf, withUnits, type Log } from './log.ts';
+import { goneUpTo, instantOf, newestMs, totalOf, withUnits, withoutNewest, type Log } from './log.ts';
 import { LARGEST_LOG, type SlidingLogPolicy } from './policy.ts';
 
 /** The consumed units by their instants; at least one of them still counts. */
@@ -30,8 +30,9 @@ export const slidingLog: Kernel<SlidingLogPolicy, SlidingLogState> = ({ limit, w
       remaining,
       retryAfterMs: allowed ? 0 : fits ? untilBackMs(used + cost - limit) : null,
       resetAfterMs: usedAfter > 0 ? newestMs(shown) + windowMs - nowMs : 0,
-      nextAfterMs: usedAfter > 0 ? untilBackMs(usedAfter + remaining + 1 - limit) : null,
+      nextAfterMs: usedAfter > 0 && limit > 0 ? untilBackMs(usedAfter + remaining + 1 - limit) : null,
       delayMs: 0,
+      used: usedAfter,
     },
   };
 };
@@ -44,18 +45,22 @@ function withTaken(log: Log, gone: number, units: number, nowMs: number): Log {
   return isEmpty ? withUnits(EMPTY, 0, units, nowMs) : withUnits(log, gone, units, Math.max(nowMs, newestMs(log)));
 }
 
-/** Refunds the oldest units first, so that the remaining ones come back no earlier than they should. */
+/**
+ * Refunds the oldest units first, so that the remaining ones come back no earlier than they should. Without the charged
+ * window, the newest first.
+ */
 export function refundSlidingLog(
   { windowMs }: SlidingLogPolicy,
   state: SlidingLogState,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
   nowMs: number,
 ): SlidingLogState | undefined {
   const gone = goneUpTo(state, nowMs - windowMs);
   const used = totalOf(state) - gone;
-  if (nowMs >= chargedUntilMs || used === 0) return state;
-  return cost >= used ? undefined : { ...state, base: gone + cost };
+  if ((chargedUntilMs !== undefined && nowMs >= chargedUntilMs) || used === 0) return state;
+  if (cost >= used) return undefined;
+  return chargedUntilMs === undefined ? withoutNewest({ ...state, base: gone }, cost) : { ...state, base: gone + cost };
 }
 
 /** Units that are charged later count from that instant. */
@@ -63,14 +68,15 @@ export function chargeSlidingLog(
   { windowMs }: SlidingLogPolicy,
   state: SlidingLogState | undefined,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
   nowMs: number,
 ): SlidingLogState | undefined {
-  if (state === undefined || nowMs >= chargedUntilMs) return state;
-  const gone = goneUpTo(state, nowMs - windowMs);
-  const used = totalOf(state) - gone;
+  const log = state ?? EMPTY;
+  const gone = goneUpTo(log, nowMs - windowMs);
+  const used = totalOf(log) - gone;
+  if (chargedUntilMs !== undefined && (nowMs >= chargedUntilMs || used === 0)) return state;
   const units = Math.min(cost, LARGEST_LOG - used);
-  return used === 0 || units === 0 ? state : withTaken(state, gone, units, nowMs);
+  return units === 0 ? state : withTaken(log, gone, units, nowMs);
 }
 
 export function usedOfSlidingLog({ windowMs }: SlidingLogPolicy, state: SlidingLogState, nowMs: number): number {

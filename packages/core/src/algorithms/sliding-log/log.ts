@@ -50,6 +50,14 @@ export function withUnits(log: Log, base: number, units: number, atMs: number): 
   return { base, chunks };
 }
 
+/** The log without so many of its newest units, of which some are left. */
+export function withoutNewest(log: Log, units: number): Log {
+  const upTo = totalOf(log) - units;
+  const [chunk, index] = firstOf(log, (_, count) => count >= upTo) as readonly [number, number];
+  const last = log.chunks[chunk] as readonly number[];
+  return { base: log.base, chunks: [...log.chunks.slice(0, chunk), [...last.slice(0, index + 1), upTo]] };
+}
+
 /** The summary of a log: its newest instant, and how many units are not gone. */
 export function summaryOf(log: Log): Log {
   return { base: 0, chunks: [[newestMs(log), totalOf(log) - log.base]] };

@@ -14,7 +14,7 @@ export interface SlidingLogPolicy extends PolicyBase {
 }
 
 export interface SlidingLogOptions {
-  /** Units in any interval as long as the window: a whole number from 1 to 999 999. */
+  /** Units in any interval as long as the window: a whole number from 0 to 999 999; 0 denies every request. */
   limit: number;
   window: Duration;
   /** Appears in header fields and keys. Default: the name of the limiter. */
@@ -55,10 +55,10 @@ export function parseSlidingLog(policy: SlidingLogPolicy): SlidingLogPolicy {
   if (typeof given === 'number' && given > LARGEST_LOG) {
     throw new PolicyError(
       'limit',
-      `limit of a slidingLog must be a whole number from 1 to ${String(LARGEST_LOG)}, got ${shown(given)}: it remembers every unit; use slidingWindow, which remembers a few numbers`,
+      `limit of a slidingLog must be a whole number from 0 to ${String(LARGEST_LOG)}, got ${shown(given)}: it remembers every unit; use slidingWindow, which remembers a few numbers`,
     );
   }
-  const limit = parseUnits(given, 'limit', 1, LARGEST_LOG);
+  const limit = parseUnits(given, 'limit', 0, LARGEST_LOG);
   return Object.freeze({
     algorithm: 'slidingLog',
     ...(name === undefined ? {} : { name: parseName(name, 'name') }),

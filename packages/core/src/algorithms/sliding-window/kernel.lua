@@ -8,9 +8,9 @@ decide  the state after as many of `count` (nil: 1) equal requests of `cost` uni
         ends, how many they are, and whether the state before ends at the same instant; false when none fits. Pure: no
         redis.call, no clock.
 refund  the state after a refund of `cost` units ("" when nothing is left), and that instant, or false when there is
-        nothing to refund
+        nothing to refund; without the charged window, of the newest units
 charge  the state after `cost` more units are used, and that instant, or false when nothing changes; `text` is false
-        for a key without a state
+        for a key without a state; without the charged window, of units that are used now
 used    the units that a state holds at now_ms
 migrate the state in which `units`, above 0, are used, and the instant at which it ends; `from` is the policy
         before and `text` its state, if that policy is of this kind
@@ -107,7 +107,35 @@ function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
   return after, ends_at_ms, fitting
 end
 
+-- Returns the units that still count in the window, their counts as text, and the instant of the newest.
+local function live_counts(policy, text, now_ms)
+  local last_ms, _, newest, older = read_blocks(policy, text)
+  local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
+  local used, kept = newest_counts(string.format("%d%s", newest, older), policy[3] + 1 - passed)
+  return used, kept, last_ms
+end
+
+local function refund_newest(policy, text, cost, now_ms)
+  local used, kept, last_ms = live_counts(policy, text, now_ms)
+  if used == 0 then
+    return false
+  elseif cost >= used then
+    return "", 0
+  end
+  local counts, left = "", cost
+  for count in string.gmatch(kept, "%d+") do
+    local given = math.min(tonumber(count), left)
+    left = left - given
+    counts = counts .. string.format(":%d", tonumber(count) - given)
+  end
+  local newest, older = string.match(counts, "^:(%d+)(.*)$")
+  return write_blocks(policy, last_ms, used - cost, tonumber(newest), older)
+end
+
 function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
+  if not charged_until_ms then
+    return refund_newest(policy, text, cost, now_ms)
+  end
   local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
   if not same_length or now_ms >= charged_until_ms then
     return false
@@ -133,8 +161,18 @@ function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
   return write_blocks(policy, last_ms, sum - given, tonumber(newest), kept)
 end
 
+local function charge_now(policy, text, cost, now_ms)
+  local units = math.min(cost, MOST_UNITS - (text and live_counts(policy, text, now_ms) or 0))
+  if units <= 0 then
+    return false
+  end
+  return sliding_window.decide({ MOST_UNITS, policy[2], policy[3] }, text, units, now_ms)
+end
+
 function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
-  if not text then
+  if not charged_until_ms then
+    return charge_now(policy, text, cost, now_ms)
+  elseif not text then
     return false
   end
   local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
@@ -156,14 +194,6 @@ function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
   end
   newest, older = string.match(counts, "^:(%d+)(.*)$")
   return write_blocks(policy, last_ms, sum + more, tonumber(newest), older)
-end
-
--- Returns the units that still count in the window, their counts as text, and the instant of the newest.
-local function live_counts(policy, text, now_ms)
-  local last_ms, _, newest, older = read_blocks(policy, text)
-  local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
-  local used, kept = newest_counts(string.format("%d%s", newest, older), policy[3] + 1 - passed)
-  return used, kept, last_ms
 end
 
 function sliding_window.used(policy, text, now_ms)

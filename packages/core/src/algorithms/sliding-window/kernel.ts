@@ -47,8 +47,10 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
       remaining,
       retryAfterMs: allowed ? 0 : fits ? endMs - ageThatFrees(counts, used + cost - limit) * blockMs : null,
       resetAfterMs: usedAfter > 0 ? endMs - youngestAge(counts) * blockMs : 0,
-      nextAfterMs: usedAfter > 0 ? endMs - ageThatFrees(counts, usedAfter + remaining + 1 - limit) * blockMs : null,
+      nextAfterMs:
+        usedAfter > 0 && limit > 0 ? endMs - ageThatFrees(counts, usedAfter + remaining + 1 - limit) * blockMs : null,
       delayMs: 0,
+      used: usedAfter,
     },
   };
 };
@@ -113,14 +115,18 @@ function withoutTrailingZeros(counts: readonly number[]): readonly number[] {
   return length === counts.length ? counts : counts.slice(0, length);
 }
 
-/** Refunds only to the charged block, while it counts: the one that stops counting at that same instant. */
+/**
+ * Refunds only to the charged block, while it counts: the one that stops counting at that same instant. Without it, to
+ * the newest blocks.
+ */
 export function refundSlidingWindow(
   policy: SlidingWindowPolicy,
   state: SlidingWindowState,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
   nowMs: number,
 ): SlidingWindowState | undefined {
+  if (chargedUntilMs === undefined) return refundNewest(policy, state, cost, nowMs);
   const blocks = blocksOf(policy);
   if (state.blockMs !== policy.precisionMs || state.blocks !== blocks || nowMs >= chargedUntilMs) return state;
   const age = ageOf(state, chargedUntilMs);
@@ -131,16 +137,43 @@ export function refundSlidingWindow(
   return { ...state, sum: state.sum - given, counts: withoutTrailingZeros(state.counts.with(age, count - given)) };
 }
 
+function refundNewest(
+  policy: SlidingWindowPolicy,
+  state: SlidingWindowState,
+  cost: number,
+  nowMs: number,
+): SlidingWindowState | undefined {
+  const live = liveCounts(policy, state, nowMs);
+  const used = sumOf(live);
+  if (used === 0) return state;
+  if (cost >= used) return undefined;
+  let left = cost;
+  const counts = live.map((count) => {
+    const given = Math.min(count, left);
+    left -= given;
+    return count - given;
+  });
+  return {
+    lastMs: state.lastMs,
+    blockMs: policy.precisionMs,
+    blocks: blocksOf(policy),
+    sum: used - cost,
+    counts: withoutTrailingZeros(counts),
+  };
+}
+
 /**
- * Charges the block that stops counting at that same instant, even above the limit: up to 2^52 units in all blocks.
+ * Charges the block that stops counting at that same instant, or the current one, even above the limit: up to 2^52
+ * units in all blocks.
  */
 export function chargeSlidingWindow(
   policy: SlidingWindowPolicy,
   state: SlidingWindowState | undefined,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
   nowMs: number,
 ): SlidingWindowState | undefined {
+  if (chargedUntilMs === undefined) return chargeNow(policy, state, cost, nowMs);
   const blocks = blocksOf(policy);
   if (state?.blockMs !== policy.precisionMs || state.blocks !== blocks || nowMs >= chargedUntilMs) return state;
   const age = ageOf(state, chargedUntilMs);
@@ -148,6 +181,17 @@ export function chargeSlidingWindow(
   if (more <= 0 || !Number.isInteger(age) || age < 0 || age > blocks) return state;
   const counts = [...state.counts, ...zeros(Math.max(age + 1 - state.counts.length, 0))];
   return { ...state, sum: state.sum + more, counts: counts.with(age, (counts[age] ?? 0) + more) };
+}
+
+function chargeNow(
+  policy: SlidingWindowPolicy,
+  state: SlidingWindowState | undefined,
+  cost: number,
+  nowMs: number,
+): SlidingWindowState | undefined {
+  const used = state === undefined ? 0 : usedOfSlidingWindow(policy, state, nowMs);
+  const units = Math.min(cost, MOST_UNITS - used);
+  return units <= 0 ? state : slidingWindow({ ...policy, limit: MOST_UNITS }, state, units, nowMs).state;
 }
 
 /** The age of the block that stops counting at this instant, counted from the newest one. */

@@ -15,7 +15,7 @@ export interface SlidingWindowPolicy extends PolicyBase {
 }
 
 export interface SlidingWindowOptions {
-  /** Units in any interval as long as the window: a whole number, at least 1. */
+  /** Units in any interval as long as the window: a whole number; 0 denies every request. */
   limit: number;
   window: Duration;
   /**
@@ -83,7 +83,7 @@ export function parseSlidingWindow(policy: SlidingWindowPolicy): SlidingWindowPo
   return Object.freeze({
     algorithm: 'slidingWindow',
     ...(name === undefined ? {} : { name: parseName(name, 'name') }),
-    limit: parseUnits(limit, 'limit'),
+    limit: parseUnits(limit, 'limit', 0),
     windowMs,
     precisionMs,
   });

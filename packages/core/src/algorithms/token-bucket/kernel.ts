@@ -51,6 +51,7 @@ export const tokenBucket: Kernel<TokenBucketPolicy, TokenBucketState> = (
       resetAfterMs: debtAfter > 0 ? untilPaidMs(capacity) : 0,
       nextAfterMs: remaining < capacity ? untilPaidMs(remaining + 1) : null,
       delayMs: 0,
+      used: unitsOf(debtAfter, q),
     },
   };
 };
@@ -60,7 +61,7 @@ export function refundTokenBucket(
   policy: TokenBucketPolicy,
   state: TokenBucketState,
   cost: number,
-  _chargedUntilMs: number,
+  _chargedUntilMs: number | undefined,
   nowMs: number,
 ): TokenBucketState | undefined {
   const { p, q } = policy;
@@ -76,7 +77,7 @@ export function chargeTokenBucket(
   { p, q }: TokenBucketPolicy,
   state: TokenBucketState | undefined,
   cost: number,
-  _chargedUntilMs: number,
+  _chargedUntilMs: number | undefined,
   nowMs: number,
 ): TokenBucketState | undefined {
   const debt = state ? Math.max((state.fullAtMs - nowMs) * p + Math.min(state.part, p - 1), 0) : 0;
@@ -88,7 +89,10 @@ export function chargeTokenBucket(
 
 /** In whole units: a part of one counts as one. Units charged below zero are included. */
 export function usedOfTokenBucket({ p, q }: TokenBucketPolicy, state: TokenBucketState, nowMs: number): number {
-  const debt = Math.max((state.fullAtMs - nowMs) * p + Math.min(state.part, p - 1), 0);
+  return unitsOf(Math.max((state.fullAtMs - nowMs) * p + Math.min(state.part, p - 1), 0), q);
+}
+
+function unitsOf(debt: number, q: number): number {
   return Math.min(Math.ceil(debt / q), MOST_UNITS);
 }
 

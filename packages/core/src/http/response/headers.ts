@@ -84,9 +84,9 @@ function draft11(): FieldWriter {
   };
 }
 
-function stateOf(name: string, { remaining, nextAfterMs }: PolicyDecision): string {
+function stateOf(name: string, { remaining, nextAfterMs, isResetKnown }: PolicyDecision): string {
   const item = `${name};r=${integer(remaining)}`;
-  return nextAfterMs === null ? item : `${item};t=${integer(seconds(nextAfterMs))}`;
+  return nextAfterMs === null || isResetKnown === false ? item : `${item};t=${integer(seconds(nextAfterMs))}`;
 }
 
 /** The part of a policy's fields that all responses share, as long as its numbers stay the same. */

@@ -6,6 +6,7 @@ import type { UnresolvedPart } from '../../managed/resolve.ts';
 import { holdsSlots } from '../../engine/policy.ts';
 import {
   settlementsOf,
+  type DecisionSettlement,
   type EditingRequest,
   type Limit,
   type Part,
@@ -117,7 +118,7 @@ export class Receipts {
     if (receipt === undefined) {
       throw typeError(
         'SLUICE_DECISION_UNKNOWN',
-        `refund takes a decision that this limiter made, itself and not a copy, got ${shown(decision)}`,
+        `refund takes a key, or a decision that this limiter made, itself and not a copy, got ${shown(decision)}`,
       );
     }
     const cost = units ?? decision.cost;
@@ -183,7 +184,7 @@ function isHeld({ limit, holder }: Part): boolean {
 }
 
 /** The request for pacing policies alone. */
-function onlyPositions(request: SettlingRequest): SettlingRequest | undefined {
+function onlyPositions(request: DecisionSettlement): DecisionSettlement | undefined {
   const chargedUntilMs = request.part.limit.policies.map(({ algorithm }, j) =>
     algorithm.paces === true ? (request.chargedUntilMs[j] ?? 0) : 0,
   );
@@ -194,7 +195,7 @@ function spend(
   receipt: Receipt,
   op: SettlingRequest['op'],
   costOf: (requested: UnresolvedPart) => number,
-  narrow: (request: SettlingRequest) => SettlingRequest | undefined = (request) => request,
+  narrow: (request: DecisionSettlement) => DecisionSettlement | undefined = (request) => request,
 ): Settlement | undefined {
   if (receipt.isSpent) return undefined;
   receipt.isSpent = true;

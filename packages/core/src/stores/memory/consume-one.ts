@@ -45,6 +45,7 @@ export function consumeOne(
   const remaining = Math.floor(verdict.remaining);
   const resetAfterMs = Math.floor(verdict.resetAfterMs);
   const nextAfterMs = nextMs === null ? null : Math.floor(nextMs);
+  const used = Math.floor(verdict.used);
   if (allowed && packing.fits?.(policy, state) === false) {
     const entry = keys.unpack(table, record, item);
     entry.states = [state];
@@ -68,7 +69,10 @@ export function consumeOne(
     delayMs: allowed ? delayMs : 0,
     source: 'memory',
     atMs: nowMs,
-    policies: [{ name, allowed, limit: units, remaining, retryAfterMs, resetAfterMs, delayMs, windowMs, nextAfterMs }],
+    used,
+    policies: [
+      { name, allowed, limit: units, remaining, retryAfterMs, resetAfterMs, delayMs, windowMs, nextAfterMs, used },
+    ],
   };
 }
 

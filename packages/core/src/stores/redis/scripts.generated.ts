@@ -19,12 +19,13 @@
  * - stores/redis/frame/external-state.lua
  * - stores/redis/frame/versions.lua
  * - stores/redis/frame/decide.lua
+ * - stores/redis/frame/denied-costs.lua
  * - stores/redis/frame/escalation.lua
  * - stores/redis/frame/edits.lua
  * - stores/redis/frame/frame.lua
  */
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: 'da0a0cd75a2dbe3a3cf1e513e86e86f74db54993',
+  sha1: '92276e2548df0adb1ec22e178c8850dfa36623ad',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -278,7 +279,7 @@ end
 algorithms.c = concurrency
 end
 if kinds == "f" or #kinds > 1 and string.find(kinds, "f", 1, true) then
-local fixed_window = { kind = "f", arity = 3 }
+local fixed_window = { kind = "f", arity = 4 }
 function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
   local limit = policy[1]
   if cost > limit then
@@ -306,13 +307,22 @@ function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
 end
 function fixed_window.refund(_, text, cost, charged_until_ms, now_ms)
   local end_ms, used = decode_pair(text)
-  if end_ms ~= charged_until_ms or now_ms >= end_ms or used == 0 then
+  if end_ms ~= (charged_until_ms or end_ms) or now_ms >= end_ms or used == 0 then
     return false
   end
   return encode_pair(end_ms, math.max(used - cost, 0)), end_ms
 end
-function fixed_window.charge(_, text, cost, charged_until_ms, now_ms)
-  if not text then
+local function charge_now(policy, text, cost, now_ms)
+  local units = math.min(cost, MOST_UNITS - (text and fixed_window.used(policy, text, now_ms) or 0))
+  if units <= 0 then
+    return false
+  end
+  return fixed_window.decide({ MOST_UNITS, policy[2], policy[3] }, text, units, now_ms)
+end
+function fixed_window.charge(policy, text, cost, charged_until_ms, now_ms)
+  if not charged_until_ms then
+    return charge_now(policy, text, cost, now_ms)
+  elseif not text then
     return false
   end
   local end_ms, used = decode_pair(text)
@@ -321,6 +331,9 @@ function fixed_window.charge(_, text, cost, charged_until_ms, now_ms)
     return false
   end
   return encode_pair(end_ms, used_after), end_ms
+end
+function fixed_window.counts_denied(policy)
+  return policy[4] == 1
 end
 function fixed_window.used(_, text, now_ms)
   local end_ms, used = decode_pair(text)
@@ -459,13 +472,13 @@ function leaky_bucket.decide(policy, text, cost, now_ms, _, _, count)
   return after, reset_at_ms, fitting
 end
 function leaky_bucket.refund(policy, text, cost, charged_until_ms, now_ms)
-  local limit, p, q = policy[1], policy[2], policy[3]
+  local p, q = policy[2], policy[3]
   local free_at_ms, part = decode_pair(text)
   local _, reset_at_ms = write_end(free_at_ms, part)
-  if reset_at_ms ~= charged_until_ms or charged_until_ms <= now_ms then
+  if reset_at_ms ~= (charged_until_ms or reset_at_ms) or reset_at_ms <= now_ms then
     return false
   end
-  part = math.min(part, p - 1) - math.min(cost, limit) * q
+  part = math.min(part, p - 1) - math.min(cost, math.floor(LONGEST_LINE / q)) * q
   local after, after_reset_at_ms = write_end(free_at_ms + math.floor(part / p), part - math.floor(part / p) * p)
   if after_reset_at_ms <= now_ms then
     return "", 0
@@ -583,8 +596,24 @@ local function age_of(window_ms, last_ms, until_ms, now_ms)
   end
   return until_ms == end_ms and 1 or nil
 end
+local function refund_newest(window_ms, text, cost, now_ms)
+  local last_ms, current, previous = read_windows(window_ms, text)
+  local newer = math.min(cost, current)
+  local older = math.min(cost - newer, previous)
+  if last_leave_ms(window_ms, last_ms, current) <= now_ms or newer + older == 0 then
+    return false
+  end
+  current, previous = current - newer, previous - older
+  if current + previous == 0 or last_leave_ms(window_ms, last_ms, current) <= now_ms then
+    return "", 0
+  end
+  return write_windows(window_ms, last_ms, current, previous)
+end
 function sliding_counter.refund(policy, text, cost, charged_until_ms, now_ms)
   local window_ms = policy[2]
+  if not charged_until_ms then
+    return refund_newest(window_ms, text, cost, now_ms)
+  end
   local last_ms, current, previous, same_length = read_windows(window_ms, text)
   local age = same_length and age_of(window_ms, last_ms, charged_until_ms, now_ms)
   if age == 0 and current > 0 then
@@ -599,8 +628,18 @@ function sliding_counter.refund(policy, text, cost, charged_until_ms, now_ms)
   end
   return write_windows(window_ms, last_ms, current, previous)
 end
+local function charge_now(policy, text, cost, now_ms)
+  local most = most_units(policy[2])
+  local units = math.min(cost, most - (text and sliding_counter.used(policy, text, now_ms) or 0))
+  if units <= 0 then
+    return false
+  end
+  return sliding_counter.decide({ most, policy[2] }, text, units, now_ms)
+end
 function sliding_counter.charge(policy, text, cost, charged_until_ms, now_ms)
-  if not text then
+  if not charged_until_ms then
+    return charge_now(policy, text, cost, now_ms)
+  elseif not text then
     return false
   end
   local window_ms = policy[2]
@@ -656,15 +695,15 @@ local sliding_log = { kind = "l", arity = 2, external = true }
 local SIX_DIGITS = 1000000
 local LARGEST_LOG = 999999
 local function read_log(text)
-  local newest_ms, units, added = string.match(text, "^(%d+):(%d+):(%d+)$")
+  local newest_ms, units, added, removed = string.match(text, "^(%d+):(%d+):(%d+):(%d+)$")
   if added then
-    return tonumber(newest_ms), tonumber(units), tonumber(added)
+    return tonumber(newest_ms), tonumber(units), tonumber(added), tonumber(removed)
   end
   newest_ms, units = decode_pair(text)
-  return newest_ms, units, 0
+  return newest_ms, units, 0, 0
 end
-local function write_log(policy, newest_ms, units, added)
-  return string.format("%d:%d:%d", newest_ms, units, added), newest_ms + policy[2]
+local function write_log(policy, newest_ms, units, added, removed)
+  return string.format("%d:%d:%d:%d", newest_ms, units, added, removed), newest_ms + policy[2]
 end
 local function open_lost(log, newest_ms, units)
   log.count, log.is_lost, log.last = 1, true, units
@@ -718,9 +757,9 @@ local function is_up_to(log, i, count)
   local _, up_to = entry(log, i)
   return up_to >= count
 end
-local function gone_of(policy, log, units, added, now_ms)
+local function gone_of(policy, log, units, added, removed, now_ms)
   local first = first_entry(log, is_later, now_ms - policy[2])
-  local gone = added - units
+  local gone = added - removed - units
   if first > 1 then
     local _, up_to = entry(log, first - 1)
     gone = math.max(gone, up_to)
@@ -731,16 +770,16 @@ local function used_of(policy, text, now_ms, log)
   if not text then
     return 0, 0, 0, now_ms
   end
-  local newest_ms, units, added = read_log(text)
-  local gone = gone_of(policy, log, units, added, now_ms)
-  return added - gone, units, added, newest_ms
+  local newest_ms, units, added, removed = read_log(text)
+  local gone = gone_of(policy, log, units, added, removed, now_ms)
+  return added - removed - gone, added, removed, newest_ms
 end
 local function with_units(policy, text, cost, now_ms, log)
-  local used, _, added, newest_ms = used_of(policy, text, now_ms, log)
+  local used, added, removed, newest_ms = used_of(policy, text, now_ms, log)
   if used == 0 then
-    return write_log(policy, now_ms, cost, added + cost)
+    return write_log(policy, now_ms, cost, added + cost, removed)
   end
-  return write_log(policy, math.max(now_ms, newest_ms), used + cost, added + cost)
+  return write_log(policy, math.max(now_ms, newest_ms), used + cost, added + cost, removed)
 end
 function sliding_log.decide(policy, text, cost, now_ms, log)
   if cost > policy[1] or used_of(policy, text, now_ms, log) + cost > policy[1] then
@@ -753,9 +792,9 @@ function sliding_log.select(policy, text, cost, now_ms, log)
     return
   end
   local limit = policy[1]
-  local _, units, added = read_log(text)
-  local gone, first = gone_of(policy, log, units, added, now_ms)
-  local used = added - gone
+  local _, units, added, removed = read_log(text)
+  local gone, first = gone_of(policy, log, units, added, removed, now_ms)
+  local used = added - removed - gone
   log.selected[first - 1] = true
   log.selected[first_entry(log, is_up_to, gone + 1)] = true
   for _, asked in ipairs({ cost, 1 }) do
@@ -765,22 +804,30 @@ function sliding_log.select(policy, text, cost, now_ms, log)
   end
 end
 function sliding_log.refund(policy, text, cost, charged_until_ms, now_ms, log)
-  local used, _, added, newest_ms = used_of(policy, text, now_ms, log)
-  if now_ms >= charged_until_ms or used == 0 then
+  local used, added, removed, newest_ms = used_of(policy, text, now_ms, log)
+  if charged_until_ms and now_ms >= charged_until_ms or used == 0 then
     return false
   end
   if cost >= used then
     return "", 0
+  elseif charged_until_ms then
+    return write_log(policy, newest_ms, used - cost, added, removed)
+  elseif cost < added then
+    return write_log(policy, newest_ms, used - cost, added - cost, removed)
   end
-  return write_log(policy, newest_ms, used - cost, added)
+  removed = removed + cost - added
+  local last = first_entry(log, is_up_to, -removed)
+  log.selected[last] = true
+  newest_ms = entry(log, last)
+  return write_log(policy, newest_ms, used - cost, 0, removed)
 end
 function sliding_log.charge(policy, text, cost, charged_until_ms, now_ms, log)
-  if not text or now_ms >= charged_until_ms then
+  local used = used_of(policy, text, now_ms, log)
+  if charged_until_ms and (now_ms >= charged_until_ms or used == 0) then
     return false
   end
-  local used = used_of(policy, text, now_ms, log)
   cost = math.min(cost, LARGEST_LOG - used)
-  if used == 0 or cost == 0 then
+  if cost == 0 then
     return false
   end
   return with_units(policy, text, cost, now_ms, log)
@@ -789,19 +836,18 @@ function sliding_log.used(policy, text, now_ms, log)
   return (used_of(policy, text, now_ms, log))
 end
 function sliding_log.migrate(policy, units, now_ms, from, text, log)
-  local newest_ms, used, added = now_ms, 0, 0
+  local newest_ms, used, added, removed = now_ms, 0, 0, 0
   if from then
-    local _
-    used, _, added, newest_ms = used_of(from, text, now_ms, log)
+    used, added, removed, newest_ms = used_of(from, text, now_ms, log)
   end
   units = math.min(units, LARGEST_LOG)
   local at_ms = math.max(now_ms, newest_ms)
   if not from or from[2] ~= policy[2] then
-    return write_log(policy, at_ms, units, added + units)
+    return write_log(policy, at_ms, units, added + units, removed)
   elseif units > used then
-    return write_log(policy, at_ms, units, added + units - used)
+    return write_log(policy, at_ms, units, added + units - used, removed)
   end
-  return write_log(policy, newest_ms, units, added)
+  return write_log(policy, newest_ms, units, added, removed)
 end
 function sliding_log.reset_at_ms(policy, text)
   return read_log(text) + policy[2]
@@ -825,20 +871,25 @@ local function write_entry(at_ms, up_to)
   return string.format("%d%06d", at_ms, up_to % SIX_DIGITS)
 end
 function sliding_log.save(log, text)
-  local newest_ms, units, added = read_log(text)
-  local gone = added - units
+  local newest_ms, units, added, removed = read_log(text)
+  local gone = added - removed - units
   local starts_again = log.is_lost or not log.text
+  local count, last = log.count, log.last - removed
   if starts_again then
     redis.call("DEL", KEYS[log.key])
-    if gone < 0 then
-      redis.call("RPUSH", KEYS[log.key], write_entry(entry(log, 1), log.last))
+    if gone < -removed then
+      redis.call("RPUSH", KEYS[log.key], write_entry(entry(log, 1), last))
     end
+  elseif removed > 0 then
+    count = first_entry(log, is_up_to, -removed)
+    redis.call("LTRIM", KEYS[log.key], 0, count - 1)
+    redis.call("LSET", KEYS[log.key], -1, write_entry(entry(log, count), last))
   end
-  local last_ms = log.count > 0 and entry(log, log.count)
-  if added > 0 and last_ms == newest_ms and gone < 0 then
-    redis.call("LSET", KEYS[log.key], -1, write_entry(newest_ms, log.last + added))
+  local last_ms = count > 0 and entry(log, count)
+  if added > 0 and last_ms == newest_ms and gone < -removed then
+    redis.call("LSET", KEYS[log.key], -1, write_entry(newest_ms, last + added))
   elseif added > 0 then
-    redis.call("RPUSH", KEYS[log.key], write_entry(newest_ms, log.last + added))
+    redis.call("RPUSH", KEYS[log.key], write_entry(newest_ms, last + added))
   end
   if not starts_again then
     local ended = first_entry(log, is_up_to, gone + 1) - 1
@@ -937,7 +988,32 @@ function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
   local after, ends_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
   return after, ends_at_ms, fitting
 end
+local function live_counts(policy, text, now_ms)
+  local last_ms, _, newest, older = read_blocks(policy, text)
+  local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
+  local used, kept = newest_counts(string.format("%d%s", newest, older), policy[3] + 1 - passed)
+  return used, kept, last_ms
+end
+local function refund_newest(policy, text, cost, now_ms)
+  local used, kept, last_ms = live_counts(policy, text, now_ms)
+  if used == 0 then
+    return false
+  elseif cost >= used then
+    return "", 0
+  end
+  local counts, left = "", cost
+  for count in string.gmatch(kept, "%d+") do
+    local given = math.min(tonumber(count), left)
+    left = left - given
+    counts = counts .. string.format(":%d", tonumber(count) - given)
+  end
+  local newest, older = string.match(counts, "^:(%d+)(.*)$")
+  return write_blocks(policy, last_ms, used - cost, tonumber(newest), older)
+end
 function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
+  if not charged_until_ms then
+    return refund_newest(policy, text, cost, now_ms)
+  end
   local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
   if not same_length or now_ms >= charged_until_ms then
     return false
@@ -962,8 +1038,17 @@ function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
   local _, kept = newest_counts(older, at)
   return write_blocks(policy, last_ms, sum - given, tonumber(newest), kept)
 end
+local function charge_now(policy, text, cost, now_ms)
+  local units = math.min(cost, MOST_UNITS - (text and live_counts(policy, text, now_ms) or 0))
+  if units <= 0 then
+    return false
+  end
+  return sliding_window.decide({ MOST_UNITS, policy[2], policy[3] }, text, units, now_ms)
+end
 function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
-  if not text then
+  if not charged_until_ms then
+    return charge_now(policy, text, cost, now_ms)
+  elseif not text then
     return false
   end
   local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
@@ -985,12 +1070,6 @@ function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
   end
   newest, older = string.match(counts, "^:(%d+)(.*)$")
   return write_blocks(policy, last_ms, sum + more, tonumber(newest), older)
-end
-local function live_counts(policy, text, now_ms)
-  local last_ms, _, newest, older = read_blocks(policy, text)
-  local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
-  local used, kept = newest_counts(string.format("%d%s", newest, older), policy[3] + 1 - passed)
-  return used, kept, last_ms
 end
 function sliding_window.used(policy, text, now_ms)
   return (live_counts(policy, text, now_ms))
@@ -1170,6 +1249,7 @@ local function read_versions(plan)
   end
 end
 local escalates = string.find(kinds, "X", 1, true)
+local counts_denied = string.find(kinds, "N", 1, true)
 local function read_escalation(plan)
   local count = tonumber(ARGV[at])
   at = at + 1
@@ -1308,7 +1388,7 @@ if has_versions then
       earlier.algorithm.select(earlier, text, 0, now_ms, external)
     end
     local used = earlier.algorithm.used(earlier, text, now_ms, external)
-    if earlier.carry_over == "p" then
+    if earlier.carry_over == "p" and earlier[1] > 0 then
       return math.min(math.ceil(used * policy[1] / earlier[1]), LARGEST_LIMIT)
     end
     return used
@@ -1349,8 +1429,16 @@ local function undo_migrations()
       migrated[i][2], migrated[i][3], migrated[i][4], migrated[i][5]
   end
 end
-local function decide(key, plan, text, cost, holder)
-  if plan.count == 1 and not has_external then
+local denied_costs
+local function note_denied(key, plan, j, cost)
+  local counts = plan[j].algorithm.counts_denied
+  if counts and counts(plan[j]) then
+    denied_costs[#denied_costs + 1] = { key, plan, j, cost }
+  end
+end
+local function decide(key, plan, text, cost, holder, is_open)
+  local all_decide = has_external or counts_denied
+  if plan.count == 1 and not all_decide then
     return plan[1].algorithm.decide(plan[1], text ~= "" and text, cost, now_ms)
   end
   local states, latest_ms, allowed = split(text, plan.count), 0, true
@@ -1362,8 +1450,10 @@ local function decide(key, plan, text, cost, holder)
     end
     if cost > 0 then
       local after, ends_at_ms = algorithm.decide(plan[j], state, cost, now_ms, external, holder)
-      if not after and not has_external then
+      if not after and not all_decide then
         return false
+      elseif not after and counts_denied and is_open then
+        note_denied(key, plan, j, cost)
       end
       allowed = allowed and after
       states[j] = after or states[j]
@@ -1394,10 +1484,10 @@ local function consume(upto)
     if has_external then
       decides = not failed[key] and (not plan.version or versions[key] == plan.version)
     else
-      decides = cost > 0 and (allowed or escalates and is_open)
+      decides = cost > 0 and (allowed or (escalates or counts_denied) and is_open)
     end
     if decides then
-      local after, ends_at_ms = decide(key, plan, text, cost, holder)
+      local after, ends_at_ms = decide(key, plan, text, cost, holder, is_open)
       if not after then
         allowed = false
         if plan.denials and is_open then
@@ -1419,13 +1509,32 @@ local function undo_request()
     texts[key], reset_at_ms[key], plan_of[key] = undo[i][2], undo[i][3], undo[i][4]
   end
 end
+local function read_states(from, upto)
+  for part_at = from, upto - 1, has_external and 4 or 3 do
+    reading = tonumber(ARGV[part_at])
+    end_of(plans[tonumber(ARGV[part_at + 1])], texts[reading])
+  end
+end
+local add_denied
+if counts_denied then
+  function add_denied(from, upto)
+    read_states(from, upto)
+    for i = 1, #denied_costs do
+      local key, plan, j, cost = denied_costs[i][1], denied_costs[i][2], denied_costs[i][3], denied_costs[i][4]
+      local states = split(texts[key], plan.count)
+      local after = plan[j].algorithm.charge(plan[j], states[j] ~= "" and states[j], cost, nil, now_ms)
+      if after then
+        states[j] = after
+        texts[key], plan_of[key] = table.concat(states, " "), plan
+        reset_at_ms[key] = end_of(plan, texts[key])
+      end
+    end
+  end
+end
 local count_denials
 if escalates then
   function count_denials(from, upto)
-    for part_at = from, upto - 1, has_external and 4 or 3 do
-      reading = tonumber(ARGV[part_at])
-      end_of(plans[tonumber(ARGV[part_at + 1])], texts[reading])
-    end
+    read_states(from, upto)
     for part_at = from, upto - 1, has_external and 4 or 3 do
       local key = tonumber(ARGV[part_at])
       local plan = denied[key]
@@ -1460,13 +1569,17 @@ if string.find(kinds, "E", 1, true) then
     for j = 1, plan.count do
       local until_ms, holder = tonumber(ARGV[at + 2 + j]), ARGV[at + 3 + plan.count]
       local algorithm, after = plan[j].algorithm, false
+      local is_asked = until_ms ~= 0
+      if until_ms == -1 then
+        until_ms, is_asked = nil, not algorithm.renew
+      end
       local state, external = states[j] ~= "" and states[j], external_state_of(key, plan[j], j, states[j])
       if external and state then
         algorithm.select(plan[j], state, 0, now_ms, external)
       end
-      if op == "refund" and state and until_ms > 0 then
+      if op == "refund" and state and is_asked then
         after = algorithm.refund(plan[j], state, cost, until_ms, now_ms, external, holder)
-      elseif op == "charge" and until_ms > 0 then
+      elseif op == "charge" and is_asked then
         after = algorithm.charge(plan[j], state, cost, until_ms, now_ms, external)
       end
       changed = changed or after
@@ -1492,6 +1605,11 @@ if string.find(kinds, "E", 1, true) then
     end
     return changed and table.concat(states, " ")
   end
+  local function forget_units(key)
+    local before = denials[key]
+    denials[key] = before and before[2] > 0 and { 0, before[2], before[3] } or nil
+    return ""
+  end
   function perform(op, upto)
     local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
     reading = key
@@ -1513,12 +1631,11 @@ if string.find(kinds, "E", 1, true) then
       after = hold(op, key, plan, number, ARGV[at + 3])
     elseif op == "block" then
       blocked_until_ms[key] = now_ms + number
+      after = ARGV[at + 3] == "1" and forget_units(key) or after
     elseif op == "unblock" then
       blocked_until_ms[key], denials[key] = 0, nil
     else
-      after = ""
-      local before = denials[key]
-      denials[key] = before and before[2] > 0 and { 0, before[2], before[3] } or nil
+      after = forget_units(key)
     end
     if after then
       if not string.find(after, "%d") then
@@ -1537,7 +1654,7 @@ for i = 1, tonumber(ARGV[3]) do
   if op == "consume" or op == "peek" and has_external then
     local from = at
     local all_readable, all_known
-    denied = escalates and {}
+    denied, denied_costs = escalates and {}, counts_denied and {}
     readable, allowed, all_readable, all_known = pcall(consume, upto)
     problem, allowed = allowed, readable and allowed and op == "consume"
     if not (readable and allowed) then
@@ -1545,6 +1662,9 @@ for i = 1, tonumber(ARGV[3]) do
     end
     if has_versions and not (readable and all_readable and op == "consume") then
       undo_migrations()
+    end
+    if counts_denied and readable and all_readable and all_known and #denied_costs > 0 and op == "consume" then
+      readable, problem = pcall(add_denied, from, upto)
     end
     if escalates and readable and all_readable and all_known and denied.is_any and op == "consume" then
       readable, problem = pcall(count_denials, from, upto)
@@ -1630,7 +1750,7 @@ return reply`,
  * - stores/redis/frame/batch.lua
  */
 export const batch: { readonly source: string; readonly sha1: string } = {
-  sha1: '4993efd2857e958688f68b1757a79b9e3205ac32',
+  sha1: '4ff7cc77fa4f5666c81436abb2b76841d35ac19d',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1651,7 +1771,7 @@ local function decode_pair(text)
   return instant_ms, field
 end
 if kinds == "f" or #kinds > 1 and string.find(kinds, "f", 1, true) then
-local fixed_window = { kind = "f", arity = 3, decide = false }
+local fixed_window = { kind = "f", arity = 4, decide = false }
 function fixed_window.decide(policy, text, cost, now_ms, _, _, count)
   local limit = policy[1]
   if cost > limit then
@@ -1969,7 +2089,7 @@ if ARGV[2] == "0" then
   single = { tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), algorithm = only }
   local value = redis.pcall("GET", KEYS[1])
   local readable, after, ends_at_ms, _, keeps_expiry = pcall(only.decide, single, value, 1, now_ms)
-  if readable then
+  if readable and (after or type(value) ~= "table") then
     if after and value and keeps_expiry then
       redis.call("SET", KEYS[1], after, "KEEPTTL")
     elseif after then

@@ -1,4 +1,4 @@
-import type { NamedPolicy } from '../../engine/policy.ts';
+import { countsDenied, type NamedPolicy } from '../../engine/policy.ts';
 import type { CarryOver, Limit, Part, StoreRequest } from '../../engine/store.ts';
 import { detailKey, redisKey } from './redis-key.ts';
 import { keptMs, writePolicy } from './write-policy.ts';
@@ -55,6 +55,7 @@ interface CallFlags {
   readonly checking: boolean;
   readonly hasPolicyVersions: boolean;
   readonly escalates: boolean;
+  readonly countsDenied: boolean;
   /** Whether the states of any policy have keys of their own. */
   readonly hasExternal: boolean;
 }
@@ -67,18 +68,23 @@ function flagsOf(requests: readonly StoreRequest[], checking: boolean): CallFlag
   return {
     checking,
     hasPolicyVersions: hasLimit(({ policyVersion }) => policyVersion !== undefined),
-    escalates: requests.some(
-      (request) => request.op === 'consume' && request.parts.some(({ limit }) => limit.escalation !== undefined),
-    ),
+    escalates: consumes(requests, ({ escalation }) => escalation !== undefined),
+    countsDenied: consumes(requests, ({ policies }) => policies.some(countsDenied)),
     hasExternal: hasLimit((limit) => externalPoliciesOf(limit).length > 0),
   };
 }
 
-function lettersOf({ checking, hasPolicyVersions, escalates, hasExternal }: CallFlags): Set<string> {
+function consumes(requests: readonly StoreRequest[], matches: (limit: Limit) => boolean): boolean {
+  return requests.some((request) => request.op === 'consume' && request.parts.some(({ limit }) => matches(limit)));
+}
+
+function lettersOf(flags: CallFlags): Set<string> {
+  const { checking, hasPolicyVersions, escalates, countsDenied: counts, hasExternal } = flags;
   const letters = new Set<string>();
   if (checking) letters.add('C');
   if (hasPolicyVersions) letters.add('V');
   if (escalates) letters.add('X');
+  if (counts) letters.add('N');
   if (hasExternal) letters.add('D');
   return letters;
 }
@@ -171,14 +177,17 @@ function writePart(
 ): readonly string[] {
   const args = [...numbers];
   if (hasCost(request, hasExternal)) args.push(String(part.cost));
-  if (request.op === 'refund' || request.op === 'charge') args.push(...request.chargedUntilMs.map(String));
-  if (request.op === 'block') args.push(String(request.durationMs));
+  if (request.op === 'refund' || request.op === 'charge') {
+    args.push(...(request.chargedUntilMs ?? part.limit.policies.map(() => NO_WINDOW)).map(String));
+  }
+  if (request.op === 'block') args.push(String(request.durationMs), request.reset === true ? '1' : '0');
   if (hasExternal) args.push(part.holder ?? NO_HOLDER);
   if (request.op === 'refund' && request.byMs !== undefined) args.push(String(request.byMs));
   return args;
 }
 
 const NO_HOLDER = '0';
+const NO_WINDOW = -1;
 
 function isEdit({ op }: StoreRequest): boolean {
   return op !== 'consume' && op !== 'peek';

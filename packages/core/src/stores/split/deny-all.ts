@@ -22,5 +22,6 @@ function denial(cost: number): Verdict {
     resetAfterMs: 0,
     nextAfterMs: null,
     delayMs: 0,
+    used: 0,
   };
 }

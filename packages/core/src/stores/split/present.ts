@@ -46,9 +46,11 @@ function presentPolicy(decision: PolicyDecision, share: Share, cost: number, clo
   let { retryAfterMs, nextAfterMs } = decision;
   if (retryAfterMs === null && cost <= share.eventual) retryAfterMs = Math.max(growsInMs, nextAfterMs ?? 0);
   if (nextAfterMs === null && decision.remaining === 0 && share.eventual > 0) nextAfterMs = growsInMs;
+  if (share.whole === 0) nextAfterMs = null;
   return {
     ...decision,
     limit: share.whole,
+    used: share.whole - decision.remaining,
     retryAfterMs: retryAfterMs === null ? null : clock.longestWaitMs(retryAfterMs),
     nextAfterMs: nextAfterMs === null ? null : clock.longestWaitMs(nextAfterMs),
   };
@@ -60,7 +62,7 @@ export function warnOfZeroShares({ keySuffix }: Limit, shares: readonly Share[],
   const limiter = keySuffix.split(':')[1] ?? '';
   const instances = latest.members?.length ?? latest.total;
   for (const { eventual, isUncountable, named, whole } of shares) {
-    if (eventual > 0) continue;
+    if (eventual > 0 || whole === 0) continue;
     const why = isUncountable
       ? 'its share cannot be counted exactly. Write the policy in smaller numbers'
       : 'the limit is smaller than one unit per instance. Let fewer instances share it, or keep it in Redis';

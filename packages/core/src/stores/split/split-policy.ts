@@ -2,7 +2,7 @@ import type { PolicyBase, PolicyPart, Split, SplitParts } from '../../algorithms
 import { algorithms, type AnyAlgorithm } from '../../algorithms/index.ts';
 import { PolicyError, shown } from '../../errors.ts';
 import { listed } from '../../values/check-options.ts';
-import type { NamedPolicy } from '../../engine/policy.ts';
+import { countsDenied, type NamedPolicy } from '../../engine/policy.ts';
 import { denyAll } from './deny-all.ts';
 import { isLess, type KnownEpoch, type KnownEpochs } from './known-epochs.ts';
 import type { MembershipClock } from './membership-clock.ts';
@@ -142,6 +142,7 @@ function windowShare(named: NamedPolicy, inputs: ShareInputs): Share {
     endMs,
     mayHaveEnded: clock.latestMs >= endMs,
     aheadMs: clock.aheadMs,
+    countDenied: countsDenied(named),
   };
   const own = counted(named, splitWindowAlgorithm as unknown as AnyAlgorithm, policy);
   return {

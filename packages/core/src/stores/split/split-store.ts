@@ -5,7 +5,7 @@ import { readOptions } from '../../values/check-options.ts';
 import type { NamedPolicy } from '../../engine/policy.ts';
 import { checkTimeout } from '../../guard/deadline.ts';
 import { memoryStore, type MemoryStore } from '../memory/memory-store.ts';
-import type { Limit, Part, Store, StoreAnswer, StoreRequest } from '../../engine/store.ts';
+import type { Limit, Part, SettlingRequest, Store, StoreAnswer, StoreRequest } from '../../engine/store.ts';
 import { PolicyVersions } from './policy-versions.ts';
 import { MembershipClock } from './membership-clock.ts';
 import type { Membership } from './membership.ts';
@@ -189,6 +189,8 @@ class SplitStoreImpl implements SplitStore {
 
   /** The request with the limits as this instance counts them. */
   #ownRequest(request: StoreRequest, status: MembershipStatus): StoreRequest {
+    const isOfKey = (request.op === 'refund' || request.op === 'charge') && request.chargedUntilMs === undefined;
+    if (isOfKey) return this.#ownUnits(request, status);
     if (!('parts' in request)) return this.#ownEdit(request);
     if (!status.isConfirmed && !status.isStarting) throw status.unconfirmedError();
     const parts = request.parts.map(({ limit, subject, cost }): Part => {
@@ -197,12 +199,19 @@ class SplitStoreImpl implements SplitStore {
     return { ...request, parts };
   }
 
+  /** Refunds and charges of no decision go to the windows of now. */
+  #ownUnits(request: SettlingRequest, status: MembershipStatus): StoreRequest {
+    if (!status.isConfirmed && !status.isStarting) throw status.unconfirmedError();
+    const { part } = request;
+    return { ...request, part: { ...part, limit: this.#countedLimit(part.limit, status).limit } };
+  }
+
   /** Blocks, resets and refunds need no share. */
   #ownEdit(request: Exclude<StoreRequest, { readonly parts: unknown }>): StoreRequest {
     const { part } = request;
     const limit = this.#counted.get(part.limit)?.limit ?? part.limit;
     const own = { ...request, part: { ...part, limit } };
-    if (own.op !== 'refund' && own.op !== 'charge') return own;
+    if ((own.op !== 'refund' && own.op !== 'charge') || own.chargedUntilMs === undefined) return own;
     // Windows are identified by their end on the membership's clock. A better reading may have arrived since the
     // decision, so `aheadMs` may have grown, or rarely fallen a little.
     const chargedUntilMs = own.chargedUntilMs.map((atMs, j) => {

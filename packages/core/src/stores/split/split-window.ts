@@ -18,6 +18,7 @@ export interface SplitWindowPolicy extends PolicyBase {
   readonly mayHaveEnded: boolean;
   /** How far the membership's clock is ahead of `nowMs`, at least. */
   readonly aheadMs: number;
+  readonly countDenied: boolean;
 }
 
 /** The units charged to a window, and to the one after it. */
@@ -58,6 +59,7 @@ const splitWindow: Kernel<SplitWindowPolicy, SplitWindowState> = (policy, state,
       resetAfterMs: isFirst ? 0 : mayHaveEnded ? untilEndMs + windowMs : untilEndMs,
       nextAfterMs: isFirst ? null : untilEndMs,
       delayMs: 0,
+      used: usedAfter,
     },
   };
 };
@@ -80,13 +82,26 @@ function usedIn(
   return state.endMs + windowMs === endMs ? state.usedNext : 0;
 }
 
-/** Refunds to the windows that were charged, if they have not ended. */
+function windowsOfNow(policy: SplitWindowPolicy, state: SplitWindowState | undefined, nowMs: number): SplitWindowState {
+  const { endMs, windowMs } = policy;
+  const used = usedIn(endMs, policy, state, nowMs);
+  return { endMs, windowMs, used, usedNext: usedIn(endMs + windowMs, policy, state, nowMs) };
+}
+
+/** Refunds to the windows that were charged, if they have not ended. Without them, to those of now. */
 function refund(
-  { windowMs }: SplitWindowPolicy,
+  policy: SplitWindowPolicy,
   state: SplitWindowState,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
+  nowMs: number,
 ): SplitWindowState {
+  const { windowMs } = policy;
+  if (chargedUntilMs === undefined) {
+    const now = windowsOfNow(policy, state, nowMs);
+    if (now.used + now.usedNext === 0) return state;
+    return { ...now, used: Math.max(now.used - cost, 0), usedNext: Math.max(now.usedNext - cost, 0) };
+  }
   const { endMs, used, usedNext } = state;
   const isBoth = chargedUntilMs === endMs + windowMs;
   if (state.windowMs !== windowMs || (!isBoth && chargedUntilMs !== endMs) || used === 0) return state;
@@ -98,13 +113,23 @@ function refund(
   };
 }
 
-/** Charges the windows that were charged before, if they have not ended. */
+/** Charges the windows that were charged before, if they have not ended. Without them, those that may be now. */
 function charge(
-  { windowMs }: SplitWindowPolicy,
+  policy: SplitWindowPolicy,
   state: SplitWindowState | undefined,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
+  nowMs: number,
 ): SplitWindowState | undefined {
+  const { windowMs } = policy;
+  if (chargedUntilMs === undefined) {
+    const now = windowsOfNow(policy, state, nowMs);
+    return {
+      ...now,
+      used: Math.min(now.used + cost, MOST_UNITS),
+      usedNext: policy.mayHaveEnded ? Math.min(now.usedNext + cost, MOST_UNITS) : now.usedNext,
+    };
+  }
   if (state?.windowMs !== windowMs) return state;
   const { endMs, used, usedNext } = state;
   const isBoth = chargedUntilMs === endMs + windowMs;
@@ -124,6 +149,7 @@ export const splitWindowAlgorithm: Algorithm<SplitWindowPolicy, SplitWindowState
   kernel: splitWindow,
   refund,
   charge,
+  countsDenied: ({ countDenied }) => countDenied,
   used: (_policy, { used, usedNext }) => used + usedNext,
   migrate: (policy, units, _nowMs, from) =>
     from?.state ?? { endMs: policy.endMs, windowMs: policy.windowMs, used: units, usedNext: units },

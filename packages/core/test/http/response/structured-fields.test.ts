@@ -12,13 +12,14 @@ const names = fc.stringMatching(/^[A-Za-z][A-Za-z0-9._-]{0,63}$/);
 const policyDecisions: fc.Arbitrary<PolicyDecision> = fc.record({
   name: names,
   allowed: fc.boolean(),
-  limit: fc.integer({ min: 1, max: LARGEST }),
+  limit: fc.integer({ min: 0, max: LARGEST }),
   remaining: fc.integer({ min: 0, max: LARGEST }),
   retryAfterMs: fc.option(fc.integer({ min: 0, max: LONGEST_MS })),
   resetAfterMs: fc.integer({ min: 0, max: LONGEST_MS }),
   delayMs: fc.constant(0),
   windowMs: fc.integer({ min: 1, max: LONGEST_MS }),
   nextAfterMs: fc.option(fc.integer({ min: 1, max: LONGEST_MS })),
+  used: fc.integer({ min: 0, max: LARGEST }),
 });
 const decisions: fc.Arbitrary<Decision> = fc.array(policyDecisions, { minLength: 1, maxLength: 5 }).map((policies) => ({
   ...(policies[0] as PolicyDecision),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { concurrency, type ConcurrencyOptions, type ConcurrencyPolicy, type Policy } from '@sluice/core';
 import { big, greatest, type Model, type Receipt, type Reference } from './model.ts';
-import { limits, windows } from './sizes.ts';
+import { limitsOrNone, windows } from './sizes.ts';
 
 /** Unique for every slot, even after a reset. */
 let made = 0n;
@@ -20,15 +20,15 @@ class ConcurrencyModel implements Model {
   }
 
   fits(cost: bigint, atMs: bigint): boolean {
-    return cost <= this.limit - this.#used(atMs);
+    return cost <= this.limit - this.used(atMs);
   }
 
   remaining(atMs: bigint): bigint {
-    return this.limit - this.#used(atMs);
+    return this.limit - this.used(atMs);
   }
 
   isUnused(atMs: bigint): boolean {
-    return this.#used(atMs) === 0n;
+    return this.used(atMs) === 0n;
   }
 
   charge(cost: bigint, atMs: bigint): Receipt {
@@ -52,7 +52,7 @@ class ConcurrencyModel implements Model {
     this.#held = this.#held.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
   }
 
-  #used(nowMs: bigint): bigint {
+  used(nowMs: bigint): bigint {
     return this.#held.reduce((sum, { units, expiresAtMs }) => (expiresAtMs > nowMs ? sum + units : sum), 0n);
   }
 }
@@ -60,7 +60,7 @@ class ConcurrencyModel implements Model {
 export const concurrencyReference: Reference = {
   algorithm: 'concurrency',
   policyOf: (options) => concurrency(options as unknown as ConcurrencyOptions),
-  policies: fc.record({ limit: limits, ttl: windows }).map((options): Policy => concurrency(options)),
+  policies: fc.record({ limit: limitsOrNone, ttl: windows }).map((options): Policy => concurrency(options)),
   model: (policy) => new ConcurrencyModel(policy as ConcurrencyPolicy),
   refundable: 'in-window',
   /** Slots acquired within one `ttl` and not released: as many as the limit. */

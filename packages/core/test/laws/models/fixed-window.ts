@@ -1,28 +1,30 @@
 import fc from 'fast-check';
 import { fixedWindow, type FixedWindowOptions, type FixedWindowPolicy, type Policy } from '@sluice/core';
 import { MOST_UNITS, big, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
-import { limits, windows } from './sizes.ts';
+import { limitsOrNone, windows } from './sizes.ts';
 
 /** Keeps the charges per window, by the end of the window. The last window opened counts until it ends. */
 class FixedWindowModel implements Model {
   readonly limit: bigint;
   readonly windowMs: bigint;
+  readonly countsDenied: boolean;
   readonly #onTheClock: boolean;
   readonly #usedByEnd = new Map<bigint, bigint>();
   #lastEndMs = 0n;
 
-  constructor({ limit, windowMs, align }: FixedWindowPolicy) {
+  constructor({ limit, windowMs, align, countDenied = false }: FixedWindowPolicy) {
+    this.countsDenied = countDenied;
     this.limit = big(limit);
     this.windowMs = big(windowMs);
     this.#onTheClock = align === 'clock';
   }
 
   fits(cost: bigint, atMs: bigint): boolean {
-    return cost <= this.limit - this.#used(atMs);
+    return cost <= this.limit - this.used(atMs);
   }
 
   remaining(atMs: bigint): bigint {
-    return greatest(this.limit - this.#used(atMs), 0n);
+    return greatest(this.limit - this.used(atMs), 0n);
   }
 
   isUnused(atMs: bigint): boolean {
@@ -30,7 +32,7 @@ class FixedWindowModel implements Model {
   }
 
   charge(cost: bigint, atMs: bigint): Receipt {
-    const used = this.#used(atMs);
+    const used = this.used(atMs);
     if (atMs >= this.#lastEndMs) this.#lastEndMs = this.#endOfWindowOpenedAt(atMs);
     this.#usedByEnd.set(this.#lastEndMs, used + cost);
     return this.#lastEndMs;
@@ -48,7 +50,16 @@ class FixedWindowModel implements Model {
       this.#usedByEnd.set(receipt, least(used + cost, MOST_UNITS));
   }
 
-  #used(atMs: bigint): bigint {
+  refundNewest(cost: bigint, atMs: bigint): void {
+    this.refund(cost, this.#lastEndMs, atMs);
+  }
+
+  chargeNow(cost: bigint, atMs: bigint): void {
+    const more = least(cost, MOST_UNITS - this.used(atMs));
+    if (more > 0n) this.charge(more, atMs);
+  }
+
+  used(atMs: bigint): bigint {
     return atMs < this.#lastEndMs ? (this.#usedByEnd.get(this.#lastEndMs) ?? 0n) : 0n;
   }
 
@@ -57,11 +68,24 @@ class FixedWindowModel implements Model {
   }
 }
 
+/** Policies that count what they deny. */
+export const countingPolicies: fc.Arbitrary<Policy> = fc
+  .record({
+    limit: limitsOrNone,
+    window: windows,
+    align: fc.constantFrom<'first-hit' | 'clock'>('first-hit', 'clock'),
+  })
+  .map((options): Policy => fixedWindow({ ...options, countDenied: true }));
+
 export const fixedWindowReference: Reference = {
   algorithm: 'fixedWindow',
   policyOf: (options) => fixedWindow(options as unknown as FixedWindowOptions),
   policies: fc
-    .record({ limit: limits, window: windows, align: fc.constantFrom<'first-hit' | 'clock'>('first-hit', 'clock') })
+    .record({
+      limit: limitsOrNone,
+      window: windows,
+      align: fc.constantFrom<'first-hit' | 'clock'>('first-hit', 'clock'),
+    })
     .map((options): Policy => fixedWindow(options)),
   model: (policy) => new FixedWindowModel(policy as FixedWindowPolicy),
   refundable: 'in-window',

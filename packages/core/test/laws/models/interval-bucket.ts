@@ -37,6 +37,10 @@ class IntervalBucketModel implements Model {
     return greatest(this.#levelAt(atMs), 0n);
   }
 
+  used(atMs: bigint): bigint {
+    return this.limit - this.#levelAt(atMs);
+  }
+
   isUnused(atMs: bigint): boolean {
     return this.#levelAt(atMs) === this.limit;
   }
@@ -64,6 +68,14 @@ class IntervalBucketModel implements Model {
     const most = least((MOST_UNITS / this.#everyMs) * this.#refill, MOST_UNITS);
     const more = least(cost, most - missing);
     if (more > 0n) this.charge(more, atMs);
+  }
+
+  refundNewest(cost: bigint, atMs: bigint): void {
+    this.refund(cost, 0n, atMs);
+  }
+
+  chargeNow(cost: bigint, atMs: bigint): void {
+    this.overcharge(cost, 0n, atMs);
   }
 
   #levelAt(atMs: bigint): bigint {

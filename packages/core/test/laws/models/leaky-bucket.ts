@@ -34,6 +34,10 @@ class LeakyBucketModel implements Model {
     return rest < 0n ? 0n : rest / this.windowMs + 1n;
   }
 
+  used(atMs: bigint): bigint {
+    return least(ceilDiv(greatest(this.#free - atMs * this.#perMs, 0n), this.windowMs), MOST_UNITS);
+  }
+
   delay(atMs: bigint): bigint {
     return ceilDiv(this.#waitOf(1n, atMs), this.#perMs);
   }
@@ -58,6 +62,14 @@ class LeakyBucketModel implements Model {
     const ahead = greatest(this.#free - atMs * this.#perMs, 0n);
     const more = least(cost, (MOST_UNITS * this.#divisor - ahead) / this.windowMs);
     if (more > 0n) this.charge(more, atMs);
+  }
+
+  refundNewest(cost: bigint, atMs: bigint): void {
+    this.refund(cost, ceilDiv(this.#free, this.#perMs), atMs);
+  }
+
+  chargeNow(cost: bigint, atMs: bigint): void {
+    this.overcharge(cost, 0n, atMs);
   }
 
   /** The wait until the last of these units starts. */

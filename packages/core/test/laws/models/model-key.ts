@@ -42,6 +42,14 @@ export class ModelKey {
       model.overcharge?.(BigInt(cost), receipts[i] ?? 0n, BigInt(atMs));
     });
   }
+
+  refundNewest(cost: number, atMs: number): void {
+    for (const { model } of this.policies) model.refundNewest?.(BigInt(cost), BigInt(atMs));
+  }
+
+  chargeNow(cost: number, atMs: number): void {
+    for (const { model } of this.policies) model.chargeNow?.(BigInt(cost), BigInt(atMs));
+  }
 }
 
 export interface ModelPart {
@@ -68,17 +76,31 @@ export function decideByModel(
       cost > 0 && model.fits(BigInt(cost), atMs) ? Number(model.delay?.(atMs) ?? 0n) : 0,
     ),
   );
+  // What a policy denies itself, although its key is not blocked, counts where the policy says so.
+  const deniedCosts = parts.flatMap((part) =>
+    !take || !isOpen(part)
+      ? []
+      : part.key.policies.flatMap(({ model }) =>
+          model.countsDenied === true && part.cost > 0 && !model.fits(BigInt(part.cost), atMs)
+            ? [{ model, cost: BigInt(part.cost) }]
+            : [],
+        ),
+  );
+  const retries = parts.map(({ key, cost }) =>
+    key.policies.map((one) => (consumed || cost === 0 ? 0 : retryOf(one, BigInt(cost), atMs))),
+  );
   const denials = parts.map((part) => (isOpen(part) && !fits(part) ? part.key.escalation?.denied(atMs) : undefined));
   const receipts = parts.map(({ key, cost }) =>
     consumed && cost > 0 ? key.policies.map(({ model }) => model.charge(BigInt(cost), atMs)) : [],
   );
-  const answers = parts.map(({ key, cost }, i): PartAnswer => {
+  for (const { model, cost } of deniedCosts) model.chargeNow?.(cost, atMs);
+  const answers = parts.map(({ key }, i): PartAnswer => {
     const denied = denials[i];
     const blockedUntilMs = denied?.blockedUntilMs || key.blockedUntilMs;
     const blockedMs = blockedUntilMs > atMs ? Number(blockedUntilMs - atMs) : 0;
     const policies = key.policies.map((one, j): PolicyDecision => {
       const decision = peekModel(one, atMs);
-      const retryAfterMs = consumed || cost === 0 ? 0 : retryOf(one, BigInt(cost), atMs);
+      const retryAfterMs = retries[i]?.[j] as number | null;
       return blockedMs > 0
         ? whileBlocked({ ...decision, retryAfterMs }, blockedMs)
         : { ...decision, allowed: retryAfterMs === 0, retryAfterMs, delayMs: delays[i]?.[j] ?? 0 };
@@ -105,6 +127,7 @@ function whileBlocked(decision: PolicyDecision, blockedMs: number): PolicyDecisi
     remaining: 0,
     retryAfterMs: decision.retryAfterMs === null ? null : Math.max(decision.retryAfterMs, blockedMs),
     resetAfterMs: Math.max(decision.resetAfterMs, blockedMs),
-    nextAfterMs: decision.remaining > 0 ? blockedMs : Math.max(decision.nextAfterMs ?? 0, blockedMs),
+    nextAfterMs:
+      decision.limit === 0 ? null : decision.remaining > 0 ? blockedMs : Math.max(decision.nextAfterMs ?? 0, blockedMs),
   };
 }

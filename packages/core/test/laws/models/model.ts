@@ -17,6 +17,8 @@ export interface Model {
    * Whether this many units would be allowed then, without other requests. Once true, true for every later instant.
    */
   fits(cost: bigint, atMs: bigint): boolean;
+  /** Units that are used then: a part of one counts as one. */
+  used(atMs: bigint): bigint;
   /** Whole units that are available then. */
   remaining(atMs: bigint): bigint;
   /** Pacing: how long the first unit of a request that is allowed then waits for its start. Missing: no wait. */
@@ -34,6 +36,12 @@ export interface Model {
    * time.
    */
   overcharge?(cost: bigint, receipt: Receipt, atMs: bigint): void;
+  /** Refunds the newest units that count, as many as are used at most. Missing: units belong to their holders. */
+  refundNewest?(cost: bigint, atMs: bigint): void;
+  /** Charges this many units that are used then, beyond the limit too. */
+  chargeNow?(cost: bigint, atMs: bigint): void;
+  /** Whether a cost that it denies is charged. */
+  readonly countsDenied?: boolean;
 }
 
 /** All that the suites need to know of an algorithm. */
@@ -64,6 +72,10 @@ export function big(value: number): bigint {
 
 export function ceilDiv(a: bigint, b: bigint): bigint {
   return (a + b - 1n) / b;
+}
+
+export function floorDiv(a: bigint, b: bigint): bigint {
+  return a < 0n ? -ceilDiv(-a, b) : a / b;
 }
 
 export function least(a: bigint, b: bigint): bigint {

@@ -9,6 +9,12 @@ export const limits: fc.Arbitrary<number> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(LARGEST_LIMIT) },
 );
 
+/** The same, and a limit that denies everything. */
+export const limitsOrNone: fc.Arbitrary<number> = fc.oneof(
+  { weight: 15, arbitrary: limits },
+  { weight: 1, arbitrary: fc.constant(0) },
+);
+
 const DAY_MS = 86_400_000;
 
 /** Windows and periods in ms: usual lengths, odd ones and the shortest. */

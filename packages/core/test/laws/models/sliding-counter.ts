@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { slidingCounter, type Policy, type SlidingCounterOptions, type SlidingCounterPolicy } from '@sluice/core';
 import { LARGEST_LIMIT } from './largest.ts';
 import { big, ceilDiv, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
-import { limits, windows } from './sizes.ts';
+import { limitsOrNone, windows } from './sizes.ts';
 
 /**
  * The charges per window of the clock. An interval of one window's length that ends now covers the current window and
@@ -24,7 +24,11 @@ class SlidingCounterModel implements Model {
   }
 
   remaining(atMs: bigint): bigint {
-    return greatest(this.limit - ceilDiv(this.#estimateTimesWindow(atMs), this.windowMs), 0n);
+    return greatest(this.limit - this.used(atMs), 0n);
+  }
+
+  used(atMs: bigint): bigint {
+    return ceilDiv(this.#estimateTimesWindow(atMs), this.windowMs);
   }
 
   isUnused(atMs: bigint): boolean {
@@ -55,6 +59,23 @@ class SlidingCounterModel implements Model {
     this.#units.set(receipt, least(this.#held(receipt) + cost, most));
   }
 
+  refundNewest(cost: bigint, atMs: bigint): void {
+    if (this.isUnused(atMs)) return;
+    const newest = this.#lastMs / this.windowMs;
+    const given = least(cost, this.#held(newest));
+    this.#units.set(newest, this.#held(newest) - given);
+    this.#units.set(newest - 1n, greatest(this.#held(newest - 1n) - (cost - given), 0n));
+    if (!this.isUnused(atMs)) return;
+    this.#units.clear();
+    this.#lastMs = 0n;
+  }
+
+  chargeNow(cost: bigint, atMs: bigint): void {
+    const most = least((2n ** 53n - 1n) / this.windowMs, big(LARGEST_LIMIT));
+    const more = least(cost, most - this.used(atMs));
+    if (more > 0n) this.charge(more, atMs);
+  }
+
   #estimateTimesWindow(atMs: bigint): bigint {
     const index = this.#indexAt(atMs);
     const passed = greatest(atMs, this.#lastMs) - index * this.windowMs;
@@ -75,7 +96,7 @@ export const slidingCounterReference: Reference = {
   algorithm: 'slidingCounter',
   policyOf: (options) => slidingCounter(options as unknown as SlidingCounterOptions),
   policies: fc
-    .record({ limit: limits, window: windows })
+    .record({ limit: limitsOrNone, window: windows })
     .filter(({ limit, window }) => limit * window < 2 ** 53)
     .map((options): Policy => slidingCounter(options)),
   model: (policy) => new SlidingCounterModel(policy as SlidingCounterPolicy),

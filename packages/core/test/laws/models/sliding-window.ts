@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { slidingWindow, type Policy, type SlidingWindowOptions, type SlidingWindowPolicy } from '@sluice/core';
 import { MOST_UNITS, big, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
-import { limits, windows } from './sizes.ts';
+import { limitsOrNone, windows } from './sizes.ts';
 
 /** A list of the charges per block of the clock. When the clock goes back, the newest block counts. */
 class SlidingWindowModel implements Model {
@@ -17,15 +17,15 @@ class SlidingWindowModel implements Model {
   }
 
   fits(cost: bigint, atMs: bigint): boolean {
-    return cost <= this.limit - this.#used(atMs);
+    return cost <= this.limit - this.used(atMs);
   }
 
   remaining(atMs: bigint): bigint {
-    return greatest(this.limit - this.#used(atMs), 0n);
+    return greatest(this.limit - this.used(atMs), 0n);
   }
 
   isUnused(atMs: bigint): boolean {
-    return this.#used(atMs) === 0n;
+    return this.used(atMs) === 0n;
   }
 
   charge(cost: bigint, atMs: bigint): Receipt {
@@ -54,7 +54,27 @@ class SlidingWindowModel implements Model {
     else block.units += more;
   }
 
-  #used(atMs: bigint): bigint {
+  refundNewest(cost: bigint, atMs: bigint): void {
+    const current = this.#blockOf(atMs);
+    const live = this.#blocks.filter(({ index, units }) => units > 0n && this.#counts(index, current));
+    if (live.length === 0) return;
+    let left = cost;
+    for (const block of live.sort((a, b) => (a.index > b.index ? -1 : 1))) {
+      const given = least(left, block.units);
+      block.units -= given;
+      left -= given;
+    }
+    // The newest block stays, even without units: no earlier one is charged again.
+    this.#blocks = this.#blocks.filter(({ index }) => this.#counts(index, current));
+    if (live.every(({ units }) => units === 0n)) this.#blocks = [];
+  }
+
+  chargeNow(cost: bigint, atMs: bigint): void {
+    const more = least(cost, MOST_UNITS - this.used(atMs));
+    if (more > 0n) this.charge(more, atMs);
+  }
+
+  used(atMs: bigint): bigint {
     const current = this.#blockOf(atMs);
     return this.#blocks.reduce((sum, { index, units }) => (this.#counts(index, current) ? sum + units : sum), 0n);
   }
@@ -69,10 +89,12 @@ class SlidingWindowModel implements Model {
   }
 }
 
-const inTenBlocks = fc.record({ limit: limits, window: windows }).map((options): Policy => slidingWindow(options));
+const inTenBlocks = fc
+  .record({ limit: limitsOrNone, window: windows })
+  .map((options): Policy => slidingWindow(options));
 
 const byHand = fc
-  .record({ limit: limits, blocks: fc.integer({ min: 1, max: 100 }), precision: windows })
+  .record({ limit: limitsOrNone, blocks: fc.integer({ min: 1, max: 100 }), precision: windows })
   .map(({ limit, blocks, precision }): Policy => slidingWindow({ limit, window: blocks * precision, precision }));
 
 export const slidingWindowReference: Reference = {

@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 import { tokenBucket, type Policy, type TokenBucketOptions, type TokenBucketPolicy } from '@sluice/core';
-import { MOST_UNITS, big, ceilDiv, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
+import {
+  MOST_UNITS,
+  big,
+  ceilDiv,
+  floorDiv,
+  greatest,
+  least,
+  type Model,
+  type Receipt,
+  type Reference,
+} from './model.ts';
 import { LARGEST_LIMIT } from './largest.ts';
 import { limits, windows } from './sizes.ts';
 
@@ -39,6 +49,10 @@ class TokenBucketModel implements Model {
     return greatest(this.#levelAt(atMs), 0n) / this.#everyMs;
   }
 
+  used(atMs: bigint): bigint {
+    return least(this.limit - floorDiv(this.#levelAt(atMs), this.#everyMs), MOST_UNITS);
+  }
+
   isUnused(atMs: bigint): boolean {
     return this.#levelAt(atMs) === this.limit * this.#everyMs;
   }
@@ -62,6 +76,14 @@ class TokenBucketModel implements Model {
     if (more <= 0n) return;
     this.#level = level - more * this.#everyMs;
     this.#lastMs = atMs;
+  }
+
+  refundNewest(cost: bigint, atMs: bigint): void {
+    this.refund(cost, 0n, atMs);
+  }
+
+  chargeNow(cost: bigint, atMs: bigint): void {
+    this.overcharge(cost, 0n, atMs);
   }
 
   #levelAt(atMs: bigint): bigint {

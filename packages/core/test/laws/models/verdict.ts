@@ -29,6 +29,7 @@ export function peekModel({ name, model }: ModelledPolicy, atMs: bigint): Policy
     delayMs: 0,
     windowMs: Number(model.windowMs),
     nextAfterMs: remaining === model.limit || model.reportsNext === false ? null : waitFor(hasMore, atMs),
+    used: Number(model.used(atMs)),
     ...(model.unit === undefined ? {} : { unit: model.unit }),
   };
 }

@@ -12,6 +12,7 @@ const here: SplitWindowPolicy = {
   endMs: 1000,
   mayHaveEnded: false,
   aheadMs: 0,
+  countDenied: false,
 };
 /** The same when it may be over. */
 const boundary: SplitWindowPolicy = { ...here, mayHaveEnded: true };

@@ -48,6 +48,7 @@ local function read_versions(plan)
 end
 
 local escalates = string.find(kinds, "X", 1, true)
+local counts_denied = string.find(kinds, "N", 1, true)
 
 local function read_escalation(plan)
   local count = tonumber(ARGV[at])

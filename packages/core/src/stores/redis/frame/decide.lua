@@ -1,9 +1,22 @@
 -- Requests for units. A request is consumed whole or not at all.
 
+-- With policies that count what they deny: what they denied of the request in progress, each the key, the plan, the
+-- number of the policy, and the cost.
+local denied_costs
+
+local function note_denied(key, plan, j, cost)
+  local counts = plan[j].algorithm.counts_denied
+  if counts and counts(plan[j]) then
+    denied_costs[#denied_costs + 1] = { key, plan, j, cost }
+  end
+end
+
 -- Returns the text after `cost` units and the instant at which it ends, or false. With external states every policy
--- decides, also after one that denies: each selects what the client needs in the reply to decide again.
-local function decide(key, plan, text, cost, holder)
-  if plan.count == 1 and not has_external then
+-- decides, also after one that denies: each selects what the client needs in the reply to decide again. So does every
+-- policy where some count what they deny.
+local function decide(key, plan, text, cost, holder, is_open)
+  local all_decide = has_external or counts_denied
+  if plan.count == 1 and not all_decide then
     return plan[1].algorithm.decide(plan[1], text ~= "" and text, cost, now_ms)
   end
   local states, latest_ms, allowed = split(text, plan.count), 0, true
@@ -15,8 +28,10 @@ local function decide(key, plan, text, cost, holder)
     end
     if cost > 0 then
       local after, ends_at_ms = algorithm.decide(plan[j], state, cost, now_ms, external, holder)
-      if not after and not has_external then
+      if not after and not all_decide then
         return false
+      elseif not after and counts_denied and is_open then
+        note_denied(key, plan, j, cost)
       end
       allowed = allowed and after
       states[j] = after or states[j]
@@ -55,10 +70,10 @@ local function consume(upto)
       decides = not failed[key] and (not plan.version or versions[key] == plan.version)
     else
       -- Several keys can deny one request: the denial counts for each of them.
-      decides = cost > 0 and (allowed or escalates and is_open)
+      decides = cost > 0 and (allowed or (escalates or counts_denied) and is_open)
     end
     if decides then
-      local after, ends_at_ms = decide(key, plan, text, cost, holder)
+      local after, ends_at_ms = decide(key, plan, text, cost, holder, is_open)
       if not after then
         allowed = false
         if plan.denials and is_open then
@@ -79,5 +94,13 @@ local function undo_request()
   for i = undo and #undo or 0, 1, -1 do
     local key = undo[i][1]
     texts[key], reset_at_ms[key], plan_of[key] = undo[i][2], undo[i][3], undo[i][4]
+  end
+end
+
+-- Fails on a state of the request that cannot be read. Its parts begin at the argument `from`.
+local function read_states(from, upto)
+  for part_at = from, upto - 1, has_external and 4 or 3 do
+    reading = tonumber(ARGV[part_at])
+    end_of(plans[tonumber(ARGV[part_at + 1])], texts[reading])
   end
 end

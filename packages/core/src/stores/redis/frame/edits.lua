@@ -10,13 +10,17 @@ if string.find(kinds, "E", 1, true) then
     for j = 1, plan.count do
       local until_ms, holder = tonumber(ARGV[at + 2 + j]), ARGV[at + 3 + plan.count]
       local algorithm, after = plan[j].algorithm, false
+      local is_asked = until_ms ~= 0
+      if until_ms == -1 then
+        until_ms, is_asked = nil, not algorithm.renew
+      end
       local state, external = states[j] ~= "" and states[j], external_state_of(key, plan[j], j, states[j])
       if external and state then
         algorithm.select(plan[j], state, 0, now_ms, external)
       end
-      if op == "refund" and state and until_ms > 0 then
+      if op == "refund" and state and is_asked then
         after = algorithm.refund(plan[j], state, cost, until_ms, now_ms, external, holder)
-      elseif op == "charge" and until_ms > 0 then
+      elseif op == "charge" and is_asked then
         after = algorithm.charge(plan[j], state, cost, until_ms, now_ms, external)
       end
       changed = changed or after
@@ -45,6 +49,12 @@ if string.find(kinds, "E", 1, true) then
     return changed and table.concat(states, " ")
   end
 
+  local function forget_units(key)
+    local before = denials[key]
+    denials[key] = before and before[2] > 0 and { 0, before[2], before[3] } or nil
+    return ""
+  end
+
   function perform(op, upto)
     local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
     reading = key
@@ -66,12 +76,11 @@ if string.find(kinds, "E", 1, true) then
       after = hold(op, key, plan, number, ARGV[at + 3])
     elseif op == "block" then
       blocked_until_ms[key] = now_ms + number
+      after = ARGV[at + 3] == "1" and forget_units(key) or after
     elseif op == "unblock" then
       blocked_until_ms[key], denials[key] = 0, nil
     else
-      after = ""
-      local before = denials[key]
-      denials[key] = before and before[2] > 0 and { 0, before[2], before[3] } or nil
+      after = forget_units(key)
     end
     if after then
       if not string.find(after, "%d") then

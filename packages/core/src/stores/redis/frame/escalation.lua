@@ -3,10 +3,7 @@ local count_denials
 if escalates then
   -- Counts a denied request once for each key that denied it. Its parts begin at the argument `from`.
   function count_denials(from, upto)
-    for part_at = from, upto - 1, has_external and 4 or 3 do
-      reading = tonumber(ARGV[part_at])
-      end_of(plans[tonumber(ARGV[part_at + 1])], texts[reading]) -- reads all of them before any is counted
-    end
+    read_states(from, upto) -- all of them before any is counted
     for part_at = from, upto - 1, has_external and 4 or 3 do
       local key = tonumber(ARGV[part_at])
       local plan = denied[key]

@@ -4,8 +4,8 @@ one or several keys and is consumed whole or not at all. The script reads each k
 once; the kernels before it decide. Twin of evaluate.ts.
 
 KEYS  every key of the requests, once; then the keys of external states
-ARGV  a letter per kind of algorithm, and E for edits, V for policy versions, X for escalation, D for external states,
-      C for checking; number of plans; number of requests; with D the number of external states, and per external
+ARGV  a letter per kind of algorithm, and E for edits, V for policy versions, X for escalation, N for policies that
+      count what they deny, D for external states, C for checking; number of plans; number of requests; with D the number of external states, and per external
       state the index of its key, the kind of its algorithm, and the number of its policy
       per plan     number of policies, how long to keep a key after its states end; then:
                    with V its version, or 0 without policy versions; after a version (such a plan has one policy) the
@@ -17,12 +17,13 @@ ARGV  a letter per kind of algorithm, and E for edits, V for policy versions, X 
       per request  the operation, the number of arguments that follow, and:
         consume    per part the index of its key, the number of its plan, and the cost; with D also the holder
         peek       per part the index of its key and the number of its plan; with D as consume
-        refund, charge   key, plan, cost, then per policy the instant at which the charged window ends, or 0 to leave
-                   the policy alone; with D then the holder; a refund then, if it has one, the instant from which it has
-                   no effect
+        refund, charge   key, plan, cost, then per policy the instant at which the charged window ends, 0 to leave the
+                   policy alone, or -1 where no window is known: a refund of the newest units, a charge of units that
+                   are used now; with D then the holder; a refund then, if it has one, the instant from which it has no
+                   effect
         release, renew   key, plan, cost, holder: slots
         reset, unblock   key, plan
-        block      key, plan, duration in ms
+        block      key, plan, duration in ms, and 1 for a reset in the same step, else 0
 value [!<blocked until>!][^<denials>:<blocks>:<forgotten at>^][<version>;]<state> <state>...: one state per policy,
       empty for a policy without one; the policy version that wrote them, if the limit has versions; the counted denials
       (denial-count.ts), if there are any; for an external state its summary
@@ -39,7 +40,7 @@ for i = 1, tonumber(ARGV[3]) do
   if op == "consume" or op == "peek" and has_external then
     local from = at
     local all_readable, all_known
-    denied = escalates and {}
+    denied, denied_costs = escalates and {}, counts_denied and {}
     readable, allowed, all_readable, all_known = pcall(consume, upto)
     problem, allowed = allowed, readable and allowed and op == "consume"
     if not (readable and allowed) then
@@ -47,6 +48,9 @@ for i = 1, tonumber(ARGV[3]) do
     end
     if has_versions and not (readable and all_readable and op == "consume") then
       undo_migrations()
+    end
+    if counts_denied and readable and all_readable and all_known and #denied_costs > 0 and op == "consume" then
+      readable, problem = pcall(add_denied, from, upto)
     end
     if escalates and readable and all_readable and all_known and denied.is_any and op == "consume" then
       readable, problem = pcall(count_denials, from, upto)

@@ -12,9 +12,9 @@ if ARGV[2] == "0" then
   -- No kernel here has more numbers. They are written out because a table that grows costs more.
   single = { tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), algorithm = only }
   local value = redis.pcall("GET", KEYS[1])
-  -- A request of cost 1 is never denied before its value is read.
   local readable, after, ends_at_ms, _, keeps_expiry = pcall(only.decide, single, value, 1, now_ms)
-  if readable then
+  -- A limit of 0 denies before the value is read, which may be an error.
+  if readable and (after or type(value) ~= "table") then
     if after and value and keeps_expiry then
       redis.call("SET", KEYS[1], after, "KEEPTTL")
     elseif after then

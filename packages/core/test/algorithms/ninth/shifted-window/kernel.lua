@@ -29,19 +29,23 @@ end
 
 function shifted_window.refund(_, text, cost, charged_until_ms, now_ms)
   local end_ms, used = decode_pair(text)
-  if end_ms ~= charged_until_ms or now_ms >= end_ms or used == 0 then
+  if end_ms ~= (charged_until_ms or end_ms) or now_ms >= end_ms or used == 0 then
     return false
   end
   return encode_pair(end_ms, math.max(used - cost, 0)), end_ms
 end
 
-function shifted_window.charge(_, text, cost, charged_until_ms, now_ms)
-  if not text then
-    return false
+function shifted_window.charge(policy, text, cost, charged_until_ms, now_ms)
+  local end_ms, used
+  if text then
+    end_ms, used = decode_pair(text)
   end
-  local end_ms, used = decode_pair(text)
+  if not text or now_ms >= end_ms then
+    end_ms = (math.floor((now_ms - policy[3]) / policy[2]) + 1) * policy[2] + policy[3]
+    used = 0
+  end
   local used_after = math.min(used + cost, MOST_UNITS)
-  if end_ms ~= charged_until_ms or now_ms >= end_ms or used_after <= used then
+  if end_ms ~= (charged_until_ms or end_ms) or used_after <= used then
     return false
   end
   return encode_pair(end_ms, used_after), end_ms

@@ -28,6 +28,7 @@ export const shiftedWindow: Kernel<ShiftedWindowPolicy, ShiftedWindowState> = (p
       resetAfterMs: untilEndMs,
       nextAfterMs: usedAfter > 0 ? untilEndMs : null,
       delayMs: 0,
+      used: usedAfter,
     },
   };
 };
@@ -36,23 +37,25 @@ export function refundShiftedWindow(
   _policy: ShiftedWindowPolicy,
   state: ShiftedWindowState,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
   nowMs: number,
 ): ShiftedWindowState {
-  if (state.endMs !== chargedUntilMs || nowMs >= state.endMs || state.used === 0) return state;
+  if (state.endMs !== (chargedUntilMs ?? state.endMs) || nowMs >= state.endMs || state.used === 0) return state;
   return { endMs: state.endMs, used: Math.max(state.used - cost, 0) };
 }
 
 export function chargeShiftedWindow(
-  _policy: ShiftedWindowPolicy,
+  policy: ShiftedWindowPolicy,
   state: ShiftedWindowState | undefined,
   cost: number,
-  chargedUntilMs: number,
+  chargedUntilMs: number | undefined,
   nowMs: number,
 ): ShiftedWindowState | undefined {
-  if (state?.endMs !== chargedUntilMs || nowMs >= chargedUntilMs) return state;
-  const used = Math.min(state.used + cost, MOST_UNITS);
-  return used > state.used ? { endMs: state.endMs, used } : state;
+  const live = state !== undefined && nowMs < state.endMs ? state : undefined;
+  if (chargedUntilMs !== undefined && live?.endMs !== chargedUntilMs) return state;
+  const before = live ?? { endMs: windowEndMs(policy, nowMs), used: 0 };
+  const used = Math.min(before.used + cost, MOST_UNITS);
+  return used > before.used ? { endMs: before.endMs, used } : state;
 }
 
 export function migrateShiftedWindow(

@@ -28,11 +28,11 @@ class ShiftedWindowModel implements Model {
   }
 
   fits(cost: bigint, atMs: bigint): boolean {
-    return cost <= this.limit - this.#used(atMs);
+    return cost <= this.limit - this.used(atMs);
   }
 
   remaining(atMs: bigint): bigint {
-    return greatest(this.limit - this.#used(atMs), 0n);
+    return greatest(this.limit - this.used(atMs), 0n);
   }
 
   isUnused(atMs: bigint): boolean {
@@ -40,7 +40,7 @@ class ShiftedWindowModel implements Model {
   }
 
   charge(cost: bigint, atMs: bigint): Receipt {
-    const used = this.#used(atMs);
+    const used = this.used(atMs);
     if (atMs >= this.#lastEndMs) {
       // Instants of the tests lie far behind the shift, so that no remainder is below 0.
       this.#lastEndMs = atMs + this.windowMs - ((atMs - this.#shiftMs) % this.windowMs);
@@ -59,11 +59,20 @@ class ShiftedWindowModel implements Model {
     if (used !== undefined) this.#usedByEnd.set(receipt, least(used + cost, MOST_UNITS));
   }
 
+  refundNewest(cost: bigint, atMs: bigint): void {
+    this.refund(cost, this.#lastEndMs, atMs);
+  }
+
+  chargeNow(cost: bigint, atMs: bigint): void {
+    const more = least(cost, MOST_UNITS - this.used(atMs));
+    if (more > 0n) this.charge(more, atMs);
+  }
+
   #usedOfLive(endMs: bigint, atMs: bigint): bigint | undefined {
     return endMs === this.#lastEndMs && atMs < endMs ? this.#usedByEnd.get(endMs) : undefined;
   }
 
-  #used(atMs: bigint): bigint {
+  used(atMs: bigint): bigint {
     return this.#usedOfLive(this.#lastEndMs, atMs) ?? 0n;
   }
 }
