@@ -8,6 +8,7 @@ export interface DecisionMessage {
   readonly limiter: string;
   /** What was asked for: a peek takes nothing, whatever it answers. A cost of 0 is still a consume here. */
   readonly op: 'consume' | 'peek';
+  /** Without its `error`. */
   readonly decision: Decision;
   /** From the call to the decision, in milliseconds. */
   readonly durationMs: number;

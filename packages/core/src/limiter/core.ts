@@ -184,7 +184,8 @@ export class LimiterCore {
     startMs: number,
   ): Decision | Promise<Decision> {
     if (isPending(decided)) return decided.then((decision) => this.#publish(op, decision, startMs));
-    decisions.publish({ limiter: this.name, op, decision: decided, durationMs: performance.now() - startMs });
+    const durationMs = performance.now() - startMs;
+    decisions.publish({ limiter: this.name, op, decision: publishable(decided), durationMs });
     return decided;
   }
 
@@ -275,6 +276,13 @@ export class LimiterCore {
     if (this.#closing !== undefined)
       throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.name} is closed`);
   }
+}
+
+/** The decision without its error, whose cause can hold what the server was sent, keys included. */
+function publishable(decided: Decision): Decision {
+  if (decided.error === undefined) return decided;
+  const { error: _, ...decision } = decided;
+  return decision;
 }
 
 /** Undefined where a call to the store costs no more than the cache. */
