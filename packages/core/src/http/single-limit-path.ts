@@ -82,7 +82,7 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
     if (key === undefined && onMissingKey !== 'shared') {
       return planWithoutDecision(this.#layer, onMissingKey === 'deny' ? missingKeyDenial() : undefined);
     }
-    const decision = this.#layer.core.consume(limit, subjectOf(key), cost, undefined, key);
+    const decision = this.#layer.core.consume(limit, subjectOf(key), cost, key);
     return decision instanceof Promise
       ? decision.then((late) => this.#conclude(key, late, request, response))
       : this.#conclude(key, decision, request, response);

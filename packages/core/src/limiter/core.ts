@@ -135,16 +135,16 @@ export class LimiterCore {
   /**
    * Takes units of one key: {@link decide} without the parts, which the hot path does not make.
    *
-   * @param endMs - When the decision is late, by `performance.now()`. Default: in `timeoutMs`.
    * @param key - The key before it was encoded as the subject, if it is known.
+   * @param endMs - When the decision is late, by `performance.now()`. Default: in `timeoutMs`.
    */
   consume(
     limit: LimitRef,
     subject: string,
     cost: number,
+    key: string | undefined,
     onStoreError: OnStoreError = this.#settings.onStoreError,
     endMs?: number,
-    key?: string,
   ): Decision | Promise<Decision> {
     this.#checkOpen();
     const startMs = decisions.hasSubscribers ? performance.now() : undefined;
@@ -169,7 +169,7 @@ export class LimiterCore {
   ): Decision | Promise<Decision> {
     const part = parts[0] as UnresolvedPart;
     if (op === 'consume' && parts.length === 1 && part.holder === undefined) {
-      return this.consume(part.limit, part.subject, part.cost, onStoreError, endMs, part.key);
+      return this.consume(part.limit, part.subject, part.cost, part.key, onStoreError, endMs);
     }
     this.#checkOpen();
     const startMs = decisions.hasSubscribers ? performance.now() : undefined;
@@ -203,7 +203,7 @@ export class LimiterCore {
   /** Refunds or charges units of keys, each part its cost: see {@link settleKeys}. */
   async settleKeys(op: 'refund' | 'charge', requested: readonly UnresolvedPart[]): Promise<void> {
     this.#checkOpen();
-    await this.#deps.inFlight.settle(settleKeys(op, requested, this.#deps, this.#settings.onStoreError));
+    await this.#deps.inFlight.track(settleKeys(op, requested, this.#deps, this.#settings.onStoreError));
   }
 
   /** Drops the leases that this process holds of edited keys. */

@@ -233,7 +233,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     if (limit === undefined || cost === 0) return this.#core.decide('consume', this.#partsOf(key, cost));
     checkCost(cost);
     checkSubject(key);
-    return this.#core.consume(limit, encodeSubject(key), cost, undefined, key);
+    return this.#core.consume(limit, encodeSubject(key), cost, key);
   }
 
   async peek(key: Key, cost = 1): Promise<Decision> {
