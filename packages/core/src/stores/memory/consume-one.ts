@@ -4,7 +4,6 @@ import type { NamedPolicy } from '../../engine/policy.ts';
 import type { Limit } from '../../engine/store.ts';
 import { Entry } from './entry.ts';
 import { CHARGED, type Keys } from './keys.ts';
-import { NONE } from './records.ts';
 
 /**
  * Consumes units of one key for a limit of the fast path with one policy. Does what `evaluate` does for such a
@@ -88,7 +87,7 @@ function consumeEntry(
   if (entry.blockedUntilMs > 0 || entry.denials !== undefined || entry.version > 0 || entry.states.length > 1) {
     return undefined;
   }
-  if (entry.record !== NONE) keys.use(entry);
+  keys.use(entry);
   const { state, decision } = consumeState(named, entry.states[0], cost, nowMs, 'memory');
   if (decision.allowed) {
     entry.states = [state];

@@ -82,10 +82,9 @@ export class Keys {
     return this.unpack(table, record, item);
   }
 
-  /** Makes an entry the newest in the order of use, or among the pinned keys. */
+  /** Makes an entry the newest in the order of use, if it is in that order. */
   use(entry: Entry): void {
-    if (entry.group === undefined) this.records.use(entry.record);
-    else entry.group.use(entry);
+    if (entry.record !== NONE && entry.group === undefined) this.records.use(entry.record);
   }
 
   /** Returns a compact key to the other keys. */
@@ -151,7 +150,7 @@ export class Keys {
   }
 
   /**
-   * Makes pinned keys compact while they are more than half of `maxKeys`: the longest unused ones of the table that has
+   * Makes pinned keys compact while they are more than half of `maxKeys`: the longest pinned ones of the table that has
    * most of them. Keys that `block` blocks have the other half.
    */
   #trimPinned(nowMs: number): void {
@@ -180,7 +179,7 @@ export class Keys {
   #compact(entry: Entry, keys: CompactKeys): void {
     warnOnce(
       'SLUICE_MEMORY_SATURATED',
-      `Half of the ${String(this.#maxKeys)} keys of a memory store are being denied. Until that ends, the longest unused keys are kept in a compact form, and at last forgotten: ` +
+      `Half of the ${String(this.#maxKeys)} keys of a memory store are being denied. Until that ends, the oldest of them are kept in a compact form, and at last forgotten: ` +
         'raise maxKeys, or keep this limit in Redis.',
     );
     keys.add(this.#hash.of(entry.subject + entry.keySuffix), entry);
@@ -227,15 +226,18 @@ export class Keys {
   /** Takes an entry out of the order of use, for as long as its policies or a block deny it, or its slots are held. */
   #pin(entry: Entry): void {
     if (entry.record === NONE) return;
-    const group = entry.isBlockedByHand ? this.#blocked : this.tables.at(this.records.tableOf(entry.record)).pinned;
-    if (entry.group !== group) {
-      if (entry.group === undefined) this.records.unlink(entry.record);
-      else entry.group.delete(entry);
-      entry.group = group;
-      group.add(entry);
-      if (group.size > this.#largest.size && group !== this.#blocked) this.#largest = group;
-    }
+    const { group } = entry;
+    if (group === undefined || entry.isBlockedByHand !== (group === this.#blocked)) this.#regroup(entry);
     this.#pinned.set(entry, entry.pinnedUntilMs);
+  }
+
+  #regroup(entry: Entry): void {
+    const group = entry.isBlockedByHand ? this.#blocked : this.tables.at(this.records.tableOf(entry.record)).pinned;
+    if (entry.group === undefined) this.records.unlink(entry.record);
+    else entry.group.delete(entry);
+    entry.group = group;
+    group.add(entry);
+    if (group.size > this.#largest.size && group !== this.#blocked) this.#largest = group;
   }
 
   /** The pinned keys of a table that has no fewer than the average of all tables. */

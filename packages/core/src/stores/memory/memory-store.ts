@@ -35,7 +35,7 @@ const DEFAULT_MAX_KEYS = 100_000;
  * denied. No client is denied because of the number of other clients.
  *
  * Of the keys that are being denied (or blocked, or hold slots) half of `maxKeys` are held in full. Beyond that, the
- * longest unused ones of the limiter that has most of them become compact: each is a text under a keyed hash, still
+ * oldest ones of the limiter that has most of them become compact: each is a text under a keyed hash, still
  * exact. At least the last `maxKeys` of these are remembered (8192 where `maxKeys` is less), at most twice as many. So a
  * flood frees a denied key only if it gets one and a half times `maxKeys` keys denied meanwhile; it frees none of a
  * limiter that has less than its share, and ends no block by `block()`, of which half of `maxKeys` are held apart. The

@@ -1,6 +1,6 @@
 import { LruList, type Linked } from '../../lru-list.ts';
 
-/** Pinned keys in the order of their last use: those of one table, or those that `block` blocks. */
+/** Pinned keys in the order in which they were pinned: those of one table, or those that `block` blocks. */
 export class PinnedGroup<T extends Linked<T>> {
   readonly #order = new LruList<T>();
   #size = 0;
@@ -21,9 +21,5 @@ export class PinnedGroup<T extends Linked<T>> {
   delete(entry: T): void {
     this.#order.delete(entry);
     this.#size--;
-  }
-
-  use(entry: T): void {
-    this.#order.use(entry);
   }
 }
