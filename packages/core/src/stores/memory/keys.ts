@@ -138,7 +138,9 @@ export class Keys {
 
   /** Pins a denied key for as long as it stays denied. */
   recordDenial(entry: Entry, retryAfterMs: number, nowMs: number): void {
-    entry.deniedUntilMs = Math.max(entry.deniedUntilMs, nowMs + retryAfterMs);
+    const untilMs = nowMs + retryAfterMs;
+    if (entry.group !== undefined && untilMs <= entry.deniedUntilMs) return;
+    entry.deniedUntilMs = Math.max(entry.deniedUntilMs, untilMs);
     this.#pin(entry);
   }
 

@@ -57,7 +57,7 @@ describe('a flood of 400 000 requests from one IPv6 /48 through a login limiter,
   const { store, login, other } = setup();
   beforeAll(async () => exhaust(login, NETWORK));
 
-  it('denies no newcomer of any limiter, frees none of its own keys, and holds a bounded number of them', async () => {
+  it('denies no newcomer, frees no denied key, and stays within its bound', async () => {
     expect({
       newcomers: await denied(login, named('new', 2_000)),
       newcomersOfAnother: await denied(other, named('new', 2_000)),
