@@ -1,16 +1,26 @@
 import { StoreError } from '../../errors.ts';
 import type { StoreCall } from '../../engine/store.ts';
 
-/** Bounds the memory of abandoned calls while a server hangs: a call takes about 6 kB, one of 256 keys 25 kB. */
-const MOST_ABANDONED = 10_000;
+/** What a client of ioredis keeps of a call without a reply, measured: 4 kB for one key, 55 kB for 256 keys. */
+const CALL_BYTES = 4000;
+const KEY_BYTES = 200;
+/** Bounds the memory of abandoned calls while a server hangs: some 4000 calls of one key, or 300 of 256. */
+export const MOST_ABANDONED_BYTES: number = 16 * 1024 * 1024;
 /** How often a call is sent all the same, to find out whether the server replies again. */
 const TRY_EVERY_MS = 1000;
 
+/** What is known of a call that was sent: pass it to {@link AbandonedCalls.ended}. */
+export interface SentCall {
+  readonly bytes: number;
+  readonly generation: number;
+}
+
 /**
- * Counts abandoned calls: calls without a reply that have timed out. Sending stops while there are too many of them.
+ * Counts abandoned calls: calls without a reply that have timed out. Sending stops while they take too much memory.
  */
 export class AbandonedCalls {
-  #abandoned = 0;
+  readonly #mostBytes: number;
+  #bytes = 0;
   /**
    * Goes up whenever the count starts again: calls abandoned in an earlier generation may never get a reply, and no
    * longer count.
@@ -18,9 +28,13 @@ export class AbandonedCalls {
   #generation = 0;
   #triedAtMs = 0;
 
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
   /** @throws StoreError `SLUICE_STORE_FAILED` when there are too many. */
   check(): void {
-    if (this.#abandoned < MOST_ABANDONED) return;
+    if (!this.#isFull) return;
     const nowMs = performance.now();
     if (nowMs - this.#triedAtMs >= TRY_EVERY_MS) {
       this.#triedAtMs = nowMs;
@@ -28,33 +42,36 @@ export class AbandonedCalls {
     }
     throw new StoreError(
       'SLUICE_STORE_FAILED',
-      `${String(MOST_ABANDONED)} calls to Redis have timed out without a reply; until Redis replies, one call a second is sent`,
+      `calls to Redis have timed out without a reply, and take some ${String(Math.ceil(this.#mostBytes / 2 ** 20))} MB; until Redis replies, one call a second is sent`,
       { kind: 'timeout' },
     );
   }
 
-  /**
-   * Call this before sending. The call counts from the moment it is abandoned. Returns the generation to pass to
-   * {@link ended}.
-   */
-  sent(waiting: StoreCall | undefined): number {
-    const generation = this.#generation;
+  /** Call this before sending. The call counts from the moment it is abandoned. */
+  sent(waiting: StoreCall | undefined, keys: number): SentCall {
+    const call = { bytes: CALL_BYTES + keys * KEY_BYTES, generation: this.#generation };
     if (waiting !== undefined) {
       waiting.onAbandoned = () => {
-        if (generation === this.#generation && ++this.#abandoned === MOST_ABANDONED)
-          this.#triedAtMs = performance.now();
+        if (call.generation !== this.#generation) return;
+        const wasFull = this.#isFull;
+        this.#bytes += call.bytes;
+        if (this.#isFull && !wasFull) this.#triedAtMs = performance.now();
       };
     }
-    return generation;
+    return call;
   }
 
   /** Call this when the call has a reply or has failed. */
-  ended(waiting: StoreCall | undefined, generation: number, isAnswered: boolean): void {
+  ended(waiting: StoreCall | undefined, { bytes, generation }: SentCall, isAnswered: boolean): void {
     if (waiting?.abandoned === true) {
-      if (generation === this.#generation) this.#abandoned--;
-    } else if (isAnswered && this.#abandoned >= MOST_ABANDONED) {
-      this.#abandoned = 0;
+      if (generation === this.#generation) this.#bytes -= bytes;
+    } else if (isAnswered && this.#isFull) {
+      this.#bytes = 0;
       this.#generation++;
     }
+  }
+
+  get #isFull(): boolean {
+    return this.#bytes >= this.#mostBytes;
   }
 }

@@ -18,7 +18,7 @@ import { clientOf, addConnection } from './connection.ts';
 import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
-import { AbandonedCalls } from './abandoned-calls.ts';
+import { AbandonedCalls, MOST_ABANDONED_BYTES } from './abandoned-calls.ts';
 import { hashTag } from './redis-key.ts';
 import { readReply } from './read-reply.ts';
 import { readBatch } from './read-batch.ts';
@@ -115,6 +115,8 @@ interface StoreSettings extends RedisSettings {
 
 /** Divides 16 384 hash slots into 64 parts when a client does not know their nodes: nodes own ranges of slots. */
 const SHARD_SHIFT = 8;
+/** A node serves several of these parts: each has a sixteenth of the memory for abandoned calls. */
+const NODE_PARTS_SHIFT = 4;
 
 const NO_ANSWER: BatchAnswer = { atMs: 0, keys: [] };
 
@@ -156,7 +158,9 @@ class ScriptedStore implements RedisStore, BatchStore {
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
     const [request] = requests;
     const [part] = request === undefined ? [] : partsOf(request);
-    return this.#sendTracked(part?.subject, waiting, (client) => this.#send(client, requests, waiting));
+    return this.#sendTracked(part?.subject, requests.length, waiting, (client) =>
+      this.#send(client, requests, waiting),
+    );
   }
 
   /**
@@ -165,7 +169,7 @@ class ScriptedStore implements RedisStore, BatchStore {
    */
   performBatch(requests: readonly CoalescedRequests[], waiting?: StoreCall): Promise<BatchAnswer> {
     const { prefix, check, scripts } = this.#settings;
-    return this.#sendTracked(requests[0]?.subject, waiting, (client) => {
+    return this.#sendTracked(requests[0]?.subject, requests.length, waiting, (client) => {
       const call = writeBatch(requests, prefix, check);
       return this.#run(client, scripts.batch, call.keys, call.args, waiting, (reply) =>
         // The requests of an abandoned call are no longer known.
@@ -180,6 +184,7 @@ class ScriptedStore implements RedisStore, BatchStore {
    */
   #sendTracked<T>(
     subject: string | undefined,
+    keys: number,
     waiting: StoreCall | undefined,
     send: (client: RedisClient) => Promise<T>,
   ): Promise<T> {
@@ -187,14 +192,14 @@ class ScriptedStore implements RedisStore, BatchStore {
       if (waiting?.abandoned === true) throw abandonedError();
       const abandoned = this.#abandonedCallsOf(subject);
       abandoned.check();
-      const generation = abandoned.sent(waiting);
+      const sent = abandoned.sent(waiting, keys);
       return send(client).then(
         (answer) => {
-          abandoned.ended(waiting, generation, true);
+          abandoned.ended(waiting, sent, true);
           return answer;
         },
         (error: unknown) => {
-          abandoned.ended(waiting, generation, false);
+          abandoned.ended(waiting, sent, false);
           throw error;
         },
       );
@@ -218,7 +223,11 @@ class ScriptedStore implements RedisStore, BatchStore {
   #abandonedCallsOf(subject: string | undefined): AbandonedCalls {
     const shard = subject === undefined ? undefined : this.shardOf(subject);
     let abandoned = this.#abandonedCalls.get(shard);
-    if (abandoned === undefined) this.#abandonedCalls.set(shard, (abandoned = new AbandonedCalls()));
+    if (abandoned === undefined) {
+      const isPartOfNode = shard !== undefined && this.#adopted?.nodeOf === undefined;
+      abandoned = new AbandonedCalls(isPartOfNode ? MOST_ABANDONED_BYTES >> NODE_PARTS_SHIFT : MOST_ABANDONED_BYTES);
+      this.#abandonedCalls.set(shard, abandoned);
+    }
     return abandoned;
   }
 
