@@ -80,7 +80,7 @@ export const SCRIPTS = {
     parts: [WHOLE_NUMBER].concat(
       parts([
         ...['clock', 'policy', 'failure', 'call', 'value'],
-        ...['external-state', 'versions', 'decide', 'denied-costs', 'escalation', 'edits', 'frame'],
+        ...['external-state', 'versions', 'restored-value', 'decide', 'denied-costs', 'escalation', 'edits', 'frame'],
       ]),
     ),
     takes: () => true,

@@ -48,6 +48,19 @@ describe('a managed policy whose long state has a key of its own', () => {
     expect((await limiter.acquire('key')).decision.allowed).toBe(true);
   });
 
+  it('keeps slots held whose value was evicted', async () => {
+    const policies = managed.policies();
+    await policies.put('jobs', slots(2), { apps });
+    const limiter = managed.limiter({ policy: reference('jobs') });
+    const first = await limiter.acquire('key');
+    await managed.redis.admin.del(KEY);
+
+    expect((await limiter.acquire('key')).decision).toMatchObject({ allowed: true, remaining: 0 });
+    expect((await limiter.acquire('key')).decision.allowed).toBe(false);
+    await first.release();
+    expect((await limiter.peek('key')).remaining).toBe(1);
+  });
+
   it('that becomes another kind while slots are held counts them, and their release does no harm', async () => {
     const policies = managed.policies();
     await policies.put('jobs', slots(5), { apps });

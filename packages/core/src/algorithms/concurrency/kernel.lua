@@ -12,6 +12,7 @@ refund  releases the slot; renew: the text in which its expiry starts again, or 
 charge, used, migrate, reset_at_ms   as in the other kernels
 open    opens the set, which is read only as far as needed
 load    gives the set its summary
+restore returns a summary of the set, whose value was evicted alone; false if it is empty
 project returns the summary with the selected slots, in the layout of slot.ts
 save    writes the set and returns its summary
 ]]
@@ -62,6 +63,15 @@ function concurrency.load(slots, text, now_ms)
   for _, member in ipairs(redis.call("ZRANGEBYSCORE", KEYS[slots.key], "-inf", string.format("%d", now_ms))) do
     slots.expired = slots.expired + units_of(member)
   end
+end
+
+function concurrency.restore(slots)
+  local latest_ms, units = 0, 0
+  local found = slots.count > 0 and redis.call("ZRANGEBYSCORE", KEYS[slots.key], "-inf", "+inf", "WITHSCORES") or {}
+  for i = 1, #found, 2 do
+    latest_ms, units = tonumber(found[i + 1]), units + units_of(found[i])
+  end
+  return units > 0 and encode_pair(latest_ms, units)
 end
 
 local function is_cleared(slots, changes)

@@ -18,6 +18,7 @@
  * - stores/redis/frame/value.lua
  * - stores/redis/frame/external-state.lua
  * - stores/redis/frame/versions.lua
+ * - stores/redis/frame/restored-value.lua
  * - stores/redis/frame/decide.lua
  * - stores/redis/frame/denied-costs.lua
  * - stores/redis/frame/escalation.lua
@@ -25,7 +26,7 @@
  * - stores/redis/frame/frame.lua
  */
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '92276e2548df0adb1ec22e178c8850dfa36623ad',
+  sha1: '548a1e952da52b3d03b052a04273757d21e6309f',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -93,6 +94,14 @@ function concurrency.load(slots, text, now_ms)
   for _, member in ipairs(redis.call("ZRANGEBYSCORE", KEYS[slots.key], "-inf", string.format("%d", now_ms))) do
     slots.expired = slots.expired + units_of(member)
   end
+end
+function concurrency.restore(slots)
+  local latest_ms, units = 0, 0
+  local found = slots.count > 0 and redis.call("ZRANGEBYSCORE", KEYS[slots.key], "-inf", "+inf", "WITHSCORES") or {}
+  for i = 1, #found, 2 do
+    latest_ms, units = tonumber(found[i + 1]), units + units_of(found[i])
+  end
+  return units > 0 and encode_pair(latest_ms, units)
 end
 local function is_cleared(slots, changes)
   return not slots.text or string.byte(changes) == 42
@@ -1429,6 +1438,26 @@ local function undo_migrations()
       migrated[i][2], migrated[i][3], migrated[i][4], migrated[i][5]
   end
 end
+local function text_of(key, plan)
+  if texts[key] then
+    return texts[key]
+  end
+  local text = read(key)
+  if not has_external or reply[key + 1] then
+    return text
+  end
+  local states = {}
+  for j = 1, plan.count do
+    local external = plan[j].algorithm.restore and external_state_of(key, plan[j], j, "")
+    states[j] = external and plan[j].algorithm.restore(external) or ""
+  end
+  text = table.concat(states, " ")
+  if string.find(text, "%d") then
+    texts[key], versions[key] = text, plan.version
+    reply[key + 1] = plan.version and string.format("%d;%s", plan.version, text) or text
+  end
+  return texts[key]
+end
 local denied_costs
 local function note_denied(key, plan, j, cost)
   local counts = plan[j].algorithm.counts_denied
@@ -1472,7 +1501,7 @@ local function consume(upto)
     local holder = has_external and ARGV[at + 3]
     at = at + (has_external and 4 or 3)
     reading = key
-    local text = texts[key] or read(key)
+    local text = text_of(key, plan)
     readable = readable and not failed[key]
     if plan.version and not failed[key] then
       known = migrate(key, plan) and known
@@ -1613,7 +1642,7 @@ if string.find(kinds, "E", 1, true) then
   function perform(op, upto)
     local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
     reading = key
-    local after = texts[key] or read(key)
+    local after = text_of(key, plan)
     if failed[key] then
       return
     end

@@ -57,7 +57,7 @@ local function consume(upto)
     local holder = has_external and ARGV[at + 3]
     at = at + (has_external and 4 or 3)
     reading = key
-    local text = texts[key] or read(key)
+    local text = text_of(key, plan)
     readable = readable and not failed[key]
     if plan.version and not failed[key] then
       known = migrate(key, plan) and known

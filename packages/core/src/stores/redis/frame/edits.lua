@@ -58,7 +58,7 @@ if string.find(kinds, "E", 1, true) then
   function perform(op, upto)
     local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
     reading = key
-    local after = texts[key] or read(key)
+    local after = text_of(key, plan)
     if failed[key] then
       return
     end
