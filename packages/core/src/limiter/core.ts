@@ -281,7 +281,8 @@ export class LimiterCore {
 /** The decision without its error, whose cause can hold what the server was sent, keys included. */
 function publishable(decided: Decision): Decision {
   if (decided.error === undefined) return decided;
-  const { error: _, ...decision } = decided;
+  const decision = { ...decided };
+  delete decision.error;
   return decision;
 }
 
