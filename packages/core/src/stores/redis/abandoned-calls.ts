@@ -53,9 +53,8 @@ export class AbandonedCalls {
     if (waiting !== undefined) {
       waiting.onAbandoned = () => {
         if (call.generation !== this.#generation) return;
-        const wasFull = this.#isFull;
         this.#bytes += call.bytes;
-        if (this.#isFull && !wasFull) this.#triedAtMs = performance.now();
+        if (this.#isFull) this.#triedAtMs = performance.now();
       };
     }
     return call;
