@@ -129,6 +129,7 @@ function compare(
   call: Call,
 ): void {
   const [allowedThere, ...after] = values[call.keys.length] as unknown[];
+  if (String(allowedThere) === 'repeated') return; // kernels know no identities
   const expected = states.map((state, i) => {
     const limit = changed.get(i);
     return state instanceof Error || limit === undefined ? values[i] : writeValue(limit, state, atMs);

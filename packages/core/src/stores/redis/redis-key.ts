@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { hashed } from '../../engine/key.ts';
 
 /**
@@ -19,4 +20,13 @@ export function hashTag(subject: string): string {
 /** The key of an external state. `policyNumber` is counted from 1. */
 export function detailKey(key: string, kind: string, policyNumber: string): string {
   return `${key}:${kind}${policyNumber}`;
+}
+
+/** The first characters of every identity of this process: 72 random bits. A count follows. */
+const PROCESS = randomBytes(9).toString('base64url');
+let identities = 0;
+
+/** The key that says of one new refund under a key that it was performed. */
+export function identityKey(key: string): string {
+  return `${key}:~${PROCESS}${(identities++).toString(36)}`;
 }

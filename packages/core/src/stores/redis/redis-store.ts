@@ -280,8 +280,8 @@ class ScriptedStore implements RedisStore, BatchStore {
     waiting: StoreCall | undefined,
   ): Promise<StoreAnswers> {
     const { prefix, check, scripts } = this.#settings;
-    const call = writeCall(requests, prefix, check);
-    return this.#run(client, scripts.frame, [...call.keys, ...call.externalKeys], call.args, waiting, (reply) =>
+    const call = writeCall(requests, prefix, check, client.sendsAgain);
+    return this.#run(client, scripts.frame, [...call.keys, ...call.furtherKeys], call.args, waiting, (reply) =>
       readReply(reply, call, this.showsDenied),
     );
   }

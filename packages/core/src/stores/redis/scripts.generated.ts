@@ -26,7 +26,7 @@
  * - stores/redis/frame/frame.lua
  */
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '548a1e952da52b3d03b052a04273757d21e6309f',
+  sha1: 'e7058191535c0b344fa2262c5115ae908d39f089',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1229,15 +1229,22 @@ local plans = {}
 at = 4
 local external_keys, external_states = {}, {}
 local has_external = string.find(kinds, "D", 1, true)
+local has_identities = string.find(kinds, "I", 1, true)
 local key_count = #KEYS
+if has_identities then
+  key_count, at = key_count - tonumber(ARGV[at]), at + 1
+end
+local identity_keys_from, has_repeated = key_count, false
 if has_external then
-  key_count = key_count - tonumber(ARGV[4])
-  for i = 1, tonumber(ARGV[4]) do
-    local key, id = tonumber(ARGV[3 * i + 2]), ARGV[3 * i + 3] .. ARGV[3 * i + 4]
+  local count = tonumber(ARGV[at])
+  key_count = key_count - count
+  for i = 1, count do
+    local key, id = tonumber(ARGV[at + 1]), ARGV[at + 2] .. ARGV[at + 3]
     external_keys[key] = external_keys[key] or {}
     external_keys[key][id] = key_count + i
+    at = at + 3
   end
-  at = 5 + 3 * tonumber(ARGV[4])
+  at = at + 1
 end
 local has_versions = string.find(kinds, "V", 1, true)
 local function read_versions(plan)
@@ -1590,8 +1597,15 @@ if escalates then
 end
 local perform
 if string.find(kinds, "E", 1, true) then
-  local function settle(op, key, plan, cost, by_ms)
-    if by_ms and now_ms >= by_ms then
+  local IDENTITY_KEPT_MS = 60000
+  local function is_repeated(identity)
+    local key = KEYS[identity_keys_from + identity]
+    local is_new = redis.call("SET", key, "", "NX", "PX", IDENTITY_KEPT_MS)
+    has_repeated = has_repeated or not is_new
+    return not is_new
+  end
+  local function settle(op, key, plan, cost, identity, by_ms)
+    if by_ms and now_ms >= by_ms or identity and is_repeated(identity) then
       return false
     end
     local states, changed = split(texts[key], plan.count), false
@@ -1654,8 +1668,10 @@ if string.find(kinds, "E", 1, true) then
     end
     end_of(plan, after)
     if op == "refund" or op == "charge" then
-      local by_at = at + 3 + plan.count + (has_external and 1 or 0)
-      after = settle(op, key, plan, number, by_at < upto and tonumber(ARGV[by_at]))
+      local next_at = at + 3 + plan.count + (has_external and 1 or 0)
+      local identity = has_identities and op == "refund" and tonumber(ARGV[next_at])
+      local by_at = identity and next_at + 1 or next_at
+      after = settle(op, key, plan, number, identity, by_at < upto and tonumber(ARGV[by_at]))
     elseif op == "release" or op == "renew" then
       after = hold(op, key, plan, number, ARGV[at + 3])
     elseif op == "block" then
@@ -1753,7 +1769,7 @@ for key = 1, key_count do
   end
 end
 if string.find(kinds, "C", 1, true) then
-  local after = { table.concat(allowed_flags) }
+  local after = { has_repeated and "repeated" or table.concat(allowed_flags) }
   for key = 1, key_count do
     after[key + 1] = plan_of[key] and not failed[key] and texts[key] or reply[key + 1]
   end

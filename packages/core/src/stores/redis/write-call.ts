@@ -1,13 +1,13 @@
 import { countsDenied, type NamedPolicy } from '../../engine/policy.ts';
 import type { CarryOver, Limit, Part, StoreRequest } from '../../engine/store.ts';
-import { detailKey, redisKey } from './redis-key.ts';
+import { detailKey, identityKey, redisKey } from './redis-key.ts';
 import { keptMs, writePolicy } from './write-policy.ts';
 
 /** One call of the general script: what goes out, and what is needed to read what comes back. */
 export interface Call {
   readonly keys: readonly string[];
-  /** Keys of their own for external states, behind the others. */
-  readonly externalKeys: readonly string[];
+  /** Behind the others: the keys of external states, and those of the identities of refunds. */
+  readonly furtherKeys: readonly string[];
   readonly args: readonly string[];
   readonly requests: readonly StoreRequest[];
   /** Per request and part, the index of its key in `keys`. */
@@ -19,28 +19,48 @@ export interface Call {
   readonly hasPolicyVersions: boolean;
 }
 
-/** Writes requests as frame/call.lua and frame.lua read them. */
-export function writeCall(requests: readonly StoreRequest[], prefix: string, checking: boolean): Call {
-  const flags = flagsOf(requests, checking);
+/**
+ * Writes requests as frame/call.lua and frame.lua read them.
+ *
+ * @param hasIdentities - Whether a refund gets an identity, so that it counts once although the client sends it again.
+ */
+export function writeCall(
+  requests: readonly StoreRequest[],
+  prefix: string,
+  checking: boolean,
+  hasIdentities = false,
+): Call {
+  const flags = flagsOf(requests, checking, hasIdentities);
   const letters = lettersOf(flags);
   const keys = new KeysSection(prefix, flags);
   const plans = new PlansSection(flags, letters);
   const keyIndexes: (readonly number[])[] = [];
   const written: string[] = [];
+  const identityKeys: string[] = [];
   for (const request of requests) {
     const parts = partsOf(request);
     const indexes = parts.map((part) => keys.indexOf(part));
     keyIndexes.push(indexes);
     if (isEdit(request)) letters.add(EDITS);
+    if (flags.hasIdentities && request.op === 'refund') {
+      identityKeys.push(identityKey(keys.keys[indexes[0] as number] as string));
+    }
     const args = parts.flatMap((part, i) =>
-      writePart(request, part, [String((indexes[i] ?? 0) + 1), String(plans.numberOf(part.limit))], flags),
+      writePart(
+        request,
+        part,
+        [String((indexes[i] ?? 0) + 1), String(plans.numberOf(part.limit))],
+        flags,
+        identityKeys.length,
+      ),
     );
     written.push(request.op, String(args.length), ...args);
   }
-  const counts = [String(plans.count), String(requests.length), ...keys.externalArgs()];
+  const identities = flags.hasIdentities ? [String(identityKeys.length)] : [];
+  const counts = [String(plans.count), String(requests.length), ...identities, ...keys.externalArgs()];
   return {
     keys: keys.keys,
-    externalKeys: keys.externalKeys,
+    furtherKeys: [...keys.externalKeys, ...identityKeys],
     args: [[...letters].join(''), ...counts, ...plans.args, ...written],
     requests,
     keyIndexes,
@@ -58,11 +78,12 @@ interface CallFlags {
   readonly countsDenied: boolean;
   /** Whether the states of any policy have keys of their own. */
   readonly hasExternal: boolean;
+  readonly hasIdentities: boolean;
 }
 
 const EDITS = 'E';
 
-function flagsOf(requests: readonly StoreRequest[], checking: boolean): CallFlags {
+function flagsOf(requests: readonly StoreRequest[], checking: boolean, hasIdentities: boolean): CallFlags {
   const hasLimit = (matches: (limit: Limit) => boolean): boolean =>
     requests.some((request) => partsOf(request).some(({ limit }) => matches(limit)));
   return {
@@ -71,6 +92,7 @@ function flagsOf(requests: readonly StoreRequest[], checking: boolean): CallFlag
     escalates: consumes(requests, ({ escalation }) => escalation !== undefined),
     countsDenied: consumes(requests, ({ policies }) => policies.some(countsDenied)),
     hasExternal: hasLimit((limit) => externalPoliciesOf(limit).length > 0),
+    hasIdentities: hasIdentities && requests.some(({ op }) => op === 'refund'),
   };
 }
 
@@ -79,13 +101,14 @@ function consumes(requests: readonly StoreRequest[], matches: (limit: Limit) => 
 }
 
 function lettersOf(flags: CallFlags): Set<string> {
-  const { checking, hasPolicyVersions, escalates, countsDenied: counts, hasExternal } = flags;
+  const { checking, hasPolicyVersions, escalates, countsDenied: counts, hasExternal, hasIdentities } = flags;
   const letters = new Set<string>();
   if (checking) letters.add('C');
   if (hasPolicyVersions) letters.add('V');
   if (escalates) letters.add('X');
   if (counts) letters.add('N');
   if (hasExternal) letters.add('D');
+  if (hasIdentities) letters.add('I');
   return letters;
 }
 
@@ -173,7 +196,8 @@ function writePart(
   request: StoreRequest,
   part: Part,
   numbers: readonly string[],
-  { hasExternal }: CallFlags,
+  { hasExternal, hasIdentities }: CallFlags,
+  identity: number,
 ): readonly string[] {
   const args = [...numbers];
   if (hasCost(request, hasExternal)) args.push(String(part.cost));
@@ -182,6 +206,7 @@ function writePart(
   }
   if (request.op === 'block') args.push(String(request.durationMs), request.reset === true ? '1' : '0');
   if (hasExternal) args.push(part.holder ?? NO_HOLDER);
+  if (request.op === 'refund' && hasIdentities) args.push(String(identity));
   if (request.op === 'refund' && request.byMs !== undefined) args.push(String(request.byMs));
   return args;
 }

@@ -4,13 +4,18 @@
  *
  * Both calls resolve to the script's reply: an array of integers, strings (or buffers), nulls and such arrays. They
  * reject with an `Error` whose message begins with the word that Redis put first, `NOSCRIPT` above all, and send
- * nothing twice by themselves.
+ * nothing twice by themselves, or say so in `sendsAgain`.
  */
 export interface RedisClient {
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   eval(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Whether keys of one call must share a hash slot. */
   readonly cluster?: boolean;
+  /**
+   * Whether the client may send a call again whose reply it has not seen. Then each refund writes a key that expires after a
+   * minute, and gives back once; a decision may still count twice. Default false.
+   */
+  readonly sendsAgain?: boolean;
   /** In a cluster, the node of a hash slot, if the client knows it. */
   nodeOf?(slot: number): string | undefined;
   /**

@@ -16,15 +16,22 @@ at = 4
 -- policy.
 local external_keys, external_states = {}, {}
 local has_external = string.find(kinds, "D", 1, true)
+local has_identities = string.find(kinds, "I", 1, true)
 local key_count = #KEYS
+if has_identities then
+  key_count, at = key_count - tonumber(ARGV[at]), at + 1
+end
+local identity_keys_from, has_repeated = key_count, false -- whether any refund was performed by an earlier call
 if has_external then
-  key_count = key_count - tonumber(ARGV[4])
-  for i = 1, tonumber(ARGV[4]) do
-    local key, id = tonumber(ARGV[3 * i + 2]), ARGV[3 * i + 3] .. ARGV[3 * i + 4]
+  local count = tonumber(ARGV[at])
+  key_count = key_count - count
+  for i = 1, count do
+    local key, id = tonumber(ARGV[at + 1]), ARGV[at + 2] .. ARGV[at + 3]
     external_keys[key] = external_keys[key] or {}
     external_keys[key][id] = key_count + i
+    at = at + 3
   end
-  at = 5 + 3 * tonumber(ARGV[4])
+  at = at + 1
 end
 
 local has_versions = string.find(kinds, "V", 1, true)

@@ -1,9 +1,19 @@
 -- Edits: every operation on a key other than consume and peek.
 local perform
 if string.find(kinds, "E", 1, true) then
+  local IDENTITY_KEPT_MS = 60000
+
+  -- Whether a refund was performed before: a client may send it again.
+  local function is_repeated(identity)
+    local key = KEYS[identity_keys_from + identity]
+    local is_new = redis.call("SET", key, "", "NX", "PX", IDENTITY_KEPT_MS)
+    has_repeated = has_repeated or not is_new
+    return not is_new
+  end
+
   -- Refunds or charges units. A charge needs no state; a refund does.
-  local function settle(op, key, plan, cost, by_ms)
-    if by_ms and now_ms >= by_ms then
+  local function settle(op, key, plan, cost, identity, by_ms)
+    if by_ms and now_ms >= by_ms or identity and is_repeated(identity) then
       return false
     end
     local states, changed = split(texts[key], plan.count), false
@@ -70,8 +80,10 @@ if string.find(kinds, "E", 1, true) then
     end
     end_of(plan, after) -- fails on a state that cannot be read, so that no edit overwrites it
     if op == "refund" or op == "charge" then
-      local by_at = at + 3 + plan.count + (has_external and 1 or 0)
-      after = settle(op, key, plan, number, by_at < upto and tonumber(ARGV[by_at]))
+      local next_at = at + 3 + plan.count + (has_external and 1 or 0)
+      local identity = has_identities and op == "refund" and tonumber(ARGV[next_at])
+      local by_at = identity and next_at + 1 or next_at
+      after = settle(op, key, plan, number, identity, by_at < upto and tonumber(ARGV[by_at]))
     elseif op == "release" or op == "renew" then
       after = hold(op, key, plan, number, ARGV[at + 3])
     elseif op == "block" then

@@ -3,9 +3,10 @@ The general script: decides a list of requests at one instant of the server's cl
 one or several keys and is consumed whole or not at all. The script reads each key once and writes each changed key
 once; the kernels before it decide. Twin of evaluate.ts.
 
-KEYS  every key of the requests, once; then the keys of external states
+KEYS  every key of the requests, once; then the keys of external states; then those of the identities of refunds
 ARGV  a letter per kind of algorithm, and E for edits, V for policy versions, X for escalation, N for policies that
-      count what they deny, D for external states, C for checking; number of plans; number of requests; with D the number of external states, and per external
+      count what they deny, D for external states, I for identities, C for checking; number of plans; number of requests;
+      with I the number of identities; with D the number of external states, and per external
       state the index of its key, the kind of its algorithm, and the number of its policy
       per plan     number of policies, how long to keep a key after its states end; then:
                    with V its version, or 0 without policy versions; after a version (such a plan has one policy) the
@@ -19,8 +20,8 @@ ARGV  a letter per kind of algorithm, and E for edits, V for policy versions, X 
         peek       per part the index of its key and the number of its plan; with D as consume
         refund, charge   key, plan, cost, then per policy the instant at which the charged window ends, 0 to leave the
                    policy alone, or -1 where no window is known: a refund of the newest units, a charge of units that
-                   are used now; with D then the holder; a refund then, if it has one, the instant from which it has no
-                   effect
+                   are used now; with D then the holder; a refund then, with I the number of its identity, and, if it
+                   has one, the instant from which it has no effect
         release, renew   key, plan, cost, holder: slots
         reset, unblock   key, plan
         block      key, plan, duration in ms, and 1 for a reset in the same step, else 0
@@ -29,7 +30,7 @@ value [!<blocked until>!][^<denials>:<blocks>:<forgotten at>^][<version>;]<state
       (denial-count.ts), if there are any; for an external state its summary
 reply the instant in ms, then per key the value before the call, with the selected part of its external states: a
       string, nil for none, or { message } for a value that cannot be read; when checking, then { allowed (a digit per
-      request), value after the call per key... }
+      request; `repeated` if a refund was performed by an earlier call), value after the call per key... }
 ]]
 local allowed_flags = {}
 for i = 1, tonumber(ARGV[3]) do
@@ -112,7 +113,7 @@ for key = 1, key_count do
 end
 
 if string.find(kinds, "C", 1, true) then
-  local after = { table.concat(allowed_flags) }
+  local after = { has_repeated and "repeated" or table.concat(allowed_flags) }
   for key = 1, key_count do
     after[key + 1] = plan_of[key] and not failed[key] and texts[key] or reply[key + 1]
   end
