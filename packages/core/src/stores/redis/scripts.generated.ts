@@ -26,7 +26,7 @@
  * - stores/redis/frame/frame.lua
  */
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: 'e7058191535c0b344fa2262c5115ae908d39f089',
+  sha1: '706e7a9939ffb5539770c2b6a75377767b580ae4',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1599,8 +1599,7 @@ local perform
 if string.find(kinds, "E", 1, true) then
   local IDENTITY_KEPT_MS = 60000
   local function is_repeated(identity)
-    local key = KEYS[identity_keys_from + identity]
-    local is_new = redis.call("SET", key, "", "NX", "PX", IDENTITY_KEPT_MS)
+    local is_new = redis.call("SET", KEYS[identity_keys_from + identity], "", "NX", "PX", IDENTITY_KEPT_MS)
     has_repeated = has_repeated or not is_new
     return not is_new
   end
