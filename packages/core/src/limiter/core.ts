@@ -282,7 +282,7 @@ export class LimiterCore {
 function publishable(decided: Decision): Decision {
   if (decided.error === undefined) return decided;
   const decision = { ...decided };
-  delete decision.error;
+  Reflect.deleteProperty(decision, 'error');
   return decision;
 }
 

@@ -71,7 +71,7 @@ describe('a denial that no store was asked for', () => {
     const redis = useRedis();
 
     it.each(kinds)('of $kind is what the server says', async ({ limits }) => {
-      const runs = cases(6);
+      const runs = cases(20);
 
       const { deniedHere } = await outcomeOf(limits, { runs, steps: 150 }, () => redisServer(redis.client));
 
