@@ -287,7 +287,8 @@ describe('inspect', () => {
   });
 
   it.each([
-    ['fixedWindow --limit 0 --window 1m', 'limit must be a whole number from 1'],
+    ['fixedWindow --limit 0.5 --window 1m', 'limit must be a whole number from 0'],
+    ['fixedWindow --limit 5 --window 1m --count-denied yes', 'countDenied must be true or false, got "yes"'],
     ['fixedWindow --limit 5 --wndow 1m', "unknown option '--wndow'"],
     ['fixedWidow --limit 5', 'there is no policy "fixedWidow"; did you mean fixedWindow?'],
     ['', 'missing required argument'],

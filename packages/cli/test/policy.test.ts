@@ -77,6 +77,8 @@ describe('policy put', () => {
 
   it.each([
     ['fixedWindow --limit 5 --window 1h --align clock', 'fixedWindow 5 per 1h, align clock'],
+    ['fixedWindow --limit 0 --window 1h', 'fixedWindow 0 per 1h'],
+    ['fixedWindow --limit 5 --window 1h --count-denied true', 'fixedWindow 5 per 1h, count denied'],
     ['slidingWindow --limit 5 --window 1500 --precision 500', 'slidingWindow 5 per 1500ms, precision 500ms'],
     ['slidingWindow --limit 5 --window 10s', 'slidingWindow 5 per 10s'],
     ['slidingCounter --limit 5 --window 10s', 'slidingCounter 5 per 10s'],
@@ -126,7 +128,7 @@ describe('policy put', () => {
   });
 
   it.each([
-    ['put orders fixedWindow --limit 0 --window 1m --app a', 'limit must be a whole number from 1 to'],
+    ['put orders fixedWindow --limit 0.5 --window 1m --app a', 'limit must be a whole number from 0 to'],
     ['put orders fixedWindow --limit 5 --window soon --app a', 'window must be a duration such as'],
     ['put orders fixedWindow --limit 5 --app a', 'window must be a duration such as'],
     ['put orders fixedWindow --capacity 5 --window 1m --app a', 'fixedWindow has no option "capacity"'],
