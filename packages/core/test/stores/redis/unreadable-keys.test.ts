@@ -1,5 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { redisStore, type Limit, type Part, type StoreAnswers, type StoreRequest } from '@sluice/core';
+import {
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  type Limit,
+  type Part,
+  type StoreAnswers,
+  type StoreRequest,
+} from '@sluice/core';
 import { keySuffixOf, namePolicies } from '@sluice/core/internal';
 import { useRedis } from '@sluice/testkit';
 import { references } from '../../laws/models/index.ts';
@@ -127,6 +135,21 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
 
       expect(show(await between(request))).toEqual(['decided', 'SLUICE_STORE_KEY_FOREIGN', 'decided']);
       expect(await redis.admin.get(key)).toBe(text);
+    }
+  });
+});
+
+describe('a key under a limit of 0, which denies before anything is read', () => {
+  it.each(['alone', 'with others in one call'])('says that it holds something else: %s', async (how) => {
+    const policy = fixedWindow({ limit: 0, window: '1m' });
+    const limiter = createLimiter({ name: 'none', policy, store: redisStore(redis.client), onStoreError: 'throw' });
+    await redis.admin.set('sluice:{text}:none:2f', 'hello');
+    await redis.admin.rpush('sluice:{list}:none:2f', 'hello');
+
+    for (const key of ['text', 'list']) {
+      const others = how === 'alone' ? [] : [limiter.consume('one'), limiter.consume('other')];
+      await expect(limiter.consume(key)).rejects.toMatchObject({ code: 'SLUICE_STORE_KEY_FOREIGN' });
+      expect((await Promise.all(others)).map(({ outcome }) => outcome)).toEqual(others.map(() => 'denied'));
     }
   });
 });
