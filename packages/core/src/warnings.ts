@@ -18,6 +18,7 @@ export type SluiceWarningCode =
   | 'SLUICE_ROUTE_UNKNOWN'
   | 'SLUICE_SLOT_LOST'
   | 'SLUICE_SPLIT_SHARE_ZERO'
+  | 'SLUICE_STATE_AHEAD'
   | 'SLUICE_STORE_AWAY';
 
 const given = new Set<string>();

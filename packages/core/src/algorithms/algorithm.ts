@@ -175,6 +175,12 @@ export interface Algorithm<P extends PolicyBase, S> {
   renew?(policy: P, state: S, cost: number, nowMs: number, holder?: string): S | undefined;
 
   /**
+   * The state with the end of a full one whose units are consumed now, where it ends later: a clock that ran ahead has
+   * written it. Default: its units are consumed now, as `migrate` has it.
+   */
+  heal?(policy: P, state: S, nowMs: number): S;
+
+  /**
    * For algorithms whose states are external (long, with a key of their own): the summary in the value of the main
    * key. A summary is also a state; decided by itself, it never allows too early.
    */

@@ -1,6 +1,7 @@
 import { decisionOf, type PolicyDecision } from './decision.ts';
 import { countsDenied, type NamedPolicy } from './policy.ts';
 import type { Escalation } from '../values/escalate.ts';
+import { healedStates } from './heal-state.ts';
 import { migrateStates, hasPolicyVersions } from './migrate-state.ts';
 import { afterDenial, dropExpired, withoutCount, type DenialCount } from './denial-count.ts';
 import type {
@@ -67,6 +68,8 @@ function perform(request: StoreRequest, keys: readonly KeyState[], nowMs: number
       return renewed(request.part, keys[0], nowMs);
     case 'reset':
       return edit(keys[0], nowMs, withoutUnits);
+    case 'heal':
+      return healed(request, keys[0], nowMs);
     case 'block':
       return edit(keys[0], nowMs, (key) => {
         const { states, denials } = request.reset === true ? withoutUnits(key) : key;
@@ -281,6 +284,19 @@ function renewed({ limit, cost, holder }: Part, key: KeyState | undefined, nowMs
     return after.some((state, j) => state !== states[j]) ? { blockedUntilMs, states: after, denials } : undefined;
   });
   return { answer: { ...answer, held }, changed };
+}
+
+function healed(
+  { part: { limit }, byMs = Infinity }: Extract<StoreRequest, { op: 'heal' }>,
+  key: KeyState | undefined,
+  nowMs: number,
+): Evaluation {
+  const { answer, changed } = edit(key, nowMs, (found) => {
+    if (nowMs >= byMs) return undefined;
+    const states = healedStates(limit, found, nowMs);
+    return states && { blockedUntilMs: found.blockedUntilMs, states, denials: found.denials };
+  });
+  return { answer: { ...answer, healed: changed }, changed };
 }
 
 /**

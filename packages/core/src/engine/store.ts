@@ -122,7 +122,12 @@ export type StoreRequest =
    */
   | { readonly op: 'reset' | 'unblock'; readonly part: Part }
   /** `reset`: in the same step, what `reset` does. */
-  | { readonly op: 'block'; readonly part: Part; readonly durationMs: number; readonly reset?: boolean };
+  | { readonly op: 'block'; readonly part: Part; readonly durationMs: number; readonly reset?: boolean }
+  /**
+   * Cuts states of the key that end later than a full state consumed now: the store's clock ran ahead when they were
+   * written. Does nothing at or after the store's instant `byMs`. `redisStore` itself and `sluice heal` send it.
+   */
+  | { readonly op: 'heal'; readonly part: Part; readonly byMs?: number };
 
 export type DecidingRequest = Extract<StoreRequest, { op: 'consume' | 'peek' }>;
 export type EditingRequest = Exclude<StoreRequest, DecidingRequest>;
@@ -142,6 +147,8 @@ export interface StoreAnswer {
   readonly stale?: readonly (number | undefined)[];
   /** After `renew`: whether all slots were still held. */
   readonly held?: boolean;
+  /** After `heal`: whether a state was cut. */
+  readonly healed?: boolean;
   /**
    * After a denial, the key of each part at that instant, from which a `DenialCache` denies the next requests. Stores
    * that are as fast as a cache leave it out.

@@ -17,6 +17,7 @@ import {
   type StoreAnswer,
   type StoreAnswers,
 } from '../engine/store.ts';
+import { warnOfStateAhead } from './state-ahead.ts';
 import { warnOnce } from '../warnings.ts';
 
 /** What a decision needs besides its request. */
@@ -220,6 +221,11 @@ export class DecisionPipeline {
     const forgottenAfterMs = Math.max(...answer.parts.map((part) => part.forgottenAfterMs ?? 0));
     const combined = combine(policies, { cost, blocked, source, atMs, forgottenAfterMs }, ifConsumed);
     const decision = error === undefined ? combined : { ...combined, error };
+    if (answer.snapshots !== undefined) {
+      parts.forEach(({ limit }, i) => {
+        warnOfStateAhead(this.#deps.name, store, limit, answer.snapshots?.[i]?.states ?? [], decision);
+      });
+    }
     this.#deps.settlements.receipts.write(decision, {
       store,
       requested,

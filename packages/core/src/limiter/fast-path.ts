@@ -10,6 +10,7 @@ import { WaitingCoalesced, type Recipient } from '../guard/batching/coalesced-ba
 import type { Batching } from '../guard/batching/batching.ts';
 import { timeoutError } from '../guard/deadline.ts';
 import type { Sent } from '../guard/batching/waiting.ts';
+import { warnOfStateAhead } from './state-ahead.ts';
 import { consumeKey } from '../engine/consume-state.ts';
 import type { KeyState, Part, Store } from '../engine/store.ts';
 
@@ -133,7 +134,10 @@ class BatchedDecision implements Recipient {
     const { store, settlements, denialCache, inFlight } = this.#deps;
     const decision = consumeKey(part, key, atMs, store.source);
     if (sent === undefined) return;
-    if (!decision.allowed) denialCache?.remember(part, key, atMs, sent);
+    if (!decision.allowed) {
+      denialCache?.remember(part, key, atMs, sent);
+      warnOfStateAhead(this.#deps.name, store, part.limit, key.states, decision);
+    }
     settlements.receipts.writeLazily(decision, part.limit, part.subject);
     this.#resolve(decision);
     inFlight.end();

@@ -1,6 +1,7 @@
 import { shareOf } from '../../values/numbers.ts';
 import type { Algorithm } from '../algorithm.ts';
 import {
+  healSlots,
   migrateSlots,
   chargeSlots,
   concurrency,
@@ -23,6 +24,7 @@ export const concurrencyAlgorithm: Algorithm<ConcurrencyPolicy, ConcurrencyState
   renew: renewSlot,
   used: usedOfSlots,
   migrate: migrateSlots,
+  heal: healSlots,
   resetAtMs,
   encode: encodeSlots,
   decode: decodeSlots,

@@ -10,6 +10,7 @@ decide  the text after a slot of `cost` units is consumed and the instant at whi
 select  marks the slots that the reply needs so that the client can decide a slot of `cost` units
 refund  releases the slot; renew: the text in which its expiry starts again, or false when it is not held
 charge, used, migrate, reset_at_ms   as in the other kernels
+heal    the text in which no slot expires later than a ttl from now, and that instant
 open    opens the set, which is read only as far as needed
 load    gives the set its summary
 restore returns a summary of the set, whose value was evicted alone; false if it is empty
@@ -224,6 +225,19 @@ function concurrency.migrate(policy, units, now_ms, from, text, slots)
   end
   local expiry = now_ms + policy[2]
   return write_slots(expiry, units, string.format("*+0:%d:%d", units, expiry))
+end
+
+function concurrency.heal(policy, text, now_ms, slots)
+  local units, changes = held_of(text, slots)
+  local expiry = now_ms + policy[2]
+  local later = { "0:" .. string.format("%d", slots.units) }
+  if not slots.is_lost then
+    later = redis.call("ZRANGEBYSCORE", KEYS[slots.key], string.format("(%d", expiry), "+inf")
+  end
+  for _, member in ipairs(later) do
+    changes = string.format("%s+%s:%d", changes, member, expiry)
+  end
+  return write_slots(expiry, units, changes)
 end
 
 function concurrency.reset_at_ms(_, text)

@@ -108,6 +108,14 @@ export function migrateSlots(
   return from === undefined ? [{ expiresAtMs: nowMs + ttlMs, units, holder: NO_HOLDER }] : liveSlots(from.state, nowMs);
 }
 
+/** Holders keep their slots: none of them expires later than a `ttl` from now. */
+export function healSlots({ ttlMs }: ConcurrencyPolicy, state: ConcurrencyState, nowMs: number): ConcurrencyState {
+  return liveSlots(state, nowMs).map((slot) => ({
+    ...slot,
+    expiresAtMs: Math.min(slot.expiresAtMs, nowMs + ttlMs),
+  }));
+}
+
 export function resetAtMs(_policy: ConcurrencyPolicy, state: ConcurrencyState): number {
   return latestExpiry(state);
 }

@@ -12,15 +12,16 @@ import {
   type BatchStore,
   type BatchAnswer,
 } from '../../engine/batch-store.ts';
-import type { Store, StoreAnswers, StoreCall, StoreRequest, BreakerOptions } from '../../engine/store.ts';
+import type { Part, Store, StoreAnswers, StoreCall, StoreRequest, BreakerOptions } from '../../engine/store.ts';
 import { keyPrefixOf, type IoredisClient, type NodeRedisClient, type OwnClient, type RedisClient } from './client.ts';
 import { clientOf, addConnection } from './connection.ts';
 import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
 import { AbandonedCalls, MOST_ABANDONED_BYTES } from './abandoned-calls.ts';
+import { ServerClock } from './server-clock.ts';
 import { hashTag } from './redis-key.ts';
-import { readReply } from './read-reply.ts';
+import { instantOf, readReply } from './read-reply.ts';
 import { readBatch } from './read-batch.ts';
 import { parseRedisOptions, type RedisSettings, type RedisStoreOptions } from './redis-options.ts';
 import { partsOf, writeCall } from './write-call.ts';
@@ -81,7 +82,7 @@ export interface Scripts {
 
 /**
  * {@link redisStore} with other scripts. `instantOf` returns the last argument of the test build, which uses it as
- * the instant.
+ * the instant. Such a store has no server's clock to watch.
  */
 export function createRedisStore(
   client: RedisClient | IoredisClient | NodeRedisClient | string,
@@ -120,6 +121,12 @@ const NODE_PARTS_SHIFT = 4;
 
 const NO_ANSWER: BatchAnswer = { atMs: 0, keys: [] };
 
+/** What is known of a part of the store that can fail by itself, and has a clock of its own. */
+interface Node {
+  readonly abandonedCalls: AbandonedCalls;
+  readonly clock: ServerClock;
+}
+
 class ScriptedStore implements RedisStore, BatchStore {
   readonly source = 'redis';
   readonly oneSubjectPerCall: boolean;
@@ -134,9 +141,8 @@ class ScriptedStore implements RedisStore, BatchStore {
   #closings = 0;
   /** Whether the server's eviction policy has been checked. */
   #hasCheckedEviction = false;
-  /** Per part of the store that can fail by itself. */
-  readonly #abandonedCalls = new Map<string | undefined, AbandonedCalls>();
   readonly #scriptLoads = new ScriptLoads((key) => this.shardOf(key.slice(key.indexOf('{') + 1, key.indexOf('}'))));
+  readonly #nodes = new Map<string | undefined, Node>();
 
   constructor(own: OwnClient | undefined, adopted: RedisClient | undefined, settings: StoreSettings) {
     this.#own = own;
@@ -158,9 +164,11 @@ class ScriptedStore implements RedisStore, BatchStore {
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
     const [request] = requests;
     const [part] = request === undefined ? [] : partsOf(request);
-    return this.#sendTracked(part?.subject, requests.length, waiting, (client) =>
-      this.#send(client, requests, waiting),
-    );
+    return this.#sendTracked(part?.subject, requests.length, waiting, (client, node) => {
+      const byMs = this.#behindMs(node);
+      if (byMs !== undefined) this.#heal(client, node, requests.flatMap(partsOf), byMs);
+      return this.#send(client, node, requests, waiting);
+    });
   }
 
   /**
@@ -169,13 +177,31 @@ class ScriptedStore implements RedisStore, BatchStore {
    */
   performBatch(requests: readonly CoalescedRequests[], waiting?: StoreCall): Promise<BatchAnswer> {
     const { prefix, check, scripts } = this.#settings;
-    return this.#sendTracked(requests[0]?.subject, requests.length, waiting, (client) => {
+    return this.#sendTracked(requests[0]?.subject, requests.length, waiting, (client, node) => {
+      const byMs = this.#behindMs(node);
+      if (byMs !== undefined) this.#heal(client, node, requests, byMs);
       const call = writeBatch(requests, prefix, check);
-      return this.#run(client, scripts.batch, call.keys, call.args, waiting, (reply) =>
+      return this.#run(client, node, scripts.batch, call.keys, call.args, waiting, (reply) =>
         // The requests of an abandoned call are no longer known.
         waiting?.abandoned === true ? NO_ANSWER : readBatch(reply, call, requests, check),
       );
     });
+  }
+
+  /**
+   * Cuts states of these keys that a clock which ran ahead has left behind, before the call that is sent next. A
+   * failure is not reported because that call meets it too.
+   */
+  #heal(client: RedisClient, node: Node, keys: readonly Pick<Part, 'limit' | 'subject'>[], byMs: number): void {
+    const requests = keys.map(
+      ({ limit, subject }) => ({ op: 'heal', part: { limit, subject, cost: 0 }, byMs }) as const,
+    );
+    this.#send(client, node, requests, undefined).catch(() => undefined);
+  }
+
+  /** See {@link ServerClock.behindMs}. A test build has no server's clock. */
+  #behindMs({ clock }: Node): number | undefined {
+    return this.#settings.instantOf === undefined ? clock.behindMs : undefined;
   }
 
   /**
@@ -186,14 +212,15 @@ class ScriptedStore implements RedisStore, BatchStore {
     subject: string | undefined,
     keys: number,
     waiting: StoreCall | undefined,
-    send: (client: RedisClient) => Promise<T>,
+    send: (client: RedisClient, node: Node) => Promise<T>,
   ): Promise<T> {
     const sendTo = (client: RedisClient): Promise<T> => {
       if (waiting?.abandoned === true) throw abandonedError();
-      const abandoned = this.#abandonedCallsOf(subject);
+      const node = this.#nodeOf(subject);
+      const { abandonedCalls: abandoned } = node;
       abandoned.check();
       const sent = abandoned.sent(waiting, keys);
-      return send(client).then(
+      return send(client, node).then(
         (answer) => {
           abandoned.ended(waiting, sent, true);
           return answer;
@@ -220,30 +247,32 @@ class ScriptedStore implements RedisStore, BatchStore {
     void warnOfEviction(client);
   }
 
-  #abandonedCallsOf(subject: string | undefined): AbandonedCalls {
+  #nodeOf(subject: string | undefined): Node {
     const shard = subject === undefined ? undefined : this.shardOf(subject);
-    let abandoned = this.#abandonedCalls.get(shard);
-    if (abandoned === undefined) {
+    let node = this.#nodes.get(shard);
+    if (node === undefined) {
       const isPartOfNode = shard !== undefined && this.#adopted?.nodeOf === undefined;
-      abandoned = new AbandonedCalls(isPartOfNode ? MOST_ABANDONED_BYTES >> NODE_PARTS_SHIFT : MOST_ABANDONED_BYTES);
-      this.#abandonedCalls.set(shard, abandoned);
+      const bytes = isPartOfNode ? MOST_ABANDONED_BYTES >> NODE_PARTS_SHIFT : MOST_ABANDONED_BYTES;
+      node = { abandonedCalls: new AbandonedCalls(bytes), clock: new ServerClock() };
+      this.#nodes.set(shard, node);
     }
-    return abandoned;
+    return node;
   }
 
   async #send(
     client: RedisClient,
+    node: Node,
     requests: readonly StoreRequest[],
     waiting: StoreCall | undefined,
   ): Promise<StoreAnswers> {
     const calls = this.oneSubjectPerCall ? requests.map((request) => [request]) : withinBounds(requests);
     const [only] = calls;
-    if (calls.length === 1 && only !== undefined) return this.#call(client, only, waiting);
+    if (calls.length === 1 && only !== undefined) return this.#call(client, node, only, waiting);
     // The decisions of a call hold, even if other calls fail.
     const answers = await Promise.all(
       calls.map(async (call) => {
         try {
-          return await this.#call(client, call, waiting);
+          return await this.#call(client, node, call, waiting);
         } catch (error) {
           return call.map(() => error as Error);
         }
@@ -276,18 +305,21 @@ class ScriptedStore implements RedisStore, BatchStore {
 
   async #call(
     client: RedisClient,
+    node: Node,
     requests: readonly StoreRequest[],
     waiting: StoreCall | undefined,
   ): Promise<StoreAnswers> {
     const { prefix, check, scripts } = this.#settings;
     const call = writeCall(requests, prefix, check, client.sendsAgain);
-    return this.#run(client, scripts.frame, [...call.keys, ...call.furtherKeys], call.args, waiting, (reply) =>
+    const keys = [...call.keys, ...call.furtherKeys];
+    return this.#run(client, node, scripts.frame, keys, call.args, waiting, (reply) =>
       readReply(reply, call, this.showsDenied),
     );
   }
 
   #run<T>(
     client: RedisClient,
+    node: Node,
     script: Script,
     keys: readonly string[],
     args: readonly string[],
@@ -296,8 +328,11 @@ class ScriptedStore implements RedisStore, BatchStore {
   ): Promise<T> {
     const { instantOf } = this.#settings;
     const sent = instantOf === undefined ? args : [...args, String(instantOf())];
+    const sentMs = performance.now();
     return runScript(client, script, keys, sent, waiting, this.#scriptLoads).then(
       (reply) => {
+        const atMs = instantOfReply(reply);
+        if (atMs !== undefined) node.clock.saw(atMs, sentMs);
         this.#checkEviction(client);
         return read(reply);
       },
@@ -306,6 +341,10 @@ class ScriptedStore implements RedisStore, BatchStore {
       },
     );
   }
+}
+
+function instantOfReply(reply: unknown): number | undefined {
+  return Array.isArray(reply) ? instantOf(reply[0]) : undefined;
 }
 
 /** Splits a list, in order, into lists that fit into one call each. */

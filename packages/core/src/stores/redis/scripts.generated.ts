@@ -26,7 +26,7 @@
  * - stores/redis/frame/frame.lua
  */
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '706e7a9939ffb5539770c2b6a75377767b580ae4',
+  sha1: '5a533126c9e8014d1b7d413b19a12762aafa22a6',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -233,6 +233,18 @@ function concurrency.migrate(policy, units, now_ms, from, text, slots)
   end
   local expiry = now_ms + policy[2]
   return write_slots(expiry, units, string.format("*+0:%d:%d", units, expiry))
+end
+function concurrency.heal(policy, text, now_ms, slots)
+  local units, changes = held_of(text, slots)
+  local expiry = now_ms + policy[2]
+  local later = { "0:" .. string.format("%d", slots.units) }
+  if not slots.is_lost then
+    later = redis.call("ZRANGEBYSCORE", KEYS[slots.key], string.format("(%d", expiry), "+inf")
+  end
+  for _, member in ipairs(later) do
+    changes = string.format("%s+%s:%d", changes, member, expiry)
+  end
+  return write_slots(expiry, units, changes)
 end
 function concurrency.reset_at_ms(_, text)
   return (read_slots(text))
@@ -1652,6 +1664,29 @@ if string.find(kinds, "E", 1, true) then
     denials[key] = before and before[2] > 0 and { 0, before[2], before[3] } or nil
     return ""
   end
+  local function heal(key, plan)
+    local states, changed = split(texts[key], plan.count), false
+    for j = 1, plan.count do
+      local policy, state = plan[j], states[j]
+      local algorithm, external = policy.algorithm, external_state_of(key, policy, j, state)
+      if state ~= "" then
+        if external then
+          algorithm.select(policy, state, 0, now_ms, external)
+        end
+        local _, latest_ms = algorithm.migrate(policy, MOST_UNITS, now_ms, nil, nil, external)
+        if algorithm.reset_at_ms(policy, state) > latest_ms then
+          local units, after = algorithm.used(policy, state, now_ms, external), ""
+          if algorithm.heal then
+            after = algorithm.heal(policy, state, now_ms, external)
+          elseif units > 0 then
+            after = algorithm.migrate(policy, units, now_ms, nil, nil, external)
+          end
+          states[j], changed = after, true
+        end
+      end
+    end
+    return changed and table.concat(states, " ")
+  end
   function perform(op, upto)
     local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
     reading = key
@@ -1673,6 +1708,8 @@ if string.find(kinds, "E", 1, true) then
       after = settle(op, key, plan, number, identity, by_at < upto and tonumber(ARGV[by_at]))
     elseif op == "release" or op == "renew" then
       after = hold(op, key, plan, number, ARGV[at + 3])
+    elseif op == "heal" then
+      after = now_ms < number and heal(key, plan)
     elseif op == "block" then
       blocked_until_ms[key] = now_ms + number
       after = ARGV[at + 3] == "1" and forget_units(key) or after

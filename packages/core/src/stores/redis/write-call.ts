@@ -204,6 +204,7 @@ function writePart(
   if (request.op === 'refund' || request.op === 'charge') {
     args.push(...(request.chargedUntilMs ?? part.limit.policies.map(() => NO_WINDOW)).map(String));
   }
+  if (request.op === 'heal') args.push(String(request.byMs ?? Number.MAX_SAFE_INTEGER));
   if (request.op === 'block') args.push(String(request.durationMs), request.reset === true ? '1' : '0');
   if (hasExternal) args.push(part.holder ?? NO_HOLDER);
   if (request.op === 'refund' && hasIdentities) args.push(String(identity));
@@ -220,7 +221,7 @@ function isEdit({ op }: StoreRequest): boolean {
 
 /** Edits of a whole key have no cost, and a peek has one only where the script reads external states. */
 function hasCost({ op }: StoreRequest, hasExternal: boolean): boolean {
-  return op === 'peek' ? hasExternal : op !== 'reset' && op !== 'block' && op !== 'unblock';
+  return op === 'peek' ? hasExternal : op !== 'reset' && op !== 'block' && op !== 'unblock' && op !== 'heal';
 }
 
 type ExternalPolicy = readonly [kind: string, policyNumber: string];

@@ -64,6 +64,31 @@ if string.find(kinds, "E", 1, true) then
     return ""
   end
 
+  -- Cuts states that a clock which ran ahead has left behind. Twin of heal-state.ts.
+  local function heal(key, plan)
+    local states, changed = split(texts[key], plan.count), false
+    for j = 1, plan.count do
+      local policy, state = plan[j], states[j]
+      local algorithm, external = policy.algorithm, external_state_of(key, policy, j, state)
+      if state ~= "" then
+        if external then
+          algorithm.select(policy, state, 0, now_ms, external)
+        end
+        local _, latest_ms = algorithm.migrate(policy, MOST_UNITS, now_ms, nil, nil, external)
+        if algorithm.reset_at_ms(policy, state) > latest_ms then
+          local units, after = algorithm.used(policy, state, now_ms, external), ""
+          if algorithm.heal then
+            after = algorithm.heal(policy, state, now_ms, external)
+          elseif units > 0 then
+            after = algorithm.migrate(policy, units, now_ms, nil, nil, external)
+          end
+          states[j], changed = after, true
+        end
+      end
+    end
+    return changed and table.concat(states, " ")
+  end
+
   function perform(op, upto)
     local key, plan, number = tonumber(ARGV[at]), plans[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
     reading = key
@@ -85,6 +110,8 @@ if string.find(kinds, "E", 1, true) then
       after = settle(op, key, plan, number, identity, by_at < upto and tonumber(ARGV[by_at]))
     elseif op == "release" or op == "renew" then
       after = hold(op, key, plan, number, ARGV[at + 3])
+    elseif op == "heal" then
+      after = now_ms < number and heal(key, plan)
     elseif op == "block" then
       blocked_until_ms[key] = now_ms + number
       after = ARGV[at + 3] == "1" and forget_units(key) or after

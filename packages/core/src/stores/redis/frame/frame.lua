@@ -24,6 +24,7 @@ ARGV  a letter per kind of algorithm, and E for edits, V for policy versions, X 
                    has one, the instant from which it has no effect
         release, renew   key, plan, cost, holder: slots
         reset, unblock   key, plan
+        heal       key, plan, the instant from which it has no effect
         block      key, plan, duration in ms, and 1 for a reset in the same step, else 0
 value [!<blocked until>!][^<denials>:<blocks>:<forgotten at>^][<version>;]<state> <state>...: one state per policy,
       empty for a policy without one; the policy version that wrote them, if the limit has versions; the counted denials

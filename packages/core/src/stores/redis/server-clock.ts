@@ -1,0 +1,52 @@
+import { DRIFT, localClocks, type LocalClocks } from '../../clock.ts';
+
+/** A smaller step of a server's clock is not noticed: replies of several connections can be that far apart. */
+const STEP_MS = 1000;
+/** How long after a step forward the clock may be expected to step back. */
+const SUSPECT_MS = 60_000;
+
+/**
+ * Watches the clock of one server, by the instants of its replies beside this process's monotonic clock. After a step
+ * back it shows instants again that have been: until it reaches the latest one, keys may hold states from its future.
+ */
+export class ServerClock {
+  readonly #clocks: LocalClocks;
+  #latestMs = 0;
+  /** When the call was sent whose reply showed the latest instant. */
+  #latestSentMs = 0;
+  #suspectUntilMs = -Infinity;
+  #isBehind = false;
+
+  constructor(clocks: LocalClocks = localClocks) {
+    this.#clocks = clocks;
+  }
+
+  /**
+   * The instant before which the clock has stepped back when it shows it; undefined when no step is to be expected. Known
+   * after a step back, and for a minute after a step forward, so that the first call after a short one is right as well.
+   */
+  get behindMs(): number | undefined {
+    const isSuspect = this.#suspectUntilMs > 0 && this.#clocks.monotonicMs() < this.#suspectUntilMs;
+    return this.#isBehind || isSuspect ? this.#latestMs - STEP_MS : undefined;
+  }
+
+  /**
+   * @param atMs - The instant of a reply.
+   * @param sentMs - When its call was sent, by the monotonic clock.
+   */
+  saw(atMs: number, sentMs: number): void {
+    if (atMs < this.#latestMs) {
+      this.#isBehind = this.#latestMs - atMs > STEP_MS;
+      return;
+    }
+    // Most replies are so close to the one before that no clock has to be read.
+    if (this.#latestMs > 0 && atMs - this.#latestMs > STEP_MS) {
+      const nowMs = this.#clocks.monotonicMs();
+      const passedMs = (nowMs - this.#latestSentMs) * (1 + DRIFT);
+      if (atMs - this.#latestMs - passedMs > STEP_MS) this.#suspectUntilMs = nowMs + SUSPECT_MS;
+    }
+    this.#latestMs = atMs;
+    this.#latestSentMs = sentMs;
+    this.#isBehind = false;
+  }
+}
