@@ -10,7 +10,7 @@ import {
 } from '@sluice/core/inspect';
 import { collect } from './collect.ts';
 import { policyFromText } from './policy-options.ts';
-import { primariesOf, type Connection } from './redis.ts';
+import { nowOf, read, recordsOf, scan } from './read-keys.ts';
 import { globalsOf, withSession, type Session } from './session.ts';
 import { printable, table } from './table.ts';
 import { writtenInstant, writtenSpan } from './written.ts';
@@ -51,7 +51,7 @@ async function inspect(
   const values = await Promise.all(keys.map(async (one) => (isDetail(one) ? '' : read(connection, one))));
   const records = await recordsOf(connection, prefix);
   // Read after the values, so that no value is from a later instant.
-  const atMs = instantOf(await clockOf(connection).time());
+  const atMs = await nowOf(connection);
   const reports = keys.flatMap((one, i): readonly KeyReport[] => {
     const value = values[i];
     if (value === null || value === undefined) return []; // expired, or deleted meanwhile
@@ -59,50 +59,6 @@ async function inspect(
     return [inspectKey(one, value, atMs, { prefix, policies, records })];
   });
   print({ key, atMs, keys: reports }, () => textOf(key, atMs, reports));
-}
-
-async function scan(connection: Connection, pattern: string): Promise<readonly string[]> {
-  const found = new Set<string>();
-  for (const server of primariesOf(connection)) {
-    let cursor = '0';
-    do {
-      const [next, keys] = await server.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000);
-      for (const key of keys) found.add(key);
-      cursor = next;
-    } while (cursor !== '0');
-  }
-  return [...found].sort();
-}
-
-async function read(connection: Connection, key: string): Promise<string | null | { readonly problem: string }> {
-  try {
-    return await connection.get(key);
-  } catch (error) {
-    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return { problem: 'it is not a string' };
-    throw error;
-  }
-}
-
-/** A record that is not JSON becomes null, which is reported as unreadable. */
-async function recordsOf(connection: Connection, prefix: string): Promise<Readonly<Record<string, unknown>>> {
-  const texts = await connection.hgetall(`${prefix}:policies`);
-  return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => {
-      try {
-        return [name, JSON.parse(text) as unknown];
-      } catch {
-        return [name, null];
-      }
-    }),
-  );
-}
-
-function clockOf(connection: Connection): Pick<Connection, 'time'> {
-  return primariesOf(connection)[0] ?? connection;
-}
-
-function instantOf([seconds, microseconds]: readonly (string | number)[]): number {
-  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
 }
 
 function unreadable(key: string, problem: string): KeyReport {

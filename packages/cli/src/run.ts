@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
+import { addHeal } from './heal-command.ts';
 import { addInspect } from './inspect-command.ts';
 import { addPolicy } from './policy-commands.ts';
 import { EXIT, exitCodeOf, printError } from './failure.ts';
@@ -19,7 +20,7 @@ export async function run(args: readonly string[]): Promise<number> {
 
 function program(): Command {
   const sluice = new Command('sluice')
-    .description('Lists and changes managed policies, and prints what keys have used, in Redis or Valkey.')
+    .description('Lists and changes managed policies, and prints and heals what keys have used, in Redis or Valkey.')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -42,6 +43,7 @@ function program(): Command {
     );
   addPolicy(sluice);
   addInspect(sluice);
+  addHeal(sluice);
   return sluice;
 }
 

@@ -45,7 +45,7 @@ export function inspectKey(key: string, value: string, atMs: number, options: In
   if (text.isManaged) {
     return inspectManaged(key, text, value, atMs, Object.hasOwn(records, text.owner) ? records[text.owner] : undefined);
   }
-  const known = text.policies?.map((policy) => numbersOf(policy, policies)) ?? policiesByDigest(key, text, policies);
+  const known = inspectedPolicies(key, text, policies);
   if (known === undefined) {
     return unread(
       key,
@@ -68,6 +68,15 @@ export function inspectKey(key: string, value: string, atMs: number, options: In
     ),
     problem: foreignStateProblem(known.filter((policy, j) => isWrittenByAnother(policy, read.states[j], atMs))),
   };
+}
+
+/** The policies of a key, with their numbers where they are given. Undefined where the key holds only their digest. */
+export function inspectedPolicies(
+  key: string,
+  text: KeyText,
+  given: readonly Policy[],
+): readonly KnownPolicy[] | undefined {
+  return text.policies?.map((policy) => numbersOf(policy, given)) ?? policiesByDigest(key, text, given);
 }
 
 function foreignStateProblem(policies: readonly KnownPolicy[]): string | null {

@@ -52,7 +52,7 @@ export function inspectManaged(
 }
 
 /** Makes `readValue` expect a version in the value. */
-const ANY_VERSION: PolicyVersion = { version: 0, earlier: new Map() };
+export const ANY_VERSION: PolicyVersion = { version: 0, earlier: new Map() };
 
 function whyUnusable(name: string, definition: Exclude<PolicyDefinition, Usable> | undefined): string {
   switch (definition?.state) {

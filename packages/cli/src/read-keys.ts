@@ -1,0 +1,45 @@
+import { primariesOf, type Connection } from './redis.ts';
+
+/** The keys of all servers that match a pattern. */
+export async function scan(connection: Connection, pattern: string): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (const server of primariesOf(connection)) {
+    let cursor = '0';
+    do {
+      const [next, keys] = await server.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000);
+      for (const key of keys) found.add(key);
+      cursor = next;
+    } while (cursor !== '0');
+  }
+  return [...found].sort();
+}
+
+/** The value of a key; null where there is none. */
+export async function read(connection: Connection, key: string): Promise<string | null | { readonly problem: string }> {
+  try {
+    return await connection.get(key);
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return { problem: 'it is not a string' };
+    throw error;
+  }
+}
+
+/** The records of managed policies. One that is not JSON becomes null, which is reported as unreadable. */
+export async function recordsOf(connection: Connection, prefix: string): Promise<Readonly<Record<string, unknown>>> {
+  const texts = await connection.hgetall(`${prefix}:policies`);
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => {
+      try {
+        return [name, JSON.parse(text) as unknown];
+      } catch {
+        return [name, null];
+      }
+    }),
+  );
+}
+
+/** The present instant of the server's clock. */
+export async function nowOf(connection: Connection): Promise<number> {
+  const [seconds, microseconds] = await (primariesOf(connection)[0] ?? connection).time();
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}

@@ -1,0 +1,55 @@
+import { earlierVersion, readRecord } from '../managed/read-record.ts';
+import { readValue } from '../stores/redis/value.ts';
+import type { NamedPolicy } from '../engine/policy.ts';
+import type { Limit } from '../engine/store.ts';
+import { inspectedPolicies, type InspectOptions } from './inspect-key.ts';
+import { ANY_VERSION } from './inspect-managed.ts';
+import { ownerOfDetails, readKeyText, type KeyText } from './key-text.ts';
+
+/** What a request to a store says of a key. */
+export interface KnownKey {
+  readonly limit: Limit;
+  readonly subject: string;
+}
+
+/**
+ * The limit and the subject of a key in Redis, with which a store performs requests on it: those of a `Part`. Sends
+ * nothing.
+ *
+ * @param value - As GET returns it: tells which version of a managed policy wrote it.
+ * @returns Undefined for a key that is none of a limiter, and where the numbers of a policy are not known.
+ * @throws PolicyError if one of `policies` is invalid.
+ */
+export function limitOfKey(key: string, value: string, options: InspectOptions = {}): KnownKey | undefined {
+  const { prefix = 'sluice', records = {} } = options;
+  const text = ownerOfDetails(key, prefix) === undefined ? readKeyText(key, prefix) : undefined;
+  if (text === undefined) return undefined;
+  const { subject, owner } = text;
+  const keySuffix = key.slice(`${prefix}:{${subject}}`.length);
+  if (text.isManaged) {
+    const limit = managedLimit(text, key, value, Object.hasOwn(records, owner) ? records[owner] : undefined);
+    return limit && { limit: { ...limit, keySuffix }, subject };
+  }
+  const known = inspectedPolicies(key, text, options.policies ?? []) ?? [];
+  const policies = known.flatMap(({ name, algorithm, policy }): readonly NamedPolicy[] =>
+    policy === undefined ? [] : [{ name, algorithm, policy, windowMs: algorithm.windowMs(policy) }],
+  );
+  return policies.length === 0 || policies.length < known.length
+    ? undefined
+    : { limit: { policies, keySuffix }, subject };
+}
+
+function managedLimit(
+  { owner }: KeyText,
+  key: string,
+  value: string,
+  record: unknown,
+): Omit<Limit, 'keySuffix'> | undefined {
+  const definition = record === undefined ? undefined : readRecord(owner, record);
+  if (definition?.state !== 'usable') return undefined;
+  const { named, version } = definition;
+  const read = readValue(value, key, { policies: [named], policyVersion: ANY_VERSION });
+  if (read instanceof Error || read.version === undefined) return undefined;
+  const earlier = earlierVersion(owner, definition.record, read.version);
+  return { policies: [named], policyVersion: { version, earlier: new Map([[read.version, earlier]]) } };
+}
