@@ -35,13 +35,18 @@ export function performsBatches(store: Store): store is BatchStore {
   return typeof (store as Partial<BatchStore>).performBatch === 'function';
 }
 
-/** A larger call would block the other clients of the store for too long: about a millisecond. */
+/** A larger call would block the other clients of the store for longer than some milliseconds. */
 export const MOST_KEYS = 256;
 export const MOST_BYTES = 65_536;
+
+/** The work of a policy whose state has a key of its own, which several commands read and write. */
+const EXTERNAL_WORK = 3;
 
 /** The share of {@link MOST_KEYS} that a key of a limit uses: 1 for a single policy of one count. */
 export function workOf({ policies }: Limit): number {
   let work = 0.4;
-  for (const { algorithm, policy } of policies) work += 0.6 + (algorithm.counts?.(policy) ?? 0) / 10;
+  for (const { algorithm, policy } of policies) {
+    work += 0.6 + (algorithm.summarize === undefined ? (algorithm.counts?.(policy) ?? 0) / 10 : EXTERNAL_WORK);
+  }
   return work;
 }

@@ -50,6 +50,18 @@ describe('ten thousand requests in one turn', () => {
     expect(client.sent.length).toBeLessThan(200);
   });
 
+  it('go out in calls of at most 64 keys where each has a long state of its own', async () => {
+    const store = redisStore(client, { check: false });
+    const limiter = createLimiter({ policy: slidingLog({ limit: 5, window: '1h' }), store, ...strict });
+    await limiter.consume('warm');
+    client.sent.length = 0;
+
+    await Promise.all(Array.from({ length: 1000 }, (_, i) => limiter.consume(`key-${String(i)}`)));
+
+    // A key and its list.
+    expect(Math.max(...client.sent.map(({ keys }) => keys.length))).toBeLessThanOrEqual(2 * 64);
+  });
+
   it('for one key, of two costs in turn, go out in calls of at most 256 runs', async () => {
     const store = redisStore(client, { check: false });
     const limiter = createLimiter({ policy: window, store, ...strict });
