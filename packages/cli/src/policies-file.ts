@@ -11,6 +11,7 @@ import {
   type Scalar,
 } from 'yaml';
 import { PolicyError, type CarryOver, type Policy } from '@sluice/core';
+import { nearest } from '@sluice/core/inspect';
 import { UsageError } from './failure.ts';
 import { insteadOf } from './nearest.ts';
 import { policyKinds, policyOf } from './policy-kinds.ts';
@@ -59,7 +60,10 @@ class PoliciesFile {
   constructor(path: string, text: string) {
     this.#path = path === '-' ? 'standard input' : path;
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
-    for (const { message, pos } of this.#document.errors) this.#problems.push({ offset: pos[0], message });
+    // What follows a colon is the text of the file, which may be a secret: nothing says yet that this is our file.
+    for (const { message, pos } of this.#document.errors) {
+      this.#problems.push({ offset: pos[0], message: message.split(':', 1).join('') });
+    }
   }
 
   definitions(): readonly PolicyDefinition[] {
@@ -73,14 +77,19 @@ class PoliciesFile {
 
   #top(): readonly PolicyDefinition[] {
     const top = this.#entries(this.#document.contents, 'the file', 'policies: with a policy under each name');
+    const policies = top.find(({ name }) => name === 'policies');
     for (const { name, key } of top) {
-      if (name !== 'policies')
+      // Without policies, this may be any file: no line of it is printed.
+      if (name !== 'policies' && (policies !== undefined || nearest(name, ['policies']) !== undefined))
         this.#problem(key, `the file has no field ${quoted(name)}; ${insteadOf(name, ['policies'])}`);
     }
-    const policies = top.find(({ name }) => name === 'policies');
     if (policies === undefined) {
-      if (top.length === 0 && this.#problems.length > 0) return [];
-      this.#problem(this.#document.contents, 'the file has no field policies');
+      if (this.#problems.length === 0) {
+        this.#problem(
+          this.#document.contents,
+          'the file must hold policies: with a policy under each name; it has no field policies, so it is no file of policies',
+        );
+      }
       return [];
     }
     return this.#entries(policies.value, 'policies', 'a policy under each name').flatMap((entry) =>

@@ -205,6 +205,22 @@ describe('a file that is wrong', () => {
     expect(err).toMatch(/policies\.yaml:\d+:\d+: /);
   });
 
+  it.each([
+    'root:*:19000:0:99999:7::: x\nhunter2: [1]\n',
+    '{ "name": "hunter2", "hunter2": 1 }',
+    'password: *hunter2\n',
+    'password: !hunter2 x\npassword: "hunter2" hunter2\n',
+    'password: |hunter2\n  x\n',
+    'a: b\n]hunter2\n',
+    'TOKEN=hunter2\nOTHER="hunter2\n',
+  ])('shows no text of a file that holds something else: %j', async (text) => {
+    const { code, err } = await apply(text);
+
+    expect(code).toBe(2);
+    expect(err).not.toMatch(/hunter2|root|name"/);
+    expect(err).toMatch(/policies\.yaml:\d+:\d+: /);
+  });
+
   it('may be missing', async () => {
     const { code, err } = await cli.sluice('policy', 'apply', '-f', 'nowhere.yaml');
 
