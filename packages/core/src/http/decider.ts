@@ -74,7 +74,8 @@ export class Decider<Request, Response> {
     const consumed = this.#consume(pending);
     if (!pending.mayHoldSlots) return consumed;
     return mapMaybe(consumed, (decision) => {
-      holdUntilClosed(pending.core, decision, pending.rawRequest, pending.rawResponse, () => {
+      const { core, rawRequest, rawResponse, maxHoldMs } = pending;
+      holdUntilClosed(core, decision, rawRequest, rawResponse, maxHoldMs, () => {
         notifyWaiters(pending.requests);
       });
       return decision;

@@ -42,6 +42,16 @@ export interface RawRequest {
   readonly stream?: { readonly endAfterHeaders?: boolean };
 }
 
+/** The parts of a stream of HTTP/2 that limiting needs. */
+interface RawStream {
+  readonly destroyed?: boolean;
+  readonly closed?: boolean;
+  readonly rstCode?: number;
+  readonly writableFinished?: boolean;
+  /** Undefined once the stream is destroyed. */
+  readonly session?: { readonly destroyed: boolean } | undefined;
+}
+
 /** The parts of Node's own response, of HTTP/1 or HTTP/2, that limiting needs. */
 export interface RawResponse {
   readonly headersSent: boolean;
@@ -51,8 +61,10 @@ export interface RawResponse {
   readonly destroyed?: boolean;
   /** HTTP/1 only: whether it is destroyed tells a response that was cut off from one that was sent completely. */
   readonly socket?: { readonly destroyed: boolean } | null;
+  /** HTTP/1 only: whether the response has been handed over completely. */
+  readonly writableFinished?: boolean;
   /** HTTP/2 only, where a response that was cut off emits `finish` too. */
-  readonly stream?: { readonly destroyed?: boolean; readonly rstCode?: number };
+  readonly stream?: RawStream | undefined;
   once(event: 'close' | 'finish', listener: () => void): unknown;
   off(event: 'close' | 'finish', listener: () => void): unknown;
 }

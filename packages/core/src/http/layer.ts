@@ -37,6 +37,8 @@ export class Layer<Request, Response> {
   readonly writeFields: FieldWriter;
   /** `Retry-After` of a request that is denied only because a concurrency slot is missing. */
   readonly slotRetryAfterMs: number | undefined;
+  /** The longest time that a request holds its slots. */
+  readonly maxHoldMs: number;
   /** Whether it reads the client's address before its first await. */
   readonly readsAddressFirst: boolean;
   /** The limits of each request. */
@@ -71,11 +73,12 @@ export class Layer<Request, Response> {
     this.limits = this.#parsed.httpLimits;
     this.hasOneKey = options.limits === undefined;
     this.#settings = origin === undefined ? parseHttpOptions(options, this.core.escalation) : origin.#settings;
-    const { allow, deny, refund, pacedRequests, slotRetryAfterMs, writeFields } = this.#settings;
+    const { allow, deny, refund, pacedRequests, slotRetryAfterMs, maxHoldMs, writeFields } = this.#settings;
     this.options = options;
     this.refund = refund;
     this.pacedRequests = pacedRequests;
     this.slotRetryAfterMs = slotRetryAfterMs;
+    this.maxHoldMs = maxHoldMs;
     this.writeFields = this.reports ? () => [] : writeFields;
     this.#framework = framework;
     this.#marks = framework.marks ?? privateFieldMarks;

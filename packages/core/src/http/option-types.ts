@@ -93,6 +93,11 @@ export interface SharedOptions<Request, Response> {
    * the time of the next release is unknown.
    */
   retryAfter?: Duration | undefined;
+  /**
+   * The longest time that a request holds its `concurrency` slots, in whole milliseconds. Afterwards they are released
+   * although the response goes on, with the warning `SLUICE_SLOT_TIMEOUT`. Default 600 000: ten minutes.
+   */
+  maxHoldMs?: number | undefined;
   /** Sends the response of a denied request. Status and header fields are set already. */
   onDenied?: ((request: Request, response: Response, decision: Decision) => unknown) | undefined;
   /** Called with every decision, for logs and metrics. It is awaited, and its error becomes the request's error. */

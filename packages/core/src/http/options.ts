@@ -17,6 +17,8 @@ type Check = (value: unknown, field: string) => void;
 
 /** Longer timers overflow to 1 ms. */
 const LONGEST_HOLD_MS = 2 ** 31 - 1;
+/** A client that never reads its response holds a slot no longer than this. */
+const DEFAULT_MAX_HOLD_MS = 600_000;
 
 const aFunction = checkThat((value) => typeof value === 'function', 'a function');
 const aBoolean = checkThat((value) => typeof value === 'boolean', 'true or false');
@@ -28,6 +30,10 @@ const aRefundRule = checkThat(
 const aHoldTime = checkThat(
   (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= LONGEST_HOLD_MS,
   'a whole number of milliseconds, at least 0',
+);
+const aLongestHold = checkThat(
+  (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= LONGEST_HOLD_MS,
+  `a whole number of milliseconds, from 1 to ${String(LONGEST_HOLD_MS)}`,
 );
 const aHeldCount = checkThat(
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
@@ -66,6 +72,7 @@ const OPTIONS: Readonly<Record<HttpOption, { readonly check: Check | undefined; 
   refund: { check: WHEN_PARSED, inherited: false },
   maxHeld: { check: WHEN_PARSED, inherited: true },
   retryAfter: { check: WHEN_PARSED, inherited: true },
+  maxHoldMs: { check: aLongestHold, inherited: true },
   onDenied: { check: aFunction, inherited: true },
   onDecision: { check: aFunction, inherited: true },
   throw: { check: aBoolean, inherited: true },
@@ -108,6 +115,7 @@ export interface HttpSettings<Request, Response> {
   readonly refund: Refund<Request, Response> | undefined;
   readonly pacedRequests: PacedRequests;
   readonly slotRetryAfterMs: number | undefined;
+  readonly maxHoldMs: number;
   readonly writeFields: FieldWriter;
 }
 
@@ -121,7 +129,7 @@ export function parseHttpOptions<Request, Response>(
   options: RateLimitOptions<Request, Response>,
   escalation: Escalation | undefined,
 ): HttpSettings<Request, Response> {
-  const { allow, deny, maxHeld, retryAfter, headers, limits = [options] } = options;
+  const { allow, deny, maxHeld, retryAfter, maxHoldMs = DEFAULT_MAX_HOLD_MS, headers, limits = [options] } = options;
   const lists = {
     allow: allow === undefined ? undefined : new ClientList(allow, 'allow'),
     deny: deny === undefined ? undefined : new ClientList(deny, 'deny'),
@@ -140,7 +148,7 @@ export function parseHttpOptions<Request, Response>(
   }
   const slotRetryAfterMs =
     retryAfter === undefined ? undefined : parseDuration(retryAfter, 'retryAfter', 'SLUICE_OPTION_INVALID');
-  return { ...lists, refund, pacedRequests, slotRetryAfterMs, writeFields: fieldWriter(headers) };
+  return { ...lists, refund, pacedRequests, slotRetryAfterMs, maxHoldMs, writeFields: fieldWriter(headers) };
 }
 
 /** The option `refund`, and the requests that wait for others to give their units back. */

@@ -82,6 +82,12 @@ export class PendingDecision<Request, Response> {
     return this.parts.some(({ holder }) => holder !== undefined);
   }
 
+  /** The longest time that the request holds its slots: the shortest that a layer with slots sets. */
+  get maxHoldMs(): number {
+    const holding = this.requests.filter(({ parts }) => parts.some(({ holder }) => holder !== undefined));
+    return Math.min(...holding.map(({ layer }) => layer.maxHoldMs));
+  }
+
   /** The key or, for limits with a key each, the keys by the name of their limit. */
   get key(): FoundKeys {
     const [only] = this.requests;

@@ -1,5 +1,11 @@
 import { EventEmitter } from 'node:events';
-import { createEnforcer, type ResponsePlan, type Framework, type RateLimitOptions } from '@sluice/core/http';
+import {
+  createEnforcer,
+  type Framework,
+  type RateLimitOptions,
+  type RawResponse,
+  type ResponsePlan,
+} from '@sluice/core/http';
 
 /** A request of no framework: what a reader can be asked, written down. */
 export interface TestRequest {
@@ -20,6 +26,9 @@ export class TestResponse extends EventEmitter {
   headersSent = false;
   writableEnded = false;
   destroyed = false;
+  writableFinished = false;
+  /** Of HTTP/2. */
+  stream: NonNullable<RawResponse['stream']> | undefined;
   statusCode = 200;
   body: string | undefined;
   readonly headers = new Map<string, string>();
@@ -28,6 +37,7 @@ export class TestResponse extends EventEmitter {
   finish(statusCode = 200): void {
     this.statusCode = statusCode;
     this.writableEnded = true;
+    this.writableFinished = true;
     this.emit('finish');
     this.leave();
   }

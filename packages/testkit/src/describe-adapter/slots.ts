@@ -32,7 +32,7 @@ const skip = ({ headers }: { headers: Readonly<Record<string, unknown>> }): bool
 /** Requests in flight: slots that are held until the response ends in any way. */
 export function slots(suite: Suite): void {
   beforeAll(() => {
-    silenceWarnings('SLUICE_REPORT_FAILED');
+    silenceWarnings('SLUICE_REPORT_FAILED', 'SLUICE_SLOT_TIMEOUT');
   });
 
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
@@ -65,6 +65,21 @@ export function slots(suite: Suite): void {
         expect(running.highest).toBe(3);
         expect(later).toEqual(later.map(() => 200));
         await asIfNeverUsed(limiter);
+      });
+
+      it('frees the slots of clients that never read, after maxHoldMs', async () => {
+        const { limiter, ...limit } = inFlight(stores.fresh(), 2);
+        const server = await suite.serve(
+          { limiter, ...limit, maxHoldMs: 300 },
+          { place, handle: () => ({ body: 'x'.repeat(20_000_000) }) },
+        );
+        const sockets = [await open(server.port), await open(server.port)];
+        for (const socket of sockets) socket.pause().write(GET);
+        await until('the slots are taken', async () => (await limiter.peek('all')).remaining === 0);
+
+        await asIfNeverUsed(limiter);
+
+        for (const socket of sockets) socket.destroy();
       });
 
       it('states the free slots in its fields, without a time, because it is unknown (V7)', async () => {

@@ -5,7 +5,20 @@ const closeListeners = new WeakMap<object, Set<() => void>>();
 
 /** Whether the client of an unanswered request is gone. */
 export function isGone({ socket }: RawRequest, { destroyed, stream }: RawResponse): boolean {
-  return destroyed === true || stream?.destroyed === true || socket?.destroyed === true;
+  return (
+    destroyed === true ||
+    socket?.destroyed === true ||
+    (stream !== undefined &&
+      (stream.destroyed === true || stream.closed === true || stream.session?.destroyed === true))
+  );
+}
+
+/**
+ * Whether a response has ended: it was sent completely, or its client is gone. Node 20 closes some streams of HTTP/2
+ * without an event, so what must not outlive the response asks from time to time.
+ */
+export function hasEnded(request: RawRequest, response: RawResponse): boolean {
+  return isGone(request, response) || (response.stream ?? response).writableFinished === true;
 }
 
 /**

@@ -145,7 +145,7 @@ describe('the slot of a request', () => {
   });
 
   it('is renewed every third of its ttl, for as long as the response goes on', async () => {
-    const { store, visit, free } = scene();
+    const { store, visit, free } = scene({ maxHoldMs: 200 * TTL_MS });
     const response = new TestResponse();
     await visit(response);
 
@@ -163,6 +163,66 @@ describe('the slot of a request', () => {
     expect(status).toBe(429);
     expect(store.count('renew')).toBe(301);
     expect(await free()).toBe(1);
+  });
+
+  it.each<[string, (response: TestResponse) => void]>([
+    ['was sent completely', (response) => (response.writableFinished = true)],
+    ['is destroyed', (response) => (response.destroyed = true)],
+    ['has a stream that is closed', (response) => (response.stream = { closed: true })],
+    ['has a stream that is destroyed', (response) => (response.stream = { destroyed: true })],
+    ['has a stream that was sent completely', (response) => (response.stream = { writableFinished: true })],
+    ['has a session that is destroyed', (response) => (response.stream = { session: { destroyed: true } })],
+  ])('is released instead of renewed, of a response that never says it closed but %s', async (_what, end) => {
+    const { store, visit, free } = scene();
+    const response = new TestResponse();
+    await visit(response);
+
+    end(response);
+    await pass(THIRD_MS);
+
+    expect([store.count('renew'), store.count('release'), await free()]).toEqual([0, 1, 1]);
+    expect(warnings).toEqual([]);
+  });
+
+  it('is released when the socket of a response that says nothing is destroyed', async () => {
+    const { visit, free } = scene();
+    const socket = { destroyed: false };
+    await visit(new TestResponse(), { socket });
+
+    socket.destroyed = true;
+    await pass(THIRD_MS);
+
+    expect(await free()).toBe(1);
+  });
+
+  it('is held for maxHoldMs at most, ten minutes by default, and the release is told of once', async () => {
+    const { store, visit, free } = scene();
+    const responses = [new TestResponse(), new TestResponse()] as const;
+    await visit(responses[0]);
+
+    await pass(599_000);
+    const before = await free();
+    await pass(1000);
+    const after = [await free(), store.count('release')];
+    await visit(responses[1]);
+    await pass(600_000);
+    for (const response of responses) response.leave();
+    await turns();
+
+    expect([before, ...after, await free()]).toEqual([0, 1, 1, 1]);
+    expect(store.count('release')).toBe(2);
+    expect(warnings).toEqual(['SLUICE_SLOT_TIMEOUT']);
+  });
+
+  it('is held for less than a third of its ttl when maxHoldMs is shorter', async () => {
+    const { visit, free } = scene({ maxHoldMs: 2000 });
+    await visit();
+
+    await pass(1000);
+    const before = await free();
+    await pass(1000);
+
+    expect([before, await free()]).toEqual([0, 1]);
   });
 
   it('outlives a renewal that fails', async () => {
