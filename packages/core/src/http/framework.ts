@@ -59,8 +59,6 @@ export interface RawResponse {
   readonly statusCode: number;
   /** HTTP/1 only: whether the client has left or the response has ended. */
   readonly destroyed?: boolean;
-  /** HTTP/1 only: whether it is destroyed tells a response that was cut off from one that was sent completely. */
-  readonly socket?: { readonly destroyed: boolean } | null;
   /** HTTP/1 only: whether the response has been handed over completely. */
   readonly writableFinished?: boolean;
   /** HTTP/2 only, where a response that was cut off emits `finish` too. */

@@ -60,6 +60,11 @@ export interface RefundOptions<Request, Response> {
    * a costlier one. Refunds of other processes are noticed within 100 ms.
    */
   readonly holdMs?: number;
+  /**
+   * Whether `when` also judges responses that were cut off, or whose client left before them: as failures, or by its
+   * function. Default false: they give nothing back.
+   */
+  readonly onAbort?: boolean;
 }
 
 export interface SharedOptions<Request, Response> {
@@ -79,7 +84,7 @@ export interface SharedOptions<Request, Response> {
   cors?: boolean | undefined;
   /**
    * Gives units back when the response has ended. They are taken before, so concurrent requests cannot exceed the
-   * limit. A response that is cut off gives nothing back.
+   * limit. A response that is cut off gives nothing back, unless `onAbort` is true.
    */
   refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined;
   /**

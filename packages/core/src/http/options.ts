@@ -155,6 +155,8 @@ export function parseHttpOptions<Request, Response>(
 export interface Refund<Request, Response> {
   readonly when: RefundWhen<Request, Response>;
   readonly holdMs: number;
+  /** Whether `when` hears of responses that are cut off. */
+  readonly onAbort: boolean;
   readonly queue: RefundQueue;
 }
 
@@ -164,12 +166,17 @@ function parseRefund<Request, Response>(
 ): Refund<Request, Response> | undefined {
   if (option === undefined) return undefined;
   const isObject = typeof option === 'object' && (option as unknown) !== null;
-  if (isObject) checkOptions(option, ['when', 'holdMs'], 'refund');
-  const { when, holdMs = 0 } = (isObject ? option : { when: option }) as RefundOptions<Request, Response>;
+  if (isObject) checkOptions(option, ['when', 'holdMs', 'onAbort'], 'refund');
+  const {
+    when,
+    holdMs = 0,
+    onAbort = false,
+  } = (isObject ? option : { when: option }) as RefundOptions<Request, Response>;
   aRefundRule(when, isObject ? 'refund.when' : 'refund');
   aHoldTime(holdMs, 'refund.holdMs');
+  aBoolean(onAbort, 'refund.onAbort');
   // A request that is never denied need not wait.
-  return { when, holdMs: reports ? 0 : holdMs, queue: new RefundQueue() };
+  return { when, holdMs: reports ? 0 : holdMs, onAbort, queue: new RefundQueue() };
 }
 
 /** A held request keeps its socket and what its framework stores for it: about 20 to 50 KB. */

@@ -181,7 +181,7 @@ describe.each<[option: string, values: readonly unknown[], expected: string, fie
     'refund.holdMs must be a whole number of milliseconds, at least 0',
     'refund.holdMs',
   ],
-  ['refund', [['on-success']], 'refund takes an object with when and holdMs'],
+  ['refund', [['on-success']], 'refund takes an object with when, holdMs and onAbort'],
   ['maxHeld', [-1, 0.5, NaN, Infinity, '10', null], 'maxHeld must be a whole number of requests, at least 0'],
   ['onMissingKey', ['allow', true, null], 'onMissingKey must be "deny", "skip" or "shared"'],
   ['headers', ['draft-12', true, null, {}], 'headers must be "draft-11"'],

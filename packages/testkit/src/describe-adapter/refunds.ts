@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { fixedWindow, silenceWarnings, type Store } from '@sluice/core';
+import { fixedWindow, silenceWarnings, type RefundOptions, type Store } from '@sluice/core';
 import { fakeClock } from '../fake-clock.ts';
 import { open } from '../raw-http.ts';
+import { until } from '../until.ts';
 import { gate, tally, type Gate, type Tally } from './gate.ts';
 import { send, type HttpAnswer } from './http-client.ts';
 import { PLACES, type Exactly, type LimitPlace, type Server, type Suite } from './suite.ts';
-import type { Answer, SuiteOptions } from './target.ts';
+import type { AnyRequest, Answer, SuiteOptions } from './target.ts';
 
 const fiveFailures = fixedWindow({ limit: 5, window: '1h' });
 const POST = 'POST /items HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n';
@@ -115,6 +116,83 @@ export function refunds(suite: Suite): void {
 
         expect(statuses).toEqual([429, 429, 429]);
         expect(server.calls).toHaveLength(2);
+      });
+
+      it('refunds nothing for a pipelined response that is cut off', async () => {
+        const finished = tally();
+        const held = gate();
+        const server = await suite.serve(
+          {
+            name: 'pipelined',
+            policy: fixedWindow({ limit: 2, window: '1h' }),
+            refund: 'on-success',
+            skip: isPing,
+            ...stores.fresh(),
+          },
+          {
+            place,
+            more: [ping],
+            handle: async ({ headers }) => {
+              finished.add();
+              if (headers['x-held'] === 'yes') await held.opened;
+              return { body: 'x'.repeat(20_000_000) };
+            },
+          },
+        );
+        const socket = await open(server.port);
+        socket.on('error', () => undefined);
+        socket.pause();
+        const get = (more = '') => `GET /items HTTP/1.1\r\nHost: test\r\n${more}\r\n`;
+        socket.write(`GET /ping HTTP/1.1\r\nHost: test\r\nX-Ping: yes\r\n\r\n${get('X-Held: yes\r\n')}${get()}`);
+        await finished.reaches(2);
+        held.open();
+        for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+        socket.resetAndDestroy();
+        for (let i = 0; i < 10; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+
+        expect(await server.statuses(1)).toEqual([429]);
+      });
+
+      it('hears of a response that is cut off with onAbort, as of a failure, or by its function', async () => {
+        const begun = tally();
+        const heard = tally();
+        const serve = async (when: NonNullable<RefundOptions<AnyRequest, never>['when']>): Promise<Server> =>
+          suite.serve(
+            {
+              name: 'aborted',
+              policy: fixedWindow({ limit: 1, window: '1h' }),
+              refund: { when, onAbort: true },
+              ...stores.fresh(),
+            },
+            {
+              place,
+              handle: async ({ headers }) => {
+                begun.add();
+                if (headers['x-held'] === 'yes') await new Promise(() => undefined);
+                return { body: 'hello' };
+              },
+            },
+          );
+        const abort = async (server: Server): Promise<void> => {
+          const before = begun.count;
+          const socket = await open(server.port);
+          socket.write('GET /items HTTP/1.1\r\nHost: test\r\nX-Held: yes\r\n\r\n');
+          await begun.reaches(before + 1);
+          socket.resetAndDestroy();
+        };
+
+        const failing = await serve('on-failure');
+        await abort(failing);
+        await until('the unit is back', async () => (await failing.statuses(1))[0] === 200);
+        const own = await serve(({ headers }) => {
+          heard.add();
+          return headers['x-held'] === 'yes';
+        });
+        await abort(own);
+        await until('the unit is back', async () => (await own.statuses(1))[0] === 200);
+
+        expect(heard.count).toBe(2);
+        expect(await own.statuses(1)).toEqual([429]);
       });
 
       it('of 20 simultaneous requests lets five run together, and denies the rest', async () => {

@@ -2,10 +2,11 @@ import type { Decision } from '../../engine/decision.ts';
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { UnresolvedPart } from '../../managed/resolve.ts';
 import { warnOnce } from '../../warnings.ts';
-import type { Framework, RawResponse } from '../framework.ts';
+import { NO_RESPONSE, type Framework, type RawRequest, type RawResponse } from '../framework.ts';
 import type { LimitRequest } from '../limit-resolver.ts';
 import type { RefundWhen } from '../option-types.ts';
 import { notifyWaiters } from './consume-when-refunded.ts';
+import { isGone, onClose } from './disconnect.ts';
 
 /** Gives units back when the response has ended, by the option `refund` of the layers that took them. */
 export function refundOnResponse<Request, Response>(
@@ -17,13 +18,14 @@ export function refundOnResponse<Request, Response>(
   response: Response,
 ): void {
   if (!decision.allowed || requests.every(({ layer }) => layer.refund === undefined)) return;
-  const raw = framework.rawResponse(response);
-  const settle = async (status: number): Promise<void> => {
+  const rawRequest = framework.rawRequest(request);
+  const rawResponse = framework.rawResponse(response);
+  const settle = async (status: number, isCut: boolean): Promise<void> => {
     const chosen = new Set<UnresolvedPart>();
     for (const { layer, parts } of requests) {
-      if (layer.refund === undefined) continue;
+      if (layer.refund === undefined || (isCut && !layer.refund.onAbort)) continue;
       try {
-        if (!(await givesBack(layer.refund.when, request, response, status))) continue;
+        if (!(await givesBack(layer.refund.when, request, response, isCut ? ABORTED : status))) continue;
       } catch (error) {
         warnOfRefund(error); // the other layers still apply their rules
         continue;
@@ -35,10 +37,15 @@ export function refundOnResponse<Request, Response>(
     await core.settlements.refundParts(decision, (part) => requests.length === 1 || chosen.has(part));
     notifyWaiters(requests);
   };
-  whenFinished(raw, () => {
-    settle(raw.statusCode).catch(warnOfRefund);
-  });
+  const ended = (isCut: boolean): void => {
+    settle(rawResponse.statusCode, isCut).catch(warnOfRefund);
+  };
+  if (requests.some(({ layer }) => layer.refund?.onAbort === true)) whenEnded(rawRequest, rawResponse, ended);
+  else whenSent(rawRequest, rawResponse, ended);
 }
+
+/** The status of a response that was cut off, for the rules by status: a failure. */
+const ABORTED = 499;
 
 /** Reports the failure of a refund that runs in the background. */
 export function warnOfRefund(error: unknown): void {
@@ -59,23 +66,45 @@ function givesBack<Request, Response>(
   return when === 'on-success' ? status < 400 : status >= 400;
 }
 
-/**
- * Calls back when a response has been sent completely. Never calls back for one that is cut off, or whose client
- * leaves before.
- */
-function whenFinished(response: RawResponse, finished: () => void): void {
-  const { socket } = response; // Node removes it from the response on finish
+/** Calls back when a response has been sent completely. */
+function whenSent(request: RawRequest, response: RawResponse, sent: (isCut: false) => void): void {
   const finish = (): void => {
     response.off('close', close);
-    // A response that is cut off emits `finish` too.
-    const { stream } = response;
-    const isCut =
-      stream === undefined ? socket?.destroyed === true : !response.writableEnded || (stream.rstCode ?? 0) !== 0;
-    if (!isCut) finished();
+    if (isSent(request, response)) sent(false);
   };
   const close = (): void => {
     response.off('finish', finish);
   };
   response.once('finish', finish);
   response.once('close', close);
+}
+
+/** Calls back once: when a response has been sent completely, or was cut off, or its client has left before it. */
+function whenEnded(request: RawRequest, response: RawResponse, ended: (isCut: boolean) => void): void {
+  if (response === NO_RESPONSE) return; // it has no end
+  if (isGone(request, response)) {
+    ended(!isSent(request, response));
+    return;
+  }
+  const end = (isCut: boolean): void => {
+    response.off('finish', finish);
+    stopListening();
+    ended(isCut);
+  };
+  const finish = (): void => {
+    end(!isSent(request, response));
+  };
+  const stopListening = onClose(request, response, () => {
+    end(true);
+  });
+  response.once('finish', finish);
+}
+
+/**
+ * Whether a response that has finished was sent completely: one that was cut off emits `finish` too. Asks the request
+ * for its socket, because a response that is pipelined behind others has none yet.
+ */
+function isSent({ socket }: RawRequest, { writableEnded, stream }: RawResponse): boolean {
+  if (stream === undefined) return socket?.destroyed !== true;
+  return writableEnded && (stream.rstCode ?? 0) === 0;
 }
