@@ -57,7 +57,7 @@ for (const [service, upstream] of Object.entries({ orders: ORDERS_URL, catalog: 
       rewritePrefix: `/${service}`,
       // The client gets the service's own response. By default the proxy retries up to ten times after a 503.
       retryMethods: [],
-      // Not OPTIONS: preflights of browsers are not counted, so they do not reach the services either.
+      // Not OPTIONS: preflights of browsers do not reach the services.
       httpMethods: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'],
       replyOptions: {
         onError: (reply, { error }) => {

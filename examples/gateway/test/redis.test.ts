@@ -80,7 +80,7 @@ describe('a limit in Redis', () => {
     expect((await system.served('catalog')) - before).toBe(statuses(answers)['200']);
   });
 
-  it('is not bypassed with preflights of browsers, which are not counted: none reaches a service', async () => {
+  it('is not bypassed with preflights of browsers: none reaches a service', async () => {
     const client = newClient();
     const before = await system.served('catalog');
     const preflight = { Origin: 'https://elsewhere.example', 'Access-Control-Request-Method': 'GET' };

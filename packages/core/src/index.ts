@@ -96,4 +96,4 @@ export type {
   RefundOptions,
   RefundWhen,
 } from './http/option-types.ts';
-export { RateLimitError } from './http/response/denial.ts';
+export { RateLimitError, type DenialStatuses } from './http/response/denial.ts';

@@ -1,11 +1,16 @@
 import { fieldText, userIdOf, type Framework } from '@sluice/core/http';
+import { announcedRoute } from './announced-route.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** Reads requests and writes responses of Fastify 5. */
+/**
+ * Reads requests and writes responses of Fastify 5, for those who build on this package. A `record` that is assigned
+ * here stores the decisions of every limit in another place than `request.rateLimit`.
+ */
 export const framework: Framework<FastifyRequest, FastifyReply> = {
   address: (request) => request.ip,
   method: (request) => request.method,
-  route: (request) => request.routeOptions.url,
+  route: (request, method) =>
+    (method === undefined ? undefined : announcedRoute(request, method)) ?? request.routeOptions.url,
   header: (request, name) => fieldText(request.headers[name]),
   user: (request) => userIdOf((request as { user?: unknown }).user),
   rawRequest: (request) => request.raw,

@@ -11,6 +11,7 @@ import type {
   RawServerDefault,
 } from 'fastify';
 import fp from 'fastify-plugin';
+import { addRoute } from './announced-route.ts';
 import { framework } from './framework.ts';
 import { Limits, placeOf } from './limits.ts';
 import {
@@ -126,6 +127,7 @@ function install(app: FastifyInstance, limits: Limits): void {
     if (given.config?.rateLimit !== undefined) addScope(scope, given.config.rateLimit);
   });
   app.addHook('onRoute', function (route) {
+    addRoute(this, route.method, route.url);
     const place = placeOf(route.method, route.url);
     for (const hook of LIMIT_HOOKS.flatMap((name) => route[name] ?? [])) {
       const found = hookPlaces.get(hook);

@@ -1,4 +1,4 @@
-import { NO_RESPONSE, weakMapMarks, fieldText, userIdOf, type Framework } from '@sluice/core/http';
+import { NO_RESPONSE, weakMapMarks, fieldText, userIdOf, type Framework, type RateLimitInfo } from '@sluice/core/http';
 import { rawRequestOf, record, type FoundRequest, type NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import type { NodeResponse } from './raw-reply.ts';
@@ -9,8 +9,12 @@ interface Wrapped extends NestResponse {
   readonly raw: NodeResponse;
 }
 
-/** Reads requests and writes responses of both platforms, Express and Fastify, over HTTP. */
-export const httpFramework: Framework<NestRequest, NestResponse> = {
+/**
+ * Reads requests and writes responses of both platforms, Express and Fastify, over HTTP; for those who build on this
+ * package. A `record` that is assigned here stores the decisions of every limit in another place than
+ * `request.rateLimit`, where `@CurrentRateLimit()` looks for them.
+ */
+export const framework: Framework<NestRequest, NestResponse> = {
   address: (request) => request.ip,
   method: (request) => request.method,
   route: (request) => routeTemplate(request),
@@ -50,6 +54,11 @@ export const httpFramework: Framework<NestRequest, NestResponse> = {
   },
 };
 
+/** Follows a `record` that is assigned later. */
+function recordInFramework(request: NestRequest, info: RateLimitInfo): void {
+  framework.record(request, info);
+}
+
 /**
  * For middleware of both platforms. With Fastify, middleware gets Node's own request, which has no link to the
  * application.
@@ -58,10 +67,11 @@ export const httpFramework: Framework<NestRequest, NestResponse> = {
  */
 export function middlewareFramework(platform: () => object | undefined): Framework<NestRequest, NestResponse> {
   return {
-    ...httpFramework,
+    ...framework,
+    record: recordInFramework,
     proxyTrust: (request) => {
       const app = platform();
-      return httpFramework.proxyTrust?.(request) ?? (app && trustOfFastify(app));
+      return framework.proxyTrust?.(request) ?? (app && trustOfFastify(app));
     },
   };
 }
@@ -74,14 +84,15 @@ export function middlewareFramework(platform: () => object | undefined): Framewo
  */
 export function executionFramework(place: string): Framework<NestRequest, NestResponse> {
   return {
-    ...httpFramework,
+    ...framework,
+    record: recordInFramework,
     address: (request) => request.ip ?? rawRequestOf(request).socket?.remoteAddress,
     method: (request) => (request as FoundRequest).method ?? '',
     route: () => place,
     rawRequest: (request) => ({ socket: rawRequestOf(request).socket ?? null }),
     // Without a response there is no end to wait for.
     rawResponse: (response: NestResponse | undefined) =>
-      response === undefined ? NO_RESPONSE : httpFramework.rawResponse(response),
+      response === undefined ? NO_RESPONSE : framework.rawResponse(response),
   };
 }
 

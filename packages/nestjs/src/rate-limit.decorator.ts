@@ -2,7 +2,7 @@ import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestj
 import { Reflector } from '@nestjs/core';
 import { PolicyError, type RateLimitInfo } from '@sluice/core';
 import { checkPlace } from '@sluice/core/http';
-import { httpFramework } from './framework.ts';
+import { framework } from './framework.ts';
 import { infoOf } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { DECORATOR_OPTIONS, type RateLimitDecoratorOptions } from './rate-limit.options.ts';
@@ -40,7 +40,7 @@ export function RateLimit<Request, Response = NestResponse>(
   options: RateLimitDecoratorOptions<Request, Response>,
 ): ClassOrMethod;
 export function RateLimit(options: object): ClassOrMethod {
-  checkPlace(options, httpFramework, DECORATOR_OPTIONS);
+  checkPlace(options, framework, DECORATOR_OPTIONS);
   return (on: object, key?: string | symbol, descriptor?: PropertyDescriptor): void => {
     const { target, place } = placeOf('@RateLimit()', on, key, descriptor);
     // Decorators are applied from the bottom up; those of a base class are outside.

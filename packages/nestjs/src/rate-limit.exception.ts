@@ -1,7 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import { RateLimitError, type Decision } from '@sluice/core';
 import { answer, type ResponsePlan, type Denial } from '@sluice/core/http';
-import { httpFramework } from './framework.ts';
+import { framework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 
@@ -35,7 +35,7 @@ export async function answerHttp(
   response: NestResponse,
 ): Promise<boolean> {
   try {
-    return await answer(httpFramework, plan, request, response);
+    return await answer(framework, plan, request, response);
   } catch (error) {
     if (!(error instanceof RateLimitError) || plan.denial === undefined) throw error;
     throw new RateLimitException(plan.denial, error.decision, error.headers);

@@ -1,5 +1,6 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { warnOnce } from '@sluice/core/http';
+import { framework } from './framework.ts';
 import { infoOf, record, type NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { RateLimitException, answerHttp } from './rate-limit.exception.ts';
@@ -57,7 +58,7 @@ export class RateLimitGuard implements CanActivate {
     }
     const { fields, info, denial, isGone } = plan;
     if (isGone === true) return new Promise<never>(() => undefined); // the client left, and no response is possible
-    if (info !== undefined) record(request, info);
+    if (info !== undefined) framework.record(request, info);
     if (denial !== undefined) {
       const headers = Object.fromEntries([...fields, ...denial.fields].map(({ name, value }) => [name, value]));
       this.deny(new RateLimitException(denial, info?.decision, headers), context);

@@ -13,7 +13,7 @@ import {
 import { APP_GUARD, ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { PolicyError } from '@sluice/core';
 import { checkPlace } from '@sluice/core/http';
-import { httpFramework } from './framework.ts';
+import { framework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { RateLimitGuard } from './rate-limit.guard.ts';
@@ -65,7 +65,7 @@ export class RateLimitModule {
   static forRoot(options?: RateLimitModuleOptions): DynamicModule;
   static forRoot<Request, Response = NestResponse>(options: RateLimitModuleOptions<Request, Response>): DynamicModule;
   static forRoot(given: GuardOption = {}): DynamicModule {
-    checkPlace(given, httpFramework, ['guard'], true);
+    checkPlace(given, framework, ['guard'], true);
     const { guard, ...options } = given;
     return moduleOf({ provide: RATE_LIMIT_OPTIONS, useValue: options }, [], guard);
   }

@@ -2,7 +2,7 @@ import type { ExecutionContext, OnApplicationBootstrap, OnApplicationShutdown } 
 import { MetadataScanner, type HttpAdapterHost, type ModulesContainer } from '@nestjs/core';
 import { PolicyError, type Limiter } from '@sluice/core';
 import { Enforcer, Layer, checkPlace, hasLimit, inheritOptions, namedByPlace, outermost } from '@sluice/core/http';
-import { executionFramework, httpFramework, middlewareFramework } from './framework.ts';
+import { executionFramework, framework, middlewareFramework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { limitsOf, skippedOf, type Placed } from './rate-limit.decorator.ts';
@@ -39,12 +39,12 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
 
   /** @throws PolicyError for bad or unknown options of the module. */
   constructor(options: RateLimitScopeOptions, modules: ModulesContainer, platform?: HttpAdapterHost) {
-    checkPlace(options, httpFramework, [], true);
+    checkPlace(options, framework, [], true);
     this.#options = outermost(options);
     this.#modules = modules;
-    this.#ofModule = hasLimit(options) ? new Layer(this.#options as RateLimitOptions, httpFramework) : undefined;
-    const framework = middlewareFramework(() => platform?.httpAdapter.getInstance<object>());
-    this.#middleware = this.#ofModule && new Enforcer([this.#ofModule], framework);
+    this.#ofModule = hasLimit(options) ? new Layer(this.#options as RateLimitOptions, framework) : undefined;
+    const ofMiddleware = middlewareFramework(() => platform?.httpAdapter.getInstance<object>());
+    this.#middleware = this.#ofModule && new Enforcer([this.#ofModule], ofMiddleware);
   }
 
   /**
@@ -129,16 +129,16 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
 
   #make(type: Target, handler: Target): HandlerLimits {
     const layers = this.#layersOf(type, handler);
-    const http = layers.length === 0 ? undefined : new Enforcer(layers, httpFramework);
+    const http = layers.length === 0 ? undefined : new Enforcer(layers, framework);
     let execution: NestEnforcer | undefined;
     const limits: HandlerLimits = {
       http,
       execution: () => {
         if (http === undefined || execution !== undefined) return execution;
-        const framework = executionFramework(`${type.name}.${handler.name}`);
+        const ofExecution = executionFramework(`${type.name}.${handler.name}`);
         execution = new Enforcer(
-          layers.map((layer) => layer.variant({ framework })),
-          framework,
+          layers.map((layer) => layer.variant({ framework: ofExecution })),
+          ofExecution,
         );
         return execution;
       },
@@ -173,7 +173,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     if (known !== undefined) return known;
     const place = index === 0 ? placed.place : `${placed.place}-${String(index + 1)}`;
     const options: RateLimitOptions = inheritOptions(this.#options, placed.options);
-    const layer = new Layer(namedByPlace(options, place), httpFramework, DECORATOR_OPTIONS);
+    const layer = new Layer(namedByPlace(options, place), framework, DECORATOR_OPTIONS);
     this.#denyTwin(placed, layer);
     this.#placed.set(placed, layer);
     return layer;

@@ -93,6 +93,6 @@ export class Decider<Request, Response> {
     if (this.#refunds) refundOnResponse(this.#framework, core, requests, decision, request, response);
     const info = { key: pending.key, decision };
     if (layer.options.onDecision === undefined) return info;
-    return mapMaybe(reportDecision(layer, info, request), () => info);
+    return mapMaybe(reportDecision(layer, info, request, response), () => info);
   }
 }

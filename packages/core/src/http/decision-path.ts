@@ -19,6 +19,7 @@ export function reportDecision<Request, Response>(
   { options }: Layer<Request, Response>,
   { key, decision }: RateLimitInfo,
   request: Request,
+  response: Response,
 ): unknown {
-  return options.onDecision?.(decision, { key, request });
+  return options.onDecision?.(decision, { key, request, response });
 }

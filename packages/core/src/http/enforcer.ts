@@ -10,6 +10,7 @@ import { GeneralPath } from './general-path.ts';
 import { Layer } from './layer.ts';
 import type { RateLimitOptions } from './option-types.ts';
 import { isPreflight } from './preflight.ts';
+import { PreflightLimits } from './preflight-limits.ts';
 
 /**
  * Decides about requests, by one layer of limits or by several together: one decision takes all units or none, in one
@@ -21,6 +22,8 @@ export class Enforcer<Request, Response> {
   /** Whether the address has to be read before anything else. */
   readonly #readsAddress: boolean;
   readonly #path: DecisionPath<Request, Response, unknown>;
+  /** What happens to CORS preflights: the option of the innermost layer. */
+  readonly #preflights: 'count' | 'skip' | PreflightLimits<Request, Response>;
 
   /**
    * @param layers - The outermost first.
@@ -33,6 +36,8 @@ export class Enforcer<Request, Response> {
     this.#diagnostics = new Diagnostics(framework);
     this.#readsAddress = first?.readsAddressFirst !== true;
     this.#path = SingleLimitPath.over(layers, framework) ?? new GeneralPath(layers, framework);
+    const { preflights = 'separate' } = layers.at(-1)?.options ?? {};
+    this.#preflights = preflights === 'separate' ? new PreflightLimits(layers, framework) : preflights;
   }
 
   /**
@@ -82,9 +87,12 @@ export class Enforcer<Request, Response> {
     request: Request,
     response: Response,
   ): ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>> {
+    if (this.#preflights !== 'count' && isPreflight(this.#framework, request)) {
+      return this.#preflights === 'skip' ? PASS : this.#preflights.decide(request, response);
+    }
     const raw = this.#framework.rawRequest(request);
     const marks = this.#path.mark(raw);
-    if (marks === undefined || isPreflight(this.#framework, request)) return PASS;
+    if (marks === undefined) return PASS;
     this.#prepare(request, raw);
     return this.#path.decide(marks, request, response);
   }

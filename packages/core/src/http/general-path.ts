@@ -65,8 +65,8 @@ export class GeneralPath<Request, Response> implements DecisionPath<
     for (let i = start; i < marked.length; i++) {
       const { layer, resolver, mark } = marked[i] as MarkedLayer<Request, Response>;
       const resolution = layer.reports
-        ? ignoreReportErrors(() => resolver.resolve(request, mark))
-        : resolver.resolve(request, mark);
+        ? ignoreReportErrors(() => resolver.resolve(request, response, mark))
+        : resolver.resolve(request, response, mark);
       if (resolution instanceof Promise) {
         return resolution.then((late) => add(layer, late, resolved) ?? this.#resolveFrom(i + 1, marked, resolved));
       }

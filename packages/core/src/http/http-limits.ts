@@ -11,37 +11,47 @@ import type { LimitRef } from '../managed/resolve.ts';
 import { mapMaybe } from './map-maybe.ts';
 import type { RequestReader } from './framework.ts';
 import { byIp, type Key } from './keys/key-parts.ts';
-import { isOptionalKey, keyFunction, type ReadKey } from './keys/read-key.ts';
+import {
+  isOptionalKey,
+  keyFunction,
+  preflightKeyFunction,
+  type ReadKey,
+  type ReadPreflightKey,
+} from './keys/read-key.ts';
 import { PER_LIMIT_OPTIONS, aCost, aMissingKeyMode } from './options.ts';
 import type { HttpLimitOptions, OnMissingKey, PolicyOption } from './option-types.ts';
 
-type PickLimit<Request> = (request: Request) => LimitRef | Promise<LimitRef>;
+type PickLimit<Request, Response> = (request: Request, response: Response | undefined) => LimitRef | Promise<LimitRef>;
+type CostOption<Request, Response> =
+  number | ((request: Request, response: Response | undefined) => number | Promise<number>);
 
 /** One limit of each request, with its options parsed. */
-export interface HttpLimit<Request> {
+export interface HttpLimit<Request, Response> {
   readonly name: string;
-  readonly readKey: ReadKey<Request>;
-  readonly cost: number | ((request: Request) => number | Promise<number>);
+  readonly readKey: ReadKey<Request, Response>;
+  /** Undefined if CORS preflights do not have the key. */
+  readonly readPreflightKey: ReadPreflightKey<Request> | undefined;
+  readonly cost: CostOption<Request, Response>;
   readonly onMissingKey: OnMissingKey;
   /** The same for all requests, or picked for each request. */
-  readonly limit: LimitRef | PickLimit<Request>;
+  readonly limit: LimitRef | PickLimit<Request, Response>;
 }
 
 /** The user's options about limits and keys, before it is checked which of them go together. */
-interface GivenLimits<Request> {
-  policy?: PolicyOption<Request> | undefined;
+interface GivenLimits<Request, Response> {
+  policy?: PolicyOption<Request, Response> | undefined;
   limit?: number | undefined;
   window?: Duration | undefined;
-  limits?: readonly HttpLimitOptions<Request>[] | undefined;
+  limits?: readonly HttpLimitOptions<Request, Response>[] | undefined;
   limiter?: unknown;
-  key?: Key<Request> | undefined;
-  cost?: HttpLimit<Request>['cost'] | undefined;
+  key?: Key<Request, Response> | undefined;
+  cost?: CostOption<Request, Response> | undefined;
   onMissingKey?: OnMissingKey | undefined;
 }
 
 /** The limits of each request, and those of a limiter over them; undefined if a function picks a policy. */
-export interface ParsedLimits<Request> {
-  readonly httpLimits: readonly HttpLimit<Request>[];
+export interface ParsedLimits<Request, Response> {
+  readonly httpLimits: readonly HttpLimit<Request, Response>[];
   readonly limits: LimiterLimits | undefined;
 }
 
@@ -50,11 +60,11 @@ export interface ParsedLimits<Request> {
  *
  * @throws PolicyError with the field, what was expected and what was given.
  */
-export function parseLimits<Request>(
+export function parseLimits<Request, Response>(
   core: LimiterCore,
-  given: GivenLimits<Request>,
+  given: GivenLimits<Request, Response>,
   reader: RequestReader<Request>,
-): ParsedLimits<Request> {
+): ParsedLimits<Request, Response> {
   if (given.limits !== undefined && given.limiter === undefined) return parseEntries(core, given, given.limits, reader);
   const limit = given.limiter === undefined ? limitOf(core, policyOption(given)) : handedIn(given.limiter).limit;
   const only = parseLimit(core.name, given, limit, reader, 'deny');
@@ -85,12 +95,12 @@ export function handedIn(limiter: unknown): { readonly core: LimiterCore; readon
   return { core: parts.core, limit: parts.limits };
 }
 
-function parseEntries<Request>(
+function parseEntries<Request, Response>(
   core: LimiterCore,
-  given: GivenLimits<Request>,
-  entries: readonly HttpLimitOptions<Request>[],
+  given: GivenLimits<Request, Response>,
+  entries: readonly HttpLimitOptions<Request, Response>[],
   reader: RequestReader<Request>,
-): ParsedLimits<Request> {
+): ParsedLimits<Request, Response> {
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
     if (value === undefined || !['policy', 'limit', 'window', 'key', 'onMissingKey'].includes(name)) continue;
     throw new PolicyError(
@@ -110,28 +120,33 @@ function parseEntries<Request>(
   return { httpLimits, limits: limits.size === entries.length ? limits : undefined };
 }
 
-interface PerLimit<Request> {
-  key?: Key<Request> | undefined;
-  cost?: HttpLimit<Request>['cost'] | undefined;
+interface PerLimit<Request, Response> {
+  key?: Key<Request, Response> | undefined;
+  cost?: CostOption<Request, Response> | undefined;
   onMissingKey?: OnMissingKey | undefined;
 }
 
-function parseLimit<Request>(
+function parseLimit<Request, Response>(
   name: string,
-  options: PerLimit<Request>,
-  limit: HttpLimit<Request>['limit'],
+  options: PerLimit<Request, Response>,
+  limit: HttpLimit<Request, Response>['limit'],
   reader: RequestReader<Request>,
   missing: OnMissingKey,
   where = '',
-): HttpLimit<Request> {
+): HttpLimit<Request, Response> {
   const { key = byIp<Request>(), cost = 1 } = options;
   const onMissingKey = options.onMissingKey === undefined ? missing : options.onMissingKey; // null is checked
   aMissingKeyMode(onMissingKey, `${where}onMissingKey`);
   aCost(cost, `${where}cost`);
-  return { name, readKey: keyFunction(key, reader, `${where}key`), cost, onMissingKey, limit };
+  const readKey = keyFunction(key, reader, `${where}key`);
+  return { name, readKey, readPreflightKey: preflightKeyFunction(key, reader), cost, onMissingKey, limit };
 }
 
-function policyOption<Request>({ policy, limit, window }: GivenLimits<Request>): PolicyOption<Request> {
+function policyOption<Request, Response>({
+  policy,
+  limit,
+  window,
+}: GivenLimits<Request, Response>): PolicyOption<Request, Response> {
   if (policy !== undefined) {
     if (limit === undefined && window === undefined) return policy;
     throw new PolicyError(
@@ -151,7 +166,10 @@ function policyOption<Request>({ policy, limit, window }: GivenLimits<Request>):
 const MOST_MANAGED = 1000;
 
 /** The limit of a policy option. A policy that a function returns repeatedly is checked once. */
-function limitOf<Request>(core: LimiterCore, option: PolicyOption<Request>): HttpLimit<Request>['limit'] {
+function limitOf<Request, Response>(
+  core: LimiterCore,
+  option: PolicyOption<Request, Response>,
+): HttpLimit<Request, Response>['limit'] {
   if (typeof option !== 'function') return limitOfPolicy(core, option);
   const known = new WeakMap<object, LimitRef>();
   /** By name: a function may call `managed(name)` for every request. */
@@ -182,5 +200,5 @@ function limitOf<Request>(core: LimiterCore, option: PolicyOption<Request>): Htt
     }
     return limit;
   };
-  return (request) => mapMaybe<unknown, LimitRef>(option(request), limitOfPicked);
+  return (request, response) => mapMaybe<unknown, LimitRef>(option(request, response), limitOfPicked);
 }

@@ -1,23 +1,27 @@
 import { warnOnce } from '../warnings.ts';
 
-/** Runs a layer that only reports. Its errors are warned of, and fail no request. */
-export function ignoreReportErrors<T>(report: () => T | Promise<T>): T | undefined | Promise<T | undefined> {
+/**
+ * Runs what only reports. Its errors are warned of, and fail no request.
+ *
+ * @param what - Begins the warning.
+ */
+export function ignoreReportErrors<T>(
+  report: () => T | Promise<T>,
+  what = 'a limit in report mode could not decide, and let the request pass',
+): T | undefined | Promise<T | undefined> {
   try {
     const reported = report();
     if (!(reported instanceof Promise)) return reported;
     return reported.catch((error: unknown) => {
-      warn(error);
+      warn(what, error);
       return undefined;
     });
   } catch (error) {
-    warn(error);
+    warn(what, error);
     return undefined;
   }
 }
 
-function warn(error: unknown): void {
-  warnOnce(
-    'SLUICE_REPORT_FAILED',
-    `a limit in report mode could not decide, and let the request pass: ${error instanceof Error ? error.message : String(error)}`,
-  );
+function warn(what: string, error: unknown): void {
+  warnOnce('SLUICE_REPORT_FAILED', `${what}: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -2,10 +2,11 @@ import { PolicyError, typeError } from '../errors.ts';
 import { LimiterCore } from '../limiter/core.ts';
 import { LimiterImpl, type Limiter } from '../limiter/limiter.ts';
 import { isByName } from '../limiter/limits.ts';
-import { namesOf } from '../managed/resolve.ts';
+import { namesOf, type LimitRef } from '../managed/resolve.ts';
 import { parseLimits, handedIn, type HttpLimit, type ParsedLimits } from './http-limits.ts';
 import type { ClientList } from './client-list.ts';
 import type { Framework } from './framework.ts';
+import type { DenialStatuses } from './response/denial.ts';
 import type { FieldWriter } from './response/headers.ts';
 import type { PacedRequests } from './lifecycle/paced-requests.ts';
 import { beginsWithAddress } from './keys/key-parts.ts';
@@ -27,6 +28,7 @@ interface ClientLists {
 export class Layer<Request, Response> {
   readonly core: LimiterCore;
   readonly options: RateLimitOptions<Request, Response>;
+  readonly framework: Framework<Request, Response>;
   /** Whether it only reports. */
   readonly reports: boolean;
   /** The clients that the options `allow` and `deny` name. A layer that only reports denies none. */
@@ -39,16 +41,17 @@ export class Layer<Request, Response> {
   readonly slotRetryAfterMs: number | undefined;
   /** The longest time that a request holds its slots. */
   readonly maxHoldMs: number;
+  /** The statuses of its denials. */
+  readonly statuses: DenialStatuses;
   /** Whether it reads the client's address before its first await. */
   readonly readsAddressFirst: boolean;
   /** The limits of each request. */
-  readonly limits: readonly HttpLimit<Request>[];
+  readonly limits: readonly HttpLimit<Request, Response>[];
   /** Whether the key of a request is a string, and not one for each limit. */
   readonly hasOneKey: boolean;
-  readonly #framework: Framework<Request, Response>;
   readonly #settings: HttpSettings<Request, Response>;
   readonly #marks: RequestMarks;
-  readonly #parsed: ParsedLimits<Request>;
+  readonly #parsed: ParsedLimits<Request, Response>;
   /** The layer of which this is a variant, or itself. All variants share their marks of requests. */
   readonly #root: Layer<Request, Response>;
   #limiter: Limiter<never> | undefined;
@@ -73,14 +76,15 @@ export class Layer<Request, Response> {
     this.limits = this.#parsed.httpLimits;
     this.hasOneKey = options.limits === undefined;
     this.#settings = origin === undefined ? parseHttpOptions(options, this.core.escalation) : origin.#settings;
-    const { allow, deny, refund, pacedRequests, slotRetryAfterMs, maxHoldMs, writeFields } = this.#settings;
+    const { allow, deny, refund, pacedRequests, slotRetryAfterMs, maxHoldMs, statuses, writeFields } = this.#settings;
     this.options = options;
     this.refund = refund;
     this.pacedRequests = pacedRequests;
     this.slotRetryAfterMs = slotRetryAfterMs;
     this.maxHoldMs = maxHoldMs;
+    this.statuses = statuses;
     this.writeFields = this.reports ? () => [] : writeFields;
-    this.#framework = framework;
+    this.framework = framework;
     this.#marks = framework.marks ?? privateFieldMarks;
     const [first = options] = options.limits ?? [];
     const isListed = allow !== undefined || (deny !== undefined && !this.reports);
@@ -112,7 +116,7 @@ export class Layer<Request, Response> {
    * @param without - Names of entries to leave out; at least one entry stays.
    */
   variant({
-    framework = this.#framework,
+    framework = this.framework,
     without = [],
   }: {
     readonly framework?: Framework<Request, Response>;
@@ -133,11 +137,26 @@ export class Layer<Request, Response> {
     if (this.#parsed.limits === undefined) {
       throw new PolicyError(
         'policy',
-        'there is no single limiter when a function picks the policy; make one per policy with createLimiter',
+        'there is no single limiter when a function picks the policy; make one per policy with createLimiter, or use await limiterFor(request)',
         'SLUICE_OPTION_INVALID',
       );
     }
     return (this.#limiter ??= new LimiterImpl<never>(this.core, this.#parsed.limits));
+  }
+
+  /**
+   * The limiter of a request's budgets. Where a function picks the policy, it is asked again.
+   *
+   * @throws (rejects) errors of that function, and PolicyError for its bad policy.
+   */
+  async limiterFor(request: Request): Promise<Limiter<never>> {
+    if (this.options.limiter !== undefined || this.#parsed.limits !== undefined) return this.limiter;
+    const limits = new Map<string, LimitRef>();
+    for (const { name, limit } of this.limits) {
+      limits.set(name, typeof limit === 'function' ? await limit(request, undefined) : limit);
+    }
+    const [only] = limits.values();
+    return new LimiterImpl<never>(this.core, this.hasOneKey && only !== undefined ? only : limits);
   }
 
   /** Marks a request as seen by this layer. Undefined when the layer has seen it before. */
@@ -151,7 +170,7 @@ export class Layer<Request, Response> {
    * @throws TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */
   async keyFor(request: Request): Promise<FoundKeys> {
-    const mark = markOf(this.#marks, this.#framework.rawRequest(request), this.#root);
+    const mark = markOf(this.#marks, this.framework.rawRequest(request), this.#root);
     const keys = mark?.keys ?? (await this.#readKeys(request));
     if (typeof keys === 'string' || (!this.hasOneKey && Object.keys(keys).length > 0)) return keys;
     throw typeError('SLUICE_KEY_INVALID', `the request has no key for the limiter ${this.name}`);

@@ -23,8 +23,9 @@ export type Resolution<Request, Response> = LimitRequest<Request, Response> | De
 const MISSING_SUBJECT = '#missing';
 
 /** What is known of a request while its limits are resolved. */
-interface Progress<Request> {
+interface Progress<Request, Response> {
   readonly request: Request;
+  readonly response: Response;
   readonly mark: RequestMark;
   readonly parts: UnresolvedPart[];
   /** The one key, or the keys by the name of their limit. */
@@ -48,17 +49,22 @@ export class LimitResolver<Request, Response> {
     this.#framework = framework;
   }
 
-  resolve(request: Request, mark: RequestMark): Resolution<Request, Response> | Promise<Resolution<Request, Response>> {
+  resolve(
+    request: Request,
+    response: Response,
+    mark: RequestMark,
+  ): Resolution<Request, Response> | Promise<Resolution<Request, Response>> {
     const { allow, deny } = this.#layer.lists;
     let isAllowed = false;
     if (deny !== undefined || allow !== undefined) {
       const address = this.#framework.address(request);
-      if (deny?.hasAddress(address) === true) return forbiddenDenial();
+      if (deny?.hasAddress(address) === true) return forbiddenDenial(this.#layer.statuses);
       isAllowed = allow?.hasAddress(address) === true;
       if (isAllowed && deny?.hasKeys !== true) return undefined;
     }
-    const progress: Progress<Request> = {
+    const progress: Progress<Request, Response> = {
       request,
+      response,
       mark,
       isAllowed,
       parts: [],
@@ -69,17 +75,17 @@ export class LimitResolver<Request, Response> {
     const { skip } = this.#layer.options;
     return skip === undefined
       ? this.#resolveFrom(0, progress)
-      : mapMaybe(skip(request), (skips) => (skips ? undefined : this.#resolveFrom(0, progress)));
+      : mapMaybe(skip(request, response), (skips) => (skips ? undefined : this.#resolveFrom(0, progress)));
   }
 
   #resolveFrom(
     start: number,
-    progress: Progress<Request>,
+    progress: Progress<Request, Response>,
   ): Resolution<Request, Response> | Promise<Resolution<Request, Response>> {
     const { limits } = this.#layer;
     for (let i = start; i < limits.length; i++) {
-      const limit = limits[i] as HttpLimit<Request>;
-      const key = limit.readKey(progress.request);
+      const limit = limits[i] as HttpLimit<Request, Response>;
+      const key = limit.readKey(progress.request, progress.response);
       const denial =
         typeof key === 'object'
           ? key.then((late) => this.#resolveLimit(limit, late, progress))
@@ -92,16 +98,16 @@ export class LimitResolver<Request, Response> {
 
   /** Adds what one limit asks for. Returns the denial of a client on the `deny` list. */
   #resolveLimit(
-    limit: HttpLimit<Request>,
+    limit: HttpLimit<Request, Response>,
     key: string | undefined,
-    progress: Progress<Request>,
+    progress: Progress<Request, Response>,
   ): Denial | undefined | Promise<Denial | undefined> {
     const { allow, deny } = this.#layer.lists;
     if (key === undefined) {
       if (limit.onMissingKey === 'skip') return undefined;
       progress.isMissing ||= limit.onMissingKey === 'deny';
     } else {
-      if (deny?.hasKey(key) === true) return forbiddenDenial();
+      if (deny?.hasKey(key) === true) return forbiddenDenial(this.#layer.statuses);
       if (this.#layer.hasOneKey) progress.key = key;
       else progress.keys[limit.name] = key;
       // Lifts this limit alone: the keys of other limits may be ones that any client can send.
@@ -110,13 +116,20 @@ export class LimitResolver<Request, Response> {
     // Nothing is taken, but a later key may still be on a list.
     if (progress.isAllowed || progress.isMissing) return undefined;
     if (typeof limit.cost === 'number') return addPart(limit, key, limit.cost, progress);
-    return mapMaybe(limit.cost(progress.request), (cost) => {
+    return mapMaybe(limit.cost(progress.request, progress.response), (cost) => {
       checkCost(cost);
       return cost === 0 ? undefined : addPart(limit, key, cost, progress);
     });
   }
 
-  #conclude({ mark, key, keys, parts, isAllowed, isMissing }: Progress<Request>): Resolution<Request, Response> {
+  #conclude({
+    mark,
+    key,
+    keys,
+    parts,
+    isAllowed,
+    isMissing,
+  }: Progress<Request, Response>): Resolution<Request, Response> {
     const found: FoundKeys = this.#layer.hasOneKey ? (key ?? NO_KEYS) : keys;
     mark.keys = found;
     if (isAllowed) return undefined;
@@ -125,7 +138,7 @@ export class LimitResolver<Request, Response> {
   }
 
   #denyMissing(): Denial | undefined {
-    return this.#layer.reports ? undefined : missingKeyDenial();
+    return this.#layer.reports ? undefined : missingKeyDenial(this.#layer.statuses);
   }
 }
 
@@ -135,17 +148,17 @@ export function subjectOf(key: string | undefined): string {
 }
 
 /** Adds what one limit asks for, once its policy is known. */
-function addPart<Request>(
-  { limit }: HttpLimit<Request>,
+function addPart<Request, Response>(
+  { limit }: HttpLimit<Request, Response>,
   key: string | undefined,
   cost: number,
-  { request, parts }: Progress<Request>,
+  { request, response, parts }: Progress<Request, Response>,
 ): undefined | Promise<undefined> {
   if (typeof limit !== 'function') {
     parts.push(partOf(limit, key, cost));
     return undefined;
   }
-  return mapMaybe(limit(request), (picked) => {
+  return mapMaybe(limit(request, response), (picked) => {
     parts.push(partOf(picked, key, cost));
     return undefined;
   });

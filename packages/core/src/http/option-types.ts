@@ -4,6 +4,7 @@ import type { LimiterCoreOptions } from '../limiter/options.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { ManagedReference } from '../managed/managed.ts';
 import type { Policy } from '../engine/policy.ts';
+import type { DenialStatuses } from './response/denial.ts';
 import type { HeadersOption } from './response/headers.ts';
 import type { Key } from './keys/key-parts.ts';
 
@@ -11,37 +12,39 @@ import type { Key } from './keys/key-parts.ts';
 export type OnMissingKey = 'deny' | 'skip' | 'shared';
 
 type MaybePromise<T> = T | Promise<T>;
+/** A function of the request and its response, which is undefined where none is at hand, as in `keyFor(request)`. */
+type OfRequest<Request, Response, T> = (request: Request, response: Response | undefined) => MaybePromise<T>;
 
 /**
  * A policy; several policies, all of which must allow; or a function that picks them for a request. The policies of a
  * function need names: different names never share state.
  */
-export type PolicyOption<Request> =
+export type PolicyOption<Request, Response = unknown> =
   | Policy
   | readonly Policy[]
   | ManagedReference
-  | ((request: Request) => MaybePromise<Policy | readonly Policy[] | ManagedReference>);
+  | OfRequest<Request, Response, Policy | readonly Policy[] | ManagedReference>;
 
 /** The keys of a request by the name of their limit. A limit without a key is left out. */
 export type KeyByLimit = Readonly<Record<string, string | undefined>>;
 
-export interface PerLimitOptions<Request> {
+export interface PerLimitOptions<Request, Response = unknown> {
   /** What is limited. Default `byIp()`. */
-  key?: Key<Request> | undefined;
+  key?: Key<Request, Response> | undefined;
   /**
    * Units that a request takes: a whole number, or a function that returns one. If the function returns 0, this limit
    * is left out. Default 1.
    */
-  cost?: number | ((request: Request) => MaybePromise<number>) | undefined;
+  cost?: number | OfRequest<Request, Response, number> | undefined;
   /** Default `deny`; among `limits`, `skip` for `byUser()` and `byHeader()`. */
   onMissingKey?: OnMissingKey | undefined;
 }
 
 /** One of several limits, each with its own key, that are decided together. */
-export interface HttpLimitOptions<Request> extends PerLimitOptions<Request> {
+export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitOptions<Request, Response> {
   readonly name: string;
   /** The policies of a function need names: different names never share state. */
-  readonly policy: Policy | ManagedReference | ((request: Request) => MaybePromise<Policy | ManagedReference>);
+  readonly policy: Policy | ManagedReference | OfRequest<Request, Response, Policy | ManagedReference>;
 }
 
 /**
@@ -69,7 +72,7 @@ export interface RefundOptions<Request, Response> {
 
 export interface SharedOptions<Request, Response> {
   /** Requests that are not limited at all. */
-  skip?: ((request: Request) => MaybePromise<boolean>) | undefined;
+  skip?: OfRequest<Request, Response, boolean> | undefined;
   /** Clients that are not limited: addresses, CIDR ranges, or whole keys. */
   allow?: readonly string[] | undefined;
   /** Clients that get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
@@ -109,9 +112,20 @@ export interface SharedOptions<Request, Response> {
   onDecision?:
     | ((
         decision: Decision,
-        context: { readonly key: string | Readonly<Record<string, string>>; readonly request: Request },
+        context: {
+          readonly key: string | Readonly<Record<string, string>>;
+          readonly request: Request;
+          readonly response: Response;
+        },
       ) => unknown)
     | undefined;
+  /** The statuses of denials, from 400 to 599. Default `{ denied: 429, blocked: 429, deny: 403, missingKey: 403 }`. */
+  status?: Partial<DenialStatuses> | undefined;
+  /**
+   * CORS preflights. `separate` gives them budgets of their own: the same policies, by what of the keys preflights have,
+   * else 600 a minute for each address. `count` counts them as any request, `skip` lets them pass. Default `separate`.
+   */
+  preflights?: 'separate' | 'count' | 'skip' | undefined;
   /**
    * Passes a denial to the framework's error handler, as an error with status, code and headers, instead of sending a
    * response.
@@ -120,9 +134,9 @@ export interface SharedOptions<Request, Response> {
 }
 
 /** Three ways to define the limit of a single key. */
-type OneKey<Request, NoLimits> =
+type OneKey<Request, Response, NoLimits> =
   | (LimiterCoreOptions &
-      PerLimitOptions<Request> & {
+      PerLimitOptions<Request, Response> & {
         limit: number;
         window: Duration;
         policy?: never;
@@ -130,14 +144,14 @@ type OneKey<Request, NoLimits> =
         limiter?: never;
       })
   | (LimiterCoreOptions &
-      PerLimitOptions<Request> & {
-        policy: PolicyOption<Request>;
+      PerLimitOptions<Request, Response> & {
+        policy: PolicyOption<Request, Response>;
         limit?: never;
         window?: never;
         limits?: NoLimits;
         limiter?: never;
       })
-  | ({ [Name in keyof LimiterCoreOptions]?: never } & PerLimitOptions<Request> & {
+  | ({ [Name in keyof LimiterCoreOptions]?: never } & PerLimitOptions<Request, Response> & {
         /** An existing limiter. All its users share its counts. */
         limiter: Limiter;
         limit?: never;
@@ -146,15 +160,15 @@ type OneKey<Request, NoLimits> =
         limits?: NoLimits;
       });
 
-interface KeyEach<Request> extends LimiterCoreOptions {
-  limits: readonly HttpLimitOptions<Request>[];
+interface KeyEach<Request, Response> extends LimiterCoreOptions {
+  limits: readonly HttpLimitOptions<Request, Response>[];
   limit?: never;
   window?: never;
   policy?: never;
   limiter?: never;
   key?: never;
   /** For the entries without a cost of their own. */
-  cost?: number | ((request: Request) => MaybePromise<number>);
+  cost?: number | OfRequest<Request, Response, number>;
   onMissingKey?: never;
 }
 
@@ -163,14 +177,14 @@ interface KeyEach<Request> extends LimiterCoreOptions {
  * the limit: `limit` and `window` (a sliding window), `policy`, `limits` with a key each, or an existing `limiter`.
  */
 export type RateLimitOptions<Request, Response> = SharedOptions<Request, Response> &
-  (OneKey<Request, never> | KeyEach<Request>);
+  (OneKey<Request, Response, never> | KeyEach<Request, Response>);
 
 /** An entry that no value matches. While TypeScript selects the overload, it still types the functions in entries. */
-type NoEntry<Request> = HttpLimitOptions<Request> & { readonly name: never };
+type NoEntry<Request, Response> = HttpLimitOptions<Request, Response> & { readonly name: never };
 
 /** {@link RateLimitOptions} with a single key. */
 export type OneKeyOptions<Request, Response> = SharedOptions<Request, Response> &
-  OneKey<Request, readonly NoEntry<Request>[]>;
+  OneKey<Request, Response, readonly NoEntry<Request, Response>[]>;
 
 /** {@link RateLimitOptions} with a key per limit. */
-export type KeyEachOptions<Request, Response> = SharedOptions<Request, Response> & KeyEach<Request>;
+export type KeyEachOptions<Request, Response> = SharedOptions<Request, Response> & KeyEach<Request, Response>;

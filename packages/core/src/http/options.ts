@@ -8,6 +8,7 @@ import { isForAll } from './keys/key-parts.ts';
 import { PacedRequests } from './lifecycle/paced-requests.ts';
 import { RefundQueue } from './lifecycle/refund-queue.ts';
 import type { PerLimitOptions, RateLimitOptions, RefundOptions, RefundWhen, SharedOptions } from './option-types.ts';
+import { DENIAL_STATUSES, type DenialStatuses } from './response/denial.ts';
 import { fieldWriter, type FieldWriter } from './response/headers.ts';
 
 type LimitOption = 'limit' | 'window' | 'policy' | 'limits' | 'limiter';
@@ -23,6 +24,14 @@ const DEFAULT_MAX_HOLD_MS = 600_000;
 const aFunction = checkThat((value) => typeof value === 'function', 'a function');
 const aBoolean = checkThat((value) => typeof value === 'boolean', 'true or false');
 const aMode = checkThat((value) => value === 'enforce' || value === 'report', '"enforce" or "report"');
+const aPreflightMode = checkThat(
+  (value) => value === 'separate' || value === 'count' || value === 'skip',
+  '"separate", "count" or "skip"',
+);
+const aStatus = checkThat(
+  (value) => Number.isInteger(value) && (value as number) >= 400 && (value as number) <= 599,
+  'a whole number from 400 to 599',
+);
 const aRefundRule = checkThat(
   (value) => typeof value === 'function' || value === 'on-success' || value === 'on-failure',
   '"on-success", "on-failure" or a function of request and response',
@@ -76,6 +85,8 @@ const OPTIONS: Readonly<Record<HttpOption, { readonly check: Check | undefined; 
   onDenied: { check: aFunction, inherited: true },
   onDecision: { check: aFunction, inherited: true },
   throw: { check: aBoolean, inherited: true },
+  status: { check: WHEN_PARSED, inherited: true },
+  preflights: { check: aPreflightMode, inherited: true },
   // Inherited together, by a limit that sets neither: see `inheritOptions`.
   key: { check: WITH_LIMITS, inherited: false },
   cost: { check: WITH_LIMITS, inherited: false },
@@ -116,6 +127,7 @@ export interface HttpSettings<Request, Response> {
   readonly pacedRequests: PacedRequests;
   readonly slotRetryAfterMs: number | undefined;
   readonly maxHoldMs: number;
+  readonly statuses: DenialStatuses;
   readonly writeFields: FieldWriter;
 }
 
@@ -148,7 +160,16 @@ export function parseHttpOptions<Request, Response>(
   }
   const slotRetryAfterMs =
     retryAfter === undefined ? undefined : parseDuration(retryAfter, 'retryAfter', 'SLUICE_OPTION_INVALID');
-  return { ...lists, refund, pacedRequests, slotRetryAfterMs, maxHoldMs, writeFields: fieldWriter(headers) };
+  const statuses = parseStatuses(options.status);
+  return { ...lists, refund, pacedRequests, slotRetryAfterMs, maxHoldMs, statuses, writeFields: fieldWriter(headers) };
+}
+
+function parseStatuses(option: Partial<DenialStatuses> | undefined): DenialStatuses {
+  if (option === undefined) return DENIAL_STATUSES;
+  checkOptions(option, Object.keys(DENIAL_STATUSES), 'status');
+  const given = Object.entries(option).filter(([, status]) => (status as unknown) !== undefined);
+  for (const [name, status] of given) aStatus(status, `status.${name}`);
+  return { ...DENIAL_STATUSES, ...Object.fromEntries(given) };
 }
 
 /** The option `refund`, and the requests that wait for others to give their units back. */

@@ -13,7 +13,7 @@ import { missingKeyDenial } from './response/denial.ts';
 import { planOf, planWithoutDecision, type ResponsePlan } from './response/response-plan.ts';
 
 /** A limit of which only the key differs between requests. */
-interface FixedLimit<Request> extends HttpLimit<Request> {
+interface FixedLimit<Request, Response> extends HttpLimit<Request, Response> {
   readonly limit: LimitRef;
   readonly cost: number;
 }
@@ -24,12 +24,12 @@ interface FixedLimit<Request> extends HttpLimit<Request> {
  */
 export class SingleLimitPath<Request, Response> implements DecisionPath<Request, Response, RequestMark> {
   readonly #layer: Layer<Request, Response>;
-  readonly #limit: FixedLimit<Request>;
+  readonly #limit: FixedLimit<Request, Response>;
   readonly #framework: Framework<Request, Response>;
 
   private constructor(
     layer: Layer<Request, Response>,
-    limit: FixedLimit<Request>,
+    limit: FixedLimit<Request, Response>,
     framework: Framework<Request, Response>,
   ) {
     this.#layer = layer;
@@ -65,7 +65,7 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
     request: Request,
     response: Response,
   ): ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>> {
-    const key = this.#limit.readKey(request);
+    const key = this.#limit.readKey(request, response);
     return typeof key === 'object'
       ? key.then((late) => this.#consume(late, mark, request, response))
       : this.#consume(key, mark, request, response);
@@ -80,7 +80,10 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
     const { limit, cost, onMissingKey } = this.#limit;
     mark.keys = key ?? NO_KEYS;
     if (key === undefined && onMissingKey !== 'shared') {
-      return planWithoutDecision(this.#layer, onMissingKey === 'deny' ? missingKeyDenial() : undefined);
+      return planWithoutDecision(
+        this.#layer,
+        onMissingKey === 'deny' ? missingKeyDenial(this.#layer.statuses) : undefined,
+      );
     }
     const decision = this.#layer.core.consume(limit, subjectOf(key), cost, key);
     return decision instanceof Promise
@@ -103,6 +106,6 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
     }
     const info = { key: key ?? '', decision };
     if (layer.options.onDecision === undefined) return planOf(info, layer);
-    return mapMaybe(reportDecision(layer, info, request), () => planOf(info, layer));
+    return mapMaybe(reportDecision(layer, info, request, response), () => planOf(info, layer));
   }
 }

@@ -264,7 +264,7 @@ describe('deny and allow', () => {
     expect(await statusOf({ skip, deny: ['10.1.2.3|shop'] })).toBeUndefined();
   });
 
-  it('answer a preflight as any other, which is not limited', async () => {
+  it('do not deny a preflight, so that a browser shows the denial of the request', async () => {
     const enforce = testEnforcer({ policy, deny: ['10.1.2.3'], key: byMethod() });
     const headers = { origin: 'https://a.example', 'access-control-request-method': 'POST' };
 

@@ -6,12 +6,12 @@ const policy = fixedWindow({ limit: 1, window: '1h' });
 const asks = { origin: 'https://a.example', 'access-control-request-method': 'POST' };
 
 async function counts(request: TestRequest): Promise<boolean> {
-  const enforce = testEnforcer({ policy });
+  const enforce = testEnforcer({ policy, preflights: 'skip' });
   await enforce({ method: 'OPTIONS', ...request });
   return (await enforce({ method: 'OPTIONS', ...request })).denial !== undefined;
 }
 
-describe('an OPTIONS request', () => {
+describe('an OPTIONS request, where preflights are skipped,', () => {
   it.each<[string, TestRequest]>([
     ['a preflight', { headers: asks }],
     ['a preflight that says it has no body', { headers: { ...asks, 'content-length': '0' } }],

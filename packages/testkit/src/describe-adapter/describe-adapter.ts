@@ -15,6 +15,7 @@ import { noFields } from './no-fields.ts';
 import { options } from './options.ts';
 import { pacing } from './pacing.ts';
 import { parsers } from './parsers.ts';
+import { preflights } from './preflights.ts';
 import { races } from './races.ts';
 import { refunds } from './refunds.ts';
 import { denials } from './denials.ts';
@@ -33,7 +34,7 @@ export type ContractPart = 'answers' | 'keys' | 'counting' | 'waiting';
 /** The scenarios, in parts of about equal duration. */
 const PARTS: Readonly<Record<ContractPart, readonly ((suite: Suite) => void)[]>> = {
   answers: [headerVectors, noFields, options, denials, reportMode, lists, cors, parsers, retryingClients],
-  keys: [stackedLimits, spellings, methods, addresses, keys, severalLimits],
+  keys: [stackedLimits, spellings, methods, preflights, addresses, keys, severalLimits],
   counting: [costs, races, refunds, failures, escalatedLimits, managedPolicies],
   waiting: [pacing, slots, abortedSlots, aborts],
 };

@@ -2,20 +2,21 @@ import { describe, expect, it } from '@jest/globals';
 import { byIp, byRoute, fixedWindow } from '@sluice/core';
 import type { HttpRequest } from './http-client.ts';
 import type { Server, Suite } from './suite.ts';
+import type { SuiteOptions } from './target.ts';
 
 const preflight = { Origin: 'https://shop.example', 'Access-Control-Request-Method': 'POST' };
 
 /** Which requests without a handler count: preflights, bare OPTIONS, paths without a route. */
 export function methods(suite: Suite): void {
-  const limited = (): Promise<Server> =>
+  const limited = (more: Pick<SuiteOptions, 'preflights'> = {}): Promise<Server> =>
     suite.serve(
-      { name: 'methods', policy: fixedWindow({ limit: 2, window: '1h' }), key: byIp() },
+      { name: 'methods', policy: fixedWindow({ limit: 2, window: '1h' }), key: byIp(), ...more },
       { place: 'application-wide', method: 'POST' },
     );
 
   describe('an application-wide limit', () => {
-    it('neither counts nor denies true preflights, and adds no fields to them (B4)', async () => {
-      const server = await limited();
+    it('neither counts nor denies true preflights where they are skipped, and adds no fields to them (B4)', async () => {
+      const server = await limited({ preflights: 'skip' });
       const ask = { method: 'OPTIONS', headers: preflight };
 
       const before = [await server.send(ask), await server.send(ask), await server.send(ask)];

@@ -132,6 +132,64 @@ export function options(suite: Suite): void {
       ]);
     });
 
+    it('gives the response to key, cost, policy, skip and onDecision', async () => {
+      const given: string[] = [];
+      const note = (name: string, response: unknown): void => {
+        if (typeof response === 'object' && response !== null) given.push(name);
+      };
+      const server = await suite.serve(
+        {
+          name: 'responses',
+          skip: (_request, response) => {
+            note('skip', response);
+            return false;
+          },
+          key: (_request, response) => {
+            note('key', response);
+            return 'k';
+          },
+          cost: (_request, response) => {
+            note('cost', response);
+            return 1;
+          },
+          policy: (_request, response) => {
+            note('policy', response);
+            return fixedWindow({ name: 'responses', limit: 1, window: '60s' });
+          },
+          onDecision: (_decision, { response }) => {
+            note('onDecision', response);
+          },
+        },
+        { place },
+      );
+
+      await server.send();
+
+      expect(given).toEqual(['skip', 'key', 'cost', 'policy', 'onDecision']);
+    });
+
+    it('answers denials with the statuses of the option status', async () => {
+      const server = await suite.serve(
+        {
+          name: 'status',
+          policy: oneAMinute,
+          key: ({ headers }) => String(headers['x-key'] ?? ''),
+          deny: ['mallory'],
+          status: { denied: 420, deny: 404, missingKey: 401 },
+        },
+        { place },
+      );
+      const as = (key: string): HttpRequest => ({ headers: { 'X-Key': key } });
+
+      const answers = [];
+      for (const request of [as('ann'), as('ann'), as('mallory'), {}]) answers.push(await server.send(request));
+
+      expect(answers.map(({ status }) => status)).toEqual([200, 420, 404, 401]);
+      expect(answers.slice(1).map(({ body }) => (JSON.parse(body) as { status: number }).status)).toEqual([
+        ...[420, 404, 401],
+      ]);
+    });
+
     it.each<[string, HeadersOption | undefined, Readonly<Record<string, string>>]>([
       ['nothing', undefined, { 'ratelimit-policy': '"fields";q=1;w=60', ratelimit: '"fields";r=0;t=60' }],
       ['"draft-11"', 'draft-11', { 'ratelimit-policy': '"fields";q=1;w=60', ratelimit: '"fields";r=0;t=60' }],

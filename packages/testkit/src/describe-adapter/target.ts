@@ -78,5 +78,5 @@ export interface AdapterTarget {
   /** Responds in the framework's own way, as an application's `onDenied` does. `response` is its argument. */
   answer?(response: never, answer: Answer): void;
   /** Features that the framework lacks, so that the suite skips them: each with a reason in the target's file. */
-  readonly cannot?: readonly 'methodOverride'[];
+  readonly cannot?: readonly ('methodOverride' | 'upcomingRoute')[];
 }

@@ -6,17 +6,27 @@ import { canonicalAddress } from './address.ts';
 export type KeyValue = string | number | null | undefined;
 
 /** A part of a key that is read in the framework's own way. The `by...` functions return these. */
-export interface KeyReader<Request> {
-  readonly read: (request: Request, reader: RequestReader<Request>) => KeyValue | Promise<KeyValue>;
+export interface KeyReader<Request, Response = unknown> {
+  readonly read: (
+    request: Request,
+    reader: RequestReader<Request>,
+    response: Response | undefined,
+  ) => KeyValue | Promise<KeyValue>;
   /** Whether requests without it are common, so that one limit among several skips them by default. */
   readonly optional: boolean;
+  /**
+   * Reads the part from a CORS preflight, about the request that it announces. Undefined for a part that a preflight
+   * does not have, such as a user.
+   */
+  readonly readPreflight?: (request: Request, reader: RequestReader<Request>) => KeyValue;
 }
 
-/** A part of a key: made by a `by...` function, or a function of the request. */
-export type KeyPart<Request> = KeyReader<Request> | ((request: Request) => KeyValue | Promise<KeyValue>);
+/** A part of a key: made by a `by...` function, or a function of the request and, where there is one, its response. */
+export type KeyPart<Request, Response = unknown> =
+  KeyReader<Request, Response> | ((request: Request, response: Response | undefined) => KeyValue | Promise<KeyValue>);
 
 /** One part, or several that make one key together. */
-export type Key<Request> = KeyPart<Request> | readonly KeyPart<Request>[];
+export type Key<Request, Response = unknown> = KeyPart<Request, Response> | readonly KeyPart<Request, Response>[];
 
 export interface ByIpOptions {
   /**
@@ -41,19 +51,17 @@ export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<
     );
   }
   let [last, canonical]: [string | undefined, string | undefined] = [undefined, undefined];
-  const byAddress: KeyReader<Request> = {
-    optional: false,
-    read: (request, reader) => {
-      const address = reader.address(request);
-      if (address === undefined) return undefined;
-      // Consecutive requests often come over one connection, with the same text.
-      if (address !== last) {
-        canonical = canonicalAddress(address, ipv6Prefix);
-        last = address;
-      }
-      return canonical;
-    },
+  const read = (request: Request, reader: RequestReader<Request>): string | undefined => {
+    const address = reader.address(request);
+    if (address === undefined) return undefined;
+    // Consecutive requests often come over one connection, with the same text.
+    if (address !== last) {
+      canonical = canonicalAddress(address, ipv6Prefix);
+      last = address;
+    }
+    return canonical;
   };
+  const byAddress: KeyReader<Request> = { optional: false, read, readPreflight: read };
   readers.add(byAddress);
   return byAddress;
 }
@@ -62,7 +70,7 @@ export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<
 const readers = new WeakSet<object>();
 
 /** Whether a key begins with the client's address, as the default does. */
-export function beginsWithAddress<Request>(key: Key<Request> | undefined): boolean {
+export function beginsWithAddress<Request, Response>(key: Key<Request, Response> | undefined): boolean {
   if (key === undefined) return true;
   const first: unknown = Array.isArray(key) ? key[0] : key;
   return typeof first === 'object' && first !== null && readers.has(first);
@@ -76,7 +84,11 @@ const UNMATCHED = '(unmatched)';
  * spellings. Requests that match no route share one key.
  */
 export function byRoute<Request>(): KeyReader<Request> {
-  return { optional: false, read: (request, reader) => reader.route(request) ?? UNMATCHED };
+  return {
+    optional: false,
+    read: (request, reader) => reader.route(request) ?? UNMATCHED,
+    readPreflight: (request, reader) => reader.route(request, announcedMethod(request, reader)) ?? UNMATCHED,
+  };
 }
 
 /** The method; HEAD counts as GET. */
@@ -87,12 +99,31 @@ export function byMethod<Request>(): KeyReader<Request> {
       const method = reader.method(request);
       return method === 'HEAD' ? 'GET' : method;
     },
+    readPreflight: announcedMethod,
   };
 }
 
+/** The methods that preflights announce in budgets of their own. All others share one, because clients invent names. */
+const ANNOUNCED: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY']);
+
+/** The method of the request that a preflight announces; that of the preflight for a rare one. */
+function announcedMethod<Request>(request: Request, reader: RequestReader<Request>): string {
+  const announced = reader.header(request, 'access-control-request-method') ?? '';
+  const method = announced === 'HEAD' ? 'GET' : announced;
+  return ANNOUNCED.has(method) ? method : 'OPTIONS';
+}
+
 /** The user's id: the result of `pick`, or what the framework's usual authentication stored on the request. */
-export function byUser<Request>(pick?: (request: Request) => KeyValue | Promise<KeyValue>): KeyReader<Request> {
-  return { optional: true, read: pick ?? ((request, reader) => reader.user(request)) };
+export function byUser<Request, Response = unknown>(
+  pick?: (request: Request, response: Response | undefined) => KeyValue | Promise<KeyValue>,
+): KeyReader<Request, Response> {
+  return {
+    optional: true,
+    read:
+      pick === undefined
+        ? (request, reader) => reader.user(request)
+        : (request, _reader, response) => pick(request, response),
+  };
 }
 
 /**
@@ -111,7 +142,7 @@ export function byHeader<Request>(name: string): KeyReader<Request> {
   return { optional: true, read: (request, reader) => reader.header(request, lowerCase) };
 }
 
-const ALL: KeyReader<never> = { optional: false, read: () => '*' };
+const ALL: KeyReader<never> = { optional: false, read: () => '*', readPreflight: () => '*' };
 
 /** One key for all requests. */
 export function byAll<Request>(): KeyReader<Request> {
@@ -119,6 +150,6 @@ export function byAll<Request>(): KeyReader<Request> {
 }
 
 /** Whether a key is {@link byAll}. */
-export function isForAll<Request>(key: Key<Request> | undefined): boolean {
+export function isForAll<Request, Response>(key: Key<Request, Response> | undefined): boolean {
   return (Array.isArray(key) ? key : [key]).every((part) => part === ALL);
 }

@@ -18,19 +18,25 @@ import {
 const FACTORIES: ReadonlySet<unknown> = new Set([byAll, byHeader, byIp, byMethod, byRoute, byUser]);
 
 /** Reads the key of a request; undefined if it has none. */
-export type ReadKey<Request> = (request: Request) => string | undefined | Promise<string | undefined>;
+export type ReadKey<Request, Response> = (
+  request: Request,
+  response?: Response,
+) => string | undefined | Promise<string | undefined>;
+
+/** Reads the key of a CORS preflight; undefined if it has none. */
+export type ReadPreflightKey<Request> = (request: Request) => string | undefined;
 
 /**
  * Turns the option `key` into a function.
  *
  * @throws PolicyError for a bad value.
  */
-export function keyFunction<Request>(
-  key: Key<Request>,
+export function keyFunction<Request, Response>(
+  key: Key<Request, Response>,
   reader: RequestReader<Request>,
   field = 'key',
-): ReadKey<Request> {
-  const parts = (Array.isArray(key) ? key : [key]) as readonly KeyPart<Request>[];
+): ReadKey<Request, Response> {
+  const parts = partsOf(key);
   if (parts.length === 0)
     throw new PolicyError(field, `${field} must have at least one part, got an empty list`, 'SLUICE_OPTION_INVALID');
   const reads = parts.map((part) => {
@@ -44,7 +50,7 @@ export function keyFunction<Request>(
     }
     if (typeof part === 'function') return part;
     if (typeof (part as Partial<KeyReader<Request>> | null | undefined)?.read === 'function')
-      return (request: Request) => part.read(request, reader);
+      return (request: Request, response?: Response) => part.read(request, reader, response);
     throw new PolicyError(
       field,
       `${field} must be byIp(), byRoute(), byUser() or the like, a function of the request, or a list of these, got ${shown(part)}`,
@@ -53,27 +59,50 @@ export function keyFunction<Request>(
   });
   const [only] = reads;
   if (reads.length === 1 && only !== undefined) {
-    return (request) => {
-      const value = only(request);
+    return (request, response) => {
+      const value = only(request, response);
       return isThenable(value) ? Promise.resolve(value).then(partText) : partText(value);
     };
   }
-  return (request) => {
+  return (request, response) => {
     const values: KeyValue[] = [];
     for (let i = 0; i < reads.length; i++) {
-      const value = (reads[i] as (typeof reads)[number])(request);
-      if (isThenable(value)) return joinLater(values, value, reads.slice(i + 1), request);
+      const value = (reads[i] as (typeof reads)[number])(request, response);
+      if (isThenable(value)) return joinLater(values, value, reads.slice(i + 1), request, response);
       values.push(value);
     }
     return joinParts(values);
   };
 }
 
+/**
+ * The same for CORS preflights, which have neither users nor header fields of the request that they announce.
+ * Undefined if the key needs more than a preflight has.
+ *
+ * @param key - The option `key`, checked.
+ */
+export function preflightKeyFunction<Request, Response>(
+  key: Key<Request, Response>,
+  reader: RequestReader<Request>,
+): ReadPreflightKey<Request> | undefined {
+  const parts = partsOf(key);
+  const reads = parts.flatMap((part) => (typeof part === 'object' ? (part.readPreflight ?? []) : []));
+  if (reads.length < parts.length) return undefined;
+  const [only] = reads;
+  return reads.length === 1 && only !== undefined
+    ? (request) => partText(only(request, reader))
+    : (request) => joinParts(reads.map((read) => read(request, reader)));
+}
+
 /** Whether requests without this key are common. */
-export function isOptionalKey<Request>(key: Key<Request>): boolean {
-  return ((Array.isArray(key) ? key : [key]) as readonly KeyPart<Request>[]).some(
-    (part) => typeof part === 'object' && (part as KeyReader<Request> | null)?.optional === true,
+export function isOptionalKey<Request, Response>(key: Key<Request, Response>): boolean {
+  return partsOf(key).some(
+    (part) => typeof part === 'object' && (part as KeyReader<Request, Response> | null)?.optional === true,
   );
+}
+
+function partsOf<Request, Response>(key: Key<Request, Response>): readonly KeyPart<Request, Response>[] {
+  return (Array.isArray(key) ? key : [key]) as readonly KeyPart<Request, Response>[];
 }
 
 /**
@@ -103,13 +132,14 @@ function partText(value: KeyValue): string | undefined {
 }
 
 /** Reads one part after the other: in parallel, the rejection of a second part would be unhandled. */
-async function joinLater<Request>(
+async function joinLater<Request, Response>(
   values: KeyValue[],
   pending: PromiseLike<KeyValue>,
-  rest: readonly ((request: Request) => KeyValue | Promise<KeyValue>)[],
+  rest: readonly ((request: Request, response?: Response) => KeyValue | Promise<KeyValue>)[],
   request: Request,
+  response: Response | undefined,
 ): Promise<string | undefined> {
   values.push(await pending);
-  for (const read of rest) values.push(await read(request));
+  for (const read of rest) values.push(await read(request, response));
   return joinParts(values);
 }

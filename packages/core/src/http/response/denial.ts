@@ -1,10 +1,11 @@
+import { STATUS_CODES } from 'node:http';
 import type { Decision } from '../../engine/decision.ts';
 import { SluiceError } from '../../errors.ts';
 import { seconds, type Field } from './headers.ts';
 
 /** The response to a denied request: problem details (RFC 9457) and the header fields that go with them. */
 export interface Denial {
-  readonly status: 403 | 429 | 503;
+  readonly status: number;
   readonly fields: readonly Field[];
   readonly contentType: 'application/problem+json';
   readonly body: string;
@@ -16,13 +17,31 @@ const NO_STORE: Field = { name: 'Cache-Control', value: 'no-store', append: fals
 const CONTENT_TYPE = 'application/problem+json';
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
+/** The statuses of denials. */
+export interface DenialStatuses {
+  /** Of a request over its limit. */
+  readonly denied: number;
+  /** Of a key that is blocked. */
+  readonly blocked: number;
+  /** Of a client on a `deny` list. */
+  readonly deny: number;
+  /** Of a request without a key. */
+  readonly missingKey: number;
+}
+
+export const DENIAL_STATUSES: DenialStatuses = { denied: 429, blocked: 429, deny: 403, missingKey: 403 };
+
 /**
  * The response to a denied request. It has Retry-After, unless waiting does not help or the wait is unknown. It never
  * contains the key.
  *
  * @param slotRetryAfterMs - The wait to report when only concurrency slots are missing.
  */
-export function denialOf(decision: Decision, slotRetryAfterMs?: number): Denial {
+export function denialOf(
+  decision: Decision,
+  slotRetryAfterMs?: number,
+  statuses: DenialStatuses = DENIAL_STATUSES,
+): Denial {
   if (decision.outcome === 'unavailable') return problem(503, 'Service Unavailable', 'The rate limiter cannot decide');
   if (decision.outcome === 'unconfigured') return problem(403, 'Forbidden', 'No rate limit is configured for this');
   const violated = decision.policies.filter(({ allowed }) => !allowed).map(({ name }) => name);
@@ -31,11 +50,12 @@ export function denialOf(decision: Decision, slotRetryAfterMs?: number): Denial 
   if (waitMs !== undefined) {
     fields.push({ name: 'Retry-After', value: String(Math.max(seconds(waitMs), 1)), append: false });
   }
+  const status = decision.outcome === 'blocked' ? statuses.blocked : statuses.denied;
   return {
-    status: 429,
+    status,
     fields,
     contentType: CONTENT_TYPE,
-    body: JSON.stringify({ type: QUOTA_EXCEEDED, title: 'Quota Exceeded', status: 429, 'violated-policies': violated }),
+    body: JSON.stringify({ type: QUOTA_EXCEEDED, title: 'Quota Exceeded', status, 'violated-policies': violated }),
     reason: 'Too many requests',
   };
 }
@@ -55,17 +75,21 @@ function waitOf({ retryAfterMs, policies }: Decision, slotRetryAfterMs: number |
 }
 
 /** The response to a request without a key. */
-export function missingKeyDenial(): Denial {
+export function missingKeyDenial({ missingKey }: DenialStatuses): Denial {
   const reason = 'The request has no rate-limit key (such as a client address or user)';
-  return problem(403, 'Forbidden', reason, `${reason}.`);
+  return problem(missingKey, titleOf(missingKey), reason, `${reason}.`);
 }
 
-/** The response to a client on a `deny` list. */
-export function forbiddenDenial(): Denial {
-  return problem(403, 'Forbidden', 'Forbidden');
+/** The response to a client on a `deny` list. Says no more than its status. */
+export function forbiddenDenial({ deny }: DenialStatuses): Denial {
+  return problem(deny, titleOf(deny), titleOf(deny));
 }
 
-function problem(status: 403 | 503, title: string, reason: string, detail?: string): Denial {
+function titleOf(status: number): string {
+  return STATUS_CODES[status] ?? 'Denied';
+}
+
+function problem(status: number, title: string, reason: string, detail?: string): Denial {
   return {
     status,
     fields: [NO_STORE],

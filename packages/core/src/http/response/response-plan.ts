@@ -50,7 +50,7 @@ export function planOf<Request, Response>(
   return {
     fields: decision.policies.length === 0 ? PASS.fields : layer.writeFields(decision),
     info,
-    denial: decision.allowed ? undefined : denialOf(decision, layer.slotRetryAfterMs),
+    denial: decision.allowed ? undefined : denialOf(decision, layer.slotRetryAfterMs, layer.statuses),
     options: layer.options,
   };
 }
