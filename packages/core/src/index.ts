@@ -96,4 +96,5 @@ export type {
   RefundOptions,
   RefundWhen,
 } from './http/option-types.ts';
-export { RateLimitError, type DenialStatuses } from './http/response/denial.ts';
+export { RateLimitError, type Denial, type DenialStatuses } from './http/response/denial.ts';
+export type { ResponsePlan } from './http/response/response-plan.ts';

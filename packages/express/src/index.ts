@@ -1,2 +1,3 @@
 export * from '@sluice/core';
+export { framework } from './framework.ts';
 export { RateLimit, rateLimit, type RateLimitHandler, type RateLimitOptions } from './rate-limit.ts';

@@ -24,7 +24,7 @@ export type RateLimitOptions = NeutralOptions<Request, Response>;
  * Middleware that keeps the types of the parameters of its route. `Key` is a string or, with several limits, an
  * object with a key per limit.
  */
-export interface RateLimitHandler<Key = string> extends Limited<Request, Key> {
+export interface RateLimitHandler<Key = string> extends Limited<Request, Key, Response> {
   <Params, Body, Sent, Query, Locals extends Record<string, unknown>>(
     request: Request<Params, Body, Sent, Query, Locals>,
     response: Response<Body, Locals>,

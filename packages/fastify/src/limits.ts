@@ -159,7 +159,10 @@ export class Limits {
           : { ...options, name: group, shared: true };
     const inherited = inheritOptions(around, named as RouteLimitOptions);
     // All routes of a group count as one, in keys too.
-    const ofGroup = group === undefined ? framework : { ...framework, route: () => group };
+    const record: typeof framework.record = (request, info) => {
+      framework.record(request, info);
+    };
+    const ofGroup = group === undefined ? framework : { ...framework, route: () => group, record };
     const layer = new Layer(inherited, ofGroup, ROUTE_OPTIONS);
     if (group !== undefined) this.#checkGroup(group, options, layer);
     this.#claim(layer);

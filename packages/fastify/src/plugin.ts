@@ -1,5 +1,12 @@
 import type { KeyByLimit, RateLimitInfo } from '@sluice/core';
-import { Enforcer, withLimiter, type KeyEachOptions, type Limited, type OneKeyOptions } from '@sluice/core/http';
+import {
+  Enforcer,
+  withLimiter,
+  type KeyEachOptions,
+  type Limited,
+  type OneKeyOptions,
+  type ResponsePlan,
+} from '@sluice/core/http';
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -30,8 +37,10 @@ import { addScope, chainOf, isOfScope } from './scopes.ts';
 type AnyRequest = Pick<FastifyRequest, 'ip' | 'method' | 'url'>;
 
 /** A hook that limits its routes. `onRequest` is the earliest place for it. */
-export interface RateLimitHook<Key = string> extends Limited<AnyRequest, Key> {
+export interface RateLimitHook<Key = string> extends Omit<Limited<AnyRequest, Key>, 'enforce'> {
   (request: AnyRequest, reply: object, ...rest: unknown[]): void;
+  /** As `enforce` of every middleware: decides, and writes nothing to the response. */
+  enforce(request: AnyRequest, reply: object): Promise<ResponsePlan<FastifyRequest, FastifyReply>>;
 }
 
 declare module 'fastify' {

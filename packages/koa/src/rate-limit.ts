@@ -13,6 +13,7 @@ import {
   type MethodDecorator,
   type OneKeyOptions,
   type RateLimitInfo,
+  type ResponsePlan,
   type RateLimitOptions as NeutralOptions,
 } from '@sluice/core/http';
 import type { Context, DefaultContext, DefaultState, ExtendableContext, Next, ParameterizedContext } from 'koa';
@@ -28,8 +29,13 @@ export type RateLimitOptions<State = DefaultState, Custom = DefaultContext> = Ne
  * Middleware for an application or a route, with any type of state. `Key` is a string or, with several limits, an
  * object with a key per limit.
  */
-export interface RateLimitMiddleware<Key = string> extends Limited<ExtendableContext, Key> {
+export interface RateLimitMiddleware<Key = string> extends Omit<Limited<ExtendableContext, Key>, 'enforce'> {
   (ctx: ExtendableContext, next: Next): Promise<unknown>;
+  /** As `enforce` of every middleware: decides, and writes nothing to the response. Both arguments are the context. */
+  enforce(
+    ctx: ExtendableContext,
+    response?: ExtendableContext,
+  ): Promise<ResponsePlan<ParameterizedContext, ParameterizedContext>>;
 }
 
 declare module 'koa' {
@@ -84,7 +90,9 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
     if (limited === true && ctx.writable) return next();
     return typeof limited === 'boolean' ? Promise.resolve() : continueLater(limited, ctx, next);
   };
-  return withLimiter(middleware, layer);
+  const limited = withLimiter(middleware, layer);
+  const enforce = async (ctx: Context, response: Context = ctx) => enforcer.enforce(ctx, response);
+  return Object.defineProperty(limited, 'enforce', { value: enforce, enumerable: true });
 }
 
 /** Continues after an asynchronous decision. Errors of the rest of the application pass through unchanged. */

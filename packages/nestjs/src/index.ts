@@ -1,4 +1,5 @@
 export * from '@sluice/core';
+export { framework } from './framework.ts';
 export type { NestRequest } from './nest-request.ts';
 export type { NestResponse } from './nest-response.ts';
 export { CurrentRateLimit, RateLimit, SkipRateLimit } from './rate-limit.decorator.ts';

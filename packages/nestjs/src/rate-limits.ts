@@ -1,7 +1,16 @@
 import type { ExecutionContext, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { MetadataScanner, type HttpAdapterHost, type ModulesContainer } from '@nestjs/core';
 import { PolicyError, type Limiter } from '@sluice/core';
-import { Enforcer, Layer, checkPlace, hasLimit, inheritOptions, namedByPlace, outermost } from '@sluice/core/http';
+import {
+  Enforcer,
+  Layer,
+  checkPlace,
+  hasLimit,
+  inheritOptions,
+  namedByPlace,
+  outermost,
+  type ResponsePlan,
+} from '@sluice/core/http';
 import { executionFramework, framework, middlewareFramework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
@@ -36,6 +45,8 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   readonly #handlers = new WeakMap<Target, WeakMap<Target, HandlerLimits>>();
   readonly #executions = new WeakSet<ExecutionContext>();
   readonly #middleware: NestEnforcer | undefined;
+  /** The enforcers of `enforce`. */
+  readonly #alone = new WeakMap<NestLayer, NestEnforcer>();
 
   /** @throws PolicyError for bad or unknown options of the module. */
   constructor(options: RateLimitScopeOptions, modules: ModulesContainer, platform?: HttpAdapterHost) {
@@ -64,6 +75,29 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
    */
   async keyFor<Key = string>(name: string, request: object): Promise<Key> {
     return (await this.#named(name).keyFor(request as NestRequest)) as Key;
+  }
+
+  /**
+   * The limiter of a name for a request, also if a function picks the policy: see `limiterFor` of other frameworks.
+   *
+   * @throws (rejects) PolicyError for an unknown name; errors of that function.
+   */
+  async limiterFor<Key = string>(name: string, request: object): Promise<Limiter<Key>> {
+    return this.#named(name).limiterFor(request as NestRequest);
+  }
+
+  /**
+   * Decides about a request by the limit of one name alone, and writes nothing to the response. The request counts
+   * once, here or in the guard.
+   *
+   * @throws (rejects) PolicyError for an unknown name; errors of the user's functions; StoreError, with
+   * `onStoreError: 'throw'`.
+   */
+  async enforce(name: string, request: object, response: object): Promise<ResponsePlan<NestRequest, NestResponse>> {
+    const layer = this.#named(name);
+    let enforcer = this.#alone.get(layer);
+    if (enforcer === undefined) this.#alone.set(layer, (enforcer = new Enforcer([layer], framework)));
+    return enforcer.enforce(request as NestRequest, response as NestResponse);
   }
 
   /** The enforcer for a call of a handler; undefined if no limit applies, or another guard has decided already. */

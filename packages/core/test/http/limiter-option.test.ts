@@ -6,6 +6,7 @@ import {
   createLimiter,
   fixedWindow,
   memoryStore,
+  type Decision,
   type Limited,
   type Limiter,
 } from '@sluice/core';
@@ -122,7 +123,7 @@ describe('a limiter that is handed in', () => {
 
 describe('what stands on a middleware', () => {
   interface Middleware<Key> {
-    readonly limited: Limited<TestRequest, Key> & { readonly limiter: Limiter<Key> };
+    readonly limited: Limited<TestRequest, Key, TestResponse> & { readonly limiter: Limiter<Key> };
     pass(request?: TestRequest): Promise<number>;
   }
   const middleware = <Key = string>(options: TestOptions): Middleware<Key> => {
@@ -228,5 +229,66 @@ describe('what stands on a middleware', () => {
     );
     expect(await pass()).toBe(200);
     await expect(limited.keyFor({})).resolves.toBe('192.0.2.1');
+  });
+
+  it('has a limiter for each request where a function picks the policy, to reset, peek and refund', async () => {
+    const plans = ['free', 'paid'].map((name, i) => fixedWindow({ name, limit: i + 1, window: '1h' }));
+    const decisions: Decision[] = [];
+    const { limited, pass } = middleware({
+      policy: ({ user }) => plans[user === 'ann' ? 1 : 0] as (typeof plans)[0],
+      key: byUser(),
+      onDecision: (decision) => decisions.push(decision),
+    });
+    const ann = { user: 'ann' };
+    const got = [await pass({ ...ann }), await pass({ ...ann }), await pass({ ...ann })];
+    const limiter = await limited.limiterFor(ann);
+    const key = await limited.keyFor(ann);
+
+    const used = (await limiter.peek(key)).remaining;
+    await limiter.refund(decisions[0] as Decision);
+    const refunded = (await limiter.peek(key)).remaining;
+    await limiter.reset(key);
+
+    expect([got, used, refunded]).toEqual([[200, 200, 429], 0, 1]);
+    expect(await limiter.peek(key)).toMatchObject({ policy: 'paid', limit: 2, remaining: 2 });
+    expect((await (await limited.limiterFor({ user: 'bob' })).peek('bob')).policy).toBe('free');
+  });
+
+  it('has a limiter for each request of several limits, some of which a function picks', async () => {
+    const { limited, pass } = middleware<Readonly<Record<string, string | undefined>>>({
+      limits: [
+        { name: 'ip', policy, key: byIp() },
+        { name: 'plan', policy: async () => Promise.resolve(fixedWindow({ limit: 1, window: '1h', name: 'plan' })) },
+      ],
+    });
+    const request = {};
+    await pass(request);
+    const limiter = await limited.limiterFor(request);
+    const keys = await limited.keyFor(request);
+
+    const before = (await limiter.peek(keys)).allowed;
+    await limiter.reset(keys);
+
+    expect([before, (await limiter.peek(keys)).allowed]).toEqual([false, true]);
+  });
+
+  it('has for each request the one limiter where no function picks the policy', async () => {
+    const { limited } = middleware({ policy });
+
+    expect(await limited.limiterFor({})).toBe(limited.limiter);
+  });
+
+  it('decides about a request, writes nothing, and counts it once', async () => {
+    const { limited, pass } = middleware({ policy: fixedWindow({ limit: 1, window: '1h' }), cors: true });
+    const [request, response] = [{}, new TestResponse()];
+
+    const plan = await limited.enforce(request, response);
+    const denied = await limited.enforce({}, response);
+
+    expect(plan).toMatchObject({ denial: undefined, info: { key: '192.0.2.1', decision: { allowed: true } } });
+    expect(plan.fields.map(({ name }) => name)).toEqual(['RateLimit-Policy', 'RateLimit']);
+    expect(denied.denial).toMatchObject({ status: 429, contentType: 'application/problem+json' });
+    expect([...response.headers, response.body, response.statusCode]).toEqual([undefined, 200]);
+    expect([await pass(request), await pass()]).toEqual([200, 429]);
   });
 });
