@@ -60,6 +60,22 @@ function recordInFramework(request: NestRequest, info: RateLimitInfo): void {
 }
 
 /**
+ * For the guard at one handler.
+ *
+ * @param commonRoute - Makes one template of those of all its paths, if there are several.
+ */
+export function frameworkFor(
+  commonRoute: ((template: string) => string) | undefined,
+): Framework<NestRequest, NestResponse> {
+  if (commonRoute === undefined) return framework;
+  const route = (request: NestRequest): string | undefined => {
+    const template = framework.route(request);
+    return template === undefined ? undefined : commonRoute(template);
+  };
+  return { ...framework, route, record: recordInFramework };
+}
+
+/**
  * For middleware of both platforms. With Fastify, middleware gets Node's own request, which has no link to the
  * application.
  *

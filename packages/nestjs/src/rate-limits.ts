@@ -11,11 +11,12 @@ import {
   outermost,
   type ResponsePlan,
 } from '@sluice/core/http';
-import { executionFramework, framework, middlewareFramework } from './framework.ts';
+import { executionFramework, framework, frameworkFor, middlewareFramework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { limitsOf, skippedOf, type Placed } from './rate-limit.decorator.ts';
 import { DECORATOR_OPTIONS, type RateLimitOptions, type RateLimitScopeOptions } from './rate-limit.options.ts';
+import { commonRoute } from './several-paths.ts';
 import { leaveOut, type Surroundings } from './skipped-limits.ts';
 import { unknownName } from './unknown-name.ts';
 
@@ -163,7 +164,9 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
 
   #make(type: Target, handler: Target): HandlerLimits {
     const layers = this.#layersOf(type, handler);
-    const http = layers.length === 0 ? undefined : new Enforcer(layers, framework);
+    const ofHandler = frameworkFor(commonRoute(type, handler));
+    const own = ofHandler === framework ? layers : layers.map((layer) => layer.variant({ framework: ofHandler }));
+    const http = own.length === 0 ? undefined : new Enforcer(own, ofHandler);
     let execution: NestEnforcer | undefined;
     const limits: HandlerLimits = {
       http,
