@@ -20,7 +20,7 @@ type Step =
  * @param self - The limiting middleware.
  * @param method - The method that the route is to have.
  */
-export function routeTemplate(request: Request, self: unknown, method = request.method): string | undefined {
+export function routeTemplate(request: Request, self: unknown, method: string = request.method): string | undefined {
   const { route } = request as { route?: Route };
   if (route === undefined || isPast(route, request, self)) return upcoming(request, self, method);
   return (mountPath(request) ?? unknownMount()) + String(route.path) || '/';

@@ -42,7 +42,7 @@ interface Routes {
  * @param self - The limiting middleware.
  * @param method - The method that the route is to have.
  */
-export function routeTemplate(ctx: Context, self: unknown, method = ctx.method): string | undefined {
+export function routeTemplate(ctx: Context, self: unknown, method: string = ctx.method): string | undefined {
   const middleware: readonly unknown[] = ctx.app.middleware;
   const place = middleware.indexOf(self);
   if (place !== -1) return upcoming(ctx, method, [...middleware.slice(place), ...middleware.slice(0, place)]);

@@ -310,7 +310,7 @@ class ScriptedStore implements RedisStore, BatchStore {
     waiting: StoreCall | undefined,
   ): Promise<StoreAnswers> {
     const { prefix, check, scripts } = this.#settings;
-    const call = writeCall(requests, prefix, check, client.sendsAgain);
+    const call = writeCall(requests, prefix, check, client.sendsAgain === true && client.cluster !== true);
     const keys = [...call.keys, ...call.furtherKeys];
     return this.#run(client, node, scripts.frame, keys, call.args, waiting, (reply) =>
       readReply(reply, call, this.showsDenied),

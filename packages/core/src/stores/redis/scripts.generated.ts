@@ -26,7 +26,7 @@
  * - stores/redis/frame/frame.lua
  */
 export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '5a533126c9e8014d1b7d413b19a12762aafa22a6',
+  sha1: '86b479fdcd2df99652dc6659e31a84b0b08957f0',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1611,7 +1611,7 @@ local perform
 if string.find(kinds, "E", 1, true) then
   local IDENTITY_KEPT_MS = 60000
   local function is_repeated(identity)
-    local is_new = redis.call("SET", KEYS[identity_keys_from + identity], "", "NX", "PX", IDENTITY_KEPT_MS)
+    local is_new = redis.call("SET", KEYS[identity_keys_from + identity], "", "NX", "PXAT", now_ms + IDENTITY_KEPT_MS)
     has_repeated = has_repeated or not is_new
     return not is_new
   end

@@ -169,7 +169,8 @@ export function inBatches(client: Redis, clock: Clock, options: RedisStoreOption
  * or the other: a window that goes on keeps the expiry that it was given.
  */
 export async function heldUnder(admin: Redis, prefix: string): Promise<ReadonlyMap<string, Held>> {
-  const keys = (await admin.keys(`${prefix}:*`)).sort();
+  const isIdentity = (key: string): boolean => /:~[^:]*$/.test(key); // of a refund: random by intent
+  const keys = (await admin.keys(`${prefix}:*`)).filter((key) => !isIdentity(key)).sort();
   const held = keys.map(async (key): Promise<[string, Held]> => {
     const [bytes, expireAtMs] = await Promise.all([admin.dumpBuffer(key), admin.pexpiretime(key)]);
     return [

@@ -13,8 +13,6 @@ export interface IoredisClient {
   readonly options?: {
     readonly keyPrefix?: string | undefined;
     readonly autoResendUnfulfilledCommands?: boolean | undefined;
-    /** Of a cluster, whose nodes' connections never reconnect by themselves. */
-    readonly retryDelayOnFailover?: number | undefined;
   };
   nodes?(role: 'all'): readonly IoredisClient[];
   duplicate?(...overrides: unknown[]): unknown;
@@ -42,10 +40,7 @@ export function adoptIoredis(client: IoredisClient): RedisClient {
     evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args).catch(explain),
     eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args).catch(explain),
     cluster: client.isCluster === true,
-    sendsAgain:
-      client.isCluster === true
-        ? client.options?.retryDelayOnFailover !== 0
-        : client.options?.autoResendUnfulfilledCommands !== false,
+    sendsAgain: client.options?.autoResendUnfulfilledCommands !== false,
     nodeOf: (slot) => client.slots?.[slot]?.[0],
     info: async (section) => client.info?.(section),
     subscribe: (channel, onMessage, onEnd) => subscribe(client, channel, onMessage, onEnd),

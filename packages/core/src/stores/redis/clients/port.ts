@@ -13,7 +13,8 @@ export interface RedisClient {
   readonly cluster?: boolean;
   /**
    * Whether the client may send a call again whose reply it has not seen. Then each refund writes a key that expires after a
-   * minute, and gives back once; a decision may still count twice. Default false.
+   * minute, and gives back once; a decision may still count twice. Without effect in a cluster, where a second key would
+   * fail while a slot moves. Default false.
    */
   readonly sendsAgain?: boolean;
   /** In a cluster, the node of a hash slot, if the client knows it. */

@@ -5,7 +5,7 @@ if string.find(kinds, "E", 1, true) then
 
   -- Whether a refund was performed before: a client may send it again.
   local function is_repeated(identity)
-    local is_new = redis.call("SET", KEYS[identity_keys_from + identity], "", "NX", "PX", IDENTITY_KEPT_MS)
+    local is_new = redis.call("SET", KEYS[identity_keys_from + identity], "", "NX", "PXAT", now_ms + IDENTITY_KEPT_MS)
     has_repeated = has_repeated or not is_new
     return not is_new
   end
