@@ -157,7 +157,7 @@ describe('RateLimitModule', () => {
   const codeOf = (field: string, code = 'SLUICE_OPTION_INVALID') => expect.objectContaining({ field, code });
 
   it('denies bad options where it is written', () => {
-    expect(() => RateLimitModule.forRoot({ limit: 0, window: '1m' })).toThrow('limit must be');
+    expect(() => RateLimitModule.forRoot({ limit: 0.5, window: '1m' })).toThrow('limit must be');
     expect(() => RateLimitModule.forRoot({ limits: 100 } as never)).toThrow('limits must be a list');
     expect(() => RateLimitModule.forRoot({ stor: memoryStore() } as never)).toThrow('did you mean "store"?');
     expect(() => RateLimitModule.forRoot({ guard: Pages as never })).toThrow(codeOf('guard'));
@@ -168,7 +168,7 @@ describe('RateLimitModule', () => {
   });
 
   it('fails the start when a factory answers bad options', async () => {
-    const limits = RateLimitModule.forRootAsync({ useFactory: () => ({ limit: 0, window: '1m' }) });
+    const limits = RateLimitModule.forRootAsync({ useFactory: () => ({ limit: 0.5, window: '1m' }) });
 
     await expect(serve('Express', rootOf(limits))).rejects.toThrow('limit must be');
   });

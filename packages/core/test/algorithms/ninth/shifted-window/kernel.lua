@@ -56,7 +56,7 @@ function shifted_window.used(_, text, now_ms)
   return now_ms < end_ms and used or 0
 end
 
-function shifted_window.carry(policy, units, now_ms, from, text)
+function shifted_window.migrate(policy, units, now_ms, from, text)
   local end_ms = (math.floor((now_ms - policy[3]) / policy[2]) + 1) * policy[2] + policy[3]
   if from then
     end_ms = decode_pair(text)
