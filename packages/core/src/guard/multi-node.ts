@@ -1,7 +1,9 @@
 import { isFault, staleError } from '../errors.ts';
+import { countsDenied } from '../engine/policy.ts';
 import {
   settlementsOf,
   type DecidingRequest,
+  type Limit,
   type Part,
   type PartAnswer,
   type DecisionSettlement,
@@ -121,11 +123,11 @@ class Attempt {
     });
   }
 
-  /** Whether a peek has shown a denial that leads to a block and is not counted yet. */
+  /** Whether a peek has shown a denial that has to be counted, and is not counted yet. */
   isUncounted(group: Group): boolean {
     const answer = this.#answers.get(group);
     const isDenied = answer !== undefined && answer.stale === undefined && !isAllowed(answer);
-    return isDenied && this.#peeked.has(group) && group.parts.some(({ limit }) => limit.escalation !== undefined);
+    return isDenied && this.#peeked.has(group) && group.parts.some(({ limit }) => countsDenials(limit));
   }
 
   /** How often a group can take its cost, by its answer. */
@@ -236,4 +238,9 @@ function joined(groups: readonly Group[], answers: readonly StoreAnswer[]): Stor
     });
   });
   return { atMs: Math.max(...answers.map(({ atMs }) => atMs)), parts };
+}
+
+/** Whether denials of a limit are counted where they are made. */
+function countsDenials({ escalation, policies }: Limit): boolean {
+  return escalation !== undefined || policies.some(countsDenied);
 }

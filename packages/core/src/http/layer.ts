@@ -2,6 +2,7 @@ import { PolicyError, typeError } from '../errors.ts';
 import { LimiterCore } from '../limiter/core.ts';
 import { LimiterImpl, type Limiter } from '../limiter/limiter.ts';
 import { isByName } from '../limiter/limits.ts';
+import { countsDenied } from '../engine/policy.ts';
 import { namesOf, type LimitRef } from '../managed/resolve.ts';
 import { parseLimits, handedIn, type HttpLimit, type ParsedLimits } from './http-limits.ts';
 import type { ClientList } from './client-list.ts';
@@ -75,7 +76,7 @@ export class Layer<Request, Response> {
     this.#parsed = parseLimits(this.core, options, framework);
     this.limits = this.#parsed.httpLimits;
     this.hasOneKey = options.limits === undefined;
-    this.#settings = origin === undefined ? parseHttpOptions(options, this.core.escalation) : origin.#settings;
+    this.#settings = origin === undefined ? parseHttpOptions(options, this.core.escalation !== undefined || this.limits.some(countsDenials)) : origin.#settings;
     const { allow, deny, refund, pacedRequests, slotRetryAfterMs, maxHoldMs, statuses, writeFields } = this.#settings;
     this.options = options;
     this.refund = refund;
@@ -190,4 +191,9 @@ function coreOf<Request, Response>(options: RateLimitOptions<Request, Response>,
   if (options.limiter !== undefined) return handedIn(options.limiter).core;
   // A layer that only reports fails no request: `onDecision` gets the outcome `unavailable` instead.
   return new LimiterCore(reports && options.onStoreError === 'throw' ? { ...options, onStoreError: 'allow' } : options);
+}
+
+/** Whether a known policy of a limit counts denials. */
+function countsDenials<Request, Response>({ limit }: HttpLimit<Request, Response>): boolean {
+  return typeof limit === 'object' && 'policies' in limit && limit.policies.some(countsDenied);
 }

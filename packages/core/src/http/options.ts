@@ -2,7 +2,6 @@ import { PolicyError, shown } from '../errors.ts';
 import { CORE_OPTIONS } from '../limiter/options.ts';
 import { checkOptions } from '../values/check-options.ts';
 import { parseDuration } from '../values/duration.ts';
-import type { Escalation } from '../values/escalate.ts';
 import { ClientList } from './client-list.ts';
 import { isForAll } from './keys/key-parts.ts';
 import { PacedRequests } from './lifecycle/paced-requests.ts';
@@ -134,12 +133,12 @@ export interface HttpSettings<Request, Response> {
 /**
  * The second round, once the limits are known: parses the options that are kept in another form.
  *
- * @param escalation - What repeated denials of the limiter lead to.
+ * @param countsDenials - Whether denials of its limits are counted: by `escalate`, or by a policy with `countDenied`.
  * @throws PolicyError for the first mistake.
  */
 export function parseHttpOptions<Request, Response>(
   options: RateLimitOptions<Request, Response>,
-  escalation: Escalation | undefined,
+  countsDenials: boolean,
 ): HttpSettings<Request, Response> {
   const { allow, deny, maxHeld, retryAfter, maxHoldMs = DEFAULT_MAX_HOLD_MS, headers, limits = [options] } = options;
   const lists = {
@@ -151,10 +150,10 @@ export function parseHttpOptions<Request, Response>(
     parseMaxHeld(maxHeld),
     limits.every(({ key }) => isForAll(key)),
   );
-  if (refund !== undefined && refund.holdMs > 0 && escalation !== undefined) {
+  if (refund !== undefined && refund.holdMs > 0 && countsDenials) {
     throw new PolicyError(
       'refund.holdMs',
-      'refund.holdMs and escalate exclude each other: a request that waits is denied many times over; leave one of them out',
+      'refund.holdMs excludes escalate and countDenied: a request that waits is denied many times over; leave one of them out',
       'SLUICE_OPTION_INVALID',
     );
   }

@@ -1,6 +1,6 @@
 import { fixedWindow } from '../algorithms/fixed-window/policy.ts';
 import { encodeSubject } from '../engine/key.ts';
-import { holdsSlots, namePolicy } from '../engine/policy.ts';
+import { holdsSlots, namePolicy, type NamedPolicy } from '../engine/policy.ts';
 import type { LimiterCore } from '../limiter/core.ts';
 import { ManagedLimit } from '../managed/managed-limit.ts';
 import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
@@ -18,8 +18,6 @@ import { PASS, type ResponsePlan } from './response/response-plan.ts';
 
 /** Begins the subjects of preflights. Equals the beginning of no other: a key that begins with `#` is hashed. */
 const MARK = '#preflight';
-/** The limit of preflights that have the key of no limit. */
-const FALLBACK = namePolicy(fixedWindow({ limit: 600, window: '1m' }), 'preflights');
 
 const SKIP_FAILED = 'skip failed for a CORS preflight, which counts';
 const ON_DECISION_FAILED = 'onDecision failed for a CORS preflight';
@@ -94,7 +92,7 @@ export class PreflightLimits<Request, Response> {
   #fallbackOf(layer: Layer<Request, Response>): PreflightLimit<Request, Response> {
     if (this.#fallback?.layer === layer) return this.#fallback;
     const { read } = byIp<Request>();
-    const limit = layer.core.limits.of([FALLBACK]);
+    const limit = layer.core.limits.of([fallbackPolicy(layer.core)]);
     this.#fallback = {
       layer,
       name: layer.name,
@@ -104,6 +102,12 @@ export class PreflightLimits<Request, Response> {
     };
     return this.#fallback;
   }
+}
+
+/** The policy of preflights that have the key of no limit. A split store counts only windows that are aligned to the clock. */
+function fallbackPolicy({ store }: LimiterCore): NamedPolicy {
+  const align = store.source === 'split' ? 'clock' : 'first-hit';
+  return namePolicy(fixedWindow({ limit: 600, window: '1m', align }), 'preflights');
 }
 
 /** A limit as preflights have it; an empty list if their budget would need more than they have. */

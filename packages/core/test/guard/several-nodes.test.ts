@@ -172,6 +172,25 @@ describe('a key that has denied lately', () => {
   });
 });
 
+describe('an account whose policy counts denials', () => {
+  it('has them counted where several keys have denied', async () => {
+    const limiter: Limits = createLimiter({
+      limits: [
+        { name: 'account', policy: fixedWindow({ limit: 5, window: '1h', countDenied: true }) },
+        { name: 'shared', policy: fixedWindow({ limit: 20, window: '1h' }) },
+      ],
+      store: new Nodes(),
+      ...strict,
+    });
+    await limiter.consume({ account: 'ann', ...SHARED }, 21); // the first denial of both
+
+    for (let i = 0; i < 3; i++) await limiter.consume({ account: 'ann', ...SHARED });
+    await settled();
+
+    expect((await limiter.peek({ account: 'ann' }, 0)).used).toBe(24);
+  });
+});
+
 describe('an exhausted account in a Redis Cluster', () => {
   let cluster: RedisCluster;
   let client: Cluster;

@@ -8,10 +8,12 @@ import {
   byUser,
   concurrency,
   createLimiter,
+  fixedMembership,
   fixedWindow,
   leakyBucket,
   memoryStore,
   silenceWarnings,
+  splitStore,
 } from '@sluice/core';
 import { Enforcer, Layer } from '@sluice/core/http';
 import {
@@ -161,6 +163,13 @@ describe('preflights', () => {
 
     expect(got.slice(0, 600)).not.toContain(429);
     expect(got.slice(600)).toEqual([429, 200]);
+  });
+
+  it('are limited on a split store too, where no limit has their key', async () => {
+    const store = splitStore({ membership: fixedMembership({ instances: 1, index: 0 }) });
+    const policy = fixedWindow({ limit: 1, window: '1h', align: 'clock' });
+
+    expect(await statuses({ policy, key: byUser(), store }, times(2, preflight()))).toEqual([200, 200]);
   });
 
   it('take all units or none', async () => {

@@ -131,6 +131,18 @@ export function escalatedLimits(suite: Suite): void {
         ...memory?.fresh(),
       });
 
-    await expect(serving()).rejects.toThrow('refund.holdMs and escalate exclude each other');
+    await expect(serving()).rejects.toThrow('refund.holdMs excludes escalate and countDenied');
+  });
+
+  it('a limit with holdMs counts no denials, because a waiting request is denied many times', async () => {
+    const serving = async (): Promise<Server> =>
+      suite.serve({
+        name: 'tries',
+        policy: fixedWindow({ limit: 1, window: '1m', countDenied: true }),
+        key,
+        refund: { when: 'on-success', holdMs: 100 },
+      });
+
+    await expect(serving()).rejects.toThrow('refund.holdMs excludes escalate and countDenied');
   });
 }

@@ -100,7 +100,7 @@ class BoundedMemoryStore implements MemoryStore {
     const { answer, changed } = evaluate(request, entries, nowMs);
     for (let i = 0; i < parts.length; i++) {
       const entry = entries[i] as Entry;
-      if (request.op === 'reset') entry.deniedUntilMs = 0;
+      if (request.op === 'reset' || (request.op === 'block' && request.reset === true)) entry.deniedUntilMs = 0;
       if (request.op === 'block') entry.blockedByHandUntilMs = entry.blockedUntilMs;
       if (changed || entry.touched) keys.keep(entry, (parts[i] as Part).limit, nowMs);
       if (request.op === 'consume' && answer.stale === undefined) {
