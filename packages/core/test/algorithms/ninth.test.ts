@@ -70,6 +70,7 @@ describe('a ninth algorithm that is a folder and a line', () => {
       'laws/charge.test.ts',
       'laws/denial.test.ts',
       'laws/expiry.test.ts',
+      'laws/heal.test.ts',
       'laws/kernel-contract.test.ts',
       'laws/parity.test.ts',
       'laws/peek.test.ts',
