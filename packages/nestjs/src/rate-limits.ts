@@ -93,6 +93,8 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
    *
    * @throws (rejects) PolicyError for an unknown name; errors of the user's functions; StoreError, with
    * `onStoreError: 'throw'`.
+   *
+   * A handler with several paths is one route only in the guard: here `byRoute()` reads the path of the request.
    */
   async enforce(name: string, request: object, response: object): Promise<ResponsePlan<NestRequest, NestResponse>> {
     const layer = this.#named(name);
