@@ -76,7 +76,10 @@ export class Layer<Request, Response> {
     this.#parsed = parseLimits(this.core, options, framework);
     this.limits = this.#parsed.httpLimits;
     this.hasOneKey = options.limits === undefined;
-    this.#settings = origin === undefined ? parseHttpOptions(options, this.core.escalation !== undefined || this.limits.some(countsDenials)) : origin.#settings;
+    this.#settings =
+      origin === undefined
+        ? parseHttpOptions(options, this.core.escalation !== undefined || this.limits.some(countsDenials))
+        : origin.#settings;
     const { allow, deny, refund, pacedRequests, slotRetryAfterMs, maxHoldMs, statuses, writeFields } = this.#settings;
     this.options = options;
     this.refund = refund;
