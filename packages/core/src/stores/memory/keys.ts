@@ -1,6 +1,6 @@
 import type { Packing, PolicyBase } from '../../algorithms/algorithm.ts';
 import { warnOnce } from '../../warnings.ts';
-import { isUnused, keyResetAtMs, slotsEndAtMs } from '../../engine/evaluate.ts';
+import { isUnused, keyResetAtMs, slotsEndAtMs } from '../../engine/key-contents.ts';
 import { ownText } from '../../engine/own-text.ts';
 import type { Limit, Part } from '../../engine/store.ts';
 import { CompactKeys } from './compact-keys.ts';

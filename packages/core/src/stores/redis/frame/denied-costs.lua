@@ -1,4 +1,4 @@
--- Policies that count what they deny: add the costs of a denied request. Twin of countDenials in evaluate.ts.
+-- Policies that count what they deny: add the costs of a denied request. Twin of countDenials in decide.ts.
 local add_denied
 if counts_denied then
   function add_denied(from, upto)
