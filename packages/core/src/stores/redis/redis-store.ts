@@ -4,14 +4,7 @@ import { warnOnce } from '../../warnings.ts';
 import { checkTimeout } from '../../guard/deadline.ts';
 import { probe } from '../../guard/probe.ts';
 import { StoreGuard } from '../../guard/store-guard.ts';
-import {
-  MOST_BYTES,
-  MOST_KEYS,
-  workOf,
-  type CoalescedRequests,
-  type BatchStore,
-  type BatchAnswer,
-} from '../../engine/batch-store.ts';
+import { type CoalescedRequests, type BatchStore, type BatchAnswer } from '../../engine/batch-store.ts';
 import type { Part, Store, StoreAnswers, StoreCall, StoreRequest, BreakerOptions } from '../../engine/store.ts';
 import { keyPrefixOf, type IoredisClient, type NodeRedisClient, type OwnClient, type RedisClient } from './client.ts';
 import { clientOf, addConnection } from './connection.ts';
@@ -25,6 +18,7 @@ import { instantOf, readReply } from './read-reply.ts';
 import { readBatch } from './read-batch.ts';
 import { parseRedisOptions, type RedisSettings, type RedisStoreOptions } from './redis-options.ts';
 import { partsOf, writeCall } from './write-call.ts';
+import { withinBounds } from './within-bounds.ts';
 import { writeBatch } from './write-batch.ts';
 import { abandonedError, runScript, type Script } from './run-script.ts';
 import { ScriptLoads } from './script-loads.ts';
@@ -345,30 +339,4 @@ class ScriptedStore implements RedisStore, BatchStore {
 
 function instantOfReply(reply: unknown): number | undefined {
   return Array.isArray(reply) ? instantOf(reply[0]) : undefined;
-}
-
-/** Splits a list, in order, into lists that fit into one call each. */
-function withinBounds(requests: readonly StoreRequest[]): readonly (readonly StoreRequest[])[] {
-  const calls: StoreRequest[][] = [];
-  let call: StoreRequest[] = [];
-  let work = 0;
-  let bytes = 0;
-  for (const request of requests) {
-    const parts = partsOf(request);
-    const added = parts.reduce((sum, { limit }) => sum + workOf(limit), 0);
-    const size = parts.reduce(
-      (sum, { subject, limit }) =>
-        sum + Buffer.byteLength(subject) + limit.keySuffix.length + 64 * (1 + limit.policies.length),
-      0,
-    );
-    if (call.length > 0 && (work + added > MOST_KEYS || bytes + size > MOST_BYTES)) {
-      calls.push(call);
-      [call, work, bytes] = [[], 0, 0];
-    }
-    call.push(request);
-    work += added;
-    bytes += size;
-  }
-  if (call.length > 0) calls.push(call);
-  return calls;
 }
