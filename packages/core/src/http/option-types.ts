@@ -123,7 +123,7 @@ export interface SharedOptions<Request, Response> {
   status?: Partial<DenialStatuses> | undefined;
   /**
    * CORS preflights. `separate` gives them budgets of their own: the same policies, by what of the keys preflights have,
-   * else 600 a minute for each address. `count` counts them as any request, `skip` lets them pass. Default `separate`.
+   * else 600 a minute for each address. `count` counts them like other requests, `skip` lets them pass. Default `separate`.
    */
   preflights?: 'separate' | 'count' | 'skip' | undefined;
   /**

@@ -67,7 +67,7 @@ describe('preflights', () => {
     expect(plans.map(lines)).toEqual([[], [], ['Cache-Control: no-store', 'Retry-After: 3600']]);
   });
 
-  it('are counted as any request where the option says so', async () => {
+  it('are counted like other requests where the option says so', async () => {
     expect(await statuses({ preflights: 'count' }, [preflight(), { method: 'GET' }, preflight()])).toEqual([
       ...[200, 200, 429],
     ]);

@@ -32,7 +32,7 @@ const heard = async (orders: Limiter, limit: number): Promise<unknown> =>
 const remainingOf = async (orders: Limiter, key: string): Promise<number> => (await orders.peek(key)).remaining;
 
 describe.each(KINDS)('a managed %s', (_name, kind) => {
-  it('is peeked at, refunded, reset, blocked and unblocked as any other', async () => {
+  it('is peeked at, refunded, reset, blocked and unblocked like any other', async () => {
     await policies().put('orders', kind, { apps });
     const orders = limiter({ policy });
     const decision = await orders.consume('ann', 6);

@@ -32,7 +32,7 @@ const common = (): Pick<TestOptions, 'app' | 'store' | 'timeoutMs' | 'onStoreErr
 const statusOf = (answer: { denial?: { status: number } | undefined }): number | undefined => answer.denial?.status;
 
 describe('a managed policy of a route', () => {
-  it('is answered as any other, under its own name', async () => {
+  it('is answered like any other, under its own name', async () => {
     await policies().put('orders', three, { apps });
     const enforce = testEnforcer({ policy: managed('orders'), key: byUser(), ...common() });
 

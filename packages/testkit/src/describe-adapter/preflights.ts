@@ -92,7 +92,7 @@ export function preflights(suite: Suite): void {
       expect(elsewhere.status).not.toBe(429);
     });
 
-    it('count as any request where the option says so', async () => {
+    it('count like other requests where the option says so', async () => {
       const server = await serve({ preflights: 'count' });
 
       const statuses = [...(await server.statuses(2, preflight())), ...(await server.statuses(1))];
