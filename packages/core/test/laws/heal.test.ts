@@ -9,12 +9,17 @@ const redis = useRedis();
 
 const backends = [kernels, memory, redisBackend(redis)];
 
-/** Heals the key of a scene. Returns whether a state was cut. */
-async function heal({ store, key }: Scene, { policies }: ScenePlan): Promise<boolean | undefined> {
+/**
+ * Heals the key of a scene. Returns whether a state was cut.
+ *
+ * @param byMs - The instant from which it has no effect.
+ */
+async function heal({ store, key }: Scene, { policies }: ScenePlan, byMs?: number): Promise<boolean | undefined> {
   const named = policies.map((policy, i) => ({ ...policy, name: `p${String(i)}` }));
   const policyList = namePolicies(policies.length === 1 ? policies[0] : named, 'law');
   const limit = { policies: policyList, keySuffix: keySuffixOf('law', policyList) };
-  const [answer] = await store.perform([{ op: 'heal', part: { limit, subject: encodeSubject(key), cost: 0 } }]);
+  const part = { limit, subject: encodeSubject(key), cost: 0 };
+  const [answer] = await store.perform([{ op: 'heal', part, ...(byMs === undefined ? {} : { byMs }) }]);
   if (answer === undefined || answer instanceof Error) throw answer ?? new Error('no answer');
   return answer.healed;
 }
@@ -49,6 +54,19 @@ describe.each(sceneKinds)('law 5, $kind: heal', ({ plans }) => {
         expect(remaining).toBeLessThanOrEqual(remainingOf(before)[i] ?? 0);
       });
       expect(await heal(scene, plan)).toBe(false);
+    });
+  });
+
+  it.each(backends)('changes nothing from its last instant on, in $name', async (backend) => {
+    await forAll(plans, backend.runs, async (plan) => {
+      const scene = await open(backend, plan, { edits: false });
+      const { limiter, key, clock } = scene;
+      clock.atMs -= 3_600_000;
+      const before = await limiter.peek(key, 0);
+
+      expect(await heal(scene, plan, clock.atMs)).toBe(false);
+
+      expect(await limiter.peek(key, 0)).toEqual(before);
     });
   });
 
