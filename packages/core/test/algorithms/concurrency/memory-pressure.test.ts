@@ -9,7 +9,7 @@ const FLOOD = Array.from({ length: 4_000 }, (_, i) => `client-${String(i)}`);
 let server: RedisServer;
 let client: Redis;
 beforeAll(async () => {
-  server = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
+  server = await startRedis(['--maxmemory-policy', 'allkeys-random']);
   client = new Redis(server.url);
 });
 afterAll(async () => {
