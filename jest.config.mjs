@@ -33,6 +33,7 @@ export default {
     project('fastify'),
     project('koa'),
     project('nestjs'),
+    project('server'),
     project('testkit'),
     project('live-traffic', 'examples/live-traffic'),
     project('example-consul-policies', 'examples/consul-policies'),

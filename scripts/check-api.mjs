@@ -10,10 +10,12 @@ const entries = {
   'core-inspect': ['core', 'inspect/index'],
   'core-metrics': ['core', 'observe/metrics'],
   'core-opentelemetry': ['core', 'observe/opentelemetry'],
+  'core-service': ['core', 'service'],
   express: ['express', 'index'],
   fastify: ['fastify', 'index'],
   koa: ['koa', 'index'],
   nestjs: ['nestjs', 'index'],
+  server: ['server', 'index'],
 };
 const check = process.argv.includes('--check');
 let stale = false;

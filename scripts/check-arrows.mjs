@@ -21,7 +21,7 @@ const ROOMS = [
   ['limiter'],
   ['inspect'],
   ['http'],
-  ['index.ts', 'internal.ts'],
+  ['index.ts', 'internal.ts', 'service.ts'],
 ];
 
 const root = fileURLToPath(new URL('../packages/core/src/', import.meta.url));

@@ -108,7 +108,7 @@ function partsOf<Request, Response>(key: Key<Request, Response>): readonly KeyPa
 /**
  * Joins parts to one key; undefined if a part is missing. Different lists of parts never make the same key.
  */
-function joinParts(values: readonly KeyValue[]): string | undefined {
+export function joinParts(values: readonly KeyValue[]): string | undefined {
   let joined = '';
   for (let i = 0; i < values.length; i++) {
     const text = partText(values[i]);

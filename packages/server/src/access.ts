@@ -1,0 +1,29 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+/** Where a request came in. */
+export interface Entrance {
+  /** The admin listener, or one that only this machine reaches: loopback or a Unix socket. */
+  readonly isPrivate: boolean;
+}
+
+/** Decides who may refund, charge, reset, block, unblock, and read metrics: callers that could raise limits, or learn of them. */
+export class Access {
+  readonly #token: Buffer | undefined;
+
+  /** @param token - The secret that callers send as `Authorization: Bearer TOKEN`. Undefined: no caller has one. */
+  constructor(token: string | undefined) {
+    this.#token = token === undefined ? undefined : digest(token);
+  }
+
+  /** @param authorization - The field `authorization` of the request. */
+  allows({ isPrivate }: Entrance, authorization: string | undefined): boolean {
+    if (isPrivate) return true;
+    const given = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+    return given !== undefined && this.#token !== undefined && timingSafeEqual(digest(given), this.#token);
+  }
+}
+
+/** Digests have one length, as the comparison in constant time requires. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

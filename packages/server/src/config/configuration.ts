@@ -1,0 +1,88 @@
+import type { Policy, ManagedReference } from '@sluice/core';
+import type { LimitRef } from '@sluice/core/service';
+
+/** One entry of a descriptor, in Envoy's words. */
+export interface DescriptorEntry {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** What a configuration says, checked: another object after each reload. */
+export interface Configuration {
+  /** The rules of each domain of the rate limit service. */
+  readonly domains: ReadonlyMap<string, RuleTree>;
+  /** The named limits that the native protocol decides over. */
+  readonly limits: ReadonlyMap<string, NamedLimit>;
+  readonly forwardAuth: ForwardAuthSettings | undefined;
+  /** The rules as text, one a line, for `/rlconfig`. Holds no values of requests. */
+  written(): string;
+}
+
+/** Makes the limit of a policy: `LimitFactory` of the service's core, or (`--check`) of one that nobody asks. */
+export type LimitMaker = (policy: Policy | ManagedReference, name: string) => LimitRef;
+
+/** The tree of matchers of one domain. */
+export interface RuleTree {
+  /**
+   * The rule of a descriptor: that of its last entry, at the same depth. Per level an exact key and value come first, then
+   * values with `*` in their order, then the key alone. Undefined where no rule limits it.
+   */
+  match(entries: readonly DescriptorEntry[]): Match | undefined;
+}
+
+/** A rule that a descriptor has met. */
+export interface Match {
+  readonly rule: Rule;
+  /**
+   * What is counted: domain and entries, encoded, so that no two descriptors share it. With `share_threshold` the matching
+   * pattern stands in place of the value.
+   */
+  readonly subject: string;
+  /** The name of the rule in metrics: bounded, see `detailed_metric` and `value_to_metric`. */
+  readonly metric: string;
+}
+
+/** A rule of the file: a limit of descriptors, and how it takes part in the decision. */
+export interface Rule {
+  /** `name` of the rule, if it has one: other rules `replaces` it, and it goes out as `current_limit.name`. */
+  readonly name: string | undefined;
+  /** Undefined where the rule is `unlimited`. */
+  readonly limit: LimitRef | undefined;
+  /** What `rate_limit` says, for `current_limit`; undefined where the rule is `unlimited`, or has a `sluice` policy. */
+  readonly rateLimit: { readonly requestsPerUnit: number; readonly unit: Unit } | undefined;
+  /** Names of rules that are left out of a request in which this one takes part. */
+  readonly replaces: readonly string[];
+  /** Decided by itself: never denies. */
+  readonly shadowMode: boolean;
+  /** Taken if it allows. The request is denied when no rule in quota mode allows. */
+  readonly quotaMode: boolean;
+}
+
+export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
+export type Unit = (typeof UNITS)[number];
+
+/** A policy under a name, for the native protocol. */
+export interface NamedLimit {
+  readonly name: string;
+  readonly policy: Policy | ManagedReference;
+}
+
+/** The part `forward_auth` of a file. */
+export interface ForwardAuthSettings {
+  /** Addresses and CIDR ranges whose `X-Forwarded-*` fields are believed. */
+  readonly trustedProxies: readonly string[];
+  readonly rules: readonly ForwardAuthRule[];
+}
+
+/** A rule of `forward_auth`. Of several rules that match, the first decides. */
+export interface ForwardAuthRule {
+  readonly name: string;
+  readonly match: { readonly paths: readonly string[]; readonly methods: readonly string[] };
+  /** `ip`, `route`, `method`, `all`, or `header:NAME`. */
+  readonly key: readonly string[];
+  readonly cost: number;
+  /** Requests of this rule pass without a decision. */
+  readonly skip: boolean;
+  /** Undefined with `skip`. */
+  readonly policy: Policy | ManagedReference | undefined;
+}

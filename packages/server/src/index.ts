@@ -1,0 +1,1 @@
+export type { Service } from './service.ts';

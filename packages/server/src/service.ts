@@ -1,0 +1,18 @@
+import type { Store } from '@sluice/core';
+import type { LimiterCore } from '@sluice/core/service';
+import type { Access } from './access.ts';
+import type { Configuration } from './config/configuration.ts';
+import type { Health } from './health/health.ts';
+
+/** What every protocol of the server decides with. */
+export interface Service {
+  readonly store: Store;
+  /** Makes the limits of descriptors and decides over them. Its name is `service`. */
+  readonly core: LimiterCore;
+  /** What the configuration says now. Another object after a reload, so a request reads it once. */
+  readonly configuration: Configuration;
+  readonly health: Health;
+  readonly access: Access;
+  /** How long a decision waits at most, in milliseconds; less where the caller's own deadline is shorter. */
+  readonly timeoutMs: number;
+}
