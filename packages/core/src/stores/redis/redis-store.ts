@@ -5,13 +5,22 @@ import { checkTimeout } from '../../guard/deadline.ts';
 import { probe } from '../../guard/probe.ts';
 import { StoreGuard } from '../../guard/store-guard.ts';
 import { type CoalescedRequests, type BatchStore, type BatchAnswer } from '../../engine/batch-store.ts';
-import type { Part, Store, StoreAnswers, StoreCall, StoreRequest, BreakerOptions } from '../../engine/store.ts';
+import type {
+  Part,
+  Store,
+  StoreAnswer,
+  StoreAnswers,
+  StoreCall,
+  StoreRequest,
+  BreakerOptions,
+} from '../../engine/store.ts';
 import { keyPrefixOf, type IoredisClient, type NodeRedisClient, type OwnClient, type RedisClient } from './client.ts';
 import { clientOf, addConnection } from './connection.ts';
 import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
 import { AbandonedCalls, MOST_ABANDONED_BYTES } from './abandoned-calls.ts';
+import { HealedKeys } from './healed-keys.ts';
 import { ServerClock } from './server-clock.ts';
 import { hashTag } from './redis-key.ts';
 import { instantOf, readReply } from './read-reply.ts';
@@ -119,6 +128,7 @@ const NO_ANSWER: BatchAnswer = { atMs: 0, keys: [] };
 interface Node {
   readonly abandonedCalls: AbandonedCalls;
   readonly clock: ServerClock;
+  readonly healedKeys: HealedKeys;
 }
 
 class ScriptedStore implements RedisStore, BatchStore {
@@ -187,10 +197,19 @@ class ScriptedStore implements RedisStore, BatchStore {
    * failure is not reported because that call meets it too.
    */
   #heal(client: RedisClient, node: Node, keys: readonly Pick<Part, 'limit' | 'subject'>[], byMs: number): void {
-    const requests = keys.map(
+    const { clock, healedKeys } = node;
+    const unhealed = healedKeys.without(keys, clock.stepsBack);
+    if (unhealed.length === 0) return;
+    const requests = unhealed.map(
       ({ limit, subject }) => ({ op: 'heal', part: { limit, subject, cost: 0 }, byMs }) as const,
     );
-    this.#send(client, node, requests, undefined).catch(() => undefined);
+    this.#send(client, node, requests, undefined).then(
+      (answers) => {
+        const healed = unhealed.filter((_, i) => isBefore(answers[i], byMs));
+        healedKeys.add(healed, clock.stepsBack);
+      },
+      () => undefined,
+    );
   }
 
   /** See {@link ServerClock.behindMs}. A test build has no server's clock. */
@@ -247,7 +266,7 @@ class ScriptedStore implements RedisStore, BatchStore {
     if (node === undefined) {
       const isPartOfNode = shard !== undefined && this.#adopted?.nodeOf === undefined;
       const bytes = isPartOfNode ? MOST_ABANDONED_BYTES >> NODE_PARTS_SHIFT : MOST_ABANDONED_BYTES;
-      node = { abandonedCalls: new AbandonedCalls(bytes), clock: new ServerClock() };
+      node = { abandonedCalls: new AbandonedCalls(bytes), clock: new ServerClock(), healedKeys: new HealedKeys() };
       this.#nodes.set(shard, node);
     }
     return node;
@@ -339,4 +358,9 @@ class ScriptedStore implements RedisStore, BatchStore {
 
 function instantOfReply(reply: unknown): number | undefined {
   return Array.isArray(reply) ? instantOf(reply[0]) : undefined;
+}
+
+/** Whether a request was performed before an instant. */
+function isBefore(answer: StoreAnswer | Error | undefined, byMs: number): boolean {
+  return answer !== undefined && !(answer instanceof Error) && answer.atMs < byMs;
 }

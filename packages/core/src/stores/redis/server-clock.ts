@@ -16,6 +16,9 @@ export class ServerClock {
   #latestSentMs = 0;
   #suspectUntilMs = -Infinity;
   #isBehind = false;
+  /** The last instant, while the clock is behind. */
+  #behindAtMs = 0;
+  #stepsBack = 0;
 
   constructor(clocks: LocalClocks = localClocks) {
     this.#clocks = clocks;
@@ -30,13 +33,20 @@ export class ServerClock {
     return this.#isBehind || isSuspect ? this.#latestMs - STEP_MS : undefined;
   }
 
+  /** How many steps back replies have shown. */
+  get stepsBack(): number {
+    return this.#stepsBack;
+  }
+
   /**
    * @param atMs - The instant of a reply.
    * @param sentMs - When its call was sent, by the monotonic clock.
    */
   saw(atMs: number, sentMs: number): void {
     if (atMs < this.#latestMs) {
+      if ((this.#isBehind ? this.#behindAtMs : this.#latestMs) - atMs > STEP_MS) this.#stepsBack++;
       this.#isBehind = this.#latestMs - atMs > STEP_MS;
+      this.#behindAtMs = atMs;
       return;
     }
     // Most replies are so close to the one before that no clock has to be read.

@@ -22,10 +22,13 @@ const WINDOW_MS = 60_000;
 /** The clock of a server, which a test moves. It is ahead of the real one, so that no key expires. */
 class ServersClock {
   nowMs = Date.now() + 2 * HOUR_MS;
+  /** How many calls have healed keys. */
+  heals = 0;
 
   /** The store of a process. Its scripts read this clock instead of the server's. */
   process(prefix: string): Store {
     const evaluate = (source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> => {
+      if (args.includes('heal')) this.heals++;
       const instant = `local time = { "${String(Math.floor(this.nowMs / 1000))}", "${String(this.nowMs % 1000)}000" }`;
       return redis.client.eval(source.replace(PRODUCTION_LINE, instant), keys.length, ...keys, ...args);
     };
@@ -98,6 +101,29 @@ describe.each(policies.map((policy, i) => [policy.algorithm, i, policy] as const
     });
   },
 );
+
+describe('while the clock of Redis is behind', () => {
+  it('each key is healed once after each step back', async () => {
+    const clock = new ServersClock();
+    const limiter = createLimiter({
+      policy: fixedWindow({ limit: 100, window: WINDOW_MS }),
+      store: clock.process('once'),
+      denialCache: false,
+      timeoutMs: 60_000,
+    });
+    const steps = [];
+    for (const stepMs of [HOUR_MS, -HOUR_MS / 2, -HOUR_MS / 4]) {
+      clock.nowMs += stepMs;
+      await limiter.consume('first');
+      await limiter.consume('first'); // its reply, or the one before, shows the step
+      const before = clock.heals;
+      for (let i = 0; i < 5; i++) for (const key of ['first', 'second']) await limiter.consume(key);
+      steps.push(clock.heals - before);
+    }
+
+    expect(steps).toEqual([0, 1, 1]); // the first key was healed by its second call
+  });
+});
 
 describe('slots that were held while the clock of Redis was ahead', () => {
   const policy = concurrency({ limit: 3, ttl: WINDOW_MS });
