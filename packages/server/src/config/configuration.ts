@@ -18,8 +18,14 @@ export interface Configuration {
   written(): string;
 }
 
-/** Makes the limit of a policy: `LimitFactory` of the service's core, or (`--check`) of one that nobody asks. */
-export type LimitMaker = (policy: Policy | ManagedReference, name: string) => LimitRef;
+/**
+ * Makes the limit of a policy, of several that each have a name, or of a managed one: `limitOfPolicy` of the service's core,
+ * or (`--check`) of a core that decides nothing.
+ *
+ * @param name - That of the policy, which it has itself too.
+ * @throws PolicyError for a policy that the store or the core cannot use.
+ */
+export type LimitOf = (policy: Policy | readonly Policy[] | ManagedReference, name: string) => LimitRef;
 
 /** The tree of matchers of one domain. */
 export interface RuleTree {
@@ -56,6 +62,10 @@ export interface Rule {
   readonly shadowMode: boolean;
   /** Taken if it allows. The request is denied when no rule in quota mode allows. */
   readonly quotaMode: boolean;
+  /** `metadata` of the file, as JSON has it: for `dynamic_metadata` of the answer. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** The policy of `sluice` as text. */
+  readonly written?: string;
 }
 
 export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
@@ -76,7 +86,9 @@ export interface ForwardAuthSettings {
 
 /** A rule of `forward_auth`. Of several rules that match, the first decides. */
 export interface ForwardAuthRule {
+  /** That of the file, or `rule-1` and so on by its place. No two rules have names that differ only in case. */
   readonly name: string;
+  /** Patterns of paths, at least one: `/*` where the file has none. Methods in capitals; none: every method. */
   readonly match: { readonly paths: readonly string[]; readonly methods: readonly string[] };
   /** `ip`, `route`, `method`, `all`, or `header:NAME`. */
   readonly key: readonly string[];

@@ -1,0 +1,112 @@
+import { managed, PolicyError, type ManagedReference, type Policy } from '@sluice/core';
+import { policyFactories } from '@sluice/core/inspect';
+import { holdsSlots, type LimitRef } from '@sluice/core/service';
+import type { LimitOf } from './configuration.ts';
+import { insteadOf, quoted, type YamlField, type YamlValue } from './yaml-value.ts';
+
+const KINDS: readonly string[] = policyFactories.map(({ name }) => name);
+/** As names of policies are: they are part of header fields and keys. */
+const NAME = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;
+export const NAME_FORM = 'a letter followed by up to 63 letters, digits, ".", "-" or "_"';
+const MANAGED = 'managed';
+const EXPECTED = 'a policy such as fixedWindow: { limit: 5, window: 1m }, or managed: and its name';
+
+/** One policy as a file writes it: `{ tokenBucket: { capacity: 20, refill: 10, every: 1s } }`, or `{ managed: orders }`. */
+export interface PolicyOptions {
+  readonly where: string;
+  /** The name of a policy that has none. */
+  readonly name: string | undefined;
+  /** Whether the policy may have a name of its own. */
+  readonly mayName: boolean;
+}
+
+/** Whether a text can be the name of a policy. */
+export function isName(text: string): boolean {
+  return NAME.test(text);
+}
+
+/** Reads one policy. Undefined where it cannot be used, which is reported. */
+export function readPolicy(value: YamlValue, options: PolicyOptions): Policy | ManagedReference | undefined {
+  const { where } = options;
+  if (value.isMissing) {
+    value.problem(`${where} must hold ${EXPECTED}, got nothing`);
+    return undefined;
+  }
+  const fields = value.fields(where, EXPECTED);
+  const [kind, ...others] = fields.filter(({ name }) => name === MANAGED || KINDS.includes(name));
+  for (const field of fields) {
+    if (field.name === MANAGED || KINDS.includes(field.name)) continue;
+    const hint = insteadOf(field.name, [...KINDS, MANAGED]);
+    field.value.problemAtName(`${where} has no field ${quoted(field.name)}; ${hint}`);
+  }
+  for (const other of others) {
+    other.value.problemAtName(
+      `${where} has two policies, ${kind?.name ?? ''} and ${other.name}; write a list of named ones`,
+    );
+  }
+  if (kind === undefined) {
+    if (fields.length === 0 && value.isMap) value.problem(`${where} must hold ${EXPECTED}`);
+    return undefined;
+  }
+  return kind.name === MANAGED ? readManaged(kind.value) : readKind(kind, options);
+}
+
+function readManaged(value: YamlValue): ManagedReference | undefined {
+  try {
+    return managed(value.text(MANAGED) ?? '');
+  } catch (error) {
+    report(error, value);
+    return undefined;
+  }
+}
+
+function readKind(kind: YamlField, { where, name, mayName }: PolicyOptions): Policy | undefined {
+  const fields = kind.value.fields(kind.name, 'its options, such as { limit: 100, window: 1m }');
+  if (!kind.value.isMap) {
+    if (kind.value.isMissing)
+      kind.value.problem(`${kind.name} must hold its options, such as { limit: 100, window: 1m }`);
+    return undefined;
+  }
+  const own = fields.find((field) => field.name === 'name');
+  if (own !== undefined && !mayName) {
+    own.value.problemAtName(`${kind.name} must not have a name here: ${where} names it`);
+    return undefined;
+  }
+  const options = kind.value.plain() as Readonly<Record<string, unknown>>;
+  const factory = policyFactories.find((one) => one.name === kind.name);
+  try {
+    return factory?.make(own === undefined && name !== undefined ? { ...options, name } : options);
+  } catch (error) {
+    const at = error instanceof PolicyError ? fields.find((field) => field.name === error.field)?.value : undefined;
+    report(error, at ?? kind.value);
+    return undefined;
+  }
+}
+
+/**
+ * The limit of a policy. Undefined where the core cannot use it, which is reported at the place of the policy.
+ *
+ * @param slots - What to say of a policy that holds slots, where none can be used.
+ */
+export function limitAt(
+  value: YamlValue,
+  policy: Policy | readonly Policy[] | ManagedReference,
+  name: string,
+  limitOf: LimitOf,
+  slots?: string,
+): LimitRef | undefined {
+  try {
+    const limit = limitOf(policy, name);
+    if (slots === undefined || !('policies' in limit) || !holdsSlots(limit.policies)) return limit;
+    value.problemAtName(slots);
+  } catch (error) {
+    report(error, value);
+  }
+  return undefined;
+}
+
+/** @throws an error that is not about the policy. */
+function report(error: unknown, value: YamlValue): void {
+  if (!(error instanceof PolicyError)) throw error;
+  value.problem(error.message);
+}

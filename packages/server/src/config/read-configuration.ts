@@ -1,0 +1,144 @@
+import type { Configuration, ForwardAuthSettings, LimitOf, NamedLimit } from './configuration.ts';
+import { ConfigurationError } from './configuration-error.ts';
+import { readDescriptors } from './descriptors.ts';
+import { readForwardAuth } from './forward-auth.ts';
+import { isName, limitAt, NAME_FORM, readPolicy } from './policy-value.ts';
+import { DomainRules } from './rule-tree.ts';
+import { written } from './written.ts';
+import { YamlFile } from './yaml-file.ts';
+import { quoted, type YamlValue } from './yaml-value.ts';
+
+export interface ReadOptions {
+  /** Makes the limit of each rule, once. */
+  readonly limitOf: LimitOf;
+  /** Whether several files, or documents of one, may have rules of one domain. Default false. */
+  readonly mergeDomains?: boolean;
+}
+
+/** A file as it was read. */
+export interface ConfigurationFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+const FIELDS = ['domain', 'descriptors', 'limits', 'forward_auth'] as const;
+const EXPECTED = 'domain: and descriptors:, limits: or forward_auth:';
+
+/**
+ * Reads a configuration: YAML in envoyproxy/ratelimit's format, with `sluice`, `limits` and `forward_auth` beside it.
+ * Several documents are as several files.
+ *
+ * @param options - `path` is the name of the text in messages.
+ * @throws ConfigurationError with every problem.
+ */
+export function readConfiguration(text: string, options: ReadOptions & { readonly path: string }): Configuration {
+  return readConfigurationFiles([{ path: options.path, text }], options);
+}
+
+/**
+ * Reads a configuration of several files, each as {@link readConfiguration} does.
+ *
+ * @throws ConfigurationError with every problem of every file.
+ */
+export function readConfigurationFiles(files: readonly ConfigurationFile[], options: ReadOptions): Configuration {
+  const parts = new ConfigurationParts(options);
+  const problems = files.flatMap(({ path, text }) => {
+    const file = new YamlFile(path, text);
+    if (!file.hasProblems) parts.read(file);
+    return file.problems;
+  });
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  return parts.configuration();
+}
+
+/** What the documents that were read so far say. */
+class ConfigurationParts {
+  readonly #options: ReadOptions;
+  readonly #domains = new Map<string, { readonly rules: DomainRules; readonly place: string }>();
+  /** By name in small letters. */
+  readonly #limits = new Map<string, { readonly limit: NamedLimit; readonly place: string }>();
+  #forwardAuth: { readonly settings: ForwardAuthSettings; readonly place: string } | undefined;
+
+  constructor(options: ReadOptions) {
+    this.#options = options;
+  }
+
+  read(file: YamlFile): void {
+    if (file.documents.length === 0) file.problem(0, `the file is empty; it must hold ${EXPECTED}`);
+    for (const document of file.documents) this.#readDocument(document);
+  }
+
+  configuration(): Configuration {
+    const domains = new Map([...this.#domains].map(([name, { rules }]) => [name, rules]));
+    const limits = new Map([...this.#limits.values()].map(({ limit }) => [limit.name, limit]));
+    const forwardAuth = this.#forwardAuth?.settings;
+    return { domains, limits, forwardAuth, written: () => written([...domains.values()], limits, forwardAuth) };
+  }
+
+  #readDocument(document: YamlValue): void {
+    if (!isConfiguration(document)) {
+      // Without any of the fields this may be any file: none of its text is shown.
+      document.problem(`a configuration must hold ${EXPECTED}; this holds none of them`);
+      return;
+    }
+    const fields = document.record(FIELDS, 'a configuration', EXPECTED);
+    this.#readDomain(
+      fields.domain,
+      fields.descriptors,
+      hasField(document, 'domain') || hasField(document, 'descriptors'),
+    );
+    this.#readLimits(fields.limits);
+    this.#readForwardAuth(fields.forward_auth);
+  }
+
+  #readDomain(named: YamlValue, descriptors: YamlValue, isExpected: boolean): void {
+    if (!isExpected) return;
+    const domain = named.text('domain') ?? '';
+    if (domain === '')
+      named.problem('descriptors need a domain that is not empty; write domain: and the name that Envoy sends');
+    const known = this.#domains.get(domain);
+    if (known !== undefined && this.#options.mergeDomains !== true) {
+      named.problem(`the domain ${quoted(domain)} has been defined at ${known.place}; write its rules in one place`);
+    }
+    const { rules } = known ?? { rules: new DomainRules(domain) };
+    if (known === undefined) this.#domains.set(domain, { rules, place: named.place });
+    readDescriptors(descriptors, rules.root, this.#options.limitOf);
+  }
+
+  #readLimits(value: YamlValue): void {
+    for (const { name, value: written } of value.fields('limits', 'a policy under each name')) {
+      const known = this.#limits.get(name.toLowerCase());
+      if (known !== undefined) {
+        written.problemAtName(
+          `the limit ${quoted(name)} has been defined at ${known.place}; names differ in more than case`,
+        );
+      }
+      if (!isName(name)) {
+        written.problemAtName(`the name of a limit must be ${NAME_FORM}, got ${quoted(name)}`);
+        continue;
+      }
+      const policy = readPolicy(written, { where: name, name, mayName: false });
+      if (policy === undefined || limitAt(written, policy, name, this.#options.limitOf) === undefined) continue;
+      this.#limits.set(name.toLowerCase(), { limit: { name, policy }, place: written.place });
+    }
+  }
+
+  #readForwardAuth(value: YamlValue): void {
+    if (value.isMissing) return;
+    if (this.#forwardAuth !== undefined) {
+      value.problemAtName(
+        `forward_auth has been defined at ${this.#forwardAuth.place}; its rules have an order, so write them in one place`,
+      );
+    }
+    this.#forwardAuth = { settings: readForwardAuth(value, this.#options.limitOf), place: value.place };
+  }
+}
+
+/** Whether a document has a field that configurations have, or none at all. */
+function isConfiguration(document: YamlValue): boolean {
+  return FIELDS.some((name) => hasField(document, name));
+}
+
+function hasField(document: YamlValue, name: string): boolean {
+  return document.isMap && document.fields('a configuration', EXPECTED).some((field) => field.name === name);
+}

@@ -1,0 +1,39 @@
+import { encodeSubject } from '@sluice/core/service';
+import type { DescriptorEntry } from './configuration.ts';
+
+const BAR = 124;
+const PERCENT = 37;
+const FIRST_SURROGATE = 0xd800;
+const LAST_SURROGATE = 0xdfff;
+
+/**
+ * What is counted for the entries of a descriptor. No two lists of entries, and no two domains, share a subject: parts are
+ * joined as core's `joinParts` does it, except that they may be empty, and that lone surrogates, which UTF-8 cannot tell
+ * apart, are escaped too.
+ */
+export function subjectOf(domain: string, entries: readonly DescriptorEntry[]): string {
+  let joined = escapePart(domain);
+  for (const { key, value } of entries) joined += segmentOf(key, value);
+  return encodeSubject(joined);
+}
+
+/** The part of a subject that one entry adds. */
+export function segmentOf(key: string, value: string): string {
+  return `|${escapePart(key)}|${escapePart(value)}`;
+}
+
+/** Text without bars, and different for different text. */
+export function escapePart(text: string): string {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === BAR || code === PERCENT || (code >= FIRST_SURROGATE && code <= LAST_SURROGATE)) {
+      return text.replaceAll(/[|%\p{Surrogate}]/gu, written);
+    }
+  }
+  return text;
+}
+
+function written(character: string): string {
+  if (character === '|') return '%7C';
+  return character === '%' ? '%25' : `%u${character.charCodeAt(0).toString(16)}`;
+}

@@ -1,0 +1,29 @@
+import type { ForwardAuthSettings, NamedLimit, Rule } from './configuration.ts';
+import type { DomainRules } from './rule-tree.ts';
+import { writtenPolicies } from './sluice-rule.ts';
+
+/**
+ * The rules as text, one a line, as envoyproxy/ratelimit writes its `/rlconfig`:
+ * `domain.key_value: unit=MINUTE requests_per_unit=20, shadow_mode: false, quota_mode: false`.
+ */
+export function written(
+  domains: readonly DomainRules[],
+  limits: ReadonlyMap<string, NamedLimit>,
+  forwardAuth: ForwardAuthSettings | undefined,
+): string {
+  const lines = [
+    ...domains.flatMap((rules) => [...rules.rules()].map(({ name, rule }) => `${name}: ${writtenRule(rule)}`)),
+    ...[...limits.values()].map(({ name, policy }) => `limits.${name}: ${writtenPolicies(policy)}`),
+    ...(forwardAuth?.rules ?? []).map(
+      ({ name, policy }) => `forward_auth.${name}: ${policy === undefined ? 'skip' : writtenPolicies(policy)}`,
+    ),
+  ];
+  return lines.map((line) => `${line.replaceAll(/\p{Control}/gu, ' ')}\n`).join('');
+}
+
+function writtenRule({ rateLimit, written: policies, shadowMode, quotaMode }: Rule): string {
+  const modes = `shadow_mode: ${String(shadowMode)}, quota_mode: ${String(quotaMode)}`;
+  if (policies !== undefined) return `sluice=${JSON.stringify(policies)}, ${modes}`;
+  if (rateLimit === undefined) return `unit=UNKNOWN requests_per_unit=0, ${modes}, unlimited: true`;
+  return `unit=${rateLimit.unit.toUpperCase()} requests_per_unit=${String(rateLimit.requestsPerUnit)}, ${modes}`;
+}

@@ -1,0 +1,200 @@
+import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
+import { nearest } from '@sluice/core/inspect';
+import type { YamlFile } from './yaml-file.ts';
+
+/** A field of a map. */
+export interface YamlField {
+  readonly name: string;
+  readonly value: YamlValue;
+}
+
+const LONGEST_SHOWN = 60;
+
+/** A value of a file, or the place where one is missing. What it cannot be read as, it reports as a problem. */
+export class YamlValue {
+  readonly #file: YamlFile;
+  readonly #node: Node | null;
+  readonly #at: number;
+  readonly #depth: number;
+
+  /** @param at - Where the value is named: its field, or itself in a list. */
+  constructor(file: YamlFile, node: Node | null, at: number, depth: number) {
+    this.#file = file;
+    this.#node = file.resolved(node, depth);
+    this.#at = at;
+    this.#depth = depth;
+  }
+
+  /** Whether there is nothing, or null, which says the same. */
+  get isMissing(): boolean {
+    return this.#node === null || (isScalar(this.#node) && this.#node.value === null);
+  }
+
+  get isList(): boolean {
+    return isSeq(this.#node);
+  }
+
+  get isMap(): boolean {
+    return isMap(this.#node);
+  }
+
+  /** Where it is, for messages about another place: `path:line`. */
+  get place(): string {
+    return `${this.#file.path}:${String(this.#file.position(this.#at).line)}`;
+  }
+
+  /** Reports a problem: at a scalar itself, or at the name of a field that holds more, or nothing. */
+  problem(message: string): void {
+    const own = isScalar(this.#node) && !this.isMissing ? this.#node.range?.[0] : undefined;
+    this.#file.problem(own ?? this.#at, message);
+  }
+
+  /** Reports a problem at the name of the field. */
+  problemAtName(message: string): void {
+    this.#file.problem(this.#at, message);
+  }
+
+  /** The values of a list. None of a missing list. */
+  items(where: string, expected: string): readonly YamlValue[] {
+    if (this.isMissing) return [];
+    if (isSeq(this.#node)) {
+      return this.#node.items.map((item) => {
+        const node = item as Node | null;
+        return this.#inside(node, node?.range?.[0] ?? this.#at);
+      });
+    }
+    this.problem(`${where} must be a list of ${expected}, got ${this.#shown()}`);
+    return [];
+  }
+
+  /** The fields of a map with any names. None of a missing map. */
+  fields(where: string, expected: string): readonly YamlField[] {
+    if (this.isMissing) return [];
+    if (isMap(this.#node)) return this.#fieldsOf(this.#node, where);
+    this.problem(`${where} must hold ${expected}, got ${this.#shown()}`);
+    return [];
+  }
+
+  /**
+   * The fields of a map with known names, each or the place where it is missing.
+   *
+   * @param elsewhere - What to say of a name that is known, but not in this place.
+   */
+  record<Name extends string>(
+    known: readonly Name[],
+    where: string,
+    expected: string,
+    elsewhere: Readonly<Record<string, string>> = {},
+  ): Readonly<Record<Name, YamlValue>> {
+    const found = new Map(this.fields(where, expected).map((field) => [field.name, field.value]));
+    for (const [name, value] of found) {
+      if ((known as readonly string[]).includes(name)) continue;
+      const hint = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined;
+      value.problemAtName(`${where} has no field ${quoted(name)}; ${hint ?? insteadOf(name, known)}`);
+    }
+    const missing = new YamlValue(this.#file, null, this.#at, 0);
+    return Object.fromEntries(known.map((name) => [name, found.get(name) ?? missing])) as Record<Name, YamlValue>;
+  }
+
+  /**
+   * A text: as it is written, so that `yes` and 012 stay what they are. Undefined where it is missing. Numbers with a
+   * fraction need quotes, as they do for envoyproxy/ratelimit.
+   */
+  text(where: string): string | undefined {
+    if (this.isMissing) return undefined;
+    const node = this.#node;
+    if (isScalar(node)) {
+      if (typeof node.value === 'string') return node.value;
+      const isFraction = typeof node.value === 'number' && !Number.isInteger(node.value);
+      if (!isFraction && node.source !== undefined) return node.source;
+      if (isFraction) this.problem(`${where} must be a text, got ${this.#shown()}; write it in quotes`);
+      return undefined;
+    }
+    this.problem(`${where} must be a text, got ${this.#shown()}`);
+    return undefined;
+  }
+
+  /** True or false; false where it is missing. */
+  flag(where: string): boolean {
+    if (this.isMissing) return false;
+    if (isScalar(this.#node) && typeof this.#node.value === 'boolean') return this.#node.value;
+    this.problem(`${where} must be true or false, got ${this.#shown()}`);
+    return false;
+  }
+
+  /** A whole number. Undefined where it is missing, or something else. */
+  whole(where: string, least: number, most: number): number | undefined {
+    if (this.isMissing) return undefined;
+    const value = isScalar(this.#node) ? this.#node.value : undefined;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+    const range = `${String(least)} to ${String(most)}`;
+    this.problem(`${where} must be a whole number from ${range}, got ${this.#shown()}`);
+    return undefined;
+  }
+
+  /** The value as JSON has it. Times are texts. */
+  plain(): unknown {
+    const node = this.#node;
+    if (isMap(node)) {
+      const fields = this.#fieldsOf(node, 'a map').map(({ name, value }) => [name, value.plain()] as const);
+      return Object.fromEntries(fields);
+    }
+    if (isSeq(node)) return this.items('a list', 'values').map((item) => item.plain());
+    if (!isScalar(node)) return null;
+    const { value, source } = node;
+    if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+    return typeof value === 'number' && Number.isFinite(value) ? value : (source ?? null);
+  }
+
+  /** The fields of a map, and those of the maps that it merges by `<<`, which its own take precedence over. */
+  #fieldsOf(map: YAMLMap, where: string): readonly YamlField[] {
+    const fields: YamlField[] = [];
+    const merged: YamlField[] = [];
+    for (const pair of map.items) {
+      const key = pair.key as Node;
+      const at = key.range?.[0] ?? this.#at;
+      const value = this.#inside(pair.value as Node | null, at);
+      if (isScalar(key) && typeof key.value === 'symbol') merged.push(...value.#mergedFields(where));
+      else if (isScalar(key) && typeof key.value === 'string') fields.push({ name: key.value, value });
+      else if (isScalar(key) && typeof key.value === 'boolean') fields.push({ name: String(key.source), value });
+      else this.#file.problem(at, `${where} has a field whose name is not a text; write the name in quotes`);
+    }
+    if (merged.length === 0) return fields;
+    const names = new Set(fields.map(({ name }) => name));
+    for (const field of merged) {
+      if (!names.has(field.name)) fields.push(field);
+      names.add(field.name);
+    }
+    return fields;
+  }
+
+  #mergedFields(where: string): readonly YamlField[] {
+    if (isMap(this.#node)) return this.#fieldsOf(this.#node, where);
+    if (isSeq(this.#node)) return this.items('<<', 'maps').flatMap((item) => item.#mergedFields(where));
+    this.problem(`<< must name a map, or a list of maps, got ${this.#shown()}`);
+    return [];
+  }
+
+  #inside(node: Node | null, at: number): YamlValue {
+    return new YamlValue(this.#file, node, at, this.#depth + 1);
+  }
+
+  #shown(): string {
+    if (isMap(this.#node)) return 'a map';
+    if (isSeq(this.#node)) return 'a list';
+    if (this.isMissing || !isScalar(this.#node)) return 'nothing';
+    const { value, source } = this.#node;
+    return typeof value === 'string' ? quoted(value) : (source ?? String(value));
+  }
+}
+
+/** A text as messages show it: short. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text);
+}
+
+/** What to write instead of a name that does not exist. */
+export function insteadOf(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  return meant === undefined ? `known: ${known.join(', ')}` : `did you mean ${meant}?`;
+}

@@ -1,0 +1,46 @@
+import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { ConfigurationError } from '../../src/config/configuration-error.ts';
+import type { Configuration, DescriptorEntry, LimitOf, Match } from '../../src/config/configuration.ts';
+import { readConfiguration } from '../../src/config/read-configuration.ts';
+
+const core = new LimiterCore({ name: 'service', app: 'service' });
+
+/** As the service does it, over memory. */
+export const limitOf: LimitOf = (policy) => limitOfPolicy(core, policy);
+
+export function read(text: string): Configuration {
+  return readConfiguration(text, { path: 'limits.yaml', limitOf });
+}
+
+/** What is wrong with a text, one `line:column: message` each. */
+export function problemsOf(text: string): readonly string[] {
+  try {
+    read(text);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return error.problems.map(({ line, column, message }) => `${String(line)}:${String(column)}: ${message}`);
+  }
+  return [];
+}
+
+/** Entries written `key=value`. */
+export function entriesOf(written: readonly string[]): readonly DescriptorEntry[] {
+  return written.map((entry) => {
+    const [key = '', ...rest] = entry.split('=');
+    return { key, value: rest.join('=') };
+  });
+}
+
+/** @param written - Entries as `key=value`. */
+export function match(configuration: Configuration, domain: string, ...written: readonly string[]): Match | undefined {
+  return configuration.domains.get(domain)?.match(entriesOf(written));
+}
+
+/** What `rate_limit` of the matching rule says, such as `20/minute`. */
+export function rateOf(configuration: Configuration, domain: string, ...written: readonly string[]): string {
+  const found = match(configuration, domain, ...written);
+  if (found === undefined) return 'no rule';
+  const { limit, rateLimit } = found.rule;
+  if (limit === undefined) return 'unlimited';
+  return rateLimit === undefined ? 'sluice' : `${String(rateLimit.requestsPerUnit)}/${rateLimit.unit}`;
+}
