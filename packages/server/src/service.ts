@@ -1,6 +1,7 @@
 import type { Store } from '@sluice/core';
 import type { LimiterCore } from '@sluice/core/service';
 import type { Access } from './access.ts';
+import type { Stats } from './admin/stats.ts';
 import type { Configuration } from './config/configuration.ts';
 import type { Health } from './health/health.ts';
 
@@ -13,6 +14,7 @@ export interface Service {
   readonly configuration: Configuration;
   readonly health: Health;
   readonly access: Access;
+  readonly stats: Stats;
   /** How long a decision waits at most, in milliseconds; less where the caller's own deadline is shorter. */
   readonly timeoutMs: number;
 }

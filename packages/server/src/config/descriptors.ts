@@ -47,7 +47,7 @@ function readDescriptor(item: YamlValue, parent: RuleNode, limitOf: LimitOf): vo
     );
   }
   const earlier = parent.child(key, value);
-  if (earlier !== undefined) {
+  if (earlier !== undefined && key !== '') {
     item.problemAtName(`the descriptor ${quoted(earlier.name)} has been defined at ${earlier.place}; write it once`);
   }
   const node = parent.add({
@@ -98,6 +98,7 @@ function readOwn(
 
 function readMetadata(value: YamlValue): Pick<Rule, 'metadata'> {
   if (value.isMissing) return {};
+  if (value.isMap) return { metadata: value.plain() as Readonly<Record<string, unknown>> };
   value.fields('metadata', 'a map of values');
-  return value.isMap ? { metadata: value.plain() as Readonly<Record<string, unknown>> } : {};
+  return {};
 }

@@ -93,16 +93,22 @@ class ConfigurationParts {
 
   #readDomain(named: YamlValue, descriptors: YamlValue, isExpected: boolean): void {
     if (!isExpected) return;
-    const domain = named.text('domain') ?? '';
-    if (domain === '')
+    const domain = named.text('domain');
+    if (domain === '' || named.isMissing) {
       named.problem('descriptors need a domain that is not empty; write domain: and the name that Envoy sends');
-    const known = this.#domains.get(domain);
-    if (known !== undefined && this.#options.mergeDomains !== true) {
-      named.problem(`the domain ${quoted(domain)} has been defined at ${known.place}; write its rules in one place`);
     }
-    const { rules } = known ?? { rules: new DomainRules(domain) };
-    if (known === undefined) this.#domains.set(domain, { rules, place: named.place });
+    const { rules } = this.#rulesOf(domain ?? '', named);
     readDescriptors(descriptors, rules.root, this.#options.limitOf);
+  }
+
+  /** The rules of a domain: new ones, or (`mergeDomains`) those that other files have begun. */
+  #rulesOf(domain: string, named: YamlValue): { readonly rules: DomainRules } {
+    const known = this.#domains.get(domain);
+    if (known !== undefined && this.#options.mergeDomains === true) return known;
+    const added = { rules: new DomainRules(domain), place: named.place };
+    if (known === undefined) this.#domains.set(domain, added);
+    else named.problem(`the domain ${quoted(domain)} has been defined at ${known.place}; write its rules in one place`);
+    return added;
   }
 
   #readLimits(value: YamlValue): void {

@@ -1,7 +1,7 @@
 import { encodeSubject } from '@sluice/core/service';
 import type { DescriptorEntry, Rule } from './configuration.ts';
 import { MetricNames } from './metric-names.ts';
-import { escapePart, segmentOf } from './subject.ts';
+import { escapePart, labelOf, segmentOf } from './subject.ts';
 import { Wildcard } from './wildcard.ts';
 
 /** What a descriptor of the file says of itself. */
@@ -41,7 +41,7 @@ export class RuleNode {
   readonly #segment: string | undefined;
   readonly #valueToMetric: boolean;
   readonly #detailedMetric: boolean;
-  /** Undefined where the name in metrics holds no value of a request. */
+  /** Those of its requests, where they hold values of them. Beyond their bound, the name is `NAME_other`. */
   readonly #metricNames: MetricNames | undefined;
   #keys: Map<string, KeyRules> | undefined;
   /** In the order of the files. */
@@ -68,7 +68,7 @@ export class RuleNode {
     this.#valueToMetric = options?.valueToMetric ?? false;
     this.#detailedMetric = options?.detailedMetric ?? false;
     const isBounded = this.#path.every((node) => !this.#shows(node));
-    this.#metricNames = isBounded || this.rule === undefined ? undefined : new MetricNames(this.name);
+    this.#metricNames = isBounded || this.rule === undefined ? undefined : new MetricNames();
   }
 
   /** The descriptor with this key and value below this one. */
@@ -130,7 +130,7 @@ export class RuleNode {
       const { key, value } = entries[i - 1] ?? ROOT_ENTRY;
       name += (i === 0 ? '' : '.') + (this.#shows(node) ? labelOf(key, value) : node.label);
     }
-    return this.#metricNames.bounded(name);
+    return this.#metricNames.bounded(name, `${this.name}_other`);
   }
 
   /** The rules of this descriptor and of those below, by their names in metrics. */
@@ -149,8 +149,4 @@ const ROOT_ENTRY: DescriptorEntry = { key: '', value: '' };
 
 function segmentOfEntry({ key, value }: DescriptorEntry): string {
   return segmentOf(key, value);
-}
-
-function labelOf(key: string, value: string): string {
-  return value === '' ? key : `${key}_${value}`;
 }

@@ -22,6 +22,11 @@ export function segmentOf(key: string, value: string): string {
   return `|${escapePart(key)}|${escapePart(value)}`;
 }
 
+/** What one entry adds to a name in metrics. */
+export function labelOf(key: string, value: string): string {
+  return value === '' ? key : `${key}_${value}`;
+}
+
 /** Text without bars, and different for different text. */
 export function escapePart(text: string): string {
   for (let i = 0; i < text.length; i++) {

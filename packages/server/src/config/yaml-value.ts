@@ -136,7 +136,7 @@ export class YamlValue {
   plain(): unknown {
     const node = this.#node;
     if (isMap(node)) {
-      const fields = this.#fieldsOf(node, 'a map').map(({ name, value }) => [name, value.plain()] as const);
+      const fields = this.#fieldsOf(node, 'a map', true).map(({ name, value }) => [name, value.plain()] as const);
       return Object.fromEntries(fields);
     }
     if (isSeq(node)) return this.items('a list', 'values').map((item) => item.plain());
@@ -146,17 +146,22 @@ export class YamlValue {
     return typeof value === 'number' && Number.isFinite(value) ? value : (source ?? null);
   }
 
-  /** The fields of a map, and those of the maps that it merges by `<<`, which its own take precedence over. */
-  #fieldsOf(map: YAMLMap, where: string): readonly YamlField[] {
+  /**
+   * The fields of a map, and those of the maps that it merges by `<<`, which its own take precedence over.
+   *
+   * @param mayBeNumbers - Whether names may be what is not a text, and are what is written.
+   */
+  #fieldsOf(map: YAMLMap, where: string, mayBeNumbers = false): readonly YamlField[] {
     const fields: YamlField[] = [];
     const merged: YamlField[] = [];
     for (const pair of map.items) {
       const key = pair.key as Node;
       const at = key.range?.[0] ?? this.#at;
       const value = this.#inside(pair.value as Node | null, at);
-      if (isScalar(key) && typeof key.value === 'symbol') merged.push(...value.#mergedFields(where));
+      if (isScalar(key) && typeof key.value === 'symbol') merged.push(...value.#mergedFields(where, mayBeNumbers));
       else if (isScalar(key) && typeof key.value === 'string') fields.push({ name: key.value, value });
-      else if (isScalar(key) && typeof key.value === 'boolean') fields.push({ name: String(key.source), value });
+      else if (isScalar(key) && (mayBeNumbers || typeof key.value === 'boolean'))
+        fields.push({ name: key.source ?? String(key.value), value });
       else this.#file.problem(at, `${where} has a field whose name is not a text; write the name in quotes`);
     }
     if (merged.length === 0) return fields;
@@ -168,9 +173,9 @@ export class YamlValue {
     return fields;
   }
 
-  #mergedFields(where: string): readonly YamlField[] {
-    if (isMap(this.#node)) return this.#fieldsOf(this.#node, where);
-    if (isSeq(this.#node)) return this.items('<<', 'maps').flatMap((item) => item.#mergedFields(where));
+  #mergedFields(where: string, mayBeNumbers: boolean): readonly YamlField[] {
+    if (isMap(this.#node)) return this.#fieldsOf(this.#node, where, mayBeNumbers);
+    if (isSeq(this.#node)) return this.items('<<', 'maps').flatMap((item) => item.#mergedFields(where, mayBeNumbers));
     this.problem(`<< must name a map, or a list of maps, got ${this.#shown()}`);
     return [];
   }

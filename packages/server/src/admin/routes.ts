@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http';
+import type { Entrance } from '../access.ts';
+import { answerHealth } from '../health/answer-health.ts';
+import type { Route } from '../listeners/http.ts';
+import { sendProblem, sendText } from '../listeners/send.ts';
+import type { Service } from '../service.ts';
+
+/** Where operators look: what is configured, and what was counted. Nothing here changes anything. */
+export function adminRoutes(service: Service, entrance: Entrance): readonly Route[] {
+  return [
+    {
+      path: '/healthcheck',
+      method: 'GET',
+      handle: (_request, response) => {
+        answerHealth(service.health, response);
+      },
+    },
+    guarded(service, entrance, '/rlconfig', () => service.configuration.written()),
+    guarded(service, entrance, '/stats', () => service.stats.written()),
+    metricsRoute(service, entrance),
+  ];
+}
+
+/** Metrics in the format of Prometheus. */
+export function metricsRoute(service: Service, entrance: Entrance): Route {
+  const { registry } = service.stats;
+  return guarded(service, entrance, '/metrics', () => registry.metrics(), registry.contentType);
+}
+
+function guarded(
+  service: Service,
+  entrance: Entrance,
+  path: string,
+  read: () => string | Promise<string>,
+  type?: string,
+): Route {
+  return {
+    path,
+    method: 'GET',
+    handle: async (request: IncomingMessage, response) => {
+      if (service.access.allows(entrance, request.headers.authorization)) {
+        sendText(response, 200, await read(), type);
+      } else {
+        sendProblem(
+          response,
+          401,
+          'Unauthorized',
+          `${path} needs the header field Authorization: Bearer TOKEN, with the token of the service`,
+          {
+            'www-authenticate': 'Bearer',
+          },
+        );
+      }
+    },
+  };
+}

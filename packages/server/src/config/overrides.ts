@@ -1,0 +1,63 @@
+import type { DescriptorEntry, LimitOf, Match, Rule, Unit } from './configuration.ts';
+import { UNITS } from './configuration.ts';
+import { MetricNames } from './metric-names.ts';
+import { policyOfRate } from './rate-limit.ts';
+import { labelOf, subjectOf } from './subject.ts';
+
+/** At most twice as many rules are kept. */
+const KEPT = 1_000;
+
+/**
+ * The rules of limits that requests bring themselves: `limit` of a descriptor. Requests may bring any number of different
+ * ones, so the last 1000 to 2000 are kept, and others are made again.
+ */
+export class Overrides {
+  readonly #limitOf: LimitOf;
+  readonly #metricNames = new MetricNames();
+  #recent = new Map<number, Rule>();
+  #earlier: ReadonlyMap<number, Rule> = new Map();
+
+  constructor(limitOf: LimitOf) {
+    this.#limitOf = limitOf;
+  }
+
+  /**
+   * The rule of a limit. Those of one unit, and `rate_limit` of that unit in the file, count one descriptor in the same
+   * state, so that no client gets more by bringing another number.
+   *
+   * @param requestsPerUnit - A whole number below 2^32.
+   */
+  of(requestsPerUnit: number, unit: Unit): Rule {
+    const key = requestsPerUnit * UNITS.length + UNITS.indexOf(unit);
+    const known = this.#recent.get(key);
+    if (known !== undefined) return known;
+    const rule = this.#earlier.get(key) ?? this.#made(requestsPerUnit, unit);
+    if (this.#recent.size === KEPT) {
+      this.#earlier = this.#recent;
+      this.#recent = new Map();
+    }
+    this.#recent.set(key, rule);
+    return rule;
+  }
+
+  /**
+   * What a descriptor matches that brings a limit: that, whatever the file says of the descriptor.
+   *
+   * @param domain - One that the configuration has. No others have limits.
+   */
+  match(domain: string, entries: readonly DescriptorEntry[], requestsPerUnit: number, unit: Unit): Match {
+    let name = domain;
+    for (const { key, value } of entries) name += `.${labelOf(key, value)}`;
+    return {
+      rule: this.of(requestsPerUnit, unit),
+      subject: subjectOf(domain, entries),
+      metric: this.#metricNames.bounded(name, `${domain}.other`),
+    };
+  }
+
+  #made(requestsPerUnit: number, unit: Unit): Rule {
+    const rate = { requestsPerUnit, unit };
+    const limit = this.#limitOf(policyOfRate(rate), unit);
+    return { name: undefined, limit, rateLimit: rate, replaces: [], shadowMode: false, quotaMode: false };
+  }
+}

@@ -1,0 +1,155 @@
+import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { Access } from './access.ts';
+import { Stats } from './admin/stats.ts';
+import { ConfigurationSource } from './config/configuration-source.ts';
+import type { Configuration } from './config/configuration.ts';
+import { Health } from './health/health.ts';
+import { openListeners, type Listener } from './listeners/open-listeners.ts';
+import { writtenAddress } from './listeners/address.ts';
+import { LISTENERS, parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
+import type { Service } from './service.ts';
+import { openStore } from './store.ts';
+
+/** A service that runs. */
+export interface RunningServer {
+  /** Where each listener accepts connections, as `host:port` or `unix:path`; a listener that is off has none. */
+  readonly addresses: Readonly<Partial<Record<ListenerName, string>>>;
+  /** Reads the configuration now. Changes of its files are noticed without this. */
+  reload(): Promise<void>;
+  /**
+   * Stops: health says NOT_SERVING, connections get a GOAWAY or `Connection: close`, requests that run are answered, within
+   * `drainMs`. Later calls return the same promise.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the service: Envoy's rate limit protocol, forward auth, and the native protocol, over the limits of a file. Resolves
+ * when every listener accepts connections.
+ *
+ * @example
+ * ```ts
+ * const server = await createServer({ config: 'limits.yaml', redis: 'redis://127.0.0.1:6379' });
+ * ```
+ *
+ * @throws (rejects) SluiceError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`; ConfigurationError with every problem of the
+ * file, by line and column; what cannot be read or listened on.
+ */
+export async function createServer(options: ServerOptions): Promise<RunningServer> {
+  const settings = parseServerOptions(options);
+  const opened = openStore(settings);
+  const core = new LimiterCore({
+    name: 'service',
+    store: opened.store,
+    timeoutMs: settings.timeoutMs,
+    app: settings.app,
+    shared: true,
+  });
+  const service = new LiveService(core, settings);
+  const undo: (() => unknown)[] = [
+    () => opened.close(),
+    () => core.close(),
+    () => {
+      service.stats.close();
+    },
+  ];
+  try {
+    core.claim();
+    await service.load(settings);
+    undo.push(() => {
+      service.close();
+    });
+    const listeners = await openListeners(service, settings);
+    service.health.isServing = true;
+    return new StartedServer(service, settings, listeners, undo);
+  } catch (error) {
+    for (const step of undo.reverse()) await step();
+    throw error;
+  }
+}
+
+class LiveService implements Service {
+  readonly core: LimiterCore;
+  readonly health: Health = new Health();
+  readonly access: Access;
+  readonly stats: Stats = new Stats();
+  readonly timeoutMs: number;
+  #source: ConfigurationSource | undefined;
+
+  constructor(core: LimiterCore, { token, timeoutMs }: Settings) {
+    this.core = core;
+    this.access = new Access(token);
+    this.timeoutMs = timeoutMs;
+  }
+
+  get store(): Service['store'] {
+    return this.core.store;
+  }
+
+  get configuration(): Configuration {
+    return (this.#source as ConfigurationSource).current;
+  }
+
+  async load({ config, mergeDomains, log }: Settings): Promise<void> {
+    this.#source = await ConfigurationSource.open(config, {
+      mergeDomains,
+      limitOf: (policy) => limitOfPolicy(this.core, policy),
+      onLoad: () => {
+        this.stats.loaded();
+      },
+      onError: (error) => {
+        this.stats.failedToLoad();
+        log(`the configuration stays as it was: ${error.message}`);
+      },
+    });
+  }
+
+  async reload(): Promise<void> {
+    await this.#source?.check();
+  }
+
+  close(): void {
+    this.#source?.close();
+  }
+}
+
+class StartedServer implements RunningServer {
+  readonly addresses: RunningServer['addresses'];
+  readonly #service: LiveService;
+  readonly #settings: Settings;
+  readonly #listeners: readonly Listener[];
+  readonly #undo: readonly (() => unknown)[];
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    service: LiveService,
+    settings: Settings,
+    listeners: readonly Listener[],
+    undo: readonly (() => unknown)[],
+  ) {
+    this.#service = service;
+    this.#settings = settings;
+    this.#listeners = listeners;
+    this.#undo = undo;
+    const byName = new Map(listeners.map(({ name, address }) => [name, writtenAddress(address)]));
+    this.addresses = Object.fromEntries(
+      LISTENERS.flatMap((name) => (byName.has(name) ? [[name, byName.get(name)]] : [])),
+    );
+  }
+
+  reload(): Promise<void> {
+    return this.#service.reload();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#service.health.isServing = false;
+    const { drainMs } = this.#settings;
+    await Promise.all(this.#listeners.map(async (listener) => listener.close(drainMs)));
+    for (const step of [...this.#undo].reverse()) await step();
+  }
+}

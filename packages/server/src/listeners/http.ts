@@ -1,0 +1,88 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
+import { sendProblem } from './send.ts';
+
+/** What answers a path, or every path below it. */
+export interface Route {
+  /** `/auth`, or `/v1/` for every path that begins so. */
+  readonly path: string;
+  /** Undefined: every method. */
+  readonly method?: 'GET' | 'POST';
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+}
+
+export interface HttpListenerOptions {
+  readonly tls?: (SecureContextOptions & { readonly requestCert?: boolean }) | undefined;
+  /** Requests that are handled at once at most; beyond that they get 503 without any work. */
+  readonly maxInFlight: number;
+}
+
+const HEADER_BYTES = 16_384;
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 30_000;
+/** Above the idle time of the usual gateways (nginx 60 s), so that the gateway closes first. */
+const IDLE_MS = 75_000;
+
+/** A server of HTTP/1.1 over routes. What it is sent is bounded in bytes and in time. */
+export function createHttpListener(routes: readonly Route[], { tls, maxInFlight }: HttpListenerOptions): Server {
+  const settings = {
+    maxHeaderSize: HEADER_BYTES,
+    headersTimeout: HEADERS_MS,
+    requestTimeout: REQUEST_MS,
+    keepAliveTimeout: IDLE_MS,
+    noDelay: true,
+  };
+  const listener = requestListener(routes, maxInFlight);
+  return tls === undefined
+    ? createServer(settings, listener)
+    : createSecureServer({ ...settings, ...tls, rejectUnauthorized: tls.requestCert === true }, listener);
+}
+
+function requestListener(routes: readonly Route[], maxInFlight: number): RequestListener {
+  const exact = new Map(routes.filter(({ path }) => !path.endsWith('/')).map((route) => [route.path, route]));
+  const below = routes.filter(({ path }) => path.endsWith('/'));
+  let inFlight = 0;
+  return (request, response) => {
+    if (inFlight >= maxInFlight) {
+      sendProblem(response, 503, 'Service Unavailable', 'the service has as many requests as it takes', {
+        'retry-after': '1',
+      });
+      return;
+    }
+    inFlight++;
+    response.once('close', () => inFlight--);
+    const path = pathOf(request.url ?? '/');
+    const route = exact.get(path) ?? below.find((one) => path.startsWith(one.path));
+    if (route === undefined) {
+      sendProblem(response, 404, 'Not Found', `there is nothing at ${path}; known: ${known(routes)}`);
+    } else if (route.method !== undefined && request.method !== route.method) {
+      sendProblem(response, 405, 'Method Not Allowed', `${route.path} takes ${route.method}`, { allow: route.method });
+    } else {
+      answer(route, request, response);
+    }
+  };
+}
+
+function answer(route: Route, request: IncomingMessage, response: ServerResponse): void {
+  const failed = (): void => {
+    if (response.headersSent) response.destroy();
+    else sendProblem(response, 500, 'Internal Server Error', 'the service failed to answer');
+  };
+  try {
+    const pending = route.handle(request, response);
+    if (pending instanceof Promise) pending.catch(failed);
+  } catch {
+    failed();
+  }
+}
+
+/** The path without the query, and no more than an error can show. */
+function pathOf(url: string): string {
+  const end = url.search(/[?#]/);
+  return end === -1 ? url : url.slice(0, end);
+}
+
+function known(routes: readonly Route[]): string {
+  return routes.map(({ path }) => path).join(', ');
+}

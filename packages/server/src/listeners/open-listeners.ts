@@ -1,0 +1,103 @@
+import type { Server } from 'node:net';
+import { adminRoutes, metricsRoute } from '../admin/routes.ts';
+import { answerHealth } from '../health/answer-health.ts';
+import type { ListenerName, Settings } from '../options.ts';
+import type { Service } from '../service.ts';
+import { isLocal, type Address } from './address.ts';
+import { followTls, readTls, type SecureServer, type TlsSettings } from './certificates.ts';
+import { closeHttp } from './close-http.ts';
+import { createHttpListener, type Route } from './http.ts';
+import { listenAt } from './listen.ts';
+
+/** A listener that accepts connections. */
+export interface Listener {
+  readonly name: ListenerName;
+  readonly address: Address;
+  /** Accepts no more connections, answers what runs, and ends what is left after `drainMs`. */
+  close(drainMs: number): Promise<void>;
+}
+
+/** A server that is made, and does not listen yet. */
+interface Made {
+  readonly server: Server;
+  close(drainMs: number): Promise<void>;
+}
+
+type Make = (
+  service: Service,
+  settings: Settings,
+  at: { readonly isPrivate: boolean; readonly tls: TlsSettings | undefined },
+) => Made;
+
+const MAKE: Partial<Record<ListenerName, Make>> = {
+  http: (service, { maxInFlight }, { isPrivate, tls }) =>
+    madeOfRoutes(httpRoutes(service, { isPrivate }), { maxInFlight, tls }),
+  admin: (service, { maxInFlight }, { isPrivate }) =>
+    madeOfRoutes(adminRoutes(service, { isPrivate }), { maxInFlight }),
+};
+
+/**
+ * Opens every listener that the settings ask for.
+ *
+ * @throws (rejects) when one of them cannot listen; then none does.
+ */
+export async function openListeners(service: Service, settings: Settings): Promise<readonly Listener[]> {
+  const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
+  const made = Object.entries(MAKE).flatMap(([key, make]) => {
+    const name = key as ListenerName;
+    const address = settings.listeners[name];
+    if (address === undefined) return [];
+    return [{ name, address, ...make(service, settings, { isPrivate: isLocal(address), tls }) }];
+  });
+  const stop =
+    settings.tls === undefined
+      ? undefined
+      : followTls(settings.tls, made.map(({ server }) => server).filter(isSecure), (error) => {
+          settings.log(`the certificate stays as it was: ${error.message}`);
+        });
+  const opened = await Promise.allSettled(
+    made.map(async ({ name, address, server, ...rest }): Promise<Listener> => {
+      const at = await listenAt(server, address);
+      return { name, address: at, ...rest };
+    }),
+  );
+  const failed = opened.find((one) => one.status === 'rejected');
+  const listeners = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  if (failed !== undefined) {
+    stop?.();
+    await Promise.all(listeners.map(async (listener) => listener.close(0)));
+    throw failed.reason;
+  }
+  return listeners.map((listener, i) => ({
+    ...listener,
+    close: async (drainMs) => {
+      if (i === 0) stop?.();
+      await listener.close(drainMs);
+    },
+  }));
+}
+
+function httpRoutes(service: Service, entrance: { readonly isPrivate: boolean }): readonly Route[] {
+  return [
+    {
+      path: '/healthcheck',
+      method: 'GET',
+      handle: (_request, response) => {
+        answerHealth(service.health, response);
+      },
+    },
+    metricsRoute(service, entrance),
+  ];
+}
+
+function madeOfRoutes(
+  routes: readonly Route[],
+  options: { readonly maxInFlight: number; readonly tls?: TlsSettings | undefined },
+): Made {
+  const server = createHttpListener(routes, options);
+  return { server, close: (drainMs) => closeHttp(server, drainMs) };
+}
+
+function isSecure(server: Server): server is Server & SecureServer {
+  return typeof (server as Partial<SecureServer>).setSecureContext === 'function';
+}

@@ -1,0 +1,175 @@
+import { SluiceError, type Store } from '@sluice/core';
+import { parseAddress, type Address } from './listeners/address.ts';
+
+/** Where a listener accepts connections: a port (of the loopback), `host:port`, `unix:path`, or `off`. */
+export type ListenerOption = number | string | false;
+
+export interface TlsOptions {
+  /** Files in PEM form. They are read again when they change. */
+  readonly cert: string;
+  readonly key: string;
+  /** The authorities of client certificates. With it, only clients that have one are served. */
+  readonly clientCa?: string | undefined;
+}
+
+export interface ServerOptions {
+  /** The file of limits, or the folder with its `.yaml` files. Read again when it changes. */
+  readonly config: string;
+  /** Whether several files of a folder may have rules of one domain. Default false. */
+  readonly mergeDomains?: boolean | undefined;
+  /** Where the counts are: a URL such as `redis://host:6379`, or several, by commas, of the nodes of a cluster. Default: this process's memory. */
+  readonly redis?: string | undefined;
+  /** A store in place of `redis`, such as a `redisStore` of a client of your own. */
+  readonly store?: Store | undefined;
+  /** Envoy's rate limit service, gRPC. Default 8081. */
+  readonly grpc?: ListenerOption | undefined;
+  /** `/json`, `/auth`, `/v1`, `/healthcheck`, `/metrics`. Default 8080. */
+  readonly http?: ListenerOption | undefined;
+  /** Frames for `remoteStore`. Default `off`. */
+  readonly native?: ListenerOption | undefined;
+  /** `/rlconfig`, `/stats`, `/metrics`. Default 6070. */
+  readonly admin?: ListenerOption | undefined;
+  /** The secret of callers that may refund, charge, reset, block and read metrics where a listener is not of the loopback. */
+  readonly token?: string | undefined;
+  /** TLS for the listeners `grpc`, `http` and `native`. */
+  readonly tls?: TlsOptions | undefined;
+  /** The longest wait for Redis, in milliseconds. Default 15: Envoy waits for 20. */
+  readonly timeoutMs?: number | undefined;
+  /** The name of this service on the lists of managed policies. Default `sluice-server`. */
+  readonly app?: string | undefined;
+  /** Requests at once at most, of each listener. What is beyond is turned away at once: RESOURCE_EXHAUSTED, 503. Default 1024. */
+  readonly maxInFlight?: number | undefined;
+  /** After so long, and up to a tenth more, a connection of gRPC gets a GOAWAY, so that connections spread over replicas. 0: never. Default 24 hours. */
+  readonly maxConnectionAgeMs?: number | undefined;
+  /** How long `close` waits for requests that run. Default 10 seconds. */
+  readonly drainMs?: number | undefined;
+  /** Gets what operators should know: a file that cannot be used, a failed Redis. Default: a line on standard error. */
+  readonly log?: ((line: string) => void) | undefined;
+}
+
+export const LISTENERS = ['grpc', 'http', 'native', 'admin'] as const;
+export type ListenerName = (typeof LISTENERS)[number];
+
+export interface Settings {
+  readonly config: string;
+  readonly mergeDomains: boolean;
+  readonly redis: readonly string[] | undefined;
+  readonly store: Store | undefined;
+  readonly listeners: Readonly<Record<ListenerName, Address | undefined>>;
+  readonly token: string | undefined;
+  readonly tls: TlsOptions | undefined;
+  readonly timeoutMs: number;
+  readonly app: string;
+  readonly maxInFlight: number;
+  readonly maxConnectionAgeMs: number;
+  readonly drainMs: number;
+  readonly log: (line: string) => void;
+}
+
+const DEFAULTS: Readonly<Record<ListenerName, ListenerOption>> = { grpc: 8081, http: 8080, native: 'off', admin: 6070 };
+const SHORTEST_TOKEN = 16;
+const DAY_MS = 86_400_000;
+const LONGEST_MS = 2 ** 31 - 1;
+
+const OPTIONS: readonly (keyof ServerOptions)[] = [
+  ...['config', 'mergeDomains', 'redis', 'store', 'grpc', 'http', 'native', 'admin', 'token', 'tls'],
+  ...['timeoutMs', 'app', 'maxInFlight', 'maxConnectionAgeMs', 'drainMs', 'log'],
+] as (keyof ServerOptions)[];
+
+/**
+ * The options with their defaults, checked.
+ *
+ * @throws SluiceError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`.
+ */
+export function parseServerOptions(options: ServerOptions): Settings {
+  check(
+    typeof options === 'object' && (options as unknown) !== null,
+    'options',
+    'an object such as { config: "limits.yaml" }',
+    options,
+  );
+  for (const name of Object.keys(options)) {
+    if ((OPTIONS as readonly string[]).includes(name)) continue;
+    throw new SluiceError('SLUICE_OPTION_UNKNOWN', `createServer has no option ${name}; known: ${OPTIONS.join(', ')}`);
+  }
+  const { config, mergeDomains = false, store, token, tls, app = 'sluice-server' } = options;
+  check(isText(config), 'config', 'the path of a file of limits, or of a folder of them', config);
+  check(typeof mergeDomains === 'boolean', 'mergeDomains', 'true or false', mergeDomains);
+  check(
+    store === undefined || typeof (store as Partial<Store> | null)?.perform === 'function',
+    'store',
+    'memoryStore() or redisStore(...)',
+    store,
+  );
+  check(store === undefined || options.redis === undefined, 'store', 'left out beside redis', store);
+  check(isText(app), 'app', 'the name of this service on the lists of managed policies', app);
+  // A short one can be guessed: what it guards raises limits.
+  check(
+    token === undefined || (isText(token) && token.length >= SHORTEST_TOKEN),
+    'token',
+    `at least ${String(SHORTEST_TOKEN)} characters`,
+    token === undefined ? token : 'fewer',
+  );
+  checkTls(tls);
+  return {
+    ...{ config, mergeDomains, store, token, tls, app },
+    redis: parseRedis(options.redis),
+    listeners: parseListeners(options),
+    timeoutMs: parseNumber(options.timeoutMs, 15, 'timeoutMs', 1),
+    maxInFlight: parseNumber(options.maxInFlight, 1024, 'maxInFlight', 1),
+    maxConnectionAgeMs: parseNumber(options.maxConnectionAgeMs, DAY_MS, 'maxConnectionAgeMs', 0),
+    drainMs: parseNumber(options.drainMs, 10_000, 'drainMs', 0),
+    log: options.log ?? ((line) => process.stderr.write(`${line}\n`)),
+  };
+}
+
+function parseListeners(options: ServerOptions): Settings['listeners'] {
+  const listeners = Object.fromEntries(
+    LISTENERS.map((name) => [name, parseAddress(options[name] ?? DEFAULTS[name], name)]),
+  ) as Settings['listeners'];
+  check(
+    LISTENERS.some((name) => listeners[name] !== undefined),
+    'grpc',
+    'on, or one of http, native and admin: a server without a listener serves nobody',
+    'off',
+  );
+  return listeners;
+}
+
+function parseRedis(given: unknown): readonly string[] | undefined {
+  if (given === undefined) return undefined;
+  const urls = typeof given === 'string' ? given.split(',').map((url) => url.trim()) : [];
+  const areUrls = urls.length > 0 && urls.every((url) => /^(rediss?|unix):\/\/|^\//.test(url));
+  check(
+    areUrls,
+    'redis',
+    'a URL such as redis://host:6379, or several of a cluster, separated by commas',
+    typeof given === 'string' ? 'another text' : given,
+  );
+  return urls;
+}
+
+function checkTls(tls: unknown): void {
+  if (tls === undefined) return;
+  const { cert, key, clientCa } = (tls ?? {}) as Partial<TlsOptions>;
+  check(isText(cert) && isText(key), 'tls', '{ cert, key }, the paths of two PEM files', tls);
+  check(clientCa === undefined || isText(clientCa), 'tls.clientCa', 'the path of a PEM file', clientCa);
+}
+
+function parseNumber(given: unknown, byDefault: number, field: string, least: number): number {
+  const value = given ?? byDefault;
+  const isWithin = Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= LONGEST_MS;
+  check(isWithin, field, `a whole number from ${String(least)} to ${String(LONGEST_MS)}`, value);
+  return value as number;
+}
+
+function isText(given: unknown): given is string {
+  return typeof given === 'string' && given !== '';
+}
+
+function check(is: boolean, field: string, expected: string, got: unknown): void {
+  if (is) return;
+  const shown =
+    typeof got === 'string' || typeof got === 'number' ? JSON.stringify(got) : got === null ? 'null' : typeof got;
+  throw new SluiceError('SLUICE_OPTION_INVALID', `${field} must be ${expected}; got ${shown}`);
+}
