@@ -130,7 +130,7 @@ function parseListeners(options: ServerOptions): Settings['listeners'] {
   check(
     LISTENERS.some((name) => listeners[name] !== undefined),
     'grpc',
-    'on, or one of http, native and admin: a server without a listener serves nobody',
+    'on, or one of http, native and admin: a server needs a listener',
     'off',
   );
   return listeners;

@@ -42,7 +42,7 @@ function descriptorsOf(user, count) {
   return Array.from({ length: count }, (_, i) => [[`rule-${i}`, user]]);
 }
 
-/** Sends what is due, with exponential gaps, until the time is over and every call has an answer. */
+/** Sends what is due, with exponential gaps, until the time has passed and every call has an answer. */
 async function send(connections, messages, perSecond, ms) {
   const next = seeded(1);
   const startMs = performance.now();

@@ -93,8 +93,8 @@ export class GrpcConnection {
     const call = this.#calls.get(stream);
     if (call === undefined) return;
     if (type === DATA && call.code === undefined && body.length >= 7) call.code = body[6];
-    const isOver = type === RST_STREAM || ((type === DATA || type === HEADERS) && (flags & END_STREAM) !== 0);
-    if (!isOver) return;
+    const hasEnded = type === RST_STREAM || ((type === DATA || type === HEADERS) && (flags & END_STREAM) !== 0);
+    if (!hasEnded) return;
     this.#calls.delete(stream);
     this.#ended(call.given, type === RST_STREAM ? undefined : call.code);
   }
@@ -110,10 +110,7 @@ export function messageOf(bytes) {
 /** The bytes of a RateLimitRequest of descriptors, each a list of keys and values. */
 export function rateLimitRequest(domain, descriptors) {
   const entry = ([key, value]) => field(1, Buffer.concat([text(1, key), text(2, value)]));
-  return Buffer.concat([
-    text(1, domain),
-    ...descriptors.map((entries) => field(2, Buffer.concat(entries.map(entry)))),
-  ]);
+  return Buffer.concat([text(1, domain), ...descriptors.map((entries) => field(2, Buffer.concat(entries.map(entry))))]);
 }
 
 function text(number, value) {

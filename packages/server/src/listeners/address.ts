@@ -55,10 +55,7 @@ function unbracketed(host: string): string | undefined {
 }
 
 function invalid(field: string, given: unknown): SluiceError {
-  return new SluiceError(
-    'SLUICE_OPTION_INVALID',
-    `${field} must be ${FORM}; got ${shownValue(given)}`,
-  );
+  return new SluiceError('SLUICE_OPTION_INVALID', `${field} must be ${FORM}; got ${shownValue(given)}`);
 }
 
 function shownValue(given: unknown): string {
