@@ -104,8 +104,14 @@ export async function contents(admin: Redis): Promise<readonly string[]> {
   const keys = (await admin.keys('*')).sort();
   return Promise.all(
     keys.map(async (key) => {
-      const dump = (await admin.dumpBuffer(key)).toString('hex');
-      return `${key} ${dump} ${String(await admin.pexpiretime(key))}`;
+      const isHash = (await admin.type(key)) === 'hash';
+      const content = isHash ? await fieldsOf(admin, key) : (await admin.dumpBuffer(key)).toString('hex');
+      return `${key} ${content} ${String(await admin.pexpiretime(key))}`;
     }),
   );
+}
+
+/** A hash as text: a dump of it has the order of its table, which a server changes at any time. */
+async function fieldsOf(admin: Redis, key: string): Promise<string> {
+  return JSON.stringify(Object.entries(await admin.hgetall(key)).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
