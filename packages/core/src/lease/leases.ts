@@ -33,13 +33,22 @@ const ofStores = new WeakMap<Store, Set<WeakRef<Leases>>>();
 
 /** Drops what every limiter of this process holds of a key in a store. */
 export function dropLeases(store: Store, subject: string, keySuffix: string): void {
+  for (const leases of leasesOf(store)) leases.drop(subject, keySuffix);
+}
+
+/** Gives back what every limiter of this process holds of a key in a store: sent before whatever the caller sends next. */
+export function giveBackLeases(store: Store, subject: string, keySuffix: string): void {
+  for (const leases of leasesOf(store)) leases.giveBack(subject, keySuffix);
+}
+
+function leasesOf(store: Store): readonly Leases[] {
   const refs = ofStores.get(store);
-  if (refs === undefined) return;
-  for (const ref of refs) {
+  if (refs === undefined) return [];
+  return [...refs].flatMap((ref) => {
     const leases = ref.deref();
     if (leases === undefined) refs.delete(ref);
-    else leases.drop(subject, keySuffix);
-  }
+    return leases ?? [];
+  });
 }
 
 /**
@@ -119,6 +128,12 @@ export class Leases {
   /** Drops what is held of a key, and what is in flight, because the key is edited. */
   drop(subject: string, keySuffix: string): void {
     for (const key of this.#live) if (key.subject === subject && key.limit.keySuffix === keySuffix) this.#forget(key);
+  }
+
+  /** Gives back what is held of a key, which stays leased. */
+  giveBack(subject: string, keySuffix: string): void {
+    for (const key of this.#live)
+      if (key.subject === subject && key.limit.keySuffix === keySuffix) this.#giveBackAll(key);
   }
 
   /** Gives back what is held. Grants in flight are given back on arrival. */

@@ -18,7 +18,7 @@ import { forget, remember, type Status } from '../observe/live-limiters.ts';
 import { Settlements } from './settlement/settlements.ts';
 import { DenialCache } from '../guard/denial-cache.ts';
 import { invalidations } from '../guard/invalidations.ts';
-import { Leases, dropLeases, type LeasePort } from '../lease/leases.ts';
+import { Leases, dropLeases, giveBackLeases, type LeasePort } from '../lease/leases.ts';
 import { fallbackStore, type FallbackStore } from '../stores/fallback.ts';
 import { StoreGuard } from '../guard/store-guard.ts';
 import { isPending, type Store } from '../engine/store.ts';
@@ -203,6 +203,10 @@ export class LimiterCore {
   /** Refunds or charges units of keys, each part its cost: see {@link settleKeys}. */
   async settleKeys(op: 'refund' | 'charge', requested: readonly UnresolvedPart[]): Promise<void> {
     this.#checkOpen();
+    for (const { limit, subject } of requested) {
+      // What no request has used is not refunded, and serves no request after a charge.
+      if (!(limit instanceof ManagedLimit)) giveBackLeases(this.store, subject, limit.keySuffix);
+    }
     await this.#deps.inFlight.track(settleKeys(op, requested, this.#deps, this.#settings.onStoreError));
   }
 

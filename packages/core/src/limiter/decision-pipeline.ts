@@ -219,8 +219,9 @@ export class DecisionPipeline {
     const cost = Math.max(...parts.map((part) => part.cost));
     const { atMs } = answer;
     const forgottenAfterMs = Math.max(...answer.parts.map((part) => part.forgottenAfterMs ?? 0));
-    const combined = combine(policies, { cost, blocked, source, atMs, forgottenAfterMs }, ifConsumed);
-    const decision = error === undefined ? combined : { ...combined, error };
+    const decision = combine(policies, { cost, blocked, source, atMs, forgottenAfterMs }, ifConsumed);
+    // Not a copy: while the breaker is open, each decision comes this way.
+    if (error !== undefined) (decision as { error?: Error }).error = error;
     if (answer.snapshots !== undefined) {
       parts.forEach(({ limit }, i) => {
         warnOfStateAhead(this.#deps.name, store, limit, answer.snapshots?.[i]?.states ?? [], decision);

@@ -248,3 +248,25 @@ describe('a decision from a lease', () => {
     });
   });
 });
+
+describe('units of a leased key, where no decision is at hand', () => {
+  const hundred = fixedWindow({ limit: 100, window: '1d', align: 'clock' });
+
+  it('are refunded up to those that requests have used', async () => {
+    const limiter = leasing(hundred);
+    await heat(limiter);
+
+    for (let i = 0; i < 100; i++) await limiter.refund('key');
+
+    expect(await drain([limiter], 10)).toBe(100);
+  });
+
+  it('are charged before anything else is allowed', async () => {
+    const limiter = leasing(hundred);
+    await heat(limiter);
+
+    await limiter.charge('key', 100);
+
+    expect((await limiter.consume('key')).allowed).toBe(false);
+  });
+});

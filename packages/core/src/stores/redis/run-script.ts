@@ -29,10 +29,17 @@ export function runScript(
     if (waiting?.abandoned === true) throw abandonedError();
     const sendInFull = (): Promise<unknown> => called(() => client.eval(script.source, keys, args));
     if (loads === undefined) return sendInFull();
-    return loads.load(script.sha1, keys[0] ?? '', sendInFull, () => {
+    const sendAgain = (after?: ScriptLoads): Promise<unknown> => {
       if (waiting?.abandoned === true) throw abandonedError();
-      return runScript(client, script, keys, args, waiting, loads);
-    });
+      return runScript(client, script, keys, args, waiting, after);
+    };
+    return loads.load(
+      script.sha1,
+      keys[0] ?? '',
+      sendInFull,
+      () => sendAgain(loads),
+      () => sendAgain(),
+    );
   });
 }
 

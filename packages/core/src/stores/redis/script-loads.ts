@@ -17,17 +17,20 @@ export class ScriptLoads {
   /**
    * @param sendInFull - Sends a call with the script's source.
    * @param sendAgain - Sends the call by the script's SHA-1.
+   * @param sendAlone - The same after a load has failed: what the server then does not know is sent in full, and no call
+   * waits for another's load again.
    */
   load(
     sha1: string,
     key: string,
     sendInFull: () => Promise<unknown>,
     sendAgain: () => Promise<unknown>,
+    sendAlone: () => Promise<unknown>,
   ): Promise<unknown> {
     const id = `${sha1} ${this.#nodeOf(key) ?? ''}`;
     const loading = this.#loading.get(id);
     if (loading !== undefined && performance.now() - loading.sentAtMs < GIVEN_UP_AFTER_MS) {
-      return loading.sent.then(sendAgain, sendAgain);
+      return loading.sent.then(sendAgain, sendAlone);
     }
     const load = { sent: sendInFull(), sentAtMs: performance.now() };
     const end = (): void => {

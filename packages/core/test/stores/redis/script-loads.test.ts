@@ -73,4 +73,25 @@ describe('a script that a server does not know', () => {
 
     expect(sent).toEqual(['sha1', 'source', 'sha1', 'sha1', 'source']);
   });
+
+  it('costs each call three sendings at most where the server denies EVAL', async () => {
+    const sent: string[] = [];
+    const client: RedisClient = {
+      evalsha: () => {
+        sent.push('sha1');
+        return Promise.reject(new Error('NOSCRIPT No matching script'));
+      },
+      eval: () => {
+        sent.push('source');
+        return Promise.reject(new Error('NOPERM this user may not run eval'));
+      },
+    };
+    const store = redisStore(client, { check: false });
+    const calls = Array.from({ length: 100 }, async (_, i) => consume(store, String(i)));
+
+    const errors = await Promise.all(calls.map(async (call) => call.catch((error: unknown) => String(error))));
+
+    expect(errors.every((error) => /NOPERM/.test(String(error)))).toBe(true);
+    expect(sent.length).toBeLessThanOrEqual(300);
+  });
 });
