@@ -108,5 +108,6 @@ export function limitAt(
 /** @throws an error that is not about the policy. */
 function report(error: unknown, value: YamlValue): void {
   if (!(error instanceof PolicyError)) throw error;
-  value.problem(error.message);
+  if (error.code === 'SLUICE_OPTION_UNKNOWN') value.problemAtName(error.message);
+  else value.problem(error.message);
 }

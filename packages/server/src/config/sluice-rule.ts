@@ -51,7 +51,7 @@ function readList(value: YamlValue): readonly Policy[] | undefined {
 /** Policies as text. */
 export function writtenPolicies(policy: Policy | readonly Policy[] | ManagedReference): string {
   if (isList(policy)) return policy.map((one) => writtenPolicy(one)).join(' and ');
-  return policy.algorithm === 'managed' ? `managed(${JSON.stringify(policy.name)})` : writtenPolicy(policy);
+  return policy.algorithm === 'managed' ? `managed ${policy.name}` : writtenPolicy(policy);
 }
 
 function isList(policy: Policy | readonly Policy[] | ManagedReference): policy is readonly Policy[] {

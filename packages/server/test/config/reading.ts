@@ -1,9 +1,14 @@
+import { createPolicies } from '@sluice/core';
 import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
 import { ConfigurationError } from '../../src/config/configuration-error.ts';
 import type { Configuration, DescriptorEntry, LimitOf, Match } from '../../src/config/configuration.ts';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
 
-const core = new LimiterCore({ name: 'service', app: 'service' });
+const core = new LimiterCore({
+  name: 'service',
+  app: 'service',
+  policies: createPolicies({ load: () => Promise.resolve({}) }),
+});
 
 /** As the service does it, over memory. */
 export const limitOf: LimitOf = (policy) => limitOfPolicy(core, policy);
