@@ -4,7 +4,7 @@ import { Stats } from './admin/stats.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import type { Configuration } from './config/configuration.ts';
 import { Health } from './health/health.ts';
-import { logBreaker } from './log-breaker.ts';
+import { logStore } from './log-store.ts';
 import { openListeners, type Listener } from './listeners/open-listeners.ts';
 import { writtenAddress } from './listeners/address.ts';
 import { LISTENERS, parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
@@ -56,7 +56,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   ];
   try {
     core.claim();
-    undo.push(logBreaker(core.name, settings.log));
+    undo.push(logStore(opened.store, core.name, settings.log));
     await service.load(settings);
     undo.push(() => {
       service.close();

@@ -1,4 +1,5 @@
 import { SluiceError, type Store } from '@sluice/core';
+import { nearest } from '@sluice/core/inspect';
 import { parseAddress, type Address } from './listeners/address.ts';
 
 /** Where a listener accepts connections: a port (of the loopback), `host:port`, `unix:path`, or `off`. */
@@ -10,15 +11,23 @@ export interface TlsOptions {
   readonly key: string;
   /** The authorities of client certificates. With it, only clients that have one are served. */
   readonly clientCa?: string | undefined;
+  /** The listeners that have TLS. Default `grpc`, `http` and `native`. */
+  readonly listeners?: readonly TlsListenerName[] | undefined;
 }
+
+/** The listener of operators has no TLS: it is of the loopback, or needs a token. */
+const TLS_LISTENERS = ['grpc', 'http', 'native'] as const;
+export type TlsListenerName = (typeof TLS_LISTENERS)[number];
 
 export interface ServerOptions {
   /** The file of limits, or the folder with its `.yaml` files. Read again when it changes. */
   readonly config: string;
   /** Whether several files of a folder may have rules of one domain. Default false. */
   readonly mergeDomains?: boolean | undefined;
-  /** Where the counts are: a URL such as `redis://host:6379`, or several, by commas, of the nodes of a cluster. Default: this process's memory. */
+  /** Where the counts are: a URL such as `redis://host:6379` or `unix:///path`, or several, by commas, of the nodes of a cluster. Default: this process's memory. */
   readonly redis?: string | undefined;
+  /** The prefix of all keys in Redis. Default `sluice`. */
+  readonly prefix?: string | undefined;
   /** A store in place of `redis`, such as a `redisStore` of a client of your own. */
   readonly store?: Store | undefined;
   /** Envoy's rate limit service, gRPC. Default 8081. */
@@ -31,7 +40,7 @@ export interface ServerOptions {
   readonly admin?: ListenerOption | undefined;
   /** The secret of callers that may refund, charge, reset, block and read metrics where a listener is not of the loopback. */
   readonly token?: string | undefined;
-  /** TLS for the listeners `grpc`, `http` and `native`. */
+  /** TLS for every listener but that of operators. */
   readonly tls?: TlsOptions | undefined;
   /** The longest wait for Redis, in milliseconds. Default 15: Envoy waits for 20. */
   readonly timeoutMs?: number | undefined;
@@ -50,10 +59,16 @@ export interface ServerOptions {
 export const LISTENERS = ['grpc', 'http', 'native', 'admin'] as const;
 export type ListenerName = (typeof LISTENERS)[number];
 
+/** Whether a listener has TLS. */
+export function hasTls(name: ListenerName, tls: TlsOptions | undefined): tls is TlsOptions {
+  return tls !== undefined && (tls.listeners ?? TLS_LISTENERS).some((one) => one === name);
+}
+
 export interface Settings {
   readonly config: string;
   readonly mergeDomains: boolean;
   readonly redis: readonly string[] | undefined;
+  readonly prefix: string | undefined;
   readonly store: Store | undefined;
   readonly listeners: Readonly<Record<ListenerName, Address | undefined>>;
   readonly token: string | undefined;
@@ -72,7 +87,7 @@ const DAY_MS = 86_400_000;
 const LONGEST_MS = 2 ** 31 - 1;
 
 const OPTIONS: readonly (keyof ServerOptions)[] = [
-  ...['config', 'mergeDomains', 'redis', 'store', 'grpc', 'http', 'native', 'admin', 'token', 'tls'],
+  ...['config', 'mergeDomains', 'redis', 'prefix', 'store', 'grpc', 'http', 'native', 'admin', 'token', 'tls'],
   ...['timeoutMs', 'app', 'maxInFlight', 'maxConnectionAgeMs', 'drainMs', 'log'],
 ] as (keyof ServerOptions)[];
 
@@ -90,9 +105,11 @@ export function parseServerOptions(options: ServerOptions): Settings {
   );
   for (const name of Object.keys(options)) {
     if ((OPTIONS as readonly string[]).includes(name)) continue;
-    throw new SluiceError('SLUICE_OPTION_UNKNOWN', `createServer has no option ${name}; known: ${OPTIONS.join(', ')}`);
+    const meant = nearest(name, OPTIONS);
+    const instead = meant === undefined ? `known: ${OPTIONS.join(', ')}` : `did you mean ${meant}?`;
+    throw new SluiceError('SLUICE_OPTION_UNKNOWN', `createServer has no option ${name}; ${instead}`);
   }
-  const { config, mergeDomains = false, store, token, tls, app = 'sluice-server' } = options;
+  const { config, mergeDomains = false, prefix, store, token, tls, app = 'sluice-server' } = options;
   check(isText(config), 'config', 'the path of a file of limits, or of a folder of them', config);
   check(typeof mergeDomains === 'boolean', 'mergeDomains', 'true or false', mergeDomains);
   check(
@@ -112,7 +129,7 @@ export function parseServerOptions(options: ServerOptions): Settings {
   );
   checkTls(tls);
   return {
-    ...{ config, mergeDomains, store, token, tls, app },
+    ...{ config, mergeDomains, prefix, store, token, tls, app },
     redis: parseRedis(options.redis),
     listeners: parseListeners(options),
     timeoutMs: parseNumber(options.timeoutMs, 15, 'timeoutMs', 1),
@@ -151,9 +168,12 @@ function parseRedis(given: unknown): readonly string[] | undefined {
 
 function checkTls(tls: unknown): void {
   if (tls === undefined) return;
-  const { cert, key, clientCa } = (tls ?? {}) as Partial<TlsOptions>;
+  const { cert, key, clientCa, listeners = TLS_LISTENERS } = (tls ?? {}) as Partial<TlsOptions>;
   check(isText(cert) && isText(key), 'tls', '{ cert, key }, the paths of two PEM files', tls);
   check(clientCa === undefined || isText(clientCa), 'tls.clientCa', 'the path of a PEM file', clientCa);
+  const areListeners =
+    Array.isArray(listeners) && listeners.every((name: unknown) => TLS_LISTENERS.some((one) => one === name));
+  check(areListeners, 'tls.listeners', `a list of ${TLS_LISTENERS.join(', ')}`, listeners);
 }
 
 function parseNumber(given: unknown, byDefault: number, field: string, least: number): number {

@@ -1,5 +1,5 @@
-import { Cluster } from 'ioredis';
-import { memoryStore, redisStore, type Store } from '@sluice/core';
+import { Cluster, Redis } from 'ioredis';
+import { memoryStore, redisStore, type RedisStoreOptions, type Store } from '@sluice/core';
 import type { Settings } from './options.ts';
 
 /** The store of a server, and how to close it. */
@@ -8,22 +8,79 @@ export interface OpenedStore {
   close(): Promise<void>;
 }
 
+const LONGEST_PAUSE_MS = 500;
+const CONNECT_MS = 2_000;
+/** How often a Redis that failed is asked whether it answers again. */
+const PROBE_MS = 250;
+
+/** Calls fail at once without a connection, and no call is sent twice: it may have counted. */
+const CLIENT = {
+  enableOfflineQueue: false,
+  enableReadyCheck: false,
+  disableClientInfo: true,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  connectTimeout: CONNECT_MS,
+  disconnectTimeout: 50,
+  retryStrategy: (attempt: number) => Math.min(attempt * 50, LONGEST_PAUSE_MS),
+};
+/** What reconnects is the cluster. */
+const { enableOfflineQueue, retryStrategy, ...NODE } = CLIENT;
+
 /** Makes the store. Nothing is sent: the server starts while Redis is away, and decides from memory until then. */
-export function openStore({ store, redis }: Pick<Settings, 'store' | 'redis'>): OpenedStore {
+export function openStore({ store, redis, prefix }: Pick<Settings, 'store' | 'redis' | 'prefix'>): OpenedStore {
   if (store !== undefined) return { store, close: () => Promise.resolve() }; // its owner closes it
   const [url, ...others] = redis ?? [];
   if (url === undefined) return { store: memoryStore(), close: () => Promise.resolve() };
-  if (others.length === 0) {
-    const single = redisStore(url);
+  const options: RedisStoreOptions = {
+    breaker: { probeEveryMs: PROBE_MS },
+    ...(prefix === undefined ? {} : { prefix }),
+  };
+  if (others.length === 0 && /^rediss?:/i.test(url)) {
+    const single = redisStore(url, options);
     return { store: single, close: () => single.close() };
   }
-  const cluster = new Cluster([url, ...others], { enableReadyCheck: false });
-  cluster.on('error', () => undefined); // each decision that fails tells of it
+  const client = others.length === 0 ? overSocket(url) : clusterOf([url, ...others]);
+  client.on('error', () => undefined); // each decision that fails tells of it
   return {
-    store: redisStore(cluster),
+    store: redisStore(client, options),
     close: () => {
-      cluster.disconnect();
+      client.disconnect();
       return Promise.resolve();
     },
+  };
+}
+
+/** `/path` or `unix://user:password@/path`. */
+function overSocket(text: string): Redis {
+  const url = text.startsWith('/') ? undefined : new URL(text);
+  return new Redis({ ...CLIENT, ...accessOf(url), path: url === undefined ? text : decodeURIComponent(url.pathname) });
+}
+
+/** The nodes tell of each other: what the first URL says of user, password and TLS holds for all. */
+function clusterOf(urls: readonly string[]): Cluster {
+  const [first = ''] = urls;
+  const url = new URL(first);
+  return new Cluster([...urls], {
+    enableOfflineQueue,
+    enableReadyCheck: false,
+    maxRedirections: 3,
+    clusterRetryStrategy: retryStrategy,
+    redisOptions: { ...NODE, ...accessOf(url), ...(url.protocol === 'rediss:' ? { tls: {} } : {}) },
+    // Certificates are issued for the names of nodes.
+    ...(url.protocol === 'rediss:' ? { dnsLookup: asItIs } : {}),
+  });
+}
+
+function asItIs(name: string, answer: (error: null, address: string) => void): void {
+  answer(null, name);
+}
+
+function accessOf(url: URL | undefined): { username?: string; password?: string } {
+  if (url === undefined) return {};
+  const { username, password } = url;
+  return {
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
   };
 }

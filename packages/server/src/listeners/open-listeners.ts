@@ -1,7 +1,7 @@
 import type { Server } from 'node:net';
 import { adminRoutes, metricsRoute } from '../admin/routes.ts';
 import { answerHealth } from '../health/answer-health.ts';
-import type { ListenerName, Settings } from '../options.ts';
+import { hasTls, type ListenerName, type Settings } from '../options.ts';
 import type { Service } from '../service.ts';
 import { isLocal, type Address } from './address.ts';
 import { followTls, readTls, type SecureServer, type TlsSettings } from './certificates.ts';
@@ -47,7 +47,13 @@ export async function openListeners(service: Service, settings: Settings): Promi
     const name = key as ListenerName;
     const address = settings.listeners[name];
     if (address === undefined) return [];
-    return [{ name, address, ...make(service, settings, { isPrivate: isLocal(address), tls }) }];
+    return [
+      {
+        name,
+        address,
+        ...make(service, settings, { isPrivate: isLocal(address), tls: hasTls(name, settings.tls) ? tls : undefined }),
+      },
+    ];
   });
   const stop =
     settings.tls === undefined
