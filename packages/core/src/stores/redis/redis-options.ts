@@ -1,7 +1,7 @@
 import type { BreakerOptions } from '../../engine/store.ts';
-import { PolicyError, shown } from '../../errors.ts';
+import { parseBreaker } from '../../guard/breaker-options.ts';
 import { checkOptions } from '../../values/check-options.ts';
-import { LONGEST_TIMEOUT_MS } from '../../guard/deadline.ts';
+import { parseSwitch } from '../../values/switch.ts';
 import { parsePrefix } from './connection.ts';
 
 export interface RedisStoreOptions {
@@ -47,27 +47,4 @@ export function parseRedisOptions(options: RedisStoreOptions): RedisSettings {
     batching: parseSwitch(options.batching, 'batching'),
     coalescing: parseSwitch(options.coalescing, 'coalescing'),
   };
-}
-
-function parseSwitch(given: unknown = true, field: string): boolean {
-  if (typeof given === 'boolean') return given;
-  throw new PolicyError(field, `${field} must be true or false, got ${shown(given)}`, 'SLUICE_OPTION_INVALID');
-}
-
-function parseBreaker(given: unknown = {}): BreakerOptions | false {
-  if (given === false) return false;
-  checkOptions(given, ['failures', 'probeEveryMs'], 'breaker');
-  const { failures = 5, probeEveryMs = 500 } = given as BreakerOptions;
-  for (const [field, value, least] of [
-    ['breaker.failures', failures, 1],
-    ['breaker.probeEveryMs', probeEveryMs, 10],
-  ] as const) {
-    if (Number.isInteger(value) && value >= least && value <= LONGEST_TIMEOUT_MS) continue;
-    throw new PolicyError(
-      field,
-      `${field} must be a whole number from ${String(least)} to ${String(LONGEST_TIMEOUT_MS)}, got ${shown(value)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  return { failures, probeEveryMs };
 }

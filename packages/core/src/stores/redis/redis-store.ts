@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isFault, shown } from '../../errors.ts';
+import { shown } from '../../errors.ts';
 import { warnOnce } from '../../warnings.ts';
-import { checkTimeout } from '../../guard/deadline.ts';
-import { probe } from '../../guard/probe.ts';
+import { untilReady } from '../../guard/until-ready.ts';
 import { StoreGuard } from '../../guard/store-guard.ts';
 import { type CoalescedRequests, type BatchStore, type BatchAnswer } from '../../engine/batch-store.ts';
 import type {
@@ -48,9 +46,6 @@ export interface RedisStore extends Store {
   ready(timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
 }
-
-/** How long `ready` waits between two attempts. */
-const RETRY_MS = 50;
 
 /**
  * Limits that hold across processes: every list of requests is one script call, decided at one instant of the
@@ -295,19 +290,8 @@ class ScriptedStore implements RedisStore, BatchStore {
   }
 
   async ready(timeoutMs = 5000): Promise<void> {
-    checkTimeout(timeoutMs);
-    const endMs = performance.now() + timeoutMs;
     const closings = this.#closings;
-    for (;;) {
-      try {
-        await probe(this, 'probe', Math.max(Math.ceil(endMs - performance.now()), 1), true);
-        return;
-      } catch (error) {
-        if (performance.now() + RETRY_MS >= endMs || closings !== this.#closings || isFault(error)) throw error;
-        await sleep(RETRY_MS);
-        if (closings !== this.#closings) throw error;
-      }
-    }
+    await untilReady(this, timeoutMs, () => closings !== this.#closings);
   }
 
   async close(): Promise<void> {

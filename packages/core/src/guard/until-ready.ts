@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from '../engine/store.ts';
+import { isFault } from '../errors.ts';
+import { checkTimeout } from './deadline.ts';
+import { probe } from './probe.ts';
+
+/** How long to wait between two attempts. */
+const RETRY_MS = 50;
+
+/**
+ * Resolves when a store can decide; tries again until then.
+ *
+ * @param hasClosed - Whether the store was closed meanwhile, which ends the attempts.
+ * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for a bad timeout; the last StoreError.
+ */
+export async function untilReady(store: Store, timeoutMs: number, hasClosed: () => boolean): Promise<void> {
+  checkTimeout(timeoutMs);
+  const endMs = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      await probe(store, 'probe', Math.max(Math.ceil(endMs - performance.now()), 1), true);
+      return;
+    } catch (error) {
+      if (performance.now() + RETRY_MS >= endMs || hasClosed() || isFault(error)) throw error;
+      await sleep(RETRY_MS);
+      if (hasClosed()) throw error;
+    }
+  }
+}
