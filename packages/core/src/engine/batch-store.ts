@@ -15,6 +15,8 @@ export interface CoalescedRequests {
 export interface BatchAnswer {
   /** The store's clock when it decided, whole milliseconds. */
   readonly atMs: number;
+  /** Per key the same, where the store decided them at several instants. */
+  readonly instants?: readonly number[];
   /** Per key its state before the requests, or why it could not be read. */
   readonly keys: readonly (KeyState | Error)[];
 }

@@ -17,7 +17,7 @@ const limit = { policies, keySuffix: keySuffixOf('-probe', policies) };
  * @param isAwaited - Whether the probe keeps the process alive.
  */
 export async function probe(store: Store, subject: string, timeoutMs: number, isAwaited: boolean): Promise<void> {
-  const call: StoreCall = { abandoned: false };
+  const call: StoreCall = { abandoned: false, endMs: performance.now() + timeoutMs };
   const answers = Promise.resolve(
     store.perform([{ op: 'block', part: { limit, subject, cost: 0 }, durationMs: 1 }], call),
   );

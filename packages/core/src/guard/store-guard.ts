@@ -110,7 +110,7 @@ export class StoreGuard {
       return answered;
     };
     this.batching?.flush(); // earlier requests are decided earlier
-    const call: StoreCall = { abandoned: false };
+    const call: StoreCall = { abandoned: false, endMs: performance.now() + timeoutMs };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = this.#store.perform(requests, call);

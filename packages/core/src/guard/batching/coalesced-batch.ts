@@ -143,9 +143,9 @@ export class CoalescedBatch implements Batch {
     timeouts: readonly number[] = this.#timeouts,
   ): Promise<unknown> {
     return sendTogether((call) => store.performBatch(waiting, call), timeouts, {
-      answer: ({ atMs, keys }, sent) => {
+      answer: ({ atMs, keys, instants }, sent) => {
         for (let i = 0; i < waiting.length; i++)
-          answerKey(waiting[i] as WaitingCoalesced, keys[i] as KeyState | Error, atMs, sent);
+          answerKey(waiting[i] as WaitingCoalesced, keys[i] as KeyState | Error, instants?.[i] ?? atMs, sent);
       },
       fail: (error, timeoutMs, answers) => {
         for (const first of waiting) {

@@ -86,9 +86,9 @@ export function sendTogether<Answer>(
 ): Promise<unknown> {
   const sentMs = performance.now();
   const sentDateMs = Date.now();
-  const call: StoreCall = { abandoned: false };
-  const answered = send(call);
   const longestMs = Math.max(...timeouts);
+  const call: StoreCall = { abandoned: false, endMs: sentMs + longestMs };
+  const answered = send(call);
   let recipients: CallOutcome<Answer> | undefined = outcome;
   const deadline = new Deadline(longestMs, call, (error) => {
     recipients?.fail(error, longestMs, answered);
