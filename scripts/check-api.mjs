@@ -10,6 +10,7 @@ const entries = {
   'core-inspect': ['core', 'inspect/index'],
   'core-metrics': ['core', 'observe/metrics'],
   'core-opentelemetry': ['core', 'observe/opentelemetry'],
+  'core-remote': ['core', 'remote/index'],
   'core-service': ['core', 'service'],
   express: ['express', 'index'],
   fastify: ['fastify', 'index'],

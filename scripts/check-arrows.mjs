@@ -15,6 +15,7 @@ const ROOMS = [
   ['channels.ts'],
   ['guard'],
   ['stores'],
+  ['remote'],
   ['lease'],
   ['managed'],
   ['observe'],

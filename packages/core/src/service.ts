@@ -6,3 +6,23 @@ export { holdsSlots } from './engine/policy.ts';
 export { encodeSubject } from './engine/key.ts';
 export { joinParts } from './http/keys/read-key.ts';
 export { isPending } from './engine/store.ts';
+
+// What a service needs to serve the `remoteStore` of other processes.
+export { servedStore, type ServedStore } from './remote/served-store.ts';
+export { MOST_BYTES, MOST_KEYS, workOf, type BatchAnswer, type CoalescedRequests } from './engine/batch-store.ts';
+export {
+  FRAME,
+  FrameError,
+  FrameReader,
+  MOST_FRAME_BYTES,
+  MOST_LIMITS,
+  PROTOCOL,
+  readText,
+  writeFrame,
+  type FrameType,
+} from './remote/wire/frames.ts';
+export { answersToJson } from './remote/wire/answers.ts';
+export { batchAnswerToJson, batchFromJson, type ReadBatch } from './remote/wire/batches.ts';
+export { failureToJson } from './remote/wire/failure.ts';
+export { limitFromJson } from './remote/wire/limit.ts';
+export { requestsFromJson, uncountable, type LimitAt, type ReadCall } from './remote/wire/requests.ts';

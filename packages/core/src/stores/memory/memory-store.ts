@@ -3,10 +3,20 @@ import { PolicyError, shown } from '../../errors.ts';
 import { checkOptions } from '../../values/check-options.ts';
 import type { Decision } from '../../engine/decision.ts';
 import { evaluate } from '../../engine/evaluate.ts';
-import type { Limit, Part, PartAnswer, Store, StoreAnswer, StoreRequest } from '../../engine/store.ts';
+import type { BatchAnswer, CoalescedRequests } from '../../engine/batch-store.ts';
+import {
+  withSnapshots,
+  type Limit,
+  type Part,
+  type PartAnswer,
+  type Store,
+  type StoreAnswer,
+  type StoreRequest,
+} from '../../engine/store.ts';
 import type { Entry } from './entry.ts';
 import { Keys } from './keys.ts';
 import { consumeOne } from './consume-one.ts';
+import { decideKey } from './decide-key.ts';
 
 export interface MemoryStoreOptions {
   /** Keys held at once, at least 1; during a flood others are held in compact form. Default 100 000. */
@@ -65,6 +75,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new BoundedMemoryStore(maxKeys, hasNow ? () => (clock as Clock).now() : (clock as () => number));
 }
 
+/** A memory store for limiters of other processes, which are shown the states of their keys. */
+export interface ShownMemory {
+  /** As `MemoryStore.perform`. Answers that deny have snapshots, where no state is long. */
+  perform(requests: readonly StoreRequest[]): readonly StoreAnswer[];
+  performBatch(requests: readonly CoalescedRequests[]): BatchAnswer;
+}
+
+/** What shows the states of a memory store; undefined for another store. */
+export function shownMemory(store: Store): ShownMemory | undefined {
+  return BoundedMemoryStore.shown(store);
+}
+
 class BoundedMemoryStore implements MemoryStore {
   readonly source = 'memory';
   readonly #now: () => number;
@@ -75,14 +97,27 @@ class BoundedMemoryStore implements MemoryStore {
     this.#now = now;
   }
 
+  static shown(store: Store): ShownMemory | undefined {
+    if (!(#keys in store)) return undefined;
+    return {
+      perform: (requests) => {
+        const nowMs = store.#nowMs();
+        return requests.map((request) => store.#performOne(request, nowMs, true));
+      },
+      performBatch: (requests) => {
+        const nowMs = store.#nowMs();
+        return { atMs: nowMs, keys: requests.map((request) => decideKey(store.#keys, request, nowMs)) };
+      },
+    };
+  }
+
   get size(): number {
     return this.#keys.size;
   }
 
   perform(requests: readonly StoreRequest[]): readonly StoreAnswer[] {
-    const nowMs = Math.floor(this.#now());
-    if (!Number.isSafeInteger(nowMs)) throw new RangeError(`the clock must return milliseconds, got ${shown(nowMs)}`);
-    return requests.map((request) => this.#performOne(request, nowMs));
+    const nowMs = this.#nowMs();
+    return requests.map((request) => this.#performOne(request, nowMs, false));
   }
 
   take(limit: Limit, subject: string, cost: number): Decision | undefined {
@@ -92,12 +127,19 @@ class BoundedMemoryStore implements MemoryStore {
     return consumeOne(this.#keys, limit, subject, cost, nowMs);
   }
 
-  #performOne(request: StoreRequest, nowMs: number): StoreAnswer {
+  #nowMs(): number {
+    const nowMs = Math.floor(this.#now());
+    if (Number.isSafeInteger(nowMs)) return nowMs;
+    throw new RangeError(`the clock must return milliseconds, got ${shown(nowMs)}`);
+  }
+
+  #performOne(request: StoreRequest, nowMs: number, showsDenied: boolean): StoreAnswer {
     const keys = this.#keys;
     const parts = 'parts' in request ? request.parts : [request.part];
     const entries: Entry[] = [];
     for (const part of parts) entries.push(keys.find(part, entries, nowMs));
     const { answer, changed } = evaluate(request, entries, nowMs);
+    const snapshots = showsDenied && !parts.some(isLong) ? withSnapshots(answer, entries).snapshots : undefined;
     for (let i = 0; i < parts.length; i++) {
       const entry = entries[i] as Entry;
       if (request.op === 'reset' || (request.op === 'block' && request.reset === true)) entry.deniedUntilMs = 0;
@@ -110,8 +152,12 @@ class BoundedMemoryStore implements MemoryStore {
     }
     for (let i = 0; i < parts.length; i++) keys.pack(entries[i] as Entry, (parts[i] as Part).limit);
     keys.trim(nowMs);
-    return answer;
+    return snapshots === undefined ? answer : { ...answer, snapshots };
   }
+}
+
+function isLong({ limit }: Part): boolean {
+  return limit.policies.some(({ algorithm }) => algorithm.summarize !== undefined);
 }
 
 /** How long a part is denied. A cost that can never fit is ignored because it does not depend on the key. */
