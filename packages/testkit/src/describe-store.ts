@@ -20,6 +20,8 @@ export interface StoreFactory {
   create(clock: FakeClock): Store;
   /** What `source` its decisions name. */
   readonly source: Decision['source'];
+  /** Where the clocks start. Default: some fixed day. */
+  readonly clockAtMs?: number;
   setUp?(): Promise<void>;
   tearDown?(): Promise<void>;
 }
@@ -35,7 +37,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
 
     let made = 0;
     const setup = (policy: Policy | readonly Policy[]): { limiter: Limiter; clock: FakeClock } => {
-      const clock = fakeClock();
+      const clock = fakeClock(factory.clockAtMs);
       const limiter = createLimiter({
         name: `contract-${String(made++)}`,
         policy,
@@ -47,7 +49,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
     };
 
     const sharing: StoreSetup['sharing'] = (...policies) => {
-      const clock = fakeClock();
+      const clock = fakeClock(factory.clockAtMs);
       const name = `contract-${String(made++)}`;
       const common = {
         name,
@@ -151,7 +153,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
 
     describe('several limits', () => {
       it('consume from all keys or from none', async () => {
-        const clock = fakeClock();
+        const clock = fakeClock(factory.clockAtMs);
         const limits = [
           { name: 'ip', policy: perMinute(10) },
           { name: 'user', policy: perMinute(2) },
@@ -339,7 +341,7 @@ export function describeStore(name: string, factory: StoreFactory): void {
 
     describe('a policy with new numbers', () => {
       it('keeps the units used under the old ones', async () => {
-        const clock = fakeClock();
+        const clock = fakeClock(factory.clockAtMs);
         const store = factory.create(clock);
         const common = {
           name: `contract-${String(made++)}`,

@@ -1,0 +1,193 @@
+import type { Socket } from 'node:net';
+import { StoreError } from '@sluice/core';
+import {
+  FRAME,
+  FrameError,
+  FrameReader,
+  MOST_FRAME_BYTES,
+  PROTOCOL,
+  failureToJson,
+  readText,
+  writeFrame,
+} from '@sluice/core/service';
+import type { Entrance } from '../../access.ts';
+import type { Service } from '../../service.ts';
+import { FrameCalls } from './frame-calls.ts';
+import { ConnectionLimits } from './shared-limits.ts';
+import { StoreCalls } from './store-calls.ts';
+
+/** How long a client may take to say who it is. */
+const HELLO_MS = 5_000;
+const MOST_HELLO_BYTES = 8_192;
+/** Above so many requests in flight the connection is not read, until half of them are answered. */
+const MOST_IN_FLIGHT = 8_192;
+/** Above so many bytes that the client has not read the connection is not read either. */
+const MOST_UNREAD_BYTES = 1_048_576;
+/** How long a client may leave them unread. */
+const UNREAD_MS = 10_000;
+/** How long a rejected client has to read why. */
+const REJECTED_MS = 1_000;
+
+/** One connection of a `remoteStore`. Whatever a client sends, it is bounded, and fails this connection alone. */
+export class FrameConnection {
+  readonly #socket: Socket;
+  readonly #service: Service;
+  readonly #entrance: Entrance;
+  readonly #limits: ConnectionLimits;
+  readonly #calls: FrameCalls;
+  readonly #reader: FrameReader;
+  readonly #oneSubjectPerCall: boolean;
+  #state: 'new' | 'welcome' | 'ended' = 'new';
+  #isCorked = false;
+  /** Ends a client that says or reads nothing. */
+  #timer: NodeJS.Timeout | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor(socket: Socket, service: Service, entrance: Entrance) {
+    const calls = StoreCalls.of(service.store);
+    this.#socket = socket;
+    this.#service = service;
+    this.#entrance = entrance;
+    this.#oneSubjectPerCall = calls.store.oneSubjectPerCall;
+    this.#limits = new ConnectionLimits(service.store);
+    this.#calls = new FrameCalls(calls, this.#limits, service.timeoutMs, (type, id, answer) => {
+      this.#write(writeFrame(type, id, JSON.stringify(answer)));
+      this.#resume();
+    });
+    this.#reader = new FrameReader(MOST_HELLO_BYTES, (type, id, text) => {
+      if (this.#state !== 'ended') this.#receive(type, id, text);
+    });
+    this.#endIn(HELLO_MS);
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => {
+      this.#read(chunk);
+    });
+    socket.on('drain', () => {
+      this.#endIn(undefined);
+      this.#resume();
+    });
+    socket.on('error', () => undefined); // closing follows
+    socket.on('close', () => {
+      this.#ended();
+    });
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      this.#reader.push(chunk);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.#reject(new StoreError('SLUICE_STORE_FAILED', `the server closes the connection: ${why}`));
+    }
+    if (this.#calls.inFlight > MOST_IN_FLIGHT) this.#socket.pause();
+  }
+
+  #receive(type: number, id: number, text: Buffer): void {
+    if (this.#state === 'new' && type !== FRAME.hello) throw new FrameError('the first frame is a hello');
+    switch (type) {
+      case FRAME.hello:
+        this.#hello(text);
+        break;
+      case FRAME.limit:
+        this.#limits.add(id, text);
+        break;
+      case FRAME.forget:
+        this.#limits.clear();
+        break;
+      case FRAME.perform:
+        this.#calls.perform(id, text);
+        break;
+      case FRAME.batch:
+        this.#calls.performBatch(id, text);
+        break;
+      case FRAME.ping:
+        this.#write(writeFrame(FRAME.pong, id, ''));
+        break;
+      default:
+        throw new FrameError(`there is no frame of type ${String(type)}`);
+    }
+  }
+
+  #hello(text: Buffer): void {
+    if (this.#state !== 'new') throw new FrameError('a connection has one hello');
+    const { protocol, token } = (readText(text) ?? {}) as Readonly<Record<string, unknown>>;
+    const rejection = this.#rejectionOf(protocol, token);
+    if (rejection !== undefined) {
+      this.#reject(rejection);
+      return;
+    }
+    this.#endIn(undefined);
+    this.#state = 'welcome';
+    this.#reader.mostBytes = MOST_FRAME_BYTES;
+    const welcome = { protocol: PROTOCOL, oneSubjectPerCall: this.#oneSubjectPerCall };
+    this.#write(writeFrame(FRAME.welcome, 0, JSON.stringify(welcome)));
+    const { health } = this.#service;
+    this.#unwatch = health.watch(() => {
+      if (!health.isServing) this.#write(writeFrame(FRAME.leaving, 0, ''));
+    });
+  }
+
+  #rejectionOf(protocol: unknown, token: unknown): StoreError | undefined {
+    const authorization = typeof token === 'string' ? `Bearer ${token}` : undefined;
+    if (!this.#service.access.allows(this.#entrance, authorization)) {
+      const why = token === undefined ? 'this listener takes only clients with a token' : 'the token is wrong';
+      const instead = 'write remoteStore(url, { token }), with the token of the service';
+      return new StoreError('SLUICE_STORE_FAILED', `${why}: ${instead}`, { kind: 'denied' });
+    }
+    if (protocol !== PROTOCOL) {
+      const versions = `the server speaks version ${String(PROTOCOL)} of the protocol, and the client another one`;
+      return new StoreError('SLUICE_STORE_FAILED', `${versions}: run the same release on both sides`);
+    }
+    if (this.#service.health.isServing) return undefined;
+    const kind = 'connection';
+    return new StoreError('SLUICE_STORE_FAILED', 'the server does not serve now: it starts, or shuts down', { kind });
+  }
+
+  /** Writes why, and closes the connection. What it sends until then is dropped. */
+  #reject(why: StoreError): void {
+    if (this.#state === 'ended') return;
+    const socket = this.#socket;
+    this.#write(writeFrame(FRAME.rejected, 0, JSON.stringify(failureToJson(why))));
+    this.#ended();
+    socket.removeAllListeners('data').removeAllListeners('drain');
+    socket.resume(); // bytes that are not read would turn the end into a reset, and the reason would be lost
+    socket.end();
+    this.#endIn(REJECTED_MS);
+  }
+
+  /** Joins the frames of one turn into one write. */
+  #write(frame: Buffer): void {
+    const socket = this.#socket;
+    if (this.#state === 'ended' || !socket.writable) return;
+    if (!this.#isCorked) {
+      this.#isCorked = true;
+      socket.cork();
+      process.nextTick(() => {
+        this.#isCorked = false;
+        socket.uncork();
+      });
+    }
+    socket.write(frame);
+    if (socket.writableLength <= MOST_UNREAD_BYTES) return;
+    socket.pause();
+    if (this.#timer === undefined) this.#endIn(UNREAD_MS);
+  }
+
+  #resume(): void {
+    const socket = this.#socket;
+    if (!socket.isPaused() || this.#state === 'ended') return;
+    if (this.#calls.inFlight <= MOST_IN_FLIGHT / 2 && socket.writableLength <= MOST_UNREAD_BYTES) socket.resume();
+  }
+
+  #endIn(ms: number | undefined): void {
+    clearTimeout(this.#timer);
+    this.#timer = ms === undefined ? undefined : setTimeout(() => this.#socket.destroy(), ms).unref();
+  }
+
+  #ended(): void {
+    this.#endIn(undefined);
+    this.#state = 'ended';
+    this.#unwatch?.();
+    this.#limits.clear();
+  }
+}
