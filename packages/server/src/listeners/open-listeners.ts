@@ -1,6 +1,7 @@
 import type { Server } from 'node:net';
 import { adminRoutes, metricsRoute } from '../admin/routes.ts';
 import { answerHealth } from '../health/answer-health.ts';
+import { serveFrames } from '../native/frames.ts';
 import { hasTls, type ListenerName, type Settings } from '../options.ts';
 import type { Service } from '../service.ts';
 import { isLocal, type Address } from './address.ts';
@@ -8,6 +9,7 @@ import { followTls, readTls, type SecureServer, type TlsSettings } from './certi
 import { closeHttp } from './close-http.ts';
 import { createHttpListener, type Route } from './http.ts';
 import { listenAt } from './listen.ts';
+import { SocketServer } from './sockets.ts';
 
 /** A listener that accepts connections. */
 export interface Listener {
@@ -32,6 +34,7 @@ type Make = (
 const MAKE: Partial<Record<ListenerName, Make>> = {
   http: (service, { maxInFlight }, { isPrivate, tls }) =>
     madeOfRoutes(httpRoutes(service, { isPrivate }), { maxInFlight, tls }),
+  native: (service, _settings, { isPrivate, tls }) => new SocketServer(serveFrames(service, { isPrivate }), tls),
   admin: (service, { maxInFlight }, { isPrivate }) =>
     madeOfRoutes(adminRoutes(service, { isPrivate }), { maxInFlight }),
 };
@@ -47,24 +50,19 @@ export async function openListeners(service: Service, settings: Settings): Promi
     const name = key as ListenerName;
     const address = settings.listeners[name];
     if (address === undefined) return [];
-    return [
-      {
-        name,
-        address,
-        ...make(service, settings, { isPrivate: isLocal(address), tls: hasTls(name, settings.tls) ? tls : undefined }),
-      },
-    ];
+    const at = { isPrivate: isLocal(address), tls: hasTls(name, settings.tls) ? tls : undefined };
+    return [{ name, address, made: make(service, settings, at) }];
   });
   const stop =
     settings.tls === undefined
       ? undefined
-      : followTls(settings.tls, made.map(({ server }) => server).filter(isSecure), (error) => {
+      : followTls(settings.tls, made.map((one) => one.made.server).filter(isSecure), (error) => {
           settings.log(`the certificate stays as it was: ${error.message}`);
         });
   const opened = await Promise.allSettled(
-    made.map(async ({ name, address, server, ...rest }): Promise<Listener> => {
-      const at = await listenAt(server, address);
-      return { name, address: at, ...rest };
+    made.map(async ({ name, address, made: one }): Promise<Listener> => {
+      const at = await listenAt(one.server, address);
+      return { name, address: at, close: async (drainMs) => one.close(drainMs) };
     }),
   );
   const failed = opened.find((one) => one.status === 'rejected');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Store } from '@sluice/core';
 import { LimiterCore } from '@sluice/core/service';
+import { Stats } from '../../src/admin/stats.ts';
 import { Access, type Entrance } from '../../src/access.ts';
 import type { Configuration, NamedLimit } from '../../src/config/configuration.ts';
 import { Health } from '../../src/health/health.ts';
@@ -36,6 +37,7 @@ export function serviceOf(store: Store, { token, limits, timeoutMs = 100 }: Serv
     configuration: configurationOf(limits),
     health,
     access: new Access(token),
+    stats: new Stats(),
     timeoutMs,
   };
 }
