@@ -39,6 +39,8 @@ export class RuleNode {
   readonly #path: readonly RuleNode[];
   /** What it adds to the subject; undefined where that depends on the request. */
   readonly #segment: string | undefined;
+  /** What it adds before the value of a request, where that depends on the request. */
+  readonly #keyPart: string;
   readonly #valueToMetric: boolean;
   readonly #detailedMetric: boolean;
   /** Those of its requests, where they hold values of them. Beyond their bound, the name is `NAME_other`. */
@@ -65,6 +67,7 @@ export class RuleNode {
     this.#path = parent === undefined ? [this] : [...parent.#path, this];
     this.label = label;
     this.#segment = segment;
+    this.#keyPart = segmentOf(options?.key ?? '', '');
     this.#valueToMetric = options?.valueToMetric ?? false;
     this.#detailedMetric = options?.detailedMetric ?? false;
     const isBounded = this.#path.every((node) => !this.#shows(node));
@@ -112,9 +115,10 @@ export class RuleNode {
     let joined = '';
     let isFixed = true;
     for (let i = 0; i < this.#path.length; i++) {
-      const segment = (this.#path[i] as RuleNode).#segment;
+      const node = this.#path[i] as RuleNode;
+      const segment = node.#segment;
       if (segment === undefined) isFixed = false;
-      joined += segment ?? segmentOfEntry(entries[i - 1] as DescriptorEntry);
+      joined += segment ?? node.#keyPart + escapePart((entries[i - 1] as DescriptorEntry).value);
     }
     const subject = encodeSubject(joined);
     if (isFixed) this.#subject = subject;
@@ -146,7 +150,3 @@ export class RuleNode {
 }
 
 const ROOT_ENTRY: DescriptorEntry = { key: '', value: '' };
-
-function segmentOfEntry({ key, value }: DescriptorEntry): string {
-  return segmentOf(key, value);
-}
