@@ -1,0 +1,119 @@
+import { framed, PREFIX_BYTES } from '../rls/grpc/body.ts';
+import type { Call, Method } from '../rls/grpc/call.ts';
+import { CallError, Status } from '../rls/grpc/status.ts';
+import { DELIMITED, WireReader } from '../rls/wire.ts';
+import { WireWriter } from '../rls/wire-writer.ts';
+import type { Health } from './health.ts';
+
+/** `grpc.health.v1.HealthCheckResponse.ServingStatus`. */
+const SERVING = 1;
+const NOT_SERVING = 2;
+const SERVICE_UNKNOWN = 3;
+
+/** The names that clients check: the whole server, and that of envoyproxy/ratelimit. */
+const SERVICES: ReadonlySet<unknown> = new Set(['', 'ratelimit']);
+/** Calls that watch at once, in a process. */
+const MOST_WATCHERS = 1024;
+
+const SERVICE = 1 * 8 + DELIMITED;
+const writer = new WireWriter();
+
+/** `grpc.health.v1.Health/Check`. */
+export class HealthCheck implements Method {
+  readonly #health: Health;
+
+  constructor(health: Health) {
+    this.#health = health;
+  }
+
+  decode(message: Buffer): string {
+    return decodeService(message);
+  }
+
+  answer(call: Call): void {
+    if (!SERVICES.has(call.request)) throw new CallError(Status.NOT_FOUND, 'there is no such service');
+    call.answer(response(statusOf(this.#health)));
+  }
+}
+
+/** `grpc.health.v1.Health/Watch`: sends the status now, and after each change. */
+export class HealthWatch implements Method {
+  readonly #health: Health;
+  readonly #watchers = new Set<Watcher>();
+
+  constructor(health: Health) {
+    this.#health = health;
+  }
+
+  decode(message: Buffer): string {
+    return decodeService(message);
+  }
+
+  answer(call: Call): void {
+    if (this.#watchers.size >= MOST_WATCHERS) {
+      throw new CallError(Status.RESOURCE_EXHAUSTED, `at most ${String(MOST_WATCHERS)} calls can watch`);
+    }
+    const isKnown = SERVICES.has(call.request);
+    const watcher = new Watcher(call, () => (isKnown ? statusOf(this.#health) : SERVICE_UNKNOWN));
+    this.#watchers.add(watcher);
+    const stop = this.#health.watch(() => {
+      watcher.tell();
+    });
+    call.stream.on('close', () => {
+      stop();
+      this.#watchers.delete(watcher);
+    });
+  }
+
+  /** Ends all calls that watch, after what they have been told. */
+  close(): void {
+    for (const { call } of this.#watchers) call.end(Status.UNAVAILABLE, 'the server shuts down');
+  }
+}
+
+/** A call that watches. Where its client does not read, it is told the last status alone. */
+class Watcher {
+  readonly call: Call;
+  readonly #status: () => number;
+  #told: number | undefined;
+
+  constructor(call: Call, status: () => number) {
+    this.call = call;
+    this.#status = status;
+    call.begin();
+    call.stream.on('drain', () => {
+      this.tell();
+    });
+    this.tell();
+  }
+
+  tell(): void {
+    const status = this.#status();
+    const { stream } = this.call;
+    if (status === this.#told || this.call.isGone || stream.writableNeedDrain || stream.writableEnded) return;
+    this.#told = status;
+    stream.write(response(status));
+  }
+}
+
+function statusOf({ isServing }: Health): number {
+  return isServing ? SERVING : NOT_SERVING;
+}
+
+/** Decodes a `HealthCheckRequest`: the name of a service. */
+function decodeService(message: Buffer): string {
+  const reader = new WireReader(message);
+  let service = '';
+  for (let tag = reader.next(); tag !== 0; tag = reader.next()) {
+    if (tag === SERVICE) service = reader.text(reader.length());
+    else reader.skip();
+  }
+  return service;
+}
+
+/** A `HealthCheckResponse`. */
+function response(status: number): Buffer {
+  writer.begin(PREFIX_BYTES);
+  writer.number(1, status);
+  return framed(writer.finish());
+}

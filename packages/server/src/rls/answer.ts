@@ -1,0 +1,108 @@
+import type { PolicyDecision } from '@sluice/core';
+import type { Unit } from '../config/configuration.ts';
+import type { Decided } from './decide.ts';
+import { headersOf } from './headers.ts';
+import {
+  LARGEST_UINT32,
+  OK,
+  OVER_LIMIT,
+  type CurrentLimit,
+  type DescriptorStatus,
+  type RateLimitResponse,
+} from './messages.ts';
+import { metadataOf } from './metadata.ts';
+import type { Outcome } from './part-outcomes.ts';
+
+/** `RateLimitResponse.RateLimit.Unit`. */
+const UNITS: Readonly<Record<Unit, number>> = {
+  second: 1,
+  minute: 2,
+  hour: 3,
+  day: 4,
+  month: 5,
+  year: 6,
+  week: 7,
+};
+const SECONDS = 1000;
+const DAYS: number = 86_400 * SECONDS;
+/** The windows that are a unit. */
+const UNIT_OF_MS: ReadonlyMap<number, Unit> = new Map([
+  [SECONDS, 'second'],
+  [60 * SECONDS, 'minute'],
+  [3_600 * SECONDS, 'hour'],
+  [DAYS, 'day'],
+  [7 * DAYS, 'week'],
+  [30 * DAYS, 'month'],
+  [365 * DAYS, 'year'],
+]);
+
+/** The status of a descriptor without a limit. */
+const UNLIMITED_BY_NO_RULE: DescriptorStatus = {
+  code: OK,
+  currentLimit: undefined,
+  limitRemaining: 0,
+  secondsUntilReset: undefined,
+};
+/** The status of a descriptor whose rule is `unlimited`. */
+const UNLIMITED: DescriptorStatus = { ...UNLIMITED_BY_NO_RULE, limitRemaining: LARGEST_UINT32 };
+
+/**
+ * The response to a request that was decided: a status per descriptor, our header fields, and metadata. In a denied request the
+ * descriptors that would have allowed it are OK, and state what is left without it.
+ */
+export function responseOf(decided: Decided): RateLimitResponse {
+  const { request, plan, outcomes, allowed } = decided;
+  const { unlimited } = plan;
+  const statuses: DescriptorStatus[] = new Array<DescriptorStatus>(request.descriptors.length);
+  for (let i = 0; i < statuses.length; i++) {
+    statuses[i] = unlimited?.[i] === true ? UNLIMITED : UNLIMITED_BY_NO_RULE;
+  }
+  for (const outcome of outcomes) statuses[outcome.descriptor.index] = statusOf(outcome);
+  return {
+    overallCode: allowed ? OK : OVER_LIMIT,
+    statuses,
+    responseHeadersToAdd: headersOf(decided),
+    dynamicMetadata: metadataOf(decided),
+  };
+}
+
+function statusOf(outcome: Outcome): DescriptorStatus {
+  const { descriptor, policies, allowed, decision } = outcome;
+  const { rule } = descriptor.match;
+  const code = allowed || rule.shadowMode ? OK : OVER_LIMIT;
+  const policy = decidingPolicy(policies);
+  if (policy === undefined) return { ...UNLIMITED_BY_NO_RULE, code };
+  return {
+    code,
+    currentLimit: currentLimitOf(outcome, policy),
+    limitRemaining: allowed ? Math.min(policy.remaining, LARGEST_UINT32) : 0,
+    secondsUntilReset: Math.ceil(
+      (rule.rateLimit === undefined ? policy.resetAfterMs : untilNextWindowMs(policy, decision.atMs)) / SECONDS,
+    ),
+  };
+}
+
+/** Of several policies under one rule the one that denies longest, or has the smallest share of its limit left. */
+function decidingPolicy(policies: readonly PolicyDecision[]): PolicyDecision | undefined {
+  if (policies.length <= 1) return policies[0];
+  return policies.reduce((first, second) => (isCloser(second, first) ? second : first));
+}
+
+function isCloser(one: PolicyDecision, other: PolicyDecision): boolean {
+  if (one.allowed !== other.allowed) return !one.allowed;
+  if (!one.allowed) return (one.retryAfterMs ?? Infinity) > (other.retryAfterMs ?? Infinity);
+  return one.remaining / Math.max(one.limit, 1) < other.remaining / Math.max(other.limit, 1);
+}
+
+/** The windows of `rate_limit` are whole multiples of their unit since 1970. */
+function untilNextWindowMs({ windowMs }: PolicyDecision, atMs: number): number {
+  return windowMs - (atMs % windowMs);
+}
+
+/** Undefined where the window of a policy is no unit of the protocol. */
+function currentLimitOf({ descriptor }: Outcome, { limit, windowMs }: PolicyDecision): CurrentLimit | undefined {
+  const { rateLimit, name } = descriptor.match.rule;
+  const unit = rateLimit?.unit ?? UNIT_OF_MS.get(windowMs);
+  if (unit === undefined) return undefined;
+  return { requestsPerUnit: Math.min(rateLimit?.requestsPerUnit ?? limit, LARGEST_UINT32), unit: UNITS[unit], name };
+}

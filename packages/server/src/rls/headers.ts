@@ -1,0 +1,90 @@
+import type { PolicyDecision } from '@sluice/core';
+import { fieldWriter } from '@sluice/core/http';
+import type { Decided } from './decide.ts';
+import type { HeaderValue } from './messages.ts';
+import type { Outcome } from './part-outcomes.ts';
+
+const writeFields = fieldWriter();
+const NONE: readonly HeaderValue[] = [];
+/** Fields of a response are bounded by its client: of many policies those that deny are named first. */
+const MOST_POLICIES = 16;
+/** Names that a field can hold. */
+const WRITABLE = /^[ -~]{1,64}$/;
+
+/**
+ * Our header fields, for the response of the gateway: `RateLimit-Policy` and `RateLimit` with the policies that can deny the
+ * request, and Retry-After where it was denied. Of the rules in quota mode the ones that allowed it count, or all if none did.
+ */
+export function headersOf({ outcomes, allowed }: Decided): readonly HeaderValue[] {
+  if (outcomes.length === 0) return NONE;
+  const binding = bindingOutcomes(outcomes);
+  const policies = namedApart(binding);
+  const headers: HeaderValue[] = [];
+  const [first] = binding;
+  if (first !== undefined && policies.length > 0) {
+    for (const { name, value } of writeFields({ ...first.decision, policies })) headers.push({ key: name, value });
+  }
+  if (allowed) return headers;
+  const waitMs = waitOf(outcomes);
+  if (waitMs !== null) headers.push({ key: 'Retry-After', value: String(Math.max(Math.ceil(waitMs / 1000), 1)) });
+  return headers;
+}
+
+/** The outcomes that hold the client: none in shadow mode, and no refund. */
+function bindingOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
+  const enforced = outcomes.filter(({ descriptor }) => !descriptor.match.rule.shadowMode && !descriptor.isRefund);
+  const hasQuota = enforced.some((outcome) => isQuota(outcome) && outcome.allowed);
+  return hasQuota ? enforced.filter((outcome) => outcome.allowed || !isQuota(outcome)) : enforced;
+}
+
+/**
+ * The policies of a response, under names that differ, as the draft requires: rules have their own `name`, or that of their policy,
+ * which for `rate_limit` is the unit. A second one of a name gets a number.
+ */
+function namedApart(outcomes: readonly Outcome[]): readonly PolicyDecision[] {
+  const [only] = outcomes;
+  if (outcomes.length === 1 && only?.descriptor.match.rule.name === undefined) return only?.policies ?? [];
+  const names = new Set<string>();
+  const policies = outcomes.flatMap(renamed);
+  const shown =
+    policies.length <= MOST_POLICIES
+      ? policies
+      : policies.toSorted((one, other) => Number(one.allowed) - Number(other.allowed)).slice(0, MOST_POLICIES);
+  return shown.map((policy) => ({ ...policy, name: distinct(policy.name, names) }));
+}
+
+function renamed({ descriptor, policies }: Outcome): readonly PolicyDecision[] {
+  const { name } = descriptor.match.rule;
+  if (name === undefined || !WRITABLE.test(name)) return policies;
+  return policies.map((policy) => ({ ...policy, name }));
+}
+
+function distinct(name: string, names: Set<string>): string {
+  let candidate = name;
+  for (let i = 2; names.has(candidate); i++) candidate = `${name}-${String(i)}`;
+  names.add(candidate);
+  return candidate;
+}
+
+/** How long until the request can be allowed: the longest wait of what denies it, and of the rules in quota mode the shortest. */
+function waitOf(outcomes: readonly Outcome[]): number | null {
+  const denied = outcomes.filter(
+    ({ descriptor, allowed }) => !allowed && !descriptor.match.rule.shadowMode && !descriptor.isRefund,
+  );
+  const waits = denied.filter((outcome) => !isQuota(outcome)).map(ownWait);
+  const quotas = denied.filter(isQuota).map(ownWait);
+  const isWithoutQuota = quotas.length > 0 && !outcomes.some((outcome) => isQuota(outcome) && outcome.allowed);
+  if (isWithoutQuota) waits.push(Math.min(...quotas));
+  const longest = Math.max(...waits);
+  return Number.isFinite(longest) ? longest : null;
+}
+
+/** Infinity where waiting does not help, or nothing is known. */
+function ownWait({ policies }: Outcome): number {
+  if (policies.length === 0) return Infinity;
+  return Math.max(...policies.map(({ allowed, retryAfterMs }) => (allowed ? 0 : (retryAfterMs ?? Infinity))));
+}
+
+function isQuota({ descriptor }: Outcome): boolean {
+  return descriptor.match.rule.quotaMode;
+}

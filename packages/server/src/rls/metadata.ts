@@ -1,0 +1,49 @@
+import type { Decided } from './decide.ts';
+import type { Outcome } from './part-outcomes.ts';
+
+/**
+ * The metadata of a response, which Envoy passes to logs and later filters: what decided (`source`), the policy and the outcome; how
+ * long a policy that paces asks to wait (`delay_ms`); and, merged, the `metadata` of the rules that allow. Undefined
+ * where no limit applies.
+ */
+export function metadataOf({ outcomes, allowed }: Decided): Readonly<Record<string, unknown>> | undefined {
+  const deciding = decidingOutcome(outcomes, allowed);
+  if (deciding === undefined) return undefined;
+  const { decision } = deciding;
+  const metadata: Record<string, unknown> = {
+    source: decision.source,
+    policy: decision.policy,
+    outcome: decision.allowed === allowed ? decision.outcome : allowed ? 'allowed' : 'denied',
+  };
+  if (allowed && decision.delayMs > 0) metadata['delay_ms'] = decision.delayMs;
+  const ofRules = metadataOfRules(outcomes);
+  if (ofRules !== undefined) metadata['metadata'] = ofRules;
+  return metadata;
+}
+
+/** The first that decided as the whole was decided. */
+function decidingOutcome(outcomes: readonly Outcome[], allowed: boolean): Outcome | undefined {
+  return outcomes.find((outcome) => outcome.decision.allowed === allowed) ?? outcomes[0];
+}
+
+function metadataOfRules(outcomes: readonly Outcome[]): Readonly<Record<string, unknown>> | undefined {
+  let merged: Record<string, unknown> | undefined;
+  for (const { descriptor, allowed } of outcomes) {
+    const { metadata } = descriptor.match.rule;
+    if (allowed && metadata !== undefined) merge((merged ??= {}), metadata);
+  }
+  return merged;
+}
+
+/** Adds fields that are not there yet; of maps on both sides the fields. */
+function merge(into: Record<string, unknown>, from: Readonly<Record<string, unknown>>): void {
+  for (const [key, value] of Object.entries(from)) {
+    const before = into[key];
+    if (before === undefined) into[key] = isMap(value) ? structuredClone(value) : value;
+    else if (isMap(before) && isMap(value)) merge(before, value);
+  }
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

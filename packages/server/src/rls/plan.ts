@@ -1,0 +1,119 @@
+import type { UnresolvedPart } from '@sluice/core/service';
+import { subjectOf } from '../config/subject.ts';
+import type { Configuration, Match, Rule, RuleTree, Unit } from '../config/configuration.ts';
+import { CallError, Status } from './grpc/status.ts';
+import type { RateLimitDescriptor, RateLimitRequest } from './messages.ts';
+
+/** The rules of limits that requests bring with them. */
+export interface OverrideRules {
+  /** The rule of a number of requests per unit: the same object as long as it is remembered. */
+  of(requestsPerUnit: number, unit: Unit): Rule;
+}
+
+/** A descriptor that a limit applies to. */
+export interface LimitedDescriptor {
+  /** Its place in the request. */
+  readonly index: number;
+  readonly match: Match;
+  /** Its hits, or 1 for a check. */
+  readonly part: UnresolvedPart;
+  /** Whether its hits are 0: it is looked at, and takes nothing. */
+  readonly isCheck: boolean;
+  readonly isRefund: boolean;
+}
+
+/** What a request asks for. */
+export interface Plan {
+  readonly limited: readonly LimitedDescriptor[];
+  /** Per descriptor, whether its rule is unlimited. Undefined where none is. */
+  readonly unlimited: readonly boolean[] | undefined;
+  /** Whether all limited descriptors consume and can deny: one decision. */
+  readonly isPlain: boolean;
+}
+
+/** `envoy.type.v3.RateLimitUnit`, which has no week, and the number that responses have for one. */
+const UNITS_OF_OVERRIDES: ReadonlyMap<number, Unit> = new Map([
+  [1, 'second'],
+  [2, 'minute'],
+  [3, 'hour'],
+  [4, 'day'],
+  [5, 'month'],
+  [6, 'year'],
+  [7, 'week'],
+]);
+
+/**
+ * Finds the rules of a request's descriptors. A limit of the request itself takes precedence over the rules of its domain; in an
+ * unknown domain nothing is limited.
+ *
+ * @throws CallError `UNKNOWN` without a domain or descriptors, as envoyproxy/ratelimit; `INVALID_ARGUMENT` for hits or units that
+ * mean nothing. Nothing is consumed then.
+ */
+export function planOf(request: RateLimitRequest, { domains }: Configuration, overrides: OverrideRules): Plan {
+  const { domain, descriptors } = request;
+  if (domain === '') throw new CallError(Status.UNKNOWN, 'the rate limit domain must not be empty');
+  if (descriptors.length === 0) throw new CallError(Status.UNKNOWN, 'the list of descriptors must not be empty');
+  const tree = domains.get(domain);
+  const limited: LimitedDescriptor[] = [];
+  let unlimited: boolean[] | undefined;
+  let replaced: Set<string> | undefined;
+  let isPlain = true;
+  for (let index = 0; index < descriptors.length; index++) {
+    const descriptor = descriptors[index] as RateLimitDescriptor;
+    const hits = hitsOf(request, descriptor);
+    const match = tree === undefined ? undefined : matchOf(domain, descriptor, tree, overrides);
+    if (match === undefined) continue;
+    const { rule } = match;
+    for (const name of rule.replaces) (replaced ??= new Set()).add(name);
+    const { limit } = rule;
+    if (limit === undefined) {
+      (unlimited ??= descriptors.map(() => false))[index] = true;
+      continue;
+    }
+    const isCheck = hits === 0;
+    const isRefund = descriptor.isNegativeHits;
+    isPlain &&= !(isCheck || isRefund || rule.shadowMode || rule.quotaMode);
+    limited.push({
+      index,
+      match,
+      part: { limit, subject: match.subject, cost: isCheck ? 1 : hits },
+      isCheck,
+      isRefund,
+    });
+  }
+  return { limited: replaced === undefined ? limited : without(limited, replaced), unlimited, isPlain };
+}
+
+function hitsOf({ hitsAddend }: RateLimitRequest, descriptor: RateLimitDescriptor): number {
+  const hits = descriptor.hitsAddend ?? Math.max(hitsAddend, 1);
+  if (Number.isSafeInteger(hits)) return hits;
+  throw new CallError(
+    Status.INVALID_ARGUMENT,
+    `hits_addend is at most ${String(Number.MAX_SAFE_INTEGER)}, got more; nothing was consumed`,
+  );
+}
+
+function matchOf(
+  domain: string,
+  { entries, limit }: RateLimitDescriptor,
+  tree: RuleTree,
+  overrides: OverrideRules,
+): Match | undefined {
+  if (limit === undefined) return entries.length === 0 ? undefined : tree.match(entries);
+  const unit = UNITS_OF_OVERRIDES.get(limit.unit);
+  if (unit === undefined) {
+    throw new CallError(
+      Status.INVALID_ARGUMENT,
+      `the limit of a descriptor needs a unit from 1 (SECOND) to 6 (YEAR), got ${String(limit.unit)}; nothing was consumed`,
+    );
+  }
+  const rule = overrides.of(limit.requestsPerUnit, unit);
+  return { rule, subject: subjectOf(domain, entries), metric: OVERRIDES };
+}
+
+/** What limits of requests are called in metrics: one name, because their number has no bound. */
+const OVERRIDES = 'override';
+
+function without(limited: readonly LimitedDescriptor[], replaced: ReadonlySet<string>): readonly LimitedDescriptor[] {
+  return limited.filter(({ match: { rule } }) => rule.name === undefined || !replaced.has(rule.name));
+}

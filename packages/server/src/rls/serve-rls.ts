@@ -1,0 +1,142 @@
+import {
+  createSecureServer,
+  createServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type SecureServerOptions,
+  type ServerOptions,
+} from 'node:http2';
+import { Server as NetServer } from 'node:net';
+import type { Entrance } from '../access.ts';
+import { HealthCheck, HealthWatch } from '../health/grpc-health.ts';
+import type { Service } from '../service.ts';
+import { LONGEST_MESSAGE } from './bounds.ts';
+import type { Method } from './grpc/call.ts';
+import { CallServer } from './grpc/call-server.ts';
+import { OpenCalls } from './grpc/open-calls.ts';
+import { Sessions } from './grpc/sessions.ts';
+import type { StatusCode } from './grpc/status.ts';
+import type { Decided } from './decide.ts';
+import type { OverrideRules } from './plan.ts';
+import { RateLimitMethod } from './rate-limit-method.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Hears what the calls of a server come to, for metrics and logs. */
+export interface CallObserver {
+  /** Called with each decision. Decisions of a request whose client has left are among them. */
+  decided?(decided: Decided): void;
+  /** Called with the status of each call that ends with one. */
+  ended?(code: StatusCode): void;
+  /** Called with errors that are not the client's, which it is told nothing of. */
+  failed?(error: unknown): void;
+}
+
+export interface RlsOptions {
+  /** Where this server's requests come in. Default: not private. */
+  readonly entrance?: Entrance;
+  /** The rules of limits that requests bring with them. */
+  readonly overrides: OverrideRules;
+  /** Serves TLS: key, certificate, and what else `tls.createServer` takes. Default: HTTP/2 without TLS. */
+  readonly tls?: SecureServerOptions;
+  /** A server of HTTP/2 to serve on, instead of one that is made. */
+  readonly server?: Http2Server | Http2SecureServer;
+  /** Calls that wait for the store at once; others get `RESOURCE_EXHAUSTED`. Default 1024. */
+  readonly maxInFlight?: number;
+  /** The longest message of a request, in bytes; longer ones get `RESOURCE_EXHAUSTED`. Default 4 MiB. */
+  readonly maxMessageBytes?: number;
+  /** How long a connection is used, in milliseconds, give or take a tenth; Infinity: without end. Default 24 hours. */
+  readonly maxConnectionAgeMs?: number;
+  /** How long calls may still take on a connection that was told to end, in milliseconds. Default 10 000. */
+  readonly connectionGraceMs?: number;
+  readonly observer?: CallObserver;
+}
+
+/** A server of Envoy's rate limit service and of health checks. The caller makes it listen. */
+export interface RlsServer {
+  readonly server: Http2Server | Http2SecureServer;
+  /** How many calls have begun and not ended. */
+  readonly openCalls: number;
+  /**
+   * Shuts down: is NOT_SERVING, takes no more connections, asks clients to leave, and answers what they have sent, within
+   * `connectionGraceMs`.
+   */
+  drain(): Promise<void>;
+  /** Shuts down at once. */
+  close(): Promise<void>;
+}
+
+/** Bounds on what one connection can cost. A client that exceeds one loses its connection, or the stream. */
+const HTTP2: ServerOptions = {
+  maxHeaderListPairs: 64,
+  maxSessionMemory: 16, // in megabytes
+  maxSettings: 32,
+  maxSessionInvalidFrames: 100,
+  maxSessionRejectedStreams: 100,
+  settings: { enablePush: false, maxConcurrentStreams: 4096, maxHeaderListSize: 16_384 },
+};
+/** Finds clients that are gone without a word. */
+const TCP = { keepAlive: true, keepAliveInitialDelay: 60_000, noDelay: true };
+
+/** Serves `envoy.service.ratelimit.v3.RateLimitService` and `grpc.health.v1.Health`. */
+export function serveRls(service: Service, options: RlsOptions): RlsServer {
+  const { observer, maxConnectionAgeMs = DAY_MS, connectionGraceMs = 10_000 } = options;
+  const { health } = service;
+  const server = options.server ?? serverOf(options.tls);
+  const sessions = new Sessions({ maxConnectionAgeMs, connectionGraceMs });
+  const openCalls = new OpenCalls();
+  const watch = new HealthWatch(health);
+  const rateLimit = new RateLimitMethod(service, {
+    entrance: options.entrance ?? { isPrivate: false },
+    overrides: options.overrides,
+    maxInFlight: options.maxInFlight ?? 1024,
+    decided: (decided) => observer?.decided?.(decided),
+  });
+  const methods = new Map<string, Method>([
+    ['/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit', rateLimit],
+    ['/grpc.health.v1.Health/Check', new HealthCheck(health)],
+    ['/grpc.health.v1.Health/Watch', watch],
+  ]);
+  const calls = new CallServer(methods, {
+    openCalls,
+    longestMessage: options.maxMessageBytes ?? LONGEST_MESSAGE,
+    failed: (error) => observer?.failed?.(error),
+    ended: (code) => observer?.ended?.(code),
+  });
+  server.on('stream', (stream, headers) => {
+    calls.begin(stream, headers);
+  });
+  server.on('session', (session) => {
+    sessions.add(session);
+  });
+  server.on('sessionError', () => undefined); // the connection has ended, which its client has caused
+
+  const stop = (): void => {
+    health.isServing = false;
+    watch.close();
+    // That of the net module: the one of newer HTTP/2 servers ends connections while calls are on their way.
+    NetServer.prototype.close.call(server);
+  };
+  return {
+    server,
+    get openCalls() {
+      return openCalls.size;
+    },
+    async drain() {
+      stop();
+      await sessions.drain(connectionGraceMs);
+      openCalls.close();
+    },
+    async close() {
+      stop();
+      await sessions.drain(0);
+      openCalls.close();
+    },
+  };
+}
+
+function serverOf(tls: SecureServerOptions | undefined): Http2Server | Http2SecureServer {
+  return tls === undefined
+    ? createServer({ ...HTTP2, ...TCP })
+    : createSecureServer({ ...tls, ...HTTP2, ...TCP, allowHTTP1: false });
+}

@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import {
+  credentials,
+  Metadata,
+  type CallOptions,
+  type ChannelOptions,
+  type Client,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
+import { memoryStore, type Store } from '@sluice/core';
+import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { Access } from '../../src/access.ts';
+import type { Configuration, LimitOf, Rule, Unit } from '../../src/config/configuration.ts';
+import { policyOfRate } from '../../src/config/rate-limit.ts';
+import { readConfiguration } from '../../src/config/read-configuration.ts';
+import { Health } from '../../src/health/health.ts';
+import { serveRls, type RlsOptions, type RlsServer } from '../../src/rls/serve-rls.ts';
+import type { OverrideRules } from '../../src/rls/plan.ts';
+import type { Service } from '../../src/service.ts';
+import { GenericClient, METHODS, type DescriptorFields, type RequestFields, type ResponseFields } from './protocol.ts';
+
+export interface RunningService {
+  readonly service: Service & { configuration: Configuration };
+  readonly rls: RlsServer;
+  readonly port: number;
+  /** A client of grpc-js. */
+  readonly client: Client;
+  /** Calls ShouldRateLimit. */
+  ask(request: RequestFields, options?: AskOptions): Promise<ResponseFields>;
+  close(): Promise<void>;
+}
+
+export interface AskOptions {
+  readonly authorization?: string;
+  readonly deadline?: number;
+}
+
+export interface RunOptions extends Partial<RlsOptions> {
+  readonly store?: Store;
+  readonly timeoutMs?: number;
+  readonly token?: string;
+  /** The name of the core: services of one name and store count together. */
+  readonly shared?: boolean;
+}
+
+/** A service on a port of the loopback. */
+export async function runService(yaml: string, options: RunOptions = {}): Promise<RunningService> {
+  const { store = memoryStore(), timeoutMs = 100, token, shared = true, ...rls } = options;
+  const service = makeService(yaml, store, timeoutMs, token, shared);
+  const server = serveRls(service, { overrides: overridesOf(service.core), ...rls });
+  server.server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  const { port } = server.server.address() as AddressInfo;
+  const client = connect(port);
+  return {
+    service,
+    rls: server,
+    port,
+    client,
+    ask: (request, given) => ask(client, request, given),
+    async close() {
+      client.close();
+      await server.close();
+      await service.core.close();
+    },
+  };
+}
+
+export function connect(port: number, options: ChannelOptions = {}): Client {
+  // Without a pool of its own, clients of one process share a connection.
+  return new GenericClient(`127.0.0.1:${String(port)}`, credentials.createInsecure(), {
+    'grpc.use_local_subchannel_pool': 1,
+    ...options,
+  });
+}
+
+/** Calls ShouldRateLimit. Rejects with grpc-js's error, whose `code` is the status. */
+export function ask(client: Client, request: RequestFields, options: AskOptions = {}): Promise<ResponseFields> {
+  const { path, requestSerialize, responseDeserialize } = METHODS.shouldRateLimit;
+  const metadata = new Metadata();
+  if (options.authorization !== undefined) metadata.set('authorization', options.authorization);
+  const call: CallOptions = options.deadline === undefined ? {} : { deadline: Date.now() + options.deadline };
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, call, (error, response) => {
+      if (error !== null) reject(error);
+      else resolve(response as ResponseFields);
+    });
+  });
+}
+
+/** The name of the status that a call fails with. */
+export async function statusOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return 'OK';
+  } catch (error) {
+    return status[(error as ServiceError).code];
+  }
+}
+
+/** A descriptor of entries, each `key=value`. */
+export function descriptor(written: string, more: Omit<DescriptorFields, 'entries'> = {}): DescriptorFields {
+  const entries = written.split(' ').map((entry) => {
+    const [key = '', ...rest] = entry.split('=');
+    return { key, value: rest.join('=') };
+  });
+  return { entries, ...more };
+}
+
+export function makeService(
+  yaml: string,
+  store: Store,
+  timeoutMs: number,
+  token: string | undefined,
+  shared: boolean,
+): Service & { configuration: Configuration } {
+  const core = new LimiterCore({ name: 'service', shared, store, timeoutMs });
+  core.claim();
+  const limitOf: LimitOf = (policy) => limitOfPolicy(core, policy);
+  const health = new Health();
+  health.isServing = true;
+  const configuration = readConfiguration(yaml, { path: 'limits.yaml', limitOf });
+  return { store, core, configuration, health, access: new Access(token), timeoutMs };
+}
+
+export function overridesOf(core: LimiterCore): OverrideRules {
+  const rules = new Map<string, Rule>();
+  return {
+    of(requestsPerUnit: number, unit: Unit) {
+      const key = `${String(requestsPerUnit)} ${unit}`;
+      const rate = { requestsPerUnit, unit };
+      const rule = rules.get(key) ?? {
+        name: undefined,
+        limit: limitOfPolicy(core, policyOfRate(rate)),
+        rateLimit: rate,
+        replaces: [],
+        shadowMode: false,
+        quotaMode: false,
+      };
+      rules.set(key, rule);
+      return rule;
+    },
+  };
+}
