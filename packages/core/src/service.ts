@@ -1,11 +1,14 @@
 /** For services that decide over limits which arrive with requests, or live in a file: what `@sluice/server` is built on. */
 export { LimiterCore } from './limiter/core.ts';
+export { LimiterImpl } from './limiter/limiter.ts';
 export { limitOfPolicy } from './limiter/limits.ts';
 export type { LimitRef, UnresolvedPart } from './managed/resolve.ts';
 export { holdsSlots } from './engine/policy.ts';
 export { encodeSubject } from './engine/key.ts';
 export { joinParts } from './http/keys/read-key.ts';
 export { isPending } from './engine/store.ts';
+export { ClientList } from './http/client-list.ts';
+export { isPreflight } from './http/preflight.ts';
 
 // What a service needs to serve the `remoteStore` of other processes.
 export { servedStore, type ServedStore } from './remote/served-store.ts';

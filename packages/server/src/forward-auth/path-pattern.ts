@@ -1,0 +1,63 @@
+import { Wildcard } from '../config/wildcard.ts';
+
+/**
+ * A pattern of paths: `/login` is one path, `/api/*` is `/api` and all paths below it, `*` within a segment stands for any
+ * characters but a slash. Slashes at the end of a path do not count.
+ */
+export class PathPattern {
+  readonly text: string;
+  readonly #asWritten: Matcher;
+  readonly #inSmallLetters: Matcher;
+
+  constructor(text: string) {
+    this.text = text;
+    this.#asWritten = matcherOf(text);
+    this.#inSmallLetters = this.hasCapitals ? matcherOf(text.toLowerCase()) : this.#asWritten;
+  }
+
+  get hasCapitals(): boolean {
+    return this.text !== this.text.toLowerCase();
+  }
+
+  /** Takes time in proportion to the length of the path, times that of a segment of the pattern at worst. */
+  matches(path: string): boolean {
+    return this.#asWritten(path);
+  }
+
+  /** As {@link matches}, but capitals do not count. The path is in small letters. */
+  matchesSmall(path: string): boolean {
+    return this.#inSmallLetters(path);
+  }
+}
+
+type Matcher = (path: string) => boolean;
+
+function matcherOf(text: string): Matcher {
+  const isOpen = text.endsWith('*');
+  const head = isOpen ? text.slice(0, -1) : withoutSlashes(text);
+  if (head.includes('*')) return segmentMatcher(head, isOpen);
+  if (!isOpen) return (path) => withoutSlashes(path) === head;
+  const own = head.endsWith('/') ? withoutSlashes(head) : undefined;
+  return (path) => path.startsWith(head) || withoutSlashes(path) === own;
+}
+
+/** Compares segment by segment. The last one of an open pattern is the beginning of one, behind which all may follow. */
+function segmentMatcher(head: string, isOpen: boolean): Matcher {
+  const wildcards = head.split('/').map((segment) => new Wildcard(segment));
+  const rest = isOpen ? new Wildcard(`${wildcards.pop()?.pattern ?? ''}*`) : undefined;
+  return (path) => {
+    const segments = withoutSlashes(path).split('/');
+    const isLong = rest === undefined ? segments.length === wildcards.length : segments.length >= wildcards.length;
+    if (!isLong || wildcards.some((wildcard, i) => !wildcard.matches(segments[i] as string))) return false;
+    const next = segments[wildcards.length];
+    return rest === undefined || (next === undefined ? rest.pattern === '*' : rest.matches(next));
+  };
+}
+
+function withoutSlashes(path: string): string {
+  let end = path.length;
+  while (end > 0 && path.charCodeAt(end - 1) === SLASH) end--;
+  return end === path.length ? path : path.slice(0, end);
+}
+
+const SLASH = 47;

@@ -1,0 +1,74 @@
+import type { ForwardAuthRule } from '../config/configuration.ts';
+import { PathPattern } from './path-pattern.ts';
+import { readingsOf } from './readings.ts';
+
+/** One pattern of a rule: what `route` means in a key. */
+export interface RuleRoute {
+  readonly rule: ForwardAuthRule;
+  readonly pattern: PathPattern;
+  /** Its place among the routes of all rules. */
+  readonly index: number;
+}
+
+/** Stands for the methods that no rule names. */
+const OTHER = '';
+
+/**
+ * Finds the routes of requests. The first rule that matches decides. What an upstream makes of a path is not known, so each
+ * reading of it has a first rule, and a request is held to all of those.
+ */
+export class RouteTable {
+  /** The routes of each method that rules name, in their order. */
+  readonly #byMethod: ReadonlyMap<string, readonly RuleRoute[]>;
+  readonly #hasCapitals: boolean;
+
+  constructor(rules: readonly ForwardAuthRule[]) {
+    const routes = rules
+      .flatMap((rule) => rule.match.paths.map((path) => ({ rule, pattern: new PathPattern(path) })))
+      .map((route, index) => ({ ...route, index }));
+    const named = new Set([OTHER, ...rules.flatMap(({ match }) => match.methods)]);
+    const withMethod = (method: string): readonly RuleRoute[] =>
+      routes.filter(({ rule: { match } }) => match.methods.length === 0 || match.methods.includes(method));
+    this.#byMethod = new Map([...named].map((method) => [method, withMethod(method)]));
+    this.#hasCapitals = routes.some(({ pattern }) => pattern.hasCapitals);
+  }
+
+  /**
+   * The routes that a request is held to, without those of rules with `skip`.
+   *
+   * @param path - As the client wrote it, without a query.
+   * @param methods - That of the request and, for HEAD and preflights, those that it counts as. Undefined: not known.
+   * @returns Undefined for a path that can be read in too many ways.
+   */
+  find(path: string, methods: readonly string[] | undefined): readonly RuleRoute[] | undefined {
+    const readings = readingsOf(path);
+    if (readings === undefined) return undefined;
+    const found: RuleRoute[] = [];
+    const lists =
+      methods === undefined ? [...this.#byMethod.values()] : methods.map((method) => this.#routesOf(method));
+    for (const routes of lists) for (const reading of readings) this.#addFirst(found, routes, reading);
+    return found.length < 2 ? found : found.sort((one, other) => one.index - other.index);
+  }
+
+  #routesOf(method: string): readonly RuleRoute[] {
+    return this.#byMethod.get(method) ?? (this.#byMethod.get(OTHER) as readonly RuleRoute[]);
+  }
+
+  /** Adds the first route of a path, and the first one if capitals do not count. */
+  #addFirst(found: RuleRoute[], routes: readonly RuleRoute[], path: string): void {
+    add(
+      found,
+      routes.find(({ pattern }) => pattern.matches(path)),
+    );
+    const small = path.toLowerCase();
+    if (small === path && !this.#hasCapitals) return;
+    add(
+      found,
+      routes.find(({ pattern }) => pattern.matchesSmall(small)),
+    );
+  }
+}
+
+function add(found: RuleRoute[], route: RuleRoute | undefined): void {
+  if (route !== undefined && !route.rule.skip && !found.includes(route)) found.push(route);
+}

@@ -1,0 +1,55 @@
+import type { Socket } from 'node:net';
+import { ClientList } from '@sluice/core/service';
+
+const MOST_KNOWN = 256;
+/** What a Unix socket counts as: only processes of this machine reach it. */
+const LOOPBACK = '127.0.0.1';
+
+/** The proxies whose header fields are believed. */
+export class TrustedProxies {
+  readonly #list: ClientList;
+  /** Spellings of addresses that are trusted. */
+  readonly #known = new Set<string>();
+
+  /**
+   * @param ranges - Addresses and CIDR ranges.
+   * @throws PolicyError for anything like an address that is none.
+   */
+  constructor(ranges: readonly string[]) {
+    this.#list = new ClientList(ranges, 'trusted_proxies');
+  }
+
+  trusts(address: string | undefined): boolean {
+    if (address === undefined) return false;
+    if (this.#known.has(address)) return true;
+    if (!this.#list.hasAddress(address)) return false;
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear(); // one address has many spellings
+    this.#known.add(address);
+    return true;
+  }
+
+  /**
+   * The address of the client: the last one in the list that is not that of a trusted proxy, or else the first one. Without
+   * a list it is that of the peer.
+   *
+   * @param peer - A trusted proxy, which has written the last entry.
+   * @param forwardedFor - The field `X-Forwarded-For`. Its entries need not be addresses.
+   */
+  clientOf(peer: string, forwardedFor: string | undefined): string {
+    if (forwardedFor === undefined) return peer;
+    for (let end = forwardedFor.length; ;) {
+      const comma = forwardedFor.lastIndexOf(',', end - 1);
+      const address = forwardedFor.slice(comma + 1, end).trim();
+      if (comma <= 0 || !this.trusts(address)) return address;
+      end = comma;
+    }
+  }
+}
+
+/** The address of the peer. Undefined once it has left. */
+export function peerOf(socket: Socket): string | undefined {
+  const { remoteAddress } = socket;
+  if (remoteAddress !== undefined) return remoteAddress;
+  // A connection over TCP keeps its own end when the peer has reset it.
+  return socket.destroyed || socket.localAddress !== undefined ? undefined : LOOPBACK;
+}
