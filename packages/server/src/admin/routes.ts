@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Entrance } from '../access.ts';
-import { answerHealth } from '../health/answer-health.ts';
+import { answerHealthcheck } from '../health/answer-healthcheck.ts';
 import type { Route } from '../listeners/http.ts';
 import { sendProblem, sendText } from '../listeners/send.ts';
 import type { Service } from '../service.ts';
@@ -10,9 +10,8 @@ export function adminRoutes(service: Service, entrance: Entrance): readonly Rout
   return [
     {
       path: '/healthcheck',
-      method: 'GET',
-      handle: (_request, response) => {
-        answerHealth(service.health, response);
+      handle: (request, response) => {
+        answerHealthcheck(service.health, request, response);
       },
     },
     guarded(service, entrance, '/rlconfig', () => service.configuration.written()),

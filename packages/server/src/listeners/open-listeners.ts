@@ -1,8 +1,13 @@
 import type { Server } from 'node:net';
+import { limitOfPolicy } from '@sluice/core/service';
 import { adminRoutes, metricsRoute } from '../admin/routes.ts';
-import { answerHealth } from '../health/answer-health.ts';
+import { Overrides } from '../config/overrides.ts';
+import { answerHealthcheck } from '../health/answer-healthcheck.ts';
+import { createForwardAuth } from '../forward-auth/create-forward-auth.ts';
 import { serveFrames } from '../native/frames.ts';
 import { hasTls, type ListenerName, type Settings } from '../options.ts';
+import { countDecided } from '../rls/count-decided.ts';
+import { serveRls } from '../rls/serve-rls.ts';
 import type { Service } from '../service.ts';
 import { isLocal, type Address } from './address.ts';
 import { followTls, readTls, type SecureServer, type TlsSettings } from './certificates.ts';
@@ -31,7 +36,8 @@ type Make = (
   at: { readonly isPrivate: boolean; readonly tls: TlsSettings | undefined },
 ) => Made;
 
-const MAKE: Partial<Record<ListenerName, Make>> = {
+const MAKE: Readonly<Record<ListenerName, Make>> = {
+  grpc: madeOfRls,
   http: (service, { maxInFlight }, { isPrivate, tls }) =>
     madeOfRoutes(httpRoutes(service, { isPrivate }), { maxInFlight, tls }),
   native: (service, _settings, { isPrivate, tls }) => new SocketServer(serveFrames(service, { isPrivate }), tls),
@@ -81,15 +87,41 @@ export async function openListeners(service: Service, settings: Settings): Promi
   }));
 }
 
+function madeOfRls(
+  service: Service,
+  { maxInFlight, maxConnectionAgeMs, drainMs }: Settings,
+  { isPrivate, tls }: Parameters<Make>[2],
+): Made {
+  const rls = serveRls(service, {
+    entrance: { isPrivate },
+    overrides: new Overrides((policy) => limitOfPolicy(service.core, policy)),
+    ...(tls === undefined ? {} : { tls: { ...tls, rejectUnauthorized: tls.requestCert } }),
+    maxInFlight,
+    maxConnectionAgeMs: maxConnectionAgeMs === 0 ? Infinity : maxConnectionAgeMs,
+    connectionGraceMs: drainMs,
+    observer: {
+      decided: (decided) => {
+        countDecided(service.stats, decided);
+      },
+    },
+  });
+  return { server: rls.server, close: (graceMs) => (graceMs === 0 ? rls.close() : rls.drain()) };
+}
+
 function httpRoutes(service: Service, entrance: { readonly isPrivate: boolean }): readonly Route[] {
+  const auth = createForwardAuth(service);
+  const forwardAuth: Route['handle'] = (request, response) => {
+    auth.handle(request, response);
+  };
   return [
     {
       path: '/healthcheck',
-      method: 'GET',
-      handle: (_request, response) => {
-        answerHealth(service.health, response);
+      handle: (request, response) => {
+        answerHealthcheck(service.health, request, response);
       },
     },
+    { path: '/auth', handle: forwardAuth },
+    { path: '/auth/', handle: forwardAuth },
     metricsRoute(service, entrance),
   ];
 }

@@ -11,6 +11,7 @@ import {
 } from '@grpc/grpc-js';
 import { memoryStore, type Store } from '@sluice/core';
 import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { Stats } from '../../src/admin/stats.ts';
 import { Access } from '../../src/access.ts';
 import type { Configuration, LimitOf, Rule, Unit } from '../../src/config/configuration.ts';
 import { policyOfRate } from '../../src/config/rate-limit.ts';
@@ -122,7 +123,7 @@ export function makeService(
   const health = new Health();
   health.isServing = true;
   const configuration = readConfiguration(yaml, { path: 'limits.yaml', limitOf });
-  return { store, core, configuration, health, access: new Access(token), timeoutMs };
+  return { store, core, configuration, health, access: new Access(token), stats: new Stats(), timeoutMs };
 }
 
 export function overridesOf(core: LimiterCore): OverrideRules {
