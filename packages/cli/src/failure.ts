@@ -33,8 +33,13 @@ export function printError(error: unknown): void {
     return;
   }
   // The message may quote names of a file and text of the server.
-  const lines = `sluice: ${explained(error)}`.split('\n').map(printable);
+  const lines = `${isAboutFile(error) ? '' : 'sluice: '}${explained(error)}`.split('\n').map(printable);
   console.error(lines.join('\n'));
+}
+
+/** Editors find `path:line:column: message` at the beginning of a line. */
+function isAboutFile(error: unknown): boolean {
+  return error instanceof UsageError && (error.cause as Error | undefined)?.name === 'ConfigurationError';
 }
 
 function explained(error: unknown): string {

@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { addHeal } from './heal-command.ts';
 import { addInspect } from './inspect-command.ts';
 import { addPolicy } from './policy-commands.ts';
+import { addServe } from './serve-command.ts';
 import { EXIT, exitCodeOf, printError } from './failure.ts';
 
 /** Runs the command line, prints the result or the error, and resolves to the exit code. Never rejects. */
@@ -20,7 +21,9 @@ export async function run(args: readonly string[]): Promise<number> {
 
 function program(): Command {
   const sluice = new Command('sluice')
-    .description('Lists and changes managed policies, and prints and heals what keys have used, in Redis or Valkey.')
+    .description(
+      'Serves limits to gateways and programs, changes managed policies, and prints and heals what keys have used.',
+    )
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -44,6 +47,7 @@ function program(): Command {
   addPolicy(sluice);
   addInspect(sluice);
   addHeal(sluice);
+  addServe(sluice);
   return sluice;
 }
 

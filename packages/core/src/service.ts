@@ -29,3 +29,4 @@ export { batchAnswerToJson, batchFromJson, type ReadBatch } from './remote/wire/
 export { failureToJson } from './remote/wire/failure.ts';
 export { limitFromJson } from './remote/wire/limit.ts';
 export { requestsFromJson, uncountable, type LimitAt, type ReadCall } from './remote/wire/requests.ts';
+export { parseDuration } from './values/duration.ts';

@@ -56,6 +56,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   ];
   try {
     core.claim();
+    opened.connect();
     undo.push(logStore(opened.store, core.name, settings.log));
     await service.load(settings);
     undo.push(() => {
@@ -74,12 +75,13 @@ class LiveService implements Service {
   readonly core: LimiterCore;
   readonly health: Health = new Health();
   readonly access: Access;
-  readonly stats: Stats = new Stats();
+  readonly stats: Stats;
   readonly timeoutMs: number;
   #source: ConfigurationSource | undefined;
 
-  constructor(core: LimiterCore, { token, timeoutMs }: Settings) {
+  constructor(core: LimiterCore, { token, timeoutMs, siblings }: Settings) {
     this.core = core;
+    this.stats = new Stats(siblings);
     this.access = new Access(token);
     this.timeoutMs = timeoutMs;
   }

@@ -1,4 +1,14 @@
 export { createServer, type RunningServer } from './create-server.ts';
 export { ConfigurationError } from './config/configuration-error.ts';
 export { readEnvironment, type EnvironmentOptions } from './environment/environment.ts';
+export { checkConfiguration } from './check-configuration.ts';
+export { joinWorkers, type WorkerLink } from './workers/join-workers.ts';
+export type { Siblings } from './workers/siblings.ts';
+export type { StatsReport } from './admin/stats-report.ts';
+export {
+  superviseWorkers,
+  WorkerFailed,
+  type SupervisedWorkers,
+  type SuperviseOptions,
+} from './workers/supervise-workers.ts';
 export type { ListenerName, ListenerOption, ServerOptions, TlsListenerName, TlsOptions } from './options.ts';

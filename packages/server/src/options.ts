@@ -1,6 +1,7 @@
 import { SluiceError, type Store } from '@sluice/core';
 import { nearest } from '@sluice/core/inspect';
 import { parseAddress, type Address } from './listeners/address.ts';
+import type { Siblings } from './workers/siblings.ts';
 
 /** Where a listener accepts connections: a port (of the loopback), `host:port`, `unix:path`, or `off`. */
 export type ListenerOption = number | string | false;
@@ -52,6 +53,8 @@ export interface ServerOptions {
   readonly maxConnectionAgeMs?: number | undefined;
   /** How long `close` waits for requests that run. Default 10 seconds. */
   readonly drainMs?: number | undefined;
+  /** The other processes that share the listeners: `joinWorkers().siblings` in a worker of `superviseWorkers`. */
+  readonly siblings?: Siblings | undefined;
   /** Gets what operators should know: a file that cannot be used, a failed Redis. Default: a line on standard error. */
   readonly log?: ((line: string) => void) | undefined;
 }
@@ -78,6 +81,7 @@ export interface Settings {
   readonly maxInFlight: number;
   readonly maxConnectionAgeMs: number;
   readonly drainMs: number;
+  readonly siblings: Siblings | undefined;
   readonly log: (line: string) => void;
 }
 
@@ -88,7 +92,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 
 const OPTIONS: readonly (keyof ServerOptions)[] = [
   ...['config', 'mergeDomains', 'redis', 'prefix', 'store', 'grpc', 'http', 'native', 'admin', 'token', 'tls'],
-  ...['timeoutMs', 'app', 'maxInFlight', 'maxConnectionAgeMs', 'drainMs', 'log'],
+  ...['timeoutMs', 'app', 'maxInFlight', 'maxConnectionAgeMs', 'drainMs', 'siblings', 'log'],
 ] as (keyof ServerOptions)[];
 
 /**
@@ -136,6 +140,7 @@ export function parseServerOptions(options: ServerOptions): Settings {
     maxInFlight: parseNumber(options.maxInFlight, 1024, 'maxInFlight', 1),
     maxConnectionAgeMs: parseNumber(options.maxConnectionAgeMs, DAY_MS, 'maxConnectionAgeMs', 0),
     drainMs: parseNumber(options.drainMs, 10_000, 'drainMs', 0),
+    siblings: options.siblings,
     log: options.log ?? ((line) => process.stderr.write(`${line}\n`)),
   };
 }

@@ -5,6 +5,8 @@ import type { Settings } from './options.ts';
 /** The store of a server, and how to close it. */
 export interface OpenedStore {
   readonly store: Store;
+  /** Connects in advance, where the store does not do so by itself. */
+  connect(): void;
   close(): Promise<void>;
 }
 
@@ -15,6 +17,7 @@ const PROBE_MS = 250;
 
 /** Calls fail at once without a connection, and no call is sent twice: it may have counted. */
 const CLIENT = {
+  lazyConnect: true,
   enableOfflineQueue: false,
   enableReadyCheck: false,
   disableClientInfo: true,
@@ -24,26 +27,30 @@ const CLIENT = {
   disconnectTimeout: 50,
   retryStrategy: (attempt: number) => Math.min(attempt * 50, LONGEST_PAUSE_MS),
 };
-/** What reconnects is the cluster. */
-const { enableOfflineQueue, retryStrategy, ...NODE } = CLIENT;
+/** The cluster connects and reconnects its nodes. */
+const { lazyConnect, enableOfflineQueue, retryStrategy, ...NODE } = CLIENT;
 
-/** Makes the store. Nothing is sent: the server starts while Redis is away, and decides from memory until then. */
+/** Makes the store. Nothing is sent before `connect` or the first decision. */
 export function openStore({ store, redis, prefix }: Pick<Settings, 'store' | 'redis' | 'prefix'>): OpenedStore {
-  if (store !== undefined) return { store, close: () => Promise.resolve() }; // its owner closes it
+  const nothing = { connect: () => undefined, close: () => Promise.resolve() };
+  if (store !== undefined) return { store, ...nothing }; // its owner closes it
   const [url, ...others] = redis ?? [];
-  if (url === undefined) return { store: memoryStore(), close: () => Promise.resolve() };
+  if (url === undefined) return { store: memoryStore(), ...nothing };
   const options: RedisStoreOptions = {
     breaker: { probeEveryMs: PROBE_MS },
     ...(prefix === undefined ? {} : { prefix }),
   };
   if (others.length === 0 && /^rediss?:/i.test(url)) {
     const single = redisStore(url, options);
-    return { store: single, close: () => single.close() };
+    return { ...nothing, store: single, close: () => single.close() };
   }
   const client = others.length === 0 ? overSocket(url) : clusterOf([url, ...others]);
   client.on('error', () => undefined); // each decision that fails tells of it
   return {
     store: redisStore(client, options),
+    connect: () => {
+      client.connect().catch(() => undefined); // it goes on trying
+    },
     close: () => {
       client.disconnect();
       return Promise.resolve();
@@ -62,6 +69,7 @@ function clusterOf(urls: readonly string[]): Cluster {
   const [first = ''] = urls;
   const url = new URL(first);
   return new Cluster([...urls], {
+    lazyConnect,
     enableOfflineQueue,
     enableReadyCheck: false,
     maxRedirections: 3,

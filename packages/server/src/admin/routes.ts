@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import { Registry } from 'prom-client';
 import type { Entrance } from '../access.ts';
 import { answerHealthcheck } from '../health/answer-healthcheck.ts';
 import type { Route } from '../listeners/http.ts';
+import { writtenMetrics, writtenStats } from './stats-report.ts';
 import { sendProblem, sendText } from '../listeners/send.ts';
 import type { Service } from '../service.ts';
 
@@ -15,15 +17,15 @@ export function adminRoutes(service: Service, entrance: Entrance): readonly Rout
       },
     },
     guarded(service, entrance, '/rlconfig', () => service.configuration.written()),
-    guarded(service, entrance, '/stats', () => service.stats.written()),
+    guarded(service, entrance, '/stats', async () => writtenStats(await service.stats.reports())),
     metricsRoute(service, entrance),
   ];
 }
 
 /** Metrics in the format of Prometheus. */
 export function metricsRoute(service: Service, entrance: Entrance): Route {
-  const { registry } = service.stats;
-  return guarded(service, entrance, '/metrics', () => registry.metrics(), registry.contentType);
+  const read = async (): Promise<string> => writtenMetrics(await service.stats.reports());
+  return guarded(service, entrance, '/metrics', read, Registry.PROMETHEUS_CONTENT_TYPE);
 }
 
 function guarded(

@@ -1,5 +1,7 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Registry } from 'prom-client';
 import { collectMetrics } from '@sluice/core/metrics';
+import type { Siblings } from '../workers/siblings.ts';
+import type { StatsReport } from './stats-report.ts';
 
 /** What one rule decided about one descriptor. */
 export interface RuleDecision {
@@ -33,26 +35,29 @@ type Counts = Record<CounterName, number>;
 
 /** The counters of the service: by rule, and what core counts of its limiters. */
 export class Stats {
-  readonly registry: Registry = new Registry();
+  readonly #registry = new Registry();
+  readonly #siblings: Siblings | undefined;
   readonly #rules = new Map<string, Counts>();
-  readonly #stopMetrics: () => void;
+  readonly #stop: () => void;
   #loads = 0;
   #loadErrors = 0;
 
-  constructor() {
-    this.#stopMetrics = collectMetrics({ register: this.registry });
+  /** @param siblings - The other processes of the service. */
+  constructor(siblings: Siblings | undefined) {
+    this.#siblings = siblings;
+    const stopMetrics = collectMetrics({ register: this.#registry });
+    const stopOffer = siblings?.offer(() => this.#report());
+    this.#stop = () => {
+      stopMetrics();
+      stopOffer?.();
+    };
     for (const name of NAMES) this.#register(name);
-    const loads = (name: string, help: string, value: () => number): Gauge =>
-      new Gauge({
-        name,
-        help,
-        registers: [this.registry],
-        collect() {
-          this.set(value());
-        },
-      });
-    loads('sluice_config_load_success_total', 'Configurations that were loaded.', () => this.#loads);
-    loads('sluice_config_load_error_total', 'Configurations that were not loaded.', () => this.#loadErrors);
+    this.#registerLoads('sluice_config_load_success_total', 'Configurations that were loaded.', () => this.#loads);
+    this.#registerLoads(
+      'sluice_config_load_error_total',
+      'Configurations that were not loaded.',
+      () => this.#loadErrors,
+    );
   }
 
   /** Counts the decision of a rule, by its name in metrics. Allocates nothing for a rule that is known. */
@@ -77,18 +82,17 @@ export class Stats {
     this.#loadErrors++;
   }
 
-  /** One counter a line, as `/stats` of envoyproxy/ratelimit writes them. */
-  written(): string {
-    const lines = [...this.#rules].flatMap(([rule, counts]) =>
-      NAMES.map((name) => `ratelimit.service.rate_limit.${rule}.${name}: ${String(counts[name])}`),
-    );
-    lines.push(`ratelimit.service.config_load_success: ${String(this.#loads)}`);
-    lines.push(`ratelimit.service.config_load_error: ${String(this.#loadErrors)}`);
-    return `${lines.join('\n')}\n`;
+  /** What every process of the service has counted. */
+  async reports(): Promise<readonly StatsReport[]> {
+    return this.#siblings === undefined ? [await this.#report()] : this.#siblings.gather();
   }
 
   close(): void {
-    this.#stopMetrics();
+    this.#stop();
+  }
+
+  #report(): Promise<StatsReport> {
+    return this.#registry.getMetricsAsJSON();
   }
 
   #countsOf(rule: string): Counts {
@@ -107,10 +111,22 @@ export class Stats {
       name: `sluice_rule_${name}_total`,
       help: COUNTERS[name],
       labelNames: ['rule'],
-      registers: [this.registry],
+      registers: [this.#registry],
       collect() {
         this.reset();
         for (const [rule, counts] of rules) this.inc({ rule }, counts[name]);
+      },
+    });
+  }
+
+  #registerLoads(name: string, help: string, value: () => number): void {
+    new Counter({
+      name,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(value());
       },
     });
   }

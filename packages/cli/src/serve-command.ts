@@ -1,0 +1,46 @@
+import { Option, type Command } from 'commander';
+import { readServeOptions, type ServeFlags } from './serve-options.ts';
+import { serve } from './serve.ts';
+
+const ADDRESS = 'port|host:port|unix:path|off';
+
+/** Adds `sluice serve`. */
+export function addServe(sluice: Command): void {
+  sluice
+    .command('serve')
+    .summary('serve limits to Envoy, to gateways and to programs')
+    .description(
+      "Answers Envoy's rate limit protocol, forward auth of gateways, and programs over HTTP, with the limits of a file. Counts in Redis where --redis says so, else in memory.",
+    )
+    .option('--config <path>', 'the file of limits, or a folder of them; read again when it changes')
+    .option('--check', 'read the configuration, print what is wrong in it, and end')
+    .addOption(new Option('--grpc <address>', `Envoy's rate limit service: ${ADDRESS} (default: 8081)`))
+    .addOption(new Option('--http <address>', '/auth, /json, /v1, /healthcheck, /metrics (default: 8080)'))
+    .addOption(new Option('--native <address>', 'frames for remoteStore (default: off)'))
+    .addOption(new Option('--sentinel <address>', "Sentinel's cluster protocol: off, there is none yet"))
+    .addOption(new Option('--admin <address>', '/rlconfig, /stats, /metrics (default: 6070)'))
+    .option('--workers <number>', 'processes that share the listeners; above 1 they need --redis', '1')
+    .addOption(
+      new Option(
+        '--token <text>',
+        'what callers send to refund, reset, block and read metrics where a listener is not of the loopback; other users of the machine see arguments, so prefer the variable',
+      ).env('SLUICE_TOKEN'),
+    )
+    .option('--tls-cert <path>', 'the certificate of the listeners, in PEM form')
+    .option('--tls-key <path>', 'its key')
+    .option('--tls-client-ca <path>', 'the authorities of clients: those without a certificate are not served')
+    .option('--tls-listeners <names>', 'which listeners have TLS, separated by commas (default: grpc,http,native)')
+    .option('--timeout <duration>', 'the longest wait for Redis (default: 15ms)')
+    .option('--max-connection-age <duration>', 'how old a connection of gRPC gets; 0 is without end (default: 1d)')
+    .option('--max-in-flight <number>', 'requests at once, of each listener and process (default: 1024)')
+    .option('--drain <duration>', 'how long requests that run may take after SIGTERM (default: 10s)')
+    .option('--merge-domains', 'several files may have rules of one domain')
+    .option('--app <name>', 'the name of this service on the lists of managed policies (default: sluice-server)')
+    .addHelpText(
+      'after',
+      '\nA port alone is that of the loopback. SIGTERM drains, SIGHUP reads the configuration. Without --config the\nenvironment of envoyproxy/ratelimit (RUNTIME_ROOT, REDIS_URL, ...) says where it is: docs/reference/service.md.',
+    )
+    .action(async (flags: ServeFlags, command: Command) => {
+      await serve(await readServeOptions(flags, command));
+    });
+}

@@ -1,0 +1,28 @@
+import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { loadConfiguration } from './config/configuration-files.ts';
+import { parseServerOptions, type ServerOptions } from './options.ts';
+import { openStore } from './store.ts';
+
+/**
+ * Reads the configuration as `createServer` with these options would. Listens nowhere and sends nothing to Redis.
+ *
+ * @returns How many domains, named limits and rules of forward auth it has.
+ * @throws (rejects) as `createServer`: SluiceError for options, ConfigurationError, what cannot be read.
+ */
+export async function checkConfiguration(
+  options: ServerOptions,
+): Promise<{ readonly domains: number; readonly limits: number; readonly forwardAuthRules: number }> {
+  const settings = parseServerOptions(options);
+  const opened = openStore(settings);
+  const core = new LimiterCore({ name: 'service', store: opened.store, app: settings.app, shared: true });
+  try {
+    const { domains, limits, forwardAuth } = await loadConfiguration(settings.config, {
+      mergeDomains: settings.mergeDomains,
+      limitOf: (policy) => limitOfPolicy(core, policy),
+    });
+    return { domains: domains.size, limits: limits.size, forwardAuthRules: forwardAuth?.rules.length ?? 0 };
+  } finally {
+    await core.close();
+    await opened.close();
+  }
+}

@@ -1,0 +1,28 @@
+import type { StatsReport } from '../admin/stats-report.ts';
+
+/** What a worker tells the process that has started it. */
+export type FromWorker =
+  | { readonly sluice: 'ready'; readonly addresses: Readonly<Record<string, string>> }
+  | { readonly sluice: 'gather'; readonly id: number }
+  | { readonly sluice: 'report'; readonly id: number; readonly report: StatsReport };
+
+/** What the workers are told. */
+export type ToWorker =
+  | { readonly sluice: 'report'; readonly id: number }
+  | { readonly sluice: 'gathered'; readonly id: number; readonly reports: readonly StatsReport[] }
+  | { readonly sluice: 'reload' }
+  | { readonly sluice: 'close' };
+
+/** Whether a message comes from a worker, about this: others may use the channel too. */
+export function isFromWorker(message: unknown): message is FromWorker {
+  return isOurs(message);
+}
+
+/** Whether a message is for a worker, about this. */
+export function isToWorker(message: unknown): message is ToWorker {
+  return isOurs(message);
+}
+
+function isOurs(message: unknown): boolean {
+  return typeof (message as { readonly sluice?: unknown } | null)?.sluice === 'string';
+}
