@@ -1,0 +1,123 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { redisStore, silenceWarnings } from '@sluice/core';
+import { startRedis, startTcpProxy, until, type RedisServer, type TcpProxy } from '@sluice/testkit';
+import { Redis } from 'ioredis';
+import type { ResponseFields } from './protocol.ts';
+import { ask as askOn, connect, descriptor, runService, statusOf, type RunningService } from './running-service.ts';
+
+const LIMITS = `
+domain: shop
+descriptors:
+  - key: user
+    rate_limit: { unit: day, requests_per_unit: 5 }
+  - key: pool
+    quota_mode: true
+    rate_limit: { unit: day, requests_per_unit: 5 }
+  - key: watched
+    shadow_mode: true
+    rate_limit: { unit: day, requests_per_unit: 5 }
+`;
+silenceWarnings('SLUICE_STORE_AWAY');
+
+describe('while Redis hangs', () => {
+  let server: RedisServer;
+  let proxy: TcpProxy;
+  let client: Redis;
+  let running: RunningService;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(async () => {
+    await server.stop();
+  });
+  beforeEach(async () => {
+    proxy = await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(server.storeUrl).port) });
+    client = new Redis(proxy.through(server.storeUrl));
+    client.on('error', () => undefined);
+    running = await runService(LIMITS, {
+      store: redisStore(client),
+      timeoutMs: 30_000,
+      maxInFlight: 20,
+      token: 'secret',
+    });
+    expect(sourceOf(await ask('user=before'))).toBe('redis');
+  });
+  afterEach(async () => {
+    proxy.close();
+    client.disconnect();
+    await running.close();
+  });
+
+  const ask = (written: string, deadline = 10_000): Promise<ResponseFields> =>
+    running.ask({ domain: 'shop', descriptors: [descriptor(written)] }, { deadline });
+  const sourceOf = ({ dynamicMetadata }: ResponseFields): unknown => dynamicMetadata?.fields['source']?.['stringValue'];
+
+  it('a call is answered from memory before its deadline, by the same limits', async () => {
+    proxy.hang();
+    const answers = await Promise.all(Array.from({ length: 7 }, () => ask('user=hung', 1500)));
+
+    expect(answers.map(sourceOf)).toEqual(Array.from({ length: 7 }, () => 'local'));
+    expect(answers.filter(({ overallCode }) => overallCode === 'OK')).toHaveLength(5);
+  });
+
+  it('so is one that needs several decisions', async () => {
+    proxy.hang();
+    const look = { hitsAddend: { value: 0 } };
+    const descriptors = [
+      descriptor('user=several'),
+      descriptor('pool=several'),
+      descriptor('watched=several'),
+      descriptor('user=look', look),
+    ];
+    const answer = await running.ask({ domain: 'shop', descriptors }, { deadline: 1500 });
+
+    expect(answer.overallCode).toBe('OK');
+    expect(sourceOf(answer)).toBe('local');
+    expect(answer.statuses?.map(({ limitRemaining }) => limitRemaining)).toEqual([4, 4, 4, 5]);
+  });
+
+  it('a refund that Redis does not answer fails before the deadline', async () => {
+    proxy.hang();
+    const refund = descriptor('user=refund', { hitsAddend: { value: 1 }, isNegativeHits: true });
+    const call = running.ask(
+      { domain: 'shop', descriptors: [refund] },
+      { deadline: 1500, authorization: 'Bearer secret' },
+    );
+
+    expect(await statusOf(call)).toBe('UNAVAILABLE');
+  });
+
+  it('calls beyond the bound get RESOURCE_EXHAUSTED at once, and the others their answers', async () => {
+    proxy.hang();
+    const calls = Array.from({ length: 50 }, () => statusOf(ask('user=many')));
+    const denied = calls.slice(20);
+
+    expect(new Set(await Promise.all(denied))).toEqual(new Set(['RESOURCE_EXHAUSTED']));
+    await proxy.heal();
+    expect(new Set(await Promise.all(calls.slice(0, 20)))).toEqual(new Set(['OK']));
+    expect(sourceOf(await ask('user=after'))).toBe('redis');
+  });
+
+  it('a client that leaves frees its place', async () => {
+    proxy.hang();
+    const other = connect(running.port);
+    const request = { domain: 'shop', descriptors: [descriptor('user=leaving')] };
+    const calls = Array.from({ length: 20 }, () => statusOf(askOn(other, request)));
+    await until('all calls have begun', () => running.rls.openCalls === 20);
+    expect(await statusOf(ask('user=next'))).toBe('RESOURCE_EXHAUSTED');
+    other.close();
+    await proxy.heal();
+
+    await until('all places are free', async () => (await statusOf(ask('user=next'))) === 'OK');
+    expect(running.rls.openCalls).toBe(0);
+    await Promise.all(calls);
+  });
+
+  it('decisions are shared again once Redis answers', async () => {
+    proxy.hang();
+    await Promise.all(Array.from({ length: 6 }, () => ask('user=again', 1500)));
+    await proxy.heal();
+
+    await until('Redis decides', async () => sourceOf(await ask('watched=again')) === 'redis');
+  });
+});
