@@ -51,7 +51,7 @@ export interface LimiterCoreOptions {
   /**
    * Whether this process takes slices of frequently requested keys, and spends them from memory: for keys with more
    * traffic than one Redis can decide. Default false. All processes of a limiter need the same setting. Has an
-   * effect on a `redisStore` alone; a memory store has nothing to fetch, and decides as before.
+   * effect on a `redisStore` or `remoteStore` alone; a memory store has nothing to fetch, and decides as before.
    */
   lease?: boolean | LeaseOptions | undefined;
   /** The consequence of repeated denials: `escalate({ after: 5, block: '1m', decay: '1h' })`. Default: none. */
@@ -205,6 +205,8 @@ function checkLeasable({ store, escalate }: CoreSettings): void {
     throw rejection('a split limit is decided in this process as it is, and cannot be leased: leave lease out');
   }
   if (store.source !== 'memory' && !performsBatches(store)) {
-    throw rejection('slices are taken from a redisStore, and this store cannot give any: leave lease out');
+    throw rejection(
+      'slices are taken from a redisStore or a remoteStore in batches, and this store cannot give any: leave lease out',
+    );
   }
 }

@@ -102,9 +102,13 @@ function policiesIn(given: unknown, options: { prefix?: string | undefined }): P
   if (typeof load === 'function') return new PoliciesImpl(new PolicyCache(given as PolicySource));
   const connection = connectionOf(given as Store);
   if (connection !== undefined) return policiesInRedis(connection);
+  const got =
+    (given as Store).source === 'remote'
+      ? 'one that counts elsewhere: a remoteStore keeps no policies'
+      : 'another store';
   throw new PolicyError(
     'source',
-    `createPolicies takes redisStore(...), a client or URL of Redis, or a source with load(), got another store`,
+    `createPolicies takes redisStore(...), a client or URL of Redis, or a source with load(), got ${got}`,
     'SLUICE_OPTION_INVALID',
   );
 }

@@ -59,14 +59,17 @@ function policyToJson(policy: PolicyDecision): readonly unknown[] {
 
 /** Nothing where a state is of a version that the limit cannot read. */
 function snapshotsToJson(parts: readonly Part[], snapshots: readonly KeySnapshot[]): Pick<WrittenRest, 'snapshots'> {
-  const isReadable = snapshots.every(({ version }, i) => version === parts[i]?.limit.policyVersion?.version);
+  const limits = parts.map(({ limit }) => limit);
+  const isReadable = snapshots.every(({ version }, i) => {
+    const known = limits[i]?.policyVersion;
+    return known === undefined || known.version === version;
+  });
   if (!isReadable) return {};
   return {
-    snapshots: snapshots.map(({ blockedUntilMs, version, states }, i) => [
-      blockedUntilMs,
-      version ?? null,
-      statesToText((parts[i] as Part).limit, states),
-    ]),
+    snapshots: snapshots.map(({ blockedUntilMs, states }, i) => {
+      const limit = limits[i] as Limit;
+      return [blockedUntilMs, limit.policyVersion?.version ?? null, statesToText(limit, states)];
+    }),
   };
 }
 

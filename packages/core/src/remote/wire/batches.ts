@@ -36,14 +36,22 @@ export function batchToJson(
 export function batchFromJson(given: unknown, limitAt: LimitAt): ReadBatch {
   const written = listOf(given, 'a batch', 1 + ITEMS, 1 + ITEMS * MOST_KEYS);
   const keys: (CoalescedRequests | Error)[] = [];
+  const known = new Set<string>();
   let counted = 0;
   for (let i = 1; i < written.length; i += ITEMS) {
     const limit = limitAt(wholeNumber(written[i], 'the number of a limit'));
     const subject = subjectFromJson(written[i + 1]);
     const runs = runsFromJson(written[i + 2]);
     for (let j = 1; runs !== undefined && j < runs.length; j += 2) counted += runs[j] as number;
-    keys.push(limit instanceof Error ? limit : { limit: checkEligible(limit), subject, runs });
+    if (limit instanceof Error) keys.push(limit);
+    else {
+      checkEligible(limit);
+      known.add(`${limit.keySuffix} ${subject}`);
+      keys.push({ limit, subject, runs });
+    }
   }
+  const sent = keys.filter((key) => !(key instanceof Error));
+  if (known.size < sent.length) throw new FrameError('a batch has each key once');
   if (counted > MOST_COUNTED) throw new FrameError(`a batch counts at most ${String(MOST_COUNTED)} requests together`);
   return { leftMs: optionalNumber(written[0], 'the time left', 1, LONGEST_TIMEOUT_MS), keys };
 }
@@ -55,8 +63,8 @@ function runsFromJson(given: unknown): readonly number[] | undefined {
   return runs;
 }
 
-function checkEligible<L extends CoalescedRequests['limit']>(limit: L): L {
-  if (limit.fastPathEligible === true) return limit;
+function checkEligible(limit: CoalescedRequests['limit']): void {
+  if (limit.fastPathEligible === true) return;
   throw new FrameError('a limit with escalation, versions or long states cannot be decided in a batch');
 }
 
