@@ -13,7 +13,7 @@ const STEPS: readonly ((path: string) => string)[] = [
   (path) => path.replace(/^\/\/[^/]*/, '') || '/', // as the authority of a URL: `new URL('//a/b', base)` has the path /b
   (path) => path.replaceAll('\\', '/'),
   (path) => path.replaceAll(/;[^/]*/g, ''), // parameters of a segment, RFC 3986, section 3.3
-  (path) => path.replaceAll(/(?<=[^/. ])[. ]+(?=\/|$)/g, ''), // as Windows does with names of files
+  (path) => path.replaceAll(/(?<![. ])(?!(?<=\/)\.{1,2}(?:\/|$))[. ]+(?=\/|$)/g, ''), // as Windows with names of files
   (path) => path.replace(/[\0?#].*$/s, ''),
 ];
 

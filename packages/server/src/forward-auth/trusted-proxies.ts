@@ -38,9 +38,9 @@ export class TrustedProxies {
   clientOf(peer: string, forwardedFor: string | undefined): string {
     if (forwardedFor === undefined) return peer;
     for (let end = forwardedFor.length; ;) {
-      const comma = forwardedFor.lastIndexOf(',', end - 1);
+      const comma = end === 0 ? -1 : forwardedFor.lastIndexOf(',', end - 1);
       const address = forwardedFor.slice(comma + 1, end).trim();
-      if (comma <= 0 || !this.trusts(address)) return address;
+      if (comma === -1 || !this.trusts(address)) return address;
       end = comma;
     }
   }
