@@ -63,7 +63,11 @@ export interface Suite {
 export function suiteFor(target: AdapterTarget): Suite {
   const redis = useRedis();
   let prefixes = 0;
-  const exactly = (store: Store): Exactly => ({ store, onStoreError: 'throw', timeoutMs: 60_000 });
+  const exactly = (store: Store): Exactly => ({
+    store: target.through?.(store) ?? store,
+    onStoreError: 'throw',
+    timeoutMs: 60_000,
+  });
   const stores: readonly SuiteStores[] = [
     { kind: 'memory', fresh: (clock) => exactly(memoryStore(clock === undefined ? {} : { clock })) },
     {

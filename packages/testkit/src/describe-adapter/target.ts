@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { RateLimitInfo } from '@sluice/core';
+import type { RateLimitInfo, Store } from '@sluice/core';
 import type { RateLimitOptions } from '@sluice/core/http';
 
 /** The common part of requests of every framework: enough for the functions in the suite's options. */
@@ -77,6 +77,8 @@ export interface AdapterTarget {
   startHttp2?(app: SuiteApp): Promise<RunningApp>;
   /** Responds in the framework's own way, as an application's `onDenied` does. `response` is its argument. */
   answer?(response: never, answer: Answer): void;
+  /** The store that an application is given in place of this one, such as one that counts in it from afar. */
+  through?(store: Store): Store;
   /** Features that the framework lacks, so that the suite skips them: each with a reason in the target's file. */
   readonly cannot?: readonly ('methodOverride' | 'upcomingRoute')[];
 }

@@ -1,0 +1,4 @@
+import { describeAdapter } from '@sluice/testkit';
+import { remoteTarget } from './remote-target.ts';
+
+describeAdapter(remoteTarget(), ['answers']);
