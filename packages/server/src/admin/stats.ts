@@ -43,7 +43,7 @@ export class Stats {
   #loadErrors = 0;
 
   /** @param siblings - The other processes of the service. */
-  constructor(siblings: Siblings | undefined) {
+  constructor(siblings?: Siblings) {
     this.#siblings = siblings;
     const stopMetrics = collectMetrics({ register: this.#registry });
     const stopOffer = siblings?.offer(() => this.#report());
