@@ -2,6 +2,7 @@
 // import it (ES module, CommonJS, TypeScript). The command is not imported: publint and a run check it.
 import { spawnSync } from 'node:child_process';
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -36,9 +37,12 @@ const packages = readdirSync(join(root, 'packages'))
   }))
   .filter((manifest) => manifest.private !== true);
 
+/** The package of the service has ES modules only: it is a program's own process, which loads them. */
+const hasCommonJs = ({ exports, bin }) => bin !== undefined || JSON.stringify(exports).includes('"require"');
+
 try {
   const modules = join(work, 'node_modules');
-  for (const { name, folder } of packages) {
+  for (const { name, folder, exports, bin } of packages) {
     if (pnpm(['pack', '--pack-destination', work, '--reporter=silent'], folder).status !== 0)
       throw new Error(`${name} cannot be packed`);
     const tarball = join(
@@ -48,7 +52,7 @@ try {
       ),
     );
     run('node_modules/.bin/publint', ['run', tarball, '--strict']);
-    run('node_modules/.bin/attw', [tarball]);
+    run('node_modules/.bin/attw', [tarball, ...(hasCommonJs({ exports, bin }) ? [] : ['--profile', 'esm-only'])]);
     const target = join(modules, name);
     mkdirSync(target, { recursive: true });
     run('tar', ['-xzf', tarball, '-C', target, '--strip-components=1']);
@@ -168,12 +172,23 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
   console.log('imported from ES modules, CommonJS and TypeScript');
 
   // Last, because ioredis must not be installed before.
-  for (const name of ['commander', 'ioredis', 'yaml']) {
-    symlinkSync(realpathSync(join(root, 'packages/cli/node_modules', name)), join(modules, name));
+  for (const [owner, ...names] of [
+    ['packages/cli', 'commander', 'ioredis', 'yaml'],
+    ['packages/server', 'prom-client'],
+  ]) {
+    for (const name of names) {
+      const link = join(modules, name);
+      if (!existsSync(link)) symlinkSync(realpathSync(join(root, owner, 'node_modules', name)), link);
+    }
   }
   const { bin, version } = JSON.parse(readFileSync(join(modules, '@sluice/cli/package.json'), 'utf8'));
   const printed = run('node', [join(modules, '@sluice/cli', bin.sluice), '--version'], work).trim();
   if (printed !== version) throw new Error(`sluice --version prints ${printed} instead of ${version}`);
+  writeFileSync(
+    join(work, 'limits.yaml'),
+    'domain: edge\ndescriptors:\n  - key: remote_address\n    rate_limit: { unit: minute, requests_per_unit: 5 }\n',
+  );
+  run('node', [join(modules, '@sluice/cli', bin.sluice), 'serve', '--config', 'limits.yaml', '--check'], work);
   console.log('sluice runs');
 } finally {
   rmSync(work, { recursive: true, force: true });

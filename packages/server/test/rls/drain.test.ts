@@ -58,10 +58,10 @@ describe('draining', () => {
   it('costs a client that goes to the next process no call', async () => {
     const store = memoryStore();
     const statuses: string[] = [];
-    let isOver = false;
+    let hasEnded = false;
     const first = await run(LIMITS, { store });
     const worker = async (client: Client): Promise<void> => {
-      while (!isOver) statuses.push(await statusOf(askPatiently(client)));
+      while (!hasEnded) statuses.push(await statusOf(askPatiently(client)));
     };
     const workers = Array.from({ length: 8 }, () => worker(first.client));
     await until('calls are answered', () => statuses.length > 50);
@@ -74,7 +74,7 @@ describe('draining', () => {
       await drained;
       await until('calls are answered again', () => statuses.length > before + 50);
     }
-    isOver = true;
+    hasEnded = true;
     await Promise.all(workers);
 
     expect(new Set(statuses)).toEqual(new Set(['OK']));

@@ -1,4 +1,4 @@
-import { makeGenericClientConstructor, type Client, type MethodDefinition, type requestCallback } from '@grpc/grpc-js';
+import { makeGenericClientConstructor, type MethodDefinition } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 
 /** The messages of Envoy's rate limit service and of gRPC's health protocol, written from their documentation. */
@@ -146,5 +146,4 @@ function health(name: string, responseStream: boolean): MethodDefinition<{ servi
   };
 }
 
-export type { Client, requestCallback };
 export const GenericClient = makeGenericClientConstructor({}, 'generic');
