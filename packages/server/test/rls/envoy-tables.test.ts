@@ -230,7 +230,7 @@ describe("envoyproxy/ratelimit's integration tables", () => {
     const passed = async (): Promise<unknown> => {
       const { overallCode, dynamicMetadata } = await ask({ domain: 'rl', descriptors: services });
       const struct = dynamicMetadata?.fields['metadata']?.['structValue'] as Record<string, unknown> | undefined;
-      return [overallCode, JSON.stringify(struct)?.match(/service_\d/)?.[0]];
+      return [overallCode, /service_\d/.exec(JSON.stringify(struct ?? null))?.[0]];
     };
 
     expect(await passed()).toEqual(['OK', 'service_1']);
