@@ -1,8 +1,6 @@
-import type { DescriptorEntry, LimitOf, Match, Rule, Unit } from './configuration.ts';
+import type { LimitOf, Rule, Unit } from './configuration.ts';
 import { UNITS } from './configuration.ts';
-import { MetricNames } from './metric-names.ts';
 import { policyOfRate } from './rate-limit.ts';
-import { labelOf, subjectOf } from './subject.ts';
 
 /** At most twice as many rules are kept. */
 const KEPT = 1_000;
@@ -13,7 +11,6 @@ const KEPT = 1_000;
  */
 export class Overrides {
   readonly #limitOf: LimitOf;
-  readonly #metricNames = new MetricNames();
   #recent = new Map<number, Rule>();
   #earlier: ReadonlyMap<number, Rule> = new Map();
 
@@ -38,21 +35,6 @@ export class Overrides {
     }
     this.#recent.set(key, rule);
     return rule;
-  }
-
-  /**
-   * What a descriptor matches that brings a limit: that, whatever the file says of the descriptor.
-   *
-   * @param domain - One that the configuration has. No others have limits.
-   */
-  match(domain: string, entries: readonly DescriptorEntry[], requestsPerUnit: number, unit: Unit): Match {
-    let name = domain;
-    for (const { key, value } of entries) name += `.${labelOf(key, value)}`;
-    return {
-      rule: this.of(requestsPerUnit, unit),
-      subject: subjectOf(domain, entries),
-      metric: this.#metricNames.bounded(name, `${domain}.other`),
-    };
   }
 
   #made(requestsPerUnit: number, unit: Unit): Rule {

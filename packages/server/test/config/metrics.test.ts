@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Overrides } from '../../src/config/overrides.ts';
-import { entriesOf, limitOf, match, read } from './reading.ts';
+import { match, read } from './reading.ts';
 
 const RATE = 'rate_limit: { unit: minute, requests_per_unit: 1 }';
 
@@ -105,16 +104,5 @@ describe('names in metrics', () => {
     const configuration = read(`domain: d\ndescriptors: [{ key: user, detailed_metric: true, ${RATE} }]`);
 
     expect(match(configuration, 'd', `user=${'x'.repeat(1_000)}`)?.metric).toBe('d.user_other');
-  });
-
-  it('are bounded for limits that requests bring', () => {
-    const overrides = new Overrides(limitOf);
-    const names = new Set<string>();
-    for (let i = 0; i < 5_000; i++)
-      names.add(overrides.match('d', entriesOf([`user=${String(i)}`, 'plan=']), 5, 'day').metric);
-
-    expect(names.size).toBe(1_001);
-    expect(names).toContain('d.user_0.plan');
-    expect(names).toContain('d.other');
   });
 });

@@ -156,13 +156,12 @@ describe('a limit that a request brings', () => {
       'd',
       'k=v',
     );
-    const override = overrides.match('d', entry, 7, 'hour');
+    const suffix = file?.rule.limit?.keySuffix;
 
-    expect([override.subject, override.rule.limit?.keySuffix]).toEqual([file?.subject, file?.rule.limit?.keySuffix]);
-    expect(overrides.match('d', entry, 4_294_967_295, 'hour').rule.limit?.keySuffix).toBe(
-      override.rule.limit?.keySuffix,
-    );
-    expect(overrides.match('d', entry, 7, 'day').rule.limit?.keySuffix).not.toBe(override.rule.limit?.keySuffix);
+    expect(subjectOf('d', entry)).toBe(file?.subject);
+    expect(overrides.of(7, 'hour').limit?.keySuffix).toBe(suffix);
+    expect(overrides.of(4_294_967_295, 'hour').limit?.keySuffix).toBe(suffix);
+    expect(overrides.of(7, 'day').limit?.keySuffix).not.toBe(suffix);
   });
 
   it('is kept for a while, and made again after thousands of others', () => {

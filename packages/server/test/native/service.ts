@@ -68,7 +68,7 @@ export async function listenForFrames(
     port: bound,
     url: `sluice://127.0.0.1:${String(bound)}`,
     connections,
-    close: () => closed(server, connections),
+    close: () => closed({ service, server, connections }),
   };
 }
 
@@ -83,29 +83,37 @@ function frameServer(service: Service, entrance: Entrance): { server: Server; co
   return { server, connections };
 }
 
-async function closed(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
+/** Of a service what outlives its server is what it counts: the channels of a process are one for all its tests. */
+async function closed({ service, server, connections }: Opened): Promise<void> {
+  service.stats.close();
   const closing = server.listening ? once(server, 'close') : undefined;
   server.close();
   for (const socket of connections) socket.destroy();
   await closing;
 }
 
+interface Opened {
+  readonly service: Service;
+  readonly server: Server;
+  readonly connections: ReadonlySet<Socket>;
+}
+
 /** Listeners at paths, which listen from the call on. */
 export class PathListeners {
   readonly #folder: string = mkdtempSync(join(tmpdir(), 'sluice-frames-'));
-  readonly #open: { readonly server: Server; readonly connections: ReadonlySet<Socket> }[] = [];
+  readonly #open: Opened[] = [];
 
   /** The URL of a listener for this service. */
   urlOf(service: Service): string {
     const path = join(this.#folder, `${String(this.#open.length)}.sock`);
     const opened = frameServer(service, PRIVATE);
     opened.server.listen(path);
-    this.#open.push(opened);
+    this.#open.push({ service, ...opened });
     return `sluice+unix:${path}`;
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#open.map(({ server, connections }) => closed(server, connections)));
+    await Promise.all(this.#open.map(closed));
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

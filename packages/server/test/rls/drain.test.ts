@@ -88,6 +88,7 @@ describe('draining', () => {
     await once(rls.server, 'listening');
     const close = async (): Promise<void> => {
       await rls.close();
+      service.stats.close();
       await service.core.close();
     };
     running.push({ ...(running[0] as RunningService), service, rls, close });

@@ -64,6 +64,7 @@ export async function runService(yaml: string, options: RunOptions = {}): Promis
     async close() {
       client.close();
       await server.close();
+      service.stats.close();
       await service.core.close();
     },
   };

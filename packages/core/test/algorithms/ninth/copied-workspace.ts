@@ -6,9 +6,16 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
 const NINTH = fileURLToPath(new URL('shifted-window/', import.meta.url));
 
-/** Copies core, the command and the testkit into a folder, adds the algorithm of shifted-window/ and its line, and builds. */
+/** What each package is built on. */
+const REFERENCES: Readonly<Record<string, readonly string[]>> = {
+  server: ['core'],
+  cli: ['core', 'server'],
+  testkit: ['core'],
+};
+
+/** Copies core, the service, the command and the testkit into a folder, adds the algorithm of shifted-window/ and its line, and builds. */
 export function copyWithNinth(copy: string): void {
-  for (const name of ['core', 'cli', 'testkit']) copyPackage(copy, name);
+  for (const name of ['core', 'server', 'cli', 'testkit']) copyPackage(copy, name);
   linkDependencies(copy);
   write(
     join(copy, 'packages/core/jest.config.mjs'),
@@ -69,7 +76,7 @@ function copyPackage(copy: string, name: string): void {
       extends: join(from, 'tsconfig.json'),
       compilerOptions: { rootDir: 'src', outDir: 'dist/esm' },
       include: ['src'],
-      references: name === 'core' ? [] : [{ path: '../core' }],
+      references: REFERENCES[name]?.map((other) => ({ path: `../${other}` })) ?? [],
     }),
   );
 }
@@ -84,8 +91,8 @@ function linkDependencies(copy: string): void {
     mkdirSync(join(into, name, '..'), { recursive: true });
     symlinkSync(realpathSync(target), join(into, name));
   };
-  for (const name of ['core', 'testkit']) link(join(copy, 'packages', name), `@sluice/${name}`);
-  for (const owner of ['packages/core', 'packages/cli', 'packages/testkit', '.']) {
+  for (const name of ['core', 'server', 'testkit']) link(join(copy, 'packages', name), `@sluice/${name}`);
+  for (const owner of ['packages/core', 'packages/server', 'packages/cli', 'packages/testkit', '.']) {
     const from = join(ROOT, owner, 'node_modules');
     for (const entry of readdirSync(from)) {
       if (entry === '@sluice' || entry === '.pnpm' || entry === '.bin') continue;
