@@ -1,7 +1,9 @@
 /** For services that decide over limits which arrive with requests, or live in a file: what `@sluice/server` is built on. */
 export { LimiterCore } from './limiter/core.ts';
-export { LimiterImpl } from './limiter/limiter.ts';
+export type { UnresolvedEdit } from './limiter/edits.ts';
+export { LimiterImpl, type HeldPart } from './limiter/limiter.ts';
 export { limitOfPolicy } from './limiter/limits.ts';
+export { checkActual } from './values/cost.ts';
 export type { LimitRef, UnresolvedPart } from './managed/resolve.ts';
 export { holdsSlots } from './engine/policy.ts';
 export { encodeSubject } from './engine/key.ts';

@@ -1,4 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Seal } from './seal.ts';
 
 /** Where a request came in. */
 export interface Entrance {
@@ -9,10 +10,17 @@ export interface Entrance {
 /** Decides who may refund, charge, reset, block, unblock, and read metrics: callers that could raise limits, or learn of them. */
 export class Access {
   readonly #token: Buffer | undefined;
+  /** Signs what clients keep for the service. Processes with one token share it; without a token each has its own. */
+  readonly seal: Seal;
 
   /** @param token - The secret that callers send as `Authorization: Bearer TOKEN`. Undefined: no caller has one. */
   constructor(token: string | undefined) {
     this.#token = token === undefined ? undefined : digest(token);
+    this.seal = new Seal(
+      createHmac('sha256', this.#token ?? randomBytes(32))
+        .update('seal')
+        .digest(),
+    );
   }
 
   /** @param authorization - The field `authorization` of the request. */

@@ -10,7 +10,7 @@ import { LimitFactory } from './limit-factory.ts';
 import { claimName, isInUse, namesOn, releaseName, stayOn } from './names.ts';
 import { ManagedLimit } from '../managed/managed-limit.ts';
 import { FastPath } from './fast-path.ts';
-import { edit, performEdits, settleKeys, type UnresolvedEdit } from './edits.ts';
+import { edit, performEdits, settleKeys, settleParts, type UnresolvedEdit } from './edits.ts';
 import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
 import { InFlight } from './in-flight.ts';
 import { decisions, storeErrors } from '../channels.ts';
@@ -21,7 +21,7 @@ import { invalidations } from '../guard/invalidations.ts';
 import { Leases, dropLeases, giveBackLeases, type LeasePort } from '../lease/leases.ts';
 import { fallbackStore, type FallbackStore } from '../stores/fallback.ts';
 import { StoreGuard } from '../guard/store-guard.ts';
-import { isPending, type Store } from '../engine/store.ts';
+import { isPending, type Store, type StoreAnswer } from '../engine/store.ts';
 import { warnOnce } from '../warnings.ts';
 
 /**
@@ -208,6 +208,12 @@ export class LimiterCore {
       if (!(limit instanceof ManagedLimit)) giveBackLeases(this.store, subject, limit.keySuffix);
     }
     await this.#deps.inFlight.track(settleKeys(op, requested, this.#deps, this.#settings.onStoreError));
+  }
+
+  /** Settles what a decision of another process took: see {@link settleParts}. */
+  async settle(requested: readonly UnresolvedEdit[]): Promise<readonly StoreAnswer[]> {
+    this.#checkOpen();
+    return this.#deps.inFlight.track(settleParts(requested, this.#deps));
   }
 
   /** Drops the leases that this process holds of edited keys. */

@@ -56,6 +56,21 @@ export async function settleKeys(
   }
 }
 
+/**
+ * Settles what an earlier decision took, of which only the numbers are known: refunds, charges, releases or renews in the store,
+ * and not in the fallback.
+ *
+ * @returns The answers, without those of managed policies that are not there any more.
+ * @throws (rejects) StoreError.
+ */
+export async function settleParts(
+  requested: readonly UnresolvedEdit[],
+  deps: LimiterDeps,
+): Promise<readonly StoreAnswer[]> {
+  const requests = requested.every(isResolved) ? requested : await lookUp(requested, deps);
+  return performEdits(requests, deps);
+}
+
 function checkNoSlots({ limit }: Part): void {
   const held = limit.policies.find((named) => holdsSlots([named]));
   if (held === undefined) return;

@@ -193,6 +193,11 @@ export function createLimiter(options: LimiterOptions): Limiter | Limiter<Subjec
   return new LimiterImpl<string & SubjectByLimit>(core, limits);
 }
 
+/** A part with a holder, which its slots are taken for. */
+export interface HeldPart extends UnresolvedPart {
+  readonly holder: string;
+}
+
 /** What {@link createLimiter} makes, over limits that have been checked. */
 export class LimiterImpl<Key> implements Limiter<Key> {
   readonly name: string;
@@ -256,6 +261,15 @@ export class LimiterImpl<Key> implements Limiter<Key> {
   }
 
   async acquire(key: Key, options: AcquireOptions = {}): Promise<Acquisition> {
+    return acquisition(await this.#core.decide('consume', this.slotParts(key, options)), this.#core.settlements);
+  }
+
+  /**
+   * What `acquire` consumes: the parts with their holders.
+   *
+   * @throws as {@link Limiter.acquire} rejects.
+   */
+  slotParts(key: Key, options: AcquireOptions): readonly HeldPart[] {
     checkOptions(options, ['holder', 'cost'], 'acquire');
     const { holder, cost = 1 } = options;
     const parts = this.#partsOf(key, cost);
@@ -270,8 +284,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     }
     const named = holder === undefined ? undefined : holderOf(holder);
     // A name is the same holder under every key; no two parts of a limiter share a key.
-    const held = parts.map((part) => ({ ...part, holder: named ?? newHolder() }));
-    return acquisition(await this.#core.decide('consume', held), this.#core.settlements);
+    return parts.map((part) => ({ ...part, holder: named ?? newHolder() }));
   }
 
   async reset(key: Key): Promise<void> {

@@ -6,8 +6,9 @@ import type { Route } from '../listeners/http.ts';
 import { writtenMetrics, writtenStats } from './stats-report.ts';
 import { sendProblem, sendText } from '../listeners/send.ts';
 import type { Service } from '../service.ts';
+import { nativeRoutes } from '../native/http/native-routes.ts';
 
-/** Where operators look: what is configured, and what was counted. Nothing here changes anything. */
+/** Where operators look: what is configured, what was counted, and `/v1` to refund, reset and block. */
 export function adminRoutes(service: Service, entrance: Entrance): readonly Route[] {
   return [
     {
@@ -19,6 +20,7 @@ export function adminRoutes(service: Service, entrance: Entrance): readonly Rout
     guarded(service, entrance, '/rlconfig', () => service.configuration.written()),
     guarded(service, entrance, '/stats', async () => writtenStats(await service.stats.reports())),
     metricsRoute(service, entrance),
+    ...nativeRoutes(service, entrance),
   ];
 }
 

@@ -75,6 +75,7 @@ export type Unit = (typeof UNITS)[number];
 export interface NamedLimit {
   readonly name: string;
   readonly policy: Policy | ManagedReference;
+  readonly limit: LimitRef;
 }
 
 /** The part `forward_auth` of a file. */

@@ -124,8 +124,9 @@ class ConfigurationParts {
         continue;
       }
       const policy = readPolicy(written, { where: name, name, mayName: false });
-      if (policy === undefined || limitAt(written, policy, name, this.#options.limitOf) === undefined) continue;
-      this.#limits.set(name.toLowerCase(), { limit: { name, policy }, place: written.place });
+      const limit = policy && limitAt(written, policy, name, this.#options.limitOf);
+      if (policy === undefined || limit === undefined) continue;
+      this.#limits.set(name.toLowerCase(), { limit: { name, policy, limit }, place: written.place });
     }
   }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
+import { RequestProblem } from './request-problem.ts';
 import { sendProblem } from './send.ts';
 
 /** What answers a path, or every path below it. */
@@ -9,6 +10,7 @@ export interface Route {
   readonly path: string;
   /** Undefined: every method. */
   readonly method?: 'GET' | 'POST';
+  /** May throw, or reject with, a RequestProblem, which is sent. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 }
 
@@ -65,15 +67,16 @@ function requestListener(routes: readonly Route[], maxInFlight: number): Request
 }
 
 function answer(route: Route, request: IncomingMessage, response: ServerResponse): void {
-  const failed = (): void => {
+  const failed = (error: unknown): void => {
     if (response.headersSent) response.destroy();
+    else if (error instanceof RequestProblem) error.send(response);
     else sendProblem(response, 500, 'Internal Server Error', 'the service failed to answer');
   };
   try {
     const pending = route.handle(request, response);
     if (pending instanceof Promise) pending.catch(failed);
-  } catch {
-    failed();
+  } catch (error) {
+    failed(error);
   }
 }
 

@@ -5,6 +5,7 @@ import { Overrides } from '../config/overrides.ts';
 import { answerHealthcheck } from '../health/answer-healthcheck.ts';
 import { createForwardAuth } from '../forward-auth/create-forward-auth.ts';
 import { serveFrames } from '../native/frames.ts';
+import { nativeRoutes } from '../native/http/native-routes.ts';
 import { hasTls, type ListenerName, type Settings } from '../options.ts';
 import { countDecided } from '../rls/count-decided.ts';
 import { serveRls } from '../rls/serve-rls.ts';
@@ -123,6 +124,7 @@ function httpRoutes(service: Service, entrance: { readonly isPrivate: boolean })
     { path: '/auth', handle: forwardAuth },
     { path: '/auth/', handle: forwardAuth },
     metricsRoute(service, entrance),
+    ...nativeRoutes(service, entrance),
   ];
 }
 

@@ -149,6 +149,16 @@ export class Receipts {
     return held.length === 0 ? undefined : { store: receipt.store, requests: held.map((part) => ({ op, part })) };
   }
 
+  /**
+   * Until when each part of a decision that has a cost, and each policy of it, is charged: what another process needs to settle
+   * it. Undefined where it took nothing from the limiter's own store.
+   */
+  chargedUntilOf(decision: Decision): readonly (readonly number[])[] | undefined {
+    const receipt = Receipted.receiptOf(decision, this, this.#store);
+    if (receipt === undefined || receipt.isSpent || receipt.store !== this.#store) return undefined;
+    return settlementsOf('refund', receipt.counted, receipt.answer).map(({ chargedUntilMs }) => chargedUntilMs);
+  }
+
   /** How soon the first slots of a decision expire without a renewal, by the current policies. */
   slotTtlMs(decision: Decision): number {
     const { requested, counted } = Receipted.receiptOf(decision, this, this.#store) as Receipt;

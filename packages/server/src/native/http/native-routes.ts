@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Entrance } from '../../access.ts';
+import type { Route } from '../../listeners/http.ts';
+import { readJson } from '../../listeners/read-json.ts';
+import { RequestProblem } from '../../listeners/request-problem.ts';
+import { sendJson } from '../../listeners/send.ts';
+import type { Service } from '../../service.ts';
+import { openApi } from './open-api.ts';
+import { Operations } from './operations.ts';
+
+const PREFIX = '/v1/';
+const MOST_BYTES = 65_536;
+const SOON = { 'retry-after': '1' };
+
+/** The native protocol over HTTP: `POST /v1/consume` and the like, and `GET /v1/openapi.json`, which describes them. */
+export function nativeRoutes(service: Service, entrance: Entrance): readonly Route[] {
+  const operations = new Operations(service);
+  return [
+    {
+      path: `${PREFIX}openapi.json`,
+      method: 'GET',
+      handle: (_request, response) => {
+        sendJson(response, 200, openApi);
+      },
+    },
+    { path: PREFIX, handle: (request, response) => answer(service, entrance, operations, request, response) },
+  ];
+}
+
+async function answer(
+  { access }: Service,
+  entrance: Entrance,
+  operations: Operations,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const name = (request.url ?? '').slice(PREFIX.length).replace(/\?.*$/s, '');
+  const operation = operations.find(name);
+  if (operation === undefined) {
+    throw new RequestProblem(
+      404,
+      `there is nothing at this path; known: ${operations.names.map((known) => PREFIX + known).join(', ')}`,
+    );
+  }
+  if (request.method !== 'POST') {
+    throw new RequestProblem(405, `${PREFIX}${name} takes POST, got ${String(request.method)}`, {}, { allow: 'POST' });
+  }
+  // A page reaches what its browser reaches, such as the loopback: it gets the rights of a stranger.
+  const isPage = request.headers.origin !== undefined;
+  const isTrusted = access.allows({ isPrivate: entrance.isPrivate && !isPage }, request.headers.authorization);
+  if (operation.isPrivileged && !isTrusted) {
+    throw new RequestProblem(
+      401,
+      `${PREFIX}${name} needs the header field Authorization: Bearer TOKEN, with the token of the service`,
+      {},
+      { 'www-authenticate': 'Bearer' },
+    );
+  }
+  const body = await readJson(request, MOST_BYTES);
+  const result = await operations.run(name, body, { isTrusted }).catch((error: unknown) => {
+    throw asProblem(error);
+  });
+  if (result !== undefined) sendJson(response, 200, result);
+  else response.writeHead(204).end();
+}
+
+/** What an error of core says to a client. Errors that are none of ours stay what they are. */
+function asProblem(error: unknown): unknown {
+  const { code, message, name } = error as { code?: unknown; message: string; name: string };
+  if (error instanceof RequestProblem || typeof code !== 'string' || !code.startsWith('SLUICE_')) return error;
+  const detail = message.replace(/ \[SLUICE_[A-Z_]+\]$/, '');
+  if (code === 'SLUICE_POLICY_UNCONFIGURED') return new RequestProblem(409, detail, { code });
+  if (code === 'SLUICE_LIMITER_CLOSED') return new RequestProblem(503, 'the service ends', { code }, SOON);
+  // What a store says may hold addresses: clients get the code alone.
+  if (name === 'StoreError') {
+    return new RequestProblem(503, 'the store does not answer: the operation may have been done', { code }, SOON);
+  }
+  return new RequestProblem(400, detail, { code });
+}

@@ -1,0 +1,161 @@
+import type { Decision, Duration } from '@sluice/core';
+import { checkActual, LimiterImpl } from '@sluice/core/service';
+import type { Configuration } from '../../config/configuration.ts';
+import { RequestProblem } from '../../listeners/request-problem.ts';
+import type { Service } from '../../service.ts';
+import { badRequest, fieldsOf, shown, type Fields } from './fields.ts';
+import { Reservations } from './reservations.ts';
+import { HeldSlots } from './slots.ts';
+
+/** Keys by the names of their limits, as `Limiter.consume` takes them. */
+type Keys = Readonly<Record<string, string>>;
+
+/** What one operation takes, and does. */
+interface Operation {
+  readonly needed: readonly string[];
+  readonly optional: readonly string[];
+  /** Whether its caller needs the right to: it could raise a limit, or deny others. */
+  readonly isPrivileged: boolean;
+  /** Returns the body of the answer; undefined: none. */
+  run(fields: Fields, caller: Caller): Promise<unknown>;
+}
+
+/** Who asks. */
+interface Caller {
+  /** Whether it may do what is privileged. */
+  readonly isTrusted: boolean;
+}
+
+/** The operations of `/v1`, over the named limits of the configuration: those of a `Limiter`, without state in this process. */
+export class Operations {
+  readonly #service: Service;
+  readonly #reservations: Reservations;
+  readonly #slots: HeldSlots;
+  readonly #operations: Readonly<Record<string, Operation>>;
+  #limiter: { readonly configuration: Configuration; readonly over: LimiterImpl<Keys> } | undefined;
+
+  constructor(service: Service) {
+    this.#service = service;
+    this.#reservations = new Reservations(service);
+    this.#slots = new HeldSlots(service);
+    this.#operations = {
+      consume: open(['keys'], ['cost'], ({ keys, cost }) => this.#decide('consume', keys, cost)),
+      peek: open(['keys'], ['cost'], ({ keys, cost }) => this.#decide('peek', keys, cost)),
+      reserve: open(['keys', 'estimate'], [], (fields) => this.#reserve(fields)),
+      settle: open(['reservation', 'actual'], [], (fields, caller) => this.#settle(fields, caller)),
+      acquire: open(['keys'], ['cost', 'holder'], (fields) => this.#acquire(fields)),
+      release: open(['slot'], [], ({ slot }, { isTrusted }) => this.#slots.release(text(slot, 'slot'), isTrusted)),
+      renew: open(['slot'], [], async ({ slot }, { isTrusted }) => ({
+        held: await this.#slots.renew(text(slot, 'slot'), isTrusted),
+      })),
+      refund: privileged(['keys'], ['cost'], ({ keys, cost }) =>
+        this.#over(keys).refund(keysOf(keys), cost as number | undefined),
+      ),
+      charge: privileged(['keys', 'cost'], [], ({ keys, cost }) =>
+        this.#over(keys).charge(keysOf(keys), cost as number),
+      ),
+      reset: privileged(['keys'], [], ({ keys }) => this.#over(keys).reset(keysOf(keys))),
+      block: privileged(['keys', 'duration'], ['reset'], ({ keys, duration, reset }) =>
+        this.#over(keys).block(keysOf(keys), duration as Duration, { reset: (reset ?? false) as boolean }),
+      ),
+      unblock: privileged(['keys'], [], ({ keys }) => this.#over(keys).unblock(keysOf(keys))),
+    };
+  }
+
+  get names(): readonly string[] {
+    return Object.keys(this.#operations);
+  }
+
+  /** Whether there is such an operation, and whether it is privileged. */
+  find(name: string): { readonly isPrivileged: boolean } | undefined {
+    return Object.hasOwn(this.#operations, name) ? this.#operations[name] : undefined;
+  }
+
+  /**
+   * Does an operation.
+   *
+   * @throws (rejects) RequestProblem for a body that it cannot use; the errors of `Limiter`.
+   */
+  async run(name: string, body: unknown, caller: Caller): Promise<unknown> {
+    const operation = this.#operations[name] as Operation;
+    return operation.run(fieldsOf(body, operation.needed, operation.optional), caller);
+  }
+
+  async #decide(op: 'consume' | 'peek', keys: unknown, cost: unknown): Promise<unknown> {
+    return decisionOf(await this.#over(keys)[op](keysOf(keys), cost as number | undefined));
+  }
+
+  async #reserve({ keys, estimate }: Fields): Promise<unknown> {
+    const given = keysOf(keys);
+    const { decision } = await this.#over(keys).reserve(given, estimate as number);
+    const pairs = this.#namesOf(given).map((name) => [name, given[name] ?? ''] as const);
+    return { decision: decisionOf(decision), reservation: this.#reservations.written(decision, pairs) };
+  }
+
+  async #settle({ reservation, actual }: Fields, { isTrusted }: Caller): Promise<void> {
+    checkActual(actual);
+    await this.#reservations.settle(text(reservation, 'reservation'), actual, isTrusted);
+  }
+
+  async #acquire({ keys, cost, holder }: Fields): Promise<unknown> {
+    const given = keysOf(keys);
+    const options = {
+      ...(cost === undefined ? {} : { cost: cost as number }),
+      ...(holder === undefined ? {} : { holder: holder as string }),
+    };
+    const parts = this.#over(keys).slotParts(given, options);
+    const decision = await this.#service.core.decide('consume', parts);
+    return {
+      decision: decisionOf(decision),
+      slot: this.#slots.written(decision, parts, this.#namesOf(given)),
+    };
+  }
+
+  /** The limits of the configuration, as a limiter of core. */
+  #over(keys: unknown): LimiterImpl<Keys> {
+    const { configuration, core } = this.#service;
+    for (const name of Object.keys(keysOf(keys))) this.#checkName(name, configuration);
+    if (this.#limiter?.configuration !== configuration) {
+      const limits = new Map([...configuration.limits].map(([name, { limit }]) => [name, limit]));
+      this.#limiter = { configuration, over: new LimiterImpl<Keys>(core, limits) };
+    }
+    return this.#limiter.over;
+  }
+
+  #checkName(name: string, { limits }: Configuration): void {
+    if (limits.has(name)) return;
+    const known = limits.size === 0 ? 'the configuration has no limits' : `known: ${[...limits.keys()].join(', ')}`;
+    throw new RequestProblem(404, `there is no limit named ${shown(name)}; ${known}; nothing was done`);
+  }
+
+  /** The names of keys, in the order in which decisions have their parts. */
+  #namesOf(keys: Keys): readonly string[] {
+    return [...this.#service.configuration.limits.keys()].filter((name) => Object.hasOwn(keys, name));
+  }
+}
+
+function open(needed: readonly string[], optional: readonly string[], run: Operation['run']): Operation {
+  return { needed, optional, run, isPrivileged: false };
+}
+
+function privileged(needed: readonly string[], optional: readonly string[], run: Operation['run']): Operation {
+  return { needed, optional, run, isPrivileged: true };
+}
+
+/** @throws RequestProblem 400 for anything but an object with a text under each name. What the texts may be, core checks. */
+function keysOf(given: unknown): Keys {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given) && Object.keys(given).length > 0) {
+    return given as Keys;
+  }
+  throw badRequest(`keys must be an object with a key under the name of each limit, got ${shown(given)}`);
+}
+
+function text(given: unknown, field: string): string {
+  if (typeof given === 'string') return given;
+  throw badRequest(`${field} must be a text, got ${shown(given)}`);
+}
+
+/** As clients see it: without the store's error, which may hold addresses. */
+function decisionOf(decision: Decision): unknown {
+  return { ...decision, error: undefined };
+}

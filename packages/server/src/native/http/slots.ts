@@ -1,0 +1,57 @@
+import type { Decision } from '@sluice/core';
+import { holdsSlots, type HeldPart, type LimitRef, type UnresolvedEdit } from '@sluice/core/service';
+import type { Service } from '../../service.ts';
+import { limitNamed, unknownText } from './reservations.ts';
+
+/** Slots, as the client keeps them: the name of the limit, the subject, the holder and the number of slots. */
+type Held = readonly (readonly [name: string, subject: string, holder: string, cost: number])[];
+
+const KIND = 'slot';
+
+/** Slots that clients of this service and its siblings hold: the client has all that is known of one. */
+export class HeldSlots {
+  readonly #service: Service;
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  /**
+   * What a client needs to release and renew; null where nothing was taken, or not from the store.
+   *
+   * @param names - Those of the limits of the parts.
+   */
+  written(decision: Decision, parts: readonly HeldPart[], names: readonly string[]): string | null {
+    const { core, access } = this.#service;
+    if (core.settlements.receipts.chargedUntilOf(decision) === undefined) return null;
+    const held: Held = parts.flatMap(({ limit, subject, holder, cost }, i) =>
+      hasSlots(limit) ? [[names[i] ?? '', subject, holder, cost]] : [],
+    );
+    return access.seal.close(KIND, held);
+  }
+
+  /** Releases them. Again, it does nothing. */
+  async release(sealed: string, isTrusted: boolean): Promise<void> {
+    await this.#service.core.settle(this.#edits('release', sealed, isTrusted));
+  }
+
+  /** Makes them expire a `ttl` from now. Returns whether all of them were still held. */
+  async renew(sealed: string, isTrusted: boolean): Promise<boolean> {
+    const answers = await this.#service.core.settle(this.#edits('renew', sealed, isTrusted));
+    return answers.length > 0 && answers.every(({ held }) => held === true);
+  }
+
+  #edits(op: 'release' | 'renew', sealed: string, isTrusted: boolean): readonly UnresolvedEdit[] {
+    const held = this.#service.access.seal.open(KIND, sealed, isTrusted) as Held | undefined;
+    if (held === undefined) throw unknownText(KIND, 'acquire');
+    return held.map(([name, subject, holder, cost]) => ({
+      op,
+      part: { limit: limitNamed(name, this.#service), subject, holder, cost },
+    }));
+  }
+}
+
+function hasSlots(limit: LimitRef): boolean {
+  const current = 'policies' in limit ? limit : limit.current();
+  return current !== undefined && holdsSlots(current.policies);
+}
