@@ -25,8 +25,10 @@ const MOST_IN_FLIGHT = 8_192;
 const MOST_UNREAD_BYTES = 1_048_576;
 /** How long a client may leave them unread. */
 const UNREAD_MS = 10_000;
-/** How long a rejected client has to read why. */
-const REJECTED_MS = 1_000;
+/** How long a client has to read the last of what it was sent. */
+const LAST_MS = 1_000;
+/** How long a client may still call that was told to leave: it connects to another server meanwhile, if there is one. */
+const LEAVING_MS = 1_000;
 
 /** One connection of a `remoteStore`. Whatever a client sends, it is bounded, and fails this connection alone. */
 export class FrameConnection {
@@ -39,6 +41,9 @@ export class FrameConnection {
   readonly #oneSubjectPerCall: boolean;
   #state: 'new' | 'welcome' | 'ended' = 'new';
   #isCorked = false;
+  /** Whether no more calls are read: the connection ends with the last answer. */
+  #isLeaving = false;
+  #leavingTimer: NodeJS.Timeout | undefined;
   /** Ends a client that says or reads nothing. */
   #timer: NodeJS.Timeout | undefined;
   #unwatch: (() => void) | undefined;
@@ -52,7 +57,8 @@ export class FrameConnection {
     this.#limits = new ConnectionLimits(service.store);
     this.#calls = new FrameCalls(calls, this.#limits, service.timeoutMs, (type, id, answer) => {
       this.#write(writeFrame(type, id, JSON.stringify(answer)));
-      this.#resume();
+      if (this.#isLeaving) this.#endIfAnswered();
+      else this.#resume();
     });
     this.#reader = new FrameReader(MOST_HELLO_BYTES, (type, id, text) => {
       if (this.#state !== 'ended') this.#receive(type, id, text);
@@ -123,8 +129,22 @@ export class FrameConnection {
     this.#write(writeFrame(FRAME.welcome, 0, JSON.stringify(welcome)));
     const { health } = this.#service;
     this.#unwatch = health.watch(() => {
-      if (!health.isServing) this.#write(writeFrame(FRAME.leaving, 0, ''));
+      if (!health.isServing) this.#leave();
     });
+  }
+
+  /** Tells the client to leave. What it sends within a second is answered; then the connection ends. */
+  #leave(): void {
+    this.#write(writeFrame(FRAME.leaving, 0, ''));
+    this.#leavingTimer ??= setTimeout(() => {
+      this.#isLeaving = true;
+      this.#socket.pause();
+      this.#endIfAnswered();
+    }, LEAVING_MS).unref();
+  }
+
+  #endIfAnswered(): void {
+    if (this.#calls.inFlight === 0 && this.#state !== 'ended') this.#endSoon();
   }
 
   #rejectionOf(protocol: unknown, token: unknown): StoreError | undefined {
@@ -143,16 +163,21 @@ export class FrameConnection {
     return new StoreError('SLUICE_STORE_FAILED', 'the server does not serve now: it starts, or shuts down', { kind });
   }
 
-  /** Writes why, and closes the connection. What it sends until then is dropped. */
+  /** Writes why, and closes the connection. */
   #reject(why: StoreError): void {
     if (this.#state === 'ended') return;
-    const socket = this.#socket;
     this.#write(writeFrame(FRAME.rejected, 0, JSON.stringify(failureToJson(why))));
+    this.#endSoon();
+  }
+
+  /** Closes the connection once the client has what was written. What it sends until then is dropped. */
+  #endSoon(): void {
+    const socket = this.#socket;
     this.#ended();
     socket.removeAllListeners('data').removeAllListeners('drain');
-    socket.resume(); // bytes that are not read would turn the end into a reset, and the reason would be lost
+    socket.resume(); // bytes that are not read would turn the end into a reset, and the last frames would be lost
     socket.end();
-    this.#endIn(REJECTED_MS);
+    this.#endIn(LAST_MS);
   }
 
   /** Joins the frames of one turn into one write. */
@@ -175,7 +200,7 @@ export class FrameConnection {
 
   #resume(): void {
     const socket = this.#socket;
-    if (!socket.isPaused() || this.#state === 'ended') return;
+    if (!socket.isPaused() || this.#isLeaving || this.#state === 'ended') return;
     if (this.#calls.inFlight <= MOST_IN_FLIGHT / 2 && socket.writableLength <= MOST_UNREAD_BYTES) socket.resume();
   }
 
@@ -186,6 +211,7 @@ export class FrameConnection {
 
   #ended(): void {
     this.#endIn(undefined);
+    clearTimeout(this.#leavingTimer);
     this.#state = 'ended';
     this.#unwatch?.();
     this.#limits.clear();
