@@ -33,12 +33,13 @@ export function addServe(sluice: Command): void {
     .option('--timeout <duration>', 'the longest wait for Redis (default: 15ms)')
     .option('--max-connection-age <duration>', 'how old a connection of gRPC gets; 0 is without end (default: 1d)')
     .option('--max-in-flight <number>', 'requests at once, of each listener and process (default: 1024)')
-    .option('--drain <duration>', 'how long requests that run may take after SIGTERM (default: 10s)')
+    .option('--drain <duration>', 'how long requests that run may take after that (default: 10s)')
+    .option('--shutdown-delay <duration>', 'how long all is served after SIGTERM while health says NOT_SERVING', '2s')
     .option('--merge-domains', 'several files may have rules of one domain')
     .option('--app <name>', 'the name of this service on the lists of managed policies (default: sluice-server)')
     .addHelpText(
       'after',
-      '\nA port alone is that of the loopback. SIGTERM drains, SIGHUP reads the configuration. Without --config the\nenvironment of envoyproxy/ratelimit (RUNTIME_ROOT, REDIS_URL, ...) says where it is: docs/reference/service.md.',
+      '\nA port alone is that of the loopback. SIGTERM drains, SIGINT does so without a delay, SIGHUP reads the configuration. Without --config the\nenvironment of envoyproxy/ratelimit (RUNTIME_ROOT, REDIS_URL, ...) says where it is: docs/reference/service.md.',
     )
     .action(async (flags: ServeFlags, command: Command) => {
       await serve(await readServeOptions(flags, command));

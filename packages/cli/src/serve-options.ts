@@ -22,6 +22,7 @@ export interface ServeFlags {
   readonly maxConnectionAge?: string;
   readonly maxInFlight?: string;
   readonly drain?: string;
+  readonly shutdownDelay: string;
   readonly mergeDomains?: true;
   readonly app?: string;
 }
@@ -30,6 +31,8 @@ export interface ServeFlags {
 export interface ServeOptions {
   readonly server: ServerOptions;
   readonly workers: number;
+  /** How long all is still served after a SIGTERM, while health says NOT_SERVING. */
+  readonly shutdownDelayMs: number;
   readonly check: boolean;
   readonly json: boolean;
 }
@@ -61,6 +64,7 @@ export async function readServeOptions(flags: ServeFlags, command: Command): Pro
   return {
     server: { ...server, config },
     workers,
+    shutdownDelayMs: flags.shutdownDelay === '0' ? 0 : parseDuration(flags.shutdownDelay, '--shutdown-delay'),
     check: flags.check === true,
     json: command.optsWithGlobals()['json'] === true,
   };

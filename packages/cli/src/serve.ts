@@ -9,26 +9,31 @@ import { printable } from './table.ts';
  *
  * @throws (rejects) UsageError for a wrong configuration or option; Failure; what cannot be listened on.
  */
-export async function serve({ server, workers, check, json }: ServeOptions): Promise<void> {
+export async function serve({ server, workers, shutdownDelayMs, check, json }: ServeOptions): Promise<void> {
   const options = { ...server, log };
   if (check) await checkOnly(options);
-  else if (cluster.isWorker) await beWorker(options);
-  else if (workers === 1) await serveAlone(options, json);
-  else await supervise(workers, json);
+  else if (cluster.isWorker) await beWorker(options, shutdownDelayMs);
+  else if (workers === 1) await serveAlone(options, shutdownDelayMs, json);
+  else await supervise(workers, shutdownDelayMs, json);
 }
 
 async function checkOnly(options: ServerOptions): Promise<void> {
   const { checkConfiguration } = await import('@sluice/server');
   const { domains, limits, forwardAuthRules } = await usable(checkConfiguration(options));
   const counts = [
-    `${String(domains)} domains`,
-    `${String(limits)} limits`,
-    `${String(forwardAuthRules)} rules of forward auth`,
+    counted(domains, 'domain'),
+    counted(limits, 'limit'),
+    counted(forwardAuthRules, 'rule of forward auth'),
   ];
   console.log(`${options.config} can be used: ${counts.join(', ')}`);
 }
 
-async function serveAlone(options: ServerOptions, json: boolean): Promise<void> {
+/** `1 domain`, `2 domains`. */
+function counted(count: number, what: string): string {
+  return `${String(count)} ${count === 1 ? what : what.replace(/^\w+/, '$&s')}`;
+}
+
+async function serveAlone(options: ServerOptions, shutdownDelayMs: number, json: boolean): Promise<void> {
   const { createServer } = await import('@sluice/server');
   const running = await usable(createServer(options));
   process.on('SIGHUP', () => void running.reload());
@@ -36,11 +41,10 @@ async function serveAlone(options: ServerOptions, json: boolean): Promise<void> 
     process.exit(EXIT.failed);
   });
   tellReady(running.addresses, 1, json);
-  await ended;
-  await running.close();
+  await running.close({ delayMs: delayOf(await ended, shutdownDelayMs) });
 }
 
-async function supervise(workers: number, json: boolean): Promise<void> {
+async function supervise(workers: number, shutdownDelayMs: number, json: boolean): Promise<void> {
   const { superviseWorkers, WorkerFailed } = await import('@sluice/server');
   try {
     const supervised = await superviseWorkers({ workers, log });
@@ -52,8 +56,7 @@ async function supervise(workers: number, json: boolean): Promise<void> {
       process.exit(EXIT.failed);
     });
     tellReady(supervised.addresses, workers, json);
-    await ended;
-    await supervised.close();
+    await supervised.close({ delayMs: delayOf(await ended, shutdownDelayMs) });
   } catch (error) {
     // The worker has printed why.
     if (error instanceof WorkerFailed && error.exitCode !== 0) process.exit(error.exitCode);
@@ -62,37 +65,40 @@ async function supervise(workers: number, json: boolean): Promise<void> {
 }
 
 /** The process that has started this one hears the signals of a terminal too, and passes them on. */
-async function beWorker(options: ServerOptions): Promise<void> {
+async function beWorker(options: ServerOptions, shutdownDelayMs: number): Promise<void> {
   const { createServer, joinWorkers } = await import('@sluice/server');
   const link = joinWorkers();
-  const closed = new Promise<void>((resolve) => {
-    const close = (): void => {
-      resolve();
-    };
-    link.onClose(close);
-    process.on('SIGTERM', close);
+  const closed = new Promise<number>((resolve) => {
+    link.onClose(resolve);
+    process.on('SIGTERM', () => {
+      resolve(shutdownDelayMs);
+    });
     process.on('SIGINT', () => undefined);
     process.on('SIGHUP', () => undefined);
   });
   const running = await usable(createServer({ ...options, siblings: link.siblings }));
   link.onReload(() => void running.reload());
   link.ready(running.addresses);
-  await closed;
-  await running.close();
+  await running.close({ delayMs: await closed });
   process.disconnect();
 }
 
-/** Resolves at the first signal to end; the second one does not wait. */
-async function untilSignal(atSecond: () => void): Promise<void> {
-  await new Promise<void>((resolve) => {
+/** Resolves with the first signal to end; the second one does not wait. */
+async function untilSignal(atSecond: () => void): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
     let signals = 0;
-    const stop = (): void => {
+    const stop = (signal: NodeJS.Signals): void => {
       if (signals++ > 0) atSecond();
-      else resolve();
+      else resolve(signal);
     };
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
   });
+}
+
+/** Who presses Ctrl-C does not wait for gateways. */
+function delayOf(signal: NodeJS.Signals, shutdownDelayMs: number): number {
+  return signal === 'SIGTERM' ? shutdownDelayMs : 0;
 }
 
 function tellReady(addresses: Readonly<Partial<Record<string, string>>>, workers: number, json: boolean): void {

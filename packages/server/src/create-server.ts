@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
 import { Access } from './access.ts';
 import { Stats } from './admin/stats.ts';
+import type { CloseOptions } from './close-options.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import type { Configuration } from './config/configuration.ts';
 import { Health } from './health/health.ts';
@@ -18,10 +20,10 @@ export interface RunningServer {
   /** Reads the configuration now. Changes of its files are noticed without this. */
   reload(): Promise<void>;
   /**
-   * Stops: health says NOT_SERVING, connections get a GOAWAY or `Connection: close`, requests that run are answered, within
-   * `drainMs`. Later calls return the same promise.
+   * Stops: health says NOT_SERVING; after `delayMs` connections get a GOAWAY or `Connection: close`, and requests that run are
+   * answered, within `drainMs`. Later calls return the same promise.
    */
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 /**
@@ -145,13 +147,14 @@ class StartedServer implements RunningServer {
     return this.#service.reload();
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  close({ delayMs = 0 }: CloseOptions = {}): Promise<void> {
+    this.#closing ??= this.#close(delayMs);
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #close(delayMs: number): Promise<void> {
     this.#service.health.isServing = false;
+    if (delayMs > 0) await sleep(delayMs);
     const { drainMs } = this.#settings;
     await Promise.all(this.#listeners.map(async (listener) => listener.close(drainMs)));
     for (const step of [...this.#undo].reverse()) await step();

@@ -1,4 +1,5 @@
 export { createServer, type RunningServer } from './create-server.ts';
+export type { CloseOptions } from './close-options.ts';
 export { ConfigurationError } from './config/configuration-error.ts';
 export { readEnvironment, type EnvironmentOptions } from './environment/environment.ts';
 export { checkConfiguration } from './check-configuration.ts';

@@ -10,8 +10,12 @@ export interface WorkerLink {
   ready(addresses: Readonly<Partial<Record<string, string>>>): void;
   /** Called when the worker is to read its configuration. */
   onReload(reload: () => void): void;
-  /** Called when the worker is to close: it was told to, or the process that has started it has ended. */
-  onClose(close: () => void): void;
+  /**
+   * Called when the worker is to close: it was told to, or the process that has started it has ended.
+   *
+   * @param close - Gets `delayMs` for `close` of the server.
+   */
+  onClose(close: (delayMs: number) => void): void;
 }
 
 /** How long a worker waits for what the others have counted: longer than the process that asks them does. */
@@ -21,9 +25,10 @@ const LONGEST_MS = 2_000;
 export function joinWorkers(): WorkerLink {
   const waiting = new Map<number, (reports: readonly StatsReport[]) => void>();
   let own: (() => Promise<StatsReport>) | undefined;
-  let [reload, close]: (() => void)[] = [];
+  let reload: (() => void) | undefined;
+  let close: ((delayMs: number) => void) | undefined;
   let nextId = 0;
-  process.on('disconnect', () => close?.());
+  process.on('disconnect', () => close?.(0));
   process.on('message', (message) => {
     if (!isToWorker(message)) return;
     switch (message.sluice) {
@@ -31,7 +36,7 @@ export function joinWorkers(): WorkerLink {
         reload?.();
         break;
       case 'close':
-        close?.();
+        close?.(message.delayMs);
         break;
       case 'gathered':
         waiting.get(message.id)?.(message.reports);

@@ -11,7 +11,7 @@ export type ToWorker =
   | { readonly sluice: 'report'; readonly id: number }
   | { readonly sluice: 'gathered'; readonly id: number; readonly reports: readonly StatsReport[] }
   | { readonly sluice: 'reload' }
-  | { readonly sluice: 'close' };
+  | { readonly sluice: 'close'; readonly delayMs: number };
 
 /** Whether a message comes from a worker, about this: others may use the channel too. */
 export function isFromWorker(message: unknown): message is FromWorker {

@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { mergedReport, retiredReport, type StatsReport } from '../admin/stats-report.ts';
+import type { CloseOptions } from '../close-options.ts';
 import { isFromWorker, type FromWorker, type ToWorker } from './messages.ts';
 
 export interface SuperviseOptions {
@@ -16,8 +17,8 @@ export interface SupervisedWorkers {
   readonly addresses: Readonly<Record<string, string>>;
   /** Each reads its configuration. */
   reload(): void;
-  /** Each answers what it has begun, and ends. Later calls return the same promise. */
-  close(): Promise<void>;
+  /** Each answers what it has begun, and ends, as `close` of a server. Later calls return the same promise. */
+  close(options?: CloseOptions): Promise<void>;
   /** Ends all at once. */
   kill(): void;
 }
@@ -95,17 +96,17 @@ class Supervisor implements SupervisedWorkers {
         }
       });
     });
-    if (this.#closing !== undefined) tell(worker, { sluice: 'close' });
+    if (this.#closing !== undefined) tell(worker, { sluice: 'close', delayMs: 0 });
   }
 
   reload(): void {
     for (const worker of this.#workers) tell(worker, { sluice: 'reload' });
   }
 
-  close(): Promise<void> {
+  close({ delayMs = 0 }: CloseOptions = {}): Promise<void> {
     this.#closing ??= Promise.all(
       [...this.#workers].map(async (worker) => {
-        tell(worker, { sluice: 'close' });
+        tell(worker, { sluice: 'close', delayMs });
         if (!worker.isDead()) await once(worker, 'exit');
       }),
     ).then(() => undefined);
