@@ -50,7 +50,7 @@ export async function readServeOptions(flags: ServeFlags, command: Command): Pro
   if (flags.sentinel !== undefined && flags.sentinel !== 'off') {
     throw new UsageError("--sentinel must be off: the service does not speak Sentinel's cluster protocol yet");
   }
-  const { options, warnings } = readEnvironment(process.env);
+  const { options, warnings } = usable(() => readEnvironment(process.env));
   const server = { ...options, ...definedOf(flagsOf(flags, command)) };
   const workers = wholeNumber(flags.workers, '--workers', 1, MOST_WORKERS);
   if (workers > 1 && server.redis === undefined) {
@@ -68,6 +68,15 @@ export async function readServeOptions(flags: ServeFlags, command: Command): Pro
     check: flags.check === true,
     json: command.optsWithGlobals()['json'] === true,
   };
+}
+
+/** @throws UsageError where the environment cannot be used. */
+function usable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new UsageError((error as Error).message, { cause: error });
+  }
 }
 
 function flagsOf(flags: ServeFlags, command: Command): Partial<ServerOptions> {

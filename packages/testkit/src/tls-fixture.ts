@@ -11,6 +11,9 @@ export const tlsFixture: {
   readonly caFile: string;
   readonly certFile: string;
   readonly keyFile: string;
+  /** Another certificate, which it has signed itself, and its key. */
+  readonly otherCertFile: string;
+  readonly otherKeyFile: string;
 } = {
   get ca() {
     return readFileSync(this.caFile, 'utf8');
@@ -18,6 +21,8 @@ export const tlsFixture: {
   caFile: join(folder, 'ca.pem'),
   certFile: join(folder, 'server.pem'),
   keyFile: join(folder, 'server-key.pem'),
+  otherCertFile: join(folder, 'other.pem'),
+  otherKeyFile: join(folder, 'other-key.pem'),
 };
 
 /** This file is run from `src` and, compiled, from below `dist`. */

@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { request, type RequestOptions } from 'node:https';
+import { request as plainRequest, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { createLimiter, fixedWindow } from '@sluice/core';
+import { remoteStore } from '@sluice/core/remote';
+import { tlsFixture, until } from '@sluice/testkit';
+import { HealthClient, useServe } from './serving.ts';
+
+const serving = useServe();
+const LIMITS = 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n';
+
+/** The status of /healthcheck, or why there is none. */
+async function health(options: RequestOptions, send: typeof plainRequest = plainRequest): Promise<unknown> {
+  try {
+    const sent = send({ path: '/healthcheck', agent: false, ...options }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+  }
+}
+
+describe('TLS', () => {
+  it('serves gRPC, HTTP and frames with a certificate that is replaced while it runs', async () => {
+    const { folder } = serving;
+    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    copyFileSync(tlsFixture.certFile, cert);
+    copyFileSync(tlsFixture.keyFile, key);
+    const one = await serving.serve([
+      '--config',
+      serving.file(LIMITS),
+      '--tls-cert',
+      cert,
+      '--tls-key',
+      key,
+      '--native',
+      '0',
+    ]);
+    const { ca } = tlsFixture;
+    const [host, port] = (one.addresses['http'] ?? '').split(':');
+    const remote = remoteStore(`sluices://${one.addresses['native'] ?? ''}`, { tls: { ca } });
+    const limiter = createLimiter({
+      policy: fixedWindow({ limit: 1, window: '1h' }),
+      store: remote,
+      onStoreError: 'throw',
+    });
+
+    expect(await new HealthClient(`https://${one.addresses['grpc'] ?? ''}`, { ca }).check()).toBe('SERVING');
+    expect(await health({ host, port, ca }, request)).toBe(200);
+    expect(await health({ host, port })).not.toBe(200);
+    expect((await limiter.consume('key')).source).toBe('remote');
+    await remote.close();
+    await limiter.close();
+
+    const other = readFileSync(tlsFixture.otherCertFile, 'utf8');
+    copyFileSync(tlsFixture.otherKeyFile, key);
+    copyFileSync(tlsFixture.otherCertFile, cert);
+    await until('it is used', async () => (await health({ host, port, ca: other }, request)) === 200);
+    expect(await new HealthClient(`https://${one.addresses['grpc'] ?? ''}`, { ca: other }).check()).toBe('SERVING');
+  });
+
+  it('with --tls-client-ca serves clients that have a certificate, and no others', async () => {
+    const { ca, certFile, keyFile, otherCertFile, otherKeyFile } = tlsFixture;
+    const tls = ['--tls-cert', certFile, '--tls-key', keyFile, '--tls-client-ca', otherCertFile];
+    const { addresses } = await serving.serve(['--config', serving.file(LIMITS), ...tls]);
+    const own = { ca, cert: readFileSync(otherCertFile), key: readFileSync(otherKeyFile) };
+    const [host, port] = (addresses['http'] ?? '').split(':');
+
+    expect(await new HealthClient(`https://${addresses['grpc'] ?? ''}`, own).check()).toBe('SERVING');
+    expect(await new HealthClient(`https://${addresses['grpc'] ?? ''}`, { ca }).check()).not.toBe('SERVING');
+    expect(await health({ host, port, ...own }, request)).toBe(200);
+    expect(await health({ host, port, ca }, request)).not.toBe(200);
+  });
+});
+
+describe('Unix sockets', () => {
+  it('serve each listener, and are removed at the end', async () => {
+    const { folder } = serving;
+    const at = (name: string): string => join(folder, `${name}.sock`);
+    const names = ['grpc', 'http', 'admin', 'native'];
+    const one = await serving.serve([
+      ...['--config', serving.file(LIMITS), '--shutdown-delay', '0'],
+      ...names.flatMap((name) => [`--${name}`, `unix:${at(name)}`]),
+    ]);
+    const remote = remoteStore(`sluice+unix:${at('native')}`);
+
+    expect(one.addresses).toEqual(
+      Object.fromEntries(['grpc', 'http', 'native', 'admin'].map((name) => [name, `unix:${at(name)}`])),
+    );
+    expect([await health({ socketPath: at('http') }), await health({ socketPath: at('admin') })]).toEqual([200, 200]);
+    await remote.ready();
+    await remote.close();
+    one.kill('SIGTERM');
+    expect(await one.ended).toBe(0);
+    expect(names.filter((name) => existsSync(at(name)))).toEqual([]);
+  });
+
+  it('that a killed process has left are replaced; one that is in use is not', async () => {
+    const socket = join(serving.folder, 'http.sock');
+    const args = ['--config', serving.file(LIMITS), '--http', `unix:${socket}`];
+    const killed = await serving.serve(args);
+    killed.kill('SIGKILL');
+    await killed.ended;
+    expect(existsSync(socket)).toBe(true);
+    await serving.serve(args);
+    const { code, err } = await serving.run([...args, '--grpc', 'off', '--admin', 'off']);
+
+    expect([code, err]).toEqual([1, expect.stringContaining('cannot listen')]);
+    expect(await health({ socketPath: socket })).toBe(200);
+  });
+
+  it('are not made where a file stands', async () => {
+    const path = serving.file('a file', 'http.sock');
+    const { code } = await serving.run([
+      '--config',
+      serving.file(LIMITS),
+      '--http',
+      `unix:${path}`,
+      '--grpc',
+      'off',
+      '--admin',
+      'off',
+    ]);
+
+    expect([code, readFileSync(path, 'utf8')]).toEqual([1, 'a file']);
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import { join } from 'node:path';
+import { consume, get, post, useServe } from './serving.ts';
+
+const serving = useServe();
+const LIMITS = `domain: edge
+descriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 5 } }]
+limits: { login: { fixedWindow: { limit: 2, window: 1h } } }
+`;
+const TOKEN = 'a-token-of-sixteen';
+
+describe('the listener of operators', () => {
+  it('shows the rules and the counters', async () => {
+    const one = await serving.serve(['--config', serving.file(LIMITS)]);
+    await consume(one, 'login');
+    const admin = one.addresses['admin'] ?? '';
+
+    expect(await get(admin, '/rlconfig')).toEqual({
+      status: 200,
+      body: 'edge.user: unit=MINUTE requests_per_unit=5, shadow_mode: false, quota_mode: false\nlimits.login: fixedWindow 2 per 1h\n',
+    });
+    expect(await get(admin, '/stats')).toMatchObject({
+      status: 200,
+      body: expect.stringContaining('config_load_success: 1'),
+    });
+    expect(await get(admin, '/metrics')).toMatchObject({
+      status: 200,
+      body: expect.stringMatching(/^sluice_decisions_total\{.*outcome="allowed".*\} 1$/m),
+    });
+    expect(await get(admin, '/healthcheck')).toMatchObject({ status: 200 });
+    expect((await post(admin, '/v1/reset', { keys: { login: 'key' } })).status).toBe(204);
+    expect((await get(admin, '/auth')).status).toBe(404);
+  });
+
+  it('of every interface shows nothing to strangers, and resets for the token alone', async () => {
+    const one = await serving.serve(['--config', serving.file(LIMITS), '--admin', '0.0.0.0:0', '--http', '0.0.0.0:0'], {
+      env: { SLUICE_TOKEN: TOKEN },
+    });
+    const at = (name: string): string => (one.addresses[name] ?? '').replace('0.0.0.0', '127.0.0.1');
+    const keys = { keys: { login: 'key' } };
+    const authorization = `Bearer ${TOKEN}`;
+
+    for (const path of ['/rlconfig', '/stats', '/metrics']) expect((await get(at('admin'), path)).status).toBe(401);
+    expect((await get(at('http'), '/metrics')).status).toBe(401);
+    expect((await post(at('http'), '/v1/consume', keys)).status).toBe(200);
+    expect((await post(at('http'), '/v1/reset', keys)).status).toBe(401);
+    expect((await post(at('admin'), '/v1/reset', keys)).status).toBe(401);
+    expect((await post(at('http'), '/v1/reset', keys, { authorization })).status).toBe(204);
+    expect(await (await fetch(`http://${at('admin')}/rlconfig`, { headers: { authorization } })).text()).toContain(
+      'edge.user',
+    );
+  });
+});
+
+describe('the environment of envoyproxy/ratelimit', () => {
+  it('says where the files are and what is listened on, and what means nothing here gives a line', async () => {
+    serving.file(LIMITS);
+    const one = await serving.serve(['--grpc', '0', '--http', '0', '--admin', '0'], {
+      env: {
+        RUNTIME_ROOT: join(serving.folder, '..'),
+        RUNTIME_SUBDIRECTORY: '',
+        RUNTIME_APPDIRECTORY: serving.folder.slice(serving.folder.lastIndexOf('/') + 1),
+        USE_STATSD: 'true',
+        LOG_LEVEL: 'debug',
+      },
+    });
+
+    expect(await consume(one, 'login')).toBe(true);
+    expect(one.printed.err.split('\n').filter((line) => line !== '')).toEqual([
+      'sluice: LOG_LEVEL means nothing here: standard error has what operators should know',
+      'sluice: USE_STATSD means nothing here: /metrics and /stats have the counters',
+    ]);
+  });
+
+  it('stops the start where it asks for other decisions', async () => {
+    const { code, err } = await serving.run(['--config', serving.file(LIMITS)], { env: { BACKEND_TYPE: 'memcache' } });
+
+    expect([code, err]).toEqual([2, expect.stringContaining('BACKEND_TYPE asks for what this service does not do')]);
+  });
+});

@@ -1,0 +1,138 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { consume, get, useServe } from './serving.ts';
+
+const { serve, run, file } = useServe();
+const LIMITS = 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n';
+
+describe('sluice serve', () => {
+  it('says in one line when it is ready, and where it listens', async () => {
+    const serving = await serve(['--config', file(LIMITS), '--native', '0']);
+    const allowed = [await consume(serving, 'login'), await consume(serving, 'login'), await consume(serving, 'login')];
+
+    expect(serving.printed.out.split('\n')).toHaveLength(2);
+    expect(Object.keys(serving.addresses)).toEqual(['grpc', 'http', 'native', 'admin']);
+    expect(serving.printed.err).toBe('');
+    expect(allowed).toEqual([true, true, false]);
+  });
+
+  it('listens on the loopback where a port stands alone, and not at all where off does', async () => {
+    const { addresses } = await serve(['--config', file(LIMITS), '--grpc', 'off', '--admin', '[::1]:0']);
+
+    expect(Object.keys(addresses)).toEqual(['http', 'admin']);
+    expect(addresses['http']).toMatch(/^127\.0\.0\.1:\d+$/);
+    expect(addresses['admin']).toMatch(/^\[::1\]:\d+$/);
+  });
+
+  it('starts without Redis, says so, and decides in memory until it is there', async () => {
+    const serving = await serve(['--config', file(LIMITS), '--redis', 'redis://127.0.0.1:1']);
+
+    expect([await consume(serving, 'login'), await consume(serving, 'login')]).toContain(true);
+    expect((await get(serving.addresses['http'] ?? '', '/healthcheck')).status).toBe(200);
+  });
+});
+
+describe('a wrong command line', () => {
+  it.each<[string, readonly string[], string]>([
+    ['without a file', [], '--config is needed: the path of the file of limits, or of a folder of them'],
+    [
+      'a file that is not there',
+      ['--config', '/nowhere/limits.yaml'],
+      'cannot read the configuration /nowhere/limits.yaml: ENOENT',
+    ],
+    ['an unknown option', ['--confg', 'x'], "unknown option '--confg'"],
+    ['a wrong address', ['--grpc', 'here'], 'grpc must be a port such as 8081, host:port such as 0.0.0.0:8081'],
+    ['a port out of range', ['--http', '99999'], 'http must be a port such as 8081'],
+    ['no listener', ['--grpc', 'off', '--http', 'off', '--admin', 'off'], 'a server needs a listener'],
+    ['workers without Redis', ['--workers', '2'], '--workers 2 needs --redis: each process would count for itself'],
+    ['no number of workers', ['--workers', 'two'], '--workers must be a whole number from 1 to 256, got "two"'],
+    ['a short token', ['--token', 'secret'], 'token must be at least 16 characters'],
+    ['a certificate without a key', ['--tls-cert', 'x'], '--tls-cert and --tls-key belong together'],
+    ['a wrong duration', ['--timeout', 'soon'], '--timeout must be'],
+    ['no URL of Redis', ['--redis', 'localhost:6379'], 'redis must be a URL such as redis://host:6379'],
+    ["Sentinel's protocol", ['--sentinel', '18730'], "the service does not speak Sentinel's cluster protocol yet"],
+  ])('with %s says what to write, and ends with 2', async (_what, args, message) => {
+    const config =
+      args.includes('--config') || args.length === 0 || args[0] === '--confg' ? [] : ['--config', file(LIMITS)];
+    const { code, out, err } = await run([...config, ...args]);
+
+    expect(err).toContain(message);
+    expect([code, out]).toEqual([2, '']);
+  });
+
+  it('never shows a password or the token', async () => {
+    const secrets = ['--redis', 'http://me:hunter2@host', '--token', 'sesame'];
+    const { err } = await run(['--config', file(LIMITS), ...secrets]);
+
+    expect(err).not.toMatch(/hunter2|sesame/);
+  });
+
+  it('names the address that another process has, and ends with 1', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { code, err } = await run([
+      '--config',
+      file(LIMITS),
+      '--grpc',
+      'off',
+      '--admin',
+      'off',
+      '--http',
+      String(port),
+    ]);
+    server.close();
+
+    expect(err).toMatch(new RegExp(`^sluice: cannot listen: .*EADDRINUSE.*127\\.0\\.0\\.1:${String(port)}$`));
+    expect(code).toBe(1);
+  });
+});
+
+describe('sluice serve --check', () => {
+  it('counts what a file has, and ends with 0', async () => {
+    const text = `domain: edge
+descriptors: [{ key: a, rate_limit: { unit: second, requests_per_unit: 1 } }]
+${LIMITS}  # and
+forward_auth: { trusted_proxies: [127.0.0.1], rules: [{ skip: true }, { policy: { fixedWindow: { limit: 1, window: 1s } } }] }
+`;
+    const path = file(text);
+
+    expect(await run(['--config', path, '--check'])).toEqual({
+      code: 0,
+      out: `${path} can be used: 1 domain, 1 limit, 2 rules of forward auth`,
+      err: '',
+    });
+  });
+
+  it('prints every problem where editors find it, and ends with 2', async () => {
+    const path = file(`domain: edge
+descriptors:
+  - key: a
+    rate_limit: { unit: parsec, requests_per_unit: 1 }
+  - key: a
+    rate_limits: { unit: second, requests_per_unit: 1 }
+`);
+    const { code, out, err } = await run(['--config', path, '--check']);
+
+    expect(err.split('\n').map((line) => line.replace(/: .*/, ''))).toEqual([
+      `${path}:4:25`,
+      expect.stringMatching(/limits\.yaml:(5:5|6:5)$/),
+      expect.stringMatching(/limits\.yaml:(5:5|6:5)$/),
+    ]);
+    expect(err).toContain('unit must be one of second, minute, hour, day, week, month, year, got "parsec"');
+    expect(err).toContain('did you mean rate_limit?');
+    expect([code, out]).toEqual([2, '']);
+  });
+
+  it('reads every file of a folder', async () => {
+    file('domain: one\n', 'one.yaml');
+    const other = file('domain: one\n', 'other.yaml');
+    const { code, err } = await run(['--config', join(other, '..'), '--check']);
+
+    expect(err).toContain('the domain "one" has been defined at');
+    expect(code).toBe(2);
+    expect((await run(['--config', join(other, '..'), '--check', '--merge-domains'])).code).toBe(0);
+  });
+});
