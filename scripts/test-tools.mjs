@@ -1,10 +1,10 @@
 // Makes sure that the tests find the programs that they need beside Node, without starting a service: a redis-server
-// or valkey-server, nginx, and faketime, which starts processes whose clocks are wrong. A missing program is installed
-// with apt-get, as root or with sudo, where apt-get exists.
+// or valkey-server, the gateways nginx, Caddy and HAProxy, and faketime, which starts processes whose clocks are wrong. A
+// missing program is installed with apt-get, as root or with sudo, where apt-get exists.
 //
 // The package redis-tools has no service: its redis-check-rdb is the same program as the server, and acts as the
-// server when its file is named redis-server. The package of nginx has a service, which starts when the package is
-// installed: it is unpacked into node_modules instead.
+// server when its file is named redis-server. The packages of the gateways have services, which start when the package is
+// installed: they are unpacked into node_modules instead.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -12,7 +12,6 @@ import { fileURLToPath } from 'node:url';
 
 const cache = fileURLToPath(new URL('../node_modules/.cache/sluice/', import.meta.url));
 const linkedServer = join(cache, 'redis-server');
-const linkedNginx = join(cache, 'nginx');
 
 const onPath = (name) =>
   (process.env['PATH'] ?? '')
@@ -54,33 +53,28 @@ const tools = [
     find: () => onPath('faketime'),
     help: 'The tests start processes whose clocks are an hour off. Install faketime (Debian, Ubuntu: apt-get install faketime; macOS: brew install libfaketime).',
   },
-  {
-    package: 'nginx',
-    libraries: [],
-    find() {
-      const named = process.env['NGINX'] ?? '';
-      const candidates = named === '' ? [onPath('nginx'), '/usr/sbin/nginx', linkedNginx] : [named];
-      return candidates.find((path) => path !== undefined && runs(path, '-v'));
-    },
-    /** On Debian the program is in the package nginx, on some releases of Ubuntu in nginx-core. */
-    unpack() {
-      const folder = join(cache, 'nginx-package');
-      const [program, extract] = [join(folder, 'usr/sbin/nginx'), { cwd: folder, encoding: 'utf8' }];
-      mkdirSync(folder, { recursive: true });
-      for (const name of ['nginx', 'nginx-core']) spawnSync('apt-get', ['download', '-qq', name], extract);
-      for (const file of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
-        const depends = spawnSync('dpkg-deb', ['-f', file, 'Depends'], extract).stdout;
-        spawnSync('dpkg-deb', ['-x', file, folder], extract);
-        if (!runs(program, '-v')) this.libraries.push(...(depends.match(/\blib(?!nginx)[\w.+-]+/g) ?? []));
-      }
-      if (!existsSync(program)) return;
-      rmSync(linkedNginx, { force: true });
-      symlinkSync(program, linkedNginx);
-    },
-    help:
-      'The gateway of the examples stands behind nginx. Install it (Debian, Ubuntu: apt-get install nginx; macOS: brew install nginx), or set NGINX to\n' +
-      'the path of one. It need not be running: the tests start their own.',
-  },
+  gateway({
+    name: 'nginx',
+    // The program is in the package nginx on Debian, in nginx-core on some releases of Ubuntu.
+    packages: ['nginx', 'nginx-core'],
+    program: 'usr/sbin/nginx',
+    version: '-v',
+    help: 'Debian, Ubuntu: apt-get install nginx; macOS: brew install nginx',
+  }),
+  gateway({
+    name: 'caddy',
+    packages: ['caddy'],
+    program: 'usr/bin/caddy',
+    version: 'version',
+    help: 'Debian, Ubuntu: apt-get install caddy; macOS: brew install caddy',
+  }),
+  gateway({
+    name: 'haproxy',
+    packages: ['haproxy'],
+    program: 'usr/sbin/haproxy',
+    version: '-v',
+    help: 'Debian, Ubuntu: apt-get install haproxy; macOS: brew install haproxy',
+  }),
 ];
 
 const missing = tools.filter((tool) => tool.find() === undefined);
@@ -91,6 +85,36 @@ if (missing.length > 0) {
     fail(`Not found, and not to be installed from here: ${still.map((tool) => tool.package).join(', ')}.`, still);
 }
 console.log(`Redis for the tests: ${tools[0].find()}`);
+
+/** A program whose package has a service. Only the libraries that it needs are installed. */
+function gateway({ name, packages, program, version, help }) {
+  const variable = name.toUpperCase();
+  const linked = join(cache, name);
+  return {
+    package: name,
+    libraries: [],
+    find() {
+      const named = process.env[variable] ?? '';
+      const candidates = named === '' ? [onPath(name), `/usr/sbin/${name}`, linked] : [named];
+      return candidates.find((path) => path !== undefined && runs(path, version));
+    },
+    unpack() {
+      const folder = join(cache, `${name}-package`);
+      const [unpacked, options] = [join(folder, program), { cwd: folder, encoding: 'utf8' }];
+      mkdirSync(folder, { recursive: true });
+      for (const one of packages) spawnSync('apt-get', ['download', '-qq', one], options);
+      for (const file of readdirSync(folder).filter((entry) => entry.endsWith('.deb'))) {
+        const depends = spawnSync('dpkg-deb', ['-f', file, 'Depends'], options).stdout;
+        spawnSync('dpkg-deb', ['-x', file, folder], options);
+        if (!runs(unpacked, version)) this.libraries.push(...(depends.match(/\blib(?!nginx)[\w.+-]+/g) ?? []));
+      }
+      if (!existsSync(unpacked)) return;
+      rmSync(linked, { force: true });
+      symlinkSync(unpacked, linked);
+    },
+    help: `The examples of gateways run behind ${name}. Install it (${help}), or set ${variable} to the path of one. It need not be running: the tests start their own.`,
+  };
+}
 
 function install(wanted) {
   if (onPath('apt-get') === undefined) return;
@@ -104,8 +128,8 @@ function install(wanted) {
   };
   if (!apt('update', '-qq')) return;
   for (const tool of wanted) tool.unpack?.();
-  const packages = wanted.flatMap((tool) => tool.libraries ?? [tool.package]);
-  if (packages.length > 0) apt('install', '-y', '-qq', '--no-install-recommends', '--no-upgrade', ...packages);
+  const packages = new Set(wanted.flatMap((tool) => tool.libraries ?? [tool.package]));
+  if (packages.size > 0) apt('install', '-y', '-qq', '--no-install-recommends', '--no-upgrade', ...packages);
 }
 
 function fail(why, affected = tools.slice(0, 1)) {
