@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
+import { answerClientErrors } from './client-errors.ts';
 import { RequestProblem } from './request-problem.ts';
 import { sendProblem } from './send.ts';
 
@@ -20,7 +21,8 @@ export interface HttpListenerOptions {
   readonly maxInFlight: number;
 }
 
-const HEADER_BYTES = 16_384;
+/** Above what gateways accept from their clients, so that no client causes an error between its gateway and the service. */
+const HEADER_BYTES = 65_536;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 /** Above the idle time of the usual gateways (nginx 60 s), so that the gateway closes first. */
@@ -36,9 +38,12 @@ export function createHttpListener(routes: readonly Route[], { tls, maxInFlight 
     noDelay: true,
   };
   const listener = requestListener(routes, maxInFlight);
-  return tls === undefined
-    ? createServer(settings, listener)
-    : createSecureServer({ ...settings, ...tls, rejectUnauthorized: tls.requestCert === true }, listener);
+  const server =
+    tls === undefined
+      ? createServer(settings, listener)
+      : createSecureServer({ ...settings, ...tls, rejectUnauthorized: tls.requestCert === true }, listener);
+  answerClientErrors(server);
+  return server;
 }
 
 function requestListener(routes: readonly Route[], maxInFlight: number): RequestListener {
