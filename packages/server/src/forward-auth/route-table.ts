@@ -29,7 +29,10 @@ export class RouteTable {
     const named = new Set([OTHER, ...rules.flatMap(({ match }) => match.methods)]);
     const withMethod = (method: string): readonly RuleRoute[] =>
       routes.filter(({ rule: { match } }) => match.methods.length === 0 || match.methods.includes(method));
-    this.#byMethod = new Map([...named].map((method) => [method, withMethod(method)]));
+    const byMethod = new Map([...named].map((method) => [method, withMethod(method)]));
+    // HEAD is GET, unless a rule names it.
+    if (!named.has('HEAD')) byMethod.set('HEAD', byMethod.get('GET') ?? withMethod(OTHER));
+    this.#byMethod = byMethod;
     this.#hasCapitals = routes.some(({ pattern }) => pattern.hasCapitals);
   }
 

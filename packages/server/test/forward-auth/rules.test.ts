@@ -48,6 +48,21 @@ describe('the rule of a request', () => {
     expect(await auth.statuses(1, { method: 'HEAD' })).toEqual([429]);
   });
 
+  it('is for HEAD the first of GET alone, unless a rule names HEAD', async () => {
+    await start(`name: read, match: { methods: [GET] }, ${limit(5)}`, `name: rest, ${limit(5)}`);
+    const asOfGet = await policiesOf({ method: 'HEAD' });
+    await auth.close();
+    await start(
+      `name: read, match: { methods: [GET] }, ${limit(5)}`,
+      `name: head, match: { methods: [HEAD] }, ${limit(5)}`,
+      `name: rest, ${limit(5)}`,
+    );
+
+    expect(asOfGet).toEqual(['read']);
+    expect(await policiesOf({ method: 'HEAD' })).toEqual(['read', 'head']);
+    expect(await policiesOf({ method: 'GET' })).toEqual(['read']);
+  });
+
   it('is found whatever the capitals of a method', async () => {
     await start(`name: write, match: { methods: [POST] }, ${limit(5)}`);
 
