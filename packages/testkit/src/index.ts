@@ -1,4 +1,5 @@
 export { memory, realRedis, type ClockedStores } from './clocked-stores.ts';
+export { ipv4Spellings, ipv6Spellings } from './describe-adapter/addresses.ts';
 export { contractParts, describeAdapter, type ContractPart } from './describe-adapter/describe-adapter.ts';
 export type {
   AdapterTarget,
@@ -10,6 +11,7 @@ export type {
   SuiteOptions,
   SuiteRoute,
 } from './describe-adapter/target.ts';
+export { spellingsOf } from './describe-adapter/spellings.ts';
 export { describeStore, type StoreFactory } from './describe-store.ts';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { cases, depth, type Depth } from './depth.ts';

@@ -23,7 +23,8 @@ const ipv6 = fc
 
 const hex = (...octets: readonly [number, number]): string => (octets[0] * 256 + octets[1]).toString(16);
 
-const ipv4Spellings = ipv4.map(({ a, b, c, d, text }) => [
+/** Spellings of one IPv4 address. */
+export const ipv4Spellings: fc.Arbitrary<string[]> = ipv4.map(({ a, b, c, d, text }) => [
   text,
   `::ffff:${text}`,
   `::FFFF:${text}`,
@@ -35,7 +36,8 @@ const ipv4Spellings = ipv4.map(({ a, b, c, d, text }) => [
   `${text}:4711`,
   `[::ffff:${text}]:4711`,
 ]);
-const ipv6Spellings = ipv6.map((groups) => {
+/** Spellings of one IPv6 address. */
+export const ipv6Spellings: fc.Arbitrary<string[]> = ipv6.map((groups) => {
   const plain = groups.map((group) => group.toString(16)).join(':');
   const compressed = new URL(`http://[${plain}]`).hostname.slice(1, -1);
   return [

@@ -6,8 +6,8 @@ import { PLACES, type Suite } from './suite.ts';
 
 const policy = fixedWindow({ limit: 3, window: '1h' });
 
-/** Spellings of a path: each framework decides which of them are the same resource. */
-function spellingsOf(path: string): readonly string[] {
+/** Spellings of a path, the plain one first: each framework decides which of them are the same resource. */
+export function spellingsOf(path: string): readonly string[] {
   const name = path.slice(1);
   const first = `%${name.charCodeAt(0).toString(16)}`;
   const rest = name.slice(1);

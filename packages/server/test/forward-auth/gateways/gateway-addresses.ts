@@ -1,0 +1,2 @@
+import type { GatewayTarget } from './gateway-target.ts';
+export function addresses(_target: GatewayTarget): void {}

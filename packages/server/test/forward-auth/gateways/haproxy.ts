@@ -1,0 +1,31 @@
+import { changed, exampleFile, type GatewayTarget } from './gateway-target.ts';
+
+const CLOSED = 'http-request return status 503 if { var(txn.sluice_absent) -m bool }';
+
+export const haproxy: GatewayTarget = {
+  name: 'HAProxy',
+  program: 'haproxy',
+  args: () => ['-db', '-f', 'haproxy.cfg'],
+  files: (ports, { failsClosed, behindProxy, isPatient }) => {
+    // Each process of the test has a name of its own for what connects HAProxy with itself.
+    const between = ['abns@sluice', `abns@sluice-${String(ports.gateway)}`] as const;
+    return {
+      'haproxy.cfg': changed(exampleFile('haproxy/haproxy.cfg', ports), [
+        between,
+        ...(failsClosed === true ? [[`# ${CLOSED}`, CLOSED] as const] : []),
+        ...(isPatient === true
+          ? [['250ms', '60s'] as const, ['500ms', '60s'] as const, ['timeout client 2s', 'timeout client 60s'] as const]
+          : []),
+      ]),
+      'sluice.lua': changed(exampleFile('haproxy/sluice.lua', ports), [
+        between,
+        ...(behindProxy === true
+          ? [['{ txn.f:src() }', '{ txn.f:req_fhdr("x-forwarded-for") .. ", " .. txn.f:src() }'] as const]
+          : []),
+        ...(isPatient === true ? [['TIMEOUT_MS = 1500', 'TIMEOUT_MS = 60000'] as const] : []),
+      ]),
+    };
+  },
+  passesBody: true,
+  statusClosed: 503,
+};
