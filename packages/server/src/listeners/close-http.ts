@@ -1,8 +1,12 @@
 import type { Server } from 'node:http';
+import { endUnused } from './unused-connections.ts';
+
+/** A client that has just opened a connection may be about to send. */
+const UNUSED_MS = 500;
 
 /**
  * Accepts no more connections, and resolves once every request that runs is answered. What is left after `drainMs` is ended.
- * Connections without a request end at once.
+ * Connections without a request end at once, those that never had one after half a second.
  */
 export async function closeHttp(server: Server, drainMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {
@@ -11,9 +15,14 @@ export async function closeHttp(server: Server, drainMs: number): Promise<void> 
     });
   });
   server.closeIdleConnections();
-  const timer = setTimeout(() => {
-    server.closeAllConnections();
-  }, drainMs);
+  const timers = [
+    setTimeout(() => {
+      endUnused(server);
+    }, UNUSED_MS),
+    setTimeout(() => {
+      server.closeAllConnections();
+    }, drainMs),
+  ];
   await closed;
-  clearTimeout(timer);
+  for (const timer of timers) clearTimeout(timer);
 }

@@ -4,6 +4,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { answerClientErrors } from './client-errors.ts';
 import { RequestProblem } from './request-problem.ts';
 import { sendProblem } from './send.ts';
+import { trackUnused } from './unused-connections.ts';
 
 /** What answers a path, or every path below it. */
 export interface Route {
@@ -43,6 +44,7 @@ export function createHttpListener(routes: readonly Route[], { tls, maxInFlight 
       ? createServer(settings, listener)
       : createSecureServer({ ...settings, ...tls, rejectUnauthorized: tls.requestCert === true }, listener);
   answerClientErrors(server);
+  trackUnused(server, tls === undefined ? 'connection' : 'secureConnection');
   return server;
 }
 
