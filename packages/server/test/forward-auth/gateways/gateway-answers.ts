@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { silenceWarnings } from '@sluice/core';
 import { send, statusesOf } from './client.ts';
-import type { GatewayTarget } from './gateway-target.ts';
+import { exampleFile, type GatewayTarget } from './gateway-target.ts';
 import { useStack } from './stack.ts';
 
 const limitOf = (units: number): string => `policy: { fixedWindow: { limit: ${String(units)}, window: 1h } }`;
@@ -89,6 +89,21 @@ export function answers(target: GatewayTarget): void {
       });
       expect(head.body).toBe('');
       expect(calls).toHaveLength(1);
+    });
+
+    it('is limited by the limits of the example', async () => {
+      await stack.configure(exampleFile('limits.yaml', stack.ports));
+      stack.serve(recorder().app);
+      const policyOf = async (method: string, path: string): Promise<string | undefined> =>
+        (await send(stack.ports.gateway, { method, path })).headers['ratelimit-policy'];
+
+      const logins = await statusesOf(stack.ports.gateway, 6, { method: 'POST', path: '/login' });
+
+      expect(logins).toEqual([200, 200, 200, 200, 200, 429]);
+      expect(await policyOf('POST', '/login')).toBe('"login";q=5;w=60');
+      expect(await policyOf('GET', '/api/orders')).toBe('"api";q=20;w=2');
+      expect(await policyOf('GET', '/')).toBe('"site";q=300;w=60');
+      expect(await policyOf('GET', '/health')).toBeUndefined();
     });
 
     it.each([401, 403, 404, 418, 429, 500, 502, 503])('gets the %i of the application as it is', async (status) => {

@@ -113,10 +113,10 @@ export function failures(target: GatewayTarget): void {
       const rule = 'name: all, policy: { fixedWindow: { limit: 1000000, window: 1h } }';
       await stack.limit(rule);
       stack.serve((_asked, response) => response.end());
-      let isOver = false;
+      let hasEnded = false;
       const statuses: number[] = [];
       const ask = async (): Promise<void> => {
-        while (!isOver) statuses.push((await send(stack.ports.gateway)).status);
+        while (!hasEnded) statuses.push((await send(stack.ports.gateway)).status);
       };
 
       const asking = Promise.all([ask(), ask(), ask(), ask()]);
@@ -125,7 +125,7 @@ export function failures(target: GatewayTarget): void {
         await until('requests are answered', () => statuses.length > before + 20);
         await stack.limit(rule);
       }
-      isOver = true;
+      hasEnded = true;
       await asking;
 
       expect(new Set(statuses)).toEqual(new Set([200]));

@@ -14,7 +14,7 @@ export const haproxy: GatewayTarget = {
         between,
         ...(failsClosed === true ? [[`# ${CLOSED}`, CLOSED] as const] : []),
         ...(isPatient === true
-          ? [['250ms', '60s'] as const, ['500ms', '60s'] as const, ['timeout client 2s', 'timeout client 60s'] as const]
+          ? [['500ms', '60s'] as const, ['timeout client 2s', 'timeout client 60s'] as const]
           : []),
       ]),
       'sluice.lua': changed(exampleFile('haproxy/sluice.lua', ports), [

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import type { Store } from '@sluice/core';
 import { freePort } from '@sluice/testkit';
 import { createServer, type RunningServer } from '../../../src/create-server.ts';
 import { startGateway, type GatewayProcess } from './gateway-process.ts';
@@ -19,7 +20,7 @@ export interface Stack {
   /** Starts the service with these rules, one a line, as YAML. It stops when the test ends. */
   limit(...rules: readonly string[]): Promise<void>;
   /** As {@link limit}, with a whole configuration. */
-  configure(written: string): Promise<void>;
+  configure(written: string, store?: Store): Promise<void>;
   /** Ends the service. */
   stopService(): Promise<void>;
   /** Answers the requests that the gateway forwards, until the test ends. */
@@ -69,11 +70,11 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
       const lines = rules.map((rule) => `    - { ${rule} }`);
       await stack.configure(`forward_auth:\n  trusted_proxies: [127.0.0.1]\n  rules:\n${lines.join('\n')}\n`);
     },
-    async configure(written) {
+    async configure(written, store) {
       await stack.stopService();
       writeFileSync(config, written);
       const http = stack.ports.service;
-      service = await createServer({ config, http, grpc: 'off', admin: 'off', timeoutMs: PATIENCE_MS });
+      service = await createServer({ config, store, http, grpc: 'off', admin: 'off', timeoutMs: PATIENCE_MS });
     },
     async stopService() {
       await service?.close();
