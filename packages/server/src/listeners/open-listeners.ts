@@ -8,6 +8,9 @@ import { serveFrames } from '../native/frames.ts';
 import { nativeRoutes } from '../native/http/native-routes.ts';
 import { hasTls, type ListenerName, type Settings } from '../options.ts';
 import { countDecided } from '../rls/count-decided.ts';
+import type { Decided } from '../rls/decide.ts';
+import { jsonRoute } from '../rls/json/json-route.ts';
+import type { OverrideRules } from '../rls/plan.ts';
 import { serveRls } from '../rls/serve-rls.ts';
 import type { Service } from '../service.ts';
 import { isLocal, type Address } from './address.ts';
@@ -31,16 +34,22 @@ interface Made {
   close(drainMs: number): Promise<void>;
 }
 
+/** What the rate limit service shares between gRPC and JSON. */
+interface Rls {
+  readonly overrides: OverrideRules;
+  decided(decided: Decided): void;
+}
+
 type Make = (
   service: Service,
   settings: Settings,
-  at: { readonly isPrivate: boolean; readonly tls: TlsSettings | undefined },
+  at: { readonly isPrivate: boolean; readonly tls: TlsSettings | undefined; readonly rls: Rls },
 ) => Made;
 
 const MAKE: Readonly<Record<ListenerName, Make>> = {
   grpc: madeOfRls,
-  http: (service, { maxInFlight }, { isPrivate, tls }) =>
-    madeOfRoutes(httpRoutes(service, { isPrivate }), { maxInFlight, tls }),
+  http: (service, { maxInFlight }, { isPrivate, tls, rls }) =>
+    madeOfRoutes(httpRoutes(service, { isPrivate }, rls), { maxInFlight, tls }),
   native: (service, _settings, { isPrivate, tls }) => new SocketServer(serveFrames(service, { isPrivate }), tls),
   admin: (service, { maxInFlight }, { isPrivate }) =>
     madeOfRoutes(adminRoutes(service, { isPrivate }), { maxInFlight }),
@@ -53,11 +62,17 @@ const MAKE: Readonly<Record<ListenerName, Make>> = {
  */
 export async function openListeners(service: Service, settings: Settings): Promise<readonly Listener[]> {
   const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
+  const rls: Rls = {
+    overrides: new Overrides((policy) => limitOfPolicy(service.core, policy)),
+    decided: (decided) => {
+      countDecided(service.stats, decided);
+    },
+  };
   const made = Object.entries(MAKE).flatMap(([key, make]) => {
     const name = key as ListenerName;
     const address = settings.listeners[name];
     if (address === undefined) return [];
-    const at = { isPrivate: isLocal(address), tls: hasTls(name, settings.tls) ? tls : undefined };
+    const at = { isPrivate: isLocal(address), tls: hasTls(name, settings.tls) ? tls : undefined, rls };
     return [{ name, address, made: make(service, settings, at) }];
   });
   const stop =
@@ -91,25 +106,25 @@ export async function openListeners(service: Service, settings: Settings): Promi
 function madeOfRls(
   service: Service,
   { maxInFlight, maxConnectionAgeMs, drainMs }: Settings,
-  { isPrivate, tls }: Parameters<Make>[2],
+  { isPrivate, tls, rls }: Parameters<Make>[2],
 ): Made {
-  const rls = serveRls(service, {
+  const served = serveRls(service, {
     entrance: { isPrivate },
-    overrides: new Overrides((policy) => limitOfPolicy(service.core, policy)),
+    overrides: rls.overrides,
     ...(tls === undefined ? {} : { tls: { ...tls, rejectUnauthorized: tls.requestCert } }),
     maxInFlight,
     maxConnectionAgeMs: maxConnectionAgeMs === 0 ? Infinity : maxConnectionAgeMs,
     connectionGraceMs: drainMs,
-    observer: {
-      decided: (decided) => {
-        countDecided(service.stats, decided);
-      },
-    },
+    observer: rls,
   });
-  return { server: rls.server, close: (graceMs) => (graceMs === 0 ? rls.close() : rls.drain()) };
+  return { server: served.server, close: (graceMs) => (graceMs === 0 ? served.close() : served.drain()) };
 }
 
-function httpRoutes(service: Service, entrance: { readonly isPrivate: boolean }): readonly Route[] {
+function httpRoutes(
+  service: Service,
+  entrance: { readonly isPrivate: boolean },
+  { overrides, decided }: Rls,
+): readonly Route[] {
   const auth = createForwardAuth(service);
   const forwardAuth: Route['handle'] = (request, response) => {
     auth.handle(request, response);
@@ -121,6 +136,7 @@ function httpRoutes(service: Service, entrance: { readonly isPrivate: boolean })
         answerHealthcheck(service.health, request, response);
       },
     },
+    jsonRoute(service, { entrance, overrides, decided }),
     { path: '/auth', handle: forwardAuth },
     { path: '/auth/', handle: forwardAuth },
     metricsRoute(service, entrance),

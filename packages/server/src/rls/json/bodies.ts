@@ -1,0 +1,81 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The longest body, in bytes: four times what 256 descriptors of the usual size take. */
+export const LONGEST_BODY: number = 1024 * 1024;
+/** Bytes of incomplete bodies at most, in a process. */
+const MOST_BYTES: number = 64 * 1024 * 1024;
+/** How long a body may take, in milliseconds. */
+const LONGEST_MS = 10_000;
+
+/** A body that is not read to its end. The connection ends with the answer, because what is left of it is not read. */
+export class BodyError extends Error {
+  override readonly name = 'BodyError';
+  readonly status: 400 | 408 | 413 | 503;
+
+  constructor(status: BodyError['status'], message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export interface BodiesOptions {
+  /** Default 10 seconds. */
+  readonly longestMs?: number | undefined;
+  /** Bytes of incomplete bodies at most. Default 64 MiB. */
+  readonly mostBytes?: number | undefined;
+}
+
+/** Reads bodies of requests: bounds the bytes and the time of each, and the bytes of all that are not complete. */
+export class Bodies {
+  readonly #longestMs: number;
+  readonly #mostBytes: number;
+  #heldBytes = 0;
+
+  constructor({ longestMs = LONGEST_MS, mostBytes = MOST_BYTES }: BodiesOptions = {}) {
+    this.#longestMs = longestMs;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** @throws (rejects) BodyError: 400 where it ends early, 408, 413 for what is too long, 503 where there are too many. */
+  read(request: IncomingMessage): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    return new Promise<Buffer>((resolve, reject) => {
+      const fail = (status: BodyError['status'], message: string): void => {
+        request.off('data', receive).pause();
+        reject(new BodyError(status, message));
+      };
+      const receive = (chunk: Buffer): void => {
+        length += chunk.length;
+        this.#heldBytes += chunk.length;
+        if (length > LONGEST_BODY) fail(413, tooLong());
+        else if (this.#heldBytes > this.#mostBytes) fail(503, 'the service reads as many bodies as it can');
+        else chunks.push(chunk);
+      };
+      const timer = setTimeout(() => {
+        fail(408, `the body must be there within ${String(this.#longestMs)} ms`);
+      }, this.#longestMs);
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#heldBytes -= length;
+        length = 0;
+      };
+      request.once('end', () => {
+        resolve(Buffer.concat(chunks));
+        end();
+      });
+      // Rejects nothing after the end.
+      request.once('close', () => {
+        fail(400, 'the body has ended early');
+        end();
+      });
+      request.on('error', () => undefined); // 'close' follows
+      if (Number(request.headers['content-length'] ?? 0) > LONGEST_BODY) fail(413, tooLong());
+      else request.on('data', receive);
+    });
+  }
+}
+
+function tooLong(): string {
+  return `the body has at most ${String(LONGEST_BODY)} bytes, got more`;
+}
