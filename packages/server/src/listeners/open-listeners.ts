@@ -37,7 +37,7 @@ interface Made {
 /** What the rate limit service shares between gRPC and JSON. */
 interface Rls {
   readonly overrides: OverrideRules;
-  decided(decided: Decided): void;
+  readonly decided: (decided: Decided) => void;
 }
 
 type Make = (
