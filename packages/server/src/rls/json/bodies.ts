@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { RequestProblem } from '../../listeners/request-problem.ts';
 
 /** The longest body, in bytes: four times what 256 descriptors of the usual size take. */
 export const LONGEST_BODY: number = 1024 * 1024;
@@ -6,17 +7,7 @@ export const LONGEST_BODY: number = 1024 * 1024;
 const MOST_BYTES: number = 64 * 1024 * 1024;
 /** How long a body may take, in milliseconds. */
 const LONGEST_MS = 10_000;
-
-/** A body that is not read to its end. The connection ends with the answer, because what is left of it is not read. */
-export class BodyError extends Error {
-  override readonly name = 'BodyError';
-  readonly status: 400 | 408 | 413 | 503;
-
-  constructor(status: BodyError['status'], message: string) {
-    super(message);
-    this.status = status;
-  }
-}
+const SOON = { 'retry-after': '1' };
 
 export interface BodiesOptions {
   /** Default 10 seconds. */
@@ -36,7 +27,10 @@ export class Bodies {
     this.#mostBytes = mostBytes;
   }
 
-  /** @throws (rejects) BodyError: 400 where it ends early, 408, 413 for what is too long, 503 where there are too many. */
+  /**
+   * @throws (rejects) RequestProblem: 400 where it ends early, 408, 413 for what is too long, 503 where there are too many. The
+   * connection ends with the answer, because what is left of the body is not read.
+   */
   read(request: IncomingMessage): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -49,10 +43,10 @@ export class Bodies {
         length = 0;
         chunks.length = 0;
       };
-      const fail = (status: BodyError['status'], message: string): void => {
+      const fail = (status: 400 | 408 | 413 | 503, detail: string): void => {
         end();
         request.pause();
-        reject(new BodyError(status, message));
+        reject(new RequestProblem(status, detail, {}, { connection: 'close', ...(status === 503 ? SOON : {}) }));
       };
       const receive = (chunk: Buffer): void => {
         length += chunk.length;

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Entrance } from '../../access.ts';
 import type { Route } from '../../listeners/http.ts';
-import { sendProblem } from '../../listeners/send.ts';
+import { RequestProblem } from '../../listeners/request-problem.ts';
 import type { Service } from '../../service.ts';
 import { responseOf } from '../answer.ts';
 import { decide, type Decided } from '../decide.ts';
 import { CallError, Status, type StatusCode } from '../grpc/status.ts';
 import { OK, type RateLimitResponse } from '../messages.ts';
 import type { OverrideRules } from '../plan.ts';
-import { Bodies, BodyError, type BodiesOptions } from './bodies.ts';
+import { Bodies, type BodiesOptions } from './bodies.ts';
 import { requestOfJson } from './read-request.ts';
 import { jsonOfResponse } from './write-response.ts';
 
@@ -31,8 +31,8 @@ export function jsonRoute(service: Service, options: JsonRouteOptions): Route {
     path: PATH,
     method: 'POST',
     async handle(request, response) {
+      const body = await bodies.read(request);
       try {
-        const body = await bodies.read(request);
         const decided = await decide(service, options.overrides, requestOfJson(parse(body)), {
           entrance: entranceOf(request, options.entrance),
           authorization: request.headers.authorization,
@@ -41,7 +41,7 @@ export function jsonRoute(service: Service, options: JsonRouteOptions): Route {
         options.decided(decided);
         send(response, responseOf(decided));
       } catch (error) {
-        sendError(response, error);
+        throw problemOf(error);
       }
     },
   };
@@ -72,17 +72,7 @@ function send(response: ServerResponse, answer: RateLimitResponse): void {
   response.end(body);
 }
 
-const TITLES = {
-  400: 'Bad Request',
-  403: 'Forbidden',
-  408: 'Request Timeout',
-  413: 'Content Too Large',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-} as const;
-type ErrorStatus = keyof typeof TITLES;
-
-const STATUS_OF: Readonly<Partial<Record<StatusCode, ErrorStatus>>> = {
+const STATUS_OF: Readonly<Partial<Record<StatusCode, 400 | 403 | 503>>> = {
   [Status.UNKNOWN]: 400,
   [Status.INVALID_ARGUMENT]: 400,
   [Status.PERMISSION_DENIED]: 403,
@@ -90,21 +80,9 @@ const STATUS_OF: Readonly<Partial<Record<StatusCode, ErrorStatus>>> = {
   [Status.UNAVAILABLE]: 503,
 };
 
-function sendError(response: ServerResponse, error: unknown): void {
-  if (error instanceof BodyError) {
-    sendStatus(response, error.status, error.message, { connection: 'close' });
-  } else if (error instanceof CallError) {
-    sendStatus(response, STATUS_OF[error.code] ?? 500, error.message);
-  } else {
-    throw error;
-  }
-}
-
-function sendStatus(
-  response: ServerResponse,
-  status: ErrorStatus,
-  detail: string,
-  fields: Readonly<Record<string, string>> = {},
-): void {
-  sendProblem(response, status, TITLES[status], detail, status === 503 ? { ...fields, 'retry-after': '1' } : fields);
+/** What the client is told. Errors that are not the client's stay what they are. */
+function problemOf(error: unknown): unknown {
+  const status = error instanceof CallError ? STATUS_OF[error.code] : undefined;
+  if (status === undefined) return error;
+  return new RequestProblem(status, (error as CallError).message, {}, status === 503 ? { 'retry-after': '1' } : {});
 }
