@@ -49,6 +49,8 @@ export interface RlsOptions {
   readonly maxConnectionAgeMs?: number;
   /** How long calls may still take on a connection that was told to end, in milliseconds. Default 10 000. */
   readonly connectionGraceMs?: number;
+  /** How often a connection without calls is asked whether it is still there, in milliseconds; the second time without an answer ends it. Default 5000. */
+  readonly keepaliveMs?: number;
   readonly observer?: CallObserver;
 }
 
@@ -80,10 +82,10 @@ const TCP = { keepAlive: true, keepAliveInitialDelay: 60_000, noDelay: true };
 
 /** Serves `envoy.service.ratelimit.v3.RateLimitService` and `grpc.health.v1.Health`. */
 export function serveRls(service: Service, options: RlsOptions): RlsServer {
-  const { observer, maxConnectionAgeMs = DAY_MS, connectionGraceMs = 10_000 } = options;
+  const { observer, maxConnectionAgeMs = DAY_MS, connectionGraceMs = 10_000, keepaliveMs = 5_000 } = options;
   const { health } = service;
   const server = options.server ?? serverOf(options.tls);
-  const sessions = new Sessions({ maxConnectionAgeMs, connectionGraceMs });
+  const sessions = new Sessions({ maxConnectionAgeMs, connectionGraceMs, keepaliveMs });
   const openCalls = new OpenCalls();
   const watch = new HealthWatch(health);
   const rateLimit = new RateLimitMethod(service, {

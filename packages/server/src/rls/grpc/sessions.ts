@@ -6,6 +6,8 @@ const MOST_PINGS = 1000;
 const EVERY_STREAM: number = 2 ** 31 - 1;
 /** The client has read that once it answers a ping, or after this time. */
 const LONGEST_PING_MS = 1000;
+/** Pings without an answer after which a connection is lost: more than one, because the process itself may be late. */
+const LOST_PINGS = 2;
 /** Connections made together do not end together. */
 const JITTER = 0.1;
 
@@ -14,21 +16,34 @@ export interface SessionsOptions {
   readonly maxConnectionAgeMs: number;
   /** How long after that its calls may still take, in milliseconds. */
   readonly connectionGraceMs: number;
+  /** How often a connection without calls is asked for a sign of life, in milliseconds. */
+  readonly keepaliveMs: number;
 }
 
 interface CountingSession extends ServerHttp2Session {
+  /** Pings of the client since its last call. */
   [PINGS]?: number;
+  /** Our pings since the last sign of life: an answer, or a call. */
+  [UNANSWERED]?: number;
 }
 
 const PINGS = Symbol('pings');
+const UNANSWERED = Symbol('unanswered');
 
-/** The connections of a server: their age, their end, and clients that send pings without end. */
+/**
+ * The connections of a server: their age, their end, clients that send pings without end, and those that are lost. After some errors
+ * of a client, Node 20 reads nothing more and ends nothing (frames of a wrong size, header fields that cannot be decompressed), so that only pings tell such a connection from an idle one.
+ */
 export class Sessions {
   readonly #options: SessionsOptions;
-  readonly #open = new Set<ServerHttp2Session>();
+  readonly #open = new Set<CountingSession>();
+  readonly #keepalive: NodeJS.Timeout;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
+    this.#keepalive = setInterval(() => {
+      for (const session of this.#open) keepAlive(session);
+    }, options.keepaliveMs).unref();
   }
 
   add(session: ServerHttp2Session): void {
@@ -43,7 +58,9 @@ export class Sessions {
 
   /** Called with the connection of each call. */
   static called(session: ServerHttp2Session): void {
-    (session as CountingSession)[PINGS] = 0;
+    const counting = session as CountingSession;
+    counting[PINGS] = 0;
+    counting[UNANSWERED] = 0;
   }
 
   /** Asks all clients to leave, and waits until they have, at most this long. */
@@ -56,6 +73,7 @@ export class Sessions {
     });
     await Promise.race([Promise.all(closed), late]);
     clearTimeout(timer);
+    clearInterval(this.#keepalive);
     this.destroy();
     await Promise.all(closed);
   }
@@ -93,6 +111,20 @@ function leave(session: ServerHttp2Session): void {
   session.goaway(constants.NGHTTP2_NO_ERROR, EVERY_STREAM);
   session.ping(close);
   setTimeout(close, LONGEST_PING_MS).unref();
+}
+
+/** Destroys a connection that is lost, and sends a ping to others. */
+function keepAlive(session: CountingSession): void {
+  if (session.destroyed || session.closed) return; // one that is closed ends with its calls, which have their time
+  const unanswered = session[UNANSWERED] ?? 0;
+  if (unanswered >= LOST_PINGS) {
+    session.destroy();
+    return;
+  }
+  session[UNANSWERED] = unanswered + 1;
+  session.ping((error) => {
+    if (error === null) session[UNANSWERED] = 0;
+  });
 }
 
 function countPing(this: CountingSession): void {
