@@ -78,10 +78,10 @@ export function callFields(path: string, ...more: readonly Field[]): readonly Fi
   ];
 }
 
-/** A call: its header fields, and its message in one frame. */
-export function callFrames(stream: number, fields: readonly Field[], message: Uint8Array): Buffer {
+/** A call: its block of header fields, and its message in one frame. */
+export function callFrames(stream: number, block: Uint8Array, message: Uint8Array): Buffer {
   return Buffer.concat([
-    frame(TYPE.headers, END_HEADERS, stream, fieldBlock(fields)),
+    frame(TYPE.headers, END_HEADERS, stream, block),
     frame(TYPE.data, END_STREAM, stream, message),
   ]);
 }

@@ -93,7 +93,7 @@ function sampleFrames(): readonly Buffer[] {
   const block = h2.fieldBlock(fields);
   return [
     h2.settings([3, 100], [4, 65_535]),
-    h2.callFrames(1, fields, message),
+    h2.callFrames(1, block, message),
     h2.frame(h2.TYPE.windowUpdate, 0, 0, Buffer.from([0, 0, 1, 0])),
     h2.frame(h2.TYPE.headers, 0, 3, block.subarray(0, 40)),
     h2.frame(h2.TYPE.continuation, h2.END_HEADERS, 3, block.subarray(40)),
@@ -101,7 +101,7 @@ function sampleFrames(): readonly Buffer[] {
     h2.ping(),
     h2.frame(h2.TYPE.data, h2.END_STREAM, 3, message.subarray(10)),
     h2.frame(h2.TYPE.priority, 0, 5, Buffer.from([0, 0, 0, 0, 16])),
-    h2.callFrames(5, h2.callFields(METHODS.check.path), frameOf(Buffer.alloc(0))),
+    h2.callFrames(5, h2.fieldBlock(h2.callFields(METHODS.check.path)), frameOf(Buffer.alloc(0))),
     h2.rstStream(5),
     h2.frame(h2.TYPE.goaway, 0, 0, Buffer.alloc(8)),
   ];

@@ -10,11 +10,12 @@ const server = await createServer({
   log: () => undefined,
 });
 process.stdout.write(`${JSON.stringify(server.addresses)}\n`);
-for await (const _line of createInterface({ input: process.stdin })) {
+const lines = createInterface({ input: process.stdin });
+lines.on('line', () => {
   globalThis.gc();
   globalThis.gc();
   const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage();
   const inMib = (bytes) => Math.round(bytes / MIB);
   process.stdout.write(`${JSON.stringify({ rss: inMib(rss), used: inMib(heapUsed + external + arrayBuffers) })}\n`);
-}
-await server.close();
+});
+lines.on('close', () => server.close());

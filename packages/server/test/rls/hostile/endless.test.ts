@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { cases } from '@sluice/testkit';
+import { METHODS, encodeRequest, type RequestFields } from '../protocol.ts';
+import { frameOf } from '../raw-call.ts';
+import { ask, connect, descriptor } from '../running-service.ts';
+import { send } from '../json/json-service.ts';
+import { Attacker } from './attacker.ts';
+import * as h2 from './frames.ts';
+import { startServiceProcess, type ServiceProcess } from './service-process.ts';
+
+const LIMITS = `
+domain: shop
+descriptors:
+  - key: user
+    rate_limit: { unit: second, requests_per_unit: 1 }
+  - key: path
+    value: /*
+    detailed_metric: true
+    rate_limit: { unit: second, requests_per_unit: 5 }
+  - key: agent
+    value_to_metric: true
+    rate_limit: { unit: second, requests_per_unit: 5 }
+`;
+/** What the process may keep of ten thousand requests, in MiB. */
+const MOST_KEPT = 24;
+const LONG = 'x'.repeat(2_000);
+const BLOCK = h2.fieldBlock(h2.callFields(METHODS.shouldRateLimit.path));
+const AT_ONCE = 500;
+
+/** Requests that are never the same, by their number. */
+const KINDS: readonly (readonly [string, (i: number) => RequestFields])[] = [
+  ['domains', (i) => ({ domain: `d${String(i)}-${LONG.slice(0, 900)}`, descriptors: [descriptor('user=x')] })],
+  ['keys', (i) => ({ domain: 'shop', descriptors: [descriptor(`k${String(i)}-${LONG.slice(0, 900)}=x`)] })],
+  ['values', (i) => ({ domain: 'shop', descriptors: [descriptor(`user=${String(i)}-${LONG}`)] })],
+  ['values of a wildcard', (i) => ({ domain: 'shop', descriptors: [descriptor(`path=/${String(i)}-${LONG}`)] })],
+  [
+    'values in metrics',
+    (i) => ({ domain: 'shop', descriptors: [descriptor(`agent=${String(i)}-${LONG.slice(0, 400)}`)] }),
+  ],
+  [
+    'limits of their own',
+    (i) => ({
+      domain: 'shop',
+      descriptors: [descriptor('user=y', { limit: { requestsPerUnit: i, unit: 1 + (i % 6) } })],
+    }),
+  ],
+];
+
+describe('a service', () => {
+  let service: ServiceProcess;
+  beforeAll(async () => {
+    service = await startServiceProcess(LIMITS);
+  });
+  afterAll(async () => {
+    expect(await service.close()).toBe(0);
+  });
+
+  /** Calls for each number, on one connection, without waiting for each. */
+  const callAll = async (from: number, to: number, requestOf: (i: number) => RequestFields): Promise<void> => {
+    const client = await Attacker.connect(service.grpc);
+    const window = h2.frame(h2.TYPE.windowUpdate, 0, 0, Buffer.from([0x7f, 0xff, 0, 0]));
+    await client.write(Buffer.concat([h2.PREFACE, h2.settings(), window]));
+    for (let i = from; i < to; i += AT_ONCE) {
+      const calls = Array.from({ length: AT_ONCE }, (_, at) =>
+        h2.callFrames(2 * (i - from + at) + 1, BLOCK, frameOf(encodeRequest(requestOf(i + at)))),
+      );
+      expect(await client.write(Buffer.concat(calls))).toBe(true);
+    }
+    client.close();
+  };
+
+  it.each(KINDS)('keeps little of requests with ever new %s', async (_what, requestOf) => {
+    const other = connect(service.grpc);
+    const served = async (): Promise<string> =>
+      (await ask(other, { domain: 'shop', descriptors: [descriptor('nothing=x')] })).overallCode;
+    const count = cases(10_000);
+    await callAll(0, AT_ONCE * 4, requestOf);
+    await served();
+    const before = await service.memory();
+    await callAll(AT_ONCE * 4, AT_ONCE * 4 + count, requestOf);
+
+    expect(await served()).toBe('OK');
+    expect((await service.memory()).used - before.used).toBeLessThan(MOST_KEPT);
+    const json = await send(service.http, { body: JSON.stringify({ domain: 'shop', descriptors: [{}] }) });
+    expect(json.status).toBe(200);
+    other.close();
+  });
+});
