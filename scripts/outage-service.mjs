@@ -1,0 +1,142 @@
+// Measures what calls of the rate limit service wait while Redis is hung or killed. Two services, each in a process of
+// its own with the defaults of `sluice serve`, share limits on a real redis-server. A third process calls both at a
+// steady rate, in an open loop, with a grpc-timeout that the calls must meet. Prints waits, errors, and the time until
+// limits were shared again. Exits with 1 when a target is missed. Run `npm run build` first.
+//
+// Waits are counted from the instant at which a call was due. Those since it was really sent leave out what the load
+// generator was late. A target for waits that calls before the fault have missed as well is the machine's doing.
+//
+//   node scripts/outage-service.mjs [--only hung,killed] [--fault-ms 6000] [--rate 200] [--timeout 20m]
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { Child } from './faults/children.mjs';
+import { now, sleep } from './faults/clock.mjs';
+import { quantile, table } from './faults/figures.mjs';
+import { situations, startPlace } from './faults/situations.mjs';
+
+const LIMITS =
+  'domain: outage\ndescriptors: [{ key: user, sluice: { slidingWindow: { limit: 1000000, window: 1d } } }]\n';
+const KEYS = 100;
+const WARM_UP_MS = 3000;
+const BEFORE_MS = 4000;
+const AFTER_MS = 5000;
+/** After this many decisions of Redis in a row in each process, limits count as shared since the first of them. */
+const IN_A_ROW = 10;
+/** The circuit breaker probes at most this late, and then limits must be shared within a second. */
+const TARGETS = { p999Ms: 20, sharedMs: 2000 };
+
+const { values: given } = parseArgs({
+  options: {
+    only: { type: 'string', default: 'none,hung,killed,unreachable' },
+    'fault-ms': { type: 'string', default: '6000' },
+    rate: { type: 'string', default: '200' },
+    timeout: { type: 'string', default: '20m' },
+  },
+});
+const [faultMs, rate] = [Number(given['fault-ms']), Number(given.rate)];
+
+const results = [];
+for (const name of given.only.split(',')) results.push({ name, ...(await observe(situations[name])) });
+print(results);
+const isLate = (wait) => wait > TARGETS.p999Ms;
+let missed = 0;
+for (const { name, errors, before, fault, sharedMs } of results) {
+  const expect = (holds, what, isMachine = false) => {
+    if (holds) return;
+    console.log(`${isMachine ? "the machine's doing" : 'MISSED'}: ${name}: ${what}`);
+    if (!isMachine) missed++;
+  };
+  expect(errors === 0, `${errors} calls failed`);
+  expect(!isLate(fault.sinceSent), `p99.9 was ${ms(fault.sinceSent)} ms`, isLate(before.sinceSent));
+  expect(sharedMs <= TARGETS.sharedMs, `limits were shared again after ${ms(sharedMs)} ms`);
+}
+process.exitCode = missed > 0 ? 1 : 0;
+
+async function observe({ by, run }) {
+  const place = await startPlace();
+  const services = [1, 2].map(
+    () => new Child(new URL('./faults/service.mjs', import.meta.url), { url: place.url(by), limits: LIMITS }),
+  );
+  const ports = await Promise.all(services.map((service) => service.ask({ what: 'port' })));
+  const load = new Child(new URL('./faults/grpc-load.mjs', import.meta.url), {
+    ...{ ports, rate, keys: KEYS, timeout: given.timeout },
+  });
+
+  await load.ask({ what: 'start' });
+  await sleep(WARM_UP_MS);
+  const beginAt = now();
+  await sleep(BEFORE_MS);
+  const faultAt = now();
+  await run(place, faultMs);
+  const healedAt = now();
+  await sleep(AFTER_MS);
+  const { rows } = await load.ask({ what: 'stop' });
+  await Promise.all([...services, load].map((child) => child.end()));
+  await place.end();
+
+  const counted = rows.filter(({ dueAt }) => dueAt >= beginAt && dueAt < healedAt + AFTER_MS - 1000);
+  const within = (fromAt, toAt) => waits(counted.filter(({ dueAt }) => dueAt >= fromAt && dueAt < toAt));
+  return {
+    calls: counted.length,
+    errors: counted.filter(({ status }) => status !== '0').length,
+    before: within(beginAt, faultAt),
+    fault: within(faultAt, healedAt),
+    after: within(healedAt, Infinity),
+    locals: counted.filter(({ source }) => source === 'local').length,
+    sharedMs: Math.max(...ports.map((_, server) => sharedSince(rows, server, healedAt))) - healedAt,
+  };
+}
+
+function waits(rows) {
+  const all = rows.map(({ waitMs }) => waitMs);
+  const sinceSent = rows.map(({ waitMs, dueAt, sentAt }) => waitMs - (sentAt - dueAt));
+  return {
+    p50: quantile(all, 0.5),
+    p99: quantile(all, 0.99),
+    p999: quantile(all, 0.999),
+    sinceSent: quantile(sinceSent, 0.999),
+    longest: quantile(all, 1),
+  };
+}
+
+function sharedSince(rows, server, fromAt) {
+  let first = Infinity;
+  let inARow = 0;
+  for (const { dueAt, source } of rows.filter((row) => row.server === server && row.dueAt >= fromAt)) {
+    if (source !== 'redis') inARow = 0;
+    else if (++inARow === 1) first = dueAt;
+    if (inARow === IN_A_ROW) return first;
+  }
+  return Infinity;
+}
+
+function ms(value) {
+  return value === undefined ? '-' : value.toFixed(value < 1 ? 2 : value < 100 ? 1 : 0);
+}
+
+function print(all) {
+  const [cpu] = cpus();
+  const figures = ({ p50, p99, p999, sinceSent }) => `${[p50, p99, p999].map(ms).join(' / ')} (${ms(sinceSent)})`;
+  console.log(
+    `${rate} calls a second to each of two services, with a grpc-timeout of ${given.timeout}; Redis is away for ${faultMs / 1000} s; ` +
+      `Node ${process.version}; ${cpus().length} cores, ${cpu.model}. Milliseconds: p50 / p99 / p99.9 (p99.9 since it was really sent).\n`,
+  );
+  console.log(
+    table([
+      [
+        'Redis is',
+        'calls',
+        'failed',
+        'before',
+        'meanwhile',
+        'afterwards',
+        'answered from memory',
+        'shared again after',
+      ],
+      ...all.map(({ name, calls, errors, before, fault, after, locals, sharedMs }) => [
+        ...[name, String(calls), String(errors), figures(before), figures(fault), figures(after)],
+        ...[String(locals), `${ms(sharedMs)}`],
+      ]),
+    ]),
+  );
+}
