@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { cases, seeded, testSeed } from '@sluice/testkit';
+import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
 import fc from 'fast-check';
 import { MOST_DESCRIPTORS } from '../../src/rls/bounds.ts';
 import { decodeRateLimitRequest } from '../../src/rls/codec-request.ts';
@@ -37,6 +37,24 @@ function outcomeOf(decode: (bytes: Buffer) => RateLimitRequest, bytes: Buffer): 
   } catch {
     return 'rejected';
   }
+}
+
+/** A message with changed bytes, with a piece of another one inserted, or behind another one. */
+function mutated(random: Random, sample: Buffer, others: readonly Buffer[]): Buffer {
+  const other = others[random.integer(0, others.length - 1)] as Buffer;
+  const kind = random.integer(0, 3);
+  if (kind === 0) return Buffer.concat([sample, other]);
+  const at = random.integer(0, sample.length);
+  if (kind === 1) return Buffer.concat([sample.subarray(0, at), other, sample.subarray(at)]);
+  if (kind === 2) {
+    const unknown = encode(fc.sample(unknownFields, { seed: random.integer(0, 2 ** 31), numRuns: 1 })[0] ?? []);
+    return Buffer.concat([sample.subarray(0, at), unknown, sample.subarray(at)]);
+  }
+  const bytes = Buffer.from(sample);
+  for (let i = random.integer(1, 3); i > 0 && bytes.length > 0; i--) {
+    bytes[random.integer(0, bytes.length - 1)] = random.integer(0, 255);
+  }
+  return bytes;
 }
 
 describe('decoding a request', () => {
@@ -195,6 +213,20 @@ describe('bytes that are no request', () => {
         if (!(error instanceof WireError || error instanceof CallError)) throw error;
       }
     }
+  });
+
+  it('mean to protobufjs the same wherever they are decoded, however they were changed', () => {
+    const random = seeded(seed);
+    const samples = fc.sample(requests, { seed, numRuns: 200 }).map(encodeRequest);
+    let decoded = 0;
+    for (let i = 0; i < cases(20_000); i++) {
+      const bytes = mutated(random, samples[random.integer(0, samples.length - 1)] as Buffer, samples);
+      const ours = outcomeOf(decodeRateLimitRequest, bytes);
+      if (ours === 'rejected') continue;
+      decoded++;
+      expect([bytes.toString('hex'), ours]).toEqual([bytes.toString('hex'), outcomeOf(decodedByPeer, bytes)]);
+    }
+    expect(decoded).toBeGreaterThan(cases(1000));
   });
 
   it('may have no more descriptors, entries and bytes than the bounds say', () => {

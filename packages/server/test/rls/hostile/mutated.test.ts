@@ -25,6 +25,14 @@ const REQUEST: RequestFields = {
     descriptor('watched=x', { limit: { requestsPerUnit: 7, unit: 2 }, isNegativeHits: false }),
   ],
 };
+const JSON_REQUEST = {
+  domain: 'shop',
+  hits_addend: '3',
+  descriptors: [
+    { entries: [{ key: 'user', value: 'ann' }], hitsAddend: 2 },
+    { entries: [{ key: 'watched' }], limit: { requestsPerUnit: 7, unit: 'MINUTE' } },
+  ],
+};
 /** What the process may take more than before, in MiB. */
 const MOST_GROWTH = 64;
 
@@ -81,6 +89,32 @@ describe('a service that is sent mutated bytes', () => {
     // OK, UNKNOWN (no domain), INVALID_ARGUMENT, RESOURCE_EXHAUSTED (an announced length), UNIMPLEMENTED, INTERNAL.
     expect([0, 2, 3, 8, 12, 13]).toEqual(expect.arrayContaining([...statuses]));
     expect(statuses.size).toBeGreaterThan(3);
+    expect(await served()).toBe('OK');
+    expect((await service.memory()).used - before.used).toBeLessThan(MOST_GROWTH);
+  });
+
+  it('answers each of ten thousand mutated requests in JSON', async () => {
+    const random = seeded(testSeed(21));
+    const sample = Buffer.from(JSON.stringify(JSON_REQUEST));
+    const url = `http://127.0.0.1:${String(service.http)}/json`;
+    const before = await service.memory();
+    const statuses = new Set<number>();
+    for (let i = 0; i < cases(10_000); i += 50) {
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, async () => {
+          const body = new Uint8Array(mutated(random, sample, 0));
+          const answer = await fetch(url, { method: 'POST', body });
+          return { status: answer.status, text: await answer.text() };
+        }),
+      );
+      for (const { status, text } of answers) {
+        statuses.add(status);
+        expect(Object.keys(JSON.parse(text) as object)).toContain(status === 400 ? 'detail' : 'overallCode');
+      }
+    }
+
+    expect([200, 400, 429]).toEqual(expect.arrayContaining([...statuses]));
+    expect(statuses.size).toBeGreaterThan(1);
     expect(await served()).toBe('OK');
     expect((await service.memory()).used - before.used).toBeLessThan(MOST_GROWTH);
   });
