@@ -52,7 +52,9 @@ describe('an answer to a gateway', () => {
       'retry-after': '60',
       'cache-control': 'no-store',
       'content-type': 'application/problem+json',
+      'content-length': String(body.length),
     });
+    expect(headers).not.toHaveProperty('transfer-encoding');
     expect(JSON.parse(body)).toEqual({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
       title: 'Quota Exceeded',

@@ -52,7 +52,10 @@ function deny<Request, Response>(
       return false as const;
     });
   }
-  for (const name of OF_ANOTHER_BODY) framework.removeHeader(response, name);
+  for (const name of OF_ANOTHER_BODY) {
+    // Node sends a body in chunks once Content-Length was removed, even where there was none.
+    if (framework.getHeader(response, name) !== undefined) framework.removeHeader(response, name);
+  }
   framework.setHeader(response, 'Content-Type', denial.contentType);
   framework.send(response, denial.body);
   return false;
