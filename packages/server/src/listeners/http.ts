@@ -4,7 +4,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { answerClientErrors } from './client-errors.ts';
 import { RequestProblem } from './request-problem.ts';
 import { sendProblem } from './send.ts';
-import { trackUnused } from './unused-connections.ts';
+import { trackConnections } from './unused-connections.ts';
 
 /** What answers a path, or every path below it. */
 export interface Route {
@@ -44,7 +44,7 @@ export function createHttpListener(routes: readonly Route[], { tls, maxInFlight 
       ? createServer(settings, listener)
       : createSecureServer({ ...settings, ...tls, rejectUnauthorized: tls.requestCert === true }, listener);
   answerClientErrors(server);
-  trackUnused(server, tls === undefined ? 'connection' : 'secureConnection');
+  trackConnections(server, tls === undefined ? 'connection' : 'secureConnection');
   return server;
 }
 
@@ -52,6 +52,9 @@ function requestListener(routes: readonly Route[], maxInFlight: number): Request
   const exact = new Map(routes.filter(({ path }) => !path.endsWith('/')).map((route) => [route.path, route]));
   const below = routes.filter(({ path }) => path.endsWith('/'));
   let inFlight = 0;
+  const closed = (): void => {
+    inFlight--;
+  };
   return (request, response) => {
     if (inFlight >= maxInFlight) {
       sendProblem(response, 503, 'Service Unavailable', 'the service has as many requests as it takes', {
@@ -60,7 +63,7 @@ function requestListener(routes: readonly Route[], maxInFlight: number): Request
       return;
     }
     inFlight++;
-    response.once('close', () => inFlight--);
+    response.on('close', closed); // which is emitted once
     const path = pathOf(request.url ?? '/');
     const route = exact.get(path) ?? below.find((one) => path.startsWith(one.path));
     if (route === undefined) {
@@ -87,10 +90,16 @@ function answer(route: Route, request: IncomingMessage, response: ServerResponse
   }
 }
 
+const QUERY = 63;
+const FRAGMENT = 35;
+
 /** The path without the query, and no more than an error can show. */
 function pathOf(url: string): string {
-  const end = url.search(/[?#]/);
-  return end === -1 ? url : url.slice(0, end);
+  for (let i = 0; i < url.length; i++) {
+    const code = url.charCodeAt(i);
+    if (code === QUERY || code === FRAGMENT) return url.slice(0, i);
+  }
+  return url;
 }
 
 function known(routes: readonly Route[]): string {
