@@ -1,17 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
-import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
-import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
-import { Namespace } from 'kubernetes-models/v1/Namespace';
-import { Secret } from 'kubernetes-models/v1/Secret';
-import { Service } from 'kubernetes-models/v1/Service';
 import { parseAllDocuments } from 'yaml';
+// @ts-expect-error -- it has no types
+import schemas from './kubernetes-schemas.mjs';
 import { get, HealthClient, useServe } from './serving.ts';
 
-/** The schemas of Kubernetes. */
-const KINDS = { Namespace, ConfigMap, Secret, Deployment, Service, PodDisruptionBudget };
-type Kind = keyof typeof KINDS;
+type Kind = 'Namespace' | 'ConfigMap' | 'Secret' | 'Deployment' | 'Service' | 'PodDisruptionBudget';
+const kinds = schemas as Readonly<Record<Kind, new (document: object) => { validate(): void }>>;
+
 interface Document {
   readonly kind: Kind;
   readonly data?: Readonly<Record<string, string>>;
@@ -53,7 +49,7 @@ describe('the manifest for Kubernetes', () => {
   it.each(documents().map((document): [string, Document] => [document.kind, document]))(
     'has a %s that the schema accepts',
     (kind, document) => {
-      const made = new KINDS[kind as Kind](document as never);
+      const made = new kinds[kind as Kind](document);
 
       expect(() => {
         made.validate();
@@ -66,7 +62,7 @@ describe('the manifest for Kubernetes', () => {
     const wrong = { ...deployment, spec: { ...deployment?.spec, replicas: 'two' } };
 
     expect(() => {
-      new Deployment(wrong as never).validate();
+      new kinds.Deployment(wrong).validate();
     }).toThrow('replicas');
   });
 
