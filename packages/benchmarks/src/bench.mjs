@@ -2,7 +2,7 @@
 //
 //   npm run bench                               all of it; some 40 minutes
 //   npm run bench -- --quick                    all of it, shorter and less exact
-//   npm run bench -- --only memory,redis        some of memory, redis, http, scale
+//   npm run bench -- --only memory,redis        some of memory, redis, http, scale, service
 //   npm run bench -- --rounds 9                 rounds of every measurement
 //   npm run bench -- --node 24                  Express on another Node as well: a version, fetched by npx, or a path
 //   npm run bench -- --scene hot-key            some of the scenes: a name that is not known prints all
@@ -18,6 +18,7 @@ import { httpScenes, measureHttp } from './groups/http.mjs';
 import { measureMemory, memoryScenes } from './groups/memory.mjs';
 import { measureRedis, redisScenes } from './groups/redis.mjs';
 import { measureScale } from './groups/scale.mjs';
+import { measureService, serviceScenes } from './groups/service.mjs';
 import { describeMachine } from './machine.mjs';
 import { againstLines } from './page/against.mjs';
 import { goalLines } from './page/goals.mjs';
@@ -25,8 +26,14 @@ import { readResults, writeResults } from './page/results.mjs';
 import { planOf } from './plan.mjs';
 import { shareProcesses } from './processes/worker.mjs';
 
-const groups = { memory: measureMemory, redis: measureRedis, http: measureHttp, scale: measureScale };
-const scenes = { memory: memoryScenes, redis: redisScenes, http: httpScenes, scale: [] };
+const groups = {
+  memory: measureMemory,
+  redis: measureRedis,
+  http: measureHttp,
+  scale: measureScale,
+  service: measureService,
+};
+const scenes = { memory: memoryScenes, redis: redisScenes, http: httpScenes, scale: [], service: serviceScenes };
 
 const { values: given } = parseArgs({
   options: {
@@ -41,8 +48,8 @@ const { values: given } = parseArgs({
   },
 });
 const all = Object.keys(groups);
-// The growth of the cost is not compared.
-const comparable = given.against === undefined ? all : all.filter((name) => name !== 'scale');
+// The growth of the cost is not compared, and the service has a floor of its own.
+const comparable = given.against === undefined ? all : all.filter((name) => name !== 'scale' && name !== 'service');
 const chosen = given.only?.split(',') ?? comparable;
 const unknown = chosen.find((name) => !comparable.includes(name));
 if (unknown !== undefined) fail(`--only takes ${comparable.join(', ')}, not ${unknown}`);

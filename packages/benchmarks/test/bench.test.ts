@@ -63,7 +63,7 @@ describe('a trial of the benchmarks', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it.each(['memory', 'redis', 'http', 'scale'])('measures every scene of %s', (group) => {
+  it.each(['memory', 'redis', 'http', 'scale', 'service'])('measures every scene of %s', (group) => {
     const rows = rowsOf(group);
 
     expect(rows.length).toBeGreaterThan(0);
@@ -115,6 +115,14 @@ describe('a trial of the benchmarks', () => {
 
   it('gets 200 for every request over HTTP', () => {
     expect(rowsOf('http').filter(({ figures }) => figures['okShare']?.median !== 1)).toEqual([]);
+  });
+
+  it('gets an answer for every call of the service, and denials where the limit is low', () => {
+    const rows = rowsOf('service');
+
+    expect(rows.filter(({ figures }) => figures['failedShare']?.median !== 0)).toEqual([]);
+    const denied = rows.filter(({ figures }) => (figures['deniedShare']?.median ?? 0) > 0);
+    expect(denied.map(({ scene, name }) => [scene, name])).toEqual([['rls-denied', 'sluice']]);
   });
 
   it('measures Sluice, a peer and the floor with every framework and store', () => {

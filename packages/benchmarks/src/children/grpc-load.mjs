@@ -13,9 +13,9 @@ const PAUSE_MS = 0.1;
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
 answer(() => ({
-  slice: async ({ port, perSecond, ms, keys, descriptors }) => {
+  slice: async ({ port, domain, perSecond, ms, keys, descriptors }) => {
     const messages = Array.from({ length: keys }, (_, i) =>
-      messageOf(rateLimitRequest('bench', descriptorsOf(`user-${i}`, descriptors))),
+      messageOf(rateLimitRequest(domain, descriptorsOf(`user-${i}`, descriptors))),
     );
     const seen = { latencies: [], denied: 0, failed: 0 };
     const connections = await Promise.all(

@@ -4,8 +4,8 @@ import { openConnections } from '../measure/http-connection.mjs';
 import { quantile } from '../measure/spread.mjs';
 
 answer(() => ({
-  slice: async ({ port, connections, ms }) => {
-    const clients = await openConnections(port, connections);
+  slice: async ({ port, connections, ms, path }) => {
+    const clients = await openConnections(port, connections, path);
     const latencies = [];
     const statuses = {};
     const startMs = performance.now();

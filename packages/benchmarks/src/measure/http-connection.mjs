@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** Connections to a server on the loopback. On Linux each has its own client address. */
-export async function openConnections(port, count) {
+/** Connections to a server on the loopback, which ask for a path. On Linux each has its own client address. */
+export async function openConnections(port, count, path = '/') {
   const sockets = Array.from({ length: count }, (_, i) =>
     connect({
       ...{ port, host: '127.0.0.1', noDelay: true },
@@ -12,11 +12,11 @@ export async function openConnections(port, count) {
     }),
   );
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  return sockets.map((socket) => new HttpConnection(socket, port));
+  return sockets.map((socket) => new HttpConnection(socket, port, path));
 }
 
 /**
- * Requests `/`, one request at a time, and only finds the end of each response, because a load generator must be
+ * One request at a time, and only finds the end of each response, because a load generator must be
  * cheap.
  */
 class HttpConnection {
@@ -26,9 +26,9 @@ class HttpConnection {
   #resolve;
   #reject;
 
-  constructor(socket, port) {
+  constructor(socket, port, path) {
     this.#socket = socket;
-    this.#request = `GET / HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: */*\r\n\r\n`;
+    this.#request = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: */*\r\n\r\n`;
     socket.on('data', (chunk) => {
       this.#read(chunk);
     });

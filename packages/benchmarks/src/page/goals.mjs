@@ -1,7 +1,7 @@
 import { table } from '../../../../scripts/faults/figures.mjs';
 import { keyForms, shapes } from '../measure/shapes.mjs';
 import { tidy } from '../measure/spread.mjs';
-import { byHttp, byMemory, byRedis } from './rows.mjs';
+import { byHttp, byMemory, byRedis, byService } from './rows.mjs';
 
 /** The goals: the minimum, the aim, the row, and the figure that compares builds. */
 export const goals = [
@@ -41,6 +41,11 @@ export const goals = [
   http('express', 'memory', 0.93, 0.96, true),
   ...['express', 'fastify', 'koa', 'nestjs'].map((name) => http(name, 'redis', 0.8, 0.88)),
   http('express', 'redis', 0.8, 0.88, true),
+  service('20 000 decisions a second, p99 above a constant of grpc-js at 10 000, ms', 'rls', 1.6, 0.8, p99Beyond),
+  service('16 descriptors, 2000 a second, p99 above the same, ms', 'rls-16', 3, 1.5, p99Beyond),
+  service('denied from memory, of our codec alone (CPU)', 'rls-denied', 0.85, 0.95, shareOfCpu),
+  service('forward auth, of two header fields by hand (CPU)', 'forward-auth', 0.5, 0.7, shareOfCpu),
+  service('resident memory at 20 000 decisions a second, MiB', 'rls', 120, 100, (row) => row.figures.rssMiB),
 ];
 
 /** A line of Markdown for each goal, measured or not. */
@@ -124,6 +129,31 @@ function http(framework, store, atLeast, aim, onOtherNode = false) {
       `Node ${node}; of the bare server ${shown(inverse(ofBare.cpuUs).median)} (CPU), ` +
       `${shown(ofBare.perSecond.median)} (requests a second); of by hand ${shown(ofFloor.perSecond.median)} (requests a second)`,
   };
+}
+
+function service(says, scene, atLeast, aim, ofRow) {
+  return {
+    ...{
+      says: `service: ${says}`,
+      atLeast,
+      aim,
+      ofRow,
+      isLess: ofRow !== shareOfCpu,
+      figure: 'cpuUs',
+      peers: () => [],
+    },
+    ours: (results) => byService(results, { scene, kind: 'ours' })[0],
+    beside: ({ figures }) =>
+      `${shown(figures.perSecond.median)} a second, ${shown(figures.cpuUs.median)} µs CPU, p99 ${shown(figures.p99Ms.median)} ms`,
+  };
+}
+
+function p99Beyond(row) {
+  return row.figures.p99BeyondMs;
+}
+
+function shareOfCpu(row) {
+  return inverse(row.ofFloor.cpuUs);
 }
 
 function ofIncr(row) {

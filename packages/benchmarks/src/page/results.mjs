@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** The results by group, without groups that were not measured. */
 export function readResults(folder) {
   const results = {};
-  for (const group of ['memory', 'redis', 'http', 'scale']) {
+  for (const group of ['memory', 'redis', 'http', 'scale', 'service']) {
     const path = join(folder, `${group}.json`);
     if (existsSync(path)) results[group] = JSON.parse(readFileSync(path, 'utf8'));
   }

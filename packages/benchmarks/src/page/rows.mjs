@@ -8,6 +8,9 @@ export const byMemory = (results, wanted) => matching(results, 'memory', wanted)
 export const byRedis = (results, wanted) => matching(results, 'redis', wanted);
 export const byScale = (results, wanted) => matching(results, 'scale', wanted);
 
+/** A row of a contender of the service, by its scene. */
+export const byService = (results, wanted) => matching(results, 'service', wanted);
+
 /** @param onOtherNode - Whether to return the rows of the second Node, when Express ran on one. */
 export function byHttp(results, { onOtherNode = false, ...wanted }) {
   const own = results.http?.machine.node;
