@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Seal } from './seal.ts';
 
@@ -5,6 +6,11 @@ import { Seal } from './seal.ts';
 export interface Entrance {
   /** The admin listener, or one that only this machine reaches: loopback or a Unix socket. */
   readonly isPrivate: boolean;
+}
+
+/** Where a request over HTTP came in. A page reaches what its browser reaches, such as the loopback: it has the rights of a stranger. */
+export function entranceOf({ headers }: IncomingMessage, { isPrivate }: Entrance): Entrance {
+  return { isPrivate: isPrivate && headers.origin === undefined };
 }
 
 /** Decides who may refund, charge, reset, block, unblock, and read metrics: callers that could raise limits, or learn of them. */

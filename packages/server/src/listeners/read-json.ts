@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
+import type { Bodies } from './bodies.ts';
 import { RequestProblem } from './request-problem.ts';
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json *(?:;|$)/i;
 
 /**
- * Reads the body of a request as JSON. How long it may take is bounded by the listener.
+ * Reads the body of a request as JSON.
  *
- * @throws (rejects) RequestProblem: 415 for another type, 413 for more than `mostBytes`, 400 for what is no JSON or no UTF-8, or
- * a body that ends early.
+ * @throws (rejects) RequestProblem: 415 for another type, 400 for what is no JSON or no UTF-8, and as {@link Bodies.read} does.
  */
-export async function readJson(request: IncomingMessage, mostBytes: number): Promise<unknown> {
+export async function readJson(request: IncomingMessage, bodies: Bodies): Promise<unknown> {
   const type = request.headers['content-type'];
   if (type === undefined || !JSON_TYPE.test(type)) {
     // Also what keeps pages from sending this: a browser asks before it sends JSON to another origin.
@@ -18,7 +18,7 @@ export async function readJson(request: IncomingMessage, mostBytes: number): Pro
       `the body must be JSON: send Content-Type: application/json, got ${type === undefined ? 'none' : JSON.stringify(type)}`,
     );
   }
-  const body = await readBody(request, mostBytes);
+  const body = await bodies.read(request);
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(body);
@@ -30,39 +30,4 @@ export async function readJson(request: IncomingMessage, mostBytes: number): Pro
   } catch (error) {
     throw new RequestProblem(400, `the body must be JSON: ${(error as Error).message}`);
   }
-}
-
-function readBody(request: IncomingMessage, mostBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  return new Promise((resolve, reject) => {
-    const tooLarge = (): void => {
-      // What is left is not read: the connection ends with the answer.
-      request.pause().removeAllListeners('data');
-      reject(
-        new RequestProblem(
-          413,
-          `the body has at most ${String(mostBytes)} bytes, got more`,
-          {},
-          { connection: 'close' },
-        ),
-      );
-    };
-    if (Number(request.headers['content-length'] ?? 0) > mostBytes) {
-      tooLarge();
-      return;
-    }
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > mostBytes) tooLarge();
-      else chunks.push(chunk);
-    });
-    request.on('end', () => {
-      resolve(Buffer.concat(chunks, length));
-    });
-    request.on('close', () => {
-      reject(new RequestProblem(400, 'the body has ended early')); // does nothing after the end
-    });
-    request.on('error', () => undefined); // closing follows
-  });
 }

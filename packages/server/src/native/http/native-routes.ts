@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Entrance } from '../../access.ts';
+import { entranceOf, type Entrance } from '../../access.ts';
 import type { Route } from '../../listeners/http.ts';
+import { Bodies } from '../../listeners/bodies.ts';
 import { readJson } from '../../listeners/read-json.ts';
 import { RequestProblem } from '../../listeners/request-problem.ts';
 import { sendJson } from '../../listeners/send.ts';
@@ -9,12 +10,13 @@ import { openApi } from './open-api.ts';
 import { Operations } from './operations.ts';
 
 const PREFIX = '/v1/';
-const MOST_BYTES = 65_536;
+const LONGEST_BODY = 65_536;
 const SOON = { 'retry-after': '1' };
 
 /** The native protocol over HTTP: `POST /v1/consume` and the like, and `GET /v1/openapi.json`, which describes them. */
 export function nativeRoutes(service: Service, entrance: Entrance): readonly Route[] {
   const operations = new Operations(service);
+  const bodies = new Bodies({ longest: LONGEST_BODY });
   return [
     {
       path: `${PREFIX}openapi.json`,
@@ -23,14 +25,20 @@ export function nativeRoutes(service: Service, entrance: Entrance): readonly Rou
         sendJson(response, 200, openApi);
       },
     },
-    { path: PREFIX, handle: (request, response) => answer(service, entrance, operations, request, response) },
+    {
+      path: PREFIX,
+      handle: (request, response) => answer(service, { entrance, operations, bodies }, request, response),
+    },
   ];
 }
 
 async function answer(
   { access }: Service,
-  entrance: Entrance,
-  operations: Operations,
+  {
+    entrance,
+    operations,
+    bodies,
+  }: { readonly entrance: Entrance; readonly operations: Operations; readonly bodies: Bodies },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -45,9 +53,7 @@ async function answer(
   if (request.method !== 'POST') {
     throw new RequestProblem(405, `${PREFIX}${name} takes POST, got ${String(request.method)}`, {}, { allow: 'POST' });
   }
-  // A page reaches what its browser reaches, such as the loopback: it gets the rights of a stranger.
-  const isPage = request.headers.origin !== undefined;
-  const isTrusted = access.allows({ isPrivate: entrance.isPrivate && !isPage }, request.headers.authorization);
+  const isTrusted = access.allows(entranceOf(request, entrance), request.headers.authorization);
   if (operation.isPrivileged && !isTrusted) {
     throw new RequestProblem(
       401,
@@ -56,7 +62,7 @@ async function answer(
       { 'www-authenticate': 'Bearer' },
     );
   }
-  const body = await readJson(request, MOST_BYTES);
+  const body = await readJson(request, bodies);
   const result = await operations.run(name, body, { isTrusted }).catch((error: unknown) => {
     throw asProblem(error);
   });

@@ -1,5 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Entrance } from '../../access.ts';
+import type { ServerResponse } from 'node:http';
+import { entranceOf, type Entrance } from '../../access.ts';
+import { Bodies, type BodiesOptions } from '../../listeners/bodies.ts';
 import type { Route } from '../../listeners/http.ts';
 import { RequestProblem } from '../../listeners/request-problem.ts';
 import type { Service } from '../../service.ts';
@@ -8,25 +9,26 @@ import { decide, type Decided } from '../decide.ts';
 import { CallError, Status, type StatusCode } from '../grpc/status.ts';
 import { OK, type RateLimitResponse } from '../messages.ts';
 import type { OverrideRules } from '../plan.ts';
-import { Bodies, type BodiesOptions } from './bodies.ts';
 import { requestOfJson } from './read-request.ts';
 import { jsonOfResponse } from './write-response.ts';
 
 export interface JsonRouteOptions {
   readonly entrance: Entrance;
   readonly overrides: OverrideRules;
-  readonly bodies?: BodiesOptions;
+  readonly bodies?: Partial<BodiesOptions>;
   decided(decided: Decided): void;
 }
 
 const PATH = '/json';
+/** Four times what 256 descriptors of the usual size take, in bytes. */
+const LONGEST_BODY = 1024 * 1024;
 
 /**
  * `POST /json`, as envoyproxy/ratelimit has it: a `RateLimitRequest` as JSON, answered with a `RateLimitResponse`. 200 where the
  * request is allowed, 429 where it is denied.
  */
 export function jsonRoute(service: Service, options: JsonRouteOptions): Route {
-  const bodies = new Bodies(options.bodies);
+  const bodies = new Bodies({ longest: LONGEST_BODY, ...options.bodies });
   return {
     path: PATH,
     method: 'POST',
@@ -45,11 +47,6 @@ export function jsonRoute(service: Service, options: JsonRouteOptions): Route {
       }
     },
   };
-}
-
-/** A page reaches what its browser reaches, such as the loopback: it has the rights of a stranger. */
-function entranceOf({ headers }: IncomingMessage, { isPrivate }: Entrance): Entrance {
-  return { isPrivate: isPrivate && headers.origin === undefined };
 }
 
 /** @throws CallError `INVALID_ARGUMENT`. */

@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { RequestProblem } from '../../listeners/request-problem.ts';
+import { RequestProblem } from './request-problem.ts';
 
-/** The longest body, in bytes: four times what 256 descriptors of the usual size take. */
-export const LONGEST_BODY: number = 1024 * 1024;
 /** Bytes of incomplete bodies at most, in a process. */
 const MOST_BYTES: number = 64 * 1024 * 1024;
 /** How long a body may take, in milliseconds. */
@@ -10,6 +8,8 @@ const LONGEST_MS = 10_000;
 const SOON = { 'retry-after': '1' };
 
 export interface BodiesOptions {
+  /** The longest body, in bytes. */
+  readonly longest: number;
   /** Default 10 seconds. */
   readonly longestMs?: number | undefined;
   /** Bytes of incomplete bodies at most. Default 64 MiB. */
@@ -18,11 +18,13 @@ export interface BodiesOptions {
 
 /** Reads bodies of requests: bounds the bytes and the time of each, and the bytes of all that are not complete. */
 export class Bodies {
+  readonly #longest: number;
   readonly #longestMs: number;
   readonly #mostBytes: number;
   #heldBytes = 0;
 
-  constructor({ longestMs = LONGEST_MS, mostBytes = MOST_BYTES }: BodiesOptions = {}) {
+  constructor({ longest, longestMs = LONGEST_MS, mostBytes = MOST_BYTES }: BodiesOptions) {
+    this.#longest = longest;
     this.#longestMs = longestMs;
     this.#mostBytes = mostBytes;
   }
@@ -34,6 +36,7 @@ export class Bodies {
   read(request: IncomingMessage): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let length = 0;
+    const tooLong = (): string => `the body has at most ${String(this.#longest)} bytes, got more`;
     return new Promise<Buffer>((resolve, reject) => {
       /** Ends what this body takes. What is done after the first time changes nothing. */
       const end = (): void => {
@@ -52,7 +55,7 @@ export class Bodies {
         length += chunk.length;
         this.#heldBytes += chunk.length;
         chunks.push(chunk);
-        if (length > LONGEST_BODY) fail(413, tooLong());
+        if (length > this.#longest) fail(413, tooLong());
         else if (this.#heldBytes > this.#mostBytes) fail(503, 'the service reads as many bodies as it can');
       };
       const timer = setTimeout(() => {
@@ -66,12 +69,8 @@ export class Bodies {
         fail(400, 'the body has ended early');
       });
       request.on('error', () => undefined); // 'close' follows
-      if (Number(request.headers['content-length'] ?? 0) > LONGEST_BODY) fail(413, tooLong());
+      if (Number(request.headers['content-length'] ?? 0) > this.#longest) fail(413, tooLong());
       else request.on('data', receive);
     });
   }
-}
-
-function tooLong(): string {
-  return `the body has at most ${String(LONGEST_BODY)} bytes, got more`;
 }
