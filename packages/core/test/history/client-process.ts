@@ -7,7 +7,8 @@ import type { PolicyText } from './plan.ts';
 
 /** The options of client.mjs. */
 export interface ClientOptions {
-  readonly client: 'url' | 'ioredis';
+  /** `remote`: the URL is that of services. */
+  readonly client: 'url' | 'ioredis' | 'remote';
   readonly url: string;
   readonly store: { readonly breaker: { readonly failures: number; readonly probeEveryMs: number } };
   readonly timeoutMs: number;

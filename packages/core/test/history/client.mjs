@@ -16,6 +16,7 @@ import {
   tokenBucket,
 } from '@sluice/core';
 import { createRedisStore, frame, batch } from '@sluice/core/internal';
+import { remoteStore } from '@sluice/core/remote';
 import { Redis } from 'ioredis';
 
 const options = JSON.parse(process.argv[2]);
@@ -30,8 +31,7 @@ process.on('uncaughtException', (error) => {
   process.exit(1);
 });
 
-const client = options.client === 'url' ? options.url : ownClient();
-const store = options.script === undefined ? redisStore(client, options.store) : alteredStore();
+const store = storeOf(options);
 const limiters = options.keys.map((policies, key) =>
   createLimiter({
     name: `limiter-${key}`,
@@ -43,6 +43,12 @@ const limiters = options.keys.map((policies, key) =>
   }),
 );
 
+function storeOf({ client, url, store, script }) {
+  if (client === 'remote') return remoteStore(url, store);
+  const connection = client === 'url' ? url : ownClient();
+  return script === undefined ? redisStore(connection, store) : alteredStore(connection);
+}
+
 /** Because a decision must not wait: no queue while there is no connection, and no second attempt. */
 function ownClient() {
   const redis = new Redis(options.url, { enableOfflineQueue: false, autoResendUnfulfilledCommands: false });
@@ -51,7 +57,7 @@ function ownClient() {
 }
 
 /** The store on scripts with a fault, or with the time of this process. */
-function alteredStore() {
+function alteredStore(client) {
   const { changes, clockAheadMs } = options.script;
   for (const [text] of changes) {
     if (!`${frame.source}${batch.source}`.includes(text)) throw new Error(`no script has ${text}`);

@@ -1,0 +1,172 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  cases,
+  freePort,
+  seeded,
+  startRedis,
+  startTcpProxy,
+  testSeed,
+  type RedisServer,
+  type TcpProxy,
+} from '@sluice/testkit';
+import { checkHistory } from '../../../core/test/history/check-history.ts';
+import { startClient, type ClientProcess } from '../../../core/test/history/client-process.ts';
+import type { Cut, History } from '../../../core/test/history/history.ts';
+import { planOf, policyOf } from '../../../core/test/history/plan.ts';
+
+const SCRIPT = fileURLToPath(new URL('frame-service.mjs', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
+const CLIENTS = 3;
+const RUN_MS = 2_500;
+const SIGNAL_MS = 5;
+
+const first = testSeed(1);
+const seeds = Array.from({ length: cases(3) }, (_, i) => first + i);
+let folder = '';
+
+beforeAll(() => {
+  if (!existsSync(BUILT)) throw new Error('packages/server/dist is missing: run `npm run build` first (npm test does)');
+  folder = mkdtempSync(join(tmpdir(), 'sluice-remote-'));
+  writeFileSync(join(folder, 'limits.yaml'), 'limits: {}\n');
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A service for remoteStore, which is killed and started again on its port. */
+class FrameService {
+  readonly #redis: RedisServer;
+  readonly #port: number;
+  #child: ChildProcess | undefined;
+  #proxy: TcpProxy | undefined;
+
+  constructor(redis: RedisServer, port: number) {
+    this.#redis = redis;
+    this.#port = port;
+  }
+
+  get proxy(): TcpProxy {
+    return this.#proxy as TcpProxy;
+  }
+
+  async start(): Promise<void> {
+    const args = [SCRIPT, join(folder, 'limits.yaml'), this.#redis.storeUrl, String(this.#port)];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#child = child;
+    await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
+    this.#proxy ??= await startTcpProxy({ host: '127.0.0.1', port: this.#port });
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child as ChildProcess;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  async end(): Promise<void> {
+    this.#proxy?.close();
+    await this.kill();
+  }
+}
+
+/** Processes with limiters over two services of one Redis, all of which fail. */
+async function run(seed: number): Promise<History> {
+  const random = seeded(seed);
+  const { keys } = planOf(seed, 0);
+  const redis = await startRedis();
+  const services = [new FrameService(redis, await freePort()), new FrameService(redis, await freePort())];
+  const clients: ClientProcess[] = [];
+  const stopped: { fromMs: number; toMs: number }[] = [];
+  const cuts: Cut[] = [];
+  try {
+    await Promise.all(services.map((service) => service.start()));
+    const url = `sluice://${services.map(({ proxy }) => `127.0.0.1:${String(proxy.port)}`).join(',')}`;
+    for (let number = 0; number < CLIENTS; number++) {
+      clients.push(
+        await startClient(number, {
+          ...{ client: 'remote', url, store: { breaker: { failures: 3, probeEveryMs: 50 } }, timeoutMs: 80 },
+          ...{
+            keys,
+            together: 3,
+            seed: seed * 100 + number,
+            log: join(folder, `${String(seed)}-${String(number)}.log`),
+          },
+        }),
+      );
+    }
+    const sinceMs = Date.now();
+    for (const client of clients) client.begin();
+    const still = async (forMs: number): Promise<void> => {
+      const fromMs = Date.now() + SIGNAL_MS;
+      await sleep(forMs);
+      stopped.push({ fromMs, toMs: Date.now() - 1 });
+    };
+    const faults: (() => Promise<void>)[] = [
+      async () => {
+        redis.pause();
+        await still(random.integer(100, 300));
+        redis.resume();
+      },
+      async () => {
+        await redis.kill();
+        cuts.push({ atMs: Date.now(), lostMs: Number(process.hrtime.bigint()) / 1e6 });
+        await still(random.integer(50, 150));
+        await redis.restart();
+      },
+      async () => {
+        const service = random.pick(services);
+        await service.kill();
+        await sleep(random.integer(0, 200));
+        await service.start();
+      },
+      async () => {
+        random.pick(services).proxy.cut();
+        await sleep(random.integer(20, 100));
+      },
+      async () => {
+        const { proxy } = random.pick(services);
+        proxy.delay(40);
+        await sleep(150);
+        proxy.cut();
+        await proxy.heal();
+      },
+    ];
+    const endMs = performance.now() + RUN_MS;
+    while (performance.now() < endMs) {
+      await sleep(random.integer(100, 350));
+      await random.pick(faults)();
+    }
+    await Promise.all(clients.map((client) => client.stop()));
+    return {
+      policies: Object.fromEntries(keys.map((texts, key) => [String(key), texts.map(policyOf)])),
+      ...{ sinceMs, cuts, stopped, calls: clients.flatMap((client) => client.calls()) },
+    };
+  } finally {
+    await Promise.all(clients.map((client) => client.kill()));
+    await Promise.all(services.map((service) => service.end()));
+    await redis.stop();
+  }
+}
+
+describe('the history of processes over two services of one Redis, while services, connections and Redis fail', () => {
+  it.each(seeds)(
+    'is explained in every number by policies performed one call after the other: seed %i',
+    async (seed) => {
+      const history = await run(seed);
+      const verdict = checkHistory(history);
+
+      expect(verdict.defects).toEqual([]);
+      expect(verdict.explained).toBeGreaterThan(100);
+      expect(history.calls.filter(({ end }) => end === 'answered').length).toBeGreaterThan(100);
+    },
+  );
+});
