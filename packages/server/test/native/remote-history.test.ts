@@ -83,7 +83,7 @@ async function run(seed: number): Promise<History> {
   const random = seeded(seed);
   const { keys } = planOf(seed, 0);
   const redis = await startRedis();
-  const services = [new FrameService(redis, await freePort()), new FrameService(redis, await freePort())];
+  const services = [new FrameService(redis, await freePort()), new FrameService(redis, await freePort())] as const;
   const clients: ClientProcess[] = [];
   const stopped: { fromMs: number; toMs: number }[] = [];
   const cuts: Cut[] = [];
@@ -110,36 +110,36 @@ async function run(seed: number): Promise<History> {
       await sleep(forMs);
       stopped.push({ fromMs, toMs: Date.now() - 1 });
     };
-    const faults: (() => Promise<void>)[] = [
-      async () => {
+    const faults = [
+      async (): Promise<void> => {
         redis.pause();
         await still(random.integer(100, 300));
         redis.resume();
       },
-      async () => {
+      async (): Promise<void> => {
         await redis.kill();
         cuts.push({ atMs: Date.now(), lostMs: Number(process.hrtime.bigint()) / 1e6 });
         await still(random.integer(50, 150));
         await redis.restart();
       },
-      async () => {
+      async (): Promise<void> => {
         const service = random.pick(services);
         await service.kill();
         await sleep(random.integer(0, 200));
         await service.start();
       },
-      async () => {
+      async (): Promise<void> => {
         random.pick(services).proxy.cut();
         await sleep(random.integer(20, 100));
       },
-      async () => {
+      async (): Promise<void> => {
         const { proxy } = random.pick(services);
         proxy.delay(40);
         await sleep(150);
         proxy.cut();
         await proxy.heal();
       },
-    ];
+    ] as const;
     const endMs = performance.now() + RUN_MS;
     while (performance.now() < endMs) {
       await sleep(random.integer(100, 350));

@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
+import { openApi } from '../../../src/native/http/open-api.ts';
+import { serveHttp, type HttpService } from './http-service.ts';
+
+const LIMITS = `limits:
+  login: { fixedWindow: { limit: 5, window: 1h } }
+  jobs: { concurrency: { limit: 1, ttl: 1m } }
+`;
+const AT_ONCE = 32;
+const NAMES = Object.keys(openApi['paths'] as object).map((path) => path.slice('/v1/'.length));
+
+let service: HttpService;
+let agent: Agent;
+/** What clients keep, for requests that mean something. */
+let kept: readonly string[];
+
+beforeAll(async () => {
+  service = await serveHttp(LIMITS, { isPrivate: false, token: 'token-of-the-tests' });
+  agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  const { reservation } = (await service.post('reserve', { keys: { login: 'a' }, estimate: 1 })).body as {
+    reservation: string;
+  };
+  const { slot } = (await service.post('acquire', { keys: { jobs: 'a' } })).body as { slot: string };
+  kept = [reservation, slot];
+});
+afterAll(async () => {
+  agent.destroy();
+  await service.close();
+});
+
+/** A value of JSON, of those that mean something and of those that do not. */
+function valueOf(random: Random, depth = 0): unknown {
+  const plain = [
+    null,
+    true,
+    -1,
+    0,
+    1,
+    1.5,
+    2 ** 53,
+    1e308,
+    '',
+    'a',
+    '1m',
+    '\ud800',
+    '__proto__',
+    'x'.repeat(300),
+    ...kept,
+  ];
+  if (depth > 3 || random.percent(50)) return random.pick(plain);
+  const length = random.integer(0, 3);
+  if (random.percent(20)) return Array.from({ length }, () => valueOf(random, depth + 1));
+  const names = ['login', 'jobs', 'keys', '__proto__', 'constructor', 'toString', ''];
+  return Object.fromEntries(Array.from({ length }, () => [random.pick(names), valueOf(random, depth + 1)]));
+}
+
+/** A body that is nearly right, as bytes of which some are changed. */
+function bodyOf(random: Random): Buffer {
+  const fields = ['keys', 'cost', 'estimate', 'actual', 'reservation', 'slot', 'holder', 'duration', 'reset', 'limit'];
+  const right = { keys: { login: 'a' }, cost: 1, estimate: 1, actual: 1, reservation: kept[0], slot: kept[1] };
+  const body: Record<string, unknown> = {};
+  for (const name of fields) {
+    if (random.percent(70)) continue;
+    body[name] = random.percent(50) ? (right as Record<string, unknown>)[name] : valueOf(random);
+  }
+  const bytes = Buffer.from(JSON.stringify(random.percent(90) ? body : valueOf(random)));
+  for (let i = random.integer(0, 4) - 2; i > 0 && bytes.length > 0; i--) {
+    bytes[random.integer(0, bytes.length - 1)] = random.integer(0, 255);
+  }
+  return random.percent(5) ? bytes.subarray(0, random.integer(0, bytes.length)) : bytes;
+}
+
+async function statusOf(random: Random): Promise<number | undefined> {
+  const body = bodyOf(random);
+  const isTrusted = random.percent(30);
+  const sent = request({
+    ...{ agent, host: '127.0.0.1', port: service.port, method: random.percent(98) ? 'POST' : 'PUT' },
+    path: `/v1/${random.percent(95) ? random.pick(NAMES) : encodeURIComponent(String(valueOf(random, 9)).replaceAll(/\p{Surrogate}/gu, ''))}`,
+    headers: {
+      'content-type': random.percent(95) ? 'application/json' : 'text/plain',
+      'content-length': body.length,
+      ...(isTrusted ? { authorization: 'Bearer token-of-the-tests' } : {}),
+    },
+  });
+  sent.end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.resume();
+  await once(response, 'end');
+  return response.statusCode;
+}
+
+describe('/v1', () => {
+  it('answers each of ten thousand mutated requests, none of them with a failure of its own', async () => {
+    const random = seeded(testSeed(19));
+    const statuses = new Map<number | undefined, number>();
+    for (let i = 0; i < cases(10_000); i += AT_ONCE) {
+      const together = await Promise.all(Array.from({ length: AT_ONCE }, () => statusOf(random)));
+      for (const status of together) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+
+    expect(
+      [...statuses.keys()].filter((status) => ![200, 204, 400, 401, 403, 404, 405, 415].includes(status ?? 0)),
+    ).toEqual([]);
+    expect(statuses.get(200)).toBeGreaterThan(0);
+    expect(await service.post('peek', { keys: { login: 'somebody else' } })).toMatchObject({ body: { used: 0 } });
+  });
+});
