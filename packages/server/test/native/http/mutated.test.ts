@@ -10,12 +10,12 @@ const LIMITS = `limits:
   jobs: { concurrency: { limit: 1, ttl: 1m } }
 `;
 const AT_ONCE = 32;
-const NAMES = Object.keys(openApi['paths'] as object).map((path) => path.slice('/v1/'.length));
+const NAMES = Object.keys(openApi['paths'] as object).map((path) => path.slice('/v1/'.length)) as [string, ...string[]];
 
 let service: HttpService;
 let agent: Agent;
 /** What clients keep, for requests that mean something. */
-let kept: readonly string[];
+let kept: readonly [reservation: string, slot: string];
 
 beforeAll(async () => {
   service = await serveHttp(LIMITS, { isPrivate: false, token: 'token-of-the-tests' });
@@ -105,6 +105,6 @@ describe('/v1', () => {
       [...statuses.keys()].filter((status) => ![200, 204, 400, 401, 403, 404, 405, 415].includes(status ?? 0)),
     ).toEqual([]);
     expect(statuses.get(200)).toBeGreaterThan(0);
-    expect(await service.post('peek', { keys: { login: 'somebody else' } })).toMatchObject({ body: { used: 0 } });
+    expect(await service.post('peek', { keys: { login: 'another' } })).toMatchObject({ body: { used: 0 } });
   });
 });
