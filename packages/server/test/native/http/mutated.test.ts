@@ -49,11 +49,11 @@ function valueOf(random: Random, depth = 0): unknown {
     '__proto__',
     'x'.repeat(300),
     ...kept,
-  ];
+  ] as const;
   if (depth > 3 || random.percent(50)) return random.pick(plain);
   const length = random.integer(0, 3);
   if (random.percent(20)) return Array.from({ length }, () => valueOf(random, depth + 1));
-  const names = ['login', 'jobs', 'keys', '__proto__', 'constructor', 'toString', ''];
+  const names = ['login', 'jobs', 'keys', '__proto__', 'constructor', 'toString', ''] as const;
   return Object.fromEntries(Array.from({ length }, () => [random.pick(names), valueOf(random, depth + 1)]));
 }
 
