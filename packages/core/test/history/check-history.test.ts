@@ -99,6 +99,41 @@ describe('a history is accepted', () => {
   });
 });
 
+describe('a history of calls that take several ways to the server', () => {
+  const overtaken = (atMs: number): readonly Call[] => [
+    consume(first),
+    unknown(1002),
+    consume(allowed(1020, 0, 1100), { process: 9 }),
+    consume(allowed(atMs, 0, atMs + 97)),
+  ];
+
+  it('is accepted with an unknown call that counted after a later one of its process', () => {
+    expect(defectsOf(overtaken(1103), { lateMs: 100 })).toEqual([]);
+    expect(defectsOf(overtaken(1103))).toHaveLength(1);
+  });
+
+  it('is rejected where it counted later than it can wait', () => {
+    const calls = [...overtaken(1103), call('peek', 1060, { reply: denied(1060, 1100) })];
+
+    expect(defectsOf(calls, { lateMs: 100 })).toEqual([]);
+    expect(defectsOf(calls, { lateMs: 20 })).toHaveLength(1);
+  });
+
+  it('is accepted with an unknown call that waited until the server had begun again', () => {
+    const calls = [consume(first), unknown(1005), consume(allowed(1040, 0, 1130))];
+    const cuts = [{ atMs: 1018, lostMs: 1018 }];
+
+    expect(defectsOf(calls, { cuts, lateMs: 50 })).toEqual([]);
+    expect(defectsOf(calls, { cuts })).toHaveLength(1);
+  });
+
+  it('is rejected where an unknown call counted twice', () => {
+    const calls = [consume(first), unknown(1005), consume(denied(1020, 1100)), consume(allowed(1150, 0, 1240))];
+
+    expect(defectsOf(calls, { lateMs: 500 })).toHaveLength(1);
+  });
+});
+
 describe('a history is rejected', () => {
   it.each<[string, readonly Call[]]>([
     ['one unit more than the limit was allowed', [first, second, allowed(1050, 0, 1100)].map((one) => consume(one))],

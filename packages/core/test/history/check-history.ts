@@ -35,7 +35,7 @@ export interface Verdict {
  *    not having happened.
  *
  * The check assumes that a server carries out the commands of a process in the order in which they were sent, that
- * commands it has not carried out are lost with it, and that `history.stopped` is right.
+ * commands it has not carried out are lost with it (neither with `history.lateMs`), and that `history.stopped` is right.
  *
  * Where unknown calls have more than some thousand explanations at once, the second property is not checked for that
  * key up to the next cut: the verdict states for how many decisions.
@@ -109,20 +109,26 @@ function wentBack(call: Decided, instants: Instants): string[] {
  * A call as one that floats in the life of the server that follows so many cuts, or undefined if it cannot have run
  * there.
  */
-function asFloating(call: Call, life: number, { cuts, sinceMs }: History, instants: Instants): Floating[] {
+function asFloating(call: Call, life: number, { cuts, sinceMs, lateMs }: History, instants: Instants): Floating[] {
   if (call.end === 'unsent' || call.op === 'peek' || isDecided(call)) return [];
   const cutsBy = (ms: number): number => cuts.filter(({ lostMs }) => lostMs <= ms).length;
   const answered = call.end === 'answered';
-  // A command is lost with its server, unless it was answered.
-  const cutsAround = [cutsBy(call.invokedMs), cutsBy(answered ? call.endedMs : call.invokedMs)] as const;
+  const lastMs = lateMs === undefined ? undefined : call.endedMs + lateMs;
+  // A command is lost with its server, unless it was answered, or waits elsewhere.
+  const cutsAround = [cutsBy(call.invokedMs), cutsBy(answered ? call.endedMs : (lastMs ?? call.invokedMs))] as const;
   if (life < cutsAround[0] || life > cutsAround[1]) return [];
   const fromMs = Math.max(instants.notBeforeMs(call), cuts[life - 1]?.atMs ?? sinceMs);
   const untilMs = Math.min(
-    answered ? instants.notAfterMs(call) : instants.notAfterMsInProcess(call),
+    answered
+      ? instants.notAfterMs(call)
+      : lastMs === undefined
+        ? instants.notAfterMsInProcess(call)
+        : instants.notAfterMs({ ...call, endedMs: lastMs }),
     cuts[life]?.atMs ?? Infinity,
   );
   if (fromMs > untilMs) return [];
-  return [{ call, certain: answered && cutsAround[0] === cutsAround[1], fromMs, untilMs }];
+  const certain = answered && cutsAround[0] === cutsAround[1];
+  return [{ call, certain, inOrder: lateMs === undefined, fromMs, untilMs }];
 }
 
 const SHOWN = 12;

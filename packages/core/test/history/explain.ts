@@ -12,6 +12,8 @@ export interface Floating {
   readonly call: Call;
   /** Whether it was carried out. If not, it may have been. */
   readonly certain: boolean;
+  /** Whether later calls of its process are behind it: they went over one connection. */
+  readonly inOrder: boolean;
   /** The first and the last instant at which that can have happened. */
   readonly fromMs: number;
   readonly untilMs: number;
@@ -43,7 +45,8 @@ const MOST_STEPS = 100_000;
  * - a call that ended before another was invoked comes before it;
  * - decisions come at their instants, which never go back; all others at any instant between those of their neighbours;
  * - a call that was answered is carried out once; an unknown one once or never; and if a later call of the same
- *   process, invoked after the unknown one had failed, is answered, not after that one: both went over one connection.
+ *   process, invoked after the unknown one had failed, is answered, not after that one where both went over one
+ *   connection.
  *
  * It follows all orders at once, as the set of states they lead to; first those in which floating calls are carried
  * out at likely instants, and all if these explain nothing.
@@ -206,8 +209,9 @@ class Search {
         const { op, cost, process } = one.call;
         if (op === 'consume') {
           // Of calls of one process with one cost, the one with the earliest deadline.
-          if (tried.has(`${String(process)} ${String(cost)}`)) continue;
-          tried.add(`${String(process)} ${String(cost)}`);
+          const alike = `${one.inOrder ? String(process) : 'any'} ${String(cost)}`;
+          if (tried.has(alike)) continue;
+          tried.add(alike);
         }
         const after = this.#carriedOut(one, states, atMs);
         if (after === undefined && !one.certain) continue; // no different from never
@@ -297,6 +301,6 @@ function isDueBefore({ call, certain }: Floating, other: Call): boolean {
 }
 
 /** Whether the end of this one is settled when that call runs, because it was sent after it. */
-function isBehind({ call, certain }: Floating, other: Call): boolean {
-  return !certain && other.process === call.process && other.invokedMs > call.endedMs;
+function isBehind({ call, certain, inOrder }: Floating, other: Call): boolean {
+  return !certain && inOrder && other.process === call.process && other.invokedMs > call.endedMs;
 }

@@ -26,6 +26,8 @@ const BUILT = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url))
 const CLIENTS = 3;
 const RUN_MS = 2_500;
 const SIGNAL_MS = 5;
+/** How long a call that its process has given up may wait in a service: for the connection, the script, the processor. */
+const LATE_MS = 1_000;
 
 const first = testSeed(1);
 const seeds = Array.from({ length: cases(3) }, (_, i) => first + i);
@@ -148,7 +150,7 @@ async function run(seed: number): Promise<History> {
     await Promise.all(clients.map((client) => client.stop()));
     return {
       policies: Object.fromEntries(keys.map((texts, key) => [String(key), texts.map(policyOf)])),
-      ...{ sinceMs, cuts, stopped, calls: clients.flatMap((client) => client.calls()) },
+      ...{ sinceMs, cuts, stopped, lateMs: LATE_MS, calls: clients.flatMap((client) => client.calls()) },
     };
   } finally {
     await Promise.all(clients.map((client) => client.kill()));
