@@ -8,14 +8,18 @@ import type { Service } from '../../service.ts';
 interface Reserved {
   /** Tells reservations apart, so that each is settled once. */
   readonly id: string;
+  /** When they were taken, by the clock of the store. */
+  readonly atMs: number;
   readonly estimate: number;
+  /** More than this is charged for callers alone that may charge in any case. */
+  readonly most: number;
   /** What was charged: the name of the limit, the subject, and until when each policy is charged. */
   readonly parts: readonly (readonly [name: string, subject: string, chargedUntilMs: readonly number[]])[];
 }
 
 const KIND = 'reservation';
-/** How long a reservation that was settled is remembered: as long as clients try again. */
-const REMEMBERED = '1m';
+/** How long a reservation can be settled, and how long it is remembered that it was: then no client settles it twice. */
+const LIFE_MS = 600_000;
 const ID_BYTES = 12;
 
 /** Reservations of this service and its siblings: the client has all that is known of one. */
@@ -26,7 +30,7 @@ export class Reservations {
 
   constructor(service: Service) {
     this.#service = service;
-    this.#once = limitOfPolicy(service.core, fixedWindow({ name: 'settled', limit: 1, window: REMEMBERED }));
+    this.#once = limitOfPolicy(service.core, fixedWindow({ name: 'settled', limit: 1, window: LIFE_MS }));
   }
 
   /**
@@ -38,35 +42,69 @@ export class Reservations {
     const { core, access } = this.#service;
     const chargedUntil = core.settlements.receipts.chargedUntilOf(decision);
     if (chargedUntil === undefined) return null;
-    const parts = keys.map(([name, key], i) => [name, encodeSubject(key), chargedUntil[i] ?? []] as const);
-    const reserved: Reserved = { id: randomBytes(ID_BYTES).toString('base64url'), estimate: decision.cost, parts };
+    const { atMs, cost: estimate, limit } = decision;
+    const reserved: Reserved = {
+      ...{ id: randomBytes(ID_BYTES).toString('base64url'), atMs, estimate, most: estimate + limit },
+      parts: keys.map(([name, key], i) => [name, encodeSubject(key), chargedUntil[i] ?? []]),
+    };
     return access.seal.close(KIND, reserved);
   }
 
   /**
-   * Changes the cost of a reservation to the actual one. Within a minute once, however often it is sent.
+   * Changes the cost of a reservation to the actual one, once, however often it is sent.
    *
    * @param isTrusted - Whether the caller may refund and charge in any case.
    * @throws (rejects) RequestProblem; StoreError.
    */
   async settle(sealed: string, actual: number, isTrusted: boolean): Promise<void> {
     const { access, core } = this.#service;
-    const reserved = access.seal.open(KIND, sealed, isTrusted) as Reserved | undefined;
-    if (reserved === undefined) throw unknownText(KIND, 'reserve');
-    const beyond = actual - reserved.estimate;
+    const reserved = access.seal.open(KIND, sealed, isTrusted);
+    if (!isReserved(reserved)) throw unknownText(KIND, 'reserve');
+    const { id, atMs, estimate, most, parts } = reserved;
+    if (actual > most && !isTrusted) {
+      throw new RequestProblem(
+        403,
+        `more than ${String(most)} units, the estimate and the limit together, need the token of the service; nothing was settled`,
+      );
+    }
+    const beyond = actual - estimate;
     if (beyond === 0) return;
     const op = beyond > 0 ? 'charge' : 'refund';
-    const edits = reserved.parts.map(([name, subject, chargedUntilMs]): UnresolvedEdit => {
+    const edits = parts.map(([name, subject, chargedUntilMs]): UnresolvedEdit => {
       const limit = limitNamed(name, this.#service);
       if (!('policies' in limit) || limit.policies.length === chargedUntilMs.length) {
         return { op, part: { limit, subject, cost: Math.abs(beyond) }, chargedUntilMs };
       }
       throw new RequestProblem(409, `the limit ${name} has other policies now; nothing was settled`);
     });
-    const first = { limit: this.#once, subject: encodeSubject(`reservation|${reserved.id}`), cost: 1 };
-    const { allowed } = await core.decide('consume', [first], 'throw');
-    if (allowed) await core.settle(edits);
+    const first = { limit: this.#once, subject: encodeSubject(`reservation|${id}`), cost: 1 };
+    const once = await core.decide('consume', [first], 'throw');
+    if (once.atMs - atMs >= LIFE_MS) {
+      throw new RequestProblem(
+        409,
+        'the reservation is older than ten minutes, and costs its estimate; nothing was settled',
+      );
+    }
+    if (once.allowed) await core.settle(edits);
   }
+}
+
+/** Whether a text that was opened is a reservation: callers that may do all of this in any case can write such texts. */
+function isReserved(opened: unknown): opened is Reserved {
+  const { id, atMs, estimate, most, parts } = (opened ?? {}) as Partial<Reserved>;
+  const areNumbers = [atMs, estimate, most].every(Number.isSafeInteger);
+  return typeof id === 'string' && areNumbers && Array.isArray(parts) && parts.every(isPart);
+}
+
+function isPart(part: unknown): boolean {
+  if (!Array.isArray(part)) return false;
+  const [name, subject, chargedUntilMs] = part as readonly unknown[];
+  return isName(name) && isName(subject) && Array.isArray(chargedUntilMs) && chargedUntilMs.every(Number.isSafeInteger);
+}
+
+/** Whether a value can be the name of a limit, a subject or a holder. */
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 /** @throws RequestProblem where the configuration has no such limit any more. */

@@ -1,12 +1,13 @@
 import type { Decision } from '@sluice/core';
 import { holdsSlots, type HeldPart, type LimitRef, type UnresolvedEdit } from '@sluice/core/service';
 import type { Service } from '../../service.ts';
-import { limitNamed, unknownText } from './reservations.ts';
+import { isName, limitNamed, unknownText } from './reservations.ts';
 
 /** Slots, as the client keeps them: the name of the limit, the subject, the holder and the number of slots. */
 type Held = readonly (readonly [name: string, subject: string, holder: string, cost: number])[];
 
 const KIND = 'slot';
+const HOLDER = /^\d{1,40}$/;
 
 /** Slots that clients of this service and its siblings hold: the client has all that is known of one. */
 export class HeldSlots {
@@ -42,13 +43,23 @@ export class HeldSlots {
   }
 
   #edits(op: 'release' | 'renew', sealed: string, isTrusted: boolean): readonly UnresolvedEdit[] {
-    const held = this.#service.access.seal.open(KIND, sealed, isTrusted) as Held | undefined;
-    if (held === undefined) throw unknownText(KIND, 'acquire');
+    const held = this.#service.access.seal.open(KIND, sealed, isTrusted);
+    if (!areHeld(held)) throw unknownText(KIND, 'acquire');
     return held.map(([name, subject, holder, cost]) => ({
       op,
       part: { limit: limitNamed(name, this.#service), subject, holder, cost },
     }));
   }
+}
+
+/** Whether a text that was opened names slots: callers that may do all of this in any case can write such texts. */
+function areHeld(opened: unknown): opened is Held {
+  if (!Array.isArray(opened)) return false;
+  return opened.every((one: unknown) => {
+    if (!Array.isArray(one)) return false;
+    const [name, subject, holder, cost] = one as readonly unknown[];
+    return isName(name) && isName(subject) && isName(holder) && HOLDER.test(holder) && Number.isSafeInteger(cost);
+  });
 }
 
 function hasSlots(limit: LimitRef): boolean {

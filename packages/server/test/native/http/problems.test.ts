@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { memoryStore } from '@sluice/core';
+import { fakeClock } from '@sluice/testkit';
 import { serveHttp, type HttpService, type HttpServiceOptions } from './http-service.ts';
 
 const LIMITS = `limits:
@@ -177,6 +179,45 @@ describe('what a client keeps', () => {
     expect(await post('peek', { keys })).toMatchObject({ body: { used: 3 } });
     expect((await post('settle', { reservation, actual: 0 })).status).toBe(204);
     expect(await post('peek', { keys })).toMatchObject({ body: { used: 0 } });
+  });
+
+  it('gives back units of one reservation alone, however often and late it is sent', async () => {
+    const clock = fakeClock();
+    const { post } = await serve({ isPrivate: false, store: memoryStore({ clock }) });
+    const { reservation } = (await post('reserve', { keys, estimate: 3 })).body as Record<string, string>;
+    await post('settle', { reservation, actual: 0 });
+    await post('consume', { keys, cost: 5 });
+    for (const minutes of [0, 1, 8, 1, 30]) {
+      clock.advance(minutes * 60_000);
+      expect([204, 409]).toContain((await post('settle', { reservation, actual: 0 })).status);
+    }
+
+    expect(await post('peek', { keys })).toMatchObject({ body: { used: 5 } });
+    expect((await post('settle', { reservation, actual: 0 })).status).toBe(409);
+  });
+
+  it('lets no stranger charge more than the estimate and the limit', async () => {
+    const token = 'token-of-the-tests';
+    const { post } = await serve({ isPrivate: false, token });
+    const { reservation } = (await post('reserve', { keys, estimate: 3 })).body as Record<string, string>;
+
+    expect((await post('settle', { reservation, actual: 9 })).status).toBe(403);
+    expect(await post('peek', { keys })).toMatchObject({ body: { used: 3 } });
+    expect((await post('settle', { reservation, actual: 9 }, { authorization: `Bearer ${token}` })).status).toBe(204);
+    expect(await post('peek', { keys })).toMatchObject({ body: { used: 9 } });
+  });
+
+  it.each([
+    ...[null, 1, {}, [], { id: 1, atMs: 1, estimate: 'x', most: 1, parts: 5 }],
+    { id: 'a', atMs: 1, estimate: 3, most: 3, parts: [['login', 'x', 'y']] },
+    { id: 'a', atMs: 1, estimate: 3, most: 3, parts: [['login', 'x', ['y']]] },
+  ])('is unknown where its content is %j, also of a caller that needs no signature', async (content) => {
+    const { post } = await serve();
+    const sealed = (kind: string): string =>
+      `${Buffer.from(JSON.stringify([kind, content])).toString('base64url')}.${'A'.repeat(22)}`;
+
+    expect((await post('settle', { reservation: sealed('reservation'), actual: 0 })).status).toBe(403);
+    if (!Array.isArray(content)) expect((await post('release', { slot: sealed('slot') })).status).toBe(403);
   });
 
   it('is known to processes with the same token, and to no others', async () => {
