@@ -2,6 +2,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { until } from '@sluice/testkit';
 import { consume, get, useServe } from './serving.ts';
 
 const { serve, run, file } = useServe();
@@ -30,6 +31,7 @@ describe('sluice serve', () => {
     const serving = await serve(['--config', file(LIMITS), '--redis', 'redis://127.0.0.1:1']);
 
     expect([await consume(serving, 'login'), await consume(serving, 'login')]).toContain(true);
+    await until('it says so', () => /^sluice: redis does not decide/m.test(serving.printed.err));
     expect((await get(serving.addresses['http'] ?? '', '/healthcheck')).status).toBe(200);
   });
 });

@@ -1,28 +1,15 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  cases,
-  freePort,
-  seeded,
-  startRedis,
-  startTcpProxy,
-  testSeed,
-  type RedisServer,
-  type TcpProxy,
-} from '@sluice/testkit';
+import { cases, freePort, seeded, startRedis, testSeed } from '@sluice/testkit';
 import { checkHistory } from '../../../core/test/history/check-history.ts';
 import { startClient, type ClientProcess } from '../../../core/test/history/client-process.ts';
 import type { Cut, History } from '../../../core/test/history/history.ts';
 import { planOf, policyOf } from '../../../core/test/history/plan.ts';
+import { FrameService } from './frame-service.ts';
 
-const SCRIPT = fileURLToPath(new URL('frame-service.mjs', import.meta.url));
-const BUILT = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
 const CLIENTS = 3;
 const RUN_MS = 2_500;
 const SIGNAL_MS = 5;
@@ -34,51 +21,11 @@ const seeds = Array.from({ length: cases(3) }, (_, i) => first + i);
 let folder = '';
 
 beforeAll(() => {
-  if (!existsSync(BUILT)) throw new Error('packages/server/dist is missing: run `npm run build` first (npm test does)');
   folder = mkdtempSync(join(tmpdir(), 'sluice-remote-'));
-  writeFileSync(join(folder, 'limits.yaml'), 'limits: {}\n');
 });
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
-
-/** A service for remoteStore, which is killed and started again on its port. */
-class FrameService {
-  readonly #redis: RedisServer;
-  readonly #port: number;
-  #child: ChildProcess | undefined;
-  #proxy: TcpProxy | undefined;
-
-  constructor(redis: RedisServer, port: number) {
-    this.#redis = redis;
-    this.#port = port;
-  }
-
-  get proxy(): TcpProxy {
-    return this.#proxy as TcpProxy;
-  }
-
-  async start(): Promise<void> {
-    const args = [SCRIPT, join(folder, 'limits.yaml'), this.#redis.storeUrl, String(this.#port)];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    this.#child = child;
-    await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
-    this.#proxy ??= await startTcpProxy({ host: '127.0.0.1', port: this.#port });
-  }
-
-  async kill(): Promise<void> {
-    const child = this.#child as ChildProcess;
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-  }
-
-  async end(): Promise<void> {
-    this.#proxy?.close();
-    await this.kill();
-  }
-}
 
 /** Processes with limiters over two services of one Redis, all of which fail. */
 async function run(seed: number): Promise<History> {
