@@ -48,6 +48,9 @@ export default {
   testTimeout: process.env.SLUICE_DEPTH === 'deep' ? 3_600_000 : 120_000,
   // Each worker runs its own Redis server, and the tests of exactness start processes: two at a time fit two cores.
   maxWorkers: 2,
+  // Node does not free the modules of a test file that has ended: after a hundred files a worker mostly collects garbage.
+  // A worker whose heap has grown to this size is replaced between two files.
+  workerIdleMemoryLimit: '1GB',
   // A worker that nothing keeps ends at once, but on a busy machine its heap is not freed in the usual half second. One
   // that a handle keeps is still told of.
   workerGracefulExitTimeout: 5_000,
