@@ -56,7 +56,15 @@ const MODES = Object.keys(FAILED) as OnStoreError[];
 
 describe('while a limiter over a service has no store', () => {
   it.each<[string, () => unknown, () => unknown]>([
-    ['the service is stopped', () => { service.pause(); }, () => { service.resume(); }],
+    [
+      'the service is stopped',
+      () => {
+        service.pause();
+      },
+      () => {
+        service.resume();
+      },
+    ],
     ['the service is killed', () => service.kill(), () => service.start()],
     [
       'its connections are reset, and no new ones made',
@@ -66,8 +74,22 @@ describe('while a limiter over a service has no store', () => {
       },
       () => service.proxy.heal(),
     ],
-    ['nothing comes through', () => { service.proxy.hang(); }, () => service.proxy.heal()],
-    ['the Redis behind it is stopped', () => { redis.pause(); }, () => { redis.resume(); }],
+    [
+      'nothing comes through',
+      () => {
+        service.proxy.hang();
+      },
+      () => service.proxy.heal(),
+    ],
+    [
+      'the Redis behind it is stopped',
+      () => {
+        redis.pause();
+      },
+      () => {
+        redis.resume();
+      },
+    ],
     ['the Redis behind it is killed', () => redis.kill(), () => redis.restart()],
   ])('%s: onStoreError decides, none hangs, and the service decides again afterwards', async (_what, begin, end) => {
     const store = remoteStore(`sluice://127.0.0.1:${String(service.proxy.port)}`, {
