@@ -192,6 +192,11 @@ export interface StoreCall {
   onAbandoned?: () => void;
   /** When it will be abandoned, by `performance.now()`, where that is known: for stores that pass it on. */
   readonly endMs?: number;
+  /**
+   * Set by a store that connects for the first time: settles with that attempt, within a time of the store's own. The
+   * caller's time begins then.
+   */
+  connecting?: Promise<unknown> | undefined;
 }
 
 /**
@@ -238,6 +243,10 @@ export interface Store {
    */
   take?(limit: Limit, subject: string, cost: number): Decision | undefined;
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
+  /** Called when a limiter takes the store. What it opens keeps the process alive only from the first call on. */
+  connect?(): void;
+  /** When the first attempt to connect ended, by `performance.now()`: no decision is late before `timeoutMs` from then. */
+  readonly connectedAtMs?: number | undefined;
   /** Closes what the store itself opened. The next use opens it again. */
   close?(): Promise<void> | void;
 }

@@ -5,11 +5,11 @@ import type { StoreCall } from '../engine/store.ts';
 export const LONGEST_TIMEOUT_MS: number = 2 ** 31 - 1;
 
 /** @throws PolicyError `SLUICE_OPTION_INVALID` for a time that no timer can wait. */
-export function checkTimeout(timeoutMs: unknown): void {
+export function checkTimeout(timeoutMs: unknown, option = 'timeoutMs'): void {
   if (Number.isInteger(timeoutMs) && Number(timeoutMs) >= 1 && Number(timeoutMs) <= LONGEST_TIMEOUT_MS) return;
   throw new PolicyError(
-    'timeoutMs',
-    `timeoutMs must be a whole number of milliseconds, from 1 to ${String(LONGEST_TIMEOUT_MS)}, got ${shown(timeoutMs)}`,
+    option,
+    `${option} must be a whole number of milliseconds, from 1 to ${String(LONGEST_TIMEOUT_MS)}, got ${shown(timeoutMs)}`,
     'SLUICE_OPTION_INVALID',
   );
 }
@@ -24,15 +24,16 @@ const GRACE_MS = 40;
  * request may have counted.
  *
  * A stall of this process is not held against the store: when the time has passed, everything that has arrived is
- * read first, and when the timer itself was late, the store gets up to 40 ms more.
+ * read first, and when the timer itself was late, the store gets up to 40 ms more. The time of a store that connects for
+ * the first time begins when it has connected.
  */
 export class Deadline {
   readonly #timeoutMs: number;
-  readonly #startMs = performance.now();
+  #startMs = 0;
   readonly #call: StoreCall;
   readonly #isAwaited: boolean;
   readonly #late: (error: StoreError) => void;
-  #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   #hasEnded = false;
 
   /**
@@ -44,7 +45,18 @@ export class Deadline {
     this.#call = call;
     this.#late = late;
     this.#isAwaited = isAwaited;
-    this.#timer = this.#wait(timeoutMs, due);
+    if (call.connecting === undefined) this.#start();
+    else {
+      void call.connecting.then(() => {
+        this.#start();
+      });
+    }
+  }
+
+  #start(): void {
+    if (this.#hasEnded) return;
+    this.#startMs = performance.now();
+    this.#timer = this.#wait(this.#timeoutMs, due);
   }
 
   /** Called when the store has answered or failed. Returns whether that was in time. */

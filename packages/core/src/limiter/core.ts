@@ -106,6 +106,7 @@ export class LimiterCore {
   claim(): void {
     claimName(this.store, this.name, this.#settings.shared);
     this.#leaveGuard = this.#deps.guard?.join(this.#settings.timeoutMs);
+    this.store.connect?.();
     remember(this);
     this.limits.enter();
     if (this.store.source === 'memory' && cluster.isWorker) {

@@ -17,6 +17,7 @@ import {
   type StoreAnswer,
   type StoreAnswers,
 } from '../engine/store.ts';
+import { leftMs } from './left-ms.ts';
 import { warnOfStateAhead } from './state-ahead.ts';
 import { warnOnce } from '../warnings.ts';
 
@@ -62,7 +63,7 @@ export class DecisionPipeline {
     if (failed !== undefined) return this.#withoutPolicies(failed.failure, context);
     const loads = Promise.all(sources.map((source) => source.loaded()));
     return this.#deps.inFlight.track(
-      withinDeadline(loads, Math.max(this.#leftMs(context), 1), { abandoned: false }).then(
+      withinDeadline(loads, Math.max(leftMs(this.#deps, context.endMs), 1), { abandoned: false }).then(
         () => this.#decideManaged(op, context),
         (error: unknown) => this.#withoutPolicies(error, context),
       ),
@@ -147,9 +148,10 @@ export class DecisionPipeline {
     context: DecisionContext,
   ): Decision | Promise<Decision> {
     return this.#deps.inFlight.track(
-      withinDeadline(renewParts(request.parts, found), this.#leftMs(context), { abandoned: false }).then(
+      withinDeadline(renewParts(request.parts, found), leftMs(this.#deps, context.endMs), { abandoned: false }).then(
         (parts) => {
-          if (this.#leftMs(context) <= 0) return this.fallback(request, lateError(this.#deps.timeoutMs), context);
+          if (leftMs(this.#deps, context.endMs) <= 0)
+            return this.fallback(request, lateError(this.#deps.timeoutMs), context);
           // A deleted policy is looked up again, which leads to `onUnconfigured`.
           return parts === undefined
             ? this.#decideManaged(request.op, context)
@@ -160,24 +162,19 @@ export class DecisionPipeline {
     );
   }
 
-  /** The rest of the time that the decision may take. */
-  #leftMs({ endMs }: DecisionContext): number {
-    return endMs === undefined ? this.#deps.timeoutMs : Math.ceil(endMs - performance.now());
-  }
-
   #ask(request: DecidingRequest, context: DecisionContext): StoreAnswers | Promise<StoreAnswers> {
     const { guard, store } = this.#deps;
     if (guard === undefined) return store.perform([request]);
-    const leftMs = this.#leftMs(context);
-    if (leftMs <= 0) throw timeoutError(this.#deps.timeoutMs);
-    if (!spansNodes(store, request.parts)) return guard.decide(request, leftMs);
+    const timeoutMs = leftMs(this.#deps, context.endMs);
+    if (timeoutMs <= 0) throw timeoutError(this.#deps.timeoutMs);
+    if (!spansNodes(store, request.parts)) return guard.decide(request, timeoutMs);
     for (const { limit } of request.parts) this.#deps.denialCache?.exclude(limit);
     guard.checkPassing(request.parts); // before other nodes consume what they would have to refund
-    const timed = { ...context, endMs: context.endMs ?? performance.now() + leftMs };
+    const timed = { ...context, endMs: context.endMs ?? performance.now() + timeoutMs };
     return consumeAcrossNodes(request, {
       denials: guard.recentDenials,
       ask: (requests) => {
-        const restMs = this.#leftMs(timed);
+        const restMs = leftMs(this.#deps, timed.endMs);
         if (restMs <= 0) throw timeoutError(this.#deps.timeoutMs);
         return guard.perform(requests, restMs);
       },

@@ -10,6 +10,7 @@ import { WaitingCoalesced, type Recipient } from '../guard/batching/coalesced-ba
 import type { Batching } from '../guard/batching/batching.ts';
 import { timeoutError } from '../guard/deadline.ts';
 import type { Sent } from '../guard/batching/waiting.ts';
+import { leftMs } from './left-ms.ts';
 import { warnOfStateAhead } from './state-ahead.ts';
 import { consumeKey } from '../engine/consume-state.ts';
 import type { KeyState, Part, Store } from '../engine/store.ts';
@@ -90,7 +91,7 @@ export class FastPath {
   /** One promise, which is the caller's own. */
   #inBatch(batching: Batching, part: Part, onStoreError: OnStoreError, endMs: number | undefined): Promise<Decision> {
     const deps = this.#deps;
-    const timeoutMs = endMs === undefined ? deps.timeoutMs : Math.ceil(endMs - performance.now());
+    const timeoutMs = leftMs(deps, endMs);
     return new Promise((resolve, reject) => {
       const pending = new BatchedDecision(deps, this.#pipeline, part, onStoreError, resolve, reject);
       deps.inFlight.begin();

@@ -105,7 +105,7 @@ export function sendTogether<Answer>(
   );
   for (const timeoutMs of timeouts) {
     if (timeoutMs === longestMs) continue;
-    withinDeadline(answered, timeoutMs, { abandoned: false }).catch((error: unknown) => {
+    withinDeadline(answered, timeoutMs, { abandoned: false, connecting: call.connecting }).catch((error: unknown) => {
       recipients?.fail(error, timeoutMs, answered);
     });
   }

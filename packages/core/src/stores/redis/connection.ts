@@ -36,8 +36,8 @@ export interface OpenedClient {
  *
  * @throws PolicyError for any other value.
  */
-export function clientOf(given: unknown, where: string): OpenedClient {
-  const own = typeof given === 'string' ? clientFor(given) : undefined;
+export function clientOf(given: unknown, where: string, connectTimeoutMs?: number): OpenedClient {
+  const own = typeof given === 'string' ? clientFor(given, connectTimeoutMs) : undefined;
   const adopted = own === undefined ? adoptClient(given) : undefined;
   if (own !== undefined || adopted !== undefined) return { own, adopted };
   throw new PolicyError(

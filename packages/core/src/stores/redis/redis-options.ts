@@ -1,5 +1,6 @@
 import type { BreakerOptions } from '../../engine/store.ts';
 import { parseBreaker } from '../../guard/breaker-options.ts';
+import { checkTimeout } from '../../guard/deadline.ts';
 import { checkOptions } from '../../values/check-options.ts';
 import { parseSwitch } from '../../values/switch.ts';
 import { parsePrefix } from './connection.ts';
@@ -7,6 +8,11 @@ import { parsePrefix } from './connection.ts';
 export interface RedisStoreOptions {
   /** The prefix of all keys. Letters, digits, `.`, `_`, `-`, `:` and `/`. Default `sluice`. */
   prefix?: string;
+  /**
+   * For a URL: how long decisions wait for the first connection, in milliseconds, whatever their `timeoutMs`. An error of the
+   * connection ends this at once. Default 2000.
+   */
+  connectTimeoutMs?: number;
   /**
    * Compares every result of the script with the kernels', at the price of a longer reply; a difference rejects with
    * `SLUICE_TWINS_DISAGREE`. Default: true if the environment variable `SLUICE_CHECK` is `1`.
@@ -30,6 +36,7 @@ export interface RedisStoreOptions {
 /** The options, checked. */
 export interface RedisSettings {
   readonly prefix: string;
+  readonly connectTimeoutMs: number | undefined;
   readonly check: boolean;
   readonly breaker: BreakerOptions | false;
   readonly batching: boolean;
@@ -38,10 +45,12 @@ export interface RedisSettings {
 
 /** @throws PolicyError for bad or unknown options. */
 export function parseRedisOptions(options: RedisStoreOptions): RedisSettings {
-  checkOptions(options, ['prefix', 'check', 'breaker', 'batching', 'coalescing'], 'redisStore');
-  const { check = process.env['SLUICE_CHECK'] === '1' } = options;
+  checkOptions(options, ['prefix', 'connectTimeoutMs', 'check', 'breaker', 'batching', 'coalescing'], 'redisStore');
+  const { connectTimeoutMs, check = process.env['SLUICE_CHECK'] === '1' } = options;
+  if (connectTimeoutMs !== undefined) checkTimeout(connectTimeoutMs, 'connectTimeoutMs');
   return {
     prefix: parsePrefix(options.prefix),
+    connectTimeoutMs,
     check,
     breaker: parseBreaker(options.breaker),
     batching: parseSwitch(options.batching, 'batching'),

@@ -1,4 +1,4 @@
-import { shown } from '../../errors.ts';
+import { PolicyError, shown } from '../../errors.ts';
 import { warnOnce } from '../../warnings.ts';
 import { untilReady } from '../../guard/until-ready.ts';
 import { StoreGuard } from '../../guard/store-guard.ts';
@@ -54,7 +54,8 @@ export interface RedisStore extends Store {
  *
  * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see {@link
  * RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it makes one
- * with ioredis on first use, and closes it with the last limiter that uses the store.
+ * with ioredis, connects it when a limiter takes the store, and closes it with the last limiter that uses the store. Before
+ * the first decision the connection keeps no process alive.
  * @throws PolicyError for any other client, and for bad or unknown options. Nothing is sent before the first
  * decision.
  */
@@ -95,7 +96,14 @@ export function createRedisStore(
       `The keyPrefix ${shown(keyPrefixOf(client))} of the ioredis client has braces: in a cluster all keys share one hash slot.`,
     );
   }
-  const { own, adopted } = clientOf(client, 'redisStore');
+  const { own, adopted } = clientOf(client, 'redisStore', settings.connectTimeoutMs);
+  if (own === undefined && settings.connectTimeoutMs !== undefined) {
+    throw new PolicyError(
+      'connectTimeoutMs',
+      'connectTimeoutMs is for a store whose Redis is a URL: a client that is handed in connects by itself, got a client',
+      'SLUICE_OPTION_INVALID',
+    );
+  }
   const store = new ScriptedStore(own, adopted, { ...settings, scripts, instantOf });
   addConnection(store, {
     through: own ?? (client as object),
@@ -152,6 +160,14 @@ class ScriptedStore implements RedisStore, BatchStore {
     this.batching = settings.batching;
     this.coalescing = settings.coalescing;
     this.#settings = settings;
+  }
+
+  connect(): void {
+    this.#own?.connect();
+  }
+
+  get connectedAtMs(): number | undefined {
+    return this.#own?.connectedAtMs;
   }
 
   shardOf(subject: string): string | undefined {
@@ -239,7 +255,12 @@ class ScriptedStore implements RedisStore, BatchStore {
         },
       );
     };
-    if (this.#adopted === undefined) return (this.#own as OwnClient).open().then(sendTo);
+    if (this.#adopted === undefined) {
+      const own = this.#own as OwnClient;
+      const opened = own.open();
+      if (waiting !== undefined) waiting.connecting = own.connecting;
+      return opened.then(sendTo);
+    }
     try {
       return sendTo(this.#adopted);
     } catch (error) {

@@ -5,33 +5,43 @@ import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
 /** How long calls may wait for a reply before the connection is replaced. */
 const DEAD_AFTER_MS = 3_000;
-/** As short as a server on another continent allows because an attempt that hangs delays the next one. */
+/**
+ * How long an attempt to connect may take: as short as a server on another continent allows because an attempt that hangs
+ * delays the next one.
+ */
 const CONNECT_TIMEOUT_MS = 2_000;
 const LONGEST_PAUSE_MS = 500;
 
 /**
- * A client for a URL (`redis://`, `rediss://`), made with ioredis on first use.
+ * A client for a URL (`redis://`, `rediss://`), made with ioredis.
  *
  * It fails at once while there is no connection, sends nothing twice, and reconnects by itself, also when the server
  * turns out to be a replica, because its name may point to another server now. The limiter decides how long a
  * decision waits, and what happens while Redis is unavailable. An open client keeps the process alive, as every
  * connection does.
  *
+ * @param connectTimeoutMs - How long calls wait for the first attempt to connect.
  * @throws PolicyError for a bad URL. Opening rejects with StoreError `SLUICE_REDIS_CLIENT_MISSING` when ioredis is
  * not installed.
  */
-export function clientFor(url: string): OwnClient {
+export function clientFor(url: string, connectTimeoutMs: number = CONNECT_TIMEOUT_MS): OwnClient {
   const address = parseRedisUrl(url);
   // Loading takes longer than a decision may wait. A failure is reported when the module is needed.
   loadIoredis().catch(() => undefined);
-  let connection: Promise<Connection> | undefined;
+  let connection: Connection | undefined;
+  const current = (): Connection => (connection ??= new Connection(address, connectTimeoutMs));
   return {
+    connect: () => void current(),
+    get connecting() {
+      return connection?.connecting;
+    },
+    get connectedAtMs() {
+      return connection?.connectedAtMs;
+    },
     open: async () => {
-      const opening = (connection ??= connect(address));
+      const opening = current();
       try {
-        const { port, firstTry } = await opening;
-        await firstTry;
-        return port;
+        return await opening.use();
       } catch (error) {
         if (connection === opening) connection = undefined;
         throw error;
@@ -41,28 +51,96 @@ export function clientFor(url: string): OwnClient {
       const closing = connection;
       connection = undefined;
       // Not quit(), which waits for a server that may never reply: all decisions have settled by now.
-      await closing?.then(
-        (open) => {
-          open.end();
-        },
-        () => undefined,
-      );
+      await closing?.end();
     },
   };
 }
 
-interface Connection {
-  readonly port: RedisClient;
+/** A client for one URL, and the first attempt to connect it. */
+class Connection {
+  readonly #timeoutMs: number;
+  readonly #client: Promise<Client>;
+  #made: Client | undefined;
+  #isUsed = false;
+  #ready: Promise<RedisClient>;
+  #connecting: Promise<void> | undefined;
+  #connectedAtMs: number | undefined;
+
+  constructor(address: RedisAddress, timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+    this.#client = loadIoredis().then(({ Redis }) => {
+      const client = (this.#made = makeClient(Redis, address, timeoutMs));
+      if (this.#isUsed) client.use();
+      return client;
+    });
+    this.#ready = this.#try();
+  }
+
+  get connecting(): Promise<void> | undefined {
+    return this.#connecting;
+  }
+
+  get connectedAtMs(): number | undefined {
+    return this.#connectedAtMs;
+  }
+
   /**
-   * Settles after the first attempt to connect. If that fails, the client goes on trying, and calls fail until it
-   * succeeds.
+   * Resolves when the first attempt has ended. If it has failed, the client goes on trying, and calls fail until it
+   * succeeds. An attempt that failed before the first use is made again with it.
    */
-  readonly firstTry: Promise<void>;
+  use(): Promise<RedisClient> {
+    if (!this.#isUsed) {
+      this.#isUsed = true;
+      this.#made?.use();
+      if (this.#made?.hasEnded === true) this.#ready = this.#try();
+    }
+    return this.#ready;
+  }
+
+  async end(): Promise<void> {
+    await this.#client.then(
+      (client) => {
+        client.end();
+      },
+      () => undefined,
+    );
+  }
+
+  #try(): Promise<RedisClient> {
+    const attempt = new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, this.#timeoutMs).unref(); // the connection itself keeps the process
+      const end = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#client.then((client) => client.connect()).then(end, end);
+    });
+    this.#connecting = attempt.then(() => {
+      this.#connecting = undefined;
+      this.#connectedAtMs = performance.now();
+    });
+    const ready = this.#connecting.then(async () => (await this.#client).port);
+    ready.catch(() => undefined); // reaches those who use it
+    return ready;
+  }
+}
+
+interface Client {
+  readonly port: RedisClient;
+  /** Whether an attempt failed, and no further one is made before the first use. */
+  readonly hasEnded: boolean;
+  connect(): Promise<void>;
+  /** From here on, the connection keeps the process alive and is made again whenever it is lost. */
+  use(): void;
   end(): void;
 }
 
-async function connect({ host, port: at, ...address }: RedisAddress): Promise<Connection> {
-  const { Redis } = await loadIoredis();
+function makeClient(
+  Redis: typeof import('ioredis').Redis,
+  { host, port: at, ...address }: RedisAddress,
+  connectTimeoutMs: number,
+): Client {
+  let isUsed = false;
   const redis = new Redis({
     host,
     port: at,
@@ -74,8 +152,8 @@ async function connect({ host, port: at, ...address }: RedisAddress): Promise<Co
     autoResendUnfulfilledCommands: false,
     // 1: reconnect, and do not send again.
     reconnectOnError: (error) => (/\bREADONLY\b/.test(error.message) ? 1 : false),
-    retryStrategy: (attempt) => Math.min(attempt * 50, LONGEST_PAUSE_MS),
-    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: (attempt) => (isUsed ? Math.min(attempt * 50, LONGEST_PAUSE_MS) : null),
+    connectTimeout: Math.max(connectTimeoutMs, CONNECT_TIMEOUT_MS),
     disconnectTimeout: 50,
     // Both need more permissions than the scripts: an ACL may deny them. A server that is loading returns an error
     // itself.
@@ -87,7 +165,10 @@ async function connect({ host, port: at, ...address }: RedisAddress): Promise<Co
   let aliveAtMs = performance.now();
   // Failures reach their calls; without a listener ioredis would also print them.
   redis.on('error', (error: Error) => (trouble = withoutCommand(error)));
-  redis.on('connect', () => (aliveAtMs = performance.now()));
+  redis.on('connect', () => {
+    aliveAtMs = performance.now();
+    if (!isUsed) redis.stream.unref();
+  });
   redis.on('ready', () => (trouble = undefined));
 
   // Checked at every call, so that no timer is needed. TCP would wait a quarter of an hour for a host that is gone.
@@ -123,28 +204,34 @@ async function connect({ host, port: at, ...address }: RedisAddress): Promise<Co
       info: async (section) => connected.info?.(section),
       subscribe: (channel, onMessage, onEnd) => connected.subscribe?.(channel, onMessage, onEnd) ?? (() => undefined),
     },
-    firstTry: firstTryOf(redis),
+    get hasEnded() {
+      return redis.status === 'end';
+    },
+    connect: () => {
+      const connecting = redis.connect();
+      setImmediate(() => {
+        if (!isUsed) streamOf(redis)?.unref();
+      });
+      return connecting;
+    },
+    use: () => {
+      isUsed = true;
+      streamOf(redis)?.ref();
+    },
     end: () => {
       redis.disconnect();
     },
   };
 }
 
+/** There is none between two attempts. */
+function streamOf({ stream }: { readonly stream?: unknown }): { ref(): unknown; unref(): unknown } | undefined {
+  return stream as { ref(): unknown; unref(): unknown } | undefined;
+}
+
 /** When a name has several addresses and none of them responds, the error has a code and no message. */
 function reasonOf(trouble: NodeJS.ErrnoException | undefined): string {
   return trouble === undefined ? '' : `: ${trouble.message === '' ? String(trouble.code) : trouble.message}`;
-}
-
-/** Ends with the attempt, or after the time in which a connection counts as dead. */
-function firstTryOf(redis: Pick<import('ioredis').Redis, 'connect'>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, DEAD_AFTER_MS);
-    const end = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    redis.connect().then(end, end);
-  });
 }
 
 async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {

@@ -32,6 +32,12 @@ export interface RedisClient {
 
 /** Our own client: opened on first use, and closed by the store. */
 export interface OwnClient {
+  /** Connects ahead of the first use. Until then the connection keeps no process alive. */
+  connect(): void;
+  /** Settles with the first attempt to connect, within `connectTimeoutMs`; undefined after that, and before it. */
+  readonly connecting: Promise<void> | undefined;
+  /** When the first attempt ended, by `performance.now()`. */
+  readonly connectedAtMs: number | undefined;
   open(): Promise<RedisClient>;
   close(): Promise<void>;
 }

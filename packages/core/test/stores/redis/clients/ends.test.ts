@@ -45,5 +45,9 @@ describe('a process with a store for a URL', () => {
 
   it('ends without being closed when the store was never used', async () => {
     expect(await run(redis.server.storeUrl)).toEqual({ said: '', code: 0 });
+    expect(await run('redis://127.0.0.1:1')).toEqual({ said: '', code: 0 });
+    const { url, close } = await silentServer();
+    expect(await run(url)).toEqual({ said: '', code: 0 });
+    close();
   });
 });

@@ -33,12 +33,12 @@ const connections = async (): Promise<number> =>
     .split('\n').length;
 
 describe('the connection of a URL', () => {
-  it('is made at the first decision, one for all, and ended with the last limiter', async () => {
+  it('is made with the first limiter, one for all, and ended with the last limiter', async () => {
     const before = await connections();
     const store = redisStore(redis.server.storeUrl);
+    expect(await connections()).toBe(before);
     const one = createLimiter({ name: 'one', policy, store });
     const other = createLimiter({ name: 'other', policy, store });
-    expect(await connections()).toBe(before);
 
     await Promise.all([one.consume('key'), one.consume('key'), other.consume('key')]);
     expect(await connections()).toBe(before + 1);
@@ -84,8 +84,8 @@ describe('the connection of a URL', () => {
 
   it('ends when its limiter is closed before it stands', async () => {
     const silent = await silentServer();
-    const limiter = limiterOn(silent.url, 20);
-    await expect(limiter.consume('key')).rejects.toMatchObject({ kind: 'timeout' });
+    const limiter = limiterOn(silent.url);
+    await until('it connects', () => silent.open() === 1);
 
     await limiter.close();
 
