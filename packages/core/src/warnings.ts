@@ -1,6 +1,7 @@
 /** Every code a warning of Sluice can carry. Each has a heading in docs/reference/errors.md. */
 export type SluiceWarningCode =
   | 'SLUICE_CONTEXT_UNKNOWN'
+  | 'SLUICE_KEY_MISSING'
   | 'SLUICE_LIMITER_PER_REQUEST'
   | 'SLUICE_MEMORY_IN_CLUSTER'
   | 'SLUICE_MEMORY_SATURATED'
@@ -20,7 +21,8 @@ export type SluiceWarningCode =
   | 'SLUICE_SLOT_TIMEOUT'
   | 'SLUICE_SPLIT_SHARE_ZERO'
   | 'SLUICE_STATE_AHEAD'
-  | 'SLUICE_STORE_AWAY';
+  | 'SLUICE_STORE_AWAY'
+  | 'SLUICE_UNIT_MISSING';
 
 const given = new Set<string>();
 const silenced = new Set<SluiceWarningCode>();

@@ -1,7 +1,6 @@
 import {
   asError,
   createEnforcer,
-  warnIfPerRequest,
   methodDecorator,
   namedByPlace,
   withLimiter,
@@ -60,9 +59,7 @@ export function rateLimit(options: object): RateLimitHandler<never> {
     options as RateLimitOptions,
     frameworkFor(() => handler),
   );
-  const use = warnIfPerRequest();
   const handler = (request: unknown, response: unknown, next: NextFunction): void => {
-    use();
     enforcer.limitThen(request as Request, response as Response, next);
   };
   return withLimiter(handler, layer);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PolicyError, type Store } from '@sluice/core';
-import { Enforcer, Layer, hasLimit, inheritOptions, outermost } from '@sluice/core/http';
+import { Enforcer, Layer, atPlace, hasLimit, inheritOptions, outermost } from '@sluice/core/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 import { ROUTE_OPTIONS, checkLimit, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
@@ -149,7 +149,7 @@ export class Limits {
     this.#routes.set(options, places);
     const known = places.get(place);
     if (known !== undefined) return known;
-    checkLimit(options, ROUTE_OPTIONS);
+    checkLimit(options, configOf(place), ROUTE_OPTIONS);
     const { group } = options;
     const named =
       options.limiter !== undefined
@@ -163,7 +163,7 @@ export class Limits {
       framework.record(request, info);
     };
     const ofGroup = group === undefined ? framework : { ...framework, route: () => group, record };
-    const layer = new Layer(inherited, ofGroup, ROUTE_OPTIONS);
+    const layer = atPlace(configOf(place), () => new Layer(inherited, ofGroup, ROUTE_OPTIONS));
     if (group !== undefined) this.#checkGroup(group, options, layer);
     this.#claim(layer);
     places.set(place, layer);
@@ -237,6 +237,11 @@ export function placeOf(method: string | readonly string[] | undefined, url: str
   const methods = [method ?? []].flat();
   const reads = methods.includes('GET') || methods.includes('HEAD');
   return `${reads ? 'GET' : [...methods].sort().join(',')} ${url}`;
+}
+
+/** The options of a route, as errors name them. */
+export function configOf(place: string): string {
+  return place.startsWith('hook') ? 'app.rateLimit()' : `config.rateLimit of ${place}`;
 }
 
 /** A short hash, the same in every process. */

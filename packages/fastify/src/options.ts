@@ -1,5 +1,5 @@
 import { PolicyError } from '@sluice/core';
-import { checkPlace, type RateLimitOptions as NeutralOptions, type ScopeOptions } from '@sluice/core/http';
+import { atPlace, checkPlace, type RateLimitOptions as NeutralOptions, type ScopeOptions } from '@sluice/core/http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 
@@ -44,10 +44,17 @@ export const HOOK_OPTIONS: readonly string[] = ['group'];
  * Checks the options of a place before its inherited options are known, so that an error points to the line with the
  * mistake.
  *
+ * @param place - Where the options stand, as errors name it.
  * @param mayBeEmpty - Whether the place may have no limit.
  * @throws PolicyError for bad options.
  */
-export function checkLimit(options: object, ownOptions: readonly string[], mayBeEmpty = false): void {
+export function checkLimit(options: object, place: string, ownOptions: readonly string[], mayBeEmpty = false): void {
+  atPlace(place, () => {
+    checkHere(options, ownOptions, mayBeEmpty);
+  });
+}
+
+function checkHere(options: object, ownOptions: readonly string[], mayBeEmpty: boolean): void {
   const { hook, group, name = group } = ((options as unknown) ?? {}) as Readonly<Record<string, unknown>>;
   if (hook !== undefined && !(LIMIT_HOOKS as readonly unknown[]).includes(hook)) {
     throw invalid('hook', `one of ${LIMIT_HOOKS.join(', ')}`, hook);

@@ -20,7 +20,7 @@ import type {
 import fp from 'fastify-plugin';
 import { addRoute } from './announced-route.ts';
 import { framework } from './framework.ts';
-import { Limits, placeOf } from './limits.ts';
+import { Limits, configOf, placeOf } from './limits.ts';
 import {
   HOOK_OPTIONS,
   LIMIT_HOOKS,
@@ -144,7 +144,7 @@ function install(app: FastifyInstance, limits: Limits): void {
     }
     const own = route.config?.rateLimit;
     if (own === undefined || own === false || isOfScope(this, own)) return;
-    checkLimit(own, ROUTE_OPTIONS);
+    checkLimit(own, configOf(place), ROUTE_OPTIONS);
     limits.prepareLater(this, own, place);
   });
   app.addHook('onReady', (ready) => {
@@ -158,7 +158,7 @@ function install(app: FastifyInstance, limits: Limits): void {
   }
 
   function rateLimit(this: FastifyInstance, options: RouteLimitOptions): RateLimitHook<never> {
-    checkLimit(options, HOOK_OPTIONS);
+    checkLimit(options, 'app.rateLimit()', HOOK_OPTIONS);
     const found: HookPlace = { place: undefined };
     let made: ReturnType<Limits['hookLayer']> | undefined;
     const layer = () => (made ??= limits.hookLayer(this, options, found.place ?? `hook ${this.prefix}`));

@@ -42,7 +42,8 @@ export function isOfScope(app: FastifyInstance, options: object): boolean {
  * @throws PolicyError for bad options.
  */
 export function addScope(app: FastifyInstance, options: SluiceOptions | false): void {
-  if (options !== false) checkLimit(options, SCOPE_OPTIONS, true);
+  const where = app.prefix === '' ? '' : ` under ${app.prefix}`;
+  if (options !== false) checkLimit(options, `app.register(sluice)${where}`, SCOPE_OPTIONS, true);
   const own = scopes.get(app) ?? [];
   const root = chainOf(app)[0] as FastifyInstance;
   const byPrefix = counts.get(root) ?? new Map<string, number>();

@@ -102,6 +102,38 @@ describe('the limit of a route', () => {
     expect(declare).toThrow(expect.objectContaining({ field: 'hook' }));
   });
 
+  it.each<[string, (app: FastifyInstance) => unknown, string]>([
+    [
+      'of a route',
+      () => app.post('/orders/:id', { config: { rateLimit: { max: 5 } as never } }, () => 'a'),
+      'config.rateLimit of POST /orders/:id has no option "max" (got 5); did you mean "limit"?',
+    ],
+    [
+      'of a route, of a wrong value',
+      () => app.get('/orders', { config: { rateLimit: { limit: 0.5, window: '1m' } } }, () => 'a'),
+      'config.rateLimit of GET /orders: limit must be',
+    ],
+    ['of a hook', () => app.rateLimit({ max: 5 } as never), 'app.rateLimit() has no option "max"'],
+  ])('whose options are wrong: the error of those %s names the place', async (_where, declare, message) => {
+    create();
+    await app.register(sluice, {});
+
+    expect(() => declare(app)).toThrow(message);
+  });
+
+  it('whose options are wrong: the error of those of a scope names it', async () => {
+    create();
+    app.register(
+      (scope, _options, done) => {
+        scope.register(sluice, { max: 5 } as never);
+        done();
+      },
+      { prefix: '/api' },
+    );
+
+    await expect(app.ready()).rejects.toThrow('app.register(sluice) under /api has no option "max"');
+  });
+
   it.each([true, 'five', 5, null])('is an object or false, and not %p', async (rateLimit) => {
     create();
     await app.register(sluice, {});

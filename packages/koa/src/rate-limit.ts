@@ -1,7 +1,6 @@
 import {
   asError,
   createEnforcer,
-  warnIfPerRequest,
   methodDecorator,
   namedByPlace,
   withLimiter,
@@ -78,9 +77,7 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
     options as RateLimitOptions,
     frameworkFor(() => middleware),
   );
-  const use = warnIfPerRequest();
   const middleware = (ctx: Context, next: Next): Promise<unknown> => {
-    use();
     let limited: boolean | Promise<boolean>;
     try {
       limited = enforcer.limit(ctx, ctx);

@@ -1,7 +1,7 @@
 import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { PolicyError, type RateLimitInfo } from '@sluice/core';
-import { checkPlace } from '@sluice/core/http';
+import { atPlace, checkPlace } from '@sluice/core/http';
 import { framework } from './framework.ts';
 import { infoOf } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
@@ -40,7 +40,9 @@ export function RateLimit<Request, Response = NestResponse>(
   options: RateLimitDecoratorOptions<Request, Response>,
 ): ClassOrMethod;
 export function RateLimit(options: object): ClassOrMethod {
-  checkPlace(options, framework, DECORATOR_OPTIONS);
+  atPlace('@RateLimit()', () => {
+    checkPlace(options, framework, DECORATOR_OPTIONS);
+  });
   return (on: object, key?: string | symbol, descriptor?: PropertyDescriptor): void => {
     const { target, place } = placeOf('@RateLimit()', on, key, descriptor);
     // Decorators are applied from the bottom up; those of a base class are outside.

@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import { APP_GUARD, ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { PolicyError } from '@sluice/core';
-import { checkPlace } from '@sluice/core/http';
+import { atPlace, checkPlace } from '@sluice/core/http';
 import { framework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
@@ -65,7 +65,9 @@ export class RateLimitModule {
   static forRoot(options?: RateLimitModuleOptions): DynamicModule;
   static forRoot<Request, Response = NestResponse>(options: RateLimitModuleOptions<Request, Response>): DynamicModule;
   static forRoot(given: GuardOption = {}): DynamicModule {
-    checkPlace(given, framework, ['guard'], true);
+    atPlace('RateLimitModule.forRoot()', () => {
+      checkPlace(given, framework, ['guard'], true);
+    });
     const { guard, ...options } = given;
     return moduleOf({ provide: RATE_LIMIT_OPTIONS, useValue: options }, [], guard);
   }

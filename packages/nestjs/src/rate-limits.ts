@@ -4,6 +4,7 @@ import { PolicyError, type Limiter } from '@sluice/core';
 import {
   Enforcer,
   Layer,
+  atPlace,
   checkPlace,
   hasLimit,
   inheritOptions,
@@ -51,7 +52,9 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
 
   /** @throws PolicyError for bad or unknown options of the module. */
   constructor(options: RateLimitScopeOptions, modules: ModulesContainer, platform?: HttpAdapterHost) {
-    checkPlace(options, framework, [], true);
+    atPlace('the options of RateLimitModule', () => {
+      checkPlace(options, framework, [], true);
+    });
     this.#options = outermost(options);
     this.#modules = modules;
     this.#ofModule = hasLimit(options) ? new Layer(this.#options as RateLimitOptions, framework) : undefined;

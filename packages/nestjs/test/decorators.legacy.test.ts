@@ -396,7 +396,8 @@ describe.each(platforms)('@SkipRateLimit() on %s', (platform) => {
 
 describe('a decorator', () => {
   it('denies bad options when the class is defined', () => {
-    expect(() => RateLimit({ limit: 0.5, window: '1m' })).toThrow('limit must be');
+    expect(() => RateLimit({ limit: 0.5, window: '1m' })).toThrow('@RateLimit(): limit must be');
+    expect(() => RateLimit({ max: 5 } as never)).toThrow('@RateLimit() has no option "max"');
     expect(() => RateLimit({ limit: 1, window: '1m', overide: true } as never)).toThrow('did you mean "override"?');
     expect(() => RateLimit({ limit: 1, window: '1m', override: 1 } as never)).toThrow(codeOf('override'));
     expect(() => RateLimit({} as never)).toThrow('needs limit and window');

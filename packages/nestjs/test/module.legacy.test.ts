@@ -121,6 +121,13 @@ describe.each(platforms)('RateLimitModule on %s', (platform) => {
     expect(() => RateLimitModule.forRoot(options as never)).toThrow(
       expect.objectContaining({ name: 'PolicyError', field: 'rateLimit' }),
     );
+    expect(() => RateLimitModule.forRoot(options as never)).toThrow('RateLimitModule.forRoot() takes an object');
+  });
+
+  it('names itself in errors of its options', () => {
+    expect(() => RateLimitModule.forRoot({ throttlers: [] } as never)).toThrow(
+      'RateLimitModule.forRoot() has no option "throttlers"',
+    );
   });
 
   it('registers no guard with guard: false', async () => {

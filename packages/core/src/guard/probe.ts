@@ -5,7 +5,7 @@ import { withinDeadline } from './deadline.ts';
 import type { Store, StoreCall } from '../engine/store.ts';
 
 // The probe has its own key, because no limiter's name starts with a minus. The key expires after a millisecond.
-const policies = namePolicies(fixedWindow({ limit: 1, window: 1 }), 'probe');
+const policies = namePolicies(fixedWindow({ limit: 1, window: '1ms' }), 'probe');
 const limit = { policies, keySuffix: keySuffixOf('-probe', policies) };
 
 /**

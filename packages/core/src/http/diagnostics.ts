@@ -107,30 +107,3 @@ function isPrivate(address: string): boolean {
     a === 10 || a === 127 || (a === 172 && b >= 16 && b < 32) || (a === 192 && b === 168) || (a === 169 && b === 254)
   );
 }
-
-let builtForOneRequest = 0;
-
-/**
- * Detects middleware that is built for every request, and so never counts past one: it is used in the tick in which
- * it was made.
- *
- * @returns Call it at each use.
- */
-export function warnIfPerRequest(): () => void {
-  let isNew = true;
-  queueMicrotask(() => {
-    isNew = false;
-  });
-  return () => {
-    if (!isNew) return;
-    isNew = false;
-    builtForOneRequest++;
-    // A single one may be a test.
-    if (builtForOneRequest < 2) return;
-    warnOnce(
-      'SLUICE_LIMITER_PER_REQUEST',
-      'rateLimit() is called for every request, so each request has a limiter of its own, and none is ever denied. ' +
-        'Call rateLimit() once, outside the handler, and use the middleware that it returns.',
-    );
-  };
-}

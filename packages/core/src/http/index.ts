@@ -3,7 +3,6 @@ export { answer } from './response/answer.ts';
 export { methodDecorator, type MethodDecorator } from './decorate.ts';
 export type { ResponsePlan } from './response/response-plan.ts';
 export { Enforcer, createEnforcer } from './enforcer.ts';
-export { warnIfPerRequest } from './diagnostics.ts';
 export {
   NO_RESPONSE,
   asError,
@@ -17,6 +16,7 @@ export {
 } from './framework.ts';
 export { fieldWriter, type Field, type FieldWriter } from './response/headers.ts';
 export { canonicalAddress } from './keys/address.ts';
+export { atPlace } from './at-place.ts';
 export { checkPlace, hasLimit, inheritOptions, namedByPlace, outermost, type ScopeOptions } from './inherit.ts';
 export { Layer } from './layer.ts';
 export { withLimiter, type Limited } from './with-limiter.ts';

@@ -83,7 +83,7 @@ export function checkPlace<Request, Response>(
         'SLUICE_OPTION_INVALID',
       );
     }
-    if (mayBeEmpty && !hasLimit(options)) options = { ...options, limit: 1, window: 1 };
+    if (mayBeEmpty && !hasLimit(options)) options = { ...options, limit: 1, window: '1ms' };
     options = withoutManaged(options as object);
   }
   new Layer(options as RateLimitOptions<Request, Response>, framework, ownOptions);

@@ -7,6 +7,7 @@ import { mapMaybe } from './map-maybe.ts';
 import type { Framework } from './framework.ts';
 import type { Layer } from './layer.ts';
 import { forbiddenDenial, missingKeyDenial, type Denial } from './response/denial.ts';
+import { warnOfMissingKey } from './keys/read-key.ts';
 import { NO_KEYS, type FoundKeys, type RequestMark } from './request-marks.ts';
 
 /** What a layer asks of its limits for one request. */
@@ -129,15 +130,17 @@ export class LimitResolver<Request, Response> {
     parts,
     isAllowed,
     isMissing,
+    request,
   }: Progress<Request, Response>): Resolution<Request, Response> {
     const found: FoundKeys = this.#layer.hasOneKey ? (key ?? NO_KEYS) : keys;
     mark.keys = found;
     if (isAllowed) return undefined;
-    if (isMissing) return this.#denyMissing();
+    if (isMissing) return this.#denyMissing(request);
     return parts.length === 0 ? undefined : { layer: this.#layer, parts, keys: found };
   }
 
-  #denyMissing(): Denial | undefined {
+  #denyMissing(request: Request): Denial | undefined {
+    warnOfMissingKey(this.#layer.name, request);
     return this.#layer.reports ? undefined : missingKeyDenial(this.#layer.statuses);
   }
 }

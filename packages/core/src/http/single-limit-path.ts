@@ -9,6 +9,7 @@ import { subjectOf } from './limit-resolver.ts';
 import { mapMaybe } from './map-maybe.ts';
 import { refundOnResponse } from './lifecycle/refund-on-response.ts';
 import { NO_KEYS, type RequestMark } from './request-marks.ts';
+import { warnOfMissingKey } from './keys/read-key.ts';
 import { missingKeyDenial } from './response/denial.ts';
 import { planOf, planWithoutDecision, type ResponsePlan } from './response/response-plan.ts';
 
@@ -80,6 +81,7 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
     const { limit, cost, onMissingKey } = this.#limit;
     mark.keys = key ?? NO_KEYS;
     if (key === undefined && onMissingKey !== 'shared') {
+      if (onMissingKey === 'deny') warnOfMissingKey(this.#layer.name, request);
       return planWithoutDecision(
         this.#layer,
         onMissingKey === 'deny' ? missingKeyDenial(this.#layer.statuses) : undefined,

@@ -14,6 +14,7 @@ import { edit, performEdits, settleKeys, settleParts, type UnresolvedEdit } from
 import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
 import { InFlight } from './in-flight.ts';
 import { decisions, storeErrors } from '../channels.ts';
+import { unwatch, watchForDrop } from './dropped-limiters.ts';
 import { forget, remember, type Status } from '../observe/live-limiters.ts';
 import { Settlements } from './settlement/settlements.ts';
 import { DenialCache } from '../guard/denial-cache.ts';
@@ -41,6 +42,8 @@ export class LimiterCore {
   readonly #deps: LimiterDeps;
   readonly #fastPath: FastPath;
   readonly #pipeline: DecisionPipeline;
+  /** Whether its memory is its own, because no store was given. */
+  readonly #ownsMemory: boolean;
   #leaveGuard: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
@@ -49,6 +52,7 @@ export class LimiterCore {
     const settings = parseCoreOptions(options);
     const { name, store, timeoutMs } = settings;
     const isMemory = store.source === 'memory';
+    this.#ownsMemory = options.store === undefined;
     const guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
     const inFlight = new InFlight();
     this.name = name;
@@ -108,6 +112,7 @@ export class LimiterCore {
     this.#leaveGuard = this.#deps.guard?.join(this.#settings.timeoutMs);
     this.store.connect?.();
     remember(this);
+    if (this.#ownsMemory) watchForDrop(this, this.name);
     this.limits.enter();
     if (this.store.source === 'memory' && cluster.isWorker) {
       warnOnce(
@@ -248,6 +253,7 @@ export class LimiterCore {
     const idle = this.#deps.inFlight.idle();
     if (idle !== undefined) await idle; // synchronous when idle, so that a close inside a breaker's listener takes effect there
     forget(this);
+    unwatch(this);
     releaseName(this.store, this.name);
     this.#leaveGuard?.();
     if (!this.settlements.holdsSlots) return this.#leave();

@@ -1,4 +1,5 @@
 import { PolicyError, shown, type SluiceErrorCode } from '../errors.ts';
+import { warnOnce } from '../warnings.ts';
 
 /**
  * A time span: a number of milliseconds, or `'500ms'`, `'10s'`, `'5m'`, `'1h'`, `'1d'`, also with
@@ -8,6 +9,9 @@ export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const WRITTEN = /^(\d+(?:\.\d+)?) ?(ms|s|m|h|d)$/;
+
+/** Options that few users mean in less than a second. */
+const LENGTHS: ReadonlySet<string> = new Set(['window', 'every', 'ttl']);
 
 /** A hundred years. Instants this far ahead are still exact integers of 13 digits. */
 export const LONGEST_MS: number = 36_500 * 86_400_000;
@@ -34,7 +38,16 @@ export function parseDuration(value: unknown, field: string, code?: SluiceErrorC
       code,
     );
   }
+  if (ms < 1_000 && typeof value === 'number' && LENGTHS.has(field)) warnOfUnit(field, ms);
   return ms;
+}
+
+/** A bare number below a second was probably meant as seconds: `window: 60`. */
+function warnOfUnit(field: string, ms: number): void {
+  warnOnce(
+    'SLUICE_UNIT_MISSING',
+    `${field}: ${String(ms)} is ${String(ms)} milliseconds: write ${field}: '${String(ms)}ms' for that, or '${String(ms)}s' for seconds.`,
+  );
 }
 
 function written(text: string): number | undefined {

@@ -3,19 +3,22 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { fixedWindow, silenceWarnings } from '@sluice/core';
-import { createEnforcer, warnIfPerRequest, type Framework } from '@sluice/core/http';
+import { fixedWindow, silenceWarnings, tokenBucket } from '@sluice/core';
+import { createEnforcer, type Framework } from '@sluice/core/http';
 import { testFramework, TestResponse, type TestRequest } from './test-framework.ts';
 import { nextTurn } from './watched-store.ts';
 
 const policy = fixedWindow({ limit: 5, window: '1h' });
 
 const warnings: string[] = [];
-const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation((_message, options) => {
+const messages: string[] = [];
+const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation((message, options) => {
   warnings.push((options as { code: string }).code);
+  messages.push(String(message));
 });
 beforeEach(() => {
   warnings.length = 0;
+  messages.length = 0;
 });
 
 /** Sends requests through an application of this trust. */
@@ -78,7 +81,7 @@ describe('a proxy that is not believed', () => {
   ])('is nothing to warn of when %s', async (_why, request) => {
     await send([request]);
 
-    expect(warnings).toEqual([]);
+    expect(warnings.filter((code) => code !== 'SLUICE_KEY_MISSING')).toEqual([]); // one has no address
   });
 
   it('is warned of once, with its address', async () => {
@@ -109,24 +112,86 @@ describe('a proxy on a Unix socket that is not believed', () => {
     await enforcer.enforce({ ...request }, new TestResponse());
 
     expect(warnings).toEqual(['SLUICE_PROXY_NOT_TRUSTED']);
-    expect(emitWarning.mock.lastCall?.[0]).toContain('Unix socket');
+    expect(messages[0]).toContain('Unix socket');
   });
 });
 
-describe('middleware that is made for each request', () => {
-  it('is warned of from the second one that is used in the turn in which it is made, once', async () => {
-    const longLived = warnIfPerRequest();
-    await nextTurn();
-    longLived();
-    longLived();
-    warnIfPerRequest();
-    warnIfPerRequest()();
+describe('limiters that are dropped without being closed', () => {
+  const script = fileURLToPath(new URL('../children/dropped-limiters.mjs', import.meta.url));
+
+  it.each([
+    ['made in a handler by createLimiter()', 'create', 'SLUICE_LIMITER_PER_REQUEST'],
+    ['made in a handler by core/http', 'enforce', 'SLUICE_LIMITER_PER_REQUEST'],
+    ['made lazily and kept, one per tenant', 'kept', 'none'],
+    ['closed after use', 'closed', 'none'],
+    ['on a store that is kept', 'shared', 'none'],
+  ])('%s: %s', async (_what, how, expected) => {
+    const child = spawn(process.execPath, ['--expose-gc', script, how], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.on('data', (text: Buffer) => (output += text.toString()));
+
+    await once(child, 'close');
+
+    expect(output.trim()).toBe(expected);
+  });
+});
+
+describe('a request without a key', () => {
+  const denied = async (name: string, request: object): Promise<string> => {
+    const { enforcer } = createEnforcer<TestRequest, TestResponse>(
+      { name, policy, key: () => undefined },
+      testFramework,
+    );
+    const plan = await enforcer.enforce({ ...forwarded(undefined, '192.0.2.1'), ...request }, new TestResponse());
+    return plan.denial?.body ?? '';
+  };
+
+  it('is denied, and the developer is told once which option found nothing', async () => {
+    const bodies = [await denied('missing', {}), await denied('missing', {})];
+
+    expect(warnings).toEqual(['SLUICE_KEY_MISSING']);
+    expect(messages[0]).toBe(
+      "the limiter missing denies a request because its option key found nothing to count it by. For such requests choose onMissingKey: 'skip' or 'shared', or another key.",
+    );
+    for (const body of bodies) expect(body).not.toMatch(/onMissingKey|option/);
+  });
+
+  it('whose body is not there yet is told of the parser', async () => {
+    await denied('before-the-parser', { headers: { 'content-length': '12' } });
+
+    expect(messages[0]).toContain(
+      'nothing to count it by; the request has no body yet: put the parser of the body before the limiter.',
+    );
+  });
+
+  it('whose key throws for want of the body says so', async () => {
+    const { enforcer } = createEnforcer<TestRequest, TestResponse>(
+      { policy, key: (request) => (request as unknown as { body: { email: string } }).body.email },
+      testFramework,
+    );
+    const posted = { ...forwarded(undefined, '192.0.2.1'), headers: { 'content-length': '12' } };
+
+    const enforce = async (request: TestRequest): Promise<unknown> => enforcer.enforce(request, new TestResponse());
+    await expect(enforce(posted)).rejects.toThrow(
+      /^the option key threw: Cannot read properties of undefined \(reading 'email'\); the request has no body yet: put the parser of the body before the limiter/,
+    );
+    await expect(enforce({ ...posted, headers: {} })).rejects.toThrow(
+      /^Cannot read properties of undefined \(reading 'email'\)$/,
+    );
+  });
+});
+
+describe('a window given as a bare number below a second', () => {
+  it('is warned of once: it was probably meant in seconds', () => {
+    fixedWindow({ limit: 5, window: 1_000 });
+    fixedWindow({ limit: 5, window: '60ms' });
     expect(warnings).toEqual([]);
 
-    warnIfPerRequest()();
-    warnIfPerRequest()();
+    fixedWindow({ limit: 5, window: 60 });
+    tokenBucket({ capacity: 5, refill: 1, every: 30 });
 
-    expect(warnings).toEqual(['SLUICE_LIMITER_PER_REQUEST']);
+    expect(warnings).toEqual(['SLUICE_UNIT_MISSING']);
+    expect(messages).toEqual(["window: 60 is 60 milliseconds: write window: '60ms' for that, or '60s' for seconds."]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { PolicyError, shown, typeError } from '../../errors.ts';
+import { warnOnce } from '../../warnings.ts';
 import { isThenable } from '../map-maybe.ts';
 import type { RequestReader } from '../framework.ts';
 import {
@@ -48,7 +49,7 @@ export function keyFunction<Request, Response>(
         'SLUICE_OPTION_INVALID',
       );
     }
-    if (typeof part === 'function') return part;
+    if (typeof part === 'function') return explaining(part);
     if (typeof (part as Partial<KeyReader<Request>> | null | undefined)?.read === 'function')
       return (request: Request, response?: Response) => part.read(request, reader, response);
     throw new PolicyError(
@@ -73,6 +74,52 @@ export function keyFunction<Request, Response>(
     }
     return joinParts(values);
   };
+}
+
+/** A function of the user's: an error that it throws because the body is not there yet says so. */
+function explaining<Request, Response>(
+  read: (request: Request, response: Response) => KeyValue | Promise<KeyValue>,
+): (request: Request, response?: Response) => KeyValue | Promise<KeyValue> {
+  return (request, response) => {
+    try {
+      return read(request, response as Response);
+    } catch (error) {
+      if (!(error instanceof TypeError) || !/\bundefined\b/.test(error.message) || !lacksBody(request)) throw error;
+      const explained = typeError('SLUICE_KEY_INVALID', `the option key threw: ${error.message}; ${NO_BODY}`);
+      throw Object.assign(explained, { cause: error });
+    }
+  };
+}
+
+const NO_BODY = 'the request has no body yet: put the parser of the body before the limiter';
+
+/** Whether a request announces a body that no parser has read. */
+export function lacksBody(request: unknown): boolean {
+  const {
+    body,
+    headers,
+    request: inner,
+  } = request as {
+    readonly body?: unknown;
+    readonly headers?: Readonly<Record<string, unknown>>;
+    readonly request?: { readonly body?: unknown };
+  };
+  if (body !== undefined || inner?.body !== undefined) return false;
+  return headers?.['content-length'] !== undefined || headers?.['transfer-encoding'] !== undefined;
+}
+
+const warnedOf = new Set<string>();
+
+/** Tells the developer once, and never the client, why the requests of a limiter are denied without a decision. */
+export function warnOfMissingKey(limiter: string, request: unknown): void {
+  if (warnedOf.has(limiter)) return;
+  warnedOf.add(limiter);
+  warnOnce(
+    'SLUICE_KEY_MISSING',
+    `the limiter ${limiter} denies a request because its option key found nothing to count it by` +
+      `${lacksBody(request) ? `; ${NO_BODY}` : ''}. For such requests choose onMissingKey: 'skip' or 'shared', or another key.`,
+    limiter,
+  );
 }
 
 /**

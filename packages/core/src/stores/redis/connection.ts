@@ -42,7 +42,7 @@ export function clientOf(given: unknown, where: string, connectTimeoutMs?: numbe
   if (own !== undefined || adopted !== undefined) return { own, adopted };
   throw new PolicyError(
     'client',
-    `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}`,
+    `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}${given === undefined ? '; is the environment variable of the URL set?' : ''}`,
     'SLUICE_OPTION_INVALID',
   );
 }

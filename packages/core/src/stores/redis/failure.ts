@@ -26,11 +26,16 @@ const CONNECTION_NAMES =
 /** Subjects are in braces. Servers cut quotes off, so a subject can also end with the message. */
 const SUBJECT = /\{[^}]*(\}|$)/g;
 
+const NEEDS_PASSWORD =
+  '; Redis asks for a password: put it into the URL (redis://:password@host:6379), or into the options of the client';
+const WRONG_PASSWORD = '; the user or the password of the URL, or of the options of the client, is wrong';
+
 /** The error of a call as a Sluice error, without the subjects of keys in its message. */
 export function failureOf(error: unknown): SluiceError {
   if (isSluiceError(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new StoreError('SLUICE_STORE_FAILED', `Redis did not decide: ${message.replace(SUBJECT, '{...}')}`, {
+  const hint = /\bNOAUTH\b/.test(message) ? NEEDS_PASSWORD : /\bWRONGPASS\b/.test(message) ? WRONG_PASSWORD : '';
+  return new StoreError('SLUICE_STORE_FAILED', `Redis did not decide: ${message.replace(SUBJECT, '{...}')}${hint}`, {
     cause: error,
     kind: kindBy(message, error),
   });

@@ -67,6 +67,17 @@ describe('the kind of a failure', () => {
 });
 
 describe('the message of a failure', () => {
+  it.each([
+    [
+      'NOAUTH Authentication required.',
+      '; Redis asks for a password: put it into the URL (redis://:password@host:6379)',
+    ],
+    ['NOAUTH HELLO must be called with the client already authenticated', '; Redis asks for a password: put it into'],
+    ['WRONGPASS invalid username-password pair or user is disabled.', '; the user or the password of the URL'],
+  ])('%s says where the password belongs', async (message, hint) => {
+    expect((await failureOf(new Error(message))).message).toContain(message + hint);
+  });
+
   it('does not tell the subject of a key', async () => {
     const error = new Error('NOPERM No permissions to access the key sluice:{ann@example.com}:default:2f');
 

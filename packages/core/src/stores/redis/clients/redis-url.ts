@@ -19,7 +19,11 @@ export interface RedisAddress {
 export function parseRedisUrl(text: string): RedisAddress {
   const url = /^rediss?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined)
-    throw invalid('a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS)', text);
+    throw invalid(
+      'a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS)',
+      text,
+      text.trim() === '',
+    );
   if (url.search !== '' || url.hash !== '') {
     throw invalid('a Redis URL has no query here; to set options of the client, pass a client', text);
   }
@@ -45,8 +49,10 @@ function decoded(part: string, text: string): string {
   }
 }
 
-function invalid(expected: string, text: string): PolicyError {
-  return new PolicyError('client', `${expected}, got ${shown(withoutSecrets(text))}`, 'SLUICE_OPTION_INVALID');
+/** @param isEmpty - A URL usually comes from the environment. */
+function invalid(expected: string, text: string, isEmpty = false): PolicyError {
+  const hint = isEmpty ? '; is the environment variable of the URL set?' : '';
+  return new PolicyError('client', `${expected}, got ${shown(withoutSecrets(text))}${hint}`, 'SLUICE_OPTION_INVALID');
 }
 
 /** All text before the last `@`, and in a query, may be a password. */

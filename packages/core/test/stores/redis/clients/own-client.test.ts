@@ -94,6 +94,10 @@ describe('the connection of a URL', () => {
 });
 
 describe('a URL', () => {
+  it.each([undefined, '', ' '])('that is %j asks whether its variable is set', (url) => {
+    expect(() => redisStore(url as string)).toThrow(/; is the environment variable of the URL set\?/);
+  });
+
   it.each([
     ['http://127.0.0.1:6379', 'redis://user:password@host:6379/0'],
     ['127.0.0.1:6379', 'redis://user:password@host:6379/0'],

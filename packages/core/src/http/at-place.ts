@@ -1,0 +1,22 @@
+import { PolicyError } from '../errors.ts';
+
+/** How errors of options begin that do not know their place. */
+const UNPLACED = /^rateLimit(?= (has no option|takes) )/;
+
+/**
+ * Does work whose errors of options name a place, such as `config.rateLimit of GET /orders`: adapters whose options do not
+ * stand where `rateLimit()` is called.
+ *
+ * @throws PolicyError with the place in its message; anything else as it is.
+ */
+export function atPlace<T>(place: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof PolicyError) || error.message.includes(place)) throw error;
+    const message = UNPLACED.test(error.message)
+      ? error.message.replace(UNPLACED, () => place)
+      : `${place}: ${error.message}`;
+    throw new PolicyError(error.field, message, error.code);
+  }
+}
