@@ -245,8 +245,6 @@ export interface Store {
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
   /** Called when a limiter takes the store. What it opens keeps the process alive only from the first call on. */
   connect?(): void;
-  /** When the first attempt to connect ended, by `performance.now()`: no decision is late before `timeoutMs` from then. */
-  readonly connectedAtMs?: number | undefined;
   /** Closes what the store itself opened. The next use opens it again. */
   close?(): Promise<void> | void;
 }

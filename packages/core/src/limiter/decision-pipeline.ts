@@ -63,7 +63,7 @@ export class DecisionPipeline {
     if (failed !== undefined) return this.#withoutPolicies(failed.failure, context);
     const loads = Promise.all(sources.map((source) => source.loaded()));
     return this.#deps.inFlight.track(
-      withinDeadline(loads, Math.max(leftMs(this.#deps, context.endMs), 1), { abandoned: false }).then(
+      withinDeadline(loads, Math.max(leftMs(this.#deps.timeoutMs, context.endMs), 1), { abandoned: false }).then(
         () => this.#decideManaged(op, context),
         (error: unknown) => this.#withoutPolicies(error, context),
       ),
@@ -148,9 +148,11 @@ export class DecisionPipeline {
     context: DecisionContext,
   ): Decision | Promise<Decision> {
     return this.#deps.inFlight.track(
-      withinDeadline(renewParts(request.parts, found), leftMs(this.#deps, context.endMs), { abandoned: false }).then(
+      withinDeadline(renewParts(request.parts, found), leftMs(this.#deps.timeoutMs, context.endMs), {
+        abandoned: false,
+      }).then(
         (parts) => {
-          if (leftMs(this.#deps, context.endMs) <= 0)
+          if (leftMs(this.#deps.timeoutMs, context.endMs) <= 0)
             return this.fallback(request, lateError(this.#deps.timeoutMs), context);
           // A deleted policy is looked up again, which leads to `onUnconfigured`.
           return parts === undefined
@@ -165,7 +167,7 @@ export class DecisionPipeline {
   #ask(request: DecidingRequest, context: DecisionContext): StoreAnswers | Promise<StoreAnswers> {
     const { guard, store } = this.#deps;
     if (guard === undefined) return store.perform([request]);
-    const timeoutMs = leftMs(this.#deps, context.endMs);
+    const timeoutMs = leftMs(this.#deps.timeoutMs, context.endMs);
     if (timeoutMs <= 0) throw timeoutError(this.#deps.timeoutMs);
     if (!spansNodes(store, request.parts)) return guard.decide(request, timeoutMs);
     for (const { limit } of request.parts) this.#deps.denialCache?.exclude(limit);
@@ -174,7 +176,7 @@ export class DecisionPipeline {
     return consumeAcrossNodes(request, {
       denials: guard.recentDenials,
       ask: (requests) => {
-        const restMs = leftMs(this.#deps, timed.endMs);
+        const restMs = leftMs(this.#deps.timeoutMs, timed.endMs);
         if (restMs <= 0) throw timeoutError(this.#deps.timeoutMs);
         return guard.perform(requests, restMs);
       },

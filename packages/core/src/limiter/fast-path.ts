@@ -91,7 +91,7 @@ export class FastPath {
   /** One promise, which is the caller's own. */
   #inBatch(batching: Batching, part: Part, onStoreError: OnStoreError, endMs: number | undefined): Promise<Decision> {
     const deps = this.#deps;
-    const timeoutMs = leftMs(deps, endMs);
+    const timeoutMs = leftMs(deps.timeoutMs, endMs);
     return new Promise((resolve, reject) => {
       const pending = new BatchedDecision(deps, this.#pipeline, part, onStoreError, resolve, reject);
       deps.inFlight.begin();

@@ -166,10 +166,6 @@ class ScriptedStore implements RedisStore, BatchStore {
     this.#own?.connect();
   }
 
-  get connectedAtMs(): number | undefined {
-    return this.#own?.connectedAtMs;
-  }
-
   shardOf(subject: string): string | undefined {
     if (!this.oneSubjectPerCall) return undefined;
     const slot = hashSlot(hashTag(subject));

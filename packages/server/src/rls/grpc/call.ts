@@ -117,7 +117,7 @@ export class Call {
   /** Ends a call that has taken too much: time, or memory together with others. */
   drop(): void {
     this.#deps.openCalls.delete(this);
-    if (this.#isAnswered) this.stream.close(constants.NGHTTP2_CANCEL);
+    if (this.#isAnswered) setImmediate(reset, this.stream);
     else this.fail(new CallError(Status.RESOURCE_EXHAUSTED, 'the call was dropped: it took too long'));
   }
 
@@ -175,10 +175,18 @@ export class Call {
   }
 }
 
-/** Ends a stream with a status alone. What the client still sends is dropped. */
+/** Ends a stream with a status alone. What the client still sends is dropped; a complete request needs no reset. */
 export function respondWith(stream: ServerHttp2Stream, code: StatusCode, message: string): void {
   stream.respond({ ...RESPONSE, ...statusFields(code, message) }, END);
-  stream.close(constants.NGHTTP2_NO_ERROR);
+  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+}
+
+/**
+ * Ends an answered stream whose client does not read. Called after the connection has been read to its end, and not with `CANCEL`:
+ * within reading, and with that code, Node 20 keeps resets for later, and its memory can grow without end.
+ */
+function reset(stream: ServerHttp2Stream): void {
+  if (!stream.destroyed) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 function statusFields(code: StatusCode, message: string): Readonly<Record<string, string>> {

@@ -35,9 +35,6 @@ export function clientFor(url: string, connectTimeoutMs: number = CONNECT_TIMEOU
     get connecting() {
       return connection?.connecting;
     },
-    get connectedAtMs() {
-      return connection?.connectedAtMs;
-    },
     open: async () => {
       const opening = current();
       try {
@@ -64,7 +61,6 @@ class Connection {
   #isUsed = false;
   #ready: Promise<RedisClient>;
   #connecting: Promise<void> | undefined;
-  #connectedAtMs: number | undefined;
 
   constructor(address: RedisAddress, timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
@@ -78,10 +74,6 @@ class Connection {
 
   get connecting(): Promise<void> | undefined {
     return this.#connecting;
-  }
-
-  get connectedAtMs(): number | undefined {
-    return this.#connectedAtMs;
   }
 
   /**
@@ -117,7 +109,6 @@ class Connection {
     });
     this.#connecting = attempt.then(() => {
       this.#connecting = undefined;
-      this.#connectedAtMs = performance.now();
     });
     const ready = this.#connecting.then(async () => (await this.#client).port);
     ready.catch(() => undefined); // reaches those who use it

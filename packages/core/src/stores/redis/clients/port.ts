@@ -36,8 +36,6 @@ export interface OwnClient {
   connect(): void;
   /** Settles with the first attempt to connect, within `connectTimeoutMs`; undefined after that, and before it. */
   readonly connecting: Promise<void> | undefined;
-  /** When the first attempt ended, by `performance.now()`. */
-  readonly connectedAtMs: number | undefined;
   open(): Promise<RedisClient>;
   close(): Promise<void>;
 }
