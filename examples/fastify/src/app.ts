@@ -49,8 +49,13 @@ export async function createApp(store: Store): Promise<FastifyInstance> {
           name: 'login',
           hook: 'preHandler',
           limits: [
-            { name: 'login', policy: fixedWindow({ limit: 5, window: '1m' }), key: [byIp(), account] },
-            { name: 'account', policy: fixedWindow({ limit: 20, window: '1h' }), key: account },
+            {
+              name: 'login',
+              policy: fixedWindow({ limit: 5, window: '1m' }),
+              key: [byIp(), account],
+              onMissingKey: 'deny',
+            },
+            { name: 'account', policy: fixedWindow({ limit: 20, window: '1h' }), key: account, onMissingKey: 'deny' },
           ],
           refund: 'on-success',
         },

@@ -33,6 +33,8 @@ export interface HttpLimit<Request, Response> {
   readonly readPreflightKey: ReadPreflightKey<Request> | undefined;
   readonly cost: CostOption<Request, Response>;
   readonly onMissingKey: OnMissingKey;
+  /** Whether the user has said what a missing key means, so that a denied request is no mistake. */
+  readonly expectsMissingKeys: boolean;
   /** The same for all requests, or picked for each request. */
   readonly limit: LimitRef | PickLimit<Request, Response>;
 }
@@ -139,7 +141,9 @@ function parseLimit<Request, Response>(
   aMissingKeyMode(onMissingKey, `${where}onMissingKey`);
   aCost(cost, `${where}cost`);
   const readKey = keyFunction(key, reader, `${where}key`);
-  return { name, readKey, readPreflightKey: preflightKeyFunction(key, reader), cost, onMissingKey, limit };
+  const expectsMissingKeys = options.onMissingKey !== undefined;
+  const readPreflightKey = preflightKeyFunction(key, reader);
+  return { name, readKey, readPreflightKey, cost, onMissingKey, expectsMissingKeys, limit };
 }
 
 function policyOption<Request, Response>({

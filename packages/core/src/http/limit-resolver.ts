@@ -107,6 +107,8 @@ export class LimitResolver<Request, Response> {
     if (key === undefined) {
       if (limit.onMissingKey === 'skip') return undefined;
       progress.isMissing ||= limit.onMissingKey === 'deny';
+      if (limit.onMissingKey === 'deny' && !limit.expectsMissingKeys)
+        warnOfMissingKey(this.#layer.name, progress.request);
     } else {
       if (deny?.hasKey(key) === true) return forbiddenDenial(this.#layer.statuses);
       if (this.#layer.hasOneKey) progress.key = key;
@@ -130,17 +132,15 @@ export class LimitResolver<Request, Response> {
     parts,
     isAllowed,
     isMissing,
-    request,
   }: Progress<Request, Response>): Resolution<Request, Response> {
     const found: FoundKeys = this.#layer.hasOneKey ? (key ?? NO_KEYS) : keys;
     mark.keys = found;
     if (isAllowed) return undefined;
-    if (isMissing) return this.#denyMissing(request);
+    if (isMissing) return this.#denyMissing();
     return parts.length === 0 ? undefined : { layer: this.#layer, parts, keys: found };
   }
 
-  #denyMissing(request: Request): Denial | undefined {
-    warnOfMissingKey(this.#layer.name, request);
+  #denyMissing(): Denial | undefined {
     return this.#layer.reports ? undefined : missingKeyDenial(this.#layer.statuses);
   }
 }

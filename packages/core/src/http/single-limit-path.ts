@@ -78,10 +78,10 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
     request: Request,
     response: Response,
   ): ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>> {
-    const { limit, cost, onMissingKey } = this.#limit;
+    const { limit, cost, onMissingKey, expectsMissingKeys } = this.#limit;
     mark.keys = key ?? NO_KEYS;
     if (key === undefined && onMissingKey !== 'shared') {
-      if (onMissingKey === 'deny') warnOfMissingKey(this.#layer.name, request);
+      if (onMissingKey === 'deny' && !expectsMissingKeys) warnOfMissingKey(this.#layer.name, request);
       return planWithoutDecision(
         this.#layer,
         onMissingKey === 'deny' ? missingKeyDenial(this.#layer.statuses) : undefined,

@@ -151,9 +151,19 @@ describe('a request without a key', () => {
 
     expect(warnings).toEqual(['SLUICE_KEY_MISSING']);
     expect(messages[0]).toBe(
-      "the limiter missing denies a request because its option key found nothing to count it by. For such requests choose onMissingKey: 'skip' or 'shared', or another key.",
+      "the limiter missing denies a request because its option key found nothing to count it by. If that is right, write onMissingKey: 'deny'; otherwise 'skip' or 'shared', or another key.",
     );
     for (const body of bodies) expect(body).not.toMatch(/onMissingKey|option/);
+  });
+
+  it('is no mistake where onMissingKey says so', async () => {
+    for (const onMissingKey of ['deny', 'skip', 'shared'] as const) {
+      const options = { name: `said-${onMissingKey}`, policy, key: () => undefined, onMissingKey };
+      const { enforcer } = createEnforcer<TestRequest, TestResponse>(options, testFramework);
+      await enforcer.enforce(forwarded(undefined, '192.0.2.1'), new TestResponse());
+    }
+
+    expect(warnings).toEqual([]);
   });
 
   it('whose body is not there yet is told of the parser', async () => {

@@ -117,7 +117,7 @@ export function warnOfMissingKey(limiter: string, request: unknown): void {
   warnOnce(
     'SLUICE_KEY_MISSING',
     `the limiter ${limiter} denies a request because its option key found nothing to count it by` +
-      `${lacksBody(request) ? `; ${NO_BODY}` : ''}. For such requests choose onMissingKey: 'skip' or 'shared', or another key.`,
+      `${lacksBody(request) ? `; ${NO_BODY}` : ''}. If that is right, write onMissingKey: 'deny'; otherwise 'skip' or 'shared', or another key.`,
     limiter,
   );
 }

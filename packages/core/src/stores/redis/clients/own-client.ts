@@ -11,6 +11,8 @@ const DEAD_AFTER_MS = 3_000;
  */
 const CONNECT_TIMEOUT_MS = 2_000;
 const LONGEST_PAUSE_MS = 500;
+/** While the server has not taken the connection, or has not answered on it. */
+const CONNECTING: ReadonlySet<string> = new Set(['connecting', 'connect']);
 
 /**
  * A client for a URL (`redis://`, `rediss://`), made with ioredis.
@@ -174,7 +176,8 @@ function makeClient(
   const checkReady = (): void => {
     giveUpDead();
     if (redis.status === 'ready' && redis.stream.writable) return;
-    throw new Error(`there is no connection to ${host}:${String(at)}${reasonOf(trouble)}`, { cause: trouble });
+    const waits = trouble === undefined && CONNECTING.has(redis.status) ? ': it has not answered yet' : '';
+    throw new Error(`there is no connection to ${host}:${String(at)}${waits}${reasonOf(trouble)}`, { cause: trouble });
   };
   const watched = async (call: () => Promise<unknown>): Promise<unknown> => {
     checkReady();
