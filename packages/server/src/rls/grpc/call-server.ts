@@ -1,5 +1,5 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
-import { Call, respondWith, type CallDeps, type Method } from './call.ts';
+import { Call, dropRest, respondWith, type CallDeps, type Method } from './call.ts';
 import { Sessions } from './sessions.ts';
 import { CallError, Status } from './status.ts';
 
@@ -52,7 +52,7 @@ export class CallServer {
 /** Answers a request that is none of gRPC, whose body is dropped. */
 function respondWithout(stream: ServerHttp2Stream, status: number): void {
   stream.respond({ ':status': status }, { endStream: true });
-  stream.close(constants.NGHTTP2_NO_ERROR);
+  dropRest(stream);
 }
 
 function ignore(): void {

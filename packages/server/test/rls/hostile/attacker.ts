@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import * as h2 from './frames.ts';
 
 /** A connection that writes bytes, and may not read. */
 export class Attacker {
@@ -7,6 +8,9 @@ export class Attacker {
   readonly closed: Promise<void>;
   receivedBytes = 0;
   isClosed = false;
+  #unread: Buffer = Buffer.alloc(0);
+  #pongs = 0;
+  #onPong: (() => void) | undefined;
 
   private constructor(port: number, reads: boolean) {
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -17,8 +21,12 @@ export class Attacker {
         resolve();
       });
     });
-    if (reads) this.socket.on('data', (chunk: Buffer) => (this.receivedBytes += chunk.length));
-    else this.socket.pause();
+    if (reads) {
+      this.socket.on('data', (chunk: Buffer) => {
+        this.receivedBytes += chunk.length;
+        this.#countPongs(chunk);
+      });
+    } else this.socket.pause();
   }
 
   static async connect(port: number, { reads = true } = {}): Promise<Attacker> {
@@ -48,6 +56,31 @@ export class Attacker {
     const isWritten = await Promise.race([written, late, this.closed.then(() => false)]);
     clearTimeout(timer);
     return isWritten;
+  }
+
+  /** Sends a ping, and waits for its answer: the service has read what came before. */
+  async ping(): Promise<boolean> {
+    const wanted = this.#pongs + 1;
+    const answered = new Promise<boolean>((resolve) => {
+      this.#onPong = () => {
+        if (this.#pongs >= wanted) resolve(true);
+      };
+    });
+    if (!(await this.write(h2.ping()))) return false;
+    return Promise.race([answered, this.closed.then(() => false)]);
+  }
+
+  #countPongs(chunk: Buffer): void {
+    this.#unread = Buffer.concat([this.#unread, chunk]);
+    while (this.#unread.length >= h2.HEAD_BYTES) {
+      const end = h2.HEAD_BYTES + this.#unread.readUIntBE(0, 3);
+      if (this.#unread.length < end) return;
+      if (this.#unread[3] === h2.TYPE.ping && this.#unread[4] === h2.ACK) {
+        this.#pongs += 1;
+        this.#onPong?.();
+      }
+      this.#unread = this.#unread.subarray(end);
+    }
   }
 
   close(): void {

@@ -26,6 +26,8 @@ const MOST_KEPT = 24;
 const LONG = 'x'.repeat(2_000);
 const BLOCK = h2.fieldBlock(h2.callFields(METHODS.shouldRateLimit.path));
 const AT_ONCE = 500;
+/** What a client may send on a connection before the service has read it: the window that HTTP/2 begins with. */
+const WINDOW = 65_535;
 
 /** Requests that are never the same, by their number. */
 const KINDS: readonly (readonly [string, (i: number) => RequestFields])[] = [
@@ -64,7 +66,11 @@ describe('a service', () => {
       const calls = Array.from({ length: AT_ONCE }, (_, at) =>
         h2.callFrames(2 * (i - from + at) + 1, BLOCK, frameOf(encodeRequest(requestOf(i + at)))),
       );
-      expect(await client.write(Buffer.concat(calls))).toBe(true);
+      const inWindow = Math.floor(WINDOW / Math.max(...calls.map((call) => call.length)));
+      for (let at = 0; at < calls.length; at += inWindow) {
+        expect(await client.write(Buffer.concat(calls.slice(at, at + inWindow)))).toBe(true);
+        expect(await client.ping()).toBe(true);
+      }
     }
     client.close();
   };

@@ -13,11 +13,14 @@ export const TYPE = {
   continuation: 9,
 } as const;
 
+/** The bytes of a frame before its payload. */
+export const HEAD_BYTES = 9;
+export const ACK = 1;
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
 
 export function frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
-  const header = Buffer.alloc(9);
+  const header = Buffer.alloc(HEAD_BYTES);
   header.writeUIntBE(payload.length, 0, 3);
   header[3] = type;
   header[4] = flags;
