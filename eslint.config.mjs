@@ -19,12 +19,8 @@ export default tseslint.config(
     plugins: { 'import-x': importX, tsdoc },
     languageOptions: {
       parserOptions: {
-        // TypeScript's own decorators are another project, which no editor finds by itself.
-        projectService: {
-          allowDefaultProject: ['packages/*/test/*.legacy.test.ts'],
-          defaultProject: 'tsconfig/legacy-decorators.json',
-          maximumDefaultProjectFileMatchCount_THIS_WILL_SLOW_DOWN_LINTING: 20,
-        },
+        // One program of everything; TypeScript's own decorators are another.
+        project: ['tsconfig.json', 'tsconfig/legacy-decorators.json'],
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -77,7 +73,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['**/*.mjs'],
+    files: ['**/*.{mjs,cjs}'],
     languageOptions: {
       globals: {
         process: 'readonly',

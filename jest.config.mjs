@@ -24,6 +24,12 @@ const project = (name, folder = `packages/${name}`) => ({
   setupFiles: [`${import.meta.dirname}/scripts/jest-setup.mjs`],
 });
 
+/** `SLUICE_NEST=11` tests the adapter on that version of NestJS. */
+const nest = process.env.SLUICE_NEST;
+const onNest = nest && {
+  moduleNameMapper: { '^(@nestjs/.*|reflect-metadata|rxjs)$': `<rootDir>/versions/${nest}/node_modules/$1` },
+};
+
 export default {
   projects: [
     project('benchmarks'),
@@ -32,7 +38,7 @@ export default {
     project('express'),
     project('fastify'),
     project('koa'),
-    project('nestjs'),
+    { ...project('nestjs'), ...onNest },
     project('server'),
     project('testkit'),
     project('live-traffic', 'examples/live-traffic'),

@@ -1,22 +1,85 @@
-// Builds every package twice, as ES modules and as CommonJS, with plain tsc.
+// Builds every package into its dist/, and the examples. All entry points of a package are built together, so that each
+// module exists once per format; what a package depends on stays outside. Declarations are bundled likewise.
+//
+//   node scripts/build.mjs [FOLDER]    the packages of another workspace than this one
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { build } from 'tsdown';
+import { PACKAGES, nameOf } from './packages.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const own = fileURLToPath(new URL('..', import.meta.url));
+const root = resolve(process.argv[2] ?? own);
+const EXTENSIONS = { esm: { js: '.js', dts: '.d.ts' }, cjs: { js: '.cjs', dts: '.d.cts' } };
 
-const { status } = spawnSync(
-  process.execPath,
-  ['node_modules/@typescript/native/bin/tsc', '-b', 'tsconfig/build.json'],
-  {
-    cwd: root,
-    stdio: 'inherit',
-  },
-);
-if (status !== 0) process.exit(status ?? 1);
+const common = (folder) => ({
+  config: false,
+  cwd: join(root, 'packages', folder),
+  tsconfig: join(root, 'packages', folder, 'tsconfig.json'),
+  platform: 'node',
+  target: 'node20',
+  clean: false,
+  hash: false,
+  logLevel: 'warn',
+  outExtensions: ({ format }) => EXTENSIONS[format === 'cjs' ? 'cjs' : 'esm'],
+  // What differs by runtime is found by the package's own `imports`, when it runs.
+  deps: { neverBundle: [/^#/], skipNodeModulesBundle: true },
+});
+const inSrc = (files) => Object.fromEntries(Object.entries(files).map(([name, file]) => [name, `src/${file}`]));
 
-for (const name of readdirSync(`${root}/packages`)) {
-  const folder = `${root}/packages/${name}/dist/cjs`;
-  // The packages have "type": "module"; this file overrides it for the folder below.
-  if (existsSync(folder)) writeFileSync(`${folder}/package.json`, '{"type":"commonjs"}\n');
+const named = (paths) => inSrc(Object.fromEntries(Object.entries(paths).map(([path, file]) => [nameOf(path), file])));
+
+for (const [folder, { formats, entries, internal = {}, more = {} }] of Object.entries(PACKAGES)) {
+  if (!existsSync(join(root, 'packages', folder))) continue;
+  const entry = named(entries);
+  await build({
+    ...common(folder),
+    entry: { ...entry, ...named(internal), ...inSrc(more) },
+    format: formats,
+    clean: true,
+    dts: false,
+    inputOptions: { experimental: { attachDebugInfo: 'none' } },
+    // Readers of the declarations have the docstrings; readers of the modules have the repository.
+    outputOptions: {
+      comments: false,
+      exports: 'named',
+      codeSplitting: { groups: [{ name: 'shared', test: /\/src\//, minShareCount: 2 }] },
+    },
+  });
+  if (Object.keys(entry).length === 0) continue;
+  // The types of both formats are the same ones where no entry point has a default export, whose meaning differs.
+  const sharesTypes = folder === 'core';
+  for (const format of sharesTypes ? ['cjs'] : formats) {
+    await build({
+      ...common(folder),
+      entry,
+      format: ['esm'],
+      outExtensions: () => EXTENSIONS[format],
+      dts: { oxc: true, sourcemap: false, emitDtsOnly: true },
+    });
+  }
+  if (sharesTypes) {
+    for (const name of Object.keys(entry))
+      writeFileSync(join(root, 'packages', folder, `dist/${name}.d.ts`), `export * from './${name}.cjs';\n`);
+  }
+}
+
+// Only tests and scripts use the testkit: each of its modules stays one, for those that import a single one.
+if (existsSync(join(root, 'packages/testkit'))) {
+  await build({
+    ...common('testkit'),
+    entry: ['src/**/*.ts'],
+    format: ['esm'],
+    unbundle: true,
+    clean: true,
+    dts: { oxc: true, sourcemap: false },
+  });
+}
+
+if (root === resolve(own)) {
+  // The examples compile against what has been built, as those of a user do.
+  const tsc = join(own, 'node_modules/@typescript/native/bin/tsc');
+  const { status } = spawnSync(process.execPath, [tsc, '-b', 'tsconfig/examples.json'], { cwd: own, stdio: 'inherit' });
+  process.exit(status ?? 1);
 }

@@ -1,34 +1,29 @@
 // Writes what each public entry point exports, with its types, to etc/*.api.md, so that a change of the surface shows
 // in review. With --check it writes nothing, and fails when a report is stale.
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { PACKAGES, nameOf } from './packages.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const entries = {
-  core: ['core', 'index'],
-  'core-http': ['core', 'http/index'],
-  'core-inspect': ['core', 'inspect/index'],
-  'core-metrics': ['core', 'observe/metrics'],
-  'core-opentelemetry': ['core', 'observe/opentelemetry'],
-  'core-remote': ['core', 'remote/index'],
-  'core-service': ['core', 'service'],
-  express: ['express', 'index'],
-  fastify: ['fastify', 'index'],
-  koa: ['koa', 'index'],
-  nestjs: ['nestjs', 'index'],
-  server: ['server', 'index'],
-};
+// The further entry points of an adapter are those of core.
+const reports = Object.entries(PACKAGES).flatMap(([folder, { entries }]) =>
+  Object.keys(entries)
+    .map(nameOf)
+    .filter((name) => folder === 'core' || name === 'index')
+    .map((name) => ({ folder, name, report: name === 'index' ? folder : `${folder}-${name}` })),
+);
 const check = process.argv.includes('--check');
 let stale = false;
 
-for (const [report, [folder, entry]] of Object.entries(entries)) {
+for (const { folder, name, report } of reports) {
   const project = `${root}packages/${folder}`;
   const config = ExtractorConfig.prepare({
     packageJsonFullPath: `${project}/package.json`,
     configObjectFullPath: undefined,
     configObject: {
       projectFolder: project,
-      mainEntryPointFilePath: `${project}/dist/esm/${entry}.d.ts`,
+      mainEntryPointFilePath: `${project}/dist/${name}.d.${existsSync(`${project}/dist/${name}.d.cts`) ? 'cts' : 'ts'}`,
       compiler: { tsconfigFilePath: `${project}/tsconfig.json` },
       apiReport: {
         enabled: true,

@@ -1,6 +1,6 @@
 // Checks the documents against the code: every code of an error or warning has a heading in docs/reference/errors.md,
-// and every heading a code; every link between files leads to a file; every example marked `check` compiles, and every
-// example marked `run` runs. With --links it checks no examples.
+// and every heading a code; every link between files leads to a file; every example marked `check` compiles, every
+// example marked `run` runs, and every example marked `serve` responds as stated. With --links it checks no examples.
 import {
   existsSync,
   mkdirSync,
@@ -11,14 +11,19 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { ADDRESSES, PACKAGES } from './packages.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path) => readFileSync(join(root, path), 'utf8');
 const problems = [];
+/** Documents that are read outside of the repository too. */
+const PUBLISHED = new Set(Object.keys(PACKAGES).map((folder) => `packages/${folder}/README.md`));
 
 const codes = new Set(
   ['packages/core/src/errors.ts', 'packages/core/src/warnings.ts'].flatMap((path) =>
@@ -46,9 +51,14 @@ const inClone = new Set([root.slice(0, -1), ...files.flatMap(withFolders)]);
 for (const file of documents) {
   const text = read(file).replace(/```.*?```/gs, '');
   for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-    if (/^[a-z]+:/.test(target)) continue;
-    const [path, anchor] = target.split('#');
-    const there = path === '' ? join(root, file) : join(root, dirname(file), path);
+    const ours = target.startsWith(`${ADDRESSES.repository}/`) && /\/(?:blob|tree)\/main\/(.*)/.exec(target)?.[1];
+    if (!ours && /^[a-z]+:/.test(target)) continue;
+    const [path, anchor] = (ours || target).split('#');
+    if (!ours && path !== '' && PUBLISHED.has(file))
+      problems.push(
+        `${file} links to ${target}: it is published, so that its links begin with ${ADDRESSES.repository}`,
+      );
+    const there = path === '' ? join(root, file) : join(root, ours ? '' : dirname(file), path);
     if (!inClone.has(there.replace(/\/$/, ''))) problems.push(`${file} links to ${target}, which is not there`);
     else if (anchor && there.endsWith('.md') && !anchorsOf(readFileSync(there, 'utf8')).has(anchor)) {
       problems.push(`${file} links to ${target}, which has no such heading`);
@@ -57,7 +67,7 @@ for (const file of documents) {
 }
 
 if (!process.argv.includes('--links')) {
-  checkExamples({
+  await checkExamples({
     target: 'es2022',
     module: 'nodenext',
     moduleDetection: 'force',
@@ -81,9 +91,12 @@ function withFolders(file) {
 }
 
 // A block ```ts check``` has no type errors. A block ```js run``` or ```ts run``` is a program; its `// prints`
-// comments hold what it prints. Each can import the built packages and their dependencies, also those for development.
-function checkExamples(compilerOptions) {
-  const examples = documents.flatMap(examplesIn);
+// comments hold what it prints. A block ```js serve``` or ```ts serve``` is a server on port 3000, and the ```console```
+// blocks after it hold commands, after `$ `, and what they print. Each can import the built packages and their
+// dependencies, also those for development.
+async function checkExamples(compilerOptions) {
+  const port = await freePort();
+  const examples = documents.flatMap((file) => examplesIn(file, port));
   const folder = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
   try {
     linkPackages(join(folder, 'node_modules'));
@@ -94,10 +107,14 @@ function checkExamples(compilerOptions) {
       writeFileSync(join(folder, path), source);
     }
     if (examples.some(({ path }) => path.endsWith('.ts'))) compile(folder);
-    for (const { file, line, path, source, runs } of examples) {
-      if (!runs) continue;
-      const expected = [...source.matchAll(/\/\/ prints (.*)$/gm)].map((match) => match[1]);
+    for (const { file, line, path, source, verb, commands } of examples) {
+      if (verb === 'check') continue;
       const program = path.endsWith('.ts') ? join('out', path.replace(/ts$/, 'js')) : path;
+      if (verb === 'serve') {
+        await checkServer(`${file}:${line}`, join(folder, program), port, commands);
+        continue;
+      }
+      const expected = [...source.matchAll(/\/\/ prints (.*)$/gm)].map((match) => match[1]);
       const run = spawnSync(process.execPath, [program], { cwd: folder, encoding: 'utf8', timeout: 60_000 });
       if (run.status === 0 && run.stdout.trimEnd() === expected.join('\n')) continue;
       problems.push(
@@ -109,14 +126,68 @@ function checkExamples(compilerOptions) {
   }
 }
 
-function examplesIn(file) {
+function examplesIn(file, port) {
   const text = read(file);
-  return [...text.matchAll(/^```(js run|ts run|ts check)\n(.*?)^```$/gms)].map(({ 1: kind, 2: source, index }) => {
+  const blocks = [...text.matchAll(/^```(js|ts) (run|check|serve)\n(.*?)^```$/gms)];
+  return blocks.map(({ 1: language, 2: verb, 3: code, index }, i) => {
     const line = text.slice(0, index).split('\n').length;
-    const path = `${file.replace(/\.md$/, '')}-${line}.${kind.slice(0, 2)}`;
+    const path = `${file.replace(/\.md$/, '')}-${line}.${language}`;
     // On the same lines as in the document, so that the compiler reports the line of the document.
-    return { file, line, path, source: '\n'.repeat(line) + source, runs: kind.endsWith('run') };
+    const source = '\n'.repeat(line) + code;
+    if (verb !== 'serve') return { file, line, path, source, verb };
+    const after = text.slice(index, blocks[i + 1]?.index);
+    const commands = [...after.matchAll(/^```console\n(.*?)^```$/gms)].flatMap(({ 1: block }) =>
+      commandsIn(block, port),
+    );
+    return { file, line, path, source: source.replaceAll('3000', port), verb, commands };
   });
+}
+
+function commandsIn(block, port) {
+  return block
+    .split(/^\$ /m)
+    .slice(1)
+    .map((one) => {
+      const [command, ...printed] = one.trimEnd().split('\n');
+      return { command: command.replaceAll('3000', port), printed };
+    });
+}
+
+// Each line of the document is one that the command prints, in this order; a line `...` stands for any lines. Times may differ.
+async function checkServer(place, program, port, commands) {
+  const server = spawn(process.execPath, [program], { cwd: dirname(program), stdio: ['ignore', 'inherit', 'inherit'] });
+  try {
+    const isUp = `for i in {1..200}; do (: </dev/tcp/127.0.0.1/${port}) && exit; sleep 0.05; done; exit 1`;
+    if (spawnSync('bash', ['-c', isUp]).status !== 0)
+      problems.push(`${place}: the server does not listen on port 3000`);
+    for (const { command, printed } of commands) {
+      const { stdout: output } = spawnSync('bash', ['-c', command], { encoding: 'utf8', timeout: 60_000 });
+      if (!matches(output.trimEnd().split(/\r?\n/), printed)) {
+        problems.push(`${place}: ${command}\nprints\n${output}\ninstead of\n${printed.join('\n')}`);
+      }
+    }
+  } finally {
+    server.kill('SIGKILL');
+    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+  }
+}
+
+function matches(lines, [expected, ...further]) {
+  if (expected === undefined) return lines.length === 0;
+  if (expected === '...') return lines.some((_, i) => matches(lines.slice(i + 1), further));
+  return lines.length > 0 && untimed(lines[0]) === untimed(expected) && matches(lines.slice(1), further);
+}
+
+function untimed(line) {
+  return line.replace(/(;t=|^retry-after: )\d+/gi, '$1n');
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  return port;
 }
 
 function compile(folder) {

@@ -13,11 +13,11 @@ import { createRequire } from 'node:module';
 process.env.SLUICE_CHECK ??= '1';
 
 const { byAll, byIp, byRoute, fixedWindow, memoryStore, rateLimit, slidingWindow, tokenBucket } =
-  await built('express/dist/esm/index.js');
+  await built('express/dist/index.js');
 // Module by module, because the entry point of the testkit needs jest.
-const { fakeClock } = await built('testkit/dist/esm/fake-clock.js');
-const { startRedis } = await built('testkit/dist/esm/redis-server.js');
-const { virtualRedisStore } = await built('testkit/dist/esm/virtual-redis.js');
+const { fakeClock } = await built('testkit/dist/fake-clock.js');
+const { startRedis } = await built('testkit/dist/redis-server.js');
+const { virtualRedisStore } = await built('testkit/dist/virtual-redis.js');
 const requireOf = (name) => createRequire(new URL(`../packages/${name}/package.json`, import.meta.url));
 const express = requireOf('express')('express');
 const { Redis } = requireOf('express')('ioredis');

@@ -11,8 +11,8 @@ import { built } from './faults/built.mjs';
 import { table } from './faults/figures.mjs';
 import { specimens, written } from './plots/specimens.mjs';
 
-const core = await built('core/dist/esm/index.js');
-const { algorithmOf } = await built('core/dist/esm/internal.js');
+const core = await built('core/dist/index.js');
+const { algorithmOf } = await built('core/dist/internal.js');
 
 const { values: given } = parseArgs({ options: { rounds: { type: 'string', default: '15' } } });
 const DECISIONS = 50_000;

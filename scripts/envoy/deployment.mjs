@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort, startRedis } from '../../packages/testkit/dist/esm/redis-server.js';
+import { freePort, startRedis } from '../../packages/testkit/dist/redis-server.js';
 import { findEnvoy } from './find-envoy.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const sluice = join(root, 'packages/cli/dist/esm/main.js');
+const sluice = join(root, 'packages/cli/dist/main.js');
 const example = join(root, 'examples/envoy');
 const DEADLINE_MS = 20_000;
 

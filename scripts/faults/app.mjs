@@ -6,7 +6,7 @@ import { built, libraryOf } from './built.mjs';
 import { answerTo, settings, tell } from './children.mjs';
 import { now } from './clock.mjs';
 
-const { byAll, byHeader, rateLimit, redisStore, slidingWindow } = await built('express/dist/esm/index.js');
+const { byAll, byHeader, rateLimit, redisStore, slidingWindow } = await built('express/dist/index.js');
 const express = libraryOf('express', 'express');
 const { Redis } = libraryOf('core', 'ioredis');
 

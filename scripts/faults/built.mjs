@@ -1,7 +1,7 @@
 // What the fault scripts import: the built packages, and the development dependencies of those.
 import { createRequire } from 'node:module';
 
-/** A module of a built package, such as `core/dist/esm/index.js`. */
+/** A module of a built package, such as `core/dist/index.js`. */
 export async function built(module) {
   try {
     return await import(new URL(`../../packages/${module}`, import.meta.url));

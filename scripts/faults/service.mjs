@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { built } from './built.mjs';
 import { answerTo, settings } from './children.mjs';
 
-const { createServer } = await built('server/dist/esm/index.js');
+const { createServer } = await built('server/dist/index.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-outage-'));
 const config = join(folder, 'limits.yaml');

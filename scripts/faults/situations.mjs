@@ -2,9 +2,9 @@ import { startBlackHole } from './black-hole.mjs';
 import { built } from './built.mjs';
 import { sleep } from './clock.mjs';
 
-const { startRedis } = await built('testkit/dist/esm/redis-server.js');
-const { startTcpProxy } = await built('testkit/dist/esm/tcp-proxy.js');
-const { connectTo } = await built('testkit/dist/esm/connect-to.js');
+const { startRedis } = await built('testkit/dist/redis-server.js');
+const { startTcpProxy } = await built('testkit/dist/tcp-proxy.js');
+const { connectTo } = await built('testkit/dist/connect-to.js');
 
 /** A server, proxies before it, and a connection for administration. */
 export async function startPlace() {

@@ -1,7 +1,7 @@
 import { built } from '../faults/built.mjs';
 
-const core = await built('core/dist/esm/index.js');
-const { fakeClock } = await built('testkit/dist/esm/fake-clock.js');
+const core = await built('core/dist/index.js');
+const { fakeClock } = await built('testkit/dist/fake-clock.js');
 
 /** An edge of every window that divides a day. */
 const START_MS = Date.UTC(2026, 0, 1);

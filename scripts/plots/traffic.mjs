@@ -1,6 +1,6 @@
 import { built } from '../faults/built.mjs';
 
-const { seeded } = await built('testkit/dist/esm/random.js');
+const { seeded } = await built('testkit/dist/random.js');
 
 /** The phases of the three minutes; times are seconds. */
 const phases = [

@@ -27,7 +27,7 @@ const limiter = createLimiter({
 const server = createApp(limiter).listen(Number(PORT), HOST, () => {
   const url = `http://${HOST}:${String((server.address() as AddressInfo).port)}`;
   console.log(`Listening on ${url}, with the limit of /orders in Consul. Try:
-  node examples/consul-policies/dist/esm/change-limit.js 3 10s
+  node examples/consul-policies/dist/change-limit.js 3 10s
   curl -si '${url}/orders?[1-4]'`);
 });
 

@@ -18,7 +18,7 @@ afterEach(async () => {
 type Child = ChildProcess & Record<'stdout' | 'stderr', NodeJS.ReadableStream>;
 
 function start(program: string, args: readonly string[] = [], address = new URL(consul.address).host): Child {
-  const path = fileURLToPath(new URL(`../dist/esm/${program}.js`, import.meta.url));
+  const path = fileURLToPath(new URL(`../dist/${program}.js`, import.meta.url));
   const env = { PORT: '0', CONSUL_HTTP_ADDR: address, PATH: process.env['PATH'] };
   const child = spawn(process.execPath, [path, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);

@@ -1,7 +1,7 @@
 import { describeExample, startBehindProxy } from '@sluice/example-contract';
 import { describe, expect, it } from '@jest/globals';
 
-const main = new URL('../dist/esm/main.js', import.meta.url);
+const main = new URL('../dist/main.js', import.meta.url);
 
 describeExample('fastify', main);
 

@@ -91,7 +91,7 @@ describe('a problem at the start', () => {
 });
 
 describe('a gateway by itself', () => {
-  const file = fileURLToPath(new URL('../dist/esm/gateway.js', import.meta.url));
+  const file = fileURLToPath(new URL('../dist/gateway.js', import.meta.url));
 
   it('reports its address, and an unreachable service', async () => {
     const port = await freePort();

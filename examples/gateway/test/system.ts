@@ -4,7 +4,7 @@ import { delimiter } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../dist/esm/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 // Where scripts/test-tools.mjs keeps the programs that are not installed.
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/sluice', import.meta.url));
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-export const MAIN: string = fileURLToPath(new URL('../dist/esm/main.js', import.meta.url));
+export const MAIN: string = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 const DEADLINE_MS = 60_000;
 

@@ -139,7 +139,7 @@ describe('a hundred answers, of which many are aborted by their client or by the
 
 describe('the example', () => {
   it('starts, responds as its output describes, and ends on request', async () => {
-    const example = new ExampleProcess(new URL('../dist/esm/main.js', import.meta.url), {});
+    const example = new ExampleProcess(new URL('../dist/main.js', import.meta.url), {});
     const port = await example.listens();
 
     const response = await ask(`http://127.0.0.1:${String(port)}`, 'ann', 'A poem in 5 words', 400);

@@ -17,7 +17,7 @@ const INTERNALS = 'contenders/sync.mjs';
 export function besideOtherBuild(folder) {
   const packages = join(realpathSync(folder), 'packages');
   const theirs = join(packages, 'benchmarks');
-  for (const needed of [join(packages, 'core/dist/esm/index.js'), join(theirs, 'node_modules')]) {
+  for (const needed of [join(packages, 'core/dist/index.js'), join(theirs, 'node_modules')]) {
     if (existsSync(needed)) continue;
     console.error(`--against: ${needed} is missing: \`npm run setup\` and \`npm run build\` there make it`);
     process.exit(2);

@@ -1,3 +1,4 @@
+import { SITE } from '@sluice/core/service';
 import { printable } from './table.ts';
 
 /** Exit codes of the command. */
@@ -46,7 +47,7 @@ function explained(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isDenied = /\bNOPERM\b/.test(error.message) || (error as { kind?: unknown }).kind === 'denied';
   if (isDenied)
-    return `Redis denies this user a command: ${error.message} (the rights it needs: docs/reference/cli.md)`;
+    return `Redis denies this user a command: ${error.message} (the rights it needs: ${SITE}/reference/cli)`;
   return error.message;
 }
 

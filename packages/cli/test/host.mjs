@@ -2,7 +2,7 @@
 // printed with its exit code, a digit, and a zero byte; on standard error, with a zero byte.
 import { createInterface } from 'node:readline';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { run } from '../dist/esm/run.js';
+import { run } from '../dist/run.js';
 
 for await (const line of createInterface({ input: process.stdin })) {
   const code = await run(JSON.parse(line));

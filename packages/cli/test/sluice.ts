@@ -11,7 +11,7 @@ import { Host, type Ran } from './host.ts';
 
 export type { Ran } from './host.ts';
 
-const BUILT = fileURLToPath(new URL('../dist/esm/main.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 /** Runs the program as it is built and installed, in a process of its own, and waits for its end. */
 export async function runSluice(

@@ -11,6 +11,7 @@ export { joinParts } from './http/keys/read-key.ts';
 export { isPending } from './engine/store.ts';
 export { ClientList } from './http/client-list.ts';
 export { isPreflight } from './http/preflight.ts';
+export { SITE } from './site.generated.ts';
 
 // What a service needs to serve the `remoteStore` of other processes.
 export { servedStore, type ServedStore } from './remote/served-store.ts';

@@ -1,3 +1,5 @@
+import { SITE } from './site.generated.ts';
+
 /** Every code a warning of Sluice can carry. Each has a heading in docs/reference/errors.md. */
 export type SluiceWarningCode =
   | 'SLUICE_CONTEXT_UNKNOWN'
@@ -48,7 +50,7 @@ export function warnOnce(code: SluiceWarningCode, message: string, about = ''): 
   process.emitWarning(message, {
     type: 'SluiceWarning',
     code,
-    detail: `See docs/reference/errors.md#${code.toLowerCase()}`,
+    detail: `See ${SITE}/reference/errors#${code.toLowerCase()}`,
   });
   return true;
 }

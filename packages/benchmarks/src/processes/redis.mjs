@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 // Not by its name, because the package's index imports jest.
-import { startRedis } from '../../../testkit/dist/esm/redis-server.js';
-import { startRedisCluster } from '../../../testkit/dist/esm/redis-cluster.js';
+import { startRedis } from '../../../testkit/dist/redis-server.js';
+import { startRedisCluster } from '../../../testkit/dist/redis-cluster.js';
 import { OTHER, moveTo } from './cores.mjs';
 
 /** A Redis server for this run alone, on another core than the measured process. */

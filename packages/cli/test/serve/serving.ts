@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach } from '@jest/globals';
 import { until } from '@sluice/testkit';
 
-const BUILT = fileURLToPath(new URL('../../dist/esm/main.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const NOWHERE = '0';
 
 /** `sluice serve` in a process of its own. */

@@ -1,3 +1,4 @@
+import { copiesHint } from '../copies.ts';
 import { slidingWindow } from '../algorithms/sliding-window/policy.ts';
 import type { Duration } from '../values/duration.ts';
 import { PolicyError, shown } from '../errors.ts';
@@ -83,7 +84,7 @@ export function handedIn(limiter: unknown): { readonly core: LimiterCore; readon
   if (parts === undefined) {
     throw new PolicyError(
       'limiter',
-      `limiter must be made by createLimiter() of this copy of @sluice/core, got ${shown(limiter)}`,
+      `limiter must be made by createLimiter() of this copy of @sluice/core, got ${shown(limiter)}${copiesHint()}`,
       'SLUICE_OPTION_INVALID',
     );
   }

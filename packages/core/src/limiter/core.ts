@@ -1,4 +1,4 @@
-import cluster from 'node:cluster';
+import { isClusterWorker } from '#platform';
 import { localTime } from '../clock.ts';
 import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './options.ts';
 import { deniedForWaiting, type Decision } from '../engine/decision.ts';
@@ -114,7 +114,7 @@ export class LimiterCore {
     remember(this);
     if (this.#ownsMemory) watchForDrop(this, this.name);
     this.limits.enter();
-    if (this.store.source === 'memory' && cluster.isWorker) {
+    if (this.store.source === 'memory' && isClusterWorker) {
       warnOnce(
         'SLUICE_MEMORY_IN_CLUSTER',
         `the limiter ${this.name} counts in the memory of this worker, and every worker of a cluster has its own: ` +

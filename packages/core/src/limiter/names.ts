@@ -7,8 +7,13 @@ interface Claim {
   readonly shared: boolean;
 }
 
-/** Which names are in use on which store, compared as header fields compare them: without regard to case. */
-const claims = new WeakMap<Store, Map<string, Claim>>();
+/**
+ * Which names are in use on which store, compared as header fields compare them: without regard to case. All copies of
+ * this package in a process share it.
+ */
+const claims: WeakMap<Store, Map<string, Claim>> = ((globalThis as Record<symbol, unknown>)[
+  Symbol.for('@sluice/core names')
+] ??= new WeakMap()) as WeakMap<Store, Map<string, Claim>>;
 
 /**
  * Claims a limiter's name on a store.

@@ -1,3 +1,4 @@
+import { copiesHint } from '../copies.ts';
 import { PolicyError } from '../errors.ts';
 import { connectionOf, type RedisConnection } from '../stores/redis/connection.ts';
 import type { Store } from '../engine/store.ts';
@@ -36,7 +37,7 @@ export function policyCacheFor(policies: object | undefined, store: Store): Poli
   if (connection === undefined) {
     throw new PolicyError(
       'policies',
-      'managed policies are kept in the Redis of the limiter: use store: redisStore(...), or name another source with policies: createPolicies(source)',
+      `managed policies are kept in the Redis of the limiter: use store: redisStore(...), or name another source with policies: createPolicies(source)${copiesHint()}`,
       'SLUICE_OPTION_INVALID',
     );
   }

@@ -84,7 +84,7 @@ describe('a ninth algorithm that is a folder and a line', () => {
   describe('with a server', () => {
     const redis = useRedis();
     const sluice = (...args: readonly string[]): Promise<Ran> =>
-      node([join(copy, 'packages/cli/dist/esm/main.js'), ...args, '--redis', redis.server.url]);
+      node([join(copy, 'packages/cli/dist/main.js'), ...args, '--redis', redis.server.url]);
     const written = 'shiftedWindow 5 per 1d, shift 6h';
 
     it('is put, applied and printed by the command', async () => {

@@ -30,7 +30,7 @@ export interface Child {
   run(): Promise<ChildReport>;
 }
 
-const BUILT = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 const SCRIPT = fileURLToPath(new URL('consume.mjs', import.meta.url));
 
 /** Starts a process that consumes, and waits until it is ready. */

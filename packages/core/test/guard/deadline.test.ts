@@ -47,7 +47,7 @@ describe('the deadline of a decision', () => {
 
   it('is kept though nothing else keeps the process alive', () => {
     const program = `
-      import { createLimiter, fixedWindow } from ${JSON.stringify(new URL('../../dist/esm/index.js', import.meta.url).href)};
+      import { createLimiter, fixedWindow } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)};
       const store = { source: 'redis', perform: () => new Promise(() => undefined) };
       const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1h' }), store, timeoutMs: 50 });
       console.log((await limiter.consume('key')).source);

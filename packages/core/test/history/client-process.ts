@@ -44,7 +44,7 @@ export interface ClientProcess {
 }
 
 const SCRIPT = fileURLToPath(new URL('client.mjs', import.meta.url));
-const BUILT = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 
 /** Starts a process, and waits until it can begin. */
 export async function startClient(number: number, options: ClientOptions): Promise<ClientProcess> {

@@ -94,7 +94,7 @@ describe('a proxy that is not believed', () => {
       {
         type: 'SluiceWarning',
         code: 'SLUICE_PROXY_NOT_TRUSTED',
-        detail: 'See docs/reference/errors.md#sluice_proxy_not_trusted',
+        detail: 'See https://sluice.example/reference/errors#sluice_proxy_not_trusted',
       },
     ]);
   });
@@ -223,7 +223,7 @@ describe('a warning that is silenced', () => {
 });
 
 describe('memory under node:cluster', () => {
-  const built = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
+  const built = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
   const script = fileURLToPath(new URL('../children/cluster-worker.mjs', import.meta.url));
 
   it('is warned of once in each worker, and neither in the primary nor for a shared store', async () => {

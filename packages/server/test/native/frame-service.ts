@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { startTcpProxy, type RedisServer, type TcpProxy } from '@sluice/testkit';
 
 const SCRIPT = fileURLToPath(new URL('frame-service.mjs', import.meta.url));
-const BUILT = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 
 /** A service for remoteStore in a process of its own, behind a proxy; it is killed, and started again on its port. */
 export class FrameService {

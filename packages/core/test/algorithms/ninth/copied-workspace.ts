@@ -6,13 +6,6 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
 const NINTH = fileURLToPath(new URL('shifted-window/', import.meta.url));
 
-/** What each package is built on. */
-const REFERENCES: Readonly<Record<string, readonly string[]>> = {
-  server: ['core'],
-  cli: ['core', 'server'],
-  testkit: ['core'],
-};
-
 /** Copies core, the service, the command and the testkit into a folder, adds the algorithm of shifted-window/ and its line, and builds. */
 export function copyWithNinth(copy: string): void {
   for (const name of ['core', 'server', 'cli', 'testkit']) copyPackage(copy, name);
@@ -53,7 +46,10 @@ export default { ...core, rootDir: '.', testTimeout: config.testTimeout };
   );
 
   run(ROOT, 'scripts/build-lua.mjs', join(core, 'src'));
-  run(ROOT, 'node_modules/@typescript/native/bin/tsc', '-b', join(copy, 'packages/cli'));
+  for (const name of ['core', 'cli']) {
+    run(ROOT, 'node_modules/@typescript/native/bin/tsc', '-p', join(copy, 'packages', name));
+  }
+  run(ROOT, 'scripts/build.mjs', copy);
 }
 
 /** Adds a name beside another one wherever that stands in a list, and imports it: what one line says of an algorithm. */
@@ -70,15 +66,7 @@ function copyPackage(copy: string, name: string): void {
   for (const part of ['src', 'package.json', ...(name === 'core' ? ['test'] : [])]) {
     cpSync(join(from, part), join(to, part), { recursive: true });
   }
-  write(
-    join(to, 'tsconfig.json'),
-    JSON.stringify({
-      extends: join(from, 'tsconfig.json'),
-      compilerOptions: { rootDir: 'src', outDir: 'dist/esm' },
-      include: ['src'],
-      references: REFERENCES[name]?.map((other) => ({ path: `../${other}` })) ?? [],
-    }),
-  );
+  write(join(to, 'tsconfig.json'), JSON.stringify({ extends: join(from, 'tsconfig.json'), include: ['src'] }));
 }
 
 /** Every dependency of the workspace and of these packages, and the packages themselves as they are copied. */

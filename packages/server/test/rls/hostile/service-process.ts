@@ -24,7 +24,7 @@ export interface ServiceProcess {
 }
 
 const SCRIPT = fileURLToPath(new URL('service.mjs', import.meta.url));
-const BUILT = fileURLToPath(new URL('../../../dist/esm/index.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../../dist/index.js', import.meta.url));
 
 export async function startServiceProcess(yaml: string): Promise<ServiceProcess> {
   if (!existsSync(BUILT)) throw new Error('packages/server/dist is missing: run `npm run build` first (npm test does)');

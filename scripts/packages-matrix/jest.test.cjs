@@ -1,0 +1,9 @@
+/* global test, expect */
+const { createLimiter, fixedWindow, rateLimit } = require('@sluice/express');
+
+test('a limiter works under Jest', async () => {
+  const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) });
+  expect((await limiter.consume('a')).allowed).toBe(true);
+  expect((await limiter.consume('a')).allowed).toBe(false);
+  expect(rateLimit({ limiter }).limiter).toBe(limiter);
+});

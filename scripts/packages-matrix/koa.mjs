@@ -1,0 +1,18 @@
+import Koa from 'koa';
+import { rateLimit } from '@sluice/koa';
+import { register } from 'prom-client';
+import { collectMetrics } from '@sluice/koa/metrics';
+import { metricsCount, threeRequests } from './limited.mjs';
+
+collectMetrics();
+const app = new Koa();
+app.use(rateLimit({ limit: 2, window: '1m' }));
+app.use((ctx) => {
+  ctx.body = 'ok';
+});
+const server = await new Promise((resolve) => {
+  const listening = app.listen(0, '127.0.0.1', () => resolve(listening));
+});
+await threeRequests(server.address().port);
+await metricsCount(register);
+process.exit(0);

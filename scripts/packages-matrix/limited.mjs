@@ -1,0 +1,19 @@
+// Three requests against a limit of two: what each program of a framework ends with.
+import assert from 'node:assert/strict';
+
+export async function threeRequests(port) {
+  const answers = [];
+  for (let i = 0; i < 3; i++) answers.push(await fetch(`http://127.0.0.1:${port}/`));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 429],
+  );
+  assert.match(answers[1].headers.get('ratelimit'), /r=0/);
+  assert.equal(answers[2].headers.get('content-type'), 'application/problem+json');
+}
+
+/** The metrics of an adapter's entry point count the limiters of the adapter. */
+export async function metricsCount(register) {
+  const text = await register.metrics();
+  assert.match(text, /sluice_decisions_total\{[^}]*outcome="denied"[^}]*\} 1/);
+}
