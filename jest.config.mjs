@@ -8,13 +8,16 @@ const swc = (transform) => [
   },
 ];
 
+/** A run of everything tests the packages as they are built; `test:one` and `watch` need no build, and read the sources. */
+const sources = process.env.SLUICE_BUILT ? [] : ['@sluice/source'];
+
 const project = (name, folder = `packages/${name}`) => ({
   displayName: name,
   rootDir: folder,
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  testEnvironmentOptions: { customExportConditions: ['@sluice/source', 'node', 'node-addons'] },
+  testEnvironmentOptions: { customExportConditions: [...sources, 'node', 'node-addons'] },
   // Both forms of decorators are promised, so both are compiled: `*.legacy.test.ts` as TypeScript's
   // experimentalDecorators.
   transform: {

@@ -2,8 +2,9 @@
 // module exists once per format; what a package depends on stays outside. Declarations are bundled likewise.
 //
 //   node scripts/build.mjs [FOLDER]    the packages of another workspace than this one
-import { spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'tsdown';
@@ -79,7 +80,15 @@ if (existsSync(join(root, 'packages/testkit'))) {
 
 if (root === resolve(own)) {
   // The examples compile against what has been built, as those of a user do.
+  const examples = readdirSync(join(own, 'examples')).filter((name) =>
+    existsSync(join(own, 'examples', name, 'tsconfig.json')),
+  );
+  const codes = await Promise.all(examples.map((name) => compile(join(own, 'examples', name))));
+  process.exitCode = Math.max(...codes);
+}
+
+async function compile(folder) {
   const tsc = join(own, 'node_modules/@typescript/native/bin/tsc');
-  const { status } = spawnSync(process.execPath, [tsc, '-b', 'tsconfig/examples.json'], { cwd: own, stdio: 'inherit' });
-  process.exit(status ?? 1);
+  const [code] = await once(spawn(process.execPath, [tsc, '-p', folder], { stdio: 'inherit' }), 'exit');
+  return code ?? 1;
 }

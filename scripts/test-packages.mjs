@@ -4,8 +4,8 @@
 //
 //   npm run test:packages              all rows
 //   npm run test:packages -- nest yarn the rows whose names hold one of these words
-import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,34 +30,46 @@ const FRAMEWORKS = {
   'NestJS 11': ['nestjs', nest('11')],
   'NestJS 12': ['nestjs', nest('12')],
 };
+/** What each example prints when it has started. Undefined: it needs servers, and is built alone; its own tests start it. */
+const EXAMPLES = {
+  'consul-policies': undefined,
+  express: /^Listening on/m,
+  fastify: /^Listening on/m,
+  gateway: undefined,
+  koa: /^Listening on/m,
+  'live-traffic': /allowed/,
+  'llm-tokens': /^Listening on/m,
+  nestjs: /^Listening on/m,
+};
 const PROMETHEUS = { 'prom-client': '15' };
 
 try {
   const tarballs = pack();
   for (const [row, [adapter, framework]] of Object.entries(FRAMEWORKS)) {
     if (!isWanted(row)) continue;
-    const folder = installed(row, tarballs, [adapter], { ...framework, ...PROMETHEUS });
+    const folder = await installed(row, tarballs, [adapter], { ...framework, ...PROMETHEUS });
     for (const node of NODES) {
-      check(row, `Node ${node}, import`, () => run(folder, ...onNode(node, `${adapter}.mjs`)));
-      check(row, `Node ${node}, require`, () => run(folder, ...onNode(node, `${adapter}.cjs`)));
+      await check(row, `Node ${node}, import`, () => run(folder, ...onNode(node, `${adapter}.mjs`)));
+      await check(row, `Node ${node}, require`, () => run(folder, ...onNode(node, `${adapter}.cjs`)));
     }
   }
   if (isWanted('One copy')) {
-    const folder = installed('One copy', tarballs, ['express'], { express: '5', ...PROMETHEUS });
-    for (const node of NODES) check('One copy', `Node ${node}`, () => run(folder, ...onNode(node, 'one-copy.mjs')));
+    const folder = await installed('One copy', tarballs, ['express'], { express: '5', ...PROMETHEUS });
+    for (const node of NODES)
+      await check('One copy', `Node ${node}`, () => run(folder, ...onNode(node, 'one-copy.mjs')));
   }
   for (const version of ['5.4', '5.9', '6', '7']) {
     const row = `TypeScript ${version}`;
     if (!isWanted(row)) continue;
     const types = { typescript: version, '@types/node': '20', '@types/express': '5', express: '5', ...PROMETHEUS };
-    const folder = installed(row, tarballs, ['express'], types);
-    for (const module of ['nodenext', 'node16', 'bundler']) check(row, module, () => compile(folder, module));
+    const folder = await installed(row, tarballs, ['express'], types);
+    for (const module of ['nodenext', 'node16', 'bundler']) await check(row, module, () => compile(folder, module));
   }
   const manage = { pnpm: withPnpm, 'Yarn PnP': withYarn };
   for (const [row, install] of Object.entries(manage)) {
     if (!isWanted(row)) continue;
     const folder = emptyFolder(row, tarballs, ['express'], { express: '5', ...PROMETHEUS });
-    check(row, 'express', () => install(folder));
+    await check(row, 'express', () => install(folder));
   }
   for (const [row, dependencies, command] of [
     ['Jest', { jest: '30' }, ['npx', 'jest', '--testMatch', '**/jest.test.cjs']],
@@ -67,8 +79,15 @@ try {
     ['Deno', { deno: '2' }, ['npx', 'deno', 'run', '--allow-all', '--node-modules-dir=manual', 'fetch.mjs']],
   ]) {
     if (!isWanted(row)) continue;
-    const folder = installed(row, tarballs, ['express'], { express: '5', ...PROMETHEUS, ...dependencies });
-    check(row, 'express', () => run(folder, ...command));
+    const folder = await installed(row, tarballs, ['express'], { express: '5', ...PROMETHEUS, ...dependencies });
+    await check(row, 'express', () => run(folder, ...command));
+  }
+  for (const [name, expected] of Object.entries(EXAMPLES)) {
+    const row = `Example ${name}`;
+    if (isWanted(row))
+      await check(row, expected === undefined ? 'npm run build' : 'npm start', () =>
+        useExample(name, expected, tarballs),
+      );
   }
 } finally {
   rmSync(work, { recursive: true, force: true });
@@ -136,10 +155,52 @@ function emptyFolder(row, tarballs, adapters, dependencies) {
   return folder;
 }
 
-function installed(row, tarballs, adapters, dependencies) {
+async function installed(row, tarballs, adapters, dependencies) {
   const folder = emptyFolder(row, tarballs, adapters, dependencies);
-  check(row, 'npm install', () => run(folder, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline'));
+  await check(row, 'npm install', () => run(folder, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline'));
   return folder;
+}
+
+/** A copy of an example, with the packed packages where it names published ones. */
+async function useExample(name, expected, tarballs) {
+  const folder = join(work, `example-${name}`);
+  const own = join(root, 'examples', name);
+  for (const file of ['src', 'tsconfig.json']) cpSync(join(own, file), join(folder, file), { recursive: true });
+  const manifest = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'));
+  const dependencies = Object.fromEntries(
+    Object.entries(manifest.dependencies).map(([dependency, version]) => {
+      const [, ours] = /^@sluice\/(.*)/.exec(dependency) ?? [];
+      return [dependency, ours === undefined ? version : `file:${tarballs[ours]}`];
+    }),
+  );
+  dependencies['@sluice/core'] = `file:${tarballs.core}`;
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies }));
+  run(folder, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline');
+  if (expected === undefined) run(folder, 'npm', 'run', 'build');
+  else await runUntil(folder, expected);
+}
+
+/** Runs `npm start` until it has printed what is expected. */
+async function runUntil(folder, expected) {
+  const child = spawn('npm', ['start'], { cwd: folder, env: { ...process.env, PORT: '0' }, detached: true });
+  let printed = '';
+  const done = new Promise((resolve) => {
+    const read = (text) => {
+      printed += text;
+      if (expected.test(printed)) resolve(true);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('exit', () => resolve(expected.test(printed)));
+    setTimeout(resolve, 60_000, false).unref();
+  });
+  const hasStarted = await done;
+  try {
+    process.kill(-child.pid, 'SIGTERM'); // npm, and what it has started
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+  if (!hasStarted) throw new Error(`npm start printed\n${printed}`);
 }
 
 function withPnpm(folder) {
@@ -199,9 +260,9 @@ function onNode(version, program) {
   return ['npx', '--yes', '-p', `node@${version}`, '-c', `node --version && node ${program}`];
 }
 
-function check(row, cell, work) {
+async function check(row, cell, work) {
   try {
-    work();
+    await work();
     results.push({ row, cell });
   } catch (error) {
     results.push({ row, cell, error: error.message });
