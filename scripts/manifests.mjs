@@ -1,6 +1,6 @@
 // Writes into the manifest of each published package what follows from scripts/packages.mjs and from the manifest at
-// the root: its entry points, and the addresses of repository and site. Writes these addresses into the packages' READMEs
-// and, for the messages, into core, too.
+// the root: its entry points, and the addresses of repository and site. Writes these addresses into the packages' READMEs,
+// into what the issue forms link to and, for the messages, into core, too.
 // With --check it writes nothing, and fails when a file is stale.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { format } from 'prettier';
@@ -9,7 +9,7 @@ import { ADDRESSES, PACKAGES, nameOf } from './packages.mjs';
 const root = new URL('../', import.meta.url);
 const read = (path) => readFileSync(new URL(path, root), 'utf8');
 const { author, license, engines, prettier: style } = JSON.parse(read('package.json'));
-const PARSERS = { json: 'json-stringify', md: 'markdown', ts: 'typescript' };
+const PARSERS = { json: 'json-stringify', md: 'markdown', ts: 'typescript', yml: 'yaml' };
 const check = process.argv.includes('--check');
 let stale = false;
 
@@ -52,6 +52,8 @@ for (const [folder, { formats, entries, internal = {} }] of Object.entries(PACKA
   await write(readme, read(readme).replace(/https:\/\/[^\s)]+(?=\/(?:blob|tree)\/main\/)/g, ADDRESSES.repository));
 }
 
+const contacts = '.github/ISSUE_TEMPLATE/config.yml';
+await write(contacts, read(contacts).replace(/https:\/\/\S+(?=\/(?:tree\/main|security)\/)/g, ADDRESSES.repository));
 await write(
   'packages/core/src/site.generated.ts',
   `// Written by scripts/manifests.mjs from the manifest at the root. Do not edit: edit that.
