@@ -2,7 +2,7 @@
 // the root: its entry points, and the addresses of repository and site. Writes these addresses into the packages' READMEs,
 // into what the issue forms link to and, for the messages, into core, too.
 // With --check it writes nothing, and fails when a file is stale.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { format } from 'prettier';
 import { ADDRESSES, PACKAGES, nameOf } from './packages.mjs';
 
@@ -54,6 +54,15 @@ for (const [folder, { formats, entries, internal = {} }] of Object.entries(PACKA
 
 const contacts = '.github/ISSUE_TEMPLATE/config.yml';
 await write(contacts, read(contacts).replace(/https:\/\/\S+(?=\/(?:tree\/main|security)\/)/g, ADDRESSES.repository));
+// The examples name the version that is published, as a copy of one does.
+const { version } = JSON.parse(read('packages/core/package.json'));
+for (const name of readdirSync(new URL('examples/', root))) {
+  const path = `examples/${name}/package.json`;
+  if (existsSync(new URL(path, root))) {
+    await write(path, read(path).replace(/("@sluice\/\w+": ")\^[^"]*/g, `$1^${version}`));
+  }
+}
+
 await write(
   'packages/core/src/site.generated.ts',
   `// Written by scripts/manifests.mjs from the manifest at the root. Do not edit: edit that.

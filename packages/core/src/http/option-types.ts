@@ -137,7 +137,9 @@ export interface SharedOptions<Request, Response> {
 type OneKey<Request, Response, NoLimits> =
   | (LimiterCoreOptions &
       PerLimitOptions<Request, Response> & {
+        /** Units in any interval as long as the window: short for a `slidingWindow`. */
         limit: number;
+        /** Units come back up to 10 % of it late: after 60 to 66 s for `'1m'`. `fixedWindow` and `slidingLog` give them back on time. */
         window: Duration;
         policy?: never;
         limits?: NoLimits;
