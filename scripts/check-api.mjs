@@ -1,6 +1,6 @@
 // Writes what each public entry point exports, with its types, to etc/*.api.md, so that a change of the surface shows
 // in review. With --check it writes nothing, and fails when a report is stale.
-import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
+import { CompilerState, Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { PACKAGES, nameOf } from './packages.mjs';
@@ -16,15 +16,30 @@ const reports = Object.entries(PACKAGES).flatMap(([folder, { entries }]) =>
 const check = process.argv.includes('--check');
 let stale = false;
 
-for (const { folder, name, report } of reports) {
+const entryOf = ({ folder, name }) => {
+  const path = `${root}packages/${folder}/dist/${name}.d`;
+  return existsSync(`${path}.cts`) ? `${path}.cts` : `${path}.ts`;
+};
+const configs = reports.map(({ folder, name, report }) => {
   const project = `${root}packages/${folder}`;
-  const config = ExtractorConfig.prepare({
+  return ExtractorConfig.prepare({
     packageJsonFullPath: `${project}/package.json`,
     configObjectFullPath: undefined,
     configObject: {
       projectFolder: project,
-      mainEntryPointFilePath: `${project}/dist/${name}.d.${existsSync(`${project}/dist/${name}.d.cts`) ? 'cts' : 'ts'}`,
-      compiler: { tsconfigFilePath: `${project}/tsconfig.json` },
+      mainEntryPointFilePath: entryOf({ folder, name }),
+      compiler: {
+        overrideTsconfig: {
+          compilerOptions: {
+            target: 'es2022',
+            lib: ['es2023'],
+            module: 'nodenext',
+            types: ['node'],
+            skipLibCheck: true,
+          },
+          files: reports.map(entryOf),
+        },
+      },
       apiReport: {
         enabled: true,
         reportFileName: `${report}.api.md`,
@@ -40,13 +55,20 @@ for (const { folder, name, report } of reports) {
       },
     },
   });
+});
+// One program reads all declarations.
+const compilerState = CompilerState.create(configs[0], {
+  additionalEntryPoints: configs.map(({ mainEntryPointFilePath }) => mainEntryPointFilePath),
+});
+for (const config of configs) {
   const { apiReportChanged } = Extractor.invoke(config, {
+    compilerState,
     localBuild: !check,
     messageCallback: (message) => (message.handled = true),
   });
   if (apiReportChanged && check) {
     stale = true;
-    console.error(`etc/${report}.api.md is stale: run \`npm run api\` and look at what changed.`);
+    console.error(`${config.reportFilePath} is stale: run \`npm run api\` and look at what changed.`);
   }
 }
 process.exit(stale ? 1 : 0);

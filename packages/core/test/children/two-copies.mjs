@@ -1,4 +1,5 @@
-// Both copies of the built package in one process: as ES modules, and as CommonJS. One collects, both decide.
+// Both copies of the built package in one process: as ES modules, and as CommonJS, whose files are named here, because Node.js
+// loads the same copy for both. One collects, both decide.
 //
 // argv: which of them collects, `esm` or `cjs`
 import { createRequire } from 'node:module';
@@ -18,9 +19,10 @@ const require = createRequire(import.meta.url);
 const copies = {
   esm: { ...esm, ...esmMetrics, ...esmOpenTelemetry },
   cjs: {
-    ...require('@sluice/core'),
-    ...require('@sluice/core/metrics'),
-    ...require('@sluice/core/opentelemetry'),
+    ...require('../../dist/index.cjs'),
+    ...require('../../dist/metrics.cjs'),
+    ...require('../../dist/opentelemetry.cjs'),
+    ...require('../../dist/http.cjs'),
   },
 };
 const [collecting] = process.argv.slice(2);
@@ -47,6 +49,18 @@ const limiters = Object.entries(copies).map(([name, { createLimiter, fixedWindow
 );
 for (const limiter of limiters) await limiter.consume('key');
 
+const policy = esm.fixedWindow({ limit: 1, window: '1h' });
+const store = esm.memoryStore();
+const shop = esm.createLimiter({ name: 'shop', policy, store });
+const nameTwice = codeOf(() => copies.cjs.createLimiter({ name: 'shop', policy, store }));
+let ofOtherCopy;
+try {
+  copies.cjs.createEnforcer({ limiter: shop }, {});
+} catch ({ message }) {
+  ofOtherCopy = message;
+}
+await shop.close();
+
 const samples = async (name) =>
   (await prometheus.register.getMetricsAsJSON())
     .find((metric) => metric.name === name)
@@ -62,6 +76,9 @@ const points = (name) =>
 process.stdout.write(
   JSON.stringify({
     sameModule: copies.esm.createLimiter === copies.cjs.createLimiter,
+    sameByRequire: copies.esm.createLimiter === require('@sluice/core').createLimiter,
+    nameTwice,
+    ofOtherCopy,
     twice,
     decisions: await samples('sluice_decisions_total'),
     keys: await samples('sluice_keys_in_memory'),

@@ -10,9 +10,14 @@ const printed = (name: string, ...args: string[]): string => {
 };
 
 describe('two copies of the package in one process', () => {
-  it.each(['esm', 'cjs'])('are collected together: %s', (collecting) => {
+  it.each(['esm', 'cjs'])('are collected together, and know the names of each other: %s', (collecting) => {
     expect(JSON.parse(printed('two-copies.mjs', collecting))).toEqual({
       sameModule: false,
+      sameByRequire: true,
+      nameTwice: 'SLUICE_LIMITER_NAME_TAKEN',
+      ofOtherCopy: expect.stringMatching(
+        /^limiter must be made by .* This process has loaded 2 copies of @sluice\/core/,
+      ),
       twice: ['SLUICE_OPTION_INVALID', 'SLUICE_OPTION_INVALID'],
       decisions: ['esm 1', 'cjs 1'],
       keys: ['esm 1', 'cjs 1'],
