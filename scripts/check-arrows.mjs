@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 /** From the ground up. A file at the root is a room of its own. */
 const ROOMS = [
   ['platform', 'site.generated.ts', 'copies.ts'],
-  ['errors.ts', 'warnings.ts', 'clock.ts', 'lru-list.ts'],
+  ['detached.ts'],
+  ['errors.ts', 'warnings.ts', 'clock.ts', 'lru-list.ts', 'schedule.ts'],
   ['values'],
   ['algorithms'],
   ['engine'],

@@ -1,3 +1,5 @@
+import { detached } from './detached.ts';
+
 /** Returns the time in milliseconds. `Date` and `performance` are clocks; the reader floors fractions. */
 export interface Clock {
   now(): number;
@@ -39,7 +41,7 @@ export interface LocalTime extends LocalClocks {
 export const localTime: LocalTime = {
   ...localClocks,
   after: (ms, act) => {
-    const timer = setTimeout(act, ms).unref();
+    const timer = detached(() => setTimeout(act, ms).unref());
     return () => {
       clearTimeout(timer);
     };

@@ -31,6 +31,8 @@ export {
 } from './limiter/limiter.ts';
 export type { LimitOptions } from './limiter/limits.ts';
 export type { AcquireOptions, Acquisition } from './limiter/settlement/acquisition.ts';
+export type { RunOptions, WaitOptions } from './limiter/waiting/options.ts';
+export type { Running } from './limiter/waiting/run.ts';
 export type { Reservation } from './limiter/settlement/reservation.ts';
 export type { DenialCacheOptions, LeaseOptions, LimiterCoreOptions, OnStoreError } from './limiter/options.ts';
 export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './channels.ts';

@@ -24,6 +24,17 @@ export function countsDenied({ algorithm, policy }: NamedPolicy): boolean {
   return algorithm.countsDenied?.(policy) === true;
 }
 
+/** Whether a request that a limit denies counts there: by `escalate`, or by a policy with `countDenied`. */
+export function countsDenials({
+  escalation,
+  policies,
+}: {
+  readonly escalation?: object | undefined;
+  readonly policies: readonly NamedPolicy[];
+}): boolean {
+  return escalation !== undefined || policies.some(countsDenied);
+}
+
 /**
  * The policies of one limiter or limit, checked and named: a single one without a name takes `ownName`, several need
  * names of their own.

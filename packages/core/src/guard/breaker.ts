@@ -1,3 +1,4 @@
+import { detached } from '../detached.ts';
 import { StoreError, asStoreError, isFault } from '../errors.ts';
 import type { BreakerState } from '../engine/store.ts';
 
@@ -82,9 +83,11 @@ export class Breaker {
     const waitMs = this.#state === 'closed' ? probeEveryMs * FIRST_PROBE : probeEveryMs;
     this.#change('open');
     if (opening !== this.#generation) return; // a listener has closed it
-    this.#timer = setTimeout(() => {
-      this.#probe();
-    }, waitMs).unref();
+    this.#timer = detached(() =>
+      setTimeout(() => {
+        this.#probe();
+      }, waitMs).unref(),
+    );
   }
 
   /** Closes from any state, and ends probing. */

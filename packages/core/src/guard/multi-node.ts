@@ -1,9 +1,8 @@
 import { isFault, staleError } from '../errors.ts';
-import { countsDenied } from '../engine/policy.ts';
+import { countsDenials } from '../engine/policy.ts';
 import {
   settlementsOf,
   type DecidingRequest,
-  type Limit,
   type Part,
   type PartAnswer,
   type DecisionSettlement,
@@ -238,9 +237,4 @@ function joined(groups: readonly Group[], answers: readonly StoreAnswer[]): Stor
     });
   });
   return { atMs: Math.max(...answers.map(({ atMs }) => atMs)), parts };
-}
-
-/** Whether denials of a limit are counted where they are made. */
-function countsDenials({ escalation, policies }: Limit): boolean {
-  return escalation !== undefined || policies.some(countsDenied);
 }

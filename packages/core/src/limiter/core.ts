@@ -16,13 +16,14 @@ import { InFlight } from './in-flight.ts';
 import { decisions, storeErrors } from '../channels.ts';
 import { unwatch, watchForDrop } from './dropped-limiters.ts';
 import { forget, remember, type Status } from '../observe/live-limiters.ts';
-import { Settlements } from './settlement/settlements.ts';
+import { Settlements, warnOfRefund } from './settlement/settlements.ts';
 import { DenialCache } from '../guard/denial-cache.ts';
 import { invalidations } from '../guard/invalidations.ts';
 import { Leases, dropLeases, giveBackLeases, type LeasePort } from '../lease/leases.ts';
 import { fallbackStore, type FallbackStore } from '../stores/fallback.ts';
 import { StoreGuard } from '../guard/store-guard.ts';
 import { isPending, type Store, type StoreAnswer } from '../engine/store.ts';
+import { WaitQueues } from './waiting/wait-queues.ts';
 import { warnOnce } from '../warnings.ts';
 
 /**
@@ -38,6 +39,8 @@ export class LimiterCore {
   readonly limits: LimitFactory;
   /** Refunds, charges, releases and renewals of earlier decisions. */
   readonly settlements: Settlements;
+  /** Requests that wait until they are allowed. */
+  readonly waiting: WaitQueues;
   readonly #settings: CoreSettings;
   readonly #deps: LimiterDeps;
   readonly #fastPath: FastPath;
@@ -67,6 +70,17 @@ export class LimiterCore {
       },
       (requests, on) => inFlight.track(performEdits(requests, this.#deps, on)),
     );
+    this.waiting = new WaitQueues({
+      name,
+      isBatched: isMemory || guard?.batching !== undefined,
+      ask: (op, parts) => this.#ask(op, parts),
+      publish: (decision, startMs) => {
+        if (decisions.hasSubscribers) void this.#publish('consume', decision, startMs);
+      },
+      giveBack: (decision) => {
+        inFlight.track(this.settlements.giveBack(decision)).catch(warnOfRefund);
+      },
+    });
     this.#deps = {
       name,
       store,
@@ -77,6 +91,9 @@ export class LimiterCore {
       leases: this.#leasesOf(settings, guard, inFlight),
       settlements: this.settlements,
       inFlight,
+      changed: (subject) => {
+        this.waiting.changed(subject);
+      },
       reportFailure: (error, isDecision) => this.#reportFailure(error, isDecision),
     };
     this.#pipeline = new DecisionPipeline(this.#deps);
@@ -173,15 +190,27 @@ export class LimiterCore {
     onStoreError: OnStoreError = this.#settings.onStoreError,
     endMs?: number,
   ): Decision | Promise<Decision> {
-    const part = parts[0] as UnresolvedPart;
-    if (op === 'consume' && parts.length === 1 && part.holder === undefined) {
-      return this.consume(part.limit, part.subject, part.cost, part.key, onStoreError, endMs);
-    }
-    this.#checkOpen();
     const startMs = decisions.hasSubscribers ? performance.now() : undefined;
-    const peeked = op === 'peek' ? this.#fastPath.peek(parts) : undefined;
-    const decided = peeked ?? this.#pipeline.decide(op, parts, onStoreError, endMs);
+    const decided = this.#ask(op, parts, onStoreError, endMs);
     return startMs === undefined ? decided : this.#publish(op, decided, startMs);
+  }
+
+  /** As {@link decide}, and publishes nothing. */
+  #ask(
+    op: 'consume' | 'peek',
+    parts: readonly UnresolvedPart[],
+    onStoreError: OnStoreError = this.#settings.onStoreError,
+    endMs?: number,
+  ): Decision | Promise<Decision> {
+    this.#checkOpen();
+    const { limit, subject, cost, holder } = parts[0] as UnresolvedPart;
+    const isUsual = op === 'consume' && parts.length === 1 && holder === undefined;
+    const decided = isUsual
+      ? this.#fastPath.consume(limit, subject, cost, onStoreError, endMs)
+      : op === 'peek'
+        ? this.#fastPath.peek(parts)
+        : undefined;
+    return decided ?? this.#pipeline.decide(op, parts, onStoreError, endMs);
   }
 
   #publish(
@@ -249,6 +278,7 @@ export class LimiterCore {
   }
 
   async #close(): Promise<void> {
+    this.waiting.close();
     this.#deps.leases?.close();
     const idle = this.#deps.inFlight.idle();
     if (idle !== undefined) await idle; // synchronous when idle, so that a close inside a breaker's listener takes effect there

@@ -275,7 +275,7 @@ function checkHolders(parts: readonly Part[]): void {
   if (held === undefined) return;
   throw typeError(
     'SLUICE_ACQUIRE_NEEDED',
-    `the policy ${shown(held.limit.policies.find((named) => holdsSlots([named]))?.name)} holds slots until they are released: use limiter.acquire(key), which returns a function that releases them; nothing was consumed`,
+    `the policy ${shown(held.limit.policies.find((named) => holdsSlots([named]))?.name)} holds slots until they are released: use limiter.acquire(key), which returns a function that releases them, or limiter.run(key, fn); nothing was consumed`,
   );
 }
 

@@ -22,6 +22,8 @@ export interface LimiterDeps {
   readonly leases: Leases | undefined;
   readonly settlements: Settlements;
   readonly inFlight: InFlight;
+  /** Called when an edit of this process may have made more available to a subject. */
+  readonly changed: (subject: string) => void;
   /**
    * Publishes a failed call.
    *

@@ -131,6 +131,7 @@ export async function performEdits(
   } catch (error) {
     throw reportFailure(error);
   }
+  for (const { part } of requests) deps.changed(part.subject);
   const [failed] = answers.filter((answer) => answer instanceof Error).map((error) => reportFailure(error));
   if (failed !== undefined) throw failed;
   const found = (answers as readonly StoreAnswer[]).map(({ stale }) => stale);

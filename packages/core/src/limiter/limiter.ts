@@ -23,6 +23,8 @@ import {
 } from './limits.ts';
 import { ManagedLimit } from '../managed/managed-limit.ts';
 import { isPending } from '../engine/store.ts';
+import { readWaitOptions, type RunOptions, type WaitOptions } from './waiting/options.ts';
+import { runHolding, type Running } from './waiting/run.ts';
 import { acquisition, type AcquireOptions, type Acquisition } from './settlement/acquisition.ts';
 import { holderOf, newHolder } from './settlement/holder.ts';
 
@@ -135,6 +137,31 @@ export interface Limiter<Key = string> {
   acquire(key: Key, options?: AcquireOptions): Promise<Acquisition>;
 
   /**
+   * Waits until `cost` units are allowed, takes them, and resolves with that decision, after its `delayMs`. In this
+   * process the requests for one key (with `limits`, for one combination of keys) are allowed in the order of their
+   * calls, whatever they cost; between processes there is no order.
+   *
+   * One call of the store decides for as many requests as may fit, and none is made before the first one can be allowed,
+   * or units have come back in this process. Where the store does not decide, it is asked again after a pause, unless
+   * `onStoreError` allows or throws.
+   *
+   * @throws (rejects) SluiceError `SLUICE_WAIT_TIMEOUT` after `maxWaitMs`, `SLUICE_WAIT_FULL` where `maxWaiters` wait
+   * already, `SLUICE_NEVER_FITS` for a cost above the limit, `SLUICE_LIMITER_CLOSED` on `close`; the reason of `signal`;
+   * PolicyError for a bad option; and as `consume` does. Where a policy holds slots, use {@link Limiter.run}.
+   */
+  wait(key: Key, options?: WaitOptions): Promise<Decision>;
+
+  /**
+   * Waits as {@link Limiter.wait} does, also for slots, calls `fn`, and resolves or rejects as it does. Slots are renewed
+   * every third of their `ttl`, and released however `fn` ends: one round trip each.
+   *
+   * @param fn - Its `signal` aborts with the reason of `options.signal`, and with SluiceError `SLUICE_SLOT_LOST` when
+   * its slot may belong to others.
+   * @throws (rejects) as `fn` and `wait` do; TypeError `SLUICE_KEY_INVALID` for a bad `holder`.
+   */
+  run<Result>(key: Key, fn: (running: Running) => Result | Promise<Result>, options?: RunOptions): Promise<Result>;
+
+  /**
    * Resets what the key has used. A block stays. One round trip, as for `block` and `unblock`; all three also
    * change the local fallback. Rejects for a bad key as `consume` does, and with StoreError when the store fails;
    * after `SLUICE_STORE_TIMEOUT` the edit may have happened.
@@ -159,7 +186,7 @@ export interface Limiter<Key = string> {
   status(): Status;
 
   /**
-   * Waits for what is in flight, and closes what the store opened when no other limiter uses it. Later calls of the
+   * Rejects what waits. Waits for what is in flight, and closes what the store opened when no other limiter uses it. Later calls of the
    * limiter reject with `SLUICE_LIMITER_CLOSED`; closing again does nothing.
    */
   close(): Promise<void>;
@@ -276,7 +303,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     if (cost === 0) {
       throw rangeError('SLUICE_COST_INVALID', 'a slot is at least 1 unit, got a cost of 0; nothing was consumed');
     }
-    if (!parts.some(({ limit }) => limit instanceof ManagedLimit || holdsSlots(limit.policies))) {
+    if (!parts.some(mayHoldSlots)) {
       throw typeError(
         'SLUICE_ACQUIRE_NOT_NEEDED',
         `the limiter ${this.name} has no policy that holds slots: use consume, or add concurrency({ limit, ttl }); nothing was consumed`,
@@ -285,6 +312,30 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     const named = holder === undefined ? undefined : holderOf(holder);
     // A name is the same holder under every key; no two parts of a limiter share a key.
     return parts.map((part) => ({ ...part, holder: named ?? newHolder() }));
+  }
+
+  async wait(key: Key, options: WaitOptions = {}): Promise<Decision> {
+    const settings = readWaitOptions(options, 'wait');
+    return this.#core.waiting.wait(this.#partsOf(key, settings.cost), settings);
+  }
+
+  async run<Result>(
+    key: Key,
+    fn: (running: Running) => Result | Promise<Result>,
+    options: RunOptions = {},
+  ): Promise<Result> {
+    if (typeof fn !== 'function') {
+      throw typeError(
+        'SLUICE_OPTION_INVALID',
+        `run takes a key and a function, got ${shown(fn)}; nothing was consumed`,
+      );
+    }
+    const settings = readWaitOptions(options, 'run');
+    const { cost } = settings;
+    const parts = this.#partsOf(key, cost);
+    const held = parts.some(mayHoldSlots) ? this.slotParts(key, { cost, holder: options.holder }) : parts;
+    const decision = await this.#core.waiting.wait(held, settings);
+    return runHolding(this.#core, decision, settings.signal, fn);
   }
 
   async reset(key: Key): Promise<void> {
@@ -328,4 +379,9 @@ export class LimiterImpl<Key> implements Limiter<Key> {
   ): Promise<void> {
     await this.#core.edit(this.#partsOf(key, 0).map(requestOf));
   }
+}
+
+/** Whether a part holds slots, or may, because its policy is managed. */
+function mayHoldSlots({ limit }: UnresolvedPart): boolean {
+  return limit instanceof ManagedLimit || holdsSlots(limit.policies);
 }

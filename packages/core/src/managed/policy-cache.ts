@@ -1,3 +1,4 @@
+import { detached } from '../detached.ts';
 import { StoreError, asStoreError } from '../errors.ts';
 import { withinDeadline } from '../guard/deadline.ts';
 import { warnOnce } from '../warnings.ts';
@@ -98,9 +99,11 @@ export class PolicyCache {
   /** Lets a later poll watch the source again. */
   #watchLater(): void {
     clearTimeout(this.#watchAgain);
-    this.#watchAgain = setTimeout(() => {
-      this.#watching = undefined;
-    }, WATCH_AGAIN_MS).unref();
+    this.#watchAgain = detached(() =>
+      setTimeout(() => {
+        this.#watching = undefined;
+      }, WATCH_AGAIN_MS).unref(),
+    );
   }
 
   #forget(): void {
@@ -193,7 +196,7 @@ export class PolicyCache {
       if (closings !== this.#closings) return;
       this.#timer = setTimeout(() => void poll(), POLL_MS).unref();
     };
-    void poll();
+    detached(() => void poll());
   }
 
   async #watch(): Promise<(() => unknown) | undefined> {

@@ -1,4 +1,4 @@
-import { holdsSlots } from '../engine/policy.ts';
+import { countsDenials, holdsSlots } from '../engine/policy.ts';
 import type { Limit, Part } from '../engine/store.ts';
 import type { PolicyCache } from './policy-cache.ts';
 import { ManagedLimit } from './managed-limit.ts';
@@ -19,6 +19,12 @@ export interface Resolved {
   readonly parts: readonly Part[];
   /** The first unconfigured limit that denies then, or else the first that was left out. */
   readonly unconfigured: ManagedLimit | undefined;
+}
+
+/** Whether a request that this limit denies counts there, by the policies that it has now. */
+export function countsDenialsNow(limit: LimitRef): boolean {
+  const current = limit instanceof ManagedLimit ? limit.current() : limit;
+  return current !== undefined && countsDenials(current);
 }
 
 /** Whether no limit has to be looked up: the usual case. */

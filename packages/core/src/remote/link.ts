@@ -1,3 +1,4 @@
+import { detached } from '../detached.ts';
 import type { Socket } from 'node:net';
 import type { BatchAnswer, CoalescedRequests } from '../engine/batch-store.ts';
 import type { Limit, StoreAnswers, StoreRequest } from '../engine/store.ts';
@@ -147,7 +148,7 @@ export class Link {
         fail: reject,
       });
       if (this.#calls.size === 1) this.#socket.ref();
-      this.#checks ??= setTimeout(this.#check, CHECK_MS).unref();
+      this.#checks ??= detached(() => setTimeout(this.#check, CHECK_MS).unref());
       this.#socket.write(writeFrame(type, id, text));
     });
   }

@@ -1,3 +1,4 @@
+import { detached } from '../detached.ts';
 import { StoreError, kindOf } from '../errors.ts';
 import { connect, type Attempt } from './connect.ts';
 import type { Link } from './link.ts';
@@ -68,14 +69,16 @@ export class Links {
   /** @param tried - Called when there is a connection, or each server has been tried. */
   #connect(tried: () => void = () => undefined): void {
     const address = this.#addresses[this.#at] as ServerAddress;
-    const attempt = connect(address, this.#settings, {
-      onLeaving: (link) => {
-        if (link === this.#link) this.#connectToNext();
-      },
-      onEnd: (link, error) => {
-        this.#ended(link, error);
-      },
-    });
+    const attempt = detached(() =>
+      connect(address, this.#settings, {
+        onLeaving: (link) => {
+          if (link === this.#link) this.#connectToNext();
+        },
+        onEnd: (link, error) => {
+          this.#ended(link, error);
+        },
+      }),
+    );
     this.#attempt = attempt;
     attempt.link.then(
       (link) => {

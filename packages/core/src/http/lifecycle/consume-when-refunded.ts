@@ -1,7 +1,5 @@
 import type { Decision } from '../../engine/decision.ts';
-import { ManagedLimit } from '../../managed/managed-limit.ts';
-import { countsDenied } from '../../engine/policy.ts';
-import { namesOf, type UnresolvedPart } from '../../managed/resolve.ts';
+import { countsDenialsNow, namesOf, type UnresolvedPart } from '../../managed/resolve.ts';
 import type { LimitRequest } from '../limit-resolver.ts';
 import type { PendingDecision } from '../pending-decision.ts';
 import type { Refund } from '../options.ts';
@@ -94,7 +92,7 @@ function keyToWaitFor<Request, Response>(
       const policies = decision.policies.slice(i, (i += names.length));
       if (policies.every(({ allowed }) => allowed)) continue;
       const { refund } = layer;
-      if (refund === undefined || refund.holdMs === 0 || countsDenials(part)) return undefined;
+      if (refund === undefined || refund.holdMs === 0 || countsDenialsNow(part.limit)) return undefined;
       if (policies.some(({ retryAfterMs }) => retryAfterMs === null)) return undefined;
       const deniedCost = policies.some(({ remaining }) => remaining === 0) ? 1 : part.cost;
       waitFor ??= { refund, key: queueKey(part), cost: part.cost, deniedCost };
@@ -106,10 +104,4 @@ function keyToWaitFor<Request, Response>(
 /** The line in which a part's requests wait. */
 export function queueKey({ limit, subject }: UnresolvedPart): string {
   return `${limit.keySuffix} ${subject}`;
-}
-
-/** Whether each try of a request that waits would count as a denial. */
-function countsDenials({ limit }: UnresolvedPart): boolean {
-  const known = limit instanceof ManagedLimit ? limit.current() : limit;
-  return known?.policies.some(countsDenied) === true;
 }

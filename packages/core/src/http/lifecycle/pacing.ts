@@ -6,8 +6,8 @@ import type { LimitRequest } from '../limit-resolver.ts';
 import { queueKey } from './consume-when-refunded.ts';
 import { PacedRequests } from './paced-requests.ts';
 import type { PendingDecision } from '../pending-decision.ts';
-import { warnOfRefund } from './refund-on-response.ts';
-import { schedule } from './pacing-schedule.ts';
+import { warnOfRefund } from '../../limiter/settlement/settlements.ts';
+import { schedule } from '../../schedule.ts';
 
 /**
  * Decides, and holds a request that is allowed with a delay until it may start. Returns `gone` when its client leaves

@@ -1,7 +1,7 @@
 import type { Decision } from '../../engine/decision.ts';
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { UnresolvedPart } from '../../managed/resolve.ts';
-import { warnOnce } from '../../warnings.ts';
+import { warnOfRefund } from '../../limiter/settlement/settlements.ts';
 import { NO_RESPONSE, type Framework, type RawRequest, type RawResponse } from '../framework.ts';
 import type { LimitRequest } from '../limit-resolver.ts';
 import type { RefundWhen } from '../option-types.ts';
@@ -46,14 +46,6 @@ export function refundOnResponse<Request, Response>(
 
 /** The status of a response that was cut off, for the rules by status: a failure. */
 const ABORTED = 499;
-
-/** Reports the failure of a refund that runs in the background. */
-export function warnOfRefund(error: unknown): void {
-  warnOnce(
-    'SLUICE_REFUND_FAILED',
-    `units could not be given back: ${error instanceof Error ? error.message : String(error)}`,
-  );
-}
 
 /** Whether a response that has ended gives its units back. */
 function givesBack<Request, Response>(

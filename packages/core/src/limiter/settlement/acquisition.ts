@@ -34,9 +34,9 @@ export interface AcquireOptions {
    * its slot). Several acquisitions of one holder in this process hold the slot until all have released it; in another
    * process, the first release frees it. Other policies count each attempt. Default: a new holder.
    */
-  holder?: string;
+  holder?: string | undefined;
   /** Units, of every policy, and slots: a whole number, at least 1. Default 1. */
-  cost?: number;
+  cost?: number | undefined;
 }
 
 /** The part of {@link Settlements} that an acquisition uses. */

@@ -1,8 +1,10 @@
 import type { Decision } from '../../engine/decision.ts';
 import type { SluiceError } from '../../errors.ts';
+import { releaseWithRetry } from './keep-slots.ts';
 import { isNewHolder } from './holder.ts';
 import type { UnresolvedPart } from '../../managed/resolve.ts';
 import { holdsSlots } from '../../engine/policy.ts';
+import { warnOnce } from '../../warnings.ts';
 import { registerSlots } from './acquired-slots.ts';
 import { Receipts, type Settlement } from './receipts.ts';
 import type { EditingRequest, Part, Store, StoreAnswer } from '../../engine/store.ts';
@@ -68,6 +70,12 @@ export class Settlements {
     await this.#send(this.receipts.refundOfParts(decision, chosen));
   }
 
+  /** Gives back all that a decision took, slots included, for a request that never runs. */
+  async giveBack(decision: Decision): Promise<void> {
+    const slots = this.acquiredSlotsOf(decision);
+    await Promise.all([this.refund(decision), slots && releaseWithRetry(slots)]);
+  }
+
   /** Changes the cost of a decision to the actual one, once; does nothing where the decision took none. */
   async settleAt(decision: Decision, actual: number): Promise<void> {
     await this.#send(this.receipts.settlementOf(decision, actual));
@@ -78,12 +86,13 @@ export class Settlements {
    * holder in this process hold the same slots, which the last one releases. As with {@link slotsOf}, the store stays
    * open until they are released or have expired.
    */
-  acquiredSlotsOf(decision: Decision): Omit<HeldSlots, 'ttlMs'> | undefined {
+  acquiredSlotsOf(decision: Decision): HeldSlots | undefined {
     const held = this.receipts.slotsOf(decision, 'release');
     if (held === undefined) return undefined;
     const ttlMs = (): number => this.receipts.slotTtlMs(decision);
     const slots = registerSlots(held.store, held.requests, ttlMs, this.#keepOpen());
     return {
+      ttlMs,
       renew: async () => {
         const areRenewed = !slots.hasEnded() && areHeld(await this.#hold(decision, 'renew'));
         if (areRenewed && !slots.hasEnded()) slots.renewed();
@@ -181,4 +190,12 @@ export class Settlements {
 
 function areHeld(answers: readonly StoreAnswer[]): boolean {
   return answers.length > 0 && answers.every(({ held }) => held === true);
+}
+
+/** Reports the failure of a refund that runs in the background. */
+export function warnOfRefund(error: unknown): void {
+  warnOnce(
+    'SLUICE_REFUND_FAILED',
+    `units could not be given back: ${error instanceof Error ? error.message : String(error)}`,
+  );
 }

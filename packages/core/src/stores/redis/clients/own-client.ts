@@ -1,3 +1,4 @@
+import { detached } from '../../../detached.ts';
 import { StoreError } from '../../../errors.ts';
 import { adoptIoredis, withoutCommand } from './ioredis.ts';
 import type { OwnClient, RedisClient } from './port.ts';
@@ -66,11 +67,13 @@ class Connection {
 
   constructor(address: RedisAddress, timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
-    this.#client = loadIoredis().then(({ Redis }) => {
-      const client = (this.#made = makeClient(Redis, address, timeoutMs));
-      if (this.#isUsed) client.use();
-      return client;
-    });
+    this.#client = detached(() =>
+      loadIoredis().then(({ Redis }) => {
+        const client = (this.#made = makeClient(Redis, address, timeoutMs));
+        if (this.#isUsed) client.use();
+        return client;
+      }),
+    );
     this.#ready = this.#try();
   }
 
@@ -107,7 +110,7 @@ class Connection {
         clearTimeout(timer);
         resolve();
       };
-      this.#client.then((client) => client.connect()).then(end, end);
+      detached(() => this.#client.then((client) => client.connect())).then(end, end);
     });
     this.#connecting = attempt.then(() => {
       this.#connecting = undefined;

@@ -1,3 +1,5 @@
+import { detached } from './detached.ts';
+
 /** Longer timers overflow to 1 ms. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -13,21 +15,44 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 /**
  * Calls back at `dueMs` (by `performance.now()`), never earlier; immediately when that has passed. Calls run in the
  * order of `dueMs`, even when the event loop is late: separate timers would then run in the order of their durations.
+ * All of them share one timer, which keeps the process alive.
  *
  * @returns Cancels the call.
  */
 export function schedule(dueMs: number, run: () => void): () => void {
   const call = { dueMs, run };
-  let index = scheduled.length;
-  while (index > 0 && (scheduled[index - 1] as ScheduledCall).dueMs > dueMs) index--;
+  const index = firstAfter(dueMs);
   scheduled.splice(index, 0, call);
   if (index === 0) runDue();
   return () => {
-    const found = scheduled.indexOf(call);
+    // From the first one of its instant on: calls that were scheduled first are usually cancelled first.
+    const found = scheduled.indexOf(call, firstAt(dueMs));
     if (found === -1) return;
     scheduled.splice(found, 1);
     if (found === 0) runDue();
   };
+}
+
+/** The index of the first call that is due after this instant. */
+function firstAfter(dueMs: number): number {
+  return search((call) => call.dueMs > dueMs);
+}
+
+/** The index of the first call that is due at this instant, or after it. */
+function firstAt(dueMs: number): number {
+  return search((call) => call.dueMs >= dueMs);
+}
+
+/** The index of the first call for which `isAfter` holds: it holds for all calls after that one. */
+function search(isAfter: (call: ScheduledCall) => boolean): number {
+  let from = 0;
+  let to = scheduled.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (isAfter(scheduled[middle] as ScheduledCall)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 /** Runs the calls that are due, and sets the timer for the next one. A timer can fire a millisecond early. */
@@ -38,7 +63,7 @@ function runDue(): void {
     if (first === undefined) return;
     const leftMs = first.dueMs - performance.now();
     if (leftMs > 0) {
-      timer = setTimeout(runDue, Math.min(Math.ceil(leftMs), LONGEST_TIMER_MS));
+      timer = detached(() => setTimeout(runDue, Math.min(Math.ceil(leftMs), LONGEST_TIMER_MS)));
       return;
     }
     scheduled.shift();

@@ -1,0 +1,58 @@
+import type { Decision } from '../../engine/decision.ts';
+import { SluiceError } from '../../errors.ts';
+import type { UnresolvedPart } from '../../managed/resolve.ts';
+import type { WaitSettings } from './options.ts';
+import { WaitQueue, type WaitPort } from './wait-queue.ts';
+
+/** The requests of one limiter that wait: a queue per key, or per combination of keys. */
+export class WaitQueues {
+  readonly #port: WaitPort;
+  readonly #queues = new Map<string, WaitQueue>();
+  /** The queues that a subject is a part of. */
+  readonly #bySubject = new Map<string, Set<WaitQueue>>();
+
+  constructor(port: WaitPort) {
+    this.#port = port;
+  }
+
+  /** Resolves with the decision that allows the request, in the order of the calls for the same key. */
+  wait(parts: readonly UnresolvedPart[], settings: WaitSettings): Promise<Decision> {
+    const id = parts.map(({ limit, subject }) => `${limit.keySuffix} ${subject}`).join(' ');
+    const queue = this.#queues.get(id) ?? this.#open(id, parts);
+    return queue.add(parts, settings);
+  }
+
+  /** Asks again for the requests that wait for units of this subject, because some may have come back. */
+  changed(subject: string): void {
+    this.#bySubject.get(subject)?.forEach((queue) => {
+      queue.changed();
+    });
+  }
+
+  /** Rejects all requests with `SLUICE_LIMITER_CLOSED`, and gives back what they had. */
+  close(): void {
+    for (const queue of this.#queues.values()) {
+      queue.close(
+        new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.#port.name} was closed during the wait`),
+      );
+    }
+  }
+
+  #open(id: string, parts: readonly UnresolvedPart[]): WaitQueue {
+    const subjects = parts.map(({ subject }) => subject);
+    const queue = new WaitQueue(this.#port, () => {
+      this.#queues.delete(id);
+      for (const subject of subjects) {
+        const queues = this.#bySubject.get(subject);
+        queues?.delete(queue);
+        if (queues?.size === 0) this.#bySubject.delete(subject);
+      }
+    });
+    this.#queues.set(id, queue);
+    for (const subject of subjects) {
+      const queues = this.#bySubject.get(subject) ?? new Set();
+      this.#bySubject.set(subject, queues.add(queue));
+    }
+    return queue;
+  }
+}
