@@ -66,7 +66,7 @@ export const ${name}: ${SCRIPT} = {
 `;
 
 const modules = {
-  'stores/redis/scripts.generated.ts': `// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame/*.lua. Do not edit: edit those.
+  'stores/redis/scripts.generated.ts': `// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and lua/*.lua. Do not edit: edit those.
 ${scripts.map((script) => constant(...script)).join('\n')}`,
 };
 for (const [folder, scripts] of Object.entries(OTHERS)) {

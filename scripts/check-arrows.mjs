@@ -6,26 +6,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** From the ground up. A file at the root is a room of its own. */
-const ROOMS = [
-  ['platform', 'site.generated.ts', 'copies.ts'],
-  ['detached.ts'],
-  ['errors.ts', 'warnings.ts', 'clock.ts', 'lru-list.ts', 'schedule.ts'],
-  ['values'],
-  ['algorithms'],
-  ['engine'],
-  ['channels.ts'],
-  ['guard'],
-  ['stores'],
-  ['remote'],
-  ['lease'],
-  ['managed'],
-  ['observe'],
-  ['limiter'],
-  ['inspect'],
-  ['http'],
-  ['index.ts', 'internal.ts', 'service.ts'],
-];
+/** From the ground up: the rows of the table in ARCHITECTURE.md, without the folders inside a room. A file at the root is a room of its own. */
+const ROOMS = roomsOf(readFileSync(new URL('../ARCHITECTURE.md', import.meta.url), 'utf8'));
 
 const root = fileURLToPath(new URL('../packages/core/src/', import.meta.url));
 const files = readdirSync(root, { recursive: true })
@@ -39,6 +21,15 @@ const problems = [
 ];
 for (const problem of problems) console.error(problem);
 process.exit(problems.length === 0 ? 0 : 1);
+
+function roomsOf(architecture) {
+  const [, section] = architecture.split('## The rooms of packages/core/src\n');
+  const rows = section.split('\n## ')[0].matchAll(/^\| (`[^|]+)\|/gm);
+  return [...rows]
+    .map(([, cell]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name.replace(/\/$/, '')))
+    .map((rooms) => rooms.filter((room) => !room.includes('/')))
+    .filter((rooms) => rooms.length > 0);
+}
 
 function importsOf(file) {
   const source = readFileSync(join(root, file), 'utf8');

@@ -1,14 +1,14 @@
 import luaparse from 'luaparse';
 
 const WHOLE_NUMBER = 'algorithms/whole-number.lua';
-const parts = (names) => names.map((name) => `stores/redis/frame/${name}.lua`);
+const parts = (names) => names.map((name) => `stores/redis/lua/${name}.lua`);
 
 /** What stands before all kernels, and what before each of those that use it: those that are usual do without. */
 export const BEFORE_ALL = 'algorithms/instant-and-field.lua';
 export const beforeKernel = (kernel) =>
   parse(kernel).globals.some(({ name }) => name === 'to_integer') ? [WHOLE_NUMBER] : [];
 
-/** Numbers of a policy that frame/single.lua reads. */
+/** Numbers of a policy that lua/single.lua reads. */
 const MOST_NUMBERS = 4;
 
 function parse(lua) {
@@ -49,7 +49,7 @@ export function declarationOf(kernel) {
 /** A kernel that can do nothing but decide: what it takes to make a function is paid at every call, be it called or not. */
 function onlyDeciding(kernel) {
   const { arity, end } = declarationOf(kernel);
-  if (arity > MOST_NUMBERS) throw new Error(`frame/single.lua reads ${MOST_NUMBERS} numbers of a policy, not ${arity}`);
+  if (arity > MOST_NUMBERS) throw new Error(`lua/single.lua reads ${MOST_NUMBERS} numbers of a policy, not ${arity}`);
   const others = parse(kernel).body.filter(
     ({ type, identifier }) =>
       type === 'FunctionDeclaration' &&
@@ -76,11 +76,11 @@ function withoutUnused(lua) {
 /** The scripts that decide: their parts, in the order in which they stand on each other, the kernels they know, and what they
  * need of those. */
 export const SCRIPTS = {
-  frame: {
+  general: {
     parts: [WHOLE_NUMBER].concat(
       parts([
         ...['clock', 'policy', 'failure', 'call', 'value'],
-        ...['external-state', 'versions', 'restored-value', 'decide', 'denied-costs', 'escalation', 'edits', 'frame'],
+        ...['external-state', 'versions', 'restored-value', 'decide', 'denied-costs', 'escalation', 'edits', 'general'],
       ]),
     ),
     takes: () => true,
@@ -88,7 +88,7 @@ export const SCRIPTS = {
   },
   batch: {
     parts: [...parts(['clock', 'single']), WHOLE_NUMBER, ...parts(['policy', 'failure', 'batch'])],
-    // Long states have keys of their own: those are opened by the frame.
+    // Long states have keys of their own: those are opened by the general script.
     takes: (kernel) => declarationOf(kernel).external !== true,
     needs: onlyDeciding,
   },

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { redisStore, type Policy } from '@sluice/core';
-import { inspectKey, limitOfKey, ownerOfDetails } from '@sluice/core/inspect';
+import { inspectKey, limitOfKey, ownerOfExternalState } from '@sluice/core/inspect';
 import { collect } from './collect.ts';
 import { Failure } from './failure.ts';
 import { policyFromText } from './policy-options.ts';
@@ -39,7 +39,7 @@ async function heal({ connection, prefix, print }: Session, policies: readonly P
   const options = { prefix, policies, records: await recordsOf(connection, prefix) };
   const store = redisStore(connection, { prefix });
   const all = await scan(connection, `${prefix.replace(/[\\*?[\]]/g, '\\$&')}:{*`);
-  const keys = all.filter((key) => ownerOfDetails(key, prefix) === undefined);
+  const keys = all.filter((key) => ownerOfExternalState(key, prefix) === undefined);
   const healed: string[] = [];
   const unknown: string[] = [];
   for (let from = 0; from < keys.length; from += AT_A_TIME) {

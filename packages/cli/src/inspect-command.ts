@@ -4,7 +4,7 @@ import {
   inspectKey,
   isWholeKey,
   keyPattern,
-  ownerOfDetails,
+  ownerOfExternalState,
   writtenPolicy,
   type KeyReport,
 } from '@sluice/core/inspect';
@@ -46,7 +46,7 @@ async function inspect(
   pattern: string | undefined,
   policies: readonly Policy[],
 ): Promise<void> {
-  const isDetail = (one: string): boolean => ownerOfDetails(one, prefix) !== undefined;
+  const isDetail = (one: string): boolean => ownerOfExternalState(one, prefix) !== undefined;
   const keys = pattern === undefined ? [key] : (await scan(connection, pattern)).filter((one) => !isDetail(one));
   const values = await Promise.all(keys.map(async (one) => (isDetail(one) ? '' : read(connection, one))));
   const records = await recordsOf(connection, prefix);

@@ -59,7 +59,7 @@ export class PolicyError extends SluiceError {
 /**
  * Why a store did not decide: it was late (`timeout`); could not be reached (`connection`); is reading its data
  * (`loading`), running a long script (`busy`), out of memory (`oom`), a replica (`readonly`); does not let this user do
- * that (`denied`); a cluster or replication that is not whole (`cluster`); a value under the key that is none of ours
+ * that (`denied`); a cluster or replication that is not whole (`cluster`); a value under the key that Sluice has not written
  * (`key`); an answer that makes no sense (`reply`); was not asked, because it failed before (`open`); anything else.
  */
 export type StoreFailureKind =

@@ -15,7 +15,7 @@ export { concurrency, type ConcurrencyOptions, type ConcurrencyPolicy } from './
 export { tokenBucket, type TokenBucketOptions, type TokenBucketPolicy } from './algorithms/token-bucket/policy.ts';
 export type { IntervalBucketPolicy } from './algorithms/interval-bucket/policy.ts';
 export type { Policy } from './algorithms/index.ts';
-export { systemClock, type Clock } from './clock.ts';
+export { systemClock, type Clock } from './platform/clock.ts';
 export type { Decision, DecisionSource, Outcome, PolicyDecision } from './engine/decision.ts';
 export type { Duration } from './values/duration.ts';
 export { escalate, type EscalateOptions, type Escalation } from './values/escalate.ts';

@@ -1,5 +1,5 @@
 // What the workspace's own tests look at. Not part of the package: its exports leave this out.
-export type { LocalClocks, LocalTime } from './clock.ts';
+export type { LocalClocks, LocalTime } from './platform/clock.ts';
 export { algorithms, algorithmOf, type AnyAlgorithm } from './algorithms/index.ts';
 export type { Algorithm, Kernel, PolicyBase, Verdict } from './algorithms/algorithm.ts';
 export { ClientList } from './http/client-list.ts';
@@ -19,9 +19,9 @@ export { requestsToJson } from './remote/wire/requests.ts';
 export { batchAnswerFromJson, batchToJson } from './remote/wire/batches.ts';
 export { answersFromJson } from './remote/wire/answers.ts';
 export { createRedisStore } from './stores/redis/redis-store.ts';
-export { detailKey, hashTag, redisKey } from './stores/redis/redis-key.ts';
+export { externalStateKey, hashTag, redisKey } from './stores/redis/redis-key.ts';
 export { hashSlot } from './stores/redis/hash-slot.ts';
-export { batch, frame } from './stores/redis/scripts.generated.ts';
+export { batch, general } from './stores/redis/scripts.generated.ts';
 export { shareOfMember, type Member } from './stores/split/shares.ts';
 export { createSplitStore } from './stores/split/split-store.ts';
 export { Heartbeats, type SendHeartbeat } from './stores/split/heartbeats.ts';

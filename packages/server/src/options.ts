@@ -3,7 +3,7 @@ import { nearest } from '@sluice/core/inspect';
 import { parseAddress, type Address } from './listeners/address.ts';
 import type { Siblings } from './workers/siblings.ts';
 
-/** Where a listener accepts connections: a port (of the loopback), `host:port`, `unix:path`, or `off`. */
+/** Where a listener accepts connections: a port (on the loopback), `host:port`, `unix:path`, or `off`. */
 export type ListenerOption = number | string | false;
 
 export interface TlsOptions {
@@ -16,7 +16,7 @@ export interface TlsOptions {
   readonly listeners?: readonly TlsListenerName[] | undefined;
 }
 
-/** The listener of operators has no TLS: it is of the loopback, or needs a token. */
+/** The listener of operators has no TLS: it is on the loopback, or needs a token. */
 const TLS_LISTENERS = ['grpc', 'http', 'native'] as const;
 export type TlsListenerName = (typeof TLS_LISTENERS)[number];
 
@@ -39,7 +39,7 @@ export interface ServerOptions {
   readonly native?: ListenerOption | undefined;
   /** `/rlconfig`, `/stats`, `/metrics`. Default 6070. */
   readonly admin?: ListenerOption | undefined;
-  /** The secret of callers that may refund, charge, reset, block and read metrics where a listener is not of the loopback. */
+  /** The secret of callers that may refund, charge, reset, block and read metrics where a listener is not on the loopback. */
   readonly token?: string | undefined;
   /** TLS for every listener but that of operators. */
   readonly tls?: TlsOptions | undefined;
@@ -49,7 +49,7 @@ export interface ServerOptions {
   readonly app?: string | undefined;
   /** Requests at once at most, of each listener. What is beyond is turned away at once: RESOURCE_EXHAUSTED, 503. Default 1024. */
   readonly maxInFlight?: number | undefined;
-  /** After so long, and up to a tenth more, a connection of gRPC gets a GOAWAY, so that connections spread over replicas. 0: never. Default 24 hours. */
+  /** The age at which a gRPC connection gets a GOAWAY, up to 10 % more, so that connections spread over replicas. 0: never. Default 24 hours. */
   readonly maxConnectionAgeMs?: number | undefined;
   /** How long `close` waits for requests that run. Default 10 seconds. */
   readonly drainMs?: number | undefined;

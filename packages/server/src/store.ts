@@ -64,7 +64,7 @@ function overSocket(text: string): Redis {
   return new Redis({ ...CLIENT, ...accessOf(url), path: url === undefined ? text : decodeURIComponent(url.pathname) });
 }
 
-/** The nodes tell of each other: what the first URL says of user, password and TLS holds for all. */
+/** The nodes report each other: user, password and TLS of the first URL apply to all. */
 function clusterOf(urls: readonly string[]): Cluster {
   const [first = ''] = urls;
   const url = new URL(first);

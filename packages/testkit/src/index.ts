@@ -19,7 +19,7 @@ export { seeded, testSeed, type Random } from './random.ts';
 export { exchange, listen, open, received, statuses, type Listening } from './raw-http.ts';
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort, startRedis, type RedisServer } from './redis-server.ts';
-export { PRODUCTION_LINE, TEST_LINE, testFrame, virtualRedisStore } from './virtual-redis.ts';
+export { PRODUCTION_LINE, TEST_LINE, testGeneral, virtualRedisStore } from './virtual-redis.ts';
 export { useRedis, type RunningRedis } from './use-redis.ts';
 export { ClusterAdmin } from './cluster-admin.ts';
 export { connectTo, type ConnectOptions } from './connect-to.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Clock, IoredisClient, RedisStoreOptions, Store } from '@sluice/core';
-import { createRedisStore, frame, batch } from '@sluice/core/internal';
+import { createRedisStore, general, batch } from '@sluice/core/internal';
 
 /**
- * The one line by which the test build of the frame differs: it takes the instant from its last argument, instead of
+ * The one line by which the test build of the general script differs: it takes the instant from its last argument, instead of
  * from the server.
  */
 export const PRODUCTION_LINE = 'local time = redis.call("TIME")';
@@ -20,9 +20,9 @@ function testBuildOf({ source }: Script): Script {
   return { source: changed, sha1: createHash('sha1').update(changed).digest('hex') };
 }
 
-/** The test build of the frame. */
-export function testFrame(): Script {
-  return testBuildOf(frame);
+/** The test build of the general script. */
+export function testGeneral(): Script {
+  return testBuildOf(general);
 }
 
 /** Some fourteen years: a whole multiple of every window up to ten days that people write. */
@@ -42,7 +42,7 @@ export function virtualRedisStore(
   options: RedisStoreOptions = {},
   eraMs: number = ERA_MS,
 ): Store {
-  const scripts = { frame: testFrame(), batch: testBuildOf(batch) };
+  const scripts = { general: testGeneral(), batch: testBuildOf(batch) };
   const store = createRedisStore(client, options, scripts, () => Math.floor(clock.now()) + eraMs);
   if (eraMs === 0) return store;
   return {

@@ -75,6 +75,6 @@ describe('the environment of envoyproxy/ratelimit', () => {
   it('stops the start where it asks for other decisions', async () => {
     const { code, err } = await serving.run(['--config', serving.file(LIMITS)], { env: { BACKEND_TYPE: 'memcache' } });
 
-    expect([code, err]).toEqual([2, expect.stringContaining('BACKEND_TYPE asks for what this service does not do')]);
+    expect([code, err]).toEqual([2, expect.stringContaining('BACKEND_TYPE is not supported by this service')]);
   });
 });

@@ -16,7 +16,7 @@ export function encodeSubject(key: string): string {
   return key.length > LONGEST_SUBJECT || key.charCodeAt(0) === 35 /* # */ ? hashed(key) : key;
 }
 
-/** The cache of hashes holds at most twice as many, of texts up to so many characters. */
+/** The cache of hashes holds at most twice the first number, of texts up to the second number of characters. */
 const REMEMBERED = 1_024;
 const LONGEST_REMEMBERED = 2_048;
 let recent = new Map<string, string>();

@@ -69,7 +69,7 @@ function carried(from: NamedPolicy, state: unknown, to: NamedPolicy, carryOver: 
   return to.algorithm.migrate(to.policy, units, nowMs, same);
 }
 
-/** Units of a limit of 0 have no proportion to it: all go over. */
+/** A limit of 0 has no proportion, so all units are carried over. */
 function inProportion(used: number, from: number, to: number): number {
   return from === 0 ? used : Math.min(Math.ceil((used * to) / from), LARGEST_LIMIT);
 }

@@ -19,6 +19,11 @@ export function holdsSlots(policies: readonly NamedPolicy[]): boolean {
   return policies.some(({ algorithm }) => algorithm.renew !== undefined);
 }
 
+/** Whether any of these has states that grow, of which the value holds a summary: see `slidingLog`. */
+export function hasLongStates(policies: readonly NamedPolicy[]): boolean {
+  return policies.some(({ algorithm }) => algorithm.summarize !== undefined);
+}
+
 /** Whether a policy adds the cost of a request that it denies itself. */
 export function countsDenied({ algorithm, policy }: NamedPolicy): boolean {
   return algorithm.countsDenied?.(policy) === true;

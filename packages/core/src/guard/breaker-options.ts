@@ -1,7 +1,7 @@
 import type { BreakerOptions } from '../engine/store.ts';
 import { PolicyError, shown } from '../errors.ts';
 import { checkOptions } from '../values/check-options.ts';
-import { LONGEST_TIMEOUT_MS } from './deadline.ts';
+import { LONGEST_TIMER_MS } from '../platform/clock.ts';
 
 /**
  * Checks the option `breaker` of a store.
@@ -16,10 +16,10 @@ export function parseBreaker(given: unknown = {}): BreakerOptions | false {
     ['breaker.failures', failures, 1],
     ['breaker.probeEveryMs', probeEveryMs, 10],
   ] as const) {
-    if (Number.isInteger(value) && value >= least && value <= LONGEST_TIMEOUT_MS) continue;
+    if (Number.isInteger(value) && value >= least && value <= LONGEST_TIMER_MS) continue;
     throw new PolicyError(
       field,
-      `${field} must be a whole number from ${String(least)} to ${String(LONGEST_TIMEOUT_MS)}, got ${shown(value)}`,
+      `${field} must be a whole number from ${String(least)} to ${String(LONGEST_TIMER_MS)}, got ${shown(value)}`,
       'SLUICE_OPTION_INVALID',
     );
   }

@@ -1,4 +1,4 @@
-import { detached } from '../detached.ts';
+import { detached } from '../platform/detached.ts';
 import { StoreError, asStoreError, isFault } from '../errors.ts';
 import type { BreakerState } from '../engine/store.ts';
 
@@ -11,7 +11,7 @@ export interface BreakerSettings {
   readonly onChange: (state: BreakerState, previous: BreakerState, cause: unknown) => void;
 }
 
-/** After so many probes without a request in between, probing rests, and the next request is the probe. */
+/** The number of probes without a request in between after which probing rests, and the next request is the probe. */
 const IDLE_PROBES = 120;
 const FIRST_PROBE = 1 / 5;
 

@@ -1,15 +1,13 @@
+import { LONGEST_TIMER_MS } from '../platform/clock.ts';
 import { PolicyError, StoreError, shown } from '../errors.ts';
 import type { StoreCall } from '../engine/store.ts';
 
-/** Longer timers overflow to 1 ms. */
-export const LONGEST_TIMEOUT_MS: number = 2 ** 31 - 1;
-
 /** @throws PolicyError `SLUICE_OPTION_INVALID` for a time that no timer can wait. */
 export function checkTimeout(timeoutMs: unknown, option = 'timeoutMs'): void {
-  if (Number.isInteger(timeoutMs) && Number(timeoutMs) >= 1 && Number(timeoutMs) <= LONGEST_TIMEOUT_MS) return;
+  if (Number.isInteger(timeoutMs) && Number(timeoutMs) >= 1 && Number(timeoutMs) <= LONGEST_TIMER_MS) return;
   throw new PolicyError(
     option,
-    `${option} must be a whole number of milliseconds, from 1 to ${String(LONGEST_TIMEOUT_MS)}, got ${shown(timeoutMs)}`,
+    `${option} must be a whole number of milliseconds, from 1 to ${String(LONGEST_TIMER_MS)}, got ${shown(timeoutMs)}`,
     'SLUICE_OPTION_INVALID',
   );
 }
@@ -20,7 +18,7 @@ const LATE_MS = 10;
 const GRACE_MS = 40;
 
 /**
- * Waits for a store no longer than `timeoutMs`. A later answer is ignored. Nothing is sent again, because the
+ * Waits for a store no longer than `timeoutMs`; then `DecisionPipeline.fallback` applies `onStoreError`. A later answer is ignored. Nothing is sent again, because the
  * request may have counted.
  *
  * A stall of this process is not held against the store: when the time has passed, everything that has arrived is

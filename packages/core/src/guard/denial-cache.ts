@@ -1,10 +1,10 @@
-import { DRIFT, localClocks, type LocalClocks } from '../clock.ts';
+import { DRIFT, localClocks, type LocalClocks } from '../platform/clock.ts';
 import type { AnyAlgorithm } from '../algorithms/index.ts';
 import { combine, decisionOf, decisionOfOne, shifted, type Decision } from '../engine/decision.ts';
-import { countsDenied, holdsSlots, type NamedPolicy } from '../engine/policy.ts';
+import { countsDenials, hasLongStates, holdsSlots, type NamedPolicy } from '../engine/policy.ts';
 import { evaluate } from '../engine/evaluate.ts';
 import type { Sent } from './batching/waiting.ts';
-import { LruList, type Linked } from '../lru-list.ts';
+import { LruList, type Linked } from '../engine/lru-list.ts';
 import { ownText } from '../engine/own-text.ts';
 import { cellOf, type Invalidations } from './invalidations.ts';
 import type { Limit, Part, PartAnswer, KeySnapshot, StoreAnswer, KeyState } from '../engine/store.ts';
@@ -172,7 +172,8 @@ export class DenialCache {
     for (let i = 0; i < parts.length; i++) {
       const part = parts[i] as Part;
       // For a long state, a reply shows only what the second part needs after the first.
-      if (parts.some((other) => other !== part && isSameKey(other, part)) && isLong(part.limit)) continue;
+      if (parts.some((other) => other !== part && isSameKey(other, part)) && hasLongStates(part.limit.policies))
+        continue;
       this.remember(part, snapshots[i] as KeySnapshot, atMs, sent);
     }
   }
@@ -185,7 +186,7 @@ export class DenialCache {
   }
 
   #keeps({ keySuffix, policies, escalation, policyVersion }: Limit, { version }: KeySnapshot): boolean {
-    if (escalation !== undefined || policies.some(countsDenied)) return false; // each denial has to reach the store, which counts it
+    if (countsDenials({ escalation, policies })) return false; // each denial has to reach the store, which counts it
     if (policyVersion !== undefined && policyVersion.version !== version) return false;
     return !holdsSlots(policies) && !this.#excluded.has(keySuffix);
   }
@@ -279,10 +280,6 @@ function denies({ limit, cost: knownCost, blockedUntilMs, states }: DeniedKey, c
 function testableCost(algorithm: AnyAlgorithm, knownCost: number, cost: number): number {
   if (algorithm.summarize === undefined || cost === 0) return cost;
   return cost >= knownCost && knownCost > 0 ? knownCost : 1;
-}
-
-function isLong({ policies }: Limit): boolean {
-  return policies.some(({ algorithm }) => algorithm.summarize !== undefined);
 }
 
 function isSameKey(one: Part, other: Part): boolean {

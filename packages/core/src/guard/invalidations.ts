@@ -1,4 +1,4 @@
-import { localClocks, type LocalClocks } from '../clock.ts';
+import { localClocks, type LocalClocks } from '../platform/clock.ts';
 import { isPending, type StoreRequest } from '../engine/store.ts';
 
 /** Hash cells of subjects. Two subjects in one cell only lose entries that could have been kept. */

@@ -21,7 +21,7 @@ export async function probe(store: Store, subject: string, timeoutMs: number, is
   const answers = Promise.resolve(
     store.perform([{ op: 'block', part: { limit, subject, cost: 0 }, durationMs: 1 }], call),
   );
-  call.connecting = undefined; // a probe has the time that its caller says, and no more
+  call.connecting = undefined; // the caller's timeout bounds a probe
   const [answer] = await withinDeadline(answers, timeoutMs, call, isAwaited);
   if (answer instanceof Error) throw answer;
 }

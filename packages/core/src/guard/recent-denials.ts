@@ -1,6 +1,6 @@
-import { localClocks, type LocalClocks } from '../clock.ts';
+import { localClocks, type LocalClocks } from '../platform/clock.ts';
 import { ownText } from '../engine/own-text.ts';
-import { LruList, type Linked } from '../lru-list.ts';
+import { LruList, type Linked } from '../engine/lru-list.ts';
 import type { Part } from '../engine/store.ts';
 
 const MOST_KEYS = 10_000;

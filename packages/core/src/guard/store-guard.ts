@@ -57,7 +57,7 @@ export class StoreGuard {
     return guard;
   }
 
-  /** Adds a limiter that waits so long for the store. The returned function removes it. */
+  /** Adds a limiter with its `timeoutMs`. The returned function removes it. */
   join(timeoutMs: number): () => void {
     this.#timeoutsMs.push(timeoutMs);
     return () => {

@@ -1,4 +1,4 @@
-import { copiesHint } from '../copies.ts';
+import { copiesHint } from '../platform/copies.ts';
 import { slidingWindow } from '../algorithms/sliding-window/policy.ts';
 import type { Duration } from '../values/duration.ts';
 import { PolicyError, shown } from '../errors.ts';

@@ -1,6 +1,6 @@
 import { PolicyError, shown } from '../errors.ts';
 import { CORE_OPTIONS } from '../limiter/options.ts';
-import { checkOptions } from '../values/check-options.ts';
+import { checkOptions, invalidOption } from '../values/check-options.ts';
 import { parseDuration } from '../values/duration.ts';
 import { ClientList } from './client-list.ts';
 import { isForAll } from './keys/key-parts.ts';
@@ -175,7 +175,7 @@ function parseStatuses(option: Partial<DenialStatuses> | undefined): DenialStatu
 export interface Refund<Request, Response> {
   readonly when: RefundWhen<Request, Response>;
   readonly holdMs: number;
-  /** Whether `when` hears of responses that are cut off. */
+  /** Whether `when` is called for responses that are cut off. */
   readonly onAbort: boolean;
   readonly queue: RefundQueue;
 }
@@ -210,6 +210,6 @@ function parseMaxHeld(option: number = DEFAULT_MAX_HELD): number {
 function checkThat(is: (value: unknown) => boolean, expected: string): Check {
   return (value, field) => {
     if (is(value)) return;
-    throw new PolicyError(field, `${field} must be ${expected}, got ${shown(value)}`, 'SLUICE_OPTION_INVALID');
+    throw invalidOption(field, expected, value);
   };
 }

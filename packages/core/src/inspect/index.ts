@@ -1,7 +1,7 @@
 /** For tools: tells what keys in Redis hold, and writes policies as text. Nothing here reads or writes a key. */
 export { inspectKey, type InspectOptions } from './inspect-key.ts';
 export { limitOfKey, type KnownKey } from './limit-of-key.ts';
-export { isWholeKey, keyPattern, ownerOfDetails } from './key-text.ts';
+export { isWholeKey, keyPattern, ownerOfExternalState } from './key-text.ts';
 export { policyFactories, writtenPolicy, type FactoryOption, type PolicyFactory } from './policy-text.ts';
 export type { KeyReport, PolicyReport, DenialCountReport } from './report.ts';
 export { nearest } from '../values/check-options.ts';

@@ -5,7 +5,7 @@ import { namePolicy, type NamedPolicy } from '../engine/policy.ts';
 import { remembered } from '../engine/denial-count.ts';
 import { readValue } from '../stores/redis/value.ts';
 import { inspectManaged } from './inspect-managed.ts';
-import { detailKeyOf, ownerOfDetails, readKeyText, type KeyText } from './key-text.ts';
+import { externalStateKeyOf, ownerOfExternalState, readKeyText, type KeyText } from './key-text.ts';
 import { isWrittenByAnother, reportPolicy, type KnownPolicy } from './report-policy.ts';
 import type { KeyReport } from './report.ts';
 
@@ -29,13 +29,13 @@ export interface InspectOptions {
  */
 export function inspectKey(key: string, value: string, atMs: number, options: InspectOptions = {}): KeyReport {
   const { prefix = 'sluice', policies = [], records = {} } = options;
-  const owner = ownerOfDetails(key, prefix);
+  const owner = ownerOfExternalState(key, prefix);
   if (owner !== undefined) {
     return unread(
       key,
       undefined,
       NO_HEADER,
-      `it holds the details of ${owner}: inspect that key, which holds the units used`,
+      `it holds the external state of ${owner}: inspect that key, which holds the units used`,
     );
   }
   const text = readKeyText(key, prefix);
@@ -64,7 +64,11 @@ export function inspectKey(key: string, value: string, atMs: number, options: In
     blockedUntilMs: isBlocked ? read.blockedUntilMs : null,
     denials: remembered(read.denials, atMs) ?? null,
     policies: known.map((policy, j) =>
-      reportPolicy(policy, read.states[j], { isBlocked, atMs, detailKey: detailKeyOf(key, policy.algorithm, j) }),
+      reportPolicy(policy, read.states[j], {
+        isBlocked,
+        atMs,
+        detailKey: externalStateKeyOf(key, policy.algorithm, j),
+      }),
     ),
     problem: foreignStateProblem(known.filter((policy, j) => isWrittenByAnother(policy, read.states[j], atMs))),
   };

@@ -3,7 +3,7 @@ import { migrateStates } from '../engine/migrate-state.ts';
 import { remembered } from '../engine/denial-count.ts';
 import { readValue } from '../stores/redis/value.ts';
 import type { PolicyVersion, Limit, KeyState } from '../engine/store.ts';
-import { detailKeyOf, type KeyText } from './key-text.ts';
+import { externalStateKeyOf, type KeyText } from './key-text.ts';
 import { reportPolicy } from './report-policy.ts';
 import type { KeyReport } from './report.ts';
 
@@ -44,7 +44,7 @@ export function inspectManaged(
         isBlocked,
         atMs,
         version: version ?? null,
-        detailKey: detailKeyOf(key, definition.named.algorithm, 0),
+        detailKey: externalStateKeyOf(key, definition.named.algorithm, 0),
       }),
     ],
     problem: null,

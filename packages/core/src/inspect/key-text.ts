@@ -1,6 +1,6 @@
 import { algorithms, type AnyAlgorithm } from '../algorithms/index.ts';
 import { LAYOUT, MANAGED, checkSubject, encodeSubject } from '../engine/key.ts';
-import { detailKey, redisKey } from '../stores/redis/redis-key.ts';
+import { externalStateKey, redisKey } from '../stores/redis/redis-key.ts';
 
 /** The parts of a key in Redis. */
 export interface KeyText {
@@ -35,13 +35,13 @@ export function readKeyText(key: string, prefix: string): KeyText | undefined {
   return policies.length === schema.split(',').length ? { subject, owner, isManaged, policies } : undefined;
 }
 
-/** The key that holds the details of a long state. `index`: that of the policy under its key, from 0. */
-export function detailKeyOf(key: string, { kind }: AnyAlgorithm, index: number): string {
-  return detailKey(key, kind, String(index + 1));
+/** The key that holds an external state. `index`: that of the policy under its key, from 0. */
+export function externalStateKeyOf(key: string, { kind }: AnyAlgorithm, index: number): string {
+  return externalStateKey(key, kind, String(index + 1));
 }
 
-/** The key whose details another key holds, as for slidingLog and concurrency. Undefined for any other key. */
-export function ownerOfDetails(key: string, prefix = 'sluice'): string | undefined {
+/** The key whose external state another key holds, as for slidingLog and concurrency. Undefined for any other key. */
+export function ownerOfExternalState(key: string, prefix = 'sluice'): string | undefined {
   const [, owner = '', kind] = /^(.*):([a-z])\d+$/s.exec(key) ?? [];
   const hasExternalState = algorithms.some((algorithm) => algorithm.kind === kind && algorithm.summarize !== undefined);
   return hasExternalState && readKeyText(owner, prefix) !== undefined ? owner : undefined;

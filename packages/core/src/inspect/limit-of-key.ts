@@ -4,9 +4,9 @@ import type { NamedPolicy } from '../engine/policy.ts';
 import type { Limit } from '../engine/store.ts';
 import { inspectedPolicies, type InspectOptions } from './inspect-key.ts';
 import { ANY_VERSION } from './inspect-managed.ts';
-import { ownerOfDetails, readKeyText, type KeyText } from './key-text.ts';
+import { ownerOfExternalState, readKeyText, type KeyText } from './key-text.ts';
 
-/** What a request to a store says of a key. */
+/** The part of a request to a store that names a key. */
 export interface KnownKey {
   readonly limit: Limit;
   readonly subject: string;
@@ -22,7 +22,7 @@ export interface KnownKey {
  */
 export function limitOfKey(key: string, value: string, options: InspectOptions = {}): KnownKey | undefined {
   const { prefix = 'sluice', records = {} } = options;
-  const text = ownerOfDetails(key, prefix) === undefined ? readKeyText(key, prefix) : undefined;
+  const text = ownerOfExternalState(key, prefix) === undefined ? readKeyText(key, prefix) : undefined;
   if (text === undefined) return undefined;
   const { subject, owner } = text;
   const keySuffix = key.slice(`${prefix}:{${subject}}`.length);

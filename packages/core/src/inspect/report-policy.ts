@@ -14,7 +14,7 @@ interface ReportedKey {
   readonly isBlocked: boolean;
   readonly atMs: number;
   readonly version?: number | null;
-  /** The key that would hold the details of a long state. */
+  /** The key that would hold the external state. */
   readonly detailKey: string;
 }
 

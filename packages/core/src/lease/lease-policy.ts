@@ -17,7 +17,7 @@ export function leasedPolicy(named: NamedPolicy, maxAgeMs: number): NamedPolicy 
     const others = algorithms.filter((other) => typeof other.lease === 'object').map((other) => other.name);
     throw new PolicyError(
       'lease',
-      `no slices of the policy ${shown(name)} (${algorithm.name}) can be taken: ${lease}. Use ${listed(others, 'or')}, or leave lease out`,
+      `the policy ${shown(name)} (${algorithm.name}) cannot be leased: ${lease}. Use ${listed(others, 'or')}, or leave lease out`,
     );
   }
   if (lease.counted === undefined) return named;
@@ -41,7 +41,7 @@ export function refilledIn(named: NamedPolicy, ms: number): number {
   return leaseOf(named).refilledIn?.(named.policy, ms) ?? 0;
 }
 
-/** Of a policy that {@link leasedPolicy} has let through. */
+/** The `lease` of a policy that {@link leasedPolicy} accepted. */
 function leaseOf({ algorithm }: NamedPolicy): Lease<PolicyBase> {
   return algorithm.lease as Lease<PolicyBase>;
 }

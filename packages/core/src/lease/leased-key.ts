@@ -1,4 +1,4 @@
-import { DRIFT } from '../clock.ts';
+import { DRIFT } from '../platform/clock.ts';
 import type { Limit } from '../engine/store.ts';
 import { grantOf, type Grant, type GrantReply, type Slice } from './slice.ts';
 

@@ -1,4 +1,4 @@
-import { DRIFT, type LocalTime } from '../clock.ts';
+import { DRIFT, type LocalTime } from '../platform/clock.ts';
 import type { Decision } from '../engine/decision.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
 import type { EditingRequest, Limit, Store } from '../engine/store.ts';

@@ -1,4 +1,4 @@
-import { DRIFT } from '../clock.ts';
+import { DRIFT } from '../platform/clock.ts';
 import { combine, decisionOfOne, type Decision, type PolicyDecision } from '../engine/decision.ts';
 import { fittingUnits } from '../engine/consume-state.ts';
 import type { Limit, KeyState } from '../engine/store.ts';

@@ -1,5 +1,5 @@
 import { isClusterWorker } from '#platform';
-import { localTime } from '../clock.ts';
+import { localTime } from '../platform/clock.ts';
 import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './options.ts';
 import { deniedForWaiting, type Decision } from '../engine/decision.ts';
 import { DecisionPipeline } from './decision-pipeline.ts';
@@ -28,7 +28,7 @@ import { warnOnce } from '../warnings.ts';
 
 /**
  * The base of {@link createLimiter} and the adapters: decides over parts in one store, within a deadline, and falls
- * back as `onStoreError` states when the store fails.
+ * back as `onStoreError` states when the store fails. The ways of a decision: docs/adr/0035-ways-of-a-decision.md.
  */
 export class LimiterCore {
   readonly name: string;

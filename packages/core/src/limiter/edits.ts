@@ -76,7 +76,7 @@ function checkNoSlots({ limit }: Part): void {
   if (held === undefined) return;
   throw typeError(
     'SLUICE_ACQUIRE_NEEDED',
-    `the policy ${shown(held.name)} holds slots, which belong to their holders: call release() of what limiter.acquire(key) answered; nothing was done`,
+    `the policy ${shown(held.name)} holds slots, which belong to their holders: call the release() that limiter.acquire(key) returned; nothing was changed`,
   );
 }
 

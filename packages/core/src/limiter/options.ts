@@ -1,4 +1,4 @@
-import { PolicyError, shown } from '../errors.ts';
+import { PolicyError } from '../errors.ts';
 import { performsBatches } from '../engine/batch-store.ts';
 import type { Store } from '../engine/store.ts';
 import { checkTimeout } from '../guard/deadline.ts';
@@ -8,7 +8,7 @@ import type { OnUnconfigured } from '../managed/managed-limit.ts';
 import type { Policies } from '../managed/policies.ts';
 import { isPolicies } from '../managed/shared-caches.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
-import { checkOptions } from '../values/check-options.ts';
+import { checkOptions, invalidOption } from '../values/check-options.ts';
 import { parseDuration, type Duration } from '../values/duration.ts';
 import { parseEscalation, type Escalation } from '../values/escalate.ts';
 import { parseName } from '../values/name.ts';
@@ -152,7 +152,7 @@ export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
 
 function checked(given: unknown, is: boolean, field: string, expected: string): unknown {
   if (is) return given;
-  throw new PolicyError(field, `${field} must be ${expected}, got ${shown(given)}`, 'SLUICE_OPTION_INVALID');
+  throw invalidOption(field, expected, given);
 }
 
 function oneOf<const Value extends string>(given: unknown, known: readonly Value[], field: string): Value {

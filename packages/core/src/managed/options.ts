@@ -1,7 +1,6 @@
-import { PolicyError, shown } from '../errors.ts';
 import type { CarryOver } from '../engine/store.ts';
 import { parsePrefix } from '../stores/redis/connection.ts';
-import type { OptionTable } from '../values/check-options.ts';
+import { invalidOption, type OptionTable } from '../values/check-options.ts';
 import { parseApp } from './managed.ts';
 import { isCarryOver } from './read-record.ts';
 
@@ -31,25 +30,21 @@ export interface PutSettings {
 export const PUT: OptionTable<PutSettings> = {
   apps: (given) => {
     if (!Array.isArray(given)) {
-      throw invalid('apps', 'a list of the applications that may use the policy, such as ["checkout"]', given);
+      throw invalidOption('apps', 'a list of the applications that may use the policy, such as ["checkout"]', given);
     }
     // Sorted, so that the same applications are an equal list.
     return [...new Set(given.map((app, i) => parseApp(app, `apps[${String(i)}]`)))].sort();
   },
   carryOver: (given = 'keep') => {
     if (isCarryOver(given)) return given;
-    throw invalid('carryOver', '"keep", "proportional" or "reset"', given);
+    throw invalidOption('carryOver', '"keep", "proportional" or "reset"', given);
   },
   dryRun: (given = false) => {
     if (typeof given === 'boolean') return given;
-    throw invalid('dryRun', 'true or false', given);
+    throw invalidOption('dryRun', 'true or false', given);
   },
 };
 
 export const REMOVE: OptionTable<{ readonly state: boolean }> = {
   state: (given) => given === true,
 };
-
-function invalid(field: string, expected: string, got: unknown): PolicyError {
-  return new PolicyError(field, `${field} must be ${expected}, got ${shown(got)}`, 'SLUICE_OPTION_INVALID');
-}

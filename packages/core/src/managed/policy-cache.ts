@@ -1,4 +1,4 @@
-import { detached } from '../detached.ts';
+import { detached } from '../platform/detached.ts';
 import { StoreError, asStoreError } from '../errors.ts';
 import { withinDeadline } from '../guard/deadline.ts';
 import { warnOnce } from '../warnings.ts';

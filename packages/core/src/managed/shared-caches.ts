@@ -1,4 +1,4 @@
-import { copiesHint } from '../copies.ts';
+import { copiesHint } from '../platform/copies.ts';
 import { PolicyError } from '../errors.ts';
 import { connectionOf, type RedisConnection } from '../stores/redis/connection.ts';
 import type { Store } from '../engine/store.ts';

@@ -1,4 +1,4 @@
-import { detached } from '../detached.ts';
+import { detached } from '../platform/detached.ts';
 import type { Socket } from 'node:net';
 import type { BatchAnswer, CoalescedRequests } from '../engine/batch-store.ts';
 import type { Limit, StoreAnswers, StoreRequest } from '../engine/store.ts';
@@ -37,7 +37,7 @@ const MOST_CALLS = 16_384;
 const MOST_UNREAD_BYTES = 8 * 1_048_576;
 /** How often it is checked whether anything has arrived while calls wait. */
 const CHECK_MS = 250;
-/** After so many checks without anything, the server is asked for a sign of life, and the connection is given up. */
+/** The number of checks without a byte after which the server is pinged, and after which the connection is given up. */
 const SILENT_BEFORE_PING = 2;
 const SILENT_AT_END = 6;
 

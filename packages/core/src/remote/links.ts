@@ -1,4 +1,4 @@
-import { detached } from '../detached.ts';
+import { detached } from '../platform/detached.ts';
 import { StoreError, kindOf } from '../errors.ts';
 import { connect, type Attempt } from './connect.ts';
 import type { Link } from './link.ts';

@@ -120,6 +120,11 @@ export function checkOptions(options: unknown, known: readonly string[], where: 
   }
 }
 
+/** The error of an option's value, which states what was expected and what came. */
+export function invalidOption(field: string, expected: string, got: unknown): PolicyError {
+  return new PolicyError(field, `${field} must be ${expected}, got ${shown(got)}`, 'SLUICE_OPTION_INVALID');
+}
+
 /**
  * Per option a function that checks the given value and returns it, or the default. `before` has the options above it
  * in the table.

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { algorithms, frame } from '@sluice/core/internal';
+import { algorithms, general } from '@sluice/core/internal';
 import { references } from '../laws/models/index.ts';
 
 const folderOf = (algorithm: string): URL =>
@@ -44,6 +44,6 @@ describe.each(algorithms.map(({ name, kind }) => ({ name, kind })))('the algorit
     );
 
     expect(twin?.[2]).toBe(kind);
-    expect(frame.source).toContain(`algorithms.${kind} = ${twin?.[1] ?? ''}`);
+    expect(general.source).toContain(`algorithms.${kind} = ${twin?.[1] ?? ''}`);
   });
 });

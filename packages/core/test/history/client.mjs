@@ -15,7 +15,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '@sluice/core';
-import { createRedisStore, frame, batch } from '@sluice/core/internal';
+import { createRedisStore, general, batch } from '@sluice/core/internal';
 import { remoteStore } from '@sluice/core/remote';
 import { Redis } from 'ioredis';
 
@@ -60,7 +60,7 @@ function ownClient() {
 function alteredStore(client) {
   const { changes, clockAheadMs } = options.script;
   for (const [text] of changes) {
-    if (!`${frame.source}${batch.source}`.includes(text)) throw new Error(`no script has ${text}`);
+    if (!`${general.source}${batch.source}`.includes(text)) throw new Error(`no script has ${text}`);
   }
   const altered = (script) => {
     const source = changes.reduce((changed, [text, by]) => changed.replace(text, by), script.source);
@@ -70,7 +70,7 @@ function alteredStore(client) {
   return createRedisStore(
     client,
     { ...options.store, check: false },
-    { frame: altered(frame), batch: altered(batch) },
+    { general: altered(general), batch: altered(batch) },
     instantOf,
   );
 }

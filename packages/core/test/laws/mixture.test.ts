@@ -8,7 +8,7 @@ import {
   fakeClock,
   seeded,
   startRedis,
-  testFrame,
+  testGeneral,
   testSeed,
   virtualRedisStore,
   type Random,
@@ -31,7 +31,7 @@ beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.storeUrl);
   const admin = new Redis(server.url);
-  await admin.script('LOAD', testFrame().source);
+  await admin.script('LOAD', testGeneral().source);
   admin.disconnect();
 });
 afterAll(async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import type { Policy } from '@sluice/core';
-import { cases, seeded, startRedis, testFrame, testSeed, type RedisServer } from '@sluice/testkit';
+import { cases, seeded, startRedis, testGeneral, testSeed, type RedisServer } from '@sluice/testkit';
 import { countingPolicies } from './models/fixed-window.ts';
 import { references } from './models/index.ts';
 import type { ModelRules } from './models/model-escalation.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.storeUrl);
   const admin = new Redis(server.url);
-  await admin.script('LOAD', testFrame().source); // so that calls sent together keep their order
+  await admin.script('LOAD', testGeneral().source); // so that calls sent together keep their order
   admin.disconnect();
 });
 afterAll(async () => {

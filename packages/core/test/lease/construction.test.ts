@@ -44,7 +44,7 @@ describe('a limiter that leases', () => {
     expect(() => leased({ policy: unfit })).toThrow(
       expect.objectContaining({ field: 'lease', code: 'SLUICE_POLICY_INVALID' }),
     );
-    expect(() => leased({ policy: unfit, store: memoryStore() })).toThrow(/no slices of the policy/);
+    expect(() => leased({ policy: unfit, store: memoryStore() })).toThrow(/cannot be leased/);
   });
 
   it('denies one such policy of several', () => {

@@ -16,7 +16,7 @@ import {
   fakeClock,
   seeded,
   startRedis,
-  testFrame,
+  testGeneral,
   testSeed,
   virtualRedisStore,
   type Random,
@@ -48,7 +48,7 @@ beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.storeUrl);
   const admin = new Redis(server.url);
-  await admin.script('LOAD', testFrame().source);
+  await admin.script('LOAD', testGeneral().source);
   admin.disconnect();
 });
 afterAll(async () => {

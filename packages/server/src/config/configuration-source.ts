@@ -3,7 +3,7 @@ import { fingerprintOf, readFiles } from './configuration-files.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { readConfigurationFiles, type ConfigurationFile, type ReadOptions } from './read-configuration.ts';
 
-/** Writers change a file in several steps: it is read after so long without one, but no later than so long. */
+/** Writers change a file in several steps: it is read after this time without a change, at the latest after the second one. */
 const QUIET_MS = 50;
 const LONGEST_MS = 1_000;
 const POLL_MS = 10_000;
@@ -131,7 +131,7 @@ export class ConfigurationSource {
   /** Undefined where the files cannot be read, which is reported once. */
   async #read(): Promise<readonly ConfigurationFile[] | undefined> {
     try {
-      // First the folders, then the files: a change after the first look is told of.
+      // First the folders, then the files: a change after the first look is reported.
       await this.#watch?.refresh();
       return await readFiles(this.#path);
     } catch (error) {

@@ -24,7 +24,7 @@ export class FolderWatch {
     this.#onError = onError;
   }
 
-  /** Finds the folders again. A change that comes later is told of. */
+  /** Finds the folders again. Later changes are reported. */
   async refresh(): Promise<void> {
     const folders = await foldersOf(this.#path);
     if (this.#isClosed) return;

@@ -77,7 +77,7 @@ class ConfigurationParts {
 
   #readDocument(document: YamlValue): void {
     if (!isConfiguration(document)) {
-      // Without any of the fields this may be any file: none of its text is shown.
+      // Without any of the fields this may be any file, so its text is not shown.
       document.problem(`a configuration must hold ${EXPECTED}; this holds none of them`);
       return;
     }

@@ -4,7 +4,7 @@ import { MetricNames } from './metric-names.ts';
 import { escapePart, labelOf, segmentOf } from './subject.ts';
 import { Wildcard } from './wildcard.ts';
 
-/** What a descriptor of the file says of itself. */
+/** The properties of a descriptor of the file. */
 export interface DescriptorOptions {
   readonly key: string;
   /** Empty: any value. */

@@ -118,7 +118,7 @@ function ignoredOf(environment: Environment): readonly string[] {
       const { instead, wrong } = ignored;
       // The value is not shown: of some names it is a secret.
       if (wrong?.test(value) === true) {
-        throw new SluiceError('SLUICE_OPTION_INVALID', `${name} asks for what this service does not do; ${instead}`);
+        throw new SluiceError('SLUICE_OPTION_INVALID', `${name} is not supported by this service; ${instead}`);
       }
       return [`${name} means nothing here: ${instead}`];
     });

@@ -80,7 +80,7 @@ export const IGNORED_NAMES: ReadonlyMap<string, Ignored> = new Map<string, Ignor
   ['TRACING_*', { instead: NO_TRACES }],
 ]);
 
-/** What the table says of a name. */
+/** The entry of a name in the table. */
 export function ignoredName(name: string): Ignored | undefined {
   const exact = IGNORED_NAMES.get(name);
   if (exact !== undefined) return exact;

@@ -19,7 +19,7 @@ export interface ForwardAuth {
   handle(request: IncomingMessage, response: ServerResponse): void;
 }
 
-/** What a configuration says of forward auth. */
+/** The forward auth part of a configuration. */
 interface Rules {
   readonly configuration: Configuration;
   readonly proxies: TrustedProxies;

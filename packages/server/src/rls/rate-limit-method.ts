@@ -11,7 +11,7 @@ import { CallError, Status } from './grpc/status.ts';
 import type { RateLimitRequest } from './messages.ts';
 import type { OverrideRules } from './plan.ts';
 
-/** What is kept of a client's time for the way of the answer: a part of it, and at least a millisecond. */
+/** The part of a client's deadline that is reserved for sending the response, at least 1 ms. */
 const MARGIN = 0.2;
 const LEAST_MARGIN_MS = 1;
 

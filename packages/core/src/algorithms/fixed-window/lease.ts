@@ -12,6 +12,6 @@ function withoutDenied(policy: FixedWindowPolicy, name: string): FixedWindowPoli
   if (policy.countDenied !== true) return policy;
   throw new PolicyError(
     'lease',
-    `no slices of the policy ${shown(name)} (fixedWindow with countDenied) can be taken: the store would not see what a process denies. Leave countDenied or lease out`,
+    `the policy ${shown(name)} (fixedWindow with countDenied) cannot be leased: the store would not see what a process denies. Leave countDenied or lease out`,
   );
 }

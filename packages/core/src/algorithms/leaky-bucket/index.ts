@@ -43,6 +43,6 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, LeakyBucketState
   factory: leakyBucketFactory,
   written: writtenLeakyBucket,
   inspect: ({ freeAtMs, part }, nowMs) => untilInstant(freeAtMs, part, nowMs),
-  lease: 'it gives each request a place in time',
+  lease: 'it gives each request a start time of its own',
   parse: parseLeakyBucket,
 };

@@ -219,7 +219,7 @@ export function migrateSlidingCounter(
   return { lastMs: atMs, windowMs, current: currentAfter, previous: previousAfter };
 }
 
-/** All but the limit lies in the state. */
+/** The state contains everything except the limit. */
 export function inspectSlidingCounter(state: SlidingCounterState, nowMs: number): StateAlone {
   const policy: SlidingCounterPolicy = { algorithm: 'slidingCounter', limit: 1, windowMs: state.windowMs };
   return { used: usedOfSlidingCounter(policy, state, nowMs), resetAtMs: resetAtMs(policy, state) };

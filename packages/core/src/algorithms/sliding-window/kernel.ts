@@ -252,7 +252,7 @@ function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** All but the limit lies in the state. */
+/** The state contains everything except the limit. */
 export function inspectSlidingWindow(state: SlidingWindowState, nowMs: number): StateAlone {
   const { blockMs, blocks } = state;
   const policy: SlidingWindowPolicy = {

@@ -14,7 +14,7 @@ function smallerBucket(policy: TokenBucketPolicy, name: string, maxAgeMs: number
   if (overdraft > 0) {
     throw new PolicyError(
       'lease',
-      `no slices of the policy ${shown(name)} (tokenBucket with overdraft) can be taken: no instance would know how deep its debt is. Leave overdraft or lease out`,
+      `the policy ${shown(name)} (tokenBucket with overdraft) cannot be leased: no instance would know how deep its debt is. Leave overdraft or lease out`,
     );
   }
   const refilled = refilledIn(policy, maxAgeMs);

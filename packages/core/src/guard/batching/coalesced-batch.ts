@@ -19,7 +19,7 @@ export interface Recipient {
    * @param sent - Undefined after `fail`, when the answer was too late: what the requests took stays consumed.
    */
   decide(key: KeyState, atMs: number, sent: Sent | undefined): void;
-  /** Called once, where no readable answer came. */
+  /** Called once, where no readable answer came: `DecisionPipeline.fallback` applies `onStoreError` then. */
   fail(error: unknown): void;
 }
 

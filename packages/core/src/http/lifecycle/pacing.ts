@@ -7,7 +7,7 @@ import { queueKey } from './consume-when-refunded.ts';
 import { PacedRequests } from './paced-requests.ts';
 import type { PendingDecision } from '../pending-decision.ts';
 import { warnOfRefund } from '../../limiter/settlement/settlements.ts';
-import { schedule } from '../../schedule.ts';
+import { schedule } from '../../platform/schedule.ts';
 
 /**
  * Decides, and holds a request that is allowed with a delay until it may start. Returns `gone` when its client leaves

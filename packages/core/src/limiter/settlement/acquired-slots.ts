@@ -1,7 +1,5 @@
+import { LONGEST_TIMER_MS } from '../../platform/clock.ts';
 import type { EditingRequest, Store } from '../../engine/store.ts';
-
-/** Longer timers overflow to 1 ms. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** One of the acquisitions that hold the same slots. */
 interface Acquirer {

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from '../../platform/clock.ts';
 import { warnOnce } from '../../warnings.ts';
 
 /** Slots that are renewed, and released in the end. */
@@ -10,8 +11,6 @@ interface RenewableSlots {
 
 /** With three renewals per `ttl`, a slot survives one failed renewal followed by a late one. */
 const RENEWALS_PER_TTL = 3;
-/** Longer timers overflow to 1 ms. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const RETRY_RELEASE_MS = 1000;
 
 /**

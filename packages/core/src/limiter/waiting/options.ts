@@ -1,7 +1,6 @@
-import { PolicyError, shown } from '../../errors.ts';
 import type { AcquireOptions } from '../settlement/acquisition.ts';
 import { checkCost } from '../../values/cost.ts';
-import { readOptions, type OptionTable } from '../../values/check-options.ts';
+import { invalidOption, readOptions, type OptionTable } from '../../values/check-options.ts';
 
 export interface WaitOptions {
   /** Units: a whole number. Default 1. */
@@ -37,15 +36,15 @@ const WAIT_OPTIONS: OptionTable<WaitSettings> = {
   },
   signal: (given) => {
     if (given === undefined || isSignal(given)) return given;
-    throw invalid('signal', `signal must be an AbortSignal, such as AbortSignal.timeout(1000), got ${shown(given)}`);
+    throw invalidOption('signal', 'an AbortSignal, such as AbortSignal.timeout(1000)', given);
   },
   maxWaitMs: (given = Infinity) => {
     if (typeof given === 'number' && given >= 0) return given;
-    throw invalid('maxWaitMs', `maxWaitMs must be a number of milliseconds, 0 or more, got ${shown(given)}`);
+    throw invalidOption('maxWaitMs', 'a number of milliseconds, 0 or more', given);
   },
   maxWaiters: (given = MOST_WAITERS) => {
     if (typeof given === 'number' && given >= 1 && (Number.isSafeInteger(given) || given === Infinity)) return given;
-    throw invalid('maxWaiters', `maxWaiters must be a whole number, 1 or more, got ${shown(given)}`);
+    throw invalidOption('maxWaiters', 'a whole number, 1 or more', given);
   },
 };
 
@@ -57,8 +56,4 @@ export function readWaitOptions(options: WaitOptions, where: 'wait' | 'run'): Wa
 
 function isSignal(given: unknown): given is AbortSignal {
   return typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given;
-}
-
-function invalid(field: string, message: string): PolicyError {
-  return new PolicyError(field, `${message}; nothing was consumed`, 'SLUICE_OPTION_INVALID');
 }

@@ -2,7 +2,7 @@ import type { Decision } from '../../engine/decision.ts';
 import { isPending } from '../../engine/store.ts';
 import { SluiceError } from '../../errors.ts';
 import { countsDenialsNow, type UnresolvedPart } from '../../managed/resolve.ts';
-import { schedule } from '../../schedule.ts';
+import { schedule } from '../../platform/schedule.ts';
 import type { WaitSettings } from './options.ts';
 
 /** What a queue needs of its limiter. */

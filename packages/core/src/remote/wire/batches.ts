@@ -1,7 +1,7 @@
 import type { BatchAnswer, CoalescedRequests } from '../../engine/batch-store.ts';
 import type { KeyState } from '../../engine/store.ts';
 import { StoreError } from '../../errors.ts';
-import { LONGEST_TIMEOUT_MS } from '../../guard/deadline.ts';
+import { LONGEST_TIMER_MS } from '../../platform/clock.ts';
 import { readValue, writeValue } from '../../stores/redis/value.ts';
 import { instant } from './answers.ts';
 import { listOf, optionalNumber, wholeNumber } from './checks.ts';
@@ -53,7 +53,7 @@ export function batchFromJson(given: unknown, limitAt: LimitAt): ReadBatch {
   const sent = keys.filter((key) => !(key instanceof Error));
   if (known.size < sent.length) throw new FrameError('a batch has each key once');
   if (counted > MOST_COUNTED) throw new FrameError(`a batch counts at most ${String(MOST_COUNTED)} requests together`);
-  return { leftMs: optionalNumber(written[0], 'the time left', 1, LONGEST_TIMEOUT_MS), keys };
+  return { leftMs: optionalNumber(written[0], 'the time left', 1, LONGEST_TIMER_MS), keys };
 }
 
 function runsFromJson(given: unknown): readonly number[] | undefined {

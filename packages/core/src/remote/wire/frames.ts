@@ -63,7 +63,7 @@ export class FrameReader {
   /** The longest text that is taken, in bytes. May be raised between two frames. */
   mostBytes: number;
   readonly #receive: (type: number, id: number, text: Buffer) => void;
-  /** What has come of a frame that is not complete. */
+  /** The bytes received of an incomplete frame. */
   #chunks: Buffer[] = [];
   #held = 0;
   /** How many bytes make the next step possible: a header, or a whole frame. */

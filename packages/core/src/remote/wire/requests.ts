@@ -1,7 +1,7 @@
 import { holdsSlots } from '../../engine/policy.ts';
 import type { Limit, Part, StoreRequest } from '../../engine/store.ts';
 import { StoreError, shown } from '../../errors.ts';
-import { LONGEST_TIMEOUT_MS } from '../../guard/deadline.ts';
+import { LONGEST_TIMER_MS } from '../../platform/clock.ts';
 import { LONGEST_MS } from '../../values/duration.ts';
 import { flag, listOf, optionalNumber, wholeNumber } from './checks.ts';
 import { FrameError } from './frames.ts';
@@ -63,7 +63,7 @@ function partToJson({ limit, subject, cost, holder }: Part, numberOf: NumberOf):
 export function requestsFromJson(given: unknown, limitAt: LimitAt): ReadCall {
   const [leftMs, ...written] = listOf(given, 'a call', 2, MOST_REQUESTS + 1);
   return {
-    leftMs: optionalNumber(leftMs, 'the time left', 1, LONGEST_TIMEOUT_MS),
+    leftMs: optionalNumber(leftMs, 'the time left', 1, LONGEST_TIMER_MS),
     requests: written.map((request) => requestFromJson(request, limitAt)),
   };
 }

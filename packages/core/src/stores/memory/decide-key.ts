@@ -7,7 +7,7 @@ import type { Keys } from './keys.ts';
 const SINGLE: readonly number[] = [1, 1];
 
 /**
- * Decides requests for one key of a limit that is `fastPathEligible`, in order, as frame/batch.lua does.
+ * Decides requests for one key of a limit that is `fastPathEligible`, in order, as lua/batch.lua does.
  *
  * @returns The key as it was before.
  */

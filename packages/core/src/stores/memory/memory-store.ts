@@ -1,6 +1,7 @@
-import { systemClock, type Clock } from '../../clock.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
 import { PolicyError, shown } from '../../errors.ts';
 import { checkOptions } from '../../values/check-options.ts';
+import { hasLongStates } from '../../engine/policy.ts';
 import type { Decision } from '../../engine/decision.ts';
 import { evaluate } from '../../engine/evaluate.ts';
 import type { BatchAnswer, CoalescedRequests } from '../../engine/batch-store.ts';
@@ -139,7 +140,10 @@ class BoundedMemoryStore implements MemoryStore {
     const entries: Entry[] = [];
     for (const part of parts) entries.push(keys.find(part, entries, nowMs));
     const { answer, changed } = evaluate(request, entries, nowMs);
-    const snapshots = showsDenied && !parts.some(isLong) ? withSnapshots(answer, entries).snapshots : undefined;
+    const snapshots =
+      showsDenied && !parts.some(({ limit }) => hasLongStates(limit.policies))
+        ? withSnapshots(answer, entries).snapshots
+        : undefined;
     for (let i = 0; i < parts.length; i++) {
       const entry = entries[i] as Entry;
       if (request.op === 'reset' || (request.op === 'block' && request.reset === true)) entry.deniedUntilMs = 0;
@@ -154,10 +158,6 @@ class BoundedMemoryStore implements MemoryStore {
     keys.trim(nowMs);
     return snapshots === undefined ? answer : { ...answer, snapshots };
   }
-}
-
-function isLong({ limit }: Part): boolean {
-  return limit.policies.some(({ algorithm }) => algorithm.summarize !== undefined);
 }
 
 /** How long a part is denied. A cost that can never fit is ignored because it does not depend on the key. */

@@ -1,4 +1,4 @@
-import { LruList, type Linked } from '../../lru-list.ts';
+import { LruList, type Linked } from '../../engine/lru-list.ts';
 
 /** Pinned keys in the order in which they were pinned: those of one table, or those that `block` blocks. */
 export class PinnedGroup<T extends Linked<T>> {

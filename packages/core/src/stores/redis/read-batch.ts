@@ -7,7 +7,7 @@ import { readValue, textOf, writeValue } from './value.ts';
 import type { BatchCall } from './write-batch.ts';
 
 /**
- * Reads the reply of frame/batch.lua: the instant, and every value before the call.
+ * Reads the reply of lua/batch.lua: the instant, and every value before the call.
  *
  * @throws StoreError when the reply is not one of that script, or (checking) differs from the kernels' decisions.
  */

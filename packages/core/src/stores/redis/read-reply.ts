@@ -18,7 +18,7 @@ import { partsOf, type Call } from './write-call.ts';
  * Reads the reply of the general script: the instant, and every value before the call. The kernels decide the
  * requests again from these.
  *
- * @throws StoreError when the reply is not one of frame.lua, or (checking) differs from the kernels' decisions.
+ * @throws StoreError when the reply is not one of general.lua, or (checking) differs from the kernels' decisions.
  */
 export function readReply(reply: unknown, call: Call, showsDenied: boolean): StoreAnswers {
   const [instant, ...values] = Array.isArray(reply) ? (reply as unknown[]) : [];

@@ -10,7 +10,7 @@ export function redisKey(prefix: string, subject: string, keySuffix: string): st
 
 /**
  * The text between the braces of a key, which a cluster hashes. A hash replaces a subject with braces, which would move to
- * another slot, or with lone surrogates, which would equal another subject in UTF-8.
+ * another hash slot, or with lone surrogates, which would equal another subject in UTF-8.
  */
 export function hashTag(subject: string): string {
   const isSafe = subject.isWellFormed() && !subject.includes('{') && !subject.includes('}');
@@ -18,7 +18,7 @@ export function hashTag(subject: string): string {
 }
 
 /** The key of an external state. `policyNumber` is counted from 1. */
-export function detailKey(key: string, kind: string, policyNumber: string): string {
+export function externalStateKey(key: string, kind: string, policyNumber: string): string {
   return `${key}:${kind}${policyNumber}`;
 }
 
@@ -26,7 +26,7 @@ export function detailKey(key: string, kind: string, policyNumber: string): stri
 const PROCESS = randomBytes(9).toString('base64url');
 let identities = 0;
 
-/** The key that says of one new refund under a key that it was performed. */
+/** The key that records that one refund was performed, so that it counts once when it is sent again. */
 export function identityKey(key: string): string {
   return `${key}:~${PROCESS}${(identities++).toString(36)}`;
 }

@@ -29,7 +29,7 @@ import { withinBounds } from './within-bounds.ts';
 import { writeBatch } from './write-batch.ts';
 import { abandonedError, runScript, type Script } from './run-script.ts';
 import { ScriptLoads } from './script-loads.ts';
-import { frame, batch } from './scripts.generated.ts';
+import { general, batch } from './scripts.generated.ts';
 
 /** A store in Redis, Valkey, or a cluster of them. */
 export interface RedisStore extends Store {
@@ -70,12 +70,12 @@ export function redisStore(
   client: RedisClient | IoredisClient | NodeRedisClient | string,
   options: RedisStoreOptions = {},
 ): RedisStore {
-  return createRedisStore(client, options, { frame, batch });
+  return createRedisStore(client, options, { general, batch });
 }
 
-/** The scripts that decide: {@link frame} decides every request, {@link batch} the usual ones. */
+/** The scripts that decide: {@link general} decides every request, {@link batch} the usual ones. */
 export interface Scripts {
-  readonly frame: Script;
+  readonly general: Script;
   readonly batch: Script;
 }
 
@@ -326,7 +326,7 @@ class ScriptedStore implements RedisStore, BatchStore {
     const { prefix, check, scripts } = this.#settings;
     const call = writeCall(requests, prefix, check, client.sendsAgain === true && client.cluster !== true);
     const keys = [...call.keys, ...call.furtherKeys];
-    return this.#run(client, node, scripts.frame, keys, call.args, waiting, (reply) =>
+    return this.#run(client, node, scripts.general, keys, call.args, waiting, (reply) =>
       readReply(reply, call, this.showsDenied),
     );
   }

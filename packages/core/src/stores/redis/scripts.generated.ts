@@ -1,4 +1,4 @@
-// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and frame/*.lua. Do not edit: edit those.
+// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and lua/*.lua. Do not edit: edit those.
 /**
  * In this order:
  * - algorithms/instant-and-field.lua
@@ -11,22 +11,22 @@
  * - algorithms/sliding-window/kernel.lua
  * - algorithms/token-bucket/kernel.lua
  * - algorithms/whole-number.lua
- * - stores/redis/frame/clock.lua
- * - stores/redis/frame/policy.lua
- * - stores/redis/frame/failure.lua
- * - stores/redis/frame/call.lua
- * - stores/redis/frame/value.lua
- * - stores/redis/frame/external-state.lua
- * - stores/redis/frame/versions.lua
- * - stores/redis/frame/restored-value.lua
- * - stores/redis/frame/decide.lua
- * - stores/redis/frame/denied-costs.lua
- * - stores/redis/frame/escalation.lua
- * - stores/redis/frame/edits.lua
- * - stores/redis/frame/frame.lua
+ * - stores/redis/lua/clock.lua
+ * - stores/redis/lua/policy.lua
+ * - stores/redis/lua/failure.lua
+ * - stores/redis/lua/call.lua
+ * - stores/redis/lua/value.lua
+ * - stores/redis/lua/external-state.lua
+ * - stores/redis/lua/versions.lua
+ * - stores/redis/lua/restored-value.lua
+ * - stores/redis/lua/decide.lua
+ * - stores/redis/lua/denied-costs.lua
+ * - stores/redis/lua/escalation.lua
+ * - stores/redis/lua/edits.lua
+ * - stores/redis/lua/general.lua
  */
-export const frame: { readonly source: string; readonly sha1: string } = {
-  sha1: '86b479fdcd2df99652dc6659e31a84b0b08957f0',
+export const general: { readonly source: string; readonly sha1: string } = {
+  sha1: 'a111d061d4357d07783b9aa827aa0d4385898ba8',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1478,7 +1478,7 @@ local function text_of(key, plan)
   return texts[key]
 end
 local denied_costs
-local function note_denied(key, plan, j, cost)
+local function add_denied(key, plan, j, cost)
   local counts = plan[j].algorithm.counts_denied
   if counts and counts(plan[j]) then
     denied_costs[#denied_costs + 1] = { key, plan, j, cost }
@@ -1501,7 +1501,7 @@ local function decide(key, plan, text, cost, holder, is_open)
       if not after and not all_decide then
         return false
       elseif not after and counts_denied and is_open then
-        note_denied(key, plan, j, cost)
+        add_denied(key, plan, j, cost)
       end
       allowed = allowed and after
       states[j] = after or states[j]
@@ -1823,12 +1823,12 @@ return reply`,
  * - algorithms/sliding-counter/kernel.lua
  * - algorithms/sliding-window/kernel.lua
  * - algorithms/token-bucket/kernel.lua
- * - stores/redis/frame/clock.lua
- * - stores/redis/frame/single.lua
+ * - stores/redis/lua/clock.lua
+ * - stores/redis/lua/single.lua
  * - algorithms/whole-number.lua
- * - stores/redis/frame/policy.lua
- * - stores/redis/frame/failure.lua
- * - stores/redis/frame/batch.lua
+ * - stores/redis/lua/policy.lua
+ * - stores/redis/lua/failure.lua
+ * - stores/redis/lua/batch.lua
  */
 export const batch: { readonly source: string; readonly sha1: string } = {
   sha1: '4ff7cc77fa4f5666c81436abb2b76841d35ac19d',

@@ -1,4 +1,4 @@
-import { DRIFT, localClocks, type LocalClocks } from '../../clock.ts';
+import { DRIFT, localClocks, type LocalClocks } from '../../platform/clock.ts';
 
 /** A smaller step of a server's clock is not noticed: replies of several connections can be that far apart. */
 const STEP_MS = 1000;
@@ -7,7 +7,7 @@ const SUSPECT_MS = 60_000;
 
 /**
  * Watches the clock of one server, by the instants of its replies beside this process's monotonic clock. After a step
- * back it shows instants again that have been: until it reaches the latest one, keys may hold states from its future.
+ * back the clock repeats earlier instants. Until it passes the latest one, keys may hold states dated ahead.
  */
 export class ServerClock {
   readonly #clocks: LocalClocks;
@@ -25,7 +25,7 @@ export class ServerClock {
   }
 
   /**
-   * The instant before which the clock has stepped back when it shows it; undefined when no step is to be expected. Known
+   * If the clock shows less than this instant, it has stepped back. Undefined when no step is expected. Known
    * after a step back, and for a minute after a step forward, so that the first call after a short one is right as well.
    */
   get behindMs(): number | undefined {

@@ -97,7 +97,7 @@ export function foreign(key: string, why: string): StoreError {
   );
 }
 
-/** The value that frame.lua writes for these states: for an external state its summary. */
+/** The value that general.lua writes for these states: for an external state its summary. */
 export function writeValue(
   { policies, policyVersion }: Limit,
   { blockedUntilMs, states, denials, version }: KeyState,

@@ -3,7 +3,7 @@ import type { Limit } from '../../engine/store.ts';
 import { redisKey } from './redis-key.ts';
 import { keptMs, writePolicy } from './write-policy.ts';
 
-/** One call of frame/batch.lua: its keys and arguments, and the order of its requests. */
+/** One call of lua/batch.lua: its keys and arguments, and the order of its requests. */
 export interface BatchCall {
   readonly keys: readonly string[];
   readonly args: readonly string[];
@@ -19,7 +19,7 @@ interface WrittenLimit {
   readonly kinds: ReadonlySet<string>;
   readonly head: readonly string[];
   readonly policies: readonly string[];
-  /** The arguments of frame/single.lua, for a limit of one policy: all calls share them, so they are frozen. */
+  /** The arguments of lua/single.lua, for a limit of one policy: all calls share them, so they are frozen. */
   readonly single: readonly string[] | undefined;
 }
 
@@ -27,7 +27,7 @@ const FIRST: readonly number[] = Object.freeze([0]);
 
 const known = new WeakMap<Limit, WrittenLimit>();
 
-/** Writes requests as frame/batch.lua reads them: grouped by limit, each limit once. */
+/** Writes requests as lua/batch.lua reads them: grouped by limit, each limit once. */
 export function writeBatch(requests: readonly CoalescedRequests[], prefix: string, checking: boolean): BatchCall {
   const [{ limit, subject, runs: given }] = requests as readonly [CoalescedRequests];
   if (requests.length === 1 && given === undefined) {

@@ -1,6 +1,6 @@
 import { countsDenied, type NamedPolicy } from '../../engine/policy.ts';
 import type { CarryOver, Limit, Part, StoreRequest } from '../../engine/store.ts';
-import { detailKey, identityKey, redisKey } from './redis-key.ts';
+import { externalStateKey, identityKey, redisKey } from './redis-key.ts';
 import { keptMs, writePolicy } from './write-policy.ts';
 
 /** One call of the general script: what goes out, and what is needed to read what comes back. */
@@ -20,7 +20,7 @@ export interface Call {
 }
 
 /**
- * Writes requests as frame/call.lua and frame.lua read them.
+ * Writes requests as lua/call.lua and general.lua read them.
  *
  * @param hasIdentities - Whether a refund gets an identity, so that it counts once although the client sends it again.
  */
@@ -70,7 +70,7 @@ export function writeCall(
   };
 }
 
-/** What the script does in a call beside deciding: a letter each among its first argument, behind those of algorithms. */
+/** The optional features of a call. Each adds a letter to the first argument, after the letters of the algorithms. */
 interface CallFlags {
   readonly checking: boolean;
   readonly hasPolicyVersions: boolean;
@@ -150,7 +150,7 @@ class KeysSection {
 
   #addExternal(key: string, index: number, limit: Limit): void {
     for (const [kind, policyNumber] of externalPoliciesOf(limit)) {
-      this.#external.set(detailKey(key, kind, policyNumber), [String(index + 1), kind, policyNumber]);
+      this.#external.set(externalStateKey(key, kind, policyNumber), [String(index + 1), kind, policyNumber]);
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { NamedPolicy } from '../../engine/policy.ts';
 import type { Limit } from '../../engine/store.ts';
 
-/** Writes a policy as frame/policy.lua reads it, and adds the kind of its algorithm to `needed`. */
+/** Writes a policy as lua/policy.lua reads it, and adds the kind of its algorithm to `needed`. */
 export function writePolicy({ algorithm, policy }: NamedPolicy, needed: Set<string>): readonly string[] {
   needed.add(algorithm.kind);
   return [algorithm.kind, ...algorithm.numbers(policy).map(String)];

@@ -1,4 +1,4 @@
-import type { LocalTime } from '../../clock.ts';
+import type { LocalTime } from '../../platform/clock.ts';
 import { SluiceError, shown } from '../../errors.ts';
 import { applyEpochs, readHeartbeat } from './heartbeat-reply.ts';
 import type { Confirmation, Membership } from './membership.ts';

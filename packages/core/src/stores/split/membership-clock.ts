@@ -1,4 +1,4 @@
-import type { LocalClocks } from '../../clock.ts';
+import type { LocalClocks } from '../../platform/clock.ts';
 
 /** A reading of the registry's clock: it showed `atMs` at some time after the request was sent. */
 export interface Sample {

@@ -1,4 +1,4 @@
-import { DRIFT, type LocalClocks } from '../../clock.ts';
+import { DRIFT, type LocalClocks } from '../../platform/clock.ts';
 import { StoreError, shown } from '../../errors.ts';
 import { KnownEpochs } from './known-epochs.ts';
 import type { MembershipClock } from './membership-clock.ts';

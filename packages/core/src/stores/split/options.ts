@@ -1,6 +1,5 @@
-import { PolicyError, shown } from '../../errors.ts';
-import { LONGEST_TIMEOUT_MS } from '../../guard/deadline.ts';
-import type { OptionTable } from '../../values/check-options.ts';
+import { LONGEST_TIMER_MS } from '../../platform/clock.ts';
+import { invalidOption, type OptionTable } from '../../values/check-options.ts';
 import { parsePrefix } from '../redis/connection.ts';
 import type { Membership } from './membership.ts';
 import { HEAVIEST, isWeight } from './weight.ts';
@@ -64,14 +63,14 @@ export const SPLIT_STORE: OptionTable<SplitStoreSettings> = {
     if (isMembership(given)) return given;
     const expected =
       'redisMembership(client), fixedMembership({ instances, index }), an object with id, ttlMs and join, or a number of instances';
-    throw invalid('membership', expected, given);
+    throw invalidOption('membership', expected, given);
   },
   graceMs: (given, { membership }) => {
     if (given === undefined) return undefined;
     const ttlMs = typeof membership === 'number' ? Infinity : membership.ttlMs;
     const least = ttlMs === Infinity ? 0 : Math.floor(ttlMs) + 1;
     const why = "(more than the membership's ttlMs, because an instance acts by its last confirmation for that long)";
-    return wholeNumber(given, 'graceMs', 'milliseconds', { least, most: LONGEST_TIMEOUT_MS, why });
+    return wholeNumber(given, 'graceMs', 'milliseconds', { least, most: LONGEST_TIMER_MS, why });
   },
   maxKeys: (given) => given as number | undefined, // checked by memoryStore
 };
@@ -82,7 +81,7 @@ export const FIXED_MEMBERSHIP: OptionTable<FixedMembershipOptions> = {
   instances: (given) => instances(given, 'instances'),
   index: (given, { instances: count }) => {
     if (Number.isInteger(given) && Number(given) >= 0 && Number(given) < count) return Number(given);
-    throw invalid('index', `a whole number from 0 to ${String(count - 1)}`, given);
+    throw invalidOption('index', `a whole number from 0 to ${String(count - 1)}`, given);
   },
 };
 
@@ -101,11 +100,15 @@ export const REDIS_MEMBERSHIP: OptionTable<RedisMembershipSettings> = {
   weight: (given = 1) => {
     if (typeof given === 'function') return given as () => number;
     if (isWeight(given)) return () => given;
-    throw invalid('weight', `a whole number from 1 to ${String(HEAVIEST)}, or a function that returns one`, given);
+    throw invalidOption(
+      'weight',
+      `a whole number from 1 to ${String(HEAVIEST)}, or a function that returns one`,
+      given,
+    );
   },
   group: (given = 'default') => {
     if (typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given)) return given;
-    throw invalid('group', '1 to 64 of letters, digits, ".", "_" and "-"', given);
+    throw invalidOption('group', '1 to 64 of letters, digits, ".", "_" and "-"', given);
   },
   heartbeatMs: (given = 1000) => wholeNumber(given, 'heartbeatMs', 'milliseconds', { least: 10, most: LONGEST_MS }),
   ttlMs: (given, { heartbeatMs }) =>
@@ -133,9 +136,5 @@ function wholeNumber(
 ): number {
   if (Number.isInteger(given) && Number(given) >= least && Number(given) <= most) return Number(given);
   const from = why === undefined ? String(least) : `${String(least)} ${why}`;
-  throw invalid(field, `a whole number of ${unit} from ${from} to ${String(most)}`, given);
-}
-
-function invalid(field: string, expected: string, got: unknown): PolicyError {
-  return new PolicyError(field, `${field} must be ${expected}, got ${shown(got)}`, 'SLUICE_OPTION_INVALID');
+  throw invalidOption(field, `a whole number of ${unit} from ${from} to ${String(most)}`, given);
 }

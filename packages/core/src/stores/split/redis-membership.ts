@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { localTime } from '../../clock.ts';
+import { localTime } from '../../platform/clock.ts';
 import { readOptions } from '../../values/check-options.ts';
 import type { IoredisClient, NodeRedisClient, RedisClient } from '../redis/client.ts';
 import { connectTo, connectionOf, type RedisConnection } from '../redis/connection.ts';

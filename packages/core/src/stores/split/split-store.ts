@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DRIFT, localClocks, type LocalClocks } from '../../clock.ts';
+import { DRIFT, localClocks, type LocalClocks } from '../../platform/clock.ts';
 import { PolicyError, StoreError } from '../../errors.ts';
 import { readOptions } from '../../values/check-options.ts';
 import type { NamedPolicy } from '../../engine/policy.ts';

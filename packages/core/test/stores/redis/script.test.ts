@@ -8,8 +8,8 @@ import {
   type Policy,
   type RedisClient,
 } from '@sluice/core';
-import { frame } from '@sluice/core/internal';
-import { PRODUCTION_LINE, TEST_LINE, testFrame, useRedis } from '@sluice/testkit';
+import { general } from '@sluice/core/internal';
+import { PRODUCTION_LINE, TEST_LINE, testGeneral, useRedis } from '@sluice/testkit';
 
 const redis = useRedis();
 beforeEach(async () => {
@@ -24,8 +24,8 @@ const serverMs = async (): Promise<number> => {
 
 describe('the test build of the script', () => {
   it('differs from the production text in one line alone', () => {
-    const production = frame.source.split('\n');
-    const test = testFrame().source.split('\n');
+    const production = general.source.split('\n');
+    const test = testGeneral().source.split('\n');
 
     const differing = production.flatMap((line, i) => (line === test[i] ? [] : [[line, test[i]]]));
 
@@ -36,8 +36,8 @@ describe('the test build of the script', () => {
 
 describe('the production script', () => {
   it('asks the server for the time, once', () => {
-    expect(frame.source.split('"TIME"')).toHaveLength(2);
-    expect(frame.source.split('redis.call(').map((call) => call.slice(0, 6))).toEqual(
+    expect(general.source.split('"TIME"')).toHaveLength(2);
+    expect(general.source.split('redis.call(').map((call) => call.slice(0, 6))).toEqual(
       expect.arrayContaining(['"TIME"', '"SET",', '"DEL",']),
     );
   });

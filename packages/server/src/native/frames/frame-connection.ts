@@ -19,9 +19,9 @@ import { StoreCalls } from './store-calls.ts';
 /** How long a client may take to say who it is. */
 const HELLO_MS = 5_000;
 const MOST_HELLO_BYTES = 8_192;
-/** Above so many requests in flight the connection is not read, until half of them are answered. */
+/** Above this number of requests in flight the connection is not read, until half of them are answered. */
 const MOST_IN_FLIGHT = 8_192;
-/** Above so many bytes that the client has not read the connection is not read either. */
+/** Above this number of bytes that the client has not read, the connection is not read either. */
 const MOST_UNREAD_BYTES = 1_048_576;
 /** How long a client may leave them unread. */
 const UNREAD_MS = 10_000;

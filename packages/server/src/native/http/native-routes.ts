@@ -70,7 +70,7 @@ async function answer(
   else response.writeHead(204).end();
 }
 
-/** What an error of core says to a client. Errors that are none of ours stay what they are. */
+/** How errors of core are reported to a client. Other errors pass unchanged. */
 function asProblem(error: unknown): unknown {
   const { code, message, name } = error as { code?: unknown; message: string; name: string };
   if (error instanceof RequestProblem || typeof code !== 'string' || !code.startsWith('SLUICE_')) return error;

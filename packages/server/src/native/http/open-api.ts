@@ -38,7 +38,7 @@ const policyNumbers: Readonly<Record<string, Schema>> = {
     description: 'Until the same cost is allowed, in milliseconds; null if it never can be.',
   },
   resetAfterMs: ms('Until the key is as if never used.'),
-  delayMs: ms('Pacing: wait so long before you go on.'),
+  delayMs: ms('Pacing: the time to wait before you go on.'),
 };
 
 const schemas: Readonly<Record<string, Schema>> = {
@@ -254,7 +254,7 @@ export const openApi: Schema = {
       token: {
         type: 'http',
         scheme: 'bearer',
-        description: 'The token of the service. A listener of the loopback needs none.',
+        description: 'The token of the service. A listener on the loopback needs none.',
       },
     },
   },

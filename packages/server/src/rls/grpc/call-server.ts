@@ -49,7 +49,7 @@ export class CallServer {
   }
 }
 
-/** Answers a request that is none of gRPC, whose body is dropped. */
+/** Rejects a request that is not gRPC, and drops its body. */
 function respondWithout(stream: ServerHttp2Stream, status: number): void {
   stream.respond({ ':status': status }, { endStream: true });
   dropRest(stream);

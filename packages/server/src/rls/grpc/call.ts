@@ -43,7 +43,7 @@ export class Call {
   readonly stream: ServerHttp2Stream;
   /** By `performance.now()`. */
   readonly arrivedAtMs: number = performance.now();
-  /** When the client waits no longer, by `performance.now()`. Undefined where it has not said. */
+  /** The client's deadline, by `performance.now()`. Undefined without `grpc-timeout`. */
   readonly deadlineAtMs: number | undefined;
   readonly authorization: string | undefined;
   readonly #method: Method;

@@ -2,7 +2,7 @@ import { constants, type ServerHttp2Session } from 'node:http2';
 
 /** Pings of a client between two calls, at most: clients that measure the line send one with each call. */
 const MOST_PINGS = 1000;
-/** A `GOAWAY` with the largest id: no calls after this one are wanted, and those on their way are still answered. */
+/** A `GOAWAY` with the largest id: the client opens no further calls, and calls in flight are still answered. */
 const EVERY_STREAM: number = 2 ** 31 - 1;
 /** The client has read that once it answers a ping, or after this time. */
 const LONGEST_PING_MS = 1000;
@@ -12,7 +12,7 @@ const LOST_PINGS = 2;
 const JITTER = 0.1;
 
 export interface SessionsOptions {
-  /** How long a connection may take new calls, in milliseconds, give or take a tenth. Infinity: as long as it likes. */
+  /** The age at which a connection gets a GOAWAY, in milliseconds, 10 % more or less. Infinity: never. */
   readonly maxConnectionAgeMs: number;
   /** How long after that its calls may still take, in milliseconds. */
   readonly connectionGraceMs: number;

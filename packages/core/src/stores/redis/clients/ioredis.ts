@@ -91,7 +91,7 @@ function explained(error: unknown, status: string | undefined): unknown {
     return withoutCommand(error);
   if (status === 'end' || status === 'disconnecting') {
     return new Error(
-      'the client is closed, and one that was handed in is never opened here: close the limiters first, and then the client',
+      'the Redis client that you passed is closed, and Sluice never opens it again: close the limiters first, and then the client',
       { cause: error },
     );
   }

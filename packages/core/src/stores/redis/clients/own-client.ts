@@ -1,4 +1,4 @@
-import { detached } from '../../../detached.ts';
+import { detached } from '../../../platform/detached.ts';
 import { StoreError } from '../../../errors.ts';
 import { adoptIoredis, withoutCommand } from './ioredis.ts';
 import type { OwnClient, RedisClient } from './port.ts';

@@ -14,11 +14,11 @@ export interface RedisClient {
   /**
    * Whether the client may send a call again whose reply it has not seen. Then each refund writes a key that expires after a
    * minute, and gives back once; a decision may still count twice. Without effect in a cluster, where a second key would
-   * fail while a slot moves. Default false.
+   * fail while a hash slot moves. Default false.
    */
   readonly sendsAgain?: boolean;
   /** In a cluster, the node of a hash slot, if the client knows it. */
-  nodeOf?(slot: number): string | undefined;
+  nodeOf?(hashSlot: number): string | undefined;
   /**
    * Subscribes to a channel over a connection of its own, which keeps no process alive. Calls `onMessage` for every
    * message, and whenever messages may have been lost; calls `onEnd` when the subscription stops, which can be made again

@@ -3,6 +3,10 @@ The usual call: one request of cost 1 for one key of one policy, decided before 
 keys need. batch.lua decides it the same way. When the value cannot be read as one state alone, this part writes
 nothing, and batch.lua reads the value again.
 
+The script begins with `kinds` (ARGV[1]) and the table `algorithms`; then come instant-and-field.lua (LATEST_MS), the
+kernel.lua of each algorithm that kinds names, which adds itself to the table, clock.lua (now_ms), this file, and
+batch.lua. scripts/lua-parts.mjs lists the parts.
+
 ARGV  the letter of the algorithm, and C for checking; 0 limits; how long to keep the key after its state ends; the
       numbers of the policy
 ]]

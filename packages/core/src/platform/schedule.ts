@@ -1,7 +1,5 @@
+import { LONGEST_TIMER_MS } from './clock.ts';
 import { detached } from './detached.ts';
-
-/** Longer timers overflow to 1 ms. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface ScheduledCall {
   readonly dueMs: number;

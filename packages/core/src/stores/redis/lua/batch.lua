@@ -1,7 +1,7 @@
 --[[
 The batch script: decides most requests. One call decides many keys, each by itself, and equal requests for one key (a
 run) in one step. It serves limits whose states are complete in their values and that have neither policy versions nor
-escalation; the general script (frame.lua) decides all others. Where both can decide, they write the same bytes and
+escalation; the general script (general.lua) decides all others. Where both can decide, they write the same bytes and
 the same expiry, except for KEEPTTL: see docs/adr/0017-fast-paths.md.
 
 KEYS  per limit its keys, each once
@@ -11,7 +11,7 @@ ARGV  those of single.lua, or:
                  the kind of its algorithm and its numbers
       then, in the order of the keys, per run that is not a single request of cost 1: the index of its key, the cost,
       and the number of requests
-value as in frame.lua
+value as in general.lua
 reply the instant in ms, and one text with a line per key: its value before the call, empty for none, or `-` and a
       message for a value that cannot be read; when checking, also { how many requests of each run were allowed, for keys
       that can be read, value after the call per key... }

@@ -5,6 +5,9 @@ export interface Clock {
   now(): number;
 }
 
+/** Longer timers overflow to 1 ms. */
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
+
 /** Read once: it is a constant, and reading it costs as much as a kernel. */
 const startMs = performance.timeOrigin;
 
