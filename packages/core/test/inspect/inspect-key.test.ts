@@ -169,11 +169,11 @@ describe('a long state', () => {
   });
 
   it.each(['sluice:{a}:api:2l:l1', 'sluice:{a}:api:2f,c.running:c2', 'sluice:{a}:orders:2m:c1'])(
-    'whose details are asked about says which key they belong to: %s',
+    'that is external, when asked about, says which key they belong to: %s',
     (key) => {
       const { problem, policies } = inspectKey(key, '', 1);
 
-      expect(problem).toContain(`it holds the details of ${key.slice(0, -3)}: inspect that key`);
+      expect(problem).toContain(`it holds the external state of ${key.slice(0, -3)}: inspect that key`);
       expect(policies).toEqual([]);
     },
   );

@@ -53,7 +53,7 @@ describe('a limiter that leases', () => {
       slidingLog({ name: 'b', limit: 9, window: '1s' }),
     ];
 
-    expect(() => leased({ policy: policies })).toThrow(/of the policy "b"/);
+    expect(() => leased({ policy: policies })).toThrow(/the policy "b" \(slidingLog\) cannot be leased/);
   });
 
   it('denies a bucket that refills as much as it holds while a slice lives, and takes one unit more', () => {

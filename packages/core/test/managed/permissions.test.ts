@@ -60,7 +60,7 @@ describe('the rights of the guide, for managed policies', () => {
   let put: string;
   beforeAll(async () => {
     read = await rightsOf(/^\| limiters that use them/);
-    hear = await rightsOf(/^\| the same, to hear of a change at once/);
+    hear = await rightsOf(/^\| the same, to learn of a change at once/);
     put = await rightsOf(/^\| who puts and removes them/);
   });
 

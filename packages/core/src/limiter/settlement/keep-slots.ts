@@ -23,7 +23,7 @@ const RETRY_RELEASE_MS = 1000;
 export function keepRenewing(
   slots: RenewableSlots,
   lost: () => void,
-  endMs = Infinity,
+  endMs: number = Infinity,
   check: () => void = () => undefined,
 ): () => void {
   let isStopped = false;
