@@ -26,7 +26,7 @@
  * - stores/redis/lua/general.lua
  */
 export const general: { readonly source: string; readonly sha1: string } = {
-  sha1: 'a111d061d4357d07783b9aa827aa0d4385898ba8',
+  sha1: 'f54670cd69d1b4645ddee3519d3bf39f08cbf239',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1478,7 +1478,7 @@ local function text_of(key, plan)
   return texts[key]
 end
 local denied_costs
-local function add_denied(key, plan, j, cost)
+local function keep_denied_cost(key, plan, j, cost)
   local counts = plan[j].algorithm.counts_denied
   if counts and counts(plan[j]) then
     denied_costs[#denied_costs + 1] = { key, plan, j, cost }
@@ -1501,7 +1501,7 @@ local function decide(key, plan, text, cost, holder, is_open)
       if not after and not all_decide then
         return false
       elseif not after and counts_denied and is_open then
-        add_denied(key, plan, j, cost)
+        keep_denied_cost(key, plan, j, cost)
       end
       allowed = allowed and after
       states[j] = after or states[j]
@@ -1563,9 +1563,9 @@ local function read_states(from, upto)
     end_of(plans[tonumber(ARGV[part_at + 1])], texts[reading])
   end
 end
-local add_denied
+local add_denied_costs
 if counts_denied then
-  function add_denied(from, upto)
+  function add_denied_costs(from, upto)
     read_states(from, upto)
     for i = 1, #denied_costs do
       local key, plan, j, cost = denied_costs[i][1], denied_costs[i][2], denied_costs[i][3], denied_costs[i][4]
@@ -1745,7 +1745,7 @@ for i = 1, tonumber(ARGV[3]) do
       undo_migrations()
     end
     if counts_denied and readable and all_readable and all_known and #denied_costs > 0 and op == "consume" then
-      readable, problem = pcall(add_denied, from, upto)
+      readable, problem = pcall(add_denied_costs, from, upto)
     end
     if escalates and readable and all_readable and all_known and denied.is_any and op == "consume" then
       readable, problem = pcall(count_denials, from, upto)

@@ -4,7 +4,7 @@
 -- number of the policy, and the cost.
 local denied_costs
 
-local function add_denied(key, plan, j, cost)
+local function keep_denied_cost(key, plan, j, cost)
   local counts = plan[j].algorithm.counts_denied
   if counts and counts(plan[j]) then
     denied_costs[#denied_costs + 1] = { key, plan, j, cost }
@@ -31,7 +31,7 @@ local function decide(key, plan, text, cost, holder, is_open)
       if not after and not all_decide then
         return false
       elseif not after and counts_denied and is_open then
-        add_denied(key, plan, j, cost)
+        keep_denied_cost(key, plan, j, cost)
       end
       allowed = allowed and after
       states[j] = after or states[j]

@@ -1,7 +1,7 @@
 -- Policies that count what they deny: add the costs of a denied request. Twin of countDenials in decide.ts.
-local add_denied
+local add_denied_costs
 if counts_denied then
-  function add_denied(from, upto)
+  function add_denied_costs(from, upto)
     read_states(from, upto)
     for i = 1, #denied_costs do
       local key, plan, j, cost = denied_costs[i][1], denied_costs[i][2], denied_costs[i][3], denied_costs[i][4]

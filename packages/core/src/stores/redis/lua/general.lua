@@ -52,7 +52,7 @@ for i = 1, tonumber(ARGV[3]) do
       undo_migrations()
     end
     if counts_denied and readable and all_readable and all_known and #denied_costs > 0 and op == "consume" then
-      readable, problem = pcall(add_denied, from, upto)
+      readable, problem = pcall(add_denied_costs, from, upto)
     end
     if escalates and readable and all_readable and all_known and denied.is_any and op == "consume" then
       readable, problem = pcall(count_denials, from, upto)
