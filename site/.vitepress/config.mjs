@@ -1,0 +1,76 @@
+// How VitePress makes the site from the pages that assemble.mjs puts together.
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { defineConfig } from 'vitepress';
+import { ADDRESSES } from '../../scripts/packages.mjs';
+import { anchorOf } from '../anchors.mjs';
+import { sidebars } from '../navigation.mjs';
+import { PAGES } from '../assemble.mjs';
+
+const description = 'Rate limiting for Node.js that holds across processes, exact to the unit and the millisecond.';
+
+export default defineConfig({
+  srcDir: '.cache/pages',
+  cacheDir: '.cache/vite',
+  outDir: 'dist',
+  title: 'Sluice',
+  description,
+  lang: 'en',
+  cleanUrls: true,
+  metaChunk: true,
+  lastUpdated: false,
+  // Prefetching what a page links to would load most of the site from its first page.
+  router: { prefetchLinks: false },
+  sitemap: { hostname: ADDRESSES.site },
+  head: [
+    ['link', { rel: 'icon', href: '/icon.svg', type: 'image/svg+xml' }],
+    ['meta', { name: 'theme-color', content: '#0969da' }],
+  ],
+  markdown: {
+    anchor: { slugify: anchorOf },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    image: { lazyLoading: true },
+    config: sizeImages,
+  },
+  themeConfig: {
+    siteTitle: 'Sluice',
+    logo: '/icon.svg',
+    nav: [
+      { text: 'Start', link: '/#start', activeMatch: '^/guides/.*-in-five-minutes' },
+      { text: 'Guides', link: '/documents#guides', activeMatch: '^/(guides/(?!.*-in-five-minutes)|documents)' },
+      { text: 'Reference', link: '/reference/options', activeMatch: '^/(reference/|benchmarks)' },
+      { text: 'Contribute', link: '/contribute/', activeMatch: '^/(contribute|adr)/' },
+    ],
+    sidebar: sidebars(),
+    outline: { level: [2, 3] },
+    search: {
+      provider: 'local',
+      options: { detailedView: false, miniSearch: { searchOptions: { boost: { title: 4, titles: 1.5, text: 1 } } } },
+    },
+    socialLinks: [{ icon: 'github', link: ADDRESSES.repository, ariaLabel: 'The repository' }],
+    editLink: {
+      pattern: ({ frontmatter }) => `${frontmatter.repository}/edit/main/${frontmatter.source}`,
+      text: 'Edit this page',
+    },
+    footer: { message: 'MIT licensed' },
+  },
+  transformPageData(page) {
+    page.frontmatter.repository = ADDRESSES.repository;
+    page.frontmatter.editLink ??= page.frontmatter.source !== undefined;
+  },
+});
+
+/** Gives every picture the size that it has, so that nothing moves when it arrives. */
+function sizeImages(md) {
+  const render = md.renderer.rules.image;
+  md.renderer.rules.image = (tokens, i, options, env, self) => {
+    const source = tokens[i].attrGet('src');
+    if (source.endsWith('.svg') && !/^[a-z]+:/.test(source)) {
+      const file = posix.join(PAGES, posix.dirname(env.relativePath), source);
+      const [, width, height] = /viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(readFileSync(file, 'utf8'));
+      tokens[i].attrSet('width', width);
+      tokens[i].attrSet('height', height);
+    }
+    return render(tokens, i, options, env, self);
+  };
+}
