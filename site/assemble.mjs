@@ -1,5 +1,5 @@
-// Puts the pages of the site together in .cache/pages: the documents with links of the site, the pages of pages/, a page
-// for each code, and the list of decisions. VitePress builds that folder.
+// Puts the pages of the site together in .cache/pages: the documents with links of the site, a page for each code, and
+// the list of decisions. VitePress builds that folder.
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { ROOT, documents } from './pages.mjs';
 
 /** Where the pages are put. */
 export const PAGES = fileURLToPath(new URL('.cache/pages/', import.meta.url));
-const OWN = fileURLToPath(new URL('pages/', import.meta.url));
+const PUBLIC = fileURLToPath(new URL('public/', import.meta.url));
 const ERRORS = 'docs/reference/errors.md';
 
 /** Writes every page but those of the API reference. */
@@ -17,7 +17,7 @@ export function assemble() {
   rmSync(PAGES, { recursive: true, force: true });
   for (const document of documents()) assembleOne(document);
   cpSync(`${ROOT}docs/plots`, `${PAGES}plots`, { recursive: true });
-  cpSync(OWN, PAGES, { recursive: true });
+  cpSync(PUBLIC, `${PAGES}public`, { recursive: true });
   writePage('adr/index.md', decisions());
 }
 
@@ -25,7 +25,7 @@ export function assemble() {
 export function assembleOne({ source, page }) {
   const text = readFileSync(ROOT + source, 'utf8');
   // What a block of code is checked for is between the document and its checks.
-  const shown = text.replace(/^( *```\w+) (?:run|check|serve)$/gm, '$1');
+  const shown = text.replace(/^( *```\w+) (?:run|check|serve)$/gm, '$1').replace(/^( *```)(?:promql)$/gm, '$1txt'); // no grammar here
   writePage(page, withSource(withLinksOfSite(shown, { source, page }), source));
   if (source !== ERRORS) return;
   for (const code of codesIn(shown)) {
@@ -35,7 +35,10 @@ export function assembleOne({ source, page }) {
 }
 
 /** The path in the repository goes along, for "edit this page". */
-const withSource = (text, source) => `---\nsource: ${source}\n---\n\n${text}`;
+function withSource(text, source) {
+  const head = `---\nsource: ${source}\n`;
+  return text.startsWith('---\n') ? head + text.slice('---\n'.length) : `${head}---\n\n${text}`;
+}
 
 function decisions() {
   const lines = readdirSync(`${ROOT}docs/adr`)

@@ -18,11 +18,15 @@ const PLACES = new Map([
   ...Object.keys(PACKAGES).map((folder) => [`packages/${folder}/README.md`, `packages/${folder}.md`]),
 ]);
 
-/** Addresses of the repository that a page of the site's own stands for. */
+/** Pages that only the site has. */
+const OWN = 'site/pages/';
+
+/** Addresses of the repository that another page stands for. */
 const STAND_INS = new Map([
   ['README.md', 'index.md'],
   ['docs', 'documents.md'],
   ['docs/adr', 'adr/index.md'],
+  ['etc', 'reference/api/index.md'],
   ['docs/contribute', 'contribute/index.md'],
   ['examples', 'examples.md'],
   ...Object.keys(PACKAGES).map((folder) => [`packages/${folder}`, `packages/${folder}.md`]),
@@ -34,15 +38,17 @@ const STAND_INS = new Map([
  * @param {string} path - Relative to the root of the repository, without a slash at the end.
  */
 export function pageOf(path) {
-  return (
-    PLACES.get(path) ?? STAND_INS.get(path) ?? (/^docs\/.*\.md$/.test(path) ? path.slice('docs/'.length) : undefined)
-  );
+  const named = PLACES.get(path) ?? STAND_INS.get(path);
+  if (named !== undefined || !path.endsWith('.md')) return named;
+  const folder = ['docs/', OWN].find((begin) => path.startsWith(begin));
+  return folder && path.slice(folder.length);
 }
 
 /** Every document that becomes a page: its path in the repository, and that of its page. */
 export function documents() {
-  const inDocs = readdirSync(`${ROOT}docs`, { recursive: true })
-    .map((path) => `docs/${path.replaceAll('\\', '/')}`)
-    .filter((path) => path.endsWith('.md'));
-  return [...new Set([...PLACES.keys(), ...inDocs])].map((source) => ({ source, page: pageOf(source) }));
+  const found = ['docs/', OWN].flatMap((folder) =>
+    readdirSync(ROOT + folder, { recursive: true }).map((path) => folder + path.replaceAll('\\', '/')),
+  );
+  const sources = new Set([...PLACES.keys(), ...found.filter((path) => path.endsWith('.md'))]);
+  return [...sources].map((source) => ({ source, page: pageOf(source) }));
 }

@@ -25,8 +25,13 @@ const { writeReference } = await import('./reference.mjs');
 const { build, createServer } = await import('vitepress');
 assemble();
 await writeReference();
-if (command === 'build') await build(here);
-else await serve();
+if (command === 'build') {
+  await build(here);
+  const { writeTexts } = await import('./llms.mjs');
+  writeTexts();
+} else {
+  await serve();
+}
 
 /** What the site alone needs: a workspace of its own, installed when first asked for. */
 function install() {

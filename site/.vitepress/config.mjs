@@ -29,8 +29,10 @@ export default defineConfig({
   markdown: {
     anchor: { slugify: anchorOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
-    image: { lazyLoading: true },
-    config: sizeImages,
+    config(md) {
+      framePictures(md);
+      md.renderer.rules.table_open = () => '<table tabindex="0">\n';
+    },
   },
   themeConfig: {
     siteTitle: 'Sluice',
@@ -60,17 +62,16 @@ export default defineConfig({
   },
 });
 
-/** Gives every picture the size that it has, so that nothing moves when it arrives. */
-function sizeImages(md) {
+/** Gives every picture its size, so that nothing moves when it arrives, and a frame that scrolls on a phone. */
+function framePictures(md) {
   const render = md.renderer.rules.image;
   md.renderer.rules.image = (tokens, i, options, env, self) => {
     const source = tokens[i].attrGet('src');
-    if (source.endsWith('.svg') && !/^[a-z]+:/.test(source)) {
-      const file = posix.join(PAGES, posix.dirname(env.relativePath), source);
-      const [, width, height] = /viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(readFileSync(file, 'utf8'));
-      tokens[i].attrSet('width', width);
-      tokens[i].attrSet('height', height);
-    }
-    return render(tokens, i, options, env, self);
+    if (!source.endsWith('.svg') || /^[a-z]+:/.test(source)) return render(tokens, i, options, env, self);
+    const file = posix.join(PAGES, posix.dirname(env.relativePath), source);
+    const [, width, height] = /viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(readFileSync(file, 'utf8'));
+    tokens[i].attrSet('width', width);
+    tokens[i].attrSet('height', height);
+    return `<span class="frame" tabindex="0">${render(tokens, i, options, env, self)}</span>`;
   };
 }
