@@ -8,10 +8,9 @@ import type { Escalation } from '../values/escalate.ts';
 import { SluiceError, asStoreError, kindOf } from '../errors.ts';
 import { LimitFactory } from './limit-factory.ts';
 import { claimName, isInUse, namesOn, releaseName, stayOn } from './names.ts';
-import { ManagedLimit } from '../managed/managed-limit.ts';
 import { FastPath } from './fast-path.ts';
 import { edit, performEdits, settleKeys, settleParts, type UnresolvedEdit } from './edits.ts';
-import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
+import { isManaged, type LimitRef, type UnresolvedPart } from '../managed/resolve.ts';
 import { InFlight } from './in-flight.ts';
 import { decisions, storeErrors } from '../channels.ts';
 import { unwatch, watchForDrop } from './dropped-limiters.ts';
@@ -240,7 +239,7 @@ export class LimiterCore {
     this.#checkOpen();
     for (const { limit, subject } of requested) {
       // What no request has used is not refunded, and serves no request after a charge.
-      if (!(limit instanceof ManagedLimit)) giveBackLeases(this.store, subject, limit.keySuffix);
+      if (!isManaged(limit)) giveBackLeases(this.store, subject, limit.keySuffix);
     }
     await this.#deps.inFlight.track(settleKeys(op, requested, this.#deps, this.#settings.onStoreError));
   }
@@ -254,7 +253,7 @@ export class LimiterCore {
   /** Drops the leases that this process holds of edited keys. */
   #dropLeased(requested: readonly UnresolvedEdit[]): void {
     for (const { part } of requested) {
-      if (!(part.limit instanceof ManagedLimit)) dropLeases(this.store, part.subject, part.limit.keySuffix);
+      if (!isManaged(part.limit)) dropLeases(this.store, part.subject, part.limit.keySuffix);
     }
   }
 

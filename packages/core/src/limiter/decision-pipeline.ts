@@ -2,8 +2,14 @@ import { combine, undecided, type Decision } from '../engine/decision.ts';
 import type { LimiterDeps } from './deps.ts';
 import type { OnStoreError } from './options.ts';
 import { StoreError, isFault, shown, typeError } from '../errors.ts';
-import { ManagedLimit } from '../managed/managed-limit.ts';
-import { areResolved, renewParts, resolve, unknownSources, type UnresolvedPart } from '../managed/resolve.ts';
+import {
+  areResolved,
+  isManaged,
+  renewParts,
+  resolve,
+  unknownSources,
+  type UnresolvedPart,
+} from '../managed/resolve.ts';
 import { holdsSlots } from '../engine/policy.ts';
 import { consumeAcrossNodes, spansNodes } from '../guard/multi-node.ts';
 import type { Sent } from '../guard/batching/waiting.ts';
@@ -87,7 +93,7 @@ export class DecisionPipeline {
   #withoutPolicies(error: unknown, { requested, onStoreError }: DecisionContext): Decision {
     const failure = this.#deps.reportFailure(error, onStoreError === 'throw');
     if (onStoreError === 'throw' || isFault(failure)) throw failure;
-    const name = requested.find(({ limit }) => limit instanceof ManagedLimit)?.limit;
+    const managed = requested.map(({ limit }) => limit).find(isManaged);
     warnOnce(
       'SLUICE_POLICIES_UNKNOWN',
       `the limiter ${this.#deps.name} has not been able to load its managed policies yet (${failure.message}); its requests are ${onStoreError === 'deny' ? 'denied' : 'let through'} until it has, as onStoreError says.`,
@@ -97,7 +103,7 @@ export class DecisionPipeline {
       'unavailable',
       onStoreError !== 'deny',
       requested,
-      name instanceof ManagedLimit ? name.name : this.#deps.name,
+      managed?.name ?? this.#deps.name,
       failure,
     );
   }

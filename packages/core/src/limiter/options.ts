@@ -3,7 +3,7 @@ import { performsBatches } from '../engine/batch-store.ts';
 import type { Store } from '../engine/store.ts';
 import { checkTimeout } from '../guard/deadline.ts';
 import { DENIAL_AGE_MS } from '../guard/denial-cache.ts';
-import { parseApp } from '../managed/managed.ts';
+import { parseApp } from '../managed/app.ts';
 import type { OnUnconfigured } from '../managed/managed-limit.ts';
 import type { Policies } from '../managed/policies.ts';
 import { isPolicies } from '../managed/shared-caches.ts';
