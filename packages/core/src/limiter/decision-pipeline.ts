@@ -24,7 +24,6 @@ import {
   type StoreAnswers,
 } from '../engine/store.ts';
 import { leftMs } from './left-ms.ts';
-import { warnOfStateAhead } from './state-ahead.ts';
 import { warnOnce } from '../warnings.ts';
 
 /** What a decision needs besides its request. */
@@ -227,9 +226,11 @@ export class DecisionPipeline {
     const decision = combine(policies, { cost, blocked, source, atMs, forgottenAfterMs }, ifConsumed);
     // Not a copy: while the breaker is open, each decision comes this way.
     if (error !== undefined) (decision as { error?: Error }).error = error;
-    if (answer.snapshots !== undefined) {
+    const { name, fastPaths } = this.#deps;
+    const { snapshots } = answer;
+    if (snapshots !== undefined && store.showsDenied === true) {
       parts.forEach(({ limit }, i) => {
-        warnOfStateAhead(this.#deps.name, store, limit, answer.snapshots?.[i]?.states ?? [], decision);
+        fastPaths?.warnOfStateAhead(name, limit, snapshots[i]?.states ?? [], decision);
       });
     }
     this.#deps.settlements.receipts.write(decision, {
