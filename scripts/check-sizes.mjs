@@ -18,12 +18,12 @@ const BUNDLES = [
   [
     'a limiter in memory',
     "import { createLimiter, fixedWindow } from '@sluice/core'; console.log(createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) }));",
-    45_000,
+    40_000,
   ],
   [
     'Express in memory',
     "import { rateLimit } from '@sluice/express'; console.log(rateLimit({ limit: 1, window: '1m' }));",
-    62_000,
+    57_000,
   ],
   [
     'Express with Redis',
