@@ -91,8 +91,8 @@ export const algorithmContenders = {
   'sluice, five algorithms': { kind: 'ours', make: fiveInMemory },
 };
 
-/** With `--against`, sync.mjs is the other build's own: builds before layout 2 name this function `take`. */
+/** With `--against`, sync.mjs is the other build's own: builds before layout 2 name its functions `take` and `refuses`. */
 function synchronousOfAnyBuild(settings) {
-  const { take, ...contender } = synchronous(settings);
-  return take === undefined ? contender : { ...contender, consume: take };
+  const { take, refuses, ...contender } = synchronous(settings);
+  return { consume: take, denies: refuses, ...contender };
 }
