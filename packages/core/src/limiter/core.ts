@@ -279,8 +279,9 @@ export class LimiterCore {
   }
 
   async #close(): Promise<void> {
-    this.waiting.close();
+    const asked = this.waiting.close();
     this.#deps.leases?.close();
+    if (asked !== undefined) await asked;
     const idle = this.#deps.inFlight.idle();
     if (idle !== undefined) await idle; // synchronous when idle, so that a close inside a breaker's listener takes effect there
     forget(this);
