@@ -6,6 +6,7 @@ import { ADDRESSES } from '../../scripts/packages.mjs';
 import { anchorOf } from '../anchors.mjs';
 import { sidebars } from '../navigation.mjs';
 import { PAGES } from '../assemble.mjs';
+import { namedSearch } from './names.mjs';
 
 const description = 'Rate limiting for Node.js that holds across processes, exact to the unit and the millisecond.';
 
@@ -21,6 +22,7 @@ export default defineConfig({
   lastUpdated: false,
   // Prefetching what a page links to would load most of the site from its first page.
   router: { prefetchLinks: false },
+  vite: { plugins: [namedSearch()] },
   sitemap: { hostname: ADDRESSES.site },
   head: [
     ['link', { rel: 'icon', href: '/icon.svg', type: 'image/svg+xml' }],
@@ -49,8 +51,6 @@ export default defineConfig({
       provider: 'local',
       options: {
         detailedView: false,
-        // All that is seen on the button, the key included, is a part of its name.
-        translations: { button: { buttonText: 'Search', buttonAriaLabel: 'Search K' } },
         miniSearch: { searchOptions: { boost: { title: 4, titles: 1.5, text: 1 }, boostDocument } },
       },
     },
