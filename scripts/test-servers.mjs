@@ -39,8 +39,9 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-servers-'));
 const results = servers.map((server, i) => {
   console.log(`\n=== ${versions[i]} (${server})`);
   const report = join(folder, `${i}.json`);
-  const paths = /^Redis 6\./.test(versions[i]) && forJest.length === 0 ? ON_6 : forJest;
-  const test = paths === ON_6 ? ['node', 'scripts/test.mjs'] : ['npm', 'test', '--'];
+  const is6 = /^Redis 6\./.test(versions[i]);
+  const paths = is6 && forJest.length === 0 ? ON_6 : forJest;
+  const test = is6 ? ['node', 'scripts/test.mjs'] : ['npm', 'test', '--'];
   const { status } = spawnSync(test[0], [...test.slice(1), '--json', `--outputFile=${report}`, ...paths], {
     stdio: ['inherit', 'ignore', 'inherit'], // jest writes its report there as well
     env: { ...process.env, REDIS_SERVER: server },
