@@ -34,6 +34,8 @@ export const PACKAGES = {
       './opentelemetry': 'observe/opentelemetry.ts',
       './remote': 'remote/index.ts',
       './service': 'service.ts',
+      './store': 'store.ts',
+      './testing': 'testing.ts',
     },
     internal: { './internal': 'internal.ts' },
     more: { 'platform-node': 'platform/node.ts', 'platform-other': 'platform/other.ts' },
@@ -42,6 +44,7 @@ export const PACKAGES = {
   fastify: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
   koa: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
   nestjs: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
+  testing: { formats: BOTH, entries: { '.': 'index.ts' } },
   server: { formats: ['esm'], entries: { '.': 'index.ts' } },
   cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
 };

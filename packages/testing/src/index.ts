@@ -1,0 +1,4 @@
+export { fakeClock, type FakeClock } from './fake-clock.ts';
+export { redisStoreWithClock } from './redis-store-with-clock.ts';
+export { describeStore, type StoreFactory } from './describe-store/describe-store.ts';
+export type { Runner } from './runner.ts';
