@@ -5,6 +5,9 @@ export interface OpenDatabase extends Database {
   close(): void;
 }
 
+/** While a process starts, it may wait for others. The store sets a time of its own. */
+const BUSY = 'PRAGMA busy_timeout = 10000;';
+
 /** Opens a file, with the SQLite of Node where it has one (22.13 and later), else with one in WebAssembly. */
 export async function openDatabase(file: string): Promise<OpenDatabase> {
   // Asked so, because the types of Node 20 do not know it.
@@ -18,7 +21,7 @@ interface NodeSqlite {
 
 function withNode({ DatabaseSync }: NodeSqlite, file: string): OpenDatabase {
   const database = new DatabaseSync(file);
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+  database.exec(`${BUSY} PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL`);
   return {
     driver: 'node:sqlite',
     exec: (sql) => database.exec(sql),
@@ -32,21 +35,19 @@ function withNode({ DatabaseSync }: NodeSqlite, file: string): OpenDatabase {
 async function withWebAssembly(file: string): Promise<OpenDatabase> {
   const sqlite = await import('node-sqlite3-wasm');
   const database = new sqlite.default.Database(file);
-  // It has no WAL, without which every decision would wait for the disk. A loss of power may cost the file, so keep only limits in it.
-  database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF');
+  // It has no WAL, without which every decision would wait for the disk. A loss of power may cost the file: keep limits
+  // alone in it.
+  database.exec(`${BUSY} PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF`);
   return {
     driver: 'node-sqlite3-wasm',
     exec: (sql) => {
       database.exec(sql);
     },
-    // Its statements take their values as a list, and are finalized by hand.
-    prepare: (sql) => {
-      const statement = database.prepare(sql);
-      return {
-        get: (...values) => statement.get(values),
-        run: (...values) => statement.run(values),
-      };
-    },
+    // A statement of its own that has read one row keeps the file locked until it is finalized, as these functions do.
+    prepare: (sql) => ({
+      get: (...values) => database.get(sql, values),
+      run: (...values) => database.run(sql, values),
+    }),
     close: () => {
       database.close();
     },

@@ -1,5 +1,5 @@
 import type { Clock, Store, StoreAnswer, StoreRequest } from '@sluice/core';
-import { keysOf, performRequest } from '@sluice/core/store';
+import { keysOf, performRequest } from '@sluice/core/custom-store';
 
 /** What `DatabaseSync` of node:sqlite and `Database` of better-sqlite3 have in common. */
 export interface Database {
@@ -15,22 +15,25 @@ export interface Statement {
 export interface SqliteStoreOptions {
   /** Default: the clock of the machine, which all processes that open the file share. */
   readonly clock?: Clock;
+  /**
+   * How long a call waits for the transactions of other processes. The event loop waits too, so it is less than the
+   * `timeoutMs` of limiters. Default 50.
+   */
+  readonly busyTimeoutMs?: number;
 }
 
 /** How long a key is kept after its end, because the clock of a machine may step back. */
 const KEPT_MS = 60_000;
 /** Ended keys that a write removes at most: more than it adds. */
 const SWEPT_AT_ONCE = 4;
-/** Waiting for other processes stops this process's event loop: less than the `timeoutMs` of limiters. */
-const BUSY_TIMEOUT_MS = 50;
 
 /**
  * Limits in a file of SQLite: they hold over all processes of a machine, and outlive them. Each call is one transaction.
  * Who opened the database closes it.
  */
-export function sqliteStore(database: Database, { clock = Date }: SqliteStoreOptions = {}): Store {
+export function sqliteStore(database: Database, { clock = Date, busyTimeoutMs = 50 }: SqliteStoreOptions = {}): Store {
   database.exec(`
-    PRAGMA busy_timeout = ${String(BUSY_TIMEOUT_MS)};
+    PRAGMA busy_timeout = ${String(busyTimeoutMs)};
     CREATE TABLE IF NOT EXISTS sluice_keys (
       key TEXT PRIMARY KEY COLLATE BINARY,
       state TEXT NOT NULL,
