@@ -59,10 +59,7 @@ describe('expectLimited passes for', () => {
     ['an Express application', () => expressApp()],
     ['a node:http server that does not listen', () => createServer(expressApp())],
     ['a node:http server that listens', listening],
-    [
-      'a URL',
-      async () => `http://127.0.0.1:${String(((await listening()).address() as { port: number }).port)}`,
-    ],
+    ['a URL', async () => `http://127.0.0.1:${String(((await listening()).address() as { port: number }).port)}`],
     [
       'a Koa application',
       () =>
@@ -173,7 +170,11 @@ describe('expectLimited fails', () => {
     ['no Retry-After', fields, /it has no field Retry-After/],
     ['a Retry-After of 0', { ...fields, 'Retry-After': '0' }, /not a whole number of seconds above 0: 0/],
     ['no r', { ...fields, RateLimit: '"default";t=60' }, /its policy "default" has no r: RateLimit: "default";t=60/],
-    ['fields of another draft', { ...fields, RateLimit: 'limit=1, remaining=0' }, /none of draft 11: RateLimit: limit=1/],
+    [
+      'fields of another draft',
+      { ...fields, RateLimit: 'limit=1, remaining=0' },
+      /none of draft 11: RateLimit: limit=1/,
+    ],
   ])('for a denial with %s', async (_name, headers, message) => {
     const handler = (_request: Request): Response => answer(headers, 429);
 
@@ -193,8 +194,16 @@ describe('expectLimited fails', () => {
     ['no application', () => expectLimited(5 as never, { limit: 1 }), /takes an Express, Koa, .* got number/],
     ['no options', () => expectLimited(expressApp(), undefined as never), /takes \(app, \{ limit, path, \.\.\. \}\)/],
     ['no limit', () => expectLimited(expressApp(), {} as never), /limit must be a whole number/],
-    ['a misspelt option', () => expectLimited(expressApp(), { limit: 1, pth: '/' } as never), /no option pth; known: limit/],
-    ['unknown fields', () => expectLimited(expressApp(), { limit: 1, fields: 'draft-8' as never }), /fields must be draft-11/],
+    [
+      'a misspelt option',
+      () => expectLimited(expressApp(), { limit: 1, pth: '/' } as never),
+      /no option pth; known: limit/,
+    ],
+    [
+      'unknown fields',
+      () => expectLimited(expressApp(), { limit: 1, fields: 'draft-8' as never }),
+      /fields must be draft-11/,
+    ],
   ])('at once for %s', async (_name, call, message) => {
     await expect(call()).rejects.toThrow(message);
   });

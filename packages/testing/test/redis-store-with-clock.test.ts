@@ -79,7 +79,10 @@ describe('redisStoreWithClock', () => {
     const clock = fakeClock(Date.now() + 3_600_000);
     const policy = fixedWindow({ limit: 1, window: '1h' });
     const real = createLimiter({ policy, store: redisStore(redis.client, { prefix: 'sluice:real' }) });
-    const clocked = createLimiter({ policy, store: redisStoreWithClock(redis.client, clock, { prefix: 'sluice:fake' }) });
+    const clocked = createLimiter({
+      policy,
+      store: redisStoreWithClock(redis.client, clock, { prefix: 'sluice:fake' }),
+    });
 
     await clocked.consume('key');
 

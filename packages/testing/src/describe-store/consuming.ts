@@ -6,7 +6,22 @@ import { perMinute, type StoreSetup } from './setup.ts';
 
 /** Databases that fold case, trim, stop at a NUL or replace what is no Unicode take some of these for one key. */
 const ALIKE = [
-  ...['ann', 'Ann', 'ANN', ' ann', 'ann ', 'ann\t', 'ann\0', 'ann\0b', '{ann}', '#ann', "ann'", 'ann%', 'ann_', 'ann\\'],
+  ...[
+    'ann',
+    'Ann',
+    'ANN',
+    ' ann',
+    'ann ',
+    'ann\t',
+    'ann\0',
+    'ann\0b',
+    '{ann}',
+    '#ann',
+    "ann'",
+    'ann%',
+    'ann_',
+    'ann\\',
+  ],
   ...['\u00e9', 'e\u0301', '\ud83d\ude00', '\ud800', '\udc00', '\ufffd', '1', '01', '1.0', 'null', 'undefined'],
   ...['a'.repeat(256), 'a'.repeat(257), 'a'.repeat(258), `${'a'.repeat(5_000)}b`],
 ];
@@ -112,10 +127,13 @@ export function describeConsuming({ describe, it }: Suite, { limiter: setup, ope
       const { policy, policies } = await limiter.consume('key');
 
       assert.equal(policy, 'narrow');
-      assert.deepEqual(policies.map(({ allowed, remaining }) => ({ allowed, remaining })), [
-        { allowed: true, remaining: 8 },
-        { allowed: false, remaining: 0 },
-      ]);
+      assert.deepEqual(
+        policies.map(({ allowed, remaining }) => ({ allowed, remaining })),
+        [
+          { allowed: true, remaining: 8 },
+          { allowed: false, remaining: 0 },
+        ],
+      );
     });
   });
 

@@ -46,7 +46,11 @@ export interface StoreFactory {
  * describeStore('in SQLite', { source: 'remote', create: (clock) => sqliteStore(database, { clock }) }, runner);
  * ```
  */
-export function describeStore(name: string, factory: StoreFactory, runner: Partial<Runner> = globalThis as Partial<Runner>): void {
+export function describeStore(
+  name: string,
+  factory: StoreFactory,
+  runner: Partial<Runner> = globalThis as Partial<Runner>,
+): void {
   const suite = suiteOf(runner, 'describeStore');
   const setup = setupOf(factory);
   suite.describe(`the store ${name}`, () => {

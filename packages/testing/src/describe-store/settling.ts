@@ -80,7 +80,10 @@ export function describeSettling({ describe, it }: Suite, { limiter: setup }: St
       await settle(7);
 
       const { policies } = await limiter.peek('key', 0);
-      assert.deepEqual(policies.map(({ remaining }) => remaining), [3, 1]);
+      assert.deepEqual(
+        policies.map(({ remaining }) => remaining),
+        [3, 1],
+      );
     });
 
     it('charges nothing to a later window', async () => {

@@ -105,7 +105,10 @@ export function describeUnitsOfKeys({ describe, it }: Suite, { limiter: setup, s
 
       await limiter.refund('key', 2);
 
-      assert.deepEqual((await limiter.peek('key', 0)).policies.map(({ used }) => used), [3, 3]);
+      assert.deepEqual(
+        (await limiter.peek('key', 0)).policies.map(({ used }) => used),
+        [3, 3],
+      );
     });
   });
 

@@ -43,12 +43,18 @@ export function describeUsedUnits({ describe, it }: Suite, { limiter: setup }: S
 
         const decisions = [await take(limiter, 'key', 3), await take(limiter, 'key', 4), await take(limiter, 'key', 5)];
 
-        assert.deepEqual(decisions.map(({ allowed, used }) => [allowed, used]), [
-          [true, 3],
-          [true, 7],
-          [false, 7],
-        ]);
-        assert.deepEqual(decisions.map(({ policies }) => policies[0]?.used), [3, 7, 7]);
+        assert.deepEqual(
+          decisions.map(({ allowed, used }) => [allowed, used]),
+          [
+            [true, 3],
+            [true, 7],
+            [false, 7],
+          ],
+        );
+        assert.deepEqual(
+          decisions.map(({ policies }) => policies[0]?.used),
+          [3, 7, 7],
+        );
         matches(await limiter.peek('key', 2), { used: 7, policies: [{ used: 7 }] });
         assert.equal((await limiter.peek('other')).used, 0);
       });
@@ -110,7 +116,14 @@ export function describeUsedUnits({ describe, it }: Suite, { limiter: setup }: S
       it(`denies every cost above 0, and knows no time to come again, by ${name}`, async () => {
         const { limiter } = setup(policy);
 
-        const denied = { allowed: false, outcome: 'denied', limit: 0, remaining: 0, retryAfterMs: null, resetAfterMs: 0 };
+        const denied = {
+          allowed: false,
+          outcome: 'denied',
+          limit: 0,
+          remaining: 0,
+          retryAfterMs: null,
+          resetAfterMs: 0,
+        };
         matches(await take(limiter, 'key'), { ...denied, used: 0, policies: [{ nextAfterMs: null }] });
         matches(await take(limiter, 'key', 7), denied);
         matches(await limiter.peek('key'), denied);
@@ -176,7 +189,10 @@ export function describeUsedUnits({ describe, it }: Suite, { limiter: setup }: S
       await limiter.unblock('key');
       assert.equal((await limiter.peek('key', 0)).policies[0]?.used, 2);
       await limiter.consume('key', 4);
-      assert.deepEqual((await limiter.peek('key', 0)).policies.map(({ used }) => used), [6, 2]);
+      assert.deepEqual(
+        (await limiter.peek('key', 0)).policies.map(({ used }) => used),
+        [6, 2],
+      );
     });
 
     it('gives back what denials have added, too', async () => {

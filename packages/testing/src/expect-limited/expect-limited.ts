@@ -2,6 +2,7 @@ import { AssertionError } from 'node:assert';
 import { FORMATS, faultOf, type FieldFormat } from './fields.ts';
 import { serve, type ServedApp, type TestedApp } from './served-app.ts';
 
+/** The request that {@link expectLimited} sends, and the limit that it expects. */
 export interface ExpectLimitedOptions {
   /** How many requests are allowed before the first one is denied: a whole number, 0 for none. */
   limit: number;
@@ -9,6 +10,7 @@ export interface ExpectLimitedOptions {
   path?: string;
   /** Default `GET`. */
   method?: string;
+  /** Header fields of every request, such as that of an API key. */
   headers?: Readonly<Record<string, string>>;
   /** Sent with every request. */
   body?: string;
@@ -81,7 +83,10 @@ async function limited(served: ServedApp, options: ExpectLimitedOptions): Promis
   }
 }
 
-async function send(served: ServedApp, { path = '/', method = 'GET', headers, body }: ExpectLimitedOptions): Promise<TestedAnswer> {
+async function send(
+  served: ServedApp,
+  { path = '/', method = 'GET', headers, body }: ExpectLimitedOptions,
+): Promise<TestedAnswer> {
   const response = await served.send(path, {
     method,
     ...(headers === undefined ? {} : { headers }),
@@ -105,7 +110,9 @@ function faultIn(
   const seconds = headers.get('Retry-After');
   if (!retryAfter) return seconds === null ? undefined : `it has Retry-After: ${seconds}, and none is expected`;
   if (seconds === null) return 'it has no field Retry-After';
-  return /^[1-9]\d*$/.test(seconds) ? undefined : `its Retry-After is not a whole number of seconds above 0: ${seconds}`;
+  return /^[1-9]\d*$/.test(seconds)
+    ? undefined
+    : `its Retry-After is not a whole number of seconds above 0: ${seconds}`;
 }
 
 function whyDenied(sent: number): string {
@@ -145,7 +152,8 @@ function checkOptions(options: ExpectLimitedOptions): void {
     throw new TypeError(`expectLimited takes (app, { limit, path, ... }), got ${String(options)} for its options`);
   }
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
-  if (unknown !== undefined) throw new TypeError(`expectLimited has no option ${unknown}; known: ${OPTIONS.join(', ')}`);
+  if (unknown !== undefined)
+    throw new TypeError(`expectLimited has no option ${unknown}; known: ${OPTIONS.join(', ')}`);
   const { limit, fields = 'draft-11' } = options;
   if (!Number.isSafeInteger(limit) || limit < 0) {
     throw new RangeError(`limit must be a whole number, the requests that are allowed, got ${String(limit)}`);

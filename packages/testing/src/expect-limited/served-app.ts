@@ -57,7 +57,10 @@ function has<Name extends string>(
   return names.every((name) => typeof (app as Partial<Record<Name, unknown>> | null)?.[name] === 'function');
 }
 
-async function ofNest(app: { init(): Promise<unknown>; getHttpAdapter(): { getInstance(): unknown } }): Promise<ServedApp> {
+async function ofNest(app: {
+  init(): Promise<unknown>;
+  getHttpAdapter(): { getInstance(): unknown };
+}): Promise<ServedApp> {
   await app.init();
   return serve(app.getHttpAdapter().getInstance() as TestedApp);
 }

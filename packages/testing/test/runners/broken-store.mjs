@@ -9,7 +9,11 @@ function forgetful(clock) {
   return {
     source: 'remote',
     perform: (requests) =>
-      store.perform(requests.map((request) => ('parts' in request ? { ...request, parts: request.parts.map(withoutCost) } : request))),
+      store.perform(
+        requests.map((request) =>
+          'parts' in request ? { ...request, parts: request.parts.map(withoutCost) } : request,
+        ),
+      ),
   };
 }
 

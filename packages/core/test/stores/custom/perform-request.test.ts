@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, slidingLog, type Clock, type Limiter, type Store, type StoreRequest } from '@sluice/core';
+import {
+  createLimiter,
+  fixedWindow,
+  slidingLog,
+  type Clock,
+  type Limiter,
+  type Store,
+  type StoreRequest,
+} from '@sluice/core';
 import { keysOf, performRequest } from '@sluice/core/custom-store';
 import { describeStore, fakeClock } from '@sluice/testkit';
 
@@ -82,12 +90,15 @@ describe('performRequest', () => {
     expect([used, later.used]).toEqual([500, 249]);
   });
 
-  it.each(['\0', 'a\0b', '\ud800', '\udfff', '#a', 'x'.repeat(300)])('has keys without NUL and lone surrogates: %j', async (key) => {
-    const { texts } = await requestsOf(async (limiter) => {
-      await limiter.consume(key);
-    });
+  it.each(['\0', 'a\0b', '\ud800', '\udfff', '#a', 'x'.repeat(300)])(
+    'has keys without NUL and lone surrogates: %j',
+    async (key) => {
+      const { texts } = await requestsOf(async (limiter) => {
+        await limiter.consume(key);
+      });
 
-    const [stored = ''] = texts.keys();
-    expect(stored).toMatch(/^#.{22}:shop:2f$/);
-  });
+      const [stored = ''] = texts.keys();
+      expect(stored).toMatch(/^#.{22}:shop:2f$/);
+    },
+  );
 });
