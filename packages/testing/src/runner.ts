@@ -3,8 +3,8 @@
  * objects, and so is `globalThis` where a runner puts its functions there.
  */
 export interface Runner {
-  describe(name: string, define: () => void): unknown;
-  it(name: string, run: () => Promise<void>): unknown;
+  readonly describe: (name: string, define: () => void) => unknown;
+  readonly it: (name: string, run: () => Promise<void>) => unknown;
   /** Jest, Vitest and Bun. */
   readonly beforeAll?: (run: () => Promise<void>) => unknown;
   readonly afterAll?: (run: () => Promise<void>) => unknown;
@@ -15,10 +15,10 @@ export interface Runner {
 
 /** A runner with one name for each function. */
 export interface Suite {
-  describe(name: string, define: () => void): unknown;
-  it(name: string, run: () => Promise<void>): unknown;
-  beforeAll(run: () => Promise<void>): unknown;
-  afterAll(run: () => Promise<void>): unknown;
+  readonly describe: (name: string, define: () => void) => unknown;
+  readonly it: (name: string, run: () => Promise<void>) => unknown;
+  readonly beforeAll: (run: () => Promise<void>) => unknown;
+  readonly afterAll: (run: () => Promise<void>) => unknown;
 }
 
 /** @throws TypeError for what is no runner. */

@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-extraneous-class -- modules of Nest are empty */
 import 'reflect-metadata';
 import { describe, it } from '@jest/globals';
 import { Controller, Get, Module } from '@nestjs/common';
@@ -26,7 +27,9 @@ describe('expectLimited passes for a NestJS application', () => {
     ['Express', () => new ExpressAdapter()],
     ['Fastify', () => new FastifyAdapter()],
   ])('on %s', async (_name, adapter) => {
-    const app = await NestFactory.create(Application, adapter(), { logger: false });
+    const settings = { logger: false } as const;
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- Nest takes it so
+    const app = await NestFactory.create(Application, adapter(), settings);
 
     await expectLimited(app, { path: '/limited', limit: 3 });
     await app.close();

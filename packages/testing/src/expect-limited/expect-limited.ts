@@ -149,7 +149,9 @@ function failed(
 
 function checkOptions(options: ExpectLimitedOptions): void {
   if (typeof options !== 'object' || (options as unknown) === null) {
-    throw new TypeError(`expectLimited takes (app, { limit, path, ... }), got ${String(options)} for its options`);
+    throw new TypeError(
+      `expectLimited takes (app, { limit, path, ... }), got ${(options as unknown) === null ? 'null' : typeof options} for its options`,
+    );
   }
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
   if (unknown !== undefined)
@@ -159,6 +161,6 @@ function checkOptions(options: ExpectLimitedOptions): void {
     throw new RangeError(`limit must be a whole number, the requests that are allowed, got ${String(limit)}`);
   }
   if (fields !== false && !FORMATS.includes(fields)) {
-    throw new TypeError(`fields must be ${FORMATS.join(', ')} or false, got ${String(fields)}`);
+    throw new TypeError(`fields must be ${FORMATS.join(', ')} or false, got ${fields as string}`);
   }
 }

@@ -25,8 +25,8 @@ export type TestedApp =
 
 /** An application that answers requests. */
 export interface ServedApp {
-  send(path: string, init: RequestInit): Promise<Response>;
-  close(): Promise<void>;
+  readonly send: (path: string, init: RequestInit) => Promise<Response>;
+  readonly close: () => Promise<void>;
 }
 
 /** @throws TypeError for what is no application. */
@@ -40,13 +40,17 @@ export async function serve(app: TestedApp): Promise<ServedApp> {
   if (has(app, 'init', 'getHttpAdapter')) return ofNest(app);
   if (has(app, 'ready', 'routing')) {
     await app.ready();
-    return listening(createServer(app.routing));
+    return listening(
+      createServer((request, response) => {
+        app.routing(request, response);
+      }),
+    );
   }
   if (has(app, 'callback')) return listening(createServer(app.callback()));
   if (has(app, 'fetch')) return inProcess((request) => app.fetch(request));
   throw new TypeError(
     'expectLimited takes an Express, Koa, Fastify, NestJS or Hono application, a node:http server, a handler, or a URL, ' +
-      `got ${app === null ? 'null' : typeof app}`,
+      `got ${(app as unknown) === null ? 'null' : typeof app}`,
   );
 }
 
