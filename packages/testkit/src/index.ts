@@ -6,11 +6,14 @@ export type {
   Answer,
   AnyRequest,
   Call,
+  Impossible,
   RunningApp,
   SuiteApp,
   SuiteOptions,
   SuiteRoute,
-} from './describe-adapter/target.ts';
+} from './adapter-target/target.ts';
+export { withoutHttp2 } from './adapter-target/without-http2.ts';
+export { processTarget, type ContractTarget, type ProcessTarget } from './describe-adapter/contract-target.ts';
 export { spellingsOf } from './describe-adapter/spellings.ts';
 export { describeStore, type StoreFactory } from './describe-store.ts';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
