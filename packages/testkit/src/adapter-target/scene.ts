@@ -7,11 +7,11 @@ import type { RunningApp } from './target.ts';
 
 /** Everything that a target keeps of one scenario, by the names that the driver gives it. */
 export class Scene {
-  readonly records = new Records();
-  readonly apps = new Map<string, RunningApp>();
-  readonly limiters = new Map<string, Limiter>();
-  readonly stores = new Map<string, Store>();
-  readonly slots = new Map<string, Acquisition>();
+  readonly records: Records = new Records();
+  readonly apps: Map<string, RunningApp> = new Map();
+  readonly limiters: Map<string, Limiter> = new Map();
+  readonly stores: Map<string, Store> = new Map();
+  readonly slots: Map<string, Acquisition> = new Map();
   readonly #clocks = new Map<string, SceneClock>();
   readonly #gates = new Map<string, Gate>();
   readonly #sources = new Map<string, PolicySource>();

@@ -97,7 +97,7 @@ export class Driver {
     return `${letter}${String(this.#ids++)}`;
   }
 
-  async start(described: AppDescription, { http2 = false } = {}): Promise<DrivenApp> {
+  async start(described: AppDescription, { http2 = false }: { readonly http2?: boolean } = {}): Promise<DrivenApp> {
     const app = this.id('app-');
     const { port } = await this.ask<{ port: number }>({ do: 'start', app, http2, described });
     return {

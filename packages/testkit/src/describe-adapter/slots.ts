@@ -59,14 +59,16 @@ export function slots(suite: Suite): void {
       });
 
       it('frees the slots of clients that never read, after maxHoldMs', async () => {
-        const { limiter, ...limit } = await inFlight(suite, stores.fresh(), 2);
+        const exactly = stores.fresh(undefined, { watched: true });
+        const { limiter, ...limit } = await inFlight(suite, exactly, 2);
         const server = await suite.serve(
           { limiter: limiter.described, ...limit, maxHoldMs: 300 },
           { place, handle: { body: 'x', times: 20_000_000 } },
         );
         const sockets = [await open(server.port), await open(server.port)];
         for (const socket of sockets) socket.pause().write(GET);
-        await until('the slots are taken', async () => (await limiter.peek('all')).remaining === 0);
+        await server.calls.reaches(2);
+        await suite.driver.list(idOf(exactly.store), 'release').reaches(2);
 
         await asIfNeverUsed(limiter);
 
