@@ -23,6 +23,7 @@ export { exchange, listen, open, received, statuses, type Listening } from './ra
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort, startRedis, type RedisServer } from './redis-server.ts';
 export { PRODUCTION_LINE, TEST_LINE, testGeneral, virtualRedisStore } from './virtual-redis.ts';
+export { runtimes, type Runtime } from './runtimes.ts';
 export { useRedis, type RunningRedis } from './use-redis.ts';
 export { ClusterAdmin } from './cluster-admin.ts';
 export { connectTo, type ConnectOptions } from './connect-to.ts';

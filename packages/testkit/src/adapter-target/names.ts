@@ -65,8 +65,6 @@ export const NAMES: Readonly<Record<string, Make>> = {
   store: (described: StoreDescription, { scene, clients, target }) => describedStore(described, scene, clients, target),
   limiter: ({ id }: { id: string }, { scene }) => scene.limiters.get(id),
   policies: ({ source }: { source: string }, { scene }) => createPolicies(scene.source(source)),
-  redisPolicies: ({ url, prefix }: { url: string; prefix: string }, { clients }) =>
-    createPolicies(clients.to(url), { prefix }),
 
   // functions of the request
   returns:

@@ -86,4 +86,3 @@ export { store };
 
 export const limiterNamed = (id: string): Named => named('limiter', { id });
 export const policiesOf = (source: string): Named => named('policies', { source });
-export const redisPolicies = (url: string, prefix: string): Named => named('redisPolicies', { url, prefix });

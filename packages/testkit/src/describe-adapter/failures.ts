@@ -113,7 +113,7 @@ export function failures(suite: Suite): void {
     const servers = [];
     for (const onStoreError of modes) {
       const where = { url: redis.storeUrl, prefix: `sluice:${onStoreError}` };
-      const gone = store(`gone-${onStoreError}`, { kind: 'redis', ...where });
+      const gone = store(`gone-${onStoreError}`, { kind: 'redis', own: true, ...where });
       const how = { onStoreError, timeoutMs: 60_000, denialCache: false }; // what is known of a key would deny it still
       servers.push(await suite.serve({ name: 'gone', policy: once, store: gone, ...how }));
     }

@@ -99,7 +99,7 @@ export function keys(suite: Suite): void {
       name: 'tags',
       policy: once,
       key: byHeader('x-api-key'),
-      store: store('tags', { kind: 'redis', url: redis.storeUrl, prefix: 'sluice:tags' }),
+      store: store('tags', { kind: 'redis', own: true, url: redis.storeUrl, prefix: 'sluice:tags' }),
       onStoreError: 'throw',
       timeoutMs: 60_000,
     });

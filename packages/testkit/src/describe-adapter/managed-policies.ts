@@ -250,7 +250,7 @@ export function managedPolicies(suite: Suite): void {
   it('policies are read from the Redis of the store by default', async () => {
     const { admin, server: redis } = suite.redis;
     const policies = createPolicies(admin, { prefix: 'sluice:managed' });
-    const counting = store('managed', { kind: 'redis', url: redis.url, prefix: 'sluice:managed' });
+    const counting = store('managed', { kind: 'redis', own: true, url: redis.url, prefix: 'sluice:managed' });
     const limiter = await suite.limiter({ policy: managed('orders'), app, store: counting, timeoutMs: 60_000 });
     const server = await suite.serve({ limiter: limiter.described, key: byHeader('x-client') });
     const ann = { headers: { 'X-Client': 'ann' } };
