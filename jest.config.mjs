@@ -11,10 +11,14 @@ const swc = (transform) => [
 /** A run of everything tests the packages as they are built; `test:one` and `watch` need no build, and read the sources. */
 const sources = process.env.SLUICE_BUILT ? [] : ['@sluice/source'];
 
+/** `npm run test:runtimes` tests on other runtimes than Node.js, which it installs. */
+const runtimes = process.env.SLUICE_RUNTIMES ? [] : ['/test/runtimes/'];
+
 const project = (name, folder = `packages/${name}`) => ({
   displayName: name,
   rootDir: folder,
   testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testPathIgnorePatterns: runtimes,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   testEnvironmentOptions: { customExportConditions: [...sources, 'node', 'node-addons'] },
@@ -34,7 +38,7 @@ const onNest = nest && {
 };
 
 /** `npm run test:release` tests the scripts of a release, which takes a minute and has nothing to do with the packages. */
-const release = process.env.SLUICE_RELEASE ? {} : { testPathIgnorePatterns: ['/release.test.ts$'] };
+const release = process.env.SLUICE_RELEASE ? {} : { testPathIgnorePatterns: [...runtimes, '/release.test.ts$'] };
 
 export default {
   projects: [
