@@ -27,9 +27,12 @@ export const RATES: readonly { readonly refill: number; readonly every: string; 
 
 const WINDOW_COUNT = WINDOWS.length;
 const RATE_COUNT = RATES.length;
-const LAST = 3 * WINDOW_COUNT;
-const FIRST_RATE = LAST + 1;
-const [LENGTHS, TOKENS] = [WINDOWS.map(({ ms }) => ms), RATES.map(({ tokenMs }) => tokenMs)];
+/** Per client: ends, counts and peaks of the windows; the last instant; debts and largest debts of the rates. */
+const [COUNTS, TOPS, LAST] = [WINDOW_COUNT, 2 * WINDOW_COUNT, 3 * WINDOW_COUNT];
+const [DEBTS, LARGEST] = [LAST + 1, LAST + 1 + RATE_COUNT];
+const SIZE = LARGEST + RATE_COUNT;
+const LENGTHS: readonly number[] = WINDOWS.map(({ ms }) => ms);
+const TOKENS: readonly number[] = RATES.map(({ tokenMs }) => tokenMs);
 
 /** Requests of a window: all of them, and those that had succeeded, by their place in it. */
 export interface Ordinals {
@@ -49,6 +52,8 @@ export class Peaks {
   /** By window and span of time, requests by level; only for the HTML report. */
   readonly levelsByTime: readonly number[][][];
   readonly #spans: TimeSpans | undefined;
+  /** By the numbers of clients. */
+  #arrivals: Float64Array = new Float64Array(1024 * SIZE);
 
   /** @param spans - Given where the curves of the HTML report are wanted. */
   constructor(spans: TimeSpans | undefined) {
@@ -57,33 +62,53 @@ export class Peaks {
   }
 
   add(client: Client, atMs: number, succeeded: boolean): void {
-    const arrivals = (client.arrivals ??= newArrivals(atMs));
+    const at = client.id * SIZE;
+    if (at + SIZE > this.#arrivals.length) this.#grow(at + SIZE);
+    const arrivals = this.#arrivals;
     for (let w = 0; w < WINDOW_COUNT; w++) {
       let place = 1;
-      if (atMs >= (arrivals[w] as number)) arrivals[w] = atMs + (LENGTHS[w] as number);
-      else place = (arrivals[WINDOW_COUNT + w] as number) + 1;
-      arrivals[WINDOW_COUNT + w] = place;
-      if (place > (arrivals[2 * WINDOW_COUNT + w] as number)) arrivals[2 * WINDOW_COUNT + w] = place;
+      if (atMs >= (arrivals[at + w] as number)) arrivals[at + w] = atMs + (LENGTHS[w] as number);
+      else place = (arrivals[at + COUNTS + w] as number) + 1;
+      arrivals[at + COUNTS + w] = place;
+      if (place > (arrivals[at + TOPS + w] as number)) arrivals[at + TOPS + w] = place;
       const { all, succeeded: good } = this.ordinals[w] as Ordinals;
       increment(all, place);
       if (succeeded) increment(good, place);
       if (this.#spans !== undefined) this.#addLevel(client, w, place, this.#spans.of(atMs));
     }
-    const passedMs = Math.max(atMs - (arrivals[LAST] as number), 0);
-    if (passedMs > 0) arrivals[LAST] = atMs;
+    const passedMs = Math.max(atMs - (arrivals[at + LAST] as number), 0);
+    if (passedMs > 0) arrivals[at + LAST] = atMs;
     for (let r = 0; r < RATE_COUNT; r++) {
-      const left = (arrivals[FIRST_RATE + r] as number) - passedMs;
+      const left = (arrivals[at + DEBTS + r] as number) - passedMs;
       const debt = (left > 0 ? left : 0) + (TOKENS[r] as number);
-      arrivals[FIRST_RATE + r] = debt;
-      if (debt > (arrivals[FIRST_RATE + RATE_COUNT + r] as number)) arrivals[FIRST_RATE + RATE_COUNT + r] = debt;
+      arrivals[at + DEBTS + r] = debt;
+      if (debt > (arrivals[at + LARGEST + r] as number)) arrivals[at + LARGEST + r] = debt;
     }
   }
 
   /** Counts a client whose requests have all been added. */
-  fold({ arrivals }: Client): void {
-    if (arrivals === undefined) return;
-    for (let w = 0; w < WINDOW_COUNT; w++) this.peaks[w]?.add(arrivals[2 * WINDOW_COUNT + w] as number);
-    for (let r = 0; r < RATE_COUNT; r++) this.capacities[r]?.add(capacityOf(arrivals, r));
+  fold(client: Client): void {
+    const at = client.id * SIZE;
+    for (let w = 0; w < WINDOW_COUNT; w++) this.peaks[w]?.add(this.peakOf(client, w));
+    for (let r = 0; r < RATE_COUNT; r++) {
+      this.capacities[r]?.add(Math.ceil((this.#arrivals[at + LARGEST + r] as number) / (TOKENS[r] as number)));
+    }
+  }
+
+  /** Forgets a client. */
+  forget({ id }: Client): void {
+    this.#arrivals.fill(0, id * SIZE, (id + 1) * SIZE);
+  }
+
+  /** The peak of a client in a window. */
+  peakOf({ id }: Client, window: number): number {
+    return this.#arrivals[id * SIZE + TOPS + window] ?? 0;
+  }
+
+  #grow(size: number): void {
+    const larger = new Float64Array(Math.max(this.#arrivals.length * 2, size));
+    larger.set(this.#arrivals);
+    this.#arrivals = larger;
   }
 
   #addLevel(client: Client, w: number, place: number, span: number): void {
@@ -94,23 +119,6 @@ export class Peaks {
     while (rows.length <= span) rows.push([]);
     increment(rows[span] as number[], level);
   }
-}
-
-/** The peak of a client in a window. */
-export function peakOf({ arrivals }: Client, window: number): number {
-  return arrivals?.[2 * WINDOW_COUNT + window] ?? 0;
-}
-
-function capacityOf(arrivals: readonly number[], r: number): number {
-  return Math.ceil((arrivals[FIRST_RATE + RATE_COUNT + r] as number) / (TOKENS[r] as number));
-}
-
-/** Ends, counts and peaks of the windows; the last instant; debts and largest debts of the rates. */
-function newArrivals(atMs: number): number[] {
-  const arrivals = new Array<number>(FIRST_RATE + 2 * RATE_COUNT).fill(0);
-  arrivals.fill(-Infinity, 0, WINDOW_COUNT);
-  arrivals[LAST] = atMs;
-  return arrivals;
 }
 
 /** Later places of a window are counted as this one. */

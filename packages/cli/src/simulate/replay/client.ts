@@ -5,10 +5,9 @@ export class Client extends Holder {
   requests = 0;
   /** Requests denied, by the number of the lane; undefined while there is none. */
   denied: number[] | undefined = undefined;
-  /** The second of its last request, how many it had in it, and for the arrivals what `Peaks` keeps. */
+  /** The second of its last request, and how many it had in it. */
   second = -1;
   inSecond = 0;
-  arrivals: number[] | undefined = undefined;
   /** By the window, requests by the level of their place in a window: for the slider of the HTML report. */
   levels: number[][] | undefined = undefined;
 }

@@ -6,18 +6,24 @@ import type { LogEntry } from '../read/log-entry.ts';
 /** What is held under one key: the states of all candidates that count by it. */
 export class Holder {
   readonly key: string;
+  /** Its number in the table: small, and used again when it is dropped. States are kept by it. */
+  readonly id: number;
   lastAtMs: number;
-  /** By the slots that the table has given away. */
-  readonly states: unknown[] = [];
 
-  constructor(key: string, atMs: number) {
+  constructor(key: string, id: number, atMs: number) {
     this.key = key;
+    this.id = id;
     this.lastAtMs = atMs;
   }
 }
 
-/** The instant from which the state of a slot is as if never used. */
-type ResetAt = (state: unknown) => number;
+/** What one limit of one candidate keeps of the keys of a table, by their numbers. */
+export interface KeptStates {
+  /** The instant from which a key is as if never used; 0 where it is. */
+  resetAtMs(id: number): number;
+  /** Forgets a key: undefined is written. */
+  write(id: number, state: undefined): void;
+}
 
 /** Of a full table, this share is dropped at once. */
 const DROPPED_SHARE = 0.1;
@@ -30,15 +36,22 @@ const SAMPLED = 1000;
 export class KeyTable<H extends Holder = Holder> {
   readonly spec: KeySpec;
   readonly #maxKeys: number;
-  readonly #make: (key: string, atMs: number) => H;
+  readonly #make: (key: string, id: number, atMs: number) => H;
   readonly #onDrop: (holder: H) => void;
   readonly #held = new Map<string, H>();
-  readonly #slots: ResetAt[] = [];
+  readonly #kept: KeptStates[] = [];
+  readonly #free: number[] = [];
+  #ids = 0;
   dropped = 0;
   /** Those of them that had a state which still counted. */
   droppedLive = 0;
 
-  constructor(spec: KeySpec, maxKeys: number, make: (key: string, atMs: number) => H, onDrop: (holder: H) => void) {
+  constructor(
+    spec: KeySpec,
+    maxKeys: number,
+    make: (key: string, id: number, atMs: number) => H,
+    onDrop: (holder: H) => void,
+  ) {
     this.spec = spec;
     this.#maxKeys = maxKeys;
     this.#make = make;
@@ -49,9 +62,10 @@ export class KeyTable<H extends Holder = Holder> {
     return this.#held.size;
   }
 
-  /** A place in `states`, for one limit of one candidate. */
-  slot(resetAt: ResetAt): number {
-    return this.#slots.push(resetAt) - 1;
+  /** States that are forgotten with their keys. */
+  keep<S extends KeptStates>(states: S): S {
+    this.#kept.push(states);
+    return states;
   }
 
   /** The holder of a request's key; undefined for a request without one. */
@@ -80,7 +94,7 @@ export class KeyTable<H extends Holder = Holder> {
     if (holder === undefined) {
       if (this.#held.size >= this.#maxKeys) this.#drop(atMs);
       const own = ownText(key); // a part of a line would keep the whole text alive
-      holder = this.#make(own, atMs);
+      holder = this.#make(own, this.#free.pop() ?? this.#ids++, atMs);
       this.#held.set(own, holder);
     }
     holder.lastAtMs = atMs;
@@ -94,9 +108,10 @@ export class KeyTable<H extends Holder = Holder> {
       if (holder.lastAtMs > beforeMs) continue;
       this.#held.delete(key);
       this.dropped++;
-      if (holder.states.some((state, slot) => state !== undefined && (this.#slots[slot]?.(state) ?? 0) > nowMs))
-        this.droppedLive++;
+      if (this.#kept.some((states) => states.resetAtMs(holder.id) > nowMs)) this.droppedLive++;
       this.#onDrop(holder);
+      for (const states of this.#kept) states.write(holder.id, undefined);
+      this.#free.push(holder.id);
       if (--most === 0) return;
     }
   }

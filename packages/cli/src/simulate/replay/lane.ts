@@ -1,11 +1,13 @@
 import type { Limit, NamedPolicy, Part } from '@sluice/core';
-import { combine, evaluate, isFastPathEligible, keyResetAtMs, type KeyState } from '@sluice/core/service';
+import { combine, evaluate, isFastPathEligible, type KeyState } from '@sluice/core/service';
 import type { Candidate, CandidateLimit } from '../candidates/candidate.ts';
 import type { CostSpec } from '../keys/cost-spec.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 import type { LogEntry } from '../read/log-entry.ts';
 import type { Client } from './client.ts';
 import type { Holder, KeyTable } from './key-table.ts';
+import { PackedStates } from './packed-states.ts';
+import { WholeStates } from './whole-states.ts';
 
 /** A limit that a request is held to, with the key and the cost that were found: what a denied request comes back with. */
 export interface HeldPart {
@@ -67,7 +69,7 @@ class ShortLane implements Lane {
   readonly #named: NamedPolicy;
   readonly #cost: CostSpec;
   readonly #fixed: number | undefined;
-  readonly #slot: number;
+  readonly #states: PackedStates;
 
   constructor(id: number, { limit, cost }: CandidateLimit, table: KeyTable) {
     this.id = id;
@@ -75,7 +77,7 @@ class ShortLane implements Lane {
     this.#named = named;
     this.#cost = cost;
     this.#fixed = cost.fixed;
-    this.#slot = table.slot((state) => named.algorithm.resetAtMs(named.policy, state));
+    this.#states = table.keep(new PackedStates(named));
   }
 
   decide(entry: LogEntry, client: Client | undefined, atMs: number): boolean {
@@ -93,9 +95,9 @@ class ShortLane implements Lane {
 
   #consume(holder: Holder, cost: number, atMs: number): boolean {
     const { algorithm, policy } = this.#named;
-    const { state, verdict } = algorithm.kernel(policy, holder.states[this.#slot], cost, atMs);
+    const { state, verdict } = algorithm.kernel(policy, this.#states.read(holder.id), cost, atMs);
     if (verdict.allowed) {
-      holder.states[this.#slot] = state;
+      this.#states.write(holder.id, state);
       this.delayMs = verdict.delayMs;
       return true;
     }
@@ -114,8 +116,8 @@ class GeneralLane implements Lane {
   readonly #candidate: Candidate;
   readonly #clients: KeySpec;
   readonly #tableOf: TableOf;
-  /** By the places of limits: their table and slot, once a request needed them. */
-  readonly #slots: { readonly table: KeyTable; readonly slot: number }[] = [];
+  /** By the places of limits: their table and states, once a request needed them. */
+  readonly #places: Place[] = [];
 
   constructor(id: number, candidate: Candidate, clients: KeySpec, tableOf: TableOf) {
     this.id = id;
@@ -135,7 +137,7 @@ class GeneralLane implements Lane {
     const parts: HeldPart[] = [];
     for (const place of places) {
       const { key, cost } = limits[place] as CandidateLimit;
-      const holder = key.text === this.#clients.text ? client : this.#slotOf(place).table.of(entry);
+      const holder = key.text === this.#clients.text ? client : this.#placeOf(place).table.of(entry);
       if (holder !== undefined) parts.push({ place, holder, cost: cost.of(entry) });
     }
     return parts;
@@ -148,9 +150,7 @@ class GeneralLane implements Lane {
     const parts: Part[] = [];
     for (const { place, holder, cost } of held) {
       const { limit } = limits[place] as CandidateLimit;
-      const { slot } = this.#slotOf(place);
-      const key = (holder.states[slot] ??= { blockedUntilMs: 0, states: limit.policies.map(() => undefined) });
-      keys.push(key as KeyState);
+      keys.push(this.#placeOf(place).states.of(holder.id));
       parts.push({ limit, subject: holder.key, cost });
     }
     const { answer } = evaluate({ op: 'consume', parts }, keys, atMs);
@@ -167,14 +167,19 @@ class GeneralLane implements Lane {
     return allowed && !this.blocked;
   }
 
-  #slotOf(place: number): { readonly table: KeyTable; readonly slot: number } {
-    let found = this.#slots[place];
+  #placeOf(place: number): Place {
+    let found = this.#places[place];
     if (found === undefined) {
       const { key, limit } = this.#candidate.limits[place] as CandidateLimit;
       const table = this.#tableOf(key);
-      found = { table, slot: table.slot((state) => keyResetAtMs(limit, state as KeyState)) };
-      this.#slots[place] = found;
+      found = { table, states: table.keep(new WholeStates(limit)) };
+      this.#places[place] = found;
     }
     return found;
   }
+}
+
+interface Place {
+  readonly table: KeyTable;
+  readonly states: WholeStates;
 }

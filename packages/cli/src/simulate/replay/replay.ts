@@ -69,7 +69,7 @@ export class Replay {
     this.clients = new KeyTable<Client>(
       key,
       maxKeys,
-      (text, atMs) => new Client(text, atMs),
+      (text, id, atMs) => new Client(text, id, atMs),
       (client) => {
         this.#forget(client);
       },
@@ -201,6 +201,7 @@ export class Replay {
 
   #forget(client: Client): void {
     this.peaks.fold(client);
+    this.peaks.forget(client);
     for (const { tally } of this.trials) tally.drop(client);
   }
 
@@ -210,7 +211,7 @@ export class Replay {
       table = new KeyTable(
         spec,
         this.#options.maxKeys,
-        (key, atMs) => new Holder(key, atMs),
+        (text, id, atMs) => new Holder(text, id, atMs),
         () => undefined,
       );
       this.#tables.set(spec.text, table);

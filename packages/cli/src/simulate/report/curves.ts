@@ -1,5 +1,5 @@
 import { LEVELS } from '../peaks/levels.ts';
-import { deniedBy, peakOf, WINDOWS } from '../peaks/peaks.ts';
+import { deniedBy, WINDOWS, type Peaks } from '../peaks/peaks.ts';
 import type { Client } from '../replay/client.ts';
 import type { Simulation } from '../simulate.ts';
 
@@ -53,13 +53,13 @@ export function curvesOf({ replay }: Simulation): Curves {
   });
   const listed = new Set<Client>();
   for (const { tally } of trials) for (const client of tally.top(replay.clients.holders(), LISTED)) listed.add(client);
-  for (const client of highest(replay.clients.holders())) listed.add(client);
+  for (const client of highest(replay.clients.holders(), peaks)) listed.add(client);
   return {
     ...{ levels, windows, clientCount: peaks.peaks[0]?.total ?? 0 },
     clients: [...listed].map((client) => ({
       client: client.key,
       requests: client.requests,
-      peaks: WINDOWS.map((_, w) => peakOf(client, w)),
+      peaks: WINDOWS.map((_, w) => peaks.peakOf(client, w)),
       denied: WINDOWS.map((_, w) => above(client.levels?.[w] ?? [])),
       byCandidate: trials.map(({ stamped }) => client.denied?.[stamped.id] ?? 0),
     })),
@@ -78,9 +78,9 @@ function above(counts: readonly number[]): readonly number[] {
 }
 
 /** The clients with the highest peaks in any window. */
-function highest(clients: Iterable<Client>): readonly Client[] {
+function highest(clients: Iterable<Client>, peaks: Peaks): readonly Client[] {
   const all = [...clients];
   return WINDOWS.flatMap((_, w) =>
-    all.toSorted((one, other) => peakOf(other, w) - peakOf(one, w)).slice(0, LISTED / 3),
+    all.toSorted((one, other) => peaks.peakOf(other, w) - peaks.peakOf(one, w)).slice(0, LISTED / 3),
   );
 }
