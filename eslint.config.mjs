@@ -82,6 +82,10 @@ export default tseslint.config(
     },
   },
   {
+    files: ['packages/cli/page/*.js'],
+    languageOptions: { sourceType: 'script', globals: { document: 'readonly', matchMedia: 'readonly' } },
+  },
+  {
     files: ['**/*.{mjs,cjs}'],
     languageOptions: {
       globals: {

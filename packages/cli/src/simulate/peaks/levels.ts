@@ -1,9 +1,12 @@
+/** Up to here every limit is a level. */
+const EACH = 64;
+
 /** Limits for which curves are precomputed: close together where they are small. */
 export const LEVELS: readonly number[] = levels();
 
 function levels(): readonly number[] {
   const found: number[] = [];
-  for (let level = 1; level <= 1_000_000; level = Math.max(level + 1, nice(level * 1.15))) found.push(level);
+  for (let level = 1; level <= 1_000_000; level = level < EACH ? level + 1 : nice(level * 1.1)) found.push(level);
   return found;
 }
 

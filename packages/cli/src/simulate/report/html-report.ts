@@ -3,14 +3,8 @@ import type { CheckReport } from './check.ts';
 import type { Curves } from './curves.ts';
 import type { Report } from './report.ts';
 
-const FOLDER = new URL('../page/', packageFile());
-
-/** The package's manifest, which is beside dist/ and src/. */
-function packageFile(): URL {
-  const here = import.meta.url;
-  const at = Math.max(here.lastIndexOf('/dist/'), here.lastIndexOf('/src/'));
-  return new URL(`${here.slice(0, at)}/dist/`);
-}
+/** Beside dist/ and src/. */
+const FOLDER = new URL('page/', import.meta.url.replace(/\/(?:dist|src)\/(?!.*\/(?:dist|src)\/).*$/, '/'));
 
 /** The report as one HTML file that needs nothing else: no network, no other file. */
 export function htmlReport(
