@@ -20,6 +20,7 @@
 
   const { candidates, overTime, suggestions, requests } = report;
   const clientCount = curves.clientCount;
+  const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [480, 220, 44, 24, 10];
   let choice = { kind: 'window', at: 1 };
   let level = startLevel();
   let sort = { column: 'denied', ascending: false };
@@ -141,8 +142,6 @@
     if (text !== undefined) made.textContent = text;
     return made;
   }
-
-  const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [480, 220, 44, 24, 10];
 
   function chart(label) {
     const picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': label });

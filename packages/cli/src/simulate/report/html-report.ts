@@ -17,7 +17,7 @@ export function htmlReport(
   const parts: Readonly<Record<string, string>> = {
     '/* style */': part('report.css'),
     '/* script */': part('report.js'),
-    '"data"': data,
+    '"the report"': data,
   };
-  return part('report.html').replaceAll(/\/\* (?:style|script) \*\/|"data"/g, (name) => parts[name] ?? '');
+  return part('report.html').replaceAll(/\/\* (?:style|script) \*\/|"the report"/g, (name) => parts[name] ?? '');
 }
