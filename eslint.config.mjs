@@ -83,7 +83,7 @@ export default tseslint.config(
   },
   {
     files: ['packages/cli/page/*.js'],
-    languageOptions: { sourceType: 'script', globals: { document: 'readonly', matchMedia: 'readonly' } },
+    languageOptions: { sourceType: 'script', globals: { document: 'readonly', matchMedia: 'readonly', addEventListener: 'readonly' } },
   },
   {
     files: ['**/*.{mjs,cjs}'],

@@ -20,7 +20,9 @@
 
   const { candidates, overTime, suggestions, requests } = report;
   const clientCount = curves.clientCount;
-  const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [480, 220, 44, 24, 10];
+  const [HEIGHT, LEFT, BOTTOM, TOP] = [220, 48, 24, 10];
+  /** Pictures are drawn as wide as their place, so that their texts keep their size. */
+  let WIDTH = 480;
   let choice = { kind: 'window', at: 1 };
   let level = startLevel();
   let sort = { column: 'denied', ascending: false };
@@ -88,6 +90,7 @@
       update();
     });
     by('filter').addEventListener('input', showClients);
+    addEventListener('resize', update);
   }
 
   /** What is shown: that of the slider, or of a candidate. */
@@ -116,6 +119,7 @@
     by('slider').hidden = !isWindow;
     by('curve-figure').hidden = !isWindow;
     const now = shown();
+    WIDTH = by('over-time').clientWidth || WIDTH;
     if (isWindow) {
       const text = `${number(curves.levels[level])} in ${curves.windows[choice.at].window}`;
       by('limit').value = String(level);
