@@ -5,6 +5,7 @@ import type { Candidate } from './candidates/candidate.ts';
 import { candidatesFromFile } from './candidates/from-file.ts';
 import { candidateFromText, type CandidateContext } from './candidates/from-text.ts';
 import { DecisionsFile } from './decisions-file.ts';
+import { costSpec } from './keys/cost-spec.ts';
 import { keySpec, type KeySpec } from './keys/key-spec.ts';
 import { RouteTemplates } from './keys/route-templates.ts';
 import { routesFor } from './keys/routes-file.ts';
@@ -75,6 +76,7 @@ async function prepare(flags: SimulateFlags, globals: GlobalOptions): Promise<Pr
   const key = keyOf(flags.key);
   const context: CandidateContext = { key, keyOf, cost: flags.cost, managed: async (name) => managed.get(name) };
   const candidates: Candidate[] = [];
+  costSpec(flags.cost); // checked also where no candidate uses it
   for (const text of flags.policy ?? []) candidates.push(await candidateFromText(text, context));
   if (flags.limits !== undefined)
     candidates.push(...(await candidatesFromFile(flags.limits, context, flags.descriptor ?? [])));
