@@ -155,7 +155,7 @@ async function fitsAPhone({ url }) {
     isMobile: true,
     hasTouch: true,
   });
-  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  const width = await page.evaluate('document.documentElement.scrollWidth');
   assert.ok(width <= 360, `the page is ${width} pixels wide`);
   const slider = await page.locator('#limit').boundingBox();
   assert.ok(slider.height >= 24 && slider.width >= 250);
@@ -167,8 +167,10 @@ async function fitsAPhone({ url }) {
 async function isDarkAndLight({ url }) {
   for (const colorScheme of ['light', 'dark']) {
     const { page, close } = await open(url, { colorScheme });
-    const light = () =>
-      page.evaluate(() => Number(/\d+/.exec(getComputedStyle(document.body).backgroundColor)[0]) > 128);
+    const light = async () => {
+      const color = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+      return Number(/\d+/.exec(color)[0]) > 128;
+    };
     assert.equal(await light(), colorScheme === 'light');
     await page.locator('#theme').click();
     assert.equal(await light(), colorScheme === 'dark');

@@ -42,12 +42,12 @@ export async function runSimulation(
   if (key.needsRoutes || candidates.some(({ limits }) => limits.some((limit) => limit.key.needsRoutes)))
     routes.found = await routesFor(flags.routes, sources, settings.makeFormat);
 
+  const run: Run = { flags, settings, key, candidates, curves: flags.html !== undefined };
   const decisions = flags.decisions === undefined ? undefined : new DecisionsFile(flags.decisions);
-  const simulation = await replay(sources, { flags, settings, key, candidates, decisions });
+  const simulation = await replay(sources, { ...run, decisions });
   decisions?.close();
   const report = reportOf(simulation, key.text, settings.loss);
-  const check =
-    checked.length === 0 ? null : await runCheck(checked, report, { flags, settings, key, candidates, context });
+  const check = checked.length === 0 ? null : await runCheck(checked, report, { ...run, context });
   const over = exceeded(report, check, settings.bounds);
 
   if (flags.html !== undefined)
@@ -88,19 +88,20 @@ interface Run {
   readonly settings: SimulateSettings;
   readonly key: KeySpec;
   readonly candidates: readonly Candidate[];
+  readonly curves: boolean;
   readonly decisions?: DecisionsFile | undefined;
 }
 
 async function replay(
   sources: readonly Source[],
-  { flags, settings, key, candidates, decisions }: Run,
+  { flags, settings, key, candidates, curves, decisions }: Run,
 ): Promise<Simulation> {
   const progress = new Progress(sources);
   try {
     return await simulate({
       ...{ sources, candidates, key },
       ...{ makeFormat: settings.makeFormat, maxKeys: settings.maxKeys, resortMs: settings.resortMs },
-      ...{ retry: flags.retry === true, curves: flags.html !== undefined },
+      ...{ curves, retry: flags.retry === true },
       onDecision: decisions?.add,
       onProgress: (lines) => {
         progress.report(lines);
@@ -126,8 +127,7 @@ async function runCheck(
   ];
   // A suggestion counts requests, whatever they cost.
   const suggested = await Promise.all(texts.map((text) => candidateFromText(text, { ...run.context, cost: '1' })));
-  const { html: _, ...flags } = run.flags;
-  const simulation = await replay(sources, { ...run, flags, candidates: [...run.candidates, ...suggested] });
+  const simulation = await replay(sources, { ...run, curves: false, candidates: [...run.candidates, ...suggested] });
   return checkReport(reportOf(simulation, run.key.text, run.settings.loss), suggested.length);
 }
 

@@ -26,6 +26,5 @@ export async function* textBlocks(bytes: AsyncIterable<Buffer>): AsyncGenerator<
 
 /** The text of bytes that were read as one character each. */
 export function decoded(text: string): string {
-  // eslint-disable-next-line no-control-regex
   return /^[\0-\x7f]*$/.test(text) ? text : Buffer.from(text, 'latin1').toString('utf8');
 }

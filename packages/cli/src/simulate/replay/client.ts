@@ -5,8 +5,7 @@ export class Client extends Holder {
   requests = 0;
   /** Requests denied, by the number of the lane; undefined while there is none. */
   denied: number[] | undefined = undefined;
-  /** The second of its last request, and how many it had in it. */
-  second = -1;
+  /** How many requests it had in its last second. */
   inSecond = 0;
   /** By the window, requests by the level of their place in a window: for the slider of the HTML report. */
   levels: number[][] | undefined = undefined;

@@ -8,12 +8,14 @@ export class Holder {
   readonly key: string;
   /** Its number in the table: small, and used again when it is dropped. States are kept by it. */
   readonly id: number;
-  lastAtMs: number;
+  /** The second of its last request. */
+  lastSecond = -1;
+  /** Set when the table has forgotten it: its number is that of another key then. */
+  isDropped = false;
 
-  constructor(key: string, id: number, atMs: number) {
+  constructor(key: string, id: number) {
     this.key = key;
     this.id = id;
-    this.lastAtMs = atMs;
   }
 }
 
@@ -28,6 +30,7 @@ export interface KeptStates {
 /** Of a full table, this share is dropped at once. */
 const DROPPED_SHARE = 0.1;
 const SAMPLED = 1000;
+const SECOND_MS = 1000;
 
 /**
  * The keys of one kind, at most `maxKeys`. When there are more, those that were used longest ago are dropped: their states are
@@ -36,7 +39,7 @@ const SAMPLED = 1000;
 export class KeyTable<H extends Holder = Holder> {
   readonly spec: KeySpec;
   readonly #maxKeys: number;
-  readonly #make: (key: string, id: number, atMs: number) => H;
+  readonly #make: (key: string, id: number) => H;
   readonly #onDrop: (holder: H) => void;
   readonly #held = new Map<string, H>();
   readonly #kept: KeptStates[] = [];
@@ -46,12 +49,7 @@ export class KeyTable<H extends Holder = Holder> {
   /** Those of them that had a state which still counted. */
   droppedLive = 0;
 
-  constructor(
-    spec: KeySpec,
-    maxKeys: number,
-    make: (key: string, id: number, atMs: number) => H,
-    onDrop: (holder: H) => void,
-  ) {
+  constructor(spec: KeySpec, maxKeys: number, make: (key: string, id: number) => H, onDrop: (holder: H) => void) {
     this.spec = spec;
     this.#maxKeys = maxKeys;
     this.#make = make;
@@ -68,7 +66,7 @@ export class KeyTable<H extends Holder = Holder> {
     return states;
   }
 
-  /** The holder of a request's key; undefined for a request without one. */
+  /** The holder of a request's key; undefined for a request without one. The caller writes its `lastSecond`. */
   of(entry: LogEntry): H | undefined {
     const { addressBits } = this.spec;
     if (addressBits === undefined) {
@@ -81,7 +79,6 @@ export class KeyTable<H extends Holder = Holder> {
       const key = addressKey(entry.address, addressBits);
       return key === undefined ? undefined : this.#at(key, entry.atMs);
     }
-    found.lastAtMs = entry.atMs;
     return found;
   }
 
@@ -94,19 +91,20 @@ export class KeyTable<H extends Holder = Holder> {
     if (holder === undefined) {
       if (this.#held.size >= this.#maxKeys) this.#drop(atMs);
       const own = ownText(key); // a part of a line would keep the whole text alive
-      holder = this.#make(own, this.#free.pop() ?? this.#ids++, atMs);
+      holder = this.#make(own, this.#free.pop() ?? this.#ids++);
       this.#held.set(own, holder);
     }
-    holder.lastAtMs = atMs;
     return holder;
   }
 
   #drop(nowMs: number): void {
-    const beforeMs = this.#oldestAtMs();
+    // What the second at hand uses stays, so that the table may hold more than `maxKeys` for so long.
+    const before = Math.min(this.#oldestSecond(), Math.floor(nowMs / SECOND_MS) - 1);
     let most = Math.max(Math.floor(this.#maxKeys * DROPPED_SHARE), 1);
     for (const [key, holder] of this.#held) {
-      if (holder.lastAtMs > beforeMs) continue;
+      if (holder.lastSecond > before) continue;
       this.#held.delete(key);
+      holder.isDropped = true;
       this.dropped++;
       if (this.#kept.some((states) => states.resetAtMs(holder.id) > nowMs)) this.droppedLive++;
       this.#onDrop(holder);
@@ -116,12 +114,12 @@ export class KeyTable<H extends Holder = Holder> {
     }
   }
 
-  /** An instant before which about the share was used last, from a sample. */
-  #oldestAtMs(): number {
+  /** A second before which about the share was used last, from a sample. */
+  #oldestSecond(): number {
     const step = Math.max(Math.floor(this.#held.size / SAMPLED), 1);
     const sampled: number[] = [];
     let i = 0;
-    for (const { lastAtMs } of this.#held.values()) if (i++ % step === 0) sampled.push(lastAtMs);
+    for (const { lastSecond } of this.#held.values()) if (i++ % step === 0) sampled.push(lastSecond);
     sampled.sort((one, other) => one - other);
     return sampled[Math.floor(sampled.length * DROPPED_SHARE)] ?? Infinity;
   }

@@ -117,7 +117,7 @@ class GeneralLane implements Lane {
   readonly #clients: KeySpec;
   readonly #tableOf: TableOf;
   /** By the places of limits: their table and states, once a request needed them. */
-  readonly #places: Place[] = [];
+  readonly #places: LimitStates[] = [];
 
   constructor(id: number, candidate: Candidate, clients: KeySpec, tableOf: TableOf) {
     this.id = id;
@@ -138,7 +138,9 @@ class GeneralLane implements Lane {
     for (const place of places) {
       const { key, cost } = limits[place] as CandidateLimit;
       const holder = key.text === this.#clients.text ? client : this.#placeOf(place).table.of(entry);
-      if (holder !== undefined) parts.push({ place, holder, cost: cost.of(entry) });
+      if (holder === undefined) continue;
+      if (holder !== client) holder.lastSecond = Math.floor(entry.atMs / 1000);
+      parts.push({ place, holder, cost: cost.of(entry) });
     }
     return parts;
   }
@@ -167,7 +169,7 @@ class GeneralLane implements Lane {
     return allowed && !this.blocked;
   }
 
-  #placeOf(place: number): Place {
+  #placeOf(place: number): LimitStates {
     let found = this.#places[place];
     if (found === undefined) {
       const { key, limit } = this.#candidate.limits[place] as CandidateLimit;
@@ -179,7 +181,7 @@ class GeneralLane implements Lane {
   }
 }
 
-interface Place {
+interface LimitStates {
   readonly table: KeyTable;
   readonly states: WholeStates;
 }

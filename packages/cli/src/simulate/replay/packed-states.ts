@@ -11,9 +11,8 @@ const FIRST_SIZE = 1024;
 export class PackedStates {
   readonly #named: NamedPolicy;
   readonly #packing: Packing | undefined;
-  /** An instant since 1970; 0 where there is no state here. */
-  #first: Float64Array = new Float64Array(FIRST_SIZE);
-  #second: Float64Array = new Float64Array(FIRST_SIZE);
+  /** Two numbers of each key. The first is an instant since 1970; 0 where there is no state here. */
+  #numbers: Float64Array = new Float64Array(2 * FIRST_SIZE);
   readonly #whole = new Map<number, unknown>();
 
   constructor(named: NamedPolicy) {
@@ -22,22 +21,24 @@ export class PackedStates {
   }
 
   read(id: number): unknown {
-    if (this.#packing !== undefined && id < this.#first.length) {
-      const first = this.#first[id] as number;
-      if (first !== 0) return this.#packing.unpack(this.#named.policy, first, this.#second[id] as number);
+    const at = 2 * id;
+    if (this.#packing !== undefined && at < this.#numbers.length) {
+      const first = this.#numbers[at] as number;
+      if (first !== 0) return this.#packing.unpack(this.#named.policy, first, this.#numbers[at + 1] as number);
     }
     return this.#whole.size === 0 ? undefined : this.#whole.get(id);
   }
 
   write(id: number, state: unknown): void {
     const packing = this.#packing;
+    const at = 2 * id;
     if (packing !== undefined && state !== undefined && packing.fits?.(this.#named.policy, state) !== false) {
-      if (id >= this.#first.length) this.#grow(id);
-      this.#first[id] = packing.first(state);
-      this.#second[id] = packing.second(state);
+      if (at >= this.#numbers.length) this.#grow(at);
+      this.#numbers[at] = packing.first(state);
+      this.#numbers[at + 1] = packing.second(state);
       if (this.#whole.size > 0) this.#whole.delete(id);
     } else {
-      if (id < this.#first.length) this.#first[id] = 0;
+      if (at < this.#numbers.length) this.#numbers[at] = 0;
       if (state === undefined) this.#whole.delete(id);
       else this.#whole.set(id, state);
     }
@@ -49,15 +50,9 @@ export class PackedStates {
     return state === undefined ? 0 : this.#named.algorithm.resetAtMs(this.#named.policy, state);
   }
 
-  #grow(id: number): void {
-    const size = Math.max(this.#first.length * 2, id + 1);
-    this.#first = copied(this.#first, size);
-    this.#second = copied(this.#second, size);
+  #grow(at: number): void {
+    const larger = new Float64Array(Math.max(this.#numbers.length * 2, at + 2));
+    larger.set(this.#numbers);
+    this.#numbers = larger;
   }
-}
-
-function copied(array: Float64Array, size: number): Float64Array {
-  const larger = new Float64Array(size);
-  larger.set(array);
-  return larger;
 }

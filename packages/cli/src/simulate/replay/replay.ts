@@ -69,7 +69,7 @@ export class Replay {
     this.clients = new KeyTable<Client>(
       key,
       maxKeys,
-      (text, id, atMs) => new Client(text, id, atMs),
+      (text, id) => new Client(text, id),
       (client) => {
         this.#forget(client);
       },
@@ -125,8 +125,8 @@ export class Replay {
       const client = this.clients.of(entries[i] as LogEntry);
       found[i] = client;
       if (client === undefined) continue;
-      if (client.second !== second) {
-        client.second = second;
+      if (client.lastSecond !== second) {
+        client.lastSecond = second;
         client.inSecond = 0;
       }
       places[i] = client.inSecond++;
@@ -211,7 +211,7 @@ export class Replay {
       table = new KeyTable(
         spec,
         this.#options.maxKeys,
-        (text, id, atMs) => new Holder(text, id, atMs),
+        (text, id) => new Holder(text, id),
         () => undefined,
       );
       this.#tables.set(spec.text, table);

@@ -24,7 +24,7 @@ export interface RetryOutcome {
   readonly retries: number;
   readonly meanWaitMs: number;
   readonly longestWaitMs: number;
-  /** Requests that would have come back, and had no room. */
+  /** Requests that would have come back, and had no room, or whose key was forgotten. */
   readonly dropped: number;
 }
 
@@ -60,6 +60,10 @@ export class Retries {
   until(nowMs: number): void {
     for (let first = this.#heap[0]; first !== undefined && first.atMs <= nowMs; first = this.#heap[0]) {
       this.#pop();
+      if (first.parts.some(({ holder }) => holder.isDropped)) {
+        this.#outcome.dropped++;
+        continue;
+      }
       this.#outcome.retries++;
       if (this.#lane.decideAgain(first.parts, first.atMs)) {
         const waitMs = first.atMs - first.firstAtMs;

@@ -55,11 +55,14 @@ function warnings(report: Report): readonly string[] {
 
 function candidateText(candidate: CandidateReport, { requests, clients, overTime }: Report): string {
   const { best, worst, retry, top } = candidate;
-  const isSpread = best !== null && worst !== null && (best.denied !== worst.denied || best.clients !== worst.clients);
+  const between = (of: 'clients' | 'denied'): string =>
+    best === null || worst === null || best[of] === worst[of]
+      ? ''
+      : `; between ${number(best[of])} and ${number(worst[of])}`;
   const lines = [
     printable(candidate.policy),
-    `  clients denied   ${number(candidate.clients)} of ${number(clients)} (${percent(candidate.clientsShare)})${isSpread ? `; between ${number(best.clients)} and ${number(worst.clients)}` : ''}`,
-    `  requests denied  ${number(candidate.denied)} of ${number(requests)} (${percent(candidate.deniedShare)})${isSpread ? `; between ${number(best.denied)} and ${number(worst.denied)}` : ''}`,
+    `  clients denied   ${number(candidate.clients)} of ${number(clients)} (${percent(candidate.clientsShare)})${between('clients')}`,
+    `  requests denied  ${number(candidate.denied)} of ${number(requests)} (${percent(candidate.deniedShare)})${between('denied')}`,
   ];
   if (candidate.denied > 0) {
     const part = share(candidate.deniedSucceeded, candidate.denied);
