@@ -83,7 +83,10 @@ export default tseslint.config(
   },
   {
     files: ['packages/cli/page/*.js'],
-    languageOptions: { sourceType: 'script', globals: { document: 'readonly', matchMedia: 'readonly', addEventListener: 'readonly' } },
+    languageOptions: {
+      sourceType: 'script',
+      globals: { document: 'readonly', matchMedia: 'readonly', addEventListener: 'readonly' },
+    },
   },
   {
     files: ['**/*.{mjs,cjs}'],

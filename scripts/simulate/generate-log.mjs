@@ -27,14 +27,10 @@ export function randomOf(seed) {
   };
 }
 
-export function stampOf(atMs) {
+function stampOf(atMs) {
   const at = new Date(atMs);
   const two = (value) => String(value).padStart(2, '0');
   return `${two(at.getUTCDate())}/${MONTHS[at.getUTCMonth()]}/${at.getUTCFullYear()}:${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())} +0000`;
-}
-
-export function lineOf({ address, atMs, target, status, bytes, agent, method = 'GET' }) {
-  return `${address} - - [${stampOf(atMs)}] "${method} ${target} HTTP/1.1" ${status} ${bytes} "https://example.org/" "${agent}"\n`;
 }
 
 /** Texts of lines, whose clients follow a heavy tail: the n-th of them is as frequent as 1/n, and so many are new. */

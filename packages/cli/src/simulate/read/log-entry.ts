@@ -9,18 +9,6 @@ export interface LogDetail {
   field(name: string): string | undefined;
 }
 
-/** What a line of a log needs to become an entry. */
-export interface LineFacts {
-  readonly atMs: number;
-  readonly address: string;
-  readonly status: number;
-  readonly bytes: number;
-  readonly text: string;
-  readonly from: number;
-  readonly to: number;
-  readonly parsed?: unknown;
-}
-
 /** How lines of one format are read. An instance belongs to one file. */
 export interface LogFormat {
   readonly name: string;
