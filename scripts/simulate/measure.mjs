@@ -13,7 +13,7 @@ import { logBlocks, writeLog } from './generate-log.mjs';
 
 const SLUICE = fileURLToPath(new URL('../../packages/cli/dist/main.js', import.meta.url));
 const MAIN = process.argv[2];
-const LINES = 3_000_000;
+const LINES = Number(process.env['LINES'] ?? 3_000_000);
 const FIXED = ['--policy', 'fixedWindow --limit 100 --window 1m'];
 const CANDIDATES = [
   ['--policy', 'slidingWindow --limit 100 --window 1m'],
@@ -46,7 +46,7 @@ async function speed() {
   for (const [name, flags] of Object.entries(RUNS)) {
     // The first run reads the file into the cache of the system.
     const runs = [];
-    for (let i = 0; i < 3; i++) runs.push(await timed([log, ...flags]));
+    for (let i = 0; i < Number(process.env['RUNS'] ?? 3); i++) runs.push(await timed([log, ...flags]));
     const best = Math.min(...runs.map(({ cpuS }) => cpuS));
     const wall = Math.min(...runs.map(({ wallS }) => wallS));
     console.log(
