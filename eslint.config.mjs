@@ -82,6 +82,13 @@ export default tseslint.config(
     },
   },
   {
+    files: ['packages/cli/page/*.js'],
+    languageOptions: {
+      sourceType: 'script',
+      globals: { document: 'readonly', matchMedia: 'readonly', addEventListener: 'readonly' },
+    },
+  },
+  {
     files: ['**/*.{mjs,cjs}'],
     languageOptions: {
       globals: {
