@@ -1,0 +1,99 @@
+// How VitePress makes the site from the pages that assemble.mjs puts together.
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { defineConfig } from 'vitepress';
+import { ADDRESSES } from '../../scripts/packages.mjs';
+import { anchorOf } from '../anchors.mjs';
+import { sidebars } from '../navigation.mjs';
+import { PAGES } from '../assemble.mjs';
+
+const description = 'Rate limiting for Node.js that holds across processes, exact to the unit and the millisecond.';
+
+export default defineConfig({
+  srcDir: '.cache/pages',
+  cacheDir: '.cache/vite',
+  outDir: 'dist',
+  title: 'Sluice',
+  description,
+  lang: 'en',
+  cleanUrls: true,
+  metaChunk: true,
+  lastUpdated: false,
+  // Prefetching what a page links to would load most of the site from its first page.
+  router: { prefetchLinks: false },
+  sitemap: { hostname: ADDRESSES.site },
+  head: [
+    ['link', { rel: 'icon', href: '/icon.svg', type: 'image/svg+xml' }],
+    ['meta', { name: 'theme-color', content: '#0969da' }],
+  ],
+  markdown: {
+    anchor: { slugify: anchorOf },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    config(md) {
+      framePictures(md);
+      makeTablesReadable(md);
+    },
+  },
+  themeConfig: {
+    siteTitle: 'Sluice',
+    logo: '/icon.svg',
+    nav: [
+      { text: 'Start', link: '/#start', activeMatch: '^/guides/.*-in-five-minutes' },
+      { text: 'Guides', link: '/documents#guides', activeMatch: '^/(guides/(?!.*-in-five-minutes)|documents)' },
+      { text: 'Reference', link: '/reference/options', activeMatch: '^/(reference/|benchmarks)' },
+      { text: 'Contribute', link: '/contribute/', activeMatch: '^/(contribute|adr)/' },
+    ],
+    sidebar: sidebars(),
+    outline: { level: [2, 3] },
+    search: {
+      provider: 'local',
+      options: {
+        detailedView: false,
+        // All that is seen on the button, the key included, is a part of its name.
+        translations: { button: { buttonText: 'Search', buttonAriaLabel: 'Search K' } },
+        miniSearch: { searchOptions: { boost: { title: 4, titles: 1.5, text: 1 }, boostDocument } },
+      },
+    },
+    socialLinks: [{ icon: 'github', link: ADDRESSES.repository, ariaLabel: 'The repository' }],
+    editLink: {
+      pattern: ({ frontmatter }) => `${frontmatter.repository}/edit/main/${frontmatter.source}`,
+      text: 'Edit this page',
+    },
+    footer: { message: 'MIT licensed' },
+  },
+  transformPageData(page) {
+    page.frontmatter.repository = ADDRESSES.repository;
+    page.frontmatter.editLink ??= page.frontmatter.source !== undefined;
+  },
+});
+
+/** Gives every picture its size, so that nothing moves when it arrives, and a frame that scrolls on a phone. */
+function framePictures(md) {
+  const render = md.renderer.rules.image;
+  md.renderer.rules.image = (tokens, i, options, env, self) => {
+    const source = tokens[i].attrGet('src');
+    if (!source.endsWith('.svg') || /^[a-z]+:/.test(source)) return render(tokens, i, options, env, self);
+    const file = posix.join(PAGES, posix.dirname(env.relativePath), source);
+    const [, width, height] = /viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(readFileSync(file, 'utf8'));
+    tokens[i].attrSet('width', width);
+    tokens[i].attrSet('height', height);
+    return `<span class="frame" tabindex="0">${render(tokens, i, options, env, self)}</span>`;
+  };
+}
+
+/** A wide table scrolls, by keyboard too; a heading without a word is no heading. */
+function makeTablesReadable(md) {
+  md.renderer.rules.table_open = () => '<table tabindex="0">\n';
+  md.core.ruler.push('empty-headings', ({ tokens }) => {
+    tokens.forEach((token, i) => {
+      if (token.type !== 'th_open' || tokens[i + 1].content.trim() !== '') return;
+      for (const tag of [token, tokens[i + 2]]) tag.tag = 'td';
+    });
+  });
+}
+
+/** What explains comes before what lists: a name of the API is found by its exact spelling. Runs in the browser. */
+function boostDocument(id) {
+  if (id.startsWith('/reference/api/')) return 0.4;
+  return /^\/(?:adr|changelog|contribute)\b/.test(id) ? 0.6 : 1;
+}

@@ -1,0 +1,57 @@
+// Puts the pages of the site together in .cache/pages: the documents with links of the site, a page for each code, and
+// the list of decisions. VitePress builds that folder.
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { codesIn, pageOfCode } from './codes.mjs';
+import { withLinksOfSite } from './links.mjs';
+import { ROOT, documents } from './pages.mjs';
+
+/** Where the pages are put. */
+export const PAGES = fileURLToPath(new URL('.cache/pages/', import.meta.url));
+const PUBLIC = fileURLToPath(new URL('public/', import.meta.url));
+const ERRORS = 'docs/reference/errors.md';
+
+/** Writes every page but those of the API reference. */
+export function assemble() {
+  rmSync(PAGES, { recursive: true, force: true });
+  for (const document of documents()) assembleOne(document);
+  cpSync(`${ROOT}docs/plots`, `${PAGES}plots`, { recursive: true });
+  cpSync(PUBLIC, `${PAGES}public`, { recursive: true });
+  writePage('adr/index.md', decisions());
+}
+
+/** Writes the pages of one document. */
+export function assembleOne({ source, page }) {
+  const text = readFileSync(ROOT + source, 'utf8');
+  // What a block of code is checked for is between the document and its checks.
+  const shown = text.replace(/^( *```\w+) (?:run|check|serve)$/gm, '$1').replace(/^( *```)(?:promql)$/gm, '$1txt'); // no grammar here
+  writePage(page, withSource(withLinksOfSite(shown, { source, page }), source));
+  if (source !== ERRORS) return;
+  for (const code of codesIn(shown)) {
+    const itsPage = `reference/codes/${code.code.toLowerCase()}.md`;
+    writePage(itsPage, withLinksOfSite(pageOfCode(code), { source, page: itsPage }));
+  }
+}
+
+/** The path in the repository goes along, for "edit this page". */
+function withSource(text, source) {
+  const head = `---\nsource: ${source}\n`;
+  return text.startsWith('---\n') ? head + text.slice('---\n'.length) : `${head}---\n\n${text}`;
+}
+
+function decisions() {
+  const lines = readdirSync(`${ROOT}docs/adr`)
+    .filter((name) => /^\d{4}-.*\.md$/.test(name))
+    .sort()
+    .map((name) => {
+      const [, number, title] = /^# (\d+)\. (.*)$/m.exec(readFileSync(`${ROOT}docs/adr/${name}`, 'utf8'));
+      return `${number}. [${title}](${name})`;
+    });
+  return `---\neditLink: false\n---\n\n# Decisions\n\nOne page for each choice between ways: its context, its price, and what was tried.\n\n${lines.join('\n')}\n`;
+}
+
+function writePage(page, text) {
+  mkdirSync(dirname(PAGES + page), { recursive: true });
+  writeFileSync(PAGES + page, text);
+}

@@ -1,0 +1,53 @@
+// Serves the site while its documents change, or builds it into dist/: `npm run docs`, `npm run docs:build`.
+//
+//   node site/site.mjs serve [--port N]
+//   node site/site.mjs build
+import { spawnSync } from 'node:child_process';
+import { watch } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { fileURLToPath } from 'node:url';
+import { pnpm } from '../scripts/pnpm.mjs';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const root = fileURLToPath(new URL('../', import.meta.url));
+const {
+  positionals: [command],
+  values: { port },
+} = parseArgs({ allowPositionals: true, options: { port: { type: 'string', default: '5173' } } });
+if (command !== 'serve' && command !== 'build') {
+  console.error('Expected `serve` or `build`: `npm run docs` serves the site, `npm run docs:build` builds it.');
+  process.exit(2);
+}
+
+install();
+const { assemble, assembleOne } = await import('./assemble.mjs');
+const { writeReference } = await import('./reference.mjs');
+const { build, createServer } = await import('vitepress');
+assemble();
+await writeReference();
+if (command === 'build') {
+  await build(here);
+  const { writeTexts } = await import('./llms.mjs');
+  writeTexts();
+} else {
+  await serve();
+}
+
+/** What the site alone needs: a workspace of its own, installed when first asked for. */
+function install() {
+  const { status } = pnpm(['install', '--frozen-lockfile', '--prefer-offline', '--loglevel=warn'], here);
+  if (status !== 0) process.exit(status ?? 1);
+  // The reference reads the sources, and these the Lua scripts as text.
+  spawnSync(process.execPath, ['scripts/build-lua.mjs'], { cwd: root, stdio: 'inherit' });
+}
+
+async function serve() {
+  const { documents } = await import('./pages.mjs');
+  const server = await createServer(here, { port: Number(port), host: '127.0.0.1' });
+  await server.listen();
+  server.printUrls();
+  watch(`${root}docs`, { recursive: true }, (_, name) => {
+    const document = documents().find(({ source }) => source === `docs/${name}`);
+    if (document) assembleOne(document);
+  });
+}
