@@ -44,6 +44,7 @@ export default {
     project('express'),
     project('fastify'),
     project('koa'),
+    project('playground'),
     { ...project('nestjs'), ...onNest },
     project('server'),
     { ...project('testkit'), ...release },

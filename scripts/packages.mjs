@@ -35,7 +35,7 @@ export const PACKAGES = {
       './remote': 'remote/index.ts',
       './service': 'service.ts',
     },
-    internal: { './internal': 'internal.ts' },
+    internal: { './internal': 'internal.ts', './kernels': 'kernels.ts' },
     more: { 'platform-node': 'platform/node.ts', 'platform-other': 'platform/other.ts' },
   },
   express: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
