@@ -26,7 +26,7 @@ export { paint, spotAt, topOf, withClient, withoutClient, type Spot } from './pa
 export { PRESETS, presetTraffic, type Preset } from './presets.ts';
 export { parsePaste, type PasteResult } from './paste.ts';
 export { START_MS, replay, type Answer, type Replayed, type Sample } from './replay.ts';
-export { columnsOf, totalsOf, type Column, type Totals } from './summary.ts';
+export { busiestClients, columnsOf, totalsOf, type Column, type Totals } from './summary.ts';
 export { HEADER_CHOICES, responseTo, type HeaderChoice, type Response } from './response.ts';
 export {
   KEY_CHOICES,
@@ -40,3 +40,6 @@ export {
 export { readLink, writeLink, type LinkRead } from './link.ts';
 export { FRAMEWORKS, codeOf, type Framework } from './code/index.ts';
 export { writtenDuration, type Decision, type PolicyDecision } from '@sluice/core/kernels';
+export { columnSpan, columnText, counted, outcomeOf, requestText, shownTime } from './texts.ts';
+export { highlight, type Token } from './highlight.ts';
+export { DRAWING, nearest, remainingPath, ticksPath } from './curves.ts';

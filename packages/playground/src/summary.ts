@@ -1,5 +1,5 @@
 import type { Answer } from './replay.ts';
-import { COLUMNS, columnOf } from './traffic.ts';
+import { COLUMNS, columnOf, offeredBy, type Traffic } from './traffic.ts';
 
 /** Requests of a column. */
 export interface Column {
@@ -14,9 +14,9 @@ export interface Totals {
   readonly allowed: number;
   readonly delayed: number;
   readonly denied: number;
-  /** The most units that started in any interval as long as the window. */
+  /** The most units of one key that started in any interval as long as the window. */
   readonly most: number;
-  /** The longest time in which requests came and none was allowed. */
+  /** The longest time in which requests of one key came and none was allowed. */
   readonly longestDenialMs: number;
   readonly longestDelayMs: number;
 }
@@ -35,21 +35,45 @@ export function columnsOf(answers: readonly Answer[], spanMs: number, client?: n
   return columns;
 }
 
-export function totalsOf(answers: readonly Answer[], windowMs: number): Totals {
+/** The clients with most requests, so many at most, in the order of their indices unless some are left out. */
+export function busiestClients(traffic: Traffic, most: number): readonly number[] {
+  const counts = traffic.clients.map((_, client) => ({ client, requests: 0 }));
+  if (counts.length <= most) return counts.map(({ client }) => client);
+  for (const { client } of offeredBy(traffic)) (counts[client] as { requests: number }).requests++;
+  return counts
+    .sort((a, b) => b.requests - a.requests || a.client - b.client)
+    .slice(0, most)
+    .map(({ client }) => client);
+}
+
+/** @param shared - Whether all clients share one key. */
+export function totalsOf(answers: readonly Answer[], windowMs: number, shared = false): Totals {
   const allowed = answers.filter(({ decision }) => decision.allowed);
+  const keys = shared ? [answers] : byClient(answers);
   return {
     offered: answers.length,
     allowed: allowed.length,
     delayed: allowed.filter(({ decision }) => decision.delayMs > 0).length,
     denied: answers.length - allowed.length,
-    most: mostIn(allowed, windowMs),
-    longestDenialMs: longestDenialMs(answers),
-    longestDelayMs: allowed.reduce((most, { decision }) => Math.max(most, decision.delayMs), 0),
+    most: largest(keys.map((own) => mostIn(own, windowMs))),
+    longestDenialMs: largest(keys.map(longestDenialMs)),
+    longestDelayMs: largest(allowed.map(({ decision }) => decision.delayMs)),
   };
 }
 
+function byClient(answers: readonly Answer[]): readonly (readonly Answer[])[] {
+  const lists: Answer[][] = [];
+  for (const answer of answers) (lists[answer.client] ??= []).push(answer);
+  return lists.filter(Array.isArray); // a client may have no requests
+}
+
+function largest(numbers: readonly number[]): number {
+  return numbers.reduce((most, number) => Math.max(most, number), 0);
+}
+
 /** Half-open intervals: a unit at their end is not in them. */
-function mostIn(allowed: readonly Answer[], windowMs: number): number {
+function mostIn(answers: readonly Answer[], windowMs: number): number {
+  const allowed = answers.filter(({ decision }) => decision.allowed);
   const starts = allowed.map(({ startMs, cost }) => ({ startMs, cost })).sort((a, b) => a.startMs - b.startMs);
   let [first, units, most] = [0, 0, 0];
   for (const { startMs, cost } of starts) {
