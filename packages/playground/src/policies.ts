@@ -98,5 +98,5 @@ export function checkedPolicies(choices: readonly PolicyChoice[]): {
 
 function fieldError(error: unknown, policy: number): FieldError {
   if (!(error instanceof PolicyError)) throw error;
-  return { policy, field: error.field.replace(/Ms$/, ''), message: error.message };
+  return { policy, field: error.field.replace(/Ms$/, ''), message: error.message.replace(/ \[SLUICE_\w+\]$/, '') };
 }

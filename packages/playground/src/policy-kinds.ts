@@ -12,7 +12,6 @@ import {
 /** One option of a policy, as a field of a form. All values are text, as they are typed. */
 export interface PolicyField {
   readonly name: string;
-  readonly label: string;
   readonly type: 'units' | 'duration' | 'choice' | 'switch';
   /** What the option has when its field is empty. Absent: the option has to be given. */
   readonly otherwise?: string;
@@ -35,13 +34,13 @@ export interface PolicyKind {
   readonly from: (options: never) => Policy;
 }
 
-const limit: PolicyField = { name: 'limit', label: 'limit', type: 'units' };
-const window: PolicyField = { name: 'window', label: 'window', type: 'duration' };
-const overdraft: PolicyField = { name: 'overdraft', label: 'overdraft', type: 'units', otherwise: '0' };
+const limit: PolicyField = { name: 'limit', type: 'units' };
+const window: PolicyField = { name: 'window', type: 'duration' };
+const overdraft: PolicyField = { name: 'overdraft', type: 'units', otherwise: '0' };
 const bucket: readonly PolicyField[] = [
-  { name: 'capacity', label: 'capacity', type: 'units' },
-  { name: 'refill', label: 'refill', type: 'units' },
-  { name: 'every', label: 'every', type: 'duration' },
+  { name: 'capacity', type: 'units' },
+  { name: 'refill', type: 'units' },
+  { name: 'every', type: 'duration' },
   overdraft,
 ];
 
@@ -51,7 +50,7 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
     make: 'slidingWindow',
     title: 'Sliding window',
     promise: 'Never more than the limit in any interval as long as the window.',
-    fields: [limit, window, { name: 'precision', label: 'precision', type: 'duration', otherwise: 'window / 10' }],
+    fields: [limit, window, { name: 'precision', type: 'duration', otherwise: 'window / 10' }],
     initial: { limit: '40', window: '20s' },
     from: slidingWindow,
   },
@@ -63,8 +62,8 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
     fields: [
       limit,
       window,
-      { name: 'align', label: 'align', type: 'choice', choices: ['first-hit', 'clock'], otherwise: 'first-hit' },
-      { name: 'countDenied', label: 'count denied', type: 'switch', otherwise: 'false' },
+      { name: 'align', type: 'choice', choices: ['first-hit', 'clock'], otherwise: 'first-hit' },
+      { name: 'countDenied', type: 'switch', choices: ['false', 'true'], otherwise: 'false' },
     ],
     initial: { limit: '40', window: '20s' },
     from: fixedWindow,
@@ -111,7 +110,7 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
     make: 'leakyBucket',
     title: 'Leaky bucket',
     promise: 'Requests wait for their turn and start evenly. One that would wait too long is denied.',
-    fields: [limit, window, { name: 'maxDelay', label: 'max delay', type: 'duration' }],
+    fields: [limit, window, { name: 'maxDelay', type: 'duration' }],
     initial: { limit: '40', window: '20s', maxDelay: '5s' },
     from: leakyBucket,
   },
@@ -120,7 +119,7 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
     make: 'concurrency',
     title: 'Concurrency',
     promise: 'Never more than the limit at the same time. A slot is free again when its request ends.',
-    fields: [limit, { name: 'ttl', label: 'ttl', type: 'duration' }],
+    fields: [limit, { name: 'ttl', type: 'duration' }],
     initial: { limit: '10', ttl: '30s' },
     from: concurrency,
   },
