@@ -51,7 +51,7 @@ const isOf = (page, text) =>
     .innerText()
     .then((shown) => assert.match(shown, text));
 /** The address follows what was done a little later. */
-const settled = (page, part) => page.waitForFunction((text) => location.hash.includes(text), part);
+const settled = (page, part) => page.waitForFunction((text) => globalThis.location.hash.includes(text), part);
 
 describe('policies', () => {
   test('each of the eight decides, and its options are checked where they are typed', async () => {
@@ -143,7 +143,7 @@ describe('traffic', () => {
     assert.deepEqual([heights[0], heights[1], heights[59]], [2, 6, 7]);
     assert.equal(await count('offered'), 15);
     assert.equal(
-      await page.evaluate(() => document.activeElement.getAttribute('aria-valuetext')),
+      await page.evaluate(() => globalThis.document.activeElement.getAttribute('aria-valuetext')),
       '2 requests: 2 allowed, 0 denied',
     );
     await done();
@@ -164,11 +164,11 @@ describe('traffic', () => {
       await touch('touchEnd');
     };
 
-    const scrolledBefore = await page.evaluate(() => scrollY);
+    const scrolledBefore = await page.evaluate(() => globalThis.scrollY);
     await swipe(0, -60);
-    await page.waitForFunction((from) => scrollY > from, scrolledBefore);
+    await page.waitForFunction((from) => globalThis.scrollY > from, scrolledBefore);
     assert.deepEqual(await heightsOf(bars), before);
-    await page.evaluate((to) => scrollTo(0, to), scrolledBefore);
+    await page.evaluate((to) => globalThis.scrollTo(0, to), scrolledBefore);
 
     await swipe(width / 4, 0);
     assert.ok((await heightsOf(bars)).slice(32, 44).every((count) => count >= 5));
@@ -272,7 +272,7 @@ describe('the code', () => {
       const code = await page.locator('.listing pre').innerText();
       assert.ok(code.startsWith(start), name);
       await page.getByRole('button', { name: 'Copy code' }).click();
-      assert.equal((await page.evaluate(() => navigator.clipboard.readText())).trim(), code.trim());
+      assert.equal((await page.evaluate(() => globalThis.navigator.clipboard.readText())).trim(), code.trim());
     }
     await done();
   });
@@ -288,7 +288,7 @@ describe('a link', () => {
     await first.page.getByRole('button', { name: 'Next denied' }).click();
     await first.page.getByRole('button', { name: 'Copy link' }).click();
     await first.page.getByText('Link copied').waitFor();
-    const link = await first.page.evaluate(() => navigator.clipboard.readText());
+    const link = await first.page.evaluate(() => globalThis.navigator.clipboard.readText());
     const seen = (page) =>
       page.locator('.playground').evaluate((all) => all.innerText.replace('Link copied', '').replace(/\s+/g, ' '));
     const shown = (await seen(first.page)).trim();
@@ -305,7 +305,7 @@ describe('a link', () => {
   test('opened in the same tab takes its place', async () => {
     const { page, count, done } = await open();
 
-    await page.evaluate((hash) => (location.hash = hash), LINK.slice(LINK.indexOf('#')));
+    await page.evaluate((hash) => (globalThis.location.hash = hash), LINK.slice(LINK.indexOf('#')));
 
     await page.getByText('Client B').first().waitFor();
     assert.equal(await count('offered'), 15);
@@ -355,7 +355,7 @@ for (const [device, viewport] of Object.entries({ desk: DESKTOP, phone: PHONE })
     test('nothing is wider than the screen', async () => {
       const { page, done } = await open({ viewport }, LINK);
 
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width);
+      assert.equal(await page.evaluate(() => globalThis.document.documentElement.scrollWidth), viewport.width);
       await done();
     });
 
@@ -364,7 +364,7 @@ for (const [device, viewport] of Object.entries({ desk: DESKTOP, phone: PHONE })
         const { page, close } = await site.tab({ viewport });
         await page.addInitScript(() => {
           globalThis.shift = 0;
-          new PerformanceObserver((list) => {
+          new globalThis.PerformanceObserver((list) => {
             for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) globalThis.shift += value;
           }).observe({ type: 'layout-shift', buffered: true });
         });

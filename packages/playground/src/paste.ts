@@ -10,8 +10,6 @@ export interface PasteResult {
 
 /** More are left out. */
 export const MOST_PASTED = 5_000;
-/** Of more clients the names are not shown. */
-export const MOST_NAMED = 500;
 const LONGEST_NAME = 64;
 const MOST_COST = 1_000_000;
 

@@ -93,8 +93,8 @@ function keepInAddress({ scenario, problems, isReady }) {
   let timer;
   let written = '';
   const open = () => {
-    const fragment = location.hash.slice(1);
-    if (fragment === written || !new URLSearchParams(fragment).has('v')) return;
+    const fragment = globalThis.location.hash.slice(1);
+    if (fragment === written || !new globalThis.URLSearchParams(fragment).has('v')) return;
     const read = readLink(fragment);
     problems.value = read.problems;
     scenario.value = read.scenario;
@@ -104,13 +104,14 @@ function keepInAddress({ scenario, problems, isReady }) {
     clearTimeout(timer);
     timer = undefined;
     written = writeLink(scenario.value).link;
+    const { history } = globalThis;
     history.replaceState(history.state, '', `#${written}`);
   };
   onMounted(() => {
     open();
     isReady.value = true;
-    addEventListener('hashchange', open);
-    addEventListener('pagehide', flush);
+    globalThis.addEventListener('hashchange', open);
+    globalThis.addEventListener('pagehide', flush);
     watch(scenario, (now) => {
       if (writeLink(now).link === written) return;
       clearTimeout(timer);
@@ -122,13 +123,14 @@ function keepInAddress({ scenario, problems, isReady }) {
   };
   onBeforeUnmount(() => {
     clearTimeout(timer);
-    removeEventListener('hashchange', open);
-    removeEventListener('pagehide', flush);
+    globalThis.removeEventListener('hashchange', open);
+    globalThis.removeEventListener('pagehide', flush);
   });
 }
 
 /** The whole address of a scenario. */
 export function addressOf(scenario) {
   const { link, isComplete } = writeLink(scenario);
+  const { location } = globalThis;
   return { address: `${location.origin}${location.pathname}#${link}`, isComplete };
 }
