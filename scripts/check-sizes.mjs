@@ -18,17 +18,17 @@ const BUNDLES = [
   [
     'a limiter in memory',
     "import { createLimiter, fixedWindow } from '@sluice/core'; console.log(createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) }));",
-    48_000,
+    40_000,
   ],
   [
     'Express in memory',
     "import { rateLimit } from '@sluice/express'; console.log(rateLimit({ limit: 1, window: '1m' }));",
-    65_000,
+    57_000,
   ],
   [
     'Express with Redis',
     "import { rateLimit, redisStore } from '@sluice/express'; console.log(rateLimit({ limit: 1, window: '1m', store: redisStore('redis://localhost') }));",
-    92_000,
+    90_000,
   ],
   [
     'express-rate-limit',

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ const INTERNALS = 'contenders/sync.mjs';
 export function besideOtherBuild(folder) {
   const packages = join(realpathSync(folder), 'packages');
   const theirs = join(packages, 'benchmarks');
-  for (const needed of [join(packages, 'core/dist/index.js'), join(theirs, 'node_modules')]) {
+  for (const needed of [entryOf(join(packages, 'core')), join(theirs, 'node_modules')]) {
     if (existsSync(needed)) continue;
     console.error(`--against: ${needed} is missing: \`npm run setup\` and \`npm run build\` there make it`);
     process.exit(2);
@@ -32,6 +32,13 @@ export function besideOtherBuild(folder) {
   symlinkSync(join(theirs, 'node_modules'), join(src, '../node_modules'));
   symlinkSync(join(packages, 'core'), join(root, 'packages/core'));
   return src;
+}
+
+/** The file that `import` loads: builds have put it in different folders. */
+function entryOf(folder) {
+  const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const { import: forImport, default: otherwise } = exports['.'];
+  return join(folder, forImport?.default ?? otherwise);
 }
 
 const nameOfOther = (name) => `${name} (against)`;

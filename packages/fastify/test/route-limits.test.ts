@@ -119,6 +119,7 @@ describe('the limit of a route', () => {
     await app.register(sluice, {});
 
     expect(() => declare(app)).toThrow(message);
+    expect(() => declare(app)).toThrow(/^[^[]* \[SLUICE_\w+\]$/); // its code once
   });
 
   it('whose options are wrong: the error of those of a scope names it', async () => {

@@ -91,8 +91,9 @@ export const algorithmContenders = {
   'sluice, five algorithms': { kind: 'ours', make: fiveInMemory },
 };
 
-/** With `--against`, sync.mjs is the other build's own: builds before layout 2 name this function `take`. */
+/** With `--against`, sync.mjs is the other build's own, and builds before layout 2 have other names for both functions. */
 function synchronousOfAnyBuild(settings) {
-  const { take, ...contender } = synchronous(settings);
-  return take === undefined ? contender : { ...contender, consume: take };
+  const { isSync, consume, take = consume, ...predicates } = synchronous(settings);
+  const [denies] = Object.values(predicates);
+  return { isSync, consume: take, denies };
 }

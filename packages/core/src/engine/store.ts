@@ -226,7 +226,8 @@ export interface Store {
   readonly oneSubjectPerCall?: boolean;
   /**
    * Set where answers contain the keys of denied requests ({@link StoreAnswer.snapshots}), and the store's clock runs at the
-   * rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves.
+   * rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves, where the store brings
+   * that along, as `redisStore` and `remoteStore` do.
    */
   readonly showsDenied?: boolean;
   /** The node that holds a subject, where nodes fail independently. */

@@ -1,11 +1,11 @@
 import { kindOf, type StoreFailureKind } from '../errors.ts';
 import { breakers } from '../channels.ts';
 import { warnOnce } from '../warnings.ts';
-import { Batching } from './batching/batching.ts';
+import type { Batching } from './batching/batching.ts';
 import { Breaker } from './breaker.ts';
 import { withinDeadline } from './deadline.ts';
 import { probe } from './probe.ts';
-import { invalidations } from './invalidations.ts';
+import { fastPathsOf, type FastPaths } from './fast-paths.ts';
 import { performsBatches } from '../engine/batch-store.ts';
 import { RecentDenials } from './recent-denials.ts';
 import { Shard } from './shard.ts';
@@ -34,6 +34,7 @@ const guards = new WeakMap<Store, StoreGuard>();
 export class StoreGuard {
   readonly #store: Store;
   readonly #namesOf: () => readonly string[];
+  readonly #fastPaths: FastPaths | undefined;
   /** The kinds of failures that were warned about. */
   readonly #warned = new Set<StoreFailureKind>();
   readonly #shards = new Map<string | undefined, Shard>();
@@ -41,13 +42,14 @@ export class StoreGuard {
   readonly #timeoutsMs: number[] = [];
   /** The keys of several nodes that have denied lately. */
   readonly recentDenials: RecentDenials = new RecentDenials();
-  /** Set where the store decides many keys in one call: most decisions use it. */
+  /** Set where the store decides many keys in one call, and brings what collects them: most decisions use it. */
   readonly batching: Batching | undefined;
 
   private constructor(store: Store, namesOf: () => readonly string[]) {
     this.#store = store;
     this.#namesOf = namesOf;
-    if (performsBatches(store)) this.batching = new Batching(store, (subject) => this.#shardOf(subject));
+    this.#fastPaths = fastPathsOf(store);
+    if (performsBatches(store)) this.batching = this.#fastPaths?.batching(store, (subject) => this.#shardOf(subject));
   }
 
   /** @param namesOf - Returns the names of the limiters that use the store. */
@@ -90,7 +92,8 @@ export class StoreGuard {
    */
   perform(requests: readonly StoreRequest[], timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
     const subject = subjectOf(requests[0]);
-    return invalidations.around(requests, () => this.#perform(requests, subject, timeoutMs));
+    const send = (): StoreAnswers | Promise<StoreAnswers> => this.#perform(requests, subject, timeoutMs);
+    return this.#fastPaths === undefined ? send() : this.#fastPaths.invalidating(requests, send);
   }
 
   #perform(

@@ -7,7 +7,7 @@ import { LimiterImpl } from '../limiter/limiter.ts';
 import { isByName, limitOfPolicy, limitsByName, type LimiterLimits } from '../limiter/limits.ts';
 import { listed } from '../values/check-options.ts';
 import type { Policy } from '../engine/policy.ts';
-import { isManagedReference } from '../managed/managed.ts';
+import { isManagedReference } from '../managed/reference.ts';
 import type { LimitRef } from '../managed/resolve.ts';
 import { mapMaybe } from './map-maybe.ts';
 import type { RequestReader } from './framework.ts';

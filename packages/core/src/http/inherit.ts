@@ -1,7 +1,7 @@
 import { CORE_OPTIONS } from '../limiter/options.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { PolicyError, shown } from '../errors.ts';
-import { isManagedReference } from '../managed/managed.ts';
+import { isManagedReference } from '../managed/reference.ts';
 import { handedIn } from './http-limits.ts';
 import type { Framework } from './framework.ts';
 import { Layer } from './layer.ts';

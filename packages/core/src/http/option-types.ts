@@ -2,7 +2,7 @@ import type { Decision } from '../engine/decision.ts';
 import type { Duration } from '../values/duration.ts';
 import type { LimiterCoreOptions } from '../limiter/options.ts';
 import type { Limiter } from '../limiter/limiter.ts';
-import type { ManagedReference } from '../managed/managed.ts';
+import type { ManagedReference } from '../managed/reference.ts';
 import type { Policy } from '../engine/policy.ts';
 import type { DenialStatuses } from './response/denial.ts';
 import type { HeadersOption } from './response/headers.ts';

@@ -2,8 +2,7 @@ import { fixedWindow } from '../algorithms/fixed-window/policy.ts';
 import { encodeSubject } from '../engine/key.ts';
 import { holdsSlots, namePolicy, type NamedPolicy } from '../engine/policy.ts';
 import type { LimiterCore } from '../limiter/core.ts';
-import { ManagedLimit } from '../managed/managed-limit.ts';
-import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
+import { isManaged, type LimitRef, type UnresolvedPart } from '../managed/resolve.ts';
 import { reportDecision } from './decision-path.ts';
 import type { Framework } from './framework.ts';
 import type { HttpLimit } from './http-limits.ts';
@@ -122,7 +121,7 @@ function limitOf<Request, Response>(
 
 /** The policies of a limit that hold no slots; undefined if all do. */
 function withoutSlots(core: LimiterCore, limit: LimitRef): (() => LimitRef | undefined) | undefined {
-  if (limit instanceof ManagedLimit) {
+  if (isManaged(limit)) {
     return () => {
       const current = limit.policyCache.isLoaded ? limit.current() : undefined;
       return current === undefined || !holdsSlots(current.policies) ? limit : undefined;

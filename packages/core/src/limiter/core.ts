@@ -1,5 +1,4 @@
 import { isClusterWorker } from '#platform';
-import { localTime } from '../platform/clock.ts';
 import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './options.ts';
 import { deniedForWaiting, type Decision } from '../engine/decision.ts';
 import { DecisionPipeline } from './decision-pipeline.ts';
@@ -8,19 +7,19 @@ import type { Escalation } from '../values/escalate.ts';
 import { SluiceError, asStoreError, kindOf } from '../errors.ts';
 import { LimitFactory } from './limit-factory.ts';
 import { claimName, isInUse, namesOn, releaseName, stayOn } from './names.ts';
-import { ManagedLimit } from '../managed/managed-limit.ts';
 import { FastPath } from './fast-path.ts';
 import { edit, performEdits, settleKeys, settleParts, type UnresolvedEdit } from './edits.ts';
-import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
+import { isManaged, type LimitRef, type UnresolvedPart } from '../managed/resolve.ts';
 import { InFlight } from './in-flight.ts';
 import { decisions, storeErrors } from '../channels.ts';
 import { unwatch, watchForDrop } from './dropped-limiters.ts';
 import { forget, remember, type Status } from '../observe/live-limiters.ts';
 import { Settlements, warnOfRefund } from './settlement/settlements.ts';
-import { DenialCache } from '../guard/denial-cache.ts';
-import { invalidations } from '../guard/invalidations.ts';
-import { Leases, dropLeases, giveBackLeases, type LeasePort } from '../lease/leases.ts';
+import type { DenialCache } from '../guard/denial-cache.ts';
+import { fastPathsOf, type FastPaths } from '../guard/fast-paths.ts';
+import type { Leases, LeasePort } from '../lease/leases.ts';
 import { fallbackStore, type FallbackStore } from '../stores/fallback.ts';
+import type { Batching } from '../guard/batching/batching.ts';
 import { StoreGuard } from '../guard/store-guard.ts';
 import { isPending, type Store, type StoreAnswer } from '../engine/store.ts';
 import { WaitQueues } from './waiting/wait-queues.ts';
@@ -57,6 +56,7 @@ export class LimiterCore {
     const isMemory = store.source === 'memory';
     this.#ownsMemory = options.store === undefined;
     const guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
+    const fastPaths = fastPathsOf(store);
     const inFlight = new InFlight();
     this.name = name;
     this.store = store;
@@ -86,9 +86,10 @@ export class LimiterCore {
       store,
       timeoutMs,
       guard,
+      fastPaths,
       fallback: isMemory ? undefined : fallbackStore(store),
-      denialCache: denialCacheOf(settings, guard),
-      leases: this.#leasesOf(settings, guard, inFlight),
+      denialCache: denialCacheOf(settings, fastPaths),
+      leases: this.#leasesOf(settings, fastPaths, guard?.batching, inFlight),
       settlements: this.settlements,
       inFlight,
       changed: (subject) => {
@@ -102,10 +103,10 @@ export class LimiterCore {
 
   #leasesOf(
     { lease, store, timeoutMs }: CoreSettings,
-    guard: StoreGuard | undefined,
+    fastPaths: FastPaths | undefined,
+    batching: Batching | undefined,
     inFlight: InFlight,
   ): Leases | undefined {
-    const batching = guard?.batching;
     if (lease === undefined || batching === undefined) return undefined;
     const port: LeasePort = {
       timeoutMs,
@@ -120,7 +121,7 @@ export class LimiterCore {
         }
       },
     };
-    return new Leases(lease.maxAgeMs, store, port, localTime);
+    return fastPaths?.leases(lease.maxAgeMs, store, port);
   }
 
   /** Claims the name on the store: the last step of making a limiter, after every check. */
@@ -240,7 +241,7 @@ export class LimiterCore {
     this.#checkOpen();
     for (const { limit, subject } of requested) {
       // What no request has used is not refunded, and serves no request after a charge.
-      if (!(limit instanceof ManagedLimit)) giveBackLeases(this.store, subject, limit.keySuffix);
+      if (!isManaged(limit)) this.#deps.fastPaths?.giveBackLeases(this.store, subject, limit.keySuffix);
     }
     await this.#deps.inFlight.track(settleKeys(op, requested, this.#deps, this.#settings.onStoreError));
   }
@@ -254,7 +255,7 @@ export class LimiterCore {
   /** Drops the leases that this process holds of edited keys. */
   #dropLeased(requested: readonly UnresolvedEdit[]): void {
     for (const { part } of requested) {
-      if (!(part.limit instanceof ManagedLimit)) dropLeases(this.store, part.subject, part.limit.keySuffix);
+      if (!isManaged(part.limit)) this.#deps.fastPaths?.dropLeases(this.store, part.subject, part.limit.keySuffix);
     }
   }
 
@@ -278,8 +279,9 @@ export class LimiterCore {
   }
 
   async #close(): Promise<void> {
-    this.waiting.close();
+    const asked = this.waiting.close();
     this.#deps.leases?.close();
+    if (asked !== undefined) await asked;
     const idle = this.#deps.inFlight.idle();
     if (idle !== undefined) await idle; // synchronous when idle, so that a close inside a breaker's listener takes effect there
     forget(this);
@@ -334,7 +336,10 @@ function publishable(decided: Decision): Decision {
 }
 
 /** Undefined where a call to the store costs no more than the cache. */
-function denialCacheOf({ store, denialCache }: CoreSettings, guard: StoreGuard | undefined): DenialCache | undefined {
-  if (store.showsDenied !== true || denialCache === undefined || guard === undefined) return undefined;
-  return new DenialCache(denialCache.maxKeys, invalidations);
+function denialCacheOf(
+  { store, denialCache }: CoreSettings,
+  fastPaths: FastPaths | undefined,
+): DenialCache | undefined {
+  if (store.showsDenied !== true || denialCache === undefined) return undefined;
+  return fastPaths?.denialCache(denialCache.maxKeys);
 }

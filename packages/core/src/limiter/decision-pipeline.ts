@@ -2,8 +2,14 @@ import { combine, undecided, type Decision } from '../engine/decision.ts';
 import type { LimiterDeps } from './deps.ts';
 import type { OnStoreError } from './options.ts';
 import { StoreError, isFault, shown, typeError } from '../errors.ts';
-import { ManagedLimit } from '../managed/managed-limit.ts';
-import { areResolved, renewParts, resolve, unknownSources, type UnresolvedPart } from '../managed/resolve.ts';
+import {
+  areResolved,
+  isManaged,
+  renewParts,
+  resolve,
+  unknownSources,
+  type UnresolvedPart,
+} from '../managed/resolve.ts';
 import { holdsSlots } from '../engine/policy.ts';
 import { consumeAcrossNodes, spansNodes } from '../guard/multi-node.ts';
 import type { Sent } from '../guard/batching/waiting.ts';
@@ -18,7 +24,6 @@ import {
   type StoreAnswers,
 } from '../engine/store.ts';
 import { leftMs } from './left-ms.ts';
-import { warnOfStateAhead } from './state-ahead.ts';
 import { warnOnce } from '../warnings.ts';
 
 /** What a decision needs besides its request. */
@@ -87,7 +92,7 @@ export class DecisionPipeline {
   #withoutPolicies(error: unknown, { requested, onStoreError }: DecisionContext): Decision {
     const failure = this.#deps.reportFailure(error, onStoreError === 'throw');
     if (onStoreError === 'throw' || isFault(failure)) throw failure;
-    const name = requested.find(({ limit }) => limit instanceof ManagedLimit)?.limit;
+    const managed = requested.map(({ limit }) => limit).find(isManaged);
     warnOnce(
       'SLUICE_POLICIES_UNKNOWN',
       `the limiter ${this.#deps.name} has not been able to load its managed policies yet (${failure.message}); its requests are ${onStoreError === 'deny' ? 'denied' : 'let through'} until it has, as onStoreError says.`,
@@ -97,7 +102,7 @@ export class DecisionPipeline {
       'unavailable',
       onStoreError !== 'deny',
       requested,
-      name instanceof ManagedLimit ? name.name : this.#deps.name,
+      managed?.name ?? this.#deps.name,
       failure,
     );
   }
@@ -221,9 +226,11 @@ export class DecisionPipeline {
     const decision = combine(policies, { cost, blocked, source, atMs, forgottenAfterMs }, ifConsumed);
     // Not a copy: while the breaker is open, each decision comes this way.
     if (error !== undefined) (decision as { error?: Error }).error = error;
-    if (answer.snapshots !== undefined) {
+    const { name, fastPaths } = this.#deps;
+    const { snapshots } = answer;
+    if (snapshots !== undefined && store.showsDenied === true) {
       parts.forEach(({ limit }, i) => {
-        warnOfStateAhead(this.#deps.name, store, limit, answer.snapshots?.[i]?.states ?? [], decision);
+        fastPaths?.warnOfStateAhead(name, limit, snapshots[i]?.states ?? [], decision);
       });
     }
     this.#deps.settlements.receipts.write(decision, {

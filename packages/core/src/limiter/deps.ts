@@ -1,6 +1,7 @@
 import type { SluiceError } from '../errors.ts';
 import type { Store } from '../engine/store.ts';
 import type { DenialCache } from '../guard/denial-cache.ts';
+import type { FastPaths } from '../guard/fast-paths.ts';
 import type { StoreGuard } from '../guard/store-guard.ts';
 import type { Leases } from '../lease/leases.ts';
 import type { FallbackStore } from '../stores/fallback.ts';
@@ -14,6 +15,8 @@ export interface LimiterDeps {
   readonly timeoutMs: number;
   /** Undefined where the store is this process's memory, which is never late. */
   readonly guard: StoreGuard | undefined;
+  /** Undefined where the store brings none along. */
+  readonly fastPaths: FastPaths | undefined;
   /** Decides where `onStoreError` is `local`. Undefined where the store is this process's memory. */
   readonly fallback: FallbackStore | undefined;
   /** Undefined where a call to the store costs no more, or the option is false. */

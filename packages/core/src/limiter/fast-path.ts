@@ -6,12 +6,11 @@ import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
 import type { DenialCache } from '../guard/denial-cache.ts';
 import type { Leases } from '../lease/leases.ts';
 import type { Receipts } from './settlement/receipts.ts';
-import { WaitingCoalesced, type Recipient } from '../guard/batching/coalesced-batch.ts';
+import type { Recipient } from '../guard/batching/coalesced-batch.ts';
 import type { Batching } from '../guard/batching/batching.ts';
 import { timeoutError } from '../guard/deadline.ts';
 import type { Sent } from '../guard/batching/waiting.ts';
 import { leftMs } from './left-ms.ts';
-import { warnOfStateAhead } from './state-ahead.ts';
 import { consumeKey } from '../engine/consume-state.ts';
 import type { KeyState, Part, Store } from '../engine/store.ts';
 
@@ -97,7 +96,7 @@ export class FastPath {
       deps.inFlight.begin();
       try {
         if (timeoutMs <= 0) throw timeoutError(deps.timeoutMs);
-        batching.add(new WaitingCoalesced(part.limit, part.subject, part.cost, 1, timeoutMs, pending));
+        batching.consume(part.limit, part.subject, part.cost, timeoutMs, pending);
       } catch (error) {
         pending.fail(error);
       }
@@ -132,12 +131,12 @@ class BatchedDecision implements Recipient {
 
   decide(key: KeyState, atMs: number, sent: Sent | undefined): void {
     const part = this.#part;
-    const { store, settlements, denialCache, inFlight } = this.#deps;
+    const { name, store, fastPaths, settlements, denialCache, inFlight } = this.#deps;
     const decision = consumeKey(part, key, atMs, store.source);
     if (sent === undefined) return;
     if (!decision.allowed) {
       denialCache?.remember(part, key, atMs, sent);
-      warnOfStateAhead(this.#deps.name, store, part.limit, key.states, decision);
+      if (store.showsDenied === true) fastPaths?.warnOfStateAhead(name, part.limit, key.states, decision);
     }
     settlements.receipts.writeLazily(decision, part.limit, part.subject);
     this.#resolve(decision);

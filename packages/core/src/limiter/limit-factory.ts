@@ -1,10 +1,8 @@
 import type { CoreSettings } from './options.ts';
-import { PolicyError, shown } from '../errors.ts';
 import { keySuffixOf } from '../engine/key.ts';
 import type { PolicyCache } from '../managed/policy-cache.ts';
-import { policyCacheFor } from '../managed/shared-caches.ts';
-import { ManagedLimit } from '../managed/managed-limit.ts';
-import type { ManagedReference } from '../managed/managed.ts';
+import { makerOf, type ManagedReference } from '../managed/reference.ts';
+import type { ManagedLimit } from '../managed/managed-limit.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
 import { leasedPolicy } from '../lease/lease-policy.ts';
 import { withFallback } from '../stores/fallback.ts';
@@ -53,46 +51,16 @@ export class LimitFactory {
    * A limit that is looked up for every request.
    *
    * @param name - The policy's name in decisions. Default: its name at the source.
-   * @throws PolicyError without `app`, or without a source of policies.
+   * @throws PolicyError as {@link makerOf} and what it returns do.
    */
   managed(reference: ManagedReference, name: string = reference.name): ManagedLimit {
-    const { store, app, policies, onUnconfigured, localShare, lease, escalate } = this.#settings;
-    if (app === undefined) {
-      throw new PolicyError(
-        'app',
-        `managed(${shown(reference.name)}) needs the option app, because a managed policy is only for the applications on its list; write, for example, app: "checkout"`,
-        'SLUICE_OPTION_INVALID',
-      );
-    }
-    if (lease !== undefined) {
-      throw new PolicyError(
-        'lease',
-        `lease excludes managed(${shown(reference.name)}), because the policy may change before a slice is spent; leave lease out, or give the policy itself`,
-      );
-    }
-    if (store.source === 'split') {
-      throw new PolicyError(
-        'policy',
-        `a split limit is divided when its limiter is made, so that managed(${shown(reference.name)}) cannot be one: give the policy itself, or store: redisStore(...)`,
-      );
-    }
-    const policyCache = policyCacheFor(policies, store);
+    const limit = makerOf(reference)(reference.name, name, this.#settings);
+    const { policyCache } = limit;
     if (!this.#policyCaches.has(policyCache)) {
       this.#policyCaches.add(policyCache);
       if (this.#isInUse) policyCache.enter();
     }
-    const check = (limit: Limit): void => store.checkLimit?.(limit);
-    return new ManagedLimit({
-      policy: reference.name,
-      name,
-      app,
-      policyCache,
-      onUnconfigured,
-      localShare,
-      escalation: escalate,
-      check,
-      denialAgeMs: this.#denialAgeMs,
-    });
+    return limit;
   }
 
   get #denialAgeMs(): number {

@@ -9,8 +9,8 @@ import type { Status } from '../observe/live-limiters.ts';
 import { checkOptions } from '../values/check-options.ts';
 import { reservationOf, type Reservation } from './settlement/reservation.ts';
 import { holdsSlots, type Policy } from '../engine/policy.ts';
-import type { ManagedReference } from '../managed/managed.ts';
-import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
+import type { ManagedReference } from '../managed/reference.ts';
+import { isManaged, type LimitRef, type UnresolvedPart } from '../managed/resolve.ts';
 import {
   areKeys,
   isByName,
@@ -21,7 +21,6 @@ import {
   type LimitOptions,
   type SubjectByLimit,
 } from './limits.ts';
-import { ManagedLimit } from '../managed/managed-limit.ts';
 import { isPending } from '../engine/store.ts';
 import { readWaitOptions, type RunOptions, type WaitOptions } from './waiting/options.ts';
 import { runHolding, type Running } from './waiting/run.ts';
@@ -383,5 +382,5 @@ export class LimiterImpl<Key> implements Limiter<Key> {
 
 /** Whether a part holds slots, or may, because its policy is managed. */
 function mayHoldSlots({ limit }: UnresolvedPart): boolean {
-  return limit instanceof ManagedLimit || holdsSlots(limit.policies);
+  return isManaged(limit) || holdsSlots(limit.policies);
 }

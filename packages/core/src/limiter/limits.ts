@@ -1,7 +1,7 @@
 import { PolicyError, shown, typeError } from '../errors.ts';
 import { checkSubject, encodeSubject } from '../engine/key.ts';
 import type { LimiterCore } from './core.ts';
-import { isManagedReference, type ManagedReference } from '../managed/managed.ts';
+import { isManagedReference, type ManagedReference } from '../managed/reference.ts';
 import type { LimitRef } from '../managed/resolve.ts';
 import { parseName } from '../values/name.ts';
 import { checkOptions, listed, nearest } from '../values/check-options.ts';

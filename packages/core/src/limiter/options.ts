@@ -3,7 +3,8 @@ import { performsBatches } from '../engine/batch-store.ts';
 import type { Store } from '../engine/store.ts';
 import { checkTimeout } from '../guard/deadline.ts';
 import { DENIAL_AGE_MS } from '../guard/denial-cache.ts';
-import { parseApp } from '../managed/managed.ts';
+import { fastPathsOf } from '../guard/fast-paths.ts';
+import { parseApp } from '../managed/app.ts';
 import type { OnUnconfigured } from '../managed/managed-limit.ts';
 import type { Policies } from '../managed/policies.ts';
 import { isPolicies } from '../managed/shared-caches.ts';
@@ -204,7 +205,7 @@ function checkLeasable({ store, escalate }: CoreSettings): void {
   if (store.source === 'split') {
     throw rejection('a split limit is decided in this process as it is, and cannot be leased: leave lease out');
   }
-  if (store.source !== 'memory' && !performsBatches(store)) {
+  if (store.source !== 'memory' && !(performsBatches(store) && fastPathsOf(store) !== undefined)) {
     throw rejection(
       'slices are taken from a redisStore or a remoteStore in batches, and this store cannot give any: leave lease out',
     );

@@ -1,7 +1,7 @@
 import type { CarryOver } from '../engine/store.ts';
 import { parsePrefix } from '../stores/redis/connection.ts';
 import { invalidOption, type OptionTable } from '../values/check-options.ts';
-import { parseApp } from './managed.ts';
+import { parseApp } from './app.ts';
 import { isCarryOver } from './read-record.ts';
 
 export interface PutOptions {

@@ -1,10 +1,15 @@
 import { countsDenials, holdsSlots } from '../engine/policy.ts';
 import type { Limit, Part } from '../engine/store.ts';
 import type { PolicyCache } from './policy-cache.ts';
-import { ManagedLimit } from './managed-limit.ts';
+import type { ManagedLimit } from './managed-limit.ts';
 
 /** A limit, or a managed one, which is looked up for each request. */
 export type LimitRef = Limit | ManagedLimit;
+
+/** Whether a limit is looked up for each request. */
+export function isManaged(limit: LimitRef): limit is ManagedLimit {
+  return 'policyCache' in limit;
+}
 
 /** A part of a request, before its limit is looked up. */
 export interface UnresolvedPart extends Omit<Part, 'limit'> {
@@ -23,13 +28,13 @@ export interface Resolved {
 
 /** Whether a request that this limit denies counts there, by the policies that it has now. */
 export function countsDenialsNow(limit: LimitRef): boolean {
-  const current = limit instanceof ManagedLimit ? limit.current() : limit;
+  const current = isManaged(limit) ? limit.current() : limit;
   return current !== undefined && countsDenials(current);
 }
 
 /** Whether no limit has to be looked up: the usual case. */
 export function areResolved(unresolved: readonly UnresolvedPart[]): unresolved is readonly Part[] {
-  for (const { limit } of unresolved) if (limit instanceof ManagedLimit) return false;
+  for (const { limit } of unresolved) if (isManaged(limit)) return false;
   return true;
 }
 
@@ -37,7 +42,7 @@ export function areResolved(unresolved: readonly UnresolvedPart[]): unresolved i
 export function unknownSources(unresolved: readonly UnresolvedPart[]): readonly PolicyCache[] {
   const sources = new Set<PolicyCache>();
   for (const { limit } of unresolved) {
-    if (limit instanceof ManagedLimit && !limit.policyCache.isLoaded) sources.add(limit.policyCache);
+    if (isManaged(limit) && !limit.policyCache.isLoaded) sources.add(limit.policyCache);
   }
   return [...sources];
 }
@@ -49,7 +54,7 @@ export function resolve(unresolved: readonly UnresolvedPart[]): Resolved {
   let unconfigured: ManagedLimit | undefined;
   for (const part of unresolved) {
     const { limit } = part;
-    const current = limit instanceof ManagedLimit ? limit.current() : limit;
+    const current = isManaged(limit) ? limit.current() : limit;
     if (current !== undefined) {
       decided.push(part);
       parts.push({ ...part, limit: current });
@@ -91,21 +96,21 @@ export async function renewParts(
 
 /** The names of a limit's policies in decisions. */
 export function namesOf(limit: LimitRef): readonly string[] {
-  return limit instanceof ManagedLimit ? [limit.name] : limit.policies.map(({ name }) => name);
+  return isManaged(limit) ? [limit.name] : limit.policies.map(({ name }) => name);
 }
 
 /** Whether decisions by a limit may make a request wait. A managed policy may become one that does. */
 export function mayPace(limit: UnresolvedPart['limit']): boolean {
-  return limit instanceof ManagedLimit || paces(limit);
+  return isManaged(limit) || paces(limit);
 }
 
 export function paces(limit: UnresolvedPart['limit']): boolean {
-  if (!(limit instanceof ManagedLimit)) return limit.policies.some(({ algorithm }) => algorithm.paces === true);
+  if (!isManaged(limit)) return limit.policies.some(({ algorithm }) => algorithm.paces === true);
   const current = limit.policyCache.isLoaded ? limit.current() : undefined;
   return current !== undefined && paces(current);
 }
 
 /** Whether decisions by a limit may hold slots. A managed policy may become one that does. */
 export function mayHoldSlots(limit: UnresolvedPart['limit']): boolean {
-  return limit instanceof ManagedLimit || holdsSlots(limit.policies);
+  return isManaged(limit) || holdsSlots(limit.policies);
 }

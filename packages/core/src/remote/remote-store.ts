@@ -1,6 +1,8 @@
 import type { BatchStore } from '../engine/batch-store.ts';
 import type { BreakerOptions, Store, StoreAnswers, StoreCall, StoreRequest } from '../engine/store.ts';
 import { StoreError } from '../errors.ts';
+import { FAST_PATHS, type FastPaths, type FastStore } from '../guard/fast-paths.ts';
+import { networkFastPaths } from '../guard/network-fast-paths.ts';
 import { StoreGuard } from '../guard/store-guard.ts';
 import { untilReady } from '../guard/until-ready.ts';
 import { withinBounds } from '../stores/redis/within-bounds.ts';
@@ -42,7 +44,9 @@ export function remoteStore(url: string | readonly string[], options: RemoteStor
   return new FramedStore(new Links(parseServerUrls(url), settings), settings);
 }
 
-class FramedStore implements RemoteStore {
+class FramedStore implements RemoteStore, FastStore {
+  // Not a field: a bundler keeps every class whose fields have names that are computed.
+  declare readonly [FAST_PATHS]: FastPaths;
   readonly source = 'remote';
   readonly showsDenied = true;
   readonly breaker: BreakerOptions | false;
@@ -53,6 +57,7 @@ class FramedStore implements RemoteStore {
   #closings = 0;
 
   constructor(links: Links, { breaker, batching, coalescing }: RemoteSettings) {
+    this[FAST_PATHS] = networkFastPaths;
     this.#links = links;
     this.breaker = breaker;
     this.coalescing = coalescing;

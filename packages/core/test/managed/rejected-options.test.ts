@@ -47,6 +47,18 @@ describe('a limiter whose options do not go together with a managed policy', () 
     );
   });
 
+  it('is denied with a copy of a reference, which does not carry what looks the policy up', () => {
+    const copied = JSON.parse(JSON.stringify(managed('orders'))) as ReturnType<typeof managed>;
+
+    expect(() => createLimiter({ app: 'checkout', policy: copied, store: redisStore(redis.client) })).toThrow(
+      expect.objectContaining({
+        name: 'PolicyError',
+        field: 'policy',
+        message: expect.stringContaining('write managed("orders")') as unknown,
+      }),
+    );
+  });
+
   it.each([['x'], [{}], [null], [() => undefined], [{ load: () => Promise.resolve({}) }]])(
     'is denied with policies: %p, which createPolicies did not make, also where nothing is managed',
     (given) => {

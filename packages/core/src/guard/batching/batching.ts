@@ -3,7 +3,7 @@ import type { Shard } from '../shard.ts';
 import { fittingUnits } from '../../engine/consume-state.ts';
 import type { DecidingRequest, KeyState, Limit, StoreAnswers } from '../../engine/store.ts';
 import { GeneralBatch, WaitingRequest } from './general-batch.ts';
-import { CoalescedBatch, WaitingCoalesced } from './coalesced-batch.ts';
+import { CoalescedBatch, WaitingCoalesced, type Recipient } from './coalesced-batch.ts';
 import type { Sent, Waiting } from './waiting.ts';
 
 /** The answer to {@link Batching.grant}. The granted units are the {@link fittingUnits} of `key`. */
@@ -38,11 +38,16 @@ export class Batching {
   }
 
   /**
-   * Adds requests for one key to the next call.
+   * Consumes units of a key, in the next call.
    *
    * @throws StoreError `SLUICE_BREAKER_OPEN`.
    */
-  add(waiting: WaitingCoalesced): void {
+  consume(limit: Limit, subject: string, cost: number, timeoutMs: number, recipient: Recipient): void {
+    this.#add(new WaitingCoalesced(limit, subject, cost, 1, timeoutMs, recipient));
+  }
+
+  /** Adds requests for one key to the next call. */
+  #add(waiting: WaitingCoalesced): void {
     this.#enter(waiting);
     const last = this.#batches.at(-1);
     if (!(last instanceof CoalescedBatch && last.add(waiting))) {
@@ -72,7 +77,7 @@ export class Batching {
         }
         if (sent !== undefined) resolve({ atMs, key: before, ...sent });
       };
-      this.add(new WaitingCoalesced(limit, subject, 1, count, timeoutMs, { decide, fail: reject }));
+      this.#add(new WaitingCoalesced(limit, subject, 1, count, timeoutMs, { decide, fail: reject }));
     });
   }
 

@@ -1,8 +1,7 @@
 import { PrivateFields } from '../../engine/private-fields.ts';
 import type { Decision } from '../../engine/decision.ts';
 import { rangeError, shown, typeError } from '../../errors.ts';
-import { ManagedLimit } from '../../managed/managed-limit.ts';
-import type { UnresolvedPart } from '../../managed/resolve.ts';
+import { isManaged, type UnresolvedPart } from '../../managed/resolve.ts';
 import { holdsSlots } from '../../engine/policy.ts';
 import {
   settlementsOf,
@@ -165,7 +164,7 @@ export class Receipts {
     const ttls = counted.flatMap((part, i) => {
       if (!isHeld(part)) return [];
       const limit = requested[i]?.limit;
-      const { policies } = (limit instanceof ManagedLimit ? limit.current() : limit) ?? part.limit;
+      const { policies } = (limit !== undefined && isManaged(limit) ? limit.current() : limit) ?? part.limit;
       return policies.filter((named) => holdsSlots([named])).map(({ windowMs }) => windowMs);
     });
     return Math.min(...ttls);

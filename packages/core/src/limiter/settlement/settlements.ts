@@ -70,10 +70,13 @@ export class Settlements {
     await this.#send(this.receipts.refundOfParts(decision, chosen));
   }
 
-  /** Gives back all that a decision took, slots included, for a request that never runs. */
+  /** Gives back all that a decision took, slots included, for a request that never runs; also while the limiter closes. */
   async giveBack(decision: Decision): Promise<void> {
     const slots = this.acquiredSlotsOf(decision);
-    await Promise.all([this.refund(decision), slots && releaseWithRetry(slots)]);
+    await Promise.all([
+      this.#sendAnyway(this.receipts.refundOf(decision, undefined)),
+      slots && releaseWithRetry(slots),
+    ]);
   }
 
   /** Changes the cost of a decision to the actual one, once; does nothing where the decision took none. */
@@ -161,9 +164,13 @@ export class Settlements {
   }
 
   async #send(what: Settlement | undefined): Promise<void> {
+    if (what !== undefined) this.#checkOpen();
+    await this.#sendAnyway(what);
+  }
+
+  async #sendAnyway(what: Settlement | undefined): Promise<void> {
     if (what === undefined) return;
     try {
-      this.#checkOpen();
       await this.#perform(what.requests, what.store);
     } catch (error) {
       const isOneCall = what.requests.length === 1 || what.store.oneSubjectPerCall !== true;

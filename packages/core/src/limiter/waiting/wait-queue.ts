@@ -69,6 +69,9 @@ export class WaitQueue {
   /** Allowed requests that wait for the `delayMs` of their decisions. */
   readonly #delayed = new Set<Waiter>();
   #isAsking = false;
+  /** Resolves when the answer of the last call is dealt with. */
+  #answered: Promise<void> | undefined;
+  #isClosed = false;
   /** Whether units may have come back since the store was last asked. */
   #hasChanged = false;
   /** What the last decision has left. */
@@ -96,7 +99,7 @@ export class WaitQueue {
       return Promise.reject(
         new SluiceError(
           'SLUICE_WAIT_FULL',
-          `${String(this.#waiters.size)} requests wait for this key of the limiter ${this.#port.name} already, the most that maxWaiters allows; nothing was consumed`,
+          `as many requests wait for this key of the limiter ${this.#port.name} as maxWaiters allows, ${String(maxWaiters)}; nothing was consumed`,
         ),
       );
     }
@@ -128,14 +131,20 @@ export class WaitQueue {
     this.#ask();
   }
 
-  /** Rejects all requests. */
-  close(error: Error): void {
+  /**
+   * Rejects all requests.
+   *
+   * @returns Where the store is being asked: resolves when what it allows has been given back.
+   */
+  close(error: Error): Promise<void> | undefined {
+    this.#isClosed = true;
     for (const waiter of [...this.#waiters, ...this.#delayed]) this.#leave(waiter, error);
+    return this.#isAsking ? this.#answered : undefined;
   }
 
   /** Asks the store until the first request is denied, or none waits. */
   #ask(): void {
-    if (this.#isAsking || (this.#cancelRetry !== undefined && !this.#hasChanged)) return;
+    if (this.#isClosed || this.#isAsking || (this.#cancelRetry !== undefined && !this.#hasChanged)) return;
     this.#cancelRetry?.();
     this.#cancelRetry = undefined;
     this.#isAsking = true;
@@ -145,11 +154,11 @@ export class WaitQueue {
       const asked = this.#nextAsked();
       const outcomes = this.#attempt(asked);
       if (isPending(outcomes)) {
-        void outcomes.then((settled) => {
+        this.#answered = outcomes.then((settled) => {
           const isStillFree = this.#settle(asked, settled);
           this.#isAsking = false;
           if (isStillFree) this.#ask();
-          else this.#endIfEmpty();
+          this.#endIfEmpty();
         });
         return;
       }

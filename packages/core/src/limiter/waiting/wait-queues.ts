@@ -29,13 +29,20 @@ export class WaitQueues {
     });
   }
 
-  /** Rejects all requests with `SLUICE_LIMITER_CLOSED`, and gives back what they had. */
-  close(): void {
-    for (const queue of this.#queues.values()) {
-      queue.close(
-        new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.#port.name} was closed during the wait`),
+  /**
+   * Rejects all requests with `SLUICE_LIMITER_CLOSED`, and gives back what they had.
+   *
+   * @returns Where the store is being asked: resolves when what it allows has been given back.
+   */
+  close(): Promise<unknown> | undefined {
+    const answers = [...this.#queues.values()].flatMap((queue) => {
+      const error = new SluiceError(
+        'SLUICE_LIMITER_CLOSED',
+        `the limiter ${this.#port.name} was closed during the wait`,
       );
-    }
+      return queue.close(error) ?? [];
+    });
+    return answers.length === 0 ? undefined : Promise.all(answers);
   }
 
   #open(id: string, parts: readonly UnresolvedPart[]): WaitQueue {

@@ -1,6 +1,8 @@
 import { PolicyError, shown } from '../../errors.ts';
 import { warnOnce } from '../../warnings.ts';
 import { untilReady } from '../../guard/until-ready.ts';
+import { FAST_PATHS, type FastPaths, type FastStore } from '../../guard/fast-paths.ts';
+import { networkFastPaths } from '../../guard/network-fast-paths.ts';
 import { StoreGuard } from '../../guard/store-guard.ts';
 import { type CoalescedRequests, type BatchStore, type BatchAnswer } from '../../engine/batch-store.ts';
 import type {
@@ -134,7 +136,9 @@ interface Node {
   readonly healedKeys: HealedKeys;
 }
 
-class ScriptedStore implements RedisStore, BatchStore {
+class ScriptedStore implements RedisStore, BatchStore, FastStore {
+  // Not a field: a bundler keeps every class whose fields have names that are computed.
+  declare readonly [FAST_PATHS]: FastPaths;
   readonly source = 'redis';
   readonly oneSubjectPerCall: boolean;
   readonly showsDenied: boolean;
@@ -152,6 +156,7 @@ class ScriptedStore implements RedisStore, BatchStore {
   readonly #nodes = new Map<string | undefined, Node>();
 
   constructor(own: OwnClient | undefined, adopted: RedisClient | undefined, settings: StoreSettings) {
+    this[FAST_PATHS] = networkFastPaths;
     this.#own = own;
     this.#adopted = adopted;
     this.oneSubjectPerCall = adopted?.cluster === true;

@@ -8,6 +8,7 @@ import {
   type SingleLimiterOptions,
   type Store,
 } from '@sluice/core';
+import { FAST_PATHS, networkFastPaths } from '@sluice/core/internal';
 import { until, useRedis } from '@sluice/testkit';
 
 const redis = useRedis();
@@ -64,6 +65,7 @@ describe('requests that no caller waits for any more', () => {
       source: 'redis' as const,
       breaker: false as const,
       take: undefined,
+      [FAST_PATHS]: networkFastPaths,
       performBatch: (asked: readonly unknown[]) => {
         calls.push(asked);
         return new Promise(() => undefined);

@@ -7,6 +7,7 @@ import {
   tokenBucket,
   type Decision,
   type Limiter,
+  type Policy,
 } from '@sluice/core';
 import { cases, useRedis } from '@sluice/testkit';
 
@@ -61,9 +62,7 @@ describe('requests that wait on Redis', () => {
 
   it('see a slot that another store has released', async () => {
     const policy = concurrency({ limit: 1, ttl: '1m' });
-    const [here, there] = [redisStore(redis.client), redisStore(redis.client)].map((store) =>
-      createLimiter({ name: 'slots', policy, store, timeoutMs: 5000 }),
-    ) as [Limiter, Limiter];
+    const [here, there] = twoLimiters('slots', policy);
     const { release } = await there.acquire('k');
     const running = here.run('k', ({ decision }) => decision.used);
 
@@ -74,4 +73,36 @@ describe('requests that wait on Redis', () => {
     await here.close();
     await there.close();
   });
+
+  it('give back what a call takes while the limiter closes', async () => {
+    const policy = fixedWindow({ limit: 5, window: '1h' });
+    const [here, there] = twoLimiters('closing', policy);
+    const waiting = here.wait('k', { cost: 2 });
+    const closed = here.close();
+
+    await expect(waiting).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    await closed;
+
+    expect((await there.peek('k')).used).toBe(0);
+    await there.close();
+  });
+
+  it('release the slot that a call takes while the limiter closes', async () => {
+    const [here, there] = twoLimiters('closing-slots', concurrency({ limit: 1, ttl: '1h' }));
+    const running = here.run('k', () => 'ran');
+    const closed = here.close();
+
+    await expect(running).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    await closed;
+
+    const { decision, release } = await there.acquire('k');
+    expect(decision.allowed).toBe(true);
+    await release();
+    await there.close();
+  });
 });
+
+function twoLimiters(name: string, policy: Policy): [Limiter, Limiter] {
+  const make = (): Limiter => createLimiter({ name, policy, store: redisStore(redis.client), timeoutMs: 5000 });
+  return [make(), make()];
+}

@@ -188,6 +188,20 @@ describe('wait', () => {
     await limiter.close();
   });
 
+  it('is rejected when the limiter closes, also where a costlier one in front of it ends first', async () => {
+    const { store, calls } = countedStore();
+    const limiter = createLimiter({ policy, store });
+    await limiter.consume('k');
+    const both = [limiter.wait('k', { cost: 2 }), limiter.wait('k')];
+    await pass(0);
+    const before = calls.length;
+    const closed = limiter.close();
+
+    for (const waiting of both) await expect(waiting).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    await closed;
+    expect(calls).toHaveLength(before);
+  });
+
   it.each(['refund', 'reset', 'unblock'] as const)('goes on at once after a %s of this process', async (op) => {
     const limiter = createLimiter({ policy });
     const decision = await limiter.consume('k', 2);

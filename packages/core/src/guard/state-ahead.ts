@@ -1,7 +1,7 @@
 import { aheadMs } from '../engine/heal-state.ts';
 import type { Decision } from '../engine/decision.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
-import type { Limit, Store } from '../engine/store.ts';
+import type { Limit } from '../engine/store.ts';
 import { warnOnce } from '../warnings.ts';
 
 /** States that end less late are not worth a warning. */
@@ -15,12 +15,11 @@ const LEAST_MS = 1000;
  */
 export function warnOfStateAhead(
   limiter: string,
-  { showsDenied }: Store,
   { policies }: Limit,
   states: readonly unknown[],
   { atMs, policies: decided, outcome }: Decision,
 ): void {
-  if (showsDenied !== true || outcome !== 'denied') return;
+  if (outcome !== 'denied') return;
   if (decided.every(({ resetAfterMs, windowMs }) => resetAfterMs <= windowMs)) return; // the usual case
   policies.forEach((named: NamedPolicy, j) => {
     const lateMs = aheadMs(named, states[j], atMs);
