@@ -47,6 +47,7 @@ export default {
     project('playground'),
     { ...project('nestjs'), ...onNest },
     project('server'),
+    project('testing'),
     { ...project('testkit'), ...release },
     project('live-traffic', 'examples/live-traffic'),
     project('example-consul-policies', 'examples/consul-policies'),
@@ -56,6 +57,7 @@ export default {
     project('example-koa', 'examples/koa'),
     project('example-llm-tokens', 'examples/llm-tokens'),
     project('example-nestjs', 'examples/nestjs'),
+    project('example-sqlite-store', 'examples/sqlite-store'),
   ],
   // A deep run takes ten times as many cases.
   testTimeout: process.env.SLUICE_DEPTH === 'deep' ? 3_600_000 : 120_000,

@@ -111,6 +111,8 @@ import { reportToOpenTelemetry } from '@sluice/core/opentelemetry';
 import sluice from '@sluice/fastify';
 import { rateLimit as koaRateLimit } from '@sluice/koa';
 import { RateLimitModule } from '@sluice/nestjs';
+import { keysOf, performRequest } from '@sluice/core/custom-store';
+import { describeStore, expectLimited, fakeClock } from '@sluice/testing';
 const limiter = createLimiter({ limits: [{ name: 'per-ip', policy: fixedWindow({ limit: 1, window: '1m' }) }] });
 const decision: Decision = await limiter.consume({ 'per-ip': 'a' });
 express().use(rateLimit({ limit: 1, window: '1m', key: byUser((request) => request.get('x-user')) }), (request, response) => {
@@ -123,6 +125,7 @@ new Koa().use(koaRateLimit({ limit: 1, window: '1m', key: (ctx) => ctx.ip })).us
 RateLimitModule.forRoot({ limit: 1, window: '1m' });
 const report: KeyReport = inspectKey('sluice:{a}:api:2f', '', decision.atMs);
 const stops: (() => void)[] = [collectMetrics({ prefix: 'limits_' }), reportToOpenTelemetry()];
+const testing: readonly unknown[] = [keysOf, performRequest, describeStore, expectLimited, fakeClock];
 `,
   );
   writeFileSync(
@@ -145,6 +148,16 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
       load('collectMetrics', '@sluice/core/metrics') +
       load('reportToOpenTelemetry', '@sluice/core/opentelemetry');
     writeFileSync(join(work, file), loaded + metrics);
+    run('node', [file], work);
+  }
+  for (const [file, load] of [
+    ['testing.mjs', "import { fakeClock } from '@sluice/testing';\n"],
+    ['testing.cjs', "const { fakeClock } = require('@sluice/testing');\n"],
+  ]) {
+    writeFileSync(
+      join(work, file),
+      `${load}const clock = fakeClock(5);\nclock.advance(2);\nif (clock.now() !== 7) throw new Error('no clock');\n`,
+    );
     run('node', [file], work);
   }
   for (const framework of Object.keys(frameworks)) {

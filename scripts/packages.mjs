@@ -28,12 +28,14 @@ export const PACKAGES = {
     formats: BOTH,
     entries: {
       '.': 'index.ts',
+      './custom-store': 'custom-store.ts',
       './http': 'http/index.ts',
       './inspect': 'inspect/index.ts',
       './metrics': 'observe/metrics.ts',
       './opentelemetry': 'observe/opentelemetry.ts',
       './remote': 'remote/index.ts',
       './service': 'service.ts',
+      './testing': 'testing.ts',
     },
     internal: { './internal': 'internal.ts', './kernels': 'kernels.ts' },
     more: { 'platform-node': 'platform/node.ts', 'platform-other': 'platform/other.ts' },
@@ -42,6 +44,7 @@ export const PACKAGES = {
   fastify: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
   koa: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
   nestjs: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
+  testing: { formats: BOTH, entries: { '.': 'index.ts' } },
   server: { formats: ['esm'], entries: { '.': 'index.ts' } },
   cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
 };

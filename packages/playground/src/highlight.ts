@@ -15,7 +15,8 @@ export function highlight(code: string, language: 'javascript' | 'http' = 'javas
   let end = 0;
   for (const match of code.matchAll(language === 'http' ? HTTP : JAVASCRIPT)) {
     if (match.index > end) tokens.push({ text: code.slice(end, match.index), kind: 'plain' });
-    const kind = KINDS[match.slice(1).findIndex((group) => group !== undefined)] ?? 'plain';
+    const groups: readonly (string | undefined)[] = match.slice(1);
+    const kind = KINDS[groups.findIndex((group) => group !== undefined)] ?? 'plain';
     tokens.push({ text: match[0], kind });
     end = match.index + match[0].length;
   }

@@ -12,7 +12,7 @@ export type {
   SuiteRoute,
 } from './describe-adapter/target.ts';
 export { spellingsOf } from './describe-adapter/spellings.ts';
-export { describeStore, type StoreFactory } from './describe-store.ts';
+export { describeStore, type StoreFactory } from '@sluice/testing';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { cases, depth, type Depth } from './depth.ts';
 export { seeded, testSeed, type Random } from './random.ts';

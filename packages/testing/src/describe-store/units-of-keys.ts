@@ -1,6 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
+import assert from 'node:assert/strict';
 import {
-  fixedWindow,
   leakyBucket,
   slidingCounter,
   slidingLog,
@@ -9,10 +8,11 @@ import {
   type Limiter,
   type Policy,
 } from '@sluice/core';
-import type { StoreSetup } from './setup.ts';
+import { matches } from '../matches.ts';
+import type { Suite } from '../runner.ts';
+import { perMinute, type StoreSetup } from './setup.ts';
 
 const MINUTE = 60_000;
-const perMinute = (limit: number): Policy => fixedWindow({ limit, window: '1m' });
 
 const kinds: readonly (readonly [string, Policy])[] = [
   ['fixedWindow', perMinute(10)],
@@ -27,22 +27,24 @@ const kinds: readonly (readonly [string, Policy])[] = [
 const usedOf = async (limiter: Limiter): Promise<number> => (await limiter.peek('key', 0)).used;
 
 /** Refunds, charges and blocks of keys, and limiters that share a name. */
-export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): void {
+export function describeUnitsOfKeys({ describe, it }: Suite, { limiter: setup, sharing }: StoreSetup): void {
   describe('refund of a key', () => {
-    it.each(kinds)('gives back as many units as are used, each call again, by %s', async (_name, policy) => {
-      const { limiter } = setup(policy);
-      await limiter.consume('key', 6);
-      await limiter.consume('other', 6);
+    for (const [name, policy] of kinds) {
+      it(`gives back as many units as are used, each call again, by ${name}`, async () => {
+        const { limiter } = setup(policy);
+        await limiter.consume('key', 6);
+        await limiter.consume('other', 6);
 
-      await limiter.refund('key');
-      expect(await usedOf(limiter)).toBe(5);
-      await limiter.refund('key', 3);
-      expect(await usedOf(limiter)).toBe(2);
-      await limiter.refund('key', 3);
-      expect(await limiter.peek('key', 10)).toMatchObject({ allowed: true, used: 0 });
-      await limiter.refund('unused');
-      expect((await limiter.peek('other', 0)).used).toBe(6);
-    });
+        await limiter.refund('key');
+        assert.equal(await usedOf(limiter), 5);
+        await limiter.refund('key', 3);
+        assert.equal(await usedOf(limiter), 2);
+        await limiter.refund('key', 3);
+        matches(await limiter.peek('key', 10), { allowed: true, used: 0 });
+        await limiter.refund('unused');
+        assert.equal((await limiter.peek('other', 0)).used, 6);
+      });
+    }
 
     it('takes the newest units of a sliding window and of a log: what is left comes back first', async () => {
       for (const policy of [
@@ -59,11 +61,11 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
 
         await limiter.refund('key', 4);
 
-        expect(await usedOf(limiter)).toBe(5);
+        assert.equal(await usedOf(limiter), 5);
         clock.advance(MINUTE - 40_000 + 1_000);
-        expect(await usedOf(limiter)).toBe(1);
+        assert.equal(await usedOf(limiter), 1);
         clock.advance(20_000);
-        expect(await usedOf(limiter)).toBe(0);
+        assert.equal(await usedOf(limiter), 0);
       }
     });
 
@@ -76,9 +78,9 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
 
       await limiter.refund('key', 3);
 
-      expect(await usedOf(limiter)).toBe(4);
+      assert.equal(await usedOf(limiter), 4);
       clock.advance(MINUTE / 2);
-      expect(await usedOf(limiter)).toBe(2);
+      assert.equal(await usedOf(limiter), 2);
     });
 
     it('leaves the end of a window, a block, and the next request as they were', async () => {
@@ -89,9 +91,9 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
 
       await limiter.refund('key', 2);
 
-      expect(await limiter.peek('key')).toMatchObject({ outcome: 'blocked', retryAfterMs: 5_000 });
+      matches(await limiter.peek('key'), { outcome: 'blocked', retryAfterMs: 5_000 });
       clock.advance(5_000);
-      expect(await limiter.consume('key', 2)).toMatchObject({ allowed: true, used: 5, resetAfterMs: 45_000 });
+      matches(await limiter.consume('key', 2), { allowed: true, used: 5, resetAfterMs: 45_000 });
     });
 
     it('gives back to every policy of the key', async () => {
@@ -103,21 +105,26 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
 
       await limiter.refund('key', 2);
 
-      expect((await limiter.peek('key', 0)).policies.map(({ used }) => used)).toEqual([3, 3]);
+      assert.deepEqual(
+        (await limiter.peek('key', 0)).policies.map(({ used }) => used),
+        [3, 3],
+      );
     });
   });
 
   describe('charge', () => {
-    it.each(kinds)('counts what has happened, also beyond the limit, by %s', async (_name, policy) => {
-      const { limiter } = setup(policy);
+    for (const [name, policy] of kinds) {
+      it(`counts what has happened, also beyond the limit, by ${name}`, async () => {
+        const { limiter } = setup(policy);
 
-      await limiter.charge('key', 4);
-      expect(await limiter.peek('key')).toMatchObject({ allowed: true, used: 4, remaining: 6 });
-      await limiter.charge('key', 21);
-      expect(await limiter.peek('key')).toMatchObject({ allowed: false, used: 25, remaining: 0 });
-      await limiter.charge('key', 0);
-      expect((await limiter.consume('other')).used).toBe(1);
-    });
+        await limiter.charge('key', 4);
+        matches(await limiter.peek('key'), { allowed: true, used: 4, remaining: 6 });
+        await limiter.charge('key', 21);
+        matches(await limiter.peek('key'), { allowed: false, used: 25, remaining: 0 });
+        await limiter.charge('key', 0);
+        assert.equal((await limiter.consume('other')).used, 1);
+      });
+    }
 
     it('opens a window that ends when it would have ended after a request', async () => {
       const { limiter, clock } = setup(perMinute(5));
@@ -126,9 +133,9 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
       clock.advance(10_000);
       await limiter.charge('key', 5);
 
-      expect(await limiter.consume('key')).toMatchObject({ allowed: false, retryAfterMs: 50_000, used: 10 });
+      matches(await limiter.consume('key'), { allowed: false, retryAfterMs: 50_000, used: 10 });
       clock.advance(50_000);
-      expect(await limiter.consume('key')).toMatchObject({ allowed: true, used: 1 });
+      matches(await limiter.consume('key'), { allowed: true, used: 1 });
     });
 
     it('takes a bucket below zero, which denies until that is paid', async () => {
@@ -136,9 +143,9 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
 
       await limiter.charge('key', 25);
 
-      expect(await limiter.consume('key')).toMatchObject({ allowed: false, retryAfterMs: 16_000, used: 25 });
+      matches(await limiter.consume('key'), { allowed: false, retryAfterMs: 16_000, used: 25 });
       clock.advance(16_000);
-      expect((await limiter.consume('key')).allowed).toBe(true);
+      assert.equal((await limiter.consume('key')).allowed, true);
     });
 
     it('counts while the key is blocked, and leaves the block', async () => {
@@ -147,7 +154,7 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
 
       await limiter.charge('key', 3);
 
-      expect(await limiter.peek('key')).toMatchObject({ outcome: 'blocked', used: 3 });
+      matches(await limiter.peek('key'), { outcome: 'blocked', used: 3 });
     });
 
     it('loses none of many that come at once', async () => {
@@ -155,7 +162,7 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
 
       await Promise.all(Array.from({ length: 50 }, () => limiter.charge('key', 2)));
 
-      expect(await usedOf(limiter)).toBe(100);
+      assert.equal(await usedOf(limiter), 100);
     });
   });
 
@@ -166,19 +173,21 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
 
       await limiter.block('key', '10s', { reset: true });
 
-      expect(await limiter.consume('key')).toMatchObject({ outcome: 'blocked', retryAfterMs: 10_000, used: 0 });
+      matches(await limiter.consume('key'), { outcome: 'blocked', retryAfterMs: 10_000, used: 0 });
       clock.advance(10_000);
-      expect(await limiter.consume('key')).toMatchObject({ allowed: true, remaining: 4, used: 1 });
+      matches(await limiter.consume('key'), { allowed: true, remaining: 4, used: 1 });
     });
 
-    it.each([undefined, { reset: false }])('keeps it with %j', async (options) => {
-      const { limiter } = setup(perMinute(5));
-      await limiter.consume('key', 3);
+    for (const options of [undefined, { reset: false }]) {
+      it(`keeps it with ${JSON.stringify(options)}`, async () => {
+        const { limiter } = setup(perMinute(5));
+        await limiter.consume('key', 3);
 
-      await limiter.block('key', '10s', options);
+        await limiter.block('key', '10s', options);
 
-      expect(await usedOf(limiter)).toBe(3);
-    });
+        assert.equal(await usedOf(limiter), 3);
+      });
+    }
   });
 
   describe('limiters that say shared and have one name and policies of one kind', () => {
@@ -187,11 +196,11 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
       const [free, paid, none] = limiters as [Limiter, Limiter, Limiter];
 
       await free.consume('key', 4);
-      expect(await paid.consume('key', 8)).toMatchObject({ allowed: true, limit: 20, used: 12 });
-      expect(await free.consume('key')).toMatchObject({ allowed: false, limit: 5, used: 12, remaining: 0 });
-      expect(await none.consume('key')).toMatchObject({ allowed: false, limit: 0, used: 12, retryAfterMs: null });
+      matches(await paid.consume('key', 8), { allowed: true, limit: 20, used: 12 });
+      matches(await free.consume('key'), { allowed: false, limit: 5, used: 12, remaining: 0 });
+      matches(await none.consume('key'), { allowed: false, limit: 0, used: 12, retryAfterMs: null });
       await free.refund('key', 10);
-      expect(await paid.peek('key')).toMatchObject({ used: 2, remaining: 18 });
+      matches(await paid.peek('key'), { used: 2, remaining: 18 });
     });
 
     it('together allow no more than the largest of them at once', async () => {
@@ -201,11 +210,11 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
         Array.from({ length: 60 }, (_, i) => (limiters[i % 2] as Limiter).consume('key')),
       );
 
-      expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(20);
-      expect((await (limiters[1] as Limiter).peek('key', 0)).used).toBe(20);
+      assert.equal(decisions.filter(({ allowed }) => allowed).length, 20);
+      assert.equal((await (limiters[1] as Limiter).peek('key', 0)).used, 20);
     });
 
-    it.each([
+    for (const [name, small, large] of [
       ['sliding windows', slidingWindow({ limit: 9, window: '1m' }), slidingWindow({ limit: 30, window: '2m' })],
       [
         'buckets',
@@ -213,12 +222,14 @@ export function describeUnitsOfKeys({ limiter: setup, sharing }: StoreSetup): vo
         tokenBucket({ capacity: 30, refill: 1, every: '1m' }),
       ],
       ['logs', slidingLog({ limit: 9, window: '1m' }), slidingLog({ limit: 30, window: '1m' })],
-    ])('go on from each other: %s', async (_name, small, large) => {
-      const { limiters } = sharing(small, large);
+    ] as const) {
+      it(`go on from each other: ${name}`, async () => {
+        const { limiters } = sharing(small, large);
 
-      await (limiters[1] as Limiter).consume('key', 12);
+        await (limiters[1] as Limiter).consume('key', 12);
 
-      expect(await (limiters[0] as Limiter).consume('key')).toMatchObject({ allowed: false, used: 12 });
-    });
+        matches(await (limiters[0] as Limiter).consume('key'), { allowed: false, used: 12 });
+      });
+    }
   });
 }
