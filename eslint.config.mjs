@@ -97,4 +97,18 @@ export default tseslint.config(
       },
     },
   },
+  {
+    // What runs in a browser.
+    files: ['site/.vitepress/theme/**/*.mjs', 'site/test/**/*.mjs'],
+    languageOptions: {
+      globals: {
+        document: 'readonly',
+        innerHeight: 'readonly',
+        scrollTo: 'readonly',
+        requestAnimationFrame: 'readonly',
+        getComputedStyle: 'readonly',
+        PerformanceObserver: 'readonly',
+      },
+    },
+  },
 );

@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { codes } from './codes.mjs';
 import { ADDRESSES, PACKAGES } from './packages.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -25,19 +26,13 @@ const problems = [];
 /** Documents that are read outside of the repository too. */
 const PUBLISHED = new Set(Object.keys(PACKAGES).map((folder) => `packages/${folder}/README.md`));
 
-const codes = new Set(
-  ['packages/core/src/errors.ts', 'packages/core/src/warnings.ts'].flatMap((path) =>
-    [...read(path).matchAll(/^ *\| '(SLUICE_\w+)'|= '(SLUICE_\w+)'(?= \||;)|\| '(SLUICE_\w+)'/gm)].map(
-      (match) => match[1] ?? match[2] ?? match[3],
-    ),
-  ),
-);
 const headings = new Set(
   [...read('docs/reference/errors.md').matchAll(/^### (SLUICE_\w+)/gm)].map((match) => match[1]),
 );
-for (const code of codes) if (!headings.has(code)) problems.push(`docs/reference/errors.md has no heading for ${code}`);
+for (const code of codes())
+  if (!headings.has(code)) problems.push(`docs/reference/errors.md has no heading for ${code}`);
 for (const code of headings)
-  if (!codes.has(code)) problems.push(`docs/reference/errors.md describes ${code}, which the code does not have`);
+  if (!codes().has(code)) problems.push(`docs/reference/errors.md describes ${code}, which the code does not have`);
 
 // Includes new files that are not committed yet. Leaves out removed files that are still in the index, and folders that
 // hold nothing: a clone does not have them.

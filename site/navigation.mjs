@@ -77,13 +77,14 @@ export function sidebars() {
   ]);
   const own = shown(contribute);
   return {
-    '/': shown([...start, ...guides]),
     '/reference/': exact,
     '/packages/': exact,
     '/benchmarks': exact,
     '/changelog': exact,
     '/contribute/': own,
     '/adr/': own,
+    // The first that fits is taken.
+    '/': shown([...start, ...guides]),
   };
 }
 

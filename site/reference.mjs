@@ -33,6 +33,7 @@ export async function writeReference() {
     excludePrivate: true,
     excludeExternals: true,
     skipErrorChecking: true,
+    pageTitleTemplates: { member: ({ rawName }) => rawName.split('<')[0], module: ({ rawName }) => rawName },
     hideBreadcrumbs: true,
     hidePageHeader: true,
     entryFileName: 'index',

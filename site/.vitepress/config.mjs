@@ -34,7 +34,7 @@ export default defineConfig({
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config(md) {
       framePictures(md);
-      md.renderer.rules.table_open = () => '<table tabindex="0">\n';
+      makeTablesReadable(md);
     },
   },
   themeConfig: {
@@ -51,7 +51,12 @@ export default defineConfig({
     outline: { level: [2, 3] },
     search: {
       provider: 'local',
-      options: { detailedView: false, miniSearch: { searchOptions: { boost: { title: 4, titles: 1.5, text: 1 } } } },
+      options: {
+        detailedView: false,
+        // All that is seen on the button, the key included, is a part of its name.
+        translations: { button: { buttonText: 'Search', buttonAriaLabel: 'Search K' } },
+        miniSearch: { searchOptions: { boost: { title: 4, titles: 1.5, text: 1 }, boostDocument } },
+      },
     },
     socialLinks: [{ icon: 'github', link: ADDRESSES.repository, ariaLabel: 'The repository' }],
     editLink: {
@@ -78,4 +83,21 @@ function framePictures(md) {
     tokens[i].attrSet('height', height);
     return `<span class="frame" tabindex="0">${render(tokens, i, options, env, self)}</span>`;
   };
+}
+
+/** A wide table scrolls, by keyboard too; a heading without a word is no heading. */
+function makeTablesReadable(md) {
+  md.renderer.rules.table_open = () => '<table tabindex="0">\n';
+  md.core.ruler.push('empty-headings', ({ tokens }) => {
+    tokens.forEach((token, i) => {
+      if (token.type !== 'th_open' || tokens[i + 1].content.trim() !== '') return;
+      for (const tag of [token, tokens[i + 2]]) tag.tag = 'td';
+    });
+  });
+}
+
+/** What explains comes before what lists: a name of the API is found by its exact spelling. Runs in the browser. */
+function boostDocument(id) {
+  if (id.startsWith('/reference/api/')) return 0.4;
+  return /^\/(?:adr|changelog|contribute)\b/.test(id) ? 0.6 : 1;
 }

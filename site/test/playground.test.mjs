@@ -332,7 +332,8 @@ for (const [device, viewport] of Object.entries({ desk: DESKTOP, phone: PHONE })
         const found = [];
         const look = async (state) => {
           if (!(await page.evaluate(() => 'axe' in globalThis))) await page.addScriptTag({ path: axe });
-          const { violations } = await page.evaluate(() => globalThis.axe.run());
+          // What all pages have is tested on a page of each kind, of which this is one.
+          const { violations } = await page.evaluate(() => globalThis.axe.run({ exclude: ['.VPNav'] }));
           for (const { id, nodes } of violations)
             for (const { target, failureSummary } of nodes)
               found.push(`${state}: ${id} ${target.join(' ')} ${failureSummary}`);

@@ -11,7 +11,7 @@ export function redisTables(results) {
     const rows = byRedis(results, { shape, policies });
     const flights = valuesOf(rows, 'inFlight');
     const says = `${shapes[shape].says}${policies === 1 ? '' : `, ${policies} policies`}`;
-    return [`#### ${says}`, '', redisTable(rows, flights), ''];
+    return [`### ${says}`, '', redisTable(rows, flights), ''];
   });
 }
 
@@ -99,7 +99,7 @@ export function httpTables(results) {
     [false, true].flatMap((onOtherNode) => {
       const rows = byHttp(results, { framework, onOtherNode });
       if (rows.length === 0) return [];
-      return [`#### ${framework}, Node ${rows[0].node}`, '', httpTable(rows), ''];
+      return [`### ${framework}, Node ${rows[0].node}`, '', httpTable(rows), ''];
     }),
   );
 }
@@ -174,5 +174,5 @@ export function scaleTables(results) {
     ['Processes on one Redis, 64 in flight in each, 10 000 keys', 'processes', 'redis'],
     ['Processes on one Redis, 64 in flight in each, one key', 'processes, one key', 'redis'],
     ['Nodes of a cluster, 64 in flight, 10 000 keys', 'nodes', 'redis'],
-  ].flatMap(([says, axis, store]) => [`#### ${says}`, '', scaleTable(results, axis, store), '']);
+  ].flatMap(([says, axis, store]) => [`### ${says}`, '', scaleTable(results, axis, store), '']);
 }

@@ -1,0 +1,23 @@
+/** A page of each kind that the site has. */
+export const KINDS = [
+  '/',
+  '/documents',
+  '/guides/which-policy',
+  '/guides/express-in-five-minutes',
+  '/guides/coming-from-express-rate-limit',
+  '/reference/options',
+  '/reference/errors',
+  '/reference/codes/sluice_unit_missing',
+  '/reference/api/',
+  '/reference/api/@sluice/core/',
+  '/reference/api/@sluice/core/interfaces/Limiter',
+  '/reference/api/@sluice/core/functions/createLimiter',
+  '/packages/express',
+  '/benchmarks',
+  '/playground',
+  '/contribute/',
+  '/contribute/architecture',
+  '/adr/',
+  '/adr/0005-memory-store',
+  '/changelog',
+];

@@ -1,0 +1,104 @@
+// What a reader does: comes by the address of a warning, searches, changes the theme, reads on a phone.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { codes } from '../../scripts/codes.mjs';
+import { PHONE, Site } from './browser.mjs';
+
+let site;
+before(async () => (site = await Site.open()));
+after(() => site?.close());
+
+async function search(page, query) {
+  await page.keyboard.press('Control+k');
+  await page.fill('#localsearch-input', query);
+  await page.waitForSelector('#localsearch-list [role=option]');
+  return page.$$eval('#localsearch-list [role=option] a', (links) => links.map((link) => link.getAttribute('href')));
+}
+
+for (const [query, expected] of [
+  ['token bucket', /^\/(guides\/which-policy|reference\/policies)#/],
+  ['trust proxy', /^\/guides\/behind-a-proxy/],
+  ['SLUICE_UNIT_MISSING', /^\/reference\/errors#sluice_unit_missing$/],
+  ['Retry-After', /^\/reference\/headers/],
+  ['createLimiter', /^\/reference\/api\/@sluice\/core\/functions\/createLimiter/],
+  ['express-rate-limit', /^\/guides\/coming-from-express-rate-limit/],
+  ['redis is away', /^\/guides\/when-redis-fails/],
+]) {
+  test(`a search for "${query}" finds what is about it among the first five`, async () => {
+    const { page, said, close } = await site.tab();
+    await page.goto(site.origin, { waitUntil: 'networkidle' });
+    const found = await search(page, query);
+
+    assert.ok(
+      found.slice(0, 5).some((link) => expected.test(link)),
+      found.slice(0, 10).join('\n'),
+    );
+    assert.deepEqual(said, []);
+    await close();
+  });
+}
+
+test('Enter opens the first result', async () => {
+  const { page, close } = await site.tab();
+  await page.goto(site.origin, { waitUntil: 'networkidle' });
+  const [first] = await search(page, 'leases');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`**${first}`);
+
+  assert.match(await page.textContent('h1'), /\w/);
+  await close();
+});
+
+test('the address of a warning shows its section, for every code', async () => {
+  const { page, close } = await site.tab();
+  for (const code of codes()) {
+    await page.goto('about:blank');
+    await page.goto(`${site.origin}/reference/errors#${code.toLowerCase()}`);
+    await page.waitForFunction((id) => {
+      const { top, bottom } = document.getElementById(id).getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight;
+    }, code.toLowerCase());
+  }
+  await close();
+});
+
+test('the theme is that of the machine until it is switched, and stays switched', async () => {
+  const { page, close } = await site.tab({ colorScheme: 'dark' });
+  const isDark = () => page.evaluate(() => document.documentElement.classList.contains('dark'));
+  await page.goto(`${site.origin}/guides/which-policy`, { waitUntil: 'networkidle' });
+  assert.equal(await isDark(), true);
+  assert.equal(await page.$eval('.vp-doc img', (picture) => getComputedStyle(picture).colorScheme), 'dark');
+  await page.click('.VPNavBarAppearance button');
+  assert.equal(await isDark(), false);
+  assert.equal(await page.$eval('.vp-doc img', (picture) => getComputedStyle(picture).colorScheme), 'light');
+  await page.reload({ waitUntil: 'networkidle' });
+  assert.equal(await isDark(), false);
+  await close();
+});
+
+test('the four doors are on the first page and in the bar above every page', async () => {
+  const { page, close } = await site.tab();
+  await page.goto(site.origin);
+  const doors = ['Start', 'Guides', 'Reference', 'Contribute'];
+
+  const headings = await page.$$eval('.doors h2', (found) =>
+    found.map(({ firstChild }) => firstChild.textContent.trim()),
+  );
+  assert.deepEqual(headings, doors);
+  assert.deepEqual(
+    await page.$$eval('.VPNavBarMenuLink', (links) => links.map((link) => link.textContent.trim())),
+    doors,
+  );
+  await close();
+});
+
+test('a phone shows all of a page within its width, and the menu leads on', async () => {
+  const { page, close } = await site.tab({ viewport: PHONE });
+  await page.goto(`${site.origin}/guides/which-policy`, { waitUntil: 'networkidle' });
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.width);
+  await page.click('.VPLocalNav .menu');
+  await page.click('.VPSidebar >> text=Pacing');
+  await page.waitForURL('**/guides/pacing');
+  await page.waitForFunction(() => document.querySelector('h1').textContent.startsWith('Pacing'));
+  await close();
+});
