@@ -48,6 +48,7 @@ export default {
     project('express'),
     project('fastify'),
     project('koa'),
+    project('playground'),
     { ...project('nestjs'), ...onNest },
     project('server'),
     project('testing'),

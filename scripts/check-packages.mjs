@@ -59,7 +59,7 @@ try {
     const shipped = run('tar', ['-tzf', tarball]).split('\n');
     for (const wanted of ['package/README.md', 'package/LICENSE'])
       if (!shipped.includes(wanted)) throw new Error(`${name} lacks ${wanted}`);
-    const stray = shipped.find((file) => /tsbuildinfo|internal\.(js|d\.ts)$|\.test\./.test(file));
+    const stray = shipped.find((file) => /tsbuildinfo|(internal|kernels)\.(js|d\.ts)$|\.test\./.test(file));
     if (stray !== undefined) throw new Error(`${name} ships ${stray}`);
     console.log(`${name}: ${shipped.length} files, publint and attw agree`);
   }

@@ -48,7 +48,7 @@ async function checkSizes() {
     fits &&= size <= budget;
     console.log(`${what}: ${size} ${unit}${budget === Infinity ? '' : ` of at most ${budget}`}`);
   };
-  const published = readdirSync(join(root, 'packages/core/dist')).filter((file) => !file.startsWith('internal.'));
+  const published = readdirSync(join(root, 'packages/core/dist')).filter((file) => !/^(internal|kernels)\./.test(file));
   const files = [...published.map((file) => `dist/${file}`), 'package.json', 'README.md', 'LICENSE'];
   const bytes = files.reduce((sum, file) => sum + statSync(join(root, 'packages/core', file)).size, 0);
   within('core', files.length, CORE.files, 'files');

@@ -37,7 +37,7 @@ export const PACKAGES = {
       './service': 'service.ts',
       './testing': 'testing.ts',
     },
-    internal: { './internal': 'internal.ts' },
+    internal: { './internal': 'internal.ts', './kernels': 'kernels.ts' },
     more: { 'platform-node': 'platform/node.ts', 'platform-other': 'platform/other.ts' },
   },
   express: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },

@@ -6,7 +6,8 @@ import type { HttpLimit } from './http-limits.ts';
 import { mapMaybe } from './map-maybe.ts';
 import type { Framework } from './framework.ts';
 import type { Layer } from './layer.ts';
-import { forbiddenDenial, missingKeyDenial, type Denial } from './response/denial.ts';
+import type { Denial } from './response/denial.ts';
+import { forbiddenDenial, missingKeyDenial } from './response/undecided-denials.ts';
 import { warnOfMissingKey } from './keys/read-key.ts';
 import { NO_KEYS, type FoundKeys, type RequestMark } from './request-marks.ts';
 
