@@ -59,11 +59,11 @@ export default tseslint.config(
       'packages/core/src/stores/{memory,split}/**/*.ts',
       'packages/core/src/stores/redis/*.ts',
     ],
-    ['ioredis', 'prom-client', '@opentelemetry/*', 'express', 'fastify', 'koa', '@nestjs/*'],
+    ['ioredis', 'prom-client', '@opentelemetry/*', 'express', 'fastify', 'koa', '@nestjs/*', 'hono'],
     'Only stores/redis/clients/ knows a Redis library, observe/ what metrics go to, and adapters their framework.',
   ),
   arrows(
-    ['packages/{cli,express,fastify,koa,nestjs,testkit}/src/**/*.ts', 'examples/**/*.ts'],
+    ['packages/{cli,express,fastify,koa,nestjs,testkit,web}/src/**/*.ts', 'examples/**/*.ts'],
     ['**/core/src/**'],
     'Packages are imported by their names.',
   ),

@@ -46,6 +46,7 @@ export const PACKAGES = {
   nestjs: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
   testing: { formats: BOTH, entries: { '.': 'index.ts' } },
   server: { formats: ['esm'], entries: { '.': 'index.ts', './configuration': 'configuration.ts' } },
+  web: { formats: BOTH, entries: { '.': 'index.ts', './hono': 'hono/index.ts', ...OBSERVE } },
   cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
 };
 
