@@ -37,7 +37,7 @@ const BUNDLES = [
   ],
 ];
 /** What core publishes, at most. */
-const CORE = { files: 60, bytes: 1_400_000 };
+const CORE = { files: 60, bytes: 1_430_000 };
 
 if (process.argv.includes('--import')) printImports();
 else process.exitCode = (await checkSizes()) ? 0 : 1;
@@ -48,7 +48,7 @@ async function checkSizes() {
     fits &&= size <= budget;
     console.log(`${what}: ${size} ${unit}${budget === Infinity ? '' : ` of at most ${budget}`}`);
   };
-  const published = readdirSync(join(root, 'packages/core/dist')).filter((file) => !file.startsWith('internal.'));
+  const published = readdirSync(join(root, 'packages/core/dist')).filter((file) => !/^(internal|kernels)\./.test(file));
   const files = [...published.map((file) => `dist/${file}`), 'package.json', 'README.md', 'LICENSE'];
   const bytes = files.reduce((sum, file) => sum + statSync(join(root, 'packages/core', file)).size, 0);
   within('core', files.length, CORE.files, 'files');

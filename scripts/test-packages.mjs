@@ -26,6 +26,7 @@ const FRAMEWORKS = {
   'Fastify 5': ['fastify', { fastify: '5' }],
   'Koa 2': ['koa', { koa: '2' }],
   'Koa 3': ['koa', { koa: '3' }],
+  'Hono 4': ['web', { hono: '4', '@hono/node-server': '2' }],
   'NestJS 10': ['nestjs', nest('10')],
   'NestJS 11': ['nestjs', nest('11')],
   'NestJS 12': ['nestjs', nest('12')],
@@ -39,7 +40,11 @@ const EXAMPLES = {
   koa: /^Listening on/m,
   'live-traffic': /allowed/,
   'llm-tokens': /^Listening on/m,
+  graphql: /^Listening on/m,
+  mcp: /^Listening on/m,
   nestjs: /^Listening on/m,
+  'sqlite-store': /^Listening on/m,
+  nextjs: /^Listening on/m,
 };
 const PROMETHEUS = { 'prom-client': '15' };
 
@@ -62,7 +67,7 @@ try {
     const row = `TypeScript ${version}`;
     if (!isWanted(row)) continue;
     const types = { typescript: version, '@types/node': '20', '@types/express': '5', express: '5', ...PROMETHEUS };
-    const folder = await installed(row, tarballs, ['express'], types);
+    const folder = await installed(row, tarballs, ['express', 'testing'], types);
     for (const module of ['nodenext', 'node16', 'bundler']) await check(row, module, () => compile(folder, module));
   }
   const manage = { pnpm: withPnpm, 'Yarn PnP': withYarn };
@@ -79,8 +84,16 @@ try {
     ['Deno', { deno: '2' }, ['npx', 'deno', 'run', '--allow-all', '--node-modules-dir=manual', 'fetch.mjs']],
   ]) {
     if (!isWanted(row)) continue;
-    const folder = await installed(row, tarballs, ['express'], { express: '5', ...PROMETHEUS, ...dependencies });
+    const adapters = ['express', 'testing'];
+    const folder = await installed(row, tarballs, adapters, { express: '5', ...PROMETHEUS, ...dependencies });
     await check(row, 'express', () => run(folder, ...command));
+  }
+  if (isWanted('SQLite store')) {
+    const folder = await installed('SQLite store', tarballs, ['testing'], { 'better-sqlite3': '13.2.0' });
+    cpSync(join(root, 'examples/sqlite-store/dist/sqlite-store.js'), join(folder, 'sqlite-store.mjs'));
+    for (const node of NODES.slice(1)) {
+      await check('SQLite store', `Node ${node}`, () => run(folder, ...onNode(node, '--test sqlite-store.test.mjs')));
+    }
   }
   for (const [name, expected] of Object.entries(EXAMPLES)) {
     const row = `Example ${name}`;
@@ -167,14 +180,16 @@ async function useExample(name, expected, tarballs) {
   const own = join(root, 'examples', name);
   for (const file of ['src', 'tsconfig.json']) cpSync(join(own, file), join(folder, file), { recursive: true });
   const manifest = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'));
-  const dependencies = Object.fromEntries(
-    Object.entries(manifest.dependencies).map(([dependency, version]) => {
-      const [, ours] = /^@sluice\/(.*)/.exec(dependency) ?? [];
-      return [dependency, ours === undefined ? version : `file:${tarballs[ours]}`];
-    }),
-  );
-  dependencies['@sluice/core'] = `file:${tarballs.core}`;
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies }));
+  const packed = (dependencies) =>
+    Object.fromEntries(
+      Object.entries(dependencies).map(([dependency, version]) => {
+        const [, ours] = /^@sluice\/(.*)/.exec(dependency) ?? [];
+        return [dependency, ours === undefined ? version : `file:${tarballs[ours]}`];
+      }),
+    );
+  const dependencies = { ...packed(manifest.dependencies), '@sluice/core': `file:${tarballs.core}` };
+  const devDependencies = packed(manifest.devDependencies);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies, devDependencies }));
   run(folder, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline');
   if (expected === undefined) run(folder, 'npm', 'run', 'build');
   else await runUntil(folder, expected);

@@ -1,5 +1,7 @@
 /* global test, expect */
 const { createLimiter, fixedWindow, rateLimit } = require('@sluice/express');
+const { memoryStore } = require('@sluice/core');
+const { describeStore } = require('@sluice/testing');
 
 test('a limiter works under Jest', async () => {
   const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) });
@@ -7,3 +9,5 @@ test('a limiter works under Jest', async () => {
   expect((await limiter.consume('a')).allowed).toBe(false);
   expect(rateLimit({ limiter }).limiter).toBe(limiter);
 });
+
+describeStore('in memory', { source: 'memory', create: (clock) => memoryStore({ clock }) });

@@ -1,10 +1,13 @@
 import express from 'express';
 import { byUser, createLimiter, fixedWindow, rateLimit, type Decision } from '@sluice/express';
-import { redisStore, type Policy } from '@sluice/core';
+import { memoryStore, redisStore, type Policy } from '@sluice/core';
 import { createEnforcer } from '@sluice/core/http';
 import { inspectKey, type KeyReport } from '@sluice/core/inspect';
 import { collectMetrics } from '@sluice/express/metrics';
+import { keysOf, performRequest } from '@sluice/core/custom-store';
 import { remoteStore } from '@sluice/core/remote';
+import { describeStore, expectLimited, fakeClock, redisStoreWithClock } from '@sluice/testing';
+import * as runner from 'node:test';
 
 const policy: Policy = fixedWindow({ limit: 1, window: '1m' });
 const limiter = createLimiter({ limits: [{ name: 'per-ip', policy }] });
@@ -19,4 +22,11 @@ app.use(rateLimit({ limit: 1, window: '1m', key: byUser((request) => request.get
 });
 const report: KeyReport = inspectKey('sluice:{a}:api:2f', '', decision.atMs);
 const stop: () => void = collectMetrics({ prefix: 'limits_' });
-export const used: readonly unknown[] = [report, stop, redisStore, createEnforcer, remoteStore];
+describeStore('in memory', { source: 'memory', create: (clock) => memoryStore({ clock }) }, runner);
+await expectLimited(app, { limit: 1, path: '/' });
+await expectLimited((request: Request) => new Response(request.url), { limit: 1 });
+// @ts-expect-error The option has another name.
+await expectLimited(app, { limits: 1 });
+await limiter.resetAll();
+redisStoreWithClock('redis://localhost', fakeClock());
+export const used: readonly unknown[] = [report, stop, redisStore, createEnforcer, remoteStore, keysOf, performRequest];

@@ -1,5 +1,8 @@
+import * as runner from 'vitest';
 import { expect, test } from 'vitest';
+import { memoryStore } from '@sluice/core';
 import { createLimiter, fixedWindow, rateLimit } from '@sluice/express';
+import { describeStore } from '@sluice/testing';
 
 test('a limiter works under Vitest', async () => {
   const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) });
@@ -7,3 +10,5 @@ test('a limiter works under Vitest', async () => {
   expect((await limiter.consume('a')).allowed).toBe(false);
   expect(rateLimit({ limiter }).limiter).toBe(limiter);
 });
+
+describeStore('in memory', { source: 'memory', create: (clock) => memoryStore({ clock }) }, runner);

@@ -6,6 +6,7 @@ import { ADDRESSES } from '../../scripts/packages.mjs';
 import { anchorOf } from '../anchors.mjs';
 import { sidebars } from '../navigation.mjs';
 import { PAGES } from '../assemble.mjs';
+import { ROOT } from '../pages.mjs';
 import { namedSearch } from './names.mjs';
 
 const description = 'Rate limiting for Node.js that holds across processes, exact to the unit and the millisecond.';
@@ -22,12 +23,13 @@ export default defineConfig({
   lastUpdated: false,
   // Prefetching what a page links to would load most of the site from its first page.
   router: { prefetchLinks: false },
-  vite: { plugins: [namedSearch()] },
   sitemap: { hostname: ADDRESSES.site },
   head: [
     ['link', { rel: 'icon', href: '/icon.svg', type: 'image/svg+xml' }],
     ['meta', { name: 'theme-color', content: '#0969da' }],
   ],
+  // The playground is bundled from the sources of the packages.
+  vite: { plugins: [namedSearch()], resolve: { conditions: ['@sluice/source'] }, server: { fs: { allow: [ROOT] } } },
   markdown: {
     anchor: { slugify: anchorOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
@@ -43,6 +45,7 @@ export default defineConfig({
       { text: 'Start', link: '/#start', activeMatch: '^/guides/.*-in-five-minutes' },
       { text: 'Guides', link: '/documents#guides', activeMatch: '^/(guides/(?!.*-in-five-minutes)|documents)' },
       { text: 'Reference', link: '/reference/options', activeMatch: '^/(reference/|benchmarks)' },
+      { text: 'Playground', link: '/playground' },
       { text: 'Contribute', link: '/contribute/', activeMatch: '^/(contribute|adr)/' },
     ],
     sidebar: sidebars(),

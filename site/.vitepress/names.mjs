@@ -14,7 +14,19 @@ const REPLACED = {
       aria-haspopup="listbox"`,
       'role="dialog"\n      aria-modal="true"',
     ],
-    [`:aria-label="[...p.titles, p.title].join(' > ')"\n`, '\n'],
+    // The link is the option, not an item around it: an option holds nothing else that takes the focus.
+    [
+      `            :id="'localsearch-item-' + index"
+            :aria-selected="selectedIndex === index ? 'true' : 'false'"
+            role="option"
+`,
+      '            role="presentation"\n',
+    ],
+    [
+      `:aria-label="[...p.titles, p.title].join(' > ')"\n`,
+      `:id="'localsearch-item-' + index" :aria-selected="selectedIndex === index ? 'true' : 'false'" role="option"\n`,
+    ],
+    ['<kbd :aria-label', '<kbd role="img" :aria-label'],
     ['<span class="title-icon">', '<span class="title-icon" aria-hidden="true">'],
   ],
 };
@@ -28,7 +40,7 @@ export const namedSearch = () => ({
     if (replaced === undefined) return undefined;
     return replaced.reduce((text, [from, to]) => {
       if (!text.includes(from)) throw new Error(`${id} has no ${from}`);
-      return text.replace(from, to);
+      return text.replaceAll(from, to);
     }, code);
   },
 });

@@ -14,6 +14,7 @@ export const KINDS = [
   '/reference/api/@sluice/core/functions/createLimiter',
   '/packages/express',
   '/benchmarks',
+  '/playground',
   '/contribute/',
   '/contribute/architecture',
   '/adr/',

@@ -21,6 +21,7 @@ export { requestsToJson } from './remote/wire/requests.ts';
 export { batchAnswerFromJson, batchToJson } from './remote/wire/batches.ts';
 export { answersFromJson } from './remote/wire/answers.ts';
 export { createRedisStore } from './stores/redis/redis-store.ts';
+export { clockedRedisStore, PRODUCTION_LINE, TEST_LINE, testGeneral } from './stores/redis/clocked-redis-store.ts';
 export { externalStateKey, hashTag, redisKey } from './stores/redis/redis-key.ts';
 export { hashSlot } from './stores/redis/hash-slot.ts';
 export { batch, general } from './stores/redis/scripts.generated.ts';

@@ -62,6 +62,15 @@ export function managedKeySuffix(policyName: string): string {
 }
 
 /**
+ * What a key suffix belongs to, as `:<limiter>`: its limiter, whatever its policies. That of a managed policy belongs to
+ * itself, because several limiters may use it.
+ */
+export function ownerOf(keySuffix: string): string {
+  const schemaAt = keySuffix.lastIndexOf(':');
+  return keySuffix.slice(schemaAt + 1) === LAYOUT + MANAGED ? keySuffix : keySuffix.slice(0, schemaAt);
+}
+
+/**
  * Checks a caller's key.
  *
  * @throws TypeError with `SLUICE_KEY_INVALID`.

@@ -1,7 +1,7 @@
 import type { Decision } from '../engine/decision.ts';
 import type { LimitRef } from '../managed/resolve.ts';
 import { mayHoldSlots, mayPace } from '../managed/resolve.ts';
-import type { Framework } from './framework.ts';
+import { argumentOf, type Framework } from './framework.ts';
 import type { HttpLimit } from './http-limits.ts';
 import type { Layer } from './layer.ts';
 import { reportDecision, type DecisionPath } from './decision-path.ts';
@@ -10,7 +10,7 @@ import { mapMaybe } from './map-maybe.ts';
 import { refundOnResponse } from './lifecycle/refund-on-response.ts';
 import { NO_KEYS, type RequestMark } from './request-marks.ts';
 import { warnOfMissingKey } from './keys/read-key.ts';
-import { missingKeyDenial } from './response/denial.ts';
+import { missingKeyDenial } from './response/undecided-denials.ts';
 import { planOf, planWithoutDecision, type ResponsePlan } from './response/response-plan.ts';
 
 /** A limit of which only the key differs between requests. */
@@ -66,7 +66,7 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
     request: Request,
     response: Response,
   ): ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>> {
-    const key = this.#limit.readKey(request, response);
+    const key = this.#limit.readKey(request, argumentOf(this.#framework, response));
     return typeof key === 'object'
       ? key.then((late) => this.#consume(late, mark, request, response))
       : this.#consume(key, mark, request, response);

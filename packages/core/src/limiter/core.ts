@@ -4,7 +4,7 @@ import { deniedForWaiting, type Decision } from '../engine/decision.ts';
 import { DecisionPipeline } from './decision-pipeline.ts';
 import type { LimiterDeps } from './deps.ts';
 import type { Escalation } from '../values/escalate.ts';
-import { SluiceError, asStoreError, kindOf } from '../errors.ts';
+import { SluiceError, asStoreError, kindOf, shown } from '../errors.ts';
 import { LimitFactory } from './limit-factory.ts';
 import { claimName, isInUse, namesOn, releaseName, stayOn } from './names.ts';
 import { FastPath } from './fast-path.ts';
@@ -18,6 +18,7 @@ import { Settlements, warnOfRefund } from './settlement/settlements.ts';
 import type { DenialCache } from '../guard/denial-cache.ts';
 import { fastPathsOf, type FastPaths } from '../guard/fast-paths.ts';
 import type { Leases, LeasePort } from '../lease/leases.ts';
+import { forgetKeys } from '../stores/memory/memory-store.ts';
 import { fallbackStore, type FallbackStore } from '../stores/fallback.ts';
 import type { Batching } from '../guard/batching/batching.ts';
 import { StoreGuard } from '../guard/store-guard.ts';
@@ -234,6 +235,25 @@ export class LimiterCore {
     } finally {
       this.#dropLeased(requested); // a request that was sent meanwhile may have been decided before the edit
     }
+  }
+
+  /**
+   * Forgets all that the limiter has counted, under every policy that it has had, and what these managed policies have. A
+   * memory store has no denial cache, no leases, no fallback and no calls in flight that could know more.
+   *
+   * @throws SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other store.
+   */
+  resetAll(managed: readonly LimitRef[]): void {
+    this.#checkOpen();
+    const owners = [`:${this.name}`, ...managed.map(({ keySuffix }) => keySuffix)];
+    if (!forgetKeys(this.store, owners)) {
+      throw new SluiceError(
+        'SLUICE_RESET_ALL_UNSUPPORTED',
+        `resetAll needs a memory store, because ${this.store.source === 'memory' ? 'this store' : `a store with the source ${shown(this.store.source)}`} cannot list the keys of the limiter ${this.name}; ` +
+          'reset one key with reset(key), or give each test a store of its own (in Redis: a prefix); nothing was reset',
+      );
+    }
+    this.waiting.changedAll();
   }
 
   /** Refunds or charges units of keys, each part its cost: see {@link settleKeys}. */

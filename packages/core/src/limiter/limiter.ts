@@ -168,6 +168,16 @@ export interface Limiter<Key = string> {
   reset(key: Key): Promise<void>;
 
   /**
+   * Makes all keys of the limiter as if never used and not blocked, for tests: what its policies have counted, also under
+   * `limits`, under policies that a function picks and for preflights; slots; counted denials. Other limiters of the
+   * store keep theirs, but those that share the name or a managed policy. Requests that `wait` are asked for again;
+   * `run` loses its slots, and aborts with `SLUICE_SLOT_LOST` at its next renewal. Makes no call. Only for memory stores.
+   *
+   * @throws (rejects) SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other store: nothing was reset.
+   */
+  resetAll(): Promise<void>;
+
+  /**
    * Denies every request of the key for `duration` (1 ms to 100 years); a later block replaces it. Rejects as
    * `reset` does, and with PolicyError `SLUICE_OPTION_INVALID` for a bad duration.
    *
@@ -339,6 +349,12 @@ export class LimiterImpl<Key> implements Limiter<Key> {
 
   async reset(key: Key): Promise<void> {
     await this.#edit(key, (part) => ({ op: 'reset', part }));
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
+  async resetAll(): Promise<void> {
+    const limits = isByName(this.#limits) ? [...this.#limits.values()] : [this.#limits];
+    this.#core.resetAll(limits.filter(isManaged));
   }
 
   async block(key: Key, duration: Duration, options: BlockOptions = {}): Promise<void> {

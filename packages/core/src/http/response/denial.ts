@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { Decision } from '../../engine/decision.ts';
 import { SluiceError } from '../../errors.ts';
 import { seconds, type Field } from './headers.ts';
@@ -74,22 +73,8 @@ function waitOf({ retryAfterMs, policies }: Decision, slotRetryAfterMs: number |
   return longest;
 }
 
-/** The response to a request without a key. */
-export function missingKeyDenial({ missingKey }: DenialStatuses): Denial {
-  const reason = 'The request has no rate-limit key (such as a client address or user)';
-  return problem(missingKey, titleOf(missingKey), reason, `${reason}.`);
-}
-
-/** The response to a client on a `deny` list. Says no more than its status. */
-export function forbiddenDenial({ deny }: DenialStatuses): Denial {
-  return problem(deny, titleOf(deny), titleOf(deny));
-}
-
-function titleOf(status: number): string {
-  return STATUS_CODES[status] ?? 'Denied';
-}
-
-function problem(status: number, title: string, reason: string, detail?: string): Denial {
+/** The response to a request on which no limit has decided: see `undecided-denials.ts`, too. */
+export function problem(status: number, title: string, reason: string, detail?: string): Denial {
   return {
     status,
     fields: [NO_STORE],

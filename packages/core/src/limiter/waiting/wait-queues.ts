@@ -29,6 +29,11 @@ export class WaitQueues {
     });
   }
 
+  /** Asks again for all requests. */
+  changedAll(): void {
+    for (const queue of this.#queues.values()) queue.changed();
+  }
+
   /**
    * Rejects all requests with `SLUICE_LIMITER_CLOSED`, and gives back what they had.
    *

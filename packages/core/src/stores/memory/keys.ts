@@ -1,6 +1,7 @@
 import type { Packing, PolicyBase } from '../../algorithms/algorithm.ts';
 import { warnOnce } from '../../warnings.ts';
 import { isUnused, keyResetAtMs, slotsEndAtMs } from '../../engine/key-contents.ts';
+import { ownerOf } from '../../engine/key.ts';
 import { ownText } from '../../engine/own-text.ts';
 import type { Limit, Part } from '../../engine/store.ts';
 import { CompactKeys } from './compact-keys.ts';
@@ -45,6 +46,8 @@ export class Keys {
   /** Other keys that were evicted while half of `maxKeys` or more are pinned. */
   readonly #compactEvicted: CompactKeys;
   readonly #hash = new KeyedHash();
+  /** How often the keys of an owner were forgotten. */
+  readonly #forgotten = new Map<string, number>();
   #charges = 0;
 
   constructor(maxKeys: number) {
@@ -90,7 +93,7 @@ export class Keys {
   /** Returns a compact key to the other keys. */
   expand(subject: string, { keySuffix }: Limit, nowMs: number): Entry | undefined {
     if (this.#compactPinned.size + this.#compactEvicted.size === 0) return undefined;
-    const hash = this.#hash.of(subject + keySuffix);
+    const hash = this.#hashOf(subject, keySuffix);
     const entry =
       this.#compactPinned.take(hash, subject, keySuffix) ?? this.#compactEvicted.take(hash, subject, keySuffix);
     if (entry === undefined) return undefined;
@@ -144,6 +147,22 @@ export class Keys {
     this.#pin(entry);
   }
 
+  /**
+   * Forgets all keys of these owners: see `ownerOf`. Compact keys do not say whose they are; their hashes are never looked
+   * up again, and they go with their generation.
+   */
+  forget(owners: readonly string[]): void {
+    for (const { records } of this.tables.ownedBy(owners)) {
+      for (const record of [...records.values()]) this.#dropRecord(record);
+    }
+    for (const owner of owners) this.#forgotten.set(owner, (this.#forgotten.get(owner) ?? 0) + 1);
+  }
+
+  #hashOf(subject: string, keySuffix: string): number {
+    const times = this.#forgotten.size === 0 ? undefined : this.#forgotten.get(ownerOf(keySuffix));
+    return this.#hash.of(subject + keySuffix + (times === undefined ? '' : `:${String(times)}`));
+  }
+
   /** Keeps to `maxKeys`. Called at the end of a request, when its entries are no longer in use. */
   trim(nowMs: number): void {
     if (this.#pinned.size * 2 > this.#maxKeys) this.#trimPinned(nowMs);
@@ -184,7 +203,7 @@ export class Keys {
       `Half of the ${String(this.#maxKeys)} keys of a memory store are being denied. Until that ends, the oldest of them are kept in a compact form, and at last forgotten: ` +
         'raise maxKeys, or keep this limit in Redis.',
     );
-    keys.add(this.#hash.of(entry.subject + entry.keySuffix), entry);
+    keys.add(this.#hashOf(entry.subject, entry.keySuffix), entry);
     this.#dropRecord(entry.record);
   }
 

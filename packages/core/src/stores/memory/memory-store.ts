@@ -88,6 +88,15 @@ export function shownMemory(store: Store): ShownMemory | undefined {
   return BoundedMemoryStore.shown(store);
 }
 
+/**
+ * Forgets all keys of these owners (see `ownerOf`), blocks and slots included.
+ *
+ * @returns False, with nothing changed, for a store that is no memory store of this copy of the package.
+ */
+export function forgetKeys(store: Store, owners: readonly string[]): boolean {
+  return BoundedMemoryStore.forget(store, owners);
+}
+
 class BoundedMemoryStore implements MemoryStore {
   readonly source = 'memory';
   readonly #now: () => number;
@@ -110,6 +119,12 @@ class BoundedMemoryStore implements MemoryStore {
         return { atMs: nowMs, keys: requests.map((request) => decideKey(store.#keys, request, nowMs)) };
       },
     };
+  }
+
+  static forget(store: Store, owners: readonly string[]): boolean {
+    if (!(#keys in store)) return false;
+    store.#keys.forget(owners);
+    return true;
   }
 
   get size(): number {

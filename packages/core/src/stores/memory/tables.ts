@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyAlgorithm } from '../../algorithms/index.ts';
 import type { PolicyBase } from '../../algorithms/algorithm.ts';
+import { ownerOf } from '../../engine/key.ts';
 import type { Limit } from '../../engine/store.ts';
 import type { Entry } from './entry.ts';
 import { PinnedGroup } from './pinned-group.ts';
@@ -64,6 +65,11 @@ export class Tables {
       this.#limit = limit;
     }
     return this.#table;
+  }
+
+  /** The tables of these owners: see `ownerOf`. */
+  ownedBy(owners: readonly string[]): readonly Table[] {
+    return [...this.#bySuffix.values()].filter(({ keySuffix }) => owners.includes(ownerOf(keySuffix)));
   }
 
   /** The table of a key suffix that gets a key. */

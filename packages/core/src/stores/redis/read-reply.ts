@@ -2,7 +2,6 @@ import { StoreError, kindOf, shown } from '../../errors.ts';
 import { evaluate } from '../../engine/evaluate.ts';
 import {
   withSnapshots,
-  type EarlierVersion,
   type Limit,
   type Part,
   type StoreAnswer,
@@ -11,7 +10,7 @@ import {
   type KeyState,
 } from '../../engine/store.ts';
 import { failureOf } from './failure.ts';
-import { UNKNOWN, foreign, readStates, readValue, textOf, writeValue, type Undecoded } from './value.ts';
+import { readValue, textOf, withStates, writeValue, type Undecoded } from './value.ts';
 import { partsOf, type Call } from './write-call.ts';
 
 /**
@@ -98,10 +97,7 @@ export function isAllowed(request: StoreRequest, { parts }: StoreAnswer): boolea
   );
 }
 
-/**
- * The key in `before[index]`, its states decoded by the policy version that wrote them, if this part's limit knows
- * it.
- */
+/** The key in `before[index]`, its states decoded as this part's limit reads them. */
 function decoded(
   before: (Undecoded | StoreError)[],
   index: number,
@@ -109,15 +105,8 @@ function decoded(
   call: Call,
 ): KeyState | StoreError {
   const key = before[index] as Undecoded | StoreError;
-  if (key instanceof Error || limit.policyVersion === undefined || key.states[0] !== UNKNOWN) return key;
-  const { version, earlier } = limit.policyVersion;
-  const wrote = key.version === version ? limit : earlier.get(key.version as number);
-  if (wrote === undefined || wrote === 'unknown') return key;
-  if (wrote !== limit && (wrote as EarlierVersion).carryOver === 'reset') return key; // nothing of it is read
-  const states = readStates(key.text ?? '', wrote.policies);
-  if (typeof states === 'string') return (before[index] = foreign(call.keys[index] as string, states));
-  key.states = states;
-  return key;
+  if (key instanceof Error) return key;
+  return (before[index] = withStates(key, limit, call.keys[index] as string));
 }
 
 function compare(

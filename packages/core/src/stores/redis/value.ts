@@ -2,7 +2,7 @@ import { StoreError } from '../../errors.ts';
 import { toInteger } from '../../algorithms/instant-and-field.ts';
 import type { NamedPolicy } from '../../engine/policy.ts';
 import { decodeDenialCount, encodeDenialCount, remembered, type DenialCount } from '../../engine/denial-count.ts';
-import type { Limit, KeyState } from '../../engine/store.ts';
+import type { EarlierVersion, Limit, KeyState } from '../../engine/store.ts';
 
 /** A key whose states are not decoded yet because that needs the policy version that wrote them. */
 export interface Undecoded extends KeyState {
@@ -10,7 +10,7 @@ export interface Undecoded extends KeyState {
 }
 
 /** The state of a key whose policy version is not known here: it is not decoded. */
-export const UNKNOWN: symbol = Symbol('a state of another policyVersion');
+const UNKNOWN: symbol = Symbol('a state of another policyVersion');
 
 const NOT_WRITTEN = 'it does not hold a state of this policy';
 
@@ -83,6 +83,23 @@ export function readStates(text: string, policies: readonly NamedPolicy[]): read
   return states;
 }
 
+/**
+ * The key, its states decoded by the policy version that wrote them, if the limit knows it.
+ *
+ * @param name - The key in the store.
+ */
+export function withStates(key: Undecoded, limit: Limit, name: string): KeyState | StoreError {
+  if (limit.policyVersion === undefined || key.states[0] !== UNKNOWN) return key;
+  const { version, earlier } = limit.policyVersion;
+  const wrote = key.version === version ? limit : earlier.get(key.version as number);
+  if (wrote === undefined || wrote === 'unknown') return key;
+  if (wrote !== limit && (wrote as EarlierVersion).carryOver === 'reset') return key; // nothing of it is read
+  const states = readStates(key.text ?? '', wrote.policies);
+  if (typeof states === 'string') return foreign(name, states);
+  key.states = states;
+  return key;
+}
+
 /** Some clients return buffers. */
 export function textOf(value: unknown): string {
   return value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : (value as string);
@@ -98,15 +115,21 @@ export function foreign(key: string, why: string): StoreError {
 }
 
 /** The value that general.lua writes for these states: for an external state its summary. */
-export function writeValue(
+export function writeValue(limit: Limit, key: KeyState, nowMs: number): string {
+  const states = limit.policies.map(({ algorithm }, j) =>
+    key.states[j] === undefined ? undefined : (algorithm.summarize?.(key.states[j]) ?? key.states[j]),
+  );
+  return writeWhole(limit, { ...key, states }, nowMs);
+}
+
+/** What {@link readValue} reads, with the whole of each state. Empty for a key that is as if never used. */
+export function writeWhole(
   { policies, policyVersion }: Limit,
   { blockedUntilMs, states, denials, version }: KeyState,
   nowMs: number,
 ): string {
   const held = policies
-    .map(({ algorithm }, j) =>
-      states[j] === undefined ? '' : algorithm.encode(algorithm.summarize?.(states[j]) ?? states[j]),
-    )
+    .map(({ algorithm }, j) => (states[j] === undefined ? '' : algorithm.encode(states[j])))
     .join(' ');
   const isUnused = states.every((state) => state === undefined);
   const used = isUnused ? '' : policyVersion === undefined ? held : `${String(version)};${held}`;

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../platform/clock.ts';
+import type { Store, StoreRequest } from '../../engine/store.ts';
+import type { IoredisClient, NodeRedisClient, RedisClient } from './client.ts';
+import type { RedisStoreOptions } from './redis-options.ts';
+import { createRedisStore } from './redis-store.ts';
+import type { Script } from './run-script.ts';
+import { batch, general } from './scripts.generated.ts';
+
+/**
+ * The one line by which the test build of a script differs: it takes the instant from its last argument, instead of
+ * from the server.
+ */
+export const PRODUCTION_LINE = 'local time = redis.call("TIME")';
+export const TEST_LINE =
+  'local instant = table.remove(ARGV) local time = { string.sub(instant, 1, -4), string.sub(instant, -3) .. "000" }';
+
+function testBuildOf({ source }: Script): Script {
+  const changed = source.replace(PRODUCTION_LINE, TEST_LINE);
+  return { source: changed, sha1: createHash('sha1').update(changed).digest('hex') };
+}
+
+/** The test build of the general script. */
+export function testGeneral(): Script {
+  return testBuildOf(general);
+}
+
+/** Some fourteen years: a whole multiple of every window up to ten days that people write. */
+const ERA_MS = 2 * 2520 * 86_400_000;
+
+/**
+ * A Redis store that takes its instants from `clock`, for tests: the scripts of `redisStore`, but for the line that asks the
+ * server for the time. Redis itself stays in the present, so instants are shifted into the future, all by the same whole
+ * number of windows: no expiry is in the past. `atMs` in decisions is shifted back.
+ *
+ * @param eraMs - The shift. Windows that do not divide the default one need a clock that is itself in the future,
+ * and 0 here: then the store decides in batches as well, which it does not when it shifts.
+ */
+export function clockedRedisStore(
+  client: RedisClient | IoredisClient | NodeRedisClient | string,
+  clock: Clock,
+  options: RedisStoreOptions = {},
+  eraMs: number = ERA_MS,
+): Store {
+  const scripts = { general: testGeneral(), batch: testBuildOf(batch) };
+  const store = createRedisStore(client, options, scripts, () => Math.floor(clock.now()) + eraMs);
+  if (eraMs === 0) return store;
+  return {
+    source: 'redis',
+    oneSubjectPerCall: store.oneSubjectPerCall === true,
+    shardOf: (subject) => store.shardOf?.(subject),
+    connect: () => {
+      store.connect?.();
+    },
+    close: () => store.close(),
+    async perform(requests, call) {
+      const shifted = requests.map((request) => later(request, eraMs));
+      const answers = await store.perform(shifted, call);
+      return answers.map((answer) => (answer instanceof Error ? answer : { ...answer, atMs: answer.atMs - eraMs }));
+    },
+  };
+}
+
+/** The request with its instants later by so much; 0 is none. */
+function later(request: StoreRequest, ms: number): StoreRequest {
+  if (!('part' in request)) return request;
+  const moved = (atMs: number): number => (atMs === 0 ? 0 : atMs + ms);
+  const { chargedUntilMs, byMs } = request as { chargedUntilMs?: readonly number[]; byMs?: number };
+  return {
+    ...request,
+    ...(chargedUntilMs === undefined ? {} : { chargedUntilMs: chargedUntilMs.map(moved) }),
+    ...(byMs === undefined ? {} : { byMs: moved(byMs) }),
+  };
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import express from 'express';
+import request from 'supertest';
+import { byRoute, fixedWindow, leakyBucket, concurrency } from '@sluice/core';
+
+const frozen = new URL('./first-of-minor/adapter.mjs', import.meta.url);
+const { rateLimit } = (await import(frozen.href)) as typeof import('@sluice/express');
+
+const minorOf = (version: string | undefined): string => (version ?? '').split('.').slice(0, 2).join('.');
+
+describe('the first adapter of this minor version, on the core of today', () => {
+  it('is the one of this minor version', () => {
+    const [, version] = /^\/\/ @sluice\/express (\S+),/.exec(readFileSync(frozen, 'utf8')) ?? [];
+    const now = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+
+    // Raised: npm run build && node scripts/freeze-adapter.mjs
+    expect(minorOf(version)).toBe(minorOf(now.version));
+  });
+
+  it('allows, denies, writes the fields, and tells the application', async () => {
+    const app = express();
+    app.use(rateLimit({ limit: 1, window: '1h' }));
+    app.get('/', (req, res) => void res.send(String(req.rateLimit?.decision.remaining)));
+
+    const allowed = await request(app).get('/');
+    const denied = await request(app).get('/');
+
+    expect([allowed.status, allowed.text, allowed.headers['ratelimit']]).toEqual([
+      200,
+      '0',
+      expect.stringMatching(/;r=0;t=/),
+    ]);
+    expect(denied.status).toBe(429);
+    expect(denied.body).toMatchObject({ 'violated-policies': ['default'] });
+    expect(denied.headers['retry-after']).toMatch(/^\d+$/);
+  });
+
+  it('finds the routes of keys, for every spelling', async () => {
+    const app = express();
+    app.use(rateLimit({ policy: fixedWindow({ limit: 1, window: '1h' }), key: byRoute() }));
+    app.get('/users/:id', (_req, res) => void res.send('user'));
+    app.get('/orders', (_req, res) => void res.send('orders'));
+
+    const statuses = [];
+    for (const path of ['/users/1', '/users/2', '/USERS/3/', '/orders'])
+      statuses.push((await request(app).get(path)).status);
+
+    expect(statuses).toEqual([200, 429, 429, 200]);
+  });
+
+  it('gives back after the response, paces, holds slots, and decides without writing', async () => {
+    const refunded = rateLimit({ name: 'refunded', limit: 1, window: '1h', refund: 'on-success' });
+    const paced = rateLimit({ name: 'paced', policy: leakyBucket({ limit: 100, window: '1s', maxDelay: '1s' }) });
+    const held = rateLimit({ name: 'held', policy: concurrency({ limit: 1, ttl: '1m' }) });
+    const app = express();
+    app.get('/', refunded, paced, held, (_req, res) => void res.send('done'));
+    app.get('/enforced', async (req, res) => {
+      const { denial, fields } = await rateLimit({ limit: 1, window: '1h' }).enforce(req, res);
+      res.json({ denied: denial !== undefined, fields: fields.length });
+    });
+
+    const statuses = [];
+    for (let i = 0; i < 3; i++) statuses.push((await request(app).get('/')).status);
+    const enforced = await request(app).get('/enforced');
+
+    expect(statuses).toEqual([200, 200, 200]);
+    expect(enforced.body).toEqual({ denied: false, fields: 2 });
+  });
+
+  it('names the option that is wrong', () => {
+    expect(() => rateLimit({ limt: 1, window: '1h' } as never)).toThrow('rateLimit has no option "limt"');
+  });
+});

@@ -1,0 +1,45 @@
+export { POLICY_KINDS, kindOf, type PolicyField, type PolicyKind } from './policy-kinds.ts';
+export {
+  MOST_POLICIES,
+  checkedPolicies,
+  newPolicy,
+  optionsOf,
+  withNames,
+  type FieldError,
+  type PolicyChoice,
+} from './policies.ts';
+export {
+  COLUMNS,
+  EMPTY,
+  MOST_CLIENTS,
+  MOST_IN_COLUMN,
+  SPANS_MS,
+  clientNames,
+  columnOf,
+  offeredBy,
+  type Offered,
+  type Painted,
+  type Pasted,
+  type Traffic,
+} from './traffic.ts';
+export { paint, spotAt, topOf, withClient, withoutClient, type Spot } from './paint.ts';
+export { PRESETS, presetTraffic, type Preset } from './presets.ts';
+export { parsePaste, type PasteResult } from './paste.ts';
+export { START_MS, replay, type Answer, type Replayed, type Sample } from './replay.ts';
+export { busiestClients, columnsOf, totalsOf, type Column, type Totals } from './summary.ts';
+export { HEADER_CHOICES, responseTo, type HeaderChoice, type Response } from './response.ts';
+export {
+  KEY_CHOICES,
+  STORE_CHOICES,
+  initialScenario,
+  scaleOf,
+  type KeyChoice,
+  type Scenario,
+  type StoreChoice,
+} from './scenario.ts';
+export { readLink, writeLink, type LinkRead } from './link.ts';
+export { FRAMEWORKS, codeOf, type Framework } from './code/index.ts';
+export { writtenDuration, type Decision, type PolicyDecision } from '@sluice/core/kernels';
+export { columnSpan, columnText, counted, outcomeOf, requestText, shownTime } from './texts.ts';
+export { highlight, type Token } from './highlight.ts';
+export { DRAWING, nearest, remainingPath, ticksPath } from './curves.ts';

@@ -1,0 +1,76 @@
+import { kindOf } from './policy-kinds.ts';
+import { newPolicy, type PolicyChoice } from './policies.ts';
+import { PRESETS, presetTraffic, type Preset, type Scale } from './presets.ts';
+import type { Traffic } from './traffic.ts';
+import { parseDuration } from '@sluice/core/kernels';
+
+/** Who is limited. */
+export const KEY_CHOICES = [
+  { id: 'ip', title: 'Client address' },
+  { id: 'user', title: 'User' },
+  { id: 'api-key', title: 'API key' },
+  { id: 'all', title: 'All clients together' },
+] as const;
+
+export const STORE_CHOICES = [
+  { id: 'memory', title: 'Memory' },
+  { id: 'redis', title: 'Redis' },
+] as const;
+
+export type KeyChoice = (typeof KEY_CHOICES)[number]['id'];
+export type StoreChoice = (typeof STORE_CHOICES)[number]['id'];
+
+/** All that a reader chooses: what a link contains. */
+export interface Scenario {
+  readonly policies: readonly PolicyChoice[];
+  readonly traffic: Traffic;
+  readonly key: KeyChoice;
+  readonly store: StoreChoice;
+  /** The id of a `HeaderChoice`. */
+  readonly headers: string;
+  /** The id of a `Framework`. */
+  readonly framework: string;
+  /** The client that is painted and watched. */
+  readonly client: number;
+  /** The request that is shown, in the order of time. */
+  readonly request: number | undefined;
+}
+
+const RUNS_MS = 1_000;
+
+/** What the page starts with: the recommended policy, and a burst. */
+export function initialScenario(): Scenario {
+  const policies = [newPolicy('slidingWindow')];
+  return {
+    policies,
+    traffic: presetTraffic(PRESETS[1] as Preset, scaleOf(policies, RUNS_MS), RUNS_MS),
+    key: 'ip',
+    store: 'memory',
+    headers: 'draft-11',
+    framework: 'express',
+    client: 0,
+    request: undefined,
+  };
+}
+
+/** What presets fit themselves to: the first policy, as far as its fields can be read. */
+export function scaleOf(policies: readonly PolicyChoice[], runsMs: number): Scale {
+  const { kind = '', values = {} } = policies[0] ?? {};
+  const units = Number(values['capacity'] ?? values['limit']);
+  // Slots are free again when their requests end.
+  const windowMs = kind === 'concurrency' ? runsMs : durationOf(values['window'] ?? values['every'] ?? '');
+  const refill = Number(values['refill']);
+  return {
+    units: Number.isSafeInteger(units) && units > 0 ? Math.min(units, 1_000_000) : 10,
+    // The time in which an empty bucket is full again.
+    windowMs: kindOf(kind)?.make === 'tokenBucket' && refill > 0 ? (windowMs * Math.max(units, 1)) / refill : windowMs,
+  };
+}
+
+function durationOf(text: string): number {
+  try {
+    return parseDuration(text, 'window');
+  } catch {
+    return 10_000;
+  }
+}

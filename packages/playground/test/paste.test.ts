@@ -1,0 +1,101 @@
+import { describe, expect, it } from '@jest/globals';
+import { MOST_PASTED, parsePaste, spanOf } from '../src/paste.ts';
+import type { Pasted } from '../src/index.ts';
+
+const read = (...lines: readonly string[]): Pasted => {
+  const { traffic } = parsePaste(lines.join('\n'), 500);
+  if (traffic === undefined) throw new Error('nothing was read');
+  return traffic;
+};
+const times = ({ requests }: Pasted): readonly number[] => requests.map(({ atMs }) => atMs);
+
+describe('lines of times', () => {
+  it.each([
+    ['seconds from the start', ['0', '1.5', '3s', '3250ms'], [0, 1_500, 3_000, 3_250]],
+    ['seconds since 1970', ['1795262400.25', '1795262401'], [250, 1_000]],
+    ['milliseconds since 1970', ['1795262400250', '1795262401000'], [250, 1_000]],
+    ['ISO 8601', ['2026-11-24T08:00:00.5Z', '2026-11-24T10:00:01+02:00', '2026-11-24 08:00:02'], [500, 1_000, 2_000]],
+  ])('are read as %s', (_as, lines, expected) => {
+    expect(times(read(...lines))).toEqual(expected);
+  });
+
+  it('may have a cost and a key', () => {
+    const { requests, clients } = read('0 3 alice', '1 bob', '2,4', '3\t2\talice');
+
+    expect(clients).toEqual(['alice', 'bob', 'no key']);
+    expect(requests.map(({ cost, client }) => [cost, client])).toEqual([
+      [3, 0],
+      [1, 1],
+      [4, 2],
+      [2, 0],
+    ]);
+  });
+
+  it('are put in order', () => {
+    expect(times(read('3', '1', '2'))).toEqual([1_000, 2_000, 3_000]);
+  });
+
+  it('are left out and told of where they cannot be read', () => {
+    const { traffic, notes } = parsePaste('# a comment\n\n0\nyesterday\n1 0 zero\n2', 500);
+
+    expect(traffic?.requests).toHaveLength(2);
+    expect(notes).toEqual(['2 lines could not be read, such as “yesterday”.']);
+  });
+
+  it('beyond what the page shows are left out and told of', () => {
+    const { traffic, notes } = parsePaste('1\n'.repeat(MOST_PASTED + 7), 500);
+
+    expect(traffic?.requests).toHaveLength(MOST_PASTED);
+    expect(notes.join()).toContain(`The first ${String(MOST_PASTED)} of ${String(MOST_PASTED + 7)} requests`);
+  });
+
+  it.each(['', '  \n# only a comment', 'hello'])('are none in %p', (text) => {
+    const { traffic, notes } = parsePaste(text, 500);
+
+    expect(traffic).toBeUndefined();
+    expect(notes).toHaveLength(1);
+  });
+});
+
+describe('lines of an access log', () => {
+  const line = (address: string, time: string): string =>
+    `${address} - frank [${time}] "GET /a HTTP/1.1" 200 2326 "http://example.com/" "Mozilla/4.08 [en] (Win98)"`;
+
+  it('are requests of their addresses', () => {
+    const { clients, requests } = read(
+      line('203.0.113.9', '24/Nov/2026:08:00:00 +0000'),
+      line('2001:db8::1', '24/Nov/2026:10:00:02 +0200'),
+      line('203.0.113.9', '24/Nov/2026:07:59:59 +0000'),
+    );
+
+    expect(clients).toEqual(['203.0.113.9', '2001:db8::1']);
+    expect(requests.map(({ atMs, client }) => [atMs, client])).toEqual([
+      [0, 0],
+      [1_000, 0],
+      [3_000, 1],
+    ]);
+  });
+
+  it('of one second are spread over it, which is told', () => {
+    const { traffic, notes } = parsePaste(
+      Array.from({ length: 4 }, () => line('203.0.113.9', '24/Nov/2026:08:00:00 +0000')).join('\n'),
+      500,
+    );
+
+    expect(traffic?.requests.map(({ atMs }) => atMs)).toEqual([0, 250, 500, 750]);
+    expect(notes).toEqual(['The log has whole seconds: the requests of a second are spread evenly over it.']);
+  });
+});
+
+describe('the span of what was pasted', () => {
+  it.each([
+    [0, 1_000],
+    [1_000, 2_000],
+    [59_999, 60_000],
+    [60_000, 70_000],
+    [3_599_999, 3_600_000],
+    [86_400_000 * 9, 86_400_000 * 12],
+  ])('that ends at %p ms is %p ms', (last, span) => {
+    expect(spanOf(last)).toBe(span);
+  });
+});

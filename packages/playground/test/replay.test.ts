@@ -1,0 +1,184 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import {
+  POLICY_KINDS,
+  checkedPolicies,
+  newPolicy,
+  replay,
+  totalsOf,
+  withNames,
+  type Answer,
+  type Offered,
+  type PolicyChoice,
+} from '../src/index.ts';
+
+interface Drawn {
+  readonly atMs: number;
+  readonly units: number;
+  readonly allowed: boolean;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+interface Picture {
+  readonly specimen: {
+    readonly file: string;
+    readonly make: string;
+    readonly options: Readonly<Record<string, string | number>>;
+  };
+  readonly requests: readonly Drawn[];
+}
+
+const script = fileURLToPath(new URL('../../../scripts/plot-policies.mjs', import.meta.url));
+const run = spawnSync(process.execPath, [script, '--units'], { encoding: 'utf8', maxBuffer: 2 ** 26 });
+const pictures = JSON.parse(run.stdout) as readonly Picture[];
+
+const SPAN_MS = 180_000;
+const whole = { spanMs: SPAN_MS, watched: 0, shared: false };
+
+/** The picture's policy, as the page's form has it. */
+function chosen({ make, options }: Picture['specimen']): PolicyChoice {
+  const kind = POLICY_KINDS.find((one) => one.make === make && one.fixed?.['mode'] === options['mode']);
+  if (kind === undefined) throw new Error(`no kind makes ${make}`);
+  return {
+    kind: kind.id,
+    name: '',
+    values: Object.fromEntries(Object.entries(options).map(([k, v]) => [k, String(v)])),
+  };
+}
+
+function decided(choices: readonly PolicyChoice[], offered: readonly Offered[], options = whole): readonly Answer[] {
+  const { policies, errors } = checkedPolicies(choices);
+  expect(errors).toEqual([]);
+  return replay(policies ?? [], offered, options).answers;
+}
+
+/** A request of the first client, which costs one unit and runs for a second. */
+const at = (atMs: number, more: Partial<Offered> = {}): Offered => ({
+  atMs,
+  client: 0,
+  cost: 1,
+  runsMs: 1_000,
+  ...more,
+});
+const allowed = (answers: readonly Answer[]): readonly boolean[] => answers.map(({ decision }) => decision.allowed);
+
+describe('the traffic of the pictures in the policies guide', () => {
+  it('is there for every kind of policy', () => {
+    expect(run.stderr).toBe('');
+    expect(new Set(pictures.map(({ specimen }) => chosen(specimen).kind))).toEqual(
+      new Set(POLICY_KINDS.map(({ id }) => id)),
+    );
+  });
+
+  it.each(pictures.map((one): [string, Picture] => [one.specimen.file, one]))(
+    'is decided as the picture of %s shows it, request by request',
+    (_file, { specimen, requests }) => {
+      const offered = requests.map(({ atMs, units, startMs, endMs }) =>
+        at(atMs, { cost: units, runsMs: endMs - startMs }),
+      );
+
+      const answers = decided([chosen(specimen)], offered);
+
+      expect(answers.map(({ decision, startMs, endMs }) => ({ allowed: decision.allowed, startMs, endMs }))).toEqual(
+        requests.map((drawn) => ({ allowed: drawn.allowed, startMs: drawn.startMs, endMs: drawn.endMs })),
+      );
+      expect(totalsOf(answers, 20_000)).toMatchObject({
+        offered: requests.length,
+        allowed: requests.filter((drawn) => drawn.allowed).length,
+      });
+    },
+  );
+});
+
+describe('several policies', () => {
+  const both = withNames([
+    { kind: 'fixedWindow', name: '', values: { limit: '3', window: '1s' } },
+    { kind: 'fixedWindow', name: '', values: { limit: '4', window: '1m' } },
+  ]);
+
+  it('are one decision: what one denies is not charged to the other', () => {
+    const answers = decided(both, [at(0), at(1), at(2), at(3), at(1_000), at(1_001)]);
+
+    expect(allowed(answers)).toEqual([true, true, true, false, true, false]);
+    expect(answers.map(({ decision }) => decision.policy)).toEqual([
+      'per-1s',
+      'per-1s',
+      'per-1s',
+      'per-1s',
+      'per-1m',
+      'per-1m',
+    ]);
+  });
+
+  it('hold slots and count units at once', () => {
+    const answers = decided(
+      withNames([
+        { kind: 'concurrency', name: '', values: { limit: '1', ttl: '1m' } },
+        { kind: 'fixedWindow', name: '', values: { limit: '2', window: '1m' } },
+      ]),
+      [at(0), at(500), at(1_000), at(2_000)],
+    );
+
+    expect(allowed(answers)).toEqual([true, false, true, false]);
+  });
+});
+
+describe('clients', () => {
+  const one = [{ kind: 'fixedWindow', name: '', values: { limit: '1', window: '1m' } }];
+  const offered = [at(0), at(1, { client: 1 }), at(2)];
+
+  it('are limited one by one', () => {
+    expect(allowed(decided(one, offered))).toEqual([true, true, false]);
+  });
+
+  it('are limited together where they share a key', () => {
+    expect(allowed(decided(one, offered, { ...whole, shared: true }))).toEqual([true, false, false]);
+  });
+});
+
+describe('a slot', () => {
+  const slots = [newPolicy('concurrency')].map((choice) => ({ ...choice, values: { limit: '1', ttl: '2s' } }));
+
+  it('is free at the instant at which its request ends', () => {
+    expect(allowed(decided(slots, [at(0), at(999), at(1_000)]))).toEqual([true, false, true]);
+  });
+
+  it('expires after its ttl, as that of a holder that has crashed', () => {
+    const long = { runsMs: 60_000 };
+
+    expect(allowed(decided(slots, [at(0, long), at(1_999, long), at(2_000, long)]))).toEqual([true, false, true]);
+  });
+});
+
+describe('the samples of what is left', () => {
+  const bucket = { kind: 'tokenBucket', name: '', values: { capacity: '10', refill: '1', every: '1s' } };
+
+  it('cover the span, in order, and show each request of the watched client before and after', () => {
+    const { policies = [] } = checkedPolicies([bucket]);
+    const { samples } = replay(policies, [at(60_000, { cost: 4 }), at(60_000, { client: 1, cost: 9 })], whole);
+
+    expect(samples.map(({ atMs }) => atMs)).toEqual(samples.map(({ atMs }) => atMs).sort((a, b) => a - b));
+    expect([samples[0]?.atMs, samples.at(-1)?.atMs]).toEqual([0, SPAN_MS]);
+    expect(samples.filter(({ atMs }) => atMs === 60_000).map(({ remaining }) => remaining)).toEqual([[10], [6]]);
+    expect(samples.filter(({ atMs }) => atMs > 60_000 && atMs < 64_000).map(({ remaining }) => remaining[0])).toEqual([
+      6, 7, 8, 9, 9,
+    ]);
+  });
+
+  it('show the shared key where clients share it', () => {
+    const { policies = [] } = checkedPolicies([bucket]);
+    const { samples } = replay(policies, [at(60_000, { client: 1, cost: 9 })], { ...whole, shared: true });
+
+    expect(samples.filter(({ atMs }) => atMs === 60_000).map(({ remaining }) => remaining)).toContainEqual([1]);
+  });
+
+  it('take nothing', () => {
+    const offered = Array.from({ length: 300 }, (_, i) => at(i * 400));
+
+    const [left, right] = [0, 1].map((watched) => decided([bucket], offered, { ...whole, watched }));
+
+    expect(left).toEqual(right);
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from '@jest/globals';
+import express from 'express';
+import {
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  memoryStore,
+  redisStore,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+  type Store,
+} from '@sluice/core';
+import { rateLimit } from '@sluice/express';
+import { expectLimited, fakeClock, redisStoreWithClock } from '@sluice/testing';
+import { useRedis } from '@sluice/testkit';
+
+const redis = useRedis();
+
+describe('redisStoreWithClock', () => {
+  it.each<[string, Policy]>([
+    ['fixedWindow', fixedWindow({ limit: 5, window: '1h', align: 'clock' })],
+    ['slidingWindow', slidingWindow({ limit: 5, window: '1d' })],
+    ['tokenBucket', tokenBucket({ capacity: 5, refill: 3, every: '7s' })],
+    ['leakyBucket', leakyBucket({ limit: 1, window: '1m', maxDelay: '3m' })],
+  ])('decides at the instants of the clock, as the memory store does: %s', async (name, policy) => {
+    const clock = fakeClock();
+    const decisionsOf = async (store: Store): Promise<readonly unknown[]> => {
+      clock.atMs = 1_795_262_400_250;
+      const limiter = createLimiter({ policy, store });
+      const decisions: unknown[] = [];
+      for (const ms of [0, 1_000, 59_000, 3_600_000, 80_000_000, -5_000, 86_400_000]) {
+        clock.advance(ms);
+        for (let i = 0; i < 4; i++) decisions.push({ ...(await limiter.consume('key', 1 + (i % 2))), source: '' });
+      }
+      const last = await limiter.consume('key');
+      await limiter.refund(last);
+      await limiter.block('key', '1h');
+      clock.advance(3_599_999);
+      decisions.push((await limiter.consume('key')).outcome);
+      clock.advance(1);
+      decisions.push((await limiter.consume('key')).outcome);
+      return decisions;
+    };
+
+    const inRedis = await decisionsOf(redisStoreWithClock(redis.client, clock, { prefix: `sluice:${name}` }));
+
+    expect(inRedis).toEqual(await decisionsOf(memoryStore({ clock })));
+  });
+
+  it('drives an application that is given its store', async () => {
+    const clock = fakeClock();
+    const store = redisStoreWithClock(redis.client, clock, { prefix: 'sluice:app' });
+    const app = express();
+    app.use(rateLimit({ policy: fixedWindow({ limit: 2, window: '1h' }), store }));
+    app.get('/', (_request, response) => void response.send('hello'));
+
+    await expectLimited(app, { limit: 2 });
+    clock.advance(3_599_999);
+    await expectLimited(app, { limit: 0 });
+    clock.advance(1);
+    await expectLimited(app, { limit: 2 });
+  });
+
+  it('takes what redisStore takes: a URL, and prefixes that keep tests apart', async () => {
+    const clock = fakeClock();
+    const policy = fixedWindow({ limit: 1, window: '1h' });
+    for (const prefix of ['sluice:a', 'sluice:b']) {
+      const store = redisStoreWithClock(redis.server.storeUrl, clock, { prefix });
+      const limiter = createLimiter({ policy, store });
+      expect((await limiter.consume('key')).allowed).toBe(true);
+      expect((await limiter.consume('key')).allowed).toBe(false);
+      await limiter.close();
+    }
+    expect(() => redisStoreWithClock(redis.client, clock, { prefx: 'a' } as never)).toThrow(/prefix/);
+  });
+
+  it('leaves the limits of redisStore as they are', async () => {
+    const clock = fakeClock(Date.now() + 3_600_000);
+    const policy = fixedWindow({ limit: 1, window: '1h' });
+    const real = createLimiter({ policy, store: redisStore(redis.client, { prefix: 'sluice:real' }) });
+    const clocked = createLimiter({
+      policy,
+      store: redisStoreWithClock(redis.client, clock, { prefix: 'sluice:fake' }),
+    });
+
+    await clocked.consume('key');
+
+    expect((await real.consume('key')).allowed).toBe(true);
+  });
+});
