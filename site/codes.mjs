@@ -17,6 +17,8 @@ export function codesIn(text) {
 export const pageOfCode = ({ code, text, group }) => `---
 search: false
 editLink: false
+prev: false
+next: false
 ---
 
 # ${code}

@@ -44,7 +44,11 @@ export class Site {
       if (['error', 'warning'].includes(message.type())) said.push(`${page.url()}: ${message.text()}`);
     });
     page.on('pageerror', (error) => said.push(`${page.url()}: ${error.message}`));
-    page.on('requestfailed', (request) => said.push(`${page.url()}: ${request.url()} ${request.failure()?.errorText}`));
+    page.on('requestfailed', (request) => {
+      const why = request.failure()?.errorText;
+      // What a page that was left still waited for.
+      if (why !== 'net::ERR_ABORTED') said.push(`${page.url()}: ${request.url()} ${why}`);
+    });
     page.on('request', (request) => {
       if (!request.url().startsWith(this.origin) && !request.url().startsWith('data:'))
         said.push(`${page.url()}: asks ${request.url()}`);

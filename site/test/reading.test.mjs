@@ -85,8 +85,9 @@ test('the four doors are on the first page and in the bar above every page', asy
     found.map(({ firstChild }) => firstChild.textContent.trim()),
   );
   assert.deepEqual(headings, doors);
+  const bar = await page.$$eval('.VPNavBarMenuLink', (links) => links.map((link) => link.textContent.trim()));
   assert.deepEqual(
-    await page.$$eval('.VPNavBarMenuLink', (links) => links.map((link) => link.textContent.trim())),
+    bar.filter((name) => doors.includes(name)),
     doors,
   );
   await close();
