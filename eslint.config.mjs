@@ -59,11 +59,11 @@ export default tseslint.config(
       'packages/core/src/stores/{memory,split}/**/*.ts',
       'packages/core/src/stores/redis/*.ts',
     ],
-    ['ioredis', 'prom-client', '@opentelemetry/*', 'express', 'fastify', 'koa', '@nestjs/*'],
+    ['ioredis', 'prom-client', '@opentelemetry/*', 'express', 'fastify', 'koa', '@nestjs/*', 'hono'],
     'Only stores/redis/clients/ knows a Redis library, observe/ what metrics go to, and adapters their framework.',
   ),
   arrows(
-    ['packages/{cli,express,fastify,koa,nestjs,testkit}/src/**/*.ts', 'examples/**/*.ts'],
+    ['packages/{cli,express,fastify,koa,nestjs,testkit,web}/src/**/*.ts', 'examples/**/*.ts'],
     ['**/core/src/**'],
     'Packages are imported by their names.',
   ),
@@ -79,6 +79,13 @@ export default tseslint.config(
       '@typescript-eslint/no-empty-function': 'off',
       '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/explicit-module-boundary-types': 'off',
+    },
+  },
+  {
+    files: ['packages/cli/page/*.js'],
+    languageOptions: {
+      sourceType: 'script',
+      globals: { document: 'readonly', matchMedia: 'readonly', addEventListener: 'readonly' },
     },
   },
   {

@@ -11,10 +11,14 @@ const swc = (transform) => [
 /** A run of everything tests the packages as they are built; `test:one` and `watch` need no build, and read the sources. */
 const sources = process.env.SLUICE_BUILT ? [] : ['@sluice/source'];
 
+/** `npm run test:runtimes` tests on other runtimes than Node.js, which it installs. */
+const runtimes = process.env.SLUICE_RUNTIMES ? [] : ['/test/runtimes/'];
+
 const project = (name, folder = `packages/${name}`) => ({
   displayName: name,
   rootDir: folder,
   testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testPathIgnorePatterns: runtimes,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   testEnvironmentOptions: { customExportConditions: [...sources, 'node', 'node-addons'] },
@@ -34,7 +38,7 @@ const onNest = nest && {
 };
 
 /** `npm run test:release` tests the scripts of a release, which takes a minute and has nothing to do with the packages. */
-const release = process.env.SLUICE_RELEASE ? {} : { testPathIgnorePatterns: ['/release.test.ts$'] };
+const release = process.env.SLUICE_RELEASE ? {} : { testPathIgnorePatterns: [...runtimes, '/release.test.ts$'] };
 
 export default {
   projects: [
@@ -49,6 +53,7 @@ export default {
     project('server'),
     project('testing'),
     { ...project('testkit'), ...release },
+    project('web'),
     project('live-traffic', 'examples/live-traffic'),
     project('example-consul-policies', 'examples/consul-policies'),
     project('example-express', 'examples/express'),
@@ -56,8 +61,11 @@ export default {
     project('example-gateway', 'examples/gateway'),
     project('example-koa', 'examples/koa'),
     project('example-llm-tokens', 'examples/llm-tokens'),
+    project('example-graphql', 'examples/graphql'),
+    project('example-mcp', 'examples/mcp'),
     project('example-nestjs', 'examples/nestjs'),
     project('example-sqlite-store', 'examples/sqlite-store'),
+    project('example-nextjs', 'examples/nextjs'),
   ],
   // A deep run takes ten times as many cases.
   testTimeout: process.env.SLUICE_DEPTH === 'deep' ? 3_600_000 : 120_000,

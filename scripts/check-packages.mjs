@@ -69,6 +69,7 @@ try {
     ['packages/express', 'express', '@types/express'],
     ['packages/fastify', 'fastify', 'fastify-plugin'],
     ['packages/koa', 'koa', '@types/koa'],
+    ['packages/web', 'hono'],
     ['packages/nestjs', '@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
     ['.', '@types/node'],
   ]) {
@@ -84,10 +85,17 @@ try {
     express: "if (typeof rateLimit({ limit: 1, window: '1m' }) !== 'function') throw new Error('no middleware');\n",
     fastify: "if (typeof sluice !== 'function') throw new Error('no plugin');\n",
     koa: "if (typeof rateLimit({ limit: 1, window: '1m' }) !== 'function') throw new Error('no middleware');\n",
+    web: "if (typeof rateLimit({ limit: 1, window: '1m', address: () => '203.0.113.7' }).handle !== 'function') throw new Error('no limit');\n",
     nestjs:
       "if (RateLimitModule.forRoot({ limit: 1, window: '1m' }).module !== RateLimitModule) throw new Error('no module');\n",
   };
-  const own = { express: 'rateLimit', fastify: 'sluice', koa: 'rateLimit', nestjs: 'RateLimitModule' };
+  const own = {
+    express: 'rateLimit',
+    fastify: 'sluice',
+    koa: 'rateLimit',
+    nestjs: 'RateLimitModule',
+    web: 'rateLimit',
+  };
   for (const [framework, check] of Object.entries(frameworks)) {
     const names = `{ createLimiter, fixedWindow, ${own[framework]} }`;
     writeFileSync(
@@ -113,6 +121,9 @@ import { rateLimit as koaRateLimit } from '@sluice/koa';
 import { RateLimitModule } from '@sluice/nestjs';
 import { keysOf, performRequest } from '@sluice/core/custom-store';
 import { describeStore, expectLimited, fakeClock } from '@sluice/testing';
+import { fromNode, rateLimit as webRateLimit } from '@sluice/web';
+import { rateLimit as honoRateLimit } from '@sluice/web/hono';
+import { Hono } from 'hono';
 const limiter = createLimiter({ limits: [{ name: 'per-ip', policy: fixedWindow({ limit: 1, window: '1m' }) }] });
 const decision: Decision = await limiter.consume({ 'per-ip': 'a' });
 express().use(rateLimit({ limit: 1, window: '1m', key: byUser((request) => request.get('x-user')) }), (request, response) => {
@@ -123,6 +134,8 @@ await app.register(sluice, { limit: 1, window: '1m', key: byUser((request) => re
 app.get('/', { onRequest: app.rateLimit({ limit: 1, window: '1m' }), config: { rateLimit: false } }, (request) => request.rateLimit?.decision.remaining);
 new Koa().use(koaRateLimit({ limit: 1, window: '1m', key: (ctx) => ctx.ip })).use((ctx) => (ctx.body = ctx.state.rateLimit?.decision.remaining));
 RateLimitModule.forRoot({ limit: 1, window: '1m' });
+const handler: (request: Request) => unknown = webRateLimit({ limit: 1, window: '1m', key: (request) => request.url, address: fromNode }).handle((request: Request) => new Response(String(request.rateLimit?.key)));
+new Hono().use(honoRateLimit({ limit: 1, window: '1m', key: (c) => c.req.header('x-user') })).get('/', (c) => c.json(c.var.rateLimit?.decision.remaining));
 const report: KeyReport = inspectKey('sluice:{a}:api:2f', '', decision.atMs);
 const stops: (() => void)[] = [collectMetrics({ prefix: 'limits_' }), reportToOpenTelemetry()];
 const testing: readonly unknown[] = [keysOf, performRequest, describeStore, expectLimited, fakeClock];

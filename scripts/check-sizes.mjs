@@ -37,7 +37,7 @@ const BUNDLES = [
   ],
 ];
 /** What core publishes, at most. */
-const CORE = { files: 60, bytes: 1_400_000 };
+const CORE = { files: 60, bytes: 1_430_000 };
 
 if (process.argv.includes('--import')) printImports();
 else process.exitCode = (await checkSizes()) ? 0 : 1;

@@ -45,7 +45,8 @@ export const PACKAGES = {
   koa: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
   nestjs: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
   testing: { formats: BOTH, entries: { '.': 'index.ts' } },
-  server: { formats: ['esm'], entries: { '.': 'index.ts' } },
+  server: { formats: ['esm'], entries: { '.': 'index.ts', './configuration': 'configuration.ts' } },
+  web: { formats: BOTH, entries: { '.': 'index.ts', './hono': 'hono/index.ts', ...OBSERVE } },
   cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
 };
 

@@ -26,6 +26,7 @@ const FRAMEWORKS = {
   'Fastify 5': ['fastify', { fastify: '5' }],
   'Koa 2': ['koa', { koa: '2' }],
   'Koa 3': ['koa', { koa: '3' }],
+  'Hono 4': ['web', { hono: '4', '@hono/node-server': '2' }],
   'NestJS 10': ['nestjs', nest('10')],
   'NestJS 11': ['nestjs', nest('11')],
   'NestJS 12': ['nestjs', nest('12')],
@@ -39,8 +40,11 @@ const EXAMPLES = {
   koa: /^Listening on/m,
   'live-traffic': /allowed/,
   'llm-tokens': /^Listening on/m,
+  graphql: /^Listening on/m,
+  mcp: /^Listening on/m,
   nestjs: /^Listening on/m,
   'sqlite-store': /^Listening on/m,
+  nextjs: /^Listening on/m,
 };
 const PROMETHEUS = { 'prom-client': '15' };
 

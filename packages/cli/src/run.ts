@@ -4,6 +4,7 @@ import { addHeal } from './heal-command.ts';
 import { addInspect } from './inspect-command.ts';
 import { addPolicy } from './policy-commands.ts';
 import { addServe } from './serve-command.ts';
+import { addSimulate } from './simulate-command.ts';
 import { EXIT, exitCodeOf, printError } from './failure.ts';
 
 /** Runs the command line, prints the result or the error, and resolves to the exit code. Never rejects. */
@@ -22,7 +23,7 @@ export async function run(args: readonly string[]): Promise<number> {
 function program(): Command {
   const sluice = new Command('sluice')
     .description(
-      'Serves limits to gateways and programs, changes managed policies, and prints and heals what keys have used.',
+      'Serves limits to gateways and programs, replays logs through limits, changes managed policies, and prints and heals what keys have used.',
     )
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
@@ -48,6 +49,7 @@ function program(): Command {
   addInspect(sluice);
   addHeal(sluice);
   addServe(sluice);
+  addSimulate(sluice);
   return sluice;
 }
 

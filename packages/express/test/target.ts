@@ -2,7 +2,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rateLimit, type RateLimitOptions } from '@sluice/express';
-import type { AdapterTarget, RunningApp, SuiteApp, SuiteOptions, SuiteRoute } from '@sluice/testkit';
+import {
+  withoutHttp2,
+  type AdapterTarget,
+  type RunningApp,
+  type SuiteApp,
+  type SuiteOptions,
+  type SuiteRoute,
+} from '@sluice/testkit/target';
 import type { Express, Request, RequestHandler, Response } from 'express';
 
 /** The contract suite's applications, written with a version of Express. */
@@ -15,6 +22,7 @@ export function targetOf({ version, express }: { version: string; express: () =>
     answer(response: Response, { status = 200, body }) {
       response.status(status).send(body);
     },
+    impossible: withoutHttp2('Express speaks no HTTP/2'),
   };
 }
 

@@ -1,13 +1,14 @@
 import { sluice } from '@sluice/fastify';
-import type { AdapterTarget, Call, RunningApp, SuiteApp, SuiteOptions } from '@sluice/testkit';
+import type { AdapterTarget, Call, RunningApp, SuiteApp, SuiteOptions } from '@sluice/testkit/target';
 import type { Socket } from 'node:net';
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 /** Fastify 5, as the contract suite starts it. */
 export const fastify5: AdapterTarget = {
   name: 'Fastify 5',
   start: (app) => run(Fastify(settings(app) as object), app),
   startHttp2: (app) => run(Fastify({ ...settings(app), http2: true } as object), app),
+  answer: (reply: FastifyReply, { status = 200, body }) => reply.code(status).send(body),
 };
 
 function settings({ trustLoopback = false, methodOverride }: SuiteApp) {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import Router, { type RouterContext } from '@koa/router';
 import { rateLimit } from '@sluice/koa';
-import type { AdapterTarget, Call, RunningApp, SuiteApp, SuiteRoute } from '@sluice/testkit';
+import type { AdapterTarget, Call, RunningApp, SuiteApp, SuiteRoute } from '@sluice/testkit/target';
 import type { Middleware } from 'koa';
 import type Koa from 'koa';
 import { frameworks } from './frameworks.ts';
@@ -15,6 +15,10 @@ export const [koa3, koa2] = frameworks.map(({ version, Koa }): AdapterTarget => 
   name: version,
   start: async (app) => listen(createServer(applicationOf(Koa, app))),
   startHttp2: async (app) => listen(createHttp2Server(applicationOf(Koa, app))),
+  answer: (ctx: Koa.Context, { status = 200, body }) => {
+    ctx.status = status;
+    ctx.body = body;
+  },
 })) as [AdapterTarget, AdapterTarget];
 
 function applicationOf(

@@ -8,24 +8,52 @@ import {
   type NestResponse,
   type RateLimitDecoratorOptions,
 } from '@sluice/nestjs';
-import type { AdapterTarget, AnyRequest, RunningApp, SuiteApp, SuiteOptions, SuiteRoute } from '@sluice/testkit';
+import { withoutHttp2 } from '@sluice/testkit/target';
+import type {
+  AdapterTarget,
+  Answer,
+  AnyRequest,
+  RunningApp,
+  SuiteApp,
+  SuiteOptions,
+  SuiteRoute,
+} from '@sluice/testkit/target';
 import { serve, type Platform, type RootModule } from './serve.ts';
 
 type Handler = (request: AnyRequest & { method: string }, response: object, next: () => void) => void;
+
+const UPCOMING_ROUTE = {
+  'preflights of an application-wide limit by route': 'middleware runs before routing, and knows no routes',
+};
+
+const answer = (response: NestResponse, { status = 200, body }: Answer): unknown => response.status(status).send(body);
 
 /** NestJS 12 on Express, as the contract suite starts it. */
 export const nestOnExpress: AdapterTarget = {
   name: 'NestJS 12 on Express',
   start: (app) => run('Express', app),
-  cannot: ['upcomingRoute'], // middleware runs before routing, and knows no routes
+  answer,
+  impossible: {
+    ...UPCOMING_ROUTE,
+    ...withoutHttp2('NestJS on Express speaks no HTTP/2'),
+  },
 };
 
 /** NestJS 12 on Fastify, which routes before any middleware runs, so that no middleware changes a request's method. */
 export const nestOnFastify: AdapterTarget = {
   name: 'NestJS 12 on Fastify',
   start: (app) => run('Fastify', app),
+  answer,
   startHttp2: (app) => run('Fastify', app, true),
-  cannot: ['methodOverride', 'upcomingRoute'],
+  impossible: {
+    ...UPCOMING_ROUTE,
+    ...Object.fromEntries(
+      ['before', 'after'].map((when) => [
+        `a method override ${when} the limiter`,
+        'Fastify routes before any middleware',
+      ]),
+    ),
+  },
 };
 
 async function run(platform: Platform, suiteApp: SuiteApp, http2 = false): Promise<RunningApp> {
@@ -43,7 +71,7 @@ async function run(platform: Platform, suiteApp: SuiteApp, http2 = false): Promi
       }
       if (users) {
         use((request, _response, next) => {
-          const id = request.headers['x-user'];
+          const id = (request.headers as Headers)['x-user'];
           if (id !== undefined) Object.assign(request, { user: { id } });
           next();
         });
@@ -54,12 +82,15 @@ async function run(platform: Platform, suiteApp: SuiteApp, http2 = false): Promi
   return { port, close };
 }
 
+/** Of Node. */
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
 interface Setter {
   setHeader(name: string, value: string): unknown;
 }
 
 const overrideMethod: Handler = (request, _response, next) => {
-  const given = request.headers['x-http-method-override'];
+  const given = (request.headers as Headers)['x-http-method-override'];
   if (typeof given === 'string') request.method = given;
   next();
 };

@@ -6,11 +6,14 @@ export type {
   Answer,
   AnyRequest,
   Call,
+  Impossible,
   RunningApp,
   SuiteApp,
   SuiteOptions,
   SuiteRoute,
-} from './describe-adapter/target.ts';
+} from './adapter-target/target.ts';
+export { withoutHttp2 } from './adapter-target/without-http2.ts';
+export { processTarget, type ContractTarget, type ProcessTarget } from './describe-adapter/contract-target.ts';
 export { spellingsOf } from './describe-adapter/spellings.ts';
 export { describeStore, type StoreFactory } from '@sluice/testing';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
@@ -20,6 +23,7 @@ export { exchange, listen, open, received, statuses, type Listening } from './ra
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort, startRedis, type RedisServer } from './redis-server.ts';
 export { PRODUCTION_LINE, TEST_LINE, testGeneral, virtualRedisStore } from './virtual-redis.ts';
+export { runtimes, type Runtime } from './runtimes.ts';
 export { useRedis, type RunningRedis } from './use-redis.ts';
 export { ClusterAdmin } from './cluster-admin.ts';
 export { connectTo, type ConnectOptions } from './connect-to.ts';

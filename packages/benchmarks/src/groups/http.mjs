@@ -22,6 +22,8 @@ export const frameworks = {
   fastify: [...FLOORS, ...OURS, ...peer('@fastify/rate-limit')],
   koa: [...FLOORS, ...OURS, ...peer('koa-ratelimit')],
   nestjs: [...FLOORS, ...OURS, ...peer('@nestjs/throttler')],
+  hono: [...FLOORS, ...OURS, { name: 'hono-rate-limiter', kind: 'peer', store: 'memory' }],
+  web: [...FLOORS, ...OURS],
 };
 
 /** The scenes of `--scene`. */

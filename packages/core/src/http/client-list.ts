@@ -54,6 +54,11 @@ export class ClientList {
     return this.#keys.size > 0;
   }
 
+  /** Whether any entry is an address or a range. */
+  get hasAddresses(): boolean {
+    return this.#ranges.length > 0;
+  }
+
   hasAddress(address: string | undefined): boolean {
     if (address === undefined || this.#ranges.length === 0) return false;
     const bits = addressBits(address);

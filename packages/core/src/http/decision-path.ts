@@ -1,4 +1,4 @@
-import type { RateLimitInfo, RawRequest } from './framework.ts';
+import { argumentOf, type RateLimitInfo, type RawRequest } from './framework.ts';
 import type { Layer } from './layer.ts';
 import type { ResponsePlan } from './response/response-plan.ts';
 
@@ -16,10 +16,10 @@ export interface DecisionPath<Request, Response, Marks> {
 
 /** Calls the option `onDecision`; a promise that it returns has to be awaited. */
 export function reportDecision<Request, Response>(
-  { options }: Layer<Request, Response>,
+  { options, framework }: Layer<Request, Response>,
   { key, decision }: RateLimitInfo,
   request: Request,
   response: Response,
 ): unknown {
-  return options.onDecision?.(decision, { key, request, response });
+  return options.onDecision?.(decision, { key, request, response: argumentOf(framework, response) });
 }

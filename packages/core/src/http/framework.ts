@@ -14,6 +14,11 @@ export interface RateLimitInfo {
  */
 export interface RequestReader<Request> {
   /**
+   * Set if requests have no address: a key or a list that needs one is an error then, which ends with this text about
+   * what to write.
+   */
+  readonly noAddress?: string | undefined;
+  /**
    * The client's address, as the framework resolves it by the application's proxy trust. Undefined after the socket
    * has closed.
    */
@@ -85,6 +90,11 @@ export interface Framework<Request, Response> extends RequestReader<Request> {
   /** Where marks of Node's own request are stored. Default: on the request itself. */
   readonly marks?: RequestMarks;
   rawResponse(response: Response): RawResponse;
+  /**
+   * What the functions of the user get as the response, in frameworks whose handlers return it: undefined until there is
+   * one. Default: the response itself.
+   */
+  argument?(response: Response): unknown;
   /** A header field of the response as set so far; several lines are joined by commas. */
   getHeader(response: Response, name: string): string | undefined;
   setHeader(response: Response, name: string, value: string): void;
@@ -105,6 +115,11 @@ export interface Framework<Request, Response> extends RequestReader<Request> {
    * of address and hop. Any other value means unknown. Read once, for warnings.
    */
   proxyTrust?(request: Request): unknown;
+}
+
+/** What the functions of the user get as the response: see {@link Framework.argument}. */
+export function argumentOf<Request, Response>(framework: Framework<Request, Response>, response: Response): Response {
+  return framework.argument === undefined ? response : (framework.argument(response) as Response);
 }
 
 /** The id of a user object of an authentication library: its `id`, or the `sub` of a token. */

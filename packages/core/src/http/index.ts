@@ -1,5 +1,5 @@
 /** The framework-neutral part of every adapter. */
-export { answer } from './response/answer.ts';
+export { answer, exposeFields } from './response/answer.ts';
 export { methodDecorator, type MethodDecorator } from './decorate.ts';
 export type { ResponsePlan } from './response/response-plan.ts';
 export { Enforcer, createEnforcer } from './enforcer.ts';
@@ -16,6 +16,9 @@ export {
 } from './framework.ts';
 export { fieldWriter, type Field, type FieldWriter } from './response/headers.ts';
 export { canonicalAddress } from './keys/address.ts';
+export { readingsOf } from './keys/path-readings.ts';
+export { TrustedProxies } from './keys/trusted-proxies.ts';
+export { PrivateFields } from '../engine/private-fields.ts';
 export { atPlace } from './at-place.ts';
 export { checkPlace, hasLimit, inheritOptions, namedByPlace, outermost, type ScopeOptions } from './inherit.ts';
 export { Layer } from './layer.ts';

@@ -3,14 +3,14 @@ import { LimiterCore } from '../limiter/core.ts';
 import { LimiterImpl, type Limiter } from '../limiter/limiter.ts';
 import { isByName } from '../limiter/limits.ts';
 import { countsDenied } from '../engine/policy.ts';
-import { namesOf, type LimitRef } from '../managed/resolve.ts';
+import { mayHoldSlots, mayPace, namesOf, type LimitRef } from '../managed/resolve.ts';
 import { parseLimits, handedIn, type HttpLimit, type ParsedLimits } from './http-limits.ts';
 import type { ClientList } from './client-list.ts';
 import type { Framework } from './framework.ts';
 import type { DenialStatuses } from './response/denial.ts';
 import type { FieldWriter } from './response/headers.ts';
 import type { PacedRequests } from './lifecycle/paced-requests.ts';
-import { beginsWithAddress } from './keys/key-parts.ts';
+import { addressMissing, beginsWithAddress } from './keys/key-parts.ts';
 import type { RateLimitOptions } from './option-types.ts';
 import { checkHttpOptions, parseHttpOptions, type HttpSettings, type Refund } from './options.ts';
 import { NO_KEYS, firstMark, privateFieldMarks, markOf } from './request-marks.ts';
@@ -93,11 +93,21 @@ export class Layer<Request, Response> {
     const [first = options] = options.limits ?? [];
     const isListed = allow !== undefined || (deny !== undefined && !this.reports);
     this.readsAddressFirst = isListed || (options.skip === undefined && beginsWithAddress(first.key));
+    const needsAddress = allow?.hasAddresses === true ? 'allow' : deny?.hasAddresses === true ? 'deny' : undefined;
+    if (needsAddress !== undefined && framework.noAddress !== undefined) {
+      throw addressMissing(needsAddress, framework.noAddress);
+    }
     this.lists = { allow, deny: this.reports ? undefined : deny };
   }
 
   get name(): string {
     return this.core.name;
+  }
+
+  /** Whether a request may wait in it, or something waits for the end of its response: pacing, slots and refunds. */
+  get followsRequests(): boolean {
+    if (this.refund !== undefined) return true;
+    return this.limits.some(({ limit }) => typeof limit === 'function' || mayHoldSlots(limit) || mayPace(limit));
   }
 
   /** The names of its policies or of its entries of `limits`; empty if a function picks the policy. */

@@ -4,7 +4,7 @@ import { encodeSubject } from '../engine/key.ts';
 import { mayHoldSlots, type LimitRef, type UnresolvedPart } from '../managed/resolve.ts';
 import type { HttpLimit } from './http-limits.ts';
 import { mapMaybe } from './map-maybe.ts';
-import type { Framework } from './framework.ts';
+import { argumentOf, type Framework } from './framework.ts';
 import type { Layer } from './layer.ts';
 import type { Denial } from './response/denial.ts';
 import { forbiddenDenial, missingKeyDenial } from './response/undecided-denials.ts';
@@ -53,9 +53,10 @@ export class LimitResolver<Request, Response> {
 
   resolve(
     request: Request,
-    response: Response,
+    written: Response,
     mark: RequestMark,
   ): Resolution<Request, Response> | Promise<Resolution<Request, Response>> {
+    const response = argumentOf(this.#framework, written);
     const { allow, deny } = this.#layer.lists;
     let isAllowed = false;
     if (deny !== undefined || allow !== undefined) {

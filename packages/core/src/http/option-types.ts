@@ -70,9 +70,15 @@ export interface RefundOptions<Request, Response> {
   readonly onAbort?: boolean;
 }
 
-export interface SharedOptions<Request, Response> {
+/**
+ * The options about requests and responses.
+ *
+ * @typeParam Early - What functions get as the response that are called before there is one: undefined in frameworks
+ * whose handlers return it.
+ */
+export interface SharedOptions<Request, Response, Early = Response> {
   /** Requests that are not limited at all. */
-  skip?: OfRequest<Request, Response, boolean> | undefined;
+  skip?: OfRequest<Request, Early, boolean> | undefined;
   /** Clients that are not limited: addresses, CIDR ranges, or whole keys. */
   allow?: readonly string[] | undefined;
   /** Clients that get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
@@ -107,7 +113,7 @@ export interface SharedOptions<Request, Response> {
    */
   maxHoldMs?: number | undefined;
   /** Sends the response of a denied request. Status and header fields are set already. */
-  onDenied?: ((request: Request, response: Response, decision: Decision) => unknown) | undefined;
+  onDenied?: ((request: Request, response: Early, decision: Decision) => unknown) | undefined;
   /** Called with every decision, for logs and metrics. It is awaited, and its error becomes the request's error. */
   onDecision?:
     | ((
@@ -115,7 +121,7 @@ export interface SharedOptions<Request, Response> {
         context: {
           readonly key: string | Readonly<Record<string, string>>;
           readonly request: Request;
-          readonly response: Response;
+          readonly response: Early;
         },
       ) => unknown)
     | undefined;
@@ -178,15 +184,16 @@ interface KeyEach<Request, Response> extends LimiterCoreOptions {
  * The options of every adapter, which differ only in the types of request and response. There are four ways to define
  * the limit: `limit` and `window` (a sliding window), `policy`, `limits` with a key each, or an existing `limiter`.
  */
-export type RateLimitOptions<Request, Response> = SharedOptions<Request, Response> &
-  (OneKey<Request, Response, never> | KeyEach<Request, Response>);
+export type RateLimitOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
+  (OneKey<Request, Early, never> | KeyEach<Request, Early>);
 
 /** An entry that no value matches. While TypeScript selects the overload, it still types the functions in entries. */
 type NoEntry<Request, Response> = HttpLimitOptions<Request, Response> & { readonly name: never };
 
 /** {@link RateLimitOptions} with a single key. */
-export type OneKeyOptions<Request, Response> = SharedOptions<Request, Response> &
-  OneKey<Request, Response, readonly NoEntry<Request, Response>[]>;
+export type OneKeyOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
+  OneKey<Request, Early, readonly NoEntry<Request, Early>[]>;
 
 /** {@link RateLimitOptions} with a key per limit. */
-export type KeyEachOptions<Request, Response> = SharedOptions<Request, Response> & KeyEach<Request, Response>;
+export type KeyEachOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
+  KeyEach<Request, Early>;

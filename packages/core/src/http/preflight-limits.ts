@@ -4,7 +4,7 @@ import { holdsSlots, namePolicy, type NamedPolicy } from '../engine/policy.ts';
 import type { LimiterCore } from '../limiter/core.ts';
 import { isManaged, type LimitRef, type UnresolvedPart } from '../managed/resolve.ts';
 import { reportDecision } from './decision-path.ts';
-import type { Framework } from './framework.ts';
+import { argumentOf, type Framework } from './framework.ts';
 import type { HttpLimit } from './http-limits.ts';
 import { ignoreReportErrors } from './ignore-report-errors.ts';
 import { byIp } from './keys/key-parts.ts';
@@ -58,17 +58,21 @@ export class PreflightLimits<Request, Response> {
     const address = this.#framework.address(request); // before the first await: it is unknown once the client is gone
     const raw = this.#framework.rawRequest(request);
     const marked = this.#layers.filter((layer) => layer.markOnce(raw) !== undefined && !layer.reports);
+    const argument = argumentOf(this.#framework, response);
     const enforced: typeof marked = [];
     for (const layer of marked) {
       if (layer.lists.allow?.hasAddress(address) === true) continue;
       const { skip } = layer.options;
-      const skips = skip === undefined ? undefined : ignoreReportErrors(() => skip(request, response), SKIP_FAILED);
+      const skips = skip === undefined ? undefined : ignoreReportErrors(() => skip(request, argument), SKIP_FAILED);
       if ((await skips) !== true) enforced.push(layer);
     }
     const innermost = enforced.at(-1);
     if (innermost === undefined) return PASS;
     let requests = requestsOf(this.#limits, enforced, request);
-    if (requests.length === 0) requests = requestsOf([this.#fallbackOf(innermost)], [innermost], request);
+    if (requests.length === 0) {
+      if (this.#framework.noAddress !== undefined) return PASS; // one budget for all clients could lock them out together
+      requests = requestsOf([this.#fallbackOf(innermost)], [innermost], request);
+    }
     return this.#consume(requests, request, response);
   }
 

@@ -1,7 +1,7 @@
 import type { Decision } from '../engine/decision.ts';
 import type { LimitRef } from '../managed/resolve.ts';
 import { mayHoldSlots, mayPace } from '../managed/resolve.ts';
-import type { Framework } from './framework.ts';
+import { argumentOf, type Framework } from './framework.ts';
 import type { HttpLimit } from './http-limits.ts';
 import type { Layer } from './layer.ts';
 import { reportDecision, type DecisionPath } from './decision-path.ts';
@@ -66,7 +66,7 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
     request: Request,
     response: Response,
   ): ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>> {
-    const key = this.#limit.readKey(request, response);
+    const key = this.#limit.readKey(request, argumentOf(this.#framework, response));
     return typeof key === 'object'
       ? key.then((late) => this.#consume(late, mark, request, response))
       : this.#consume(key, mark, request, response);

@@ -42,9 +42,13 @@ export class Links {
    * @throws (rejects) StoreError `SLUICE_STORE_FAILED` when there is none. Only the first calls wait for an attempt.
    */
   async open(): Promise<Link> {
-    this.#firstRound ??= new Promise((resolve) => {
-      this.#connect(resolve);
-    });
+    // A promise that is kept would keep what the application stores for the request that made it, as a timer does.
+    this.#firstRound ??= detached(
+      () =>
+        new Promise((resolve) => {
+          this.#connect(resolve);
+        }),
+    );
     await this.#firstRound;
     if (this.#link !== undefined) return this.#link;
     throw new StoreError('SLUICE_STORE_FAILED', `there is no connection to ${this.#names()}${this.#reason()}`, {
@@ -68,17 +72,22 @@ export class Links {
 
   /** @param tried - Called when there is a connection, or each server has been tried. */
   #connect(tried: () => void = () => undefined): void {
+    // With what follows: the timer between two rounds would belong to the request that made the first attempt.
+    detached(() => {
+      this.#tryServer(tried);
+    });
+  }
+
+  #tryServer(tried: () => void): void {
     const address = this.#addresses[this.#at] as ServerAddress;
-    const attempt = detached(() =>
-      connect(address, this.#settings, {
-        onLeaving: (link) => {
-          if (link === this.#link) this.#connectToNext();
-        },
-        onEnd: (link, error) => {
-          this.#ended(link, error);
-        },
-      }),
-    );
+    const attempt = connect(address, this.#settings, {
+      onLeaving: (link) => {
+        if (link === this.#link) this.#connectToNext();
+      },
+      onEnd: (link, error) => {
+        this.#ended(link, error);
+      },
+    });
     this.#attempt = attempt;
     attempt.link.then(
       (link) => {

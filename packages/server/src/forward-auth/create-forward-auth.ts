@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SluiceError } from '@sluice/core';
-import { warnOnce } from '@sluice/core/http';
+import { TrustedProxies, warnOnce } from '@sluice/core/http';
 import type { Configuration, ForwardAuthSettings } from '../config/configuration.ts';
 import { sendProblem } from '../listeners/send.ts';
 import type { Service } from '../service.ts';
 import { methodsOf } from './methods.ts';
 import { readOriginal, type Unusable } from './original-request.ts';
+import { peerOf } from './peer.ts';
 import { RouteLimits } from './route-limits.ts';
 import { RouteTable } from './route-table.ts';
-import { peerOf, TrustedProxies } from './trusted-proxies.ts';
 
 /** Answers gateways that ask whether to forward a request. */
 export interface ForwardAuth {
@@ -88,7 +88,7 @@ class ConfiguredForwardAuth implements ForwardAuth {
 const NO_STORE = { 'cache-control': 'no-store' };
 
 function parsed({ trustedProxies, rules }: ForwardAuthSettings): Pick<Rules, 'proxies' | 'table'> {
-  return { proxies: new TrustedProxies(trustedProxies), table: new RouteTable(rules) };
+  return { proxies: new TrustedProxies(trustedProxies, 'trusted_proxies'), table: new RouteTable(rules) };
 }
 
 /**

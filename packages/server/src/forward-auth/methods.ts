@@ -19,8 +19,8 @@ const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
   ['HEAD', ['HEAD', 'GET']],
 ]);
 
-/** Some upstreams accept methods in small letters. */
-function spellingsOf(method: string): readonly string[] {
+/** The methods that a method counts as: HEAD is GET too, and some upstreams accept small letters. */
+export function spellingsOf(method: string): readonly string[] {
   const known = KNOWN.get(method);
   if (known !== undefined) return known;
   const capitals = method.toUpperCase();

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { METHODS } from 'node:http';
-import { canonicalAddress, fieldText, type RawRequest } from '@sluice/core/http';
+import { canonicalAddress, fieldText, type RawRequest, type TrustedProxies } from '@sluice/core/http';
 import { originalFields, stateMethod, stateTarget } from './original-fields.ts';
-import { peerOf, type TrustedProxies } from './trusted-proxies.ts';
+import { peerOf } from './peer.ts';
 
 /** Where gateways ask. What follows it, `/auth/orders?page=2`, is the original target, as Envoy sends it. */
 const PREFIX = '/auth';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { readingsOf } from '@sluice/core/http';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import type { ForwardAuthRule } from '../../src/config/configuration.ts';
-import { readingsOf } from '../../src/forward-auth/readings.ts';
 import { RouteTable } from '../../src/forward-auth/route-table.ts';
 import { PIECES, upstreams } from './upstream-models.ts';
 

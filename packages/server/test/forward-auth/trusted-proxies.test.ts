@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
+import { TrustedProxies } from '@sluice/core/http';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
-import { peerOf, TrustedProxies } from '../../src/forward-auth/trusted-proxies.ts';
+import { peerOf } from '../../src/forward-auth/peer.ts';
 
 describe('the client in a list of addresses', () => {
   it('is found in any list, as by a search from the end', () => {
-    const proxies = new TrustedProxies(['10.0.0.0/8', '2001:db8::/32']);
+    const proxies = new TrustedProxies(['10.0.0.0/8', '2001:db8::/32'], 'trusted_proxies');
     const isProxy = (address: string): boolean => address.startsWith('10.') || address.startsWith('2001:db8:');
     const entry = fc.constantFrom('10.0.0.1', '10.255.0.1', '2001:db8::1', '203.0.113.1', '2001:db9::1', 'unknown', '');
 

@@ -1,5 +1,6 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
-import { byIp, fixedWindow, silenceWarnings } from '@sluice/core';
+import { expect } from '@jest/globals';
+import { byIp, fixedWindow, onDecision } from './described.ts';
+import { describe, it } from './scenario.ts';
 import fc from 'fast-check';
 import { cases } from '../depth.ts';
 import { testSeed } from '../random.ts';
@@ -53,28 +54,20 @@ export const ipv6Spellings: fc.Arbitrary<string[]> = ipv6.map((groups) => {
 
 /** One budget per client, in every spelling of its address and with every forged header. */
 export function addresses(suite: Suite): void {
-  // The suite acts as such a proxy.
-  beforeAll(() => {
-    silenceWarnings('SLUICE_PROXY_NOT_TRUSTED');
-  });
-
   describe.each(PLACES)('a limit per address, %s', (place) => {
-    const limited = (trustLoopback: boolean, keys: unknown[] = []): Promise<Server> =>
+    const limited = (trustLoopback: boolean): Promise<Server> =>
       suite.serve(
         {
           name: 'address',
           policy,
           key: byIp(),
-          onDecision: (_decision, { key }) => {
-            keys.push(key);
-          },
+          onDecision: onDecision(),
         },
         { place, trustLoopback },
       );
 
     it('ignores headers of senders that are not trusted (B6)', async () => {
-      const keys: unknown[] = [];
-      const server = await limited(false, keys);
+      const server = await limited(false);
       const spoofed: Record<string, string | readonly string[]>[] = [
         ...['X-Forwarded-For', 'X-Real-IP', 'CF-Connecting-IP', 'True-Client-IP', 'X-Client-IP', 'X-Cluster-Client-IP'],
         ...['Fastly-Client-IP', 'X-Forwarded', 'Forwarded-For', 'Client-IP', 'Via'],
@@ -92,7 +85,7 @@ export function addresses(suite: Suite): void {
       for (const headers of spoofed) statuses.push((await server.send({ headers })).status);
 
       expect(statuses).toEqual(spoofed.map((_headers, i) => (i < 3 ? 200 : 429)));
-      expect(new Set(keys)).toEqual(new Set(['127.0.0.1']));
+      expect(new Set(await keysOf(server))).toEqual(new Set(['127.0.0.1']));
     });
 
     it('distinguishes clients behind a trusted proxy', async () => {
@@ -109,17 +102,16 @@ export function addresses(suite: Suite): void {
     });
 
     it('counts all addresses of a /64 as one client, and two /64 as two (B5)', async () => {
-      const keys: unknown[] = [];
-      const server = await limited(true, keys);
+      const server = await limited(true);
 
       for (let i = 0; i < 256; i++) {
         await server.send(from(`2001:db8:1:2:${(i * 257).toString(16)}:${i.toString(16)}::1`));
       }
       const other = await server.send(from('2001:db8:1:3::1'));
 
-      expect(server.calls).toHaveLength(4);
+      expect(await server.calls.count()).toBe(4);
       expect(other.status).toBe(200);
-      expect(new Set(keys)).toEqual(new Set(['2001:db8:1:2::/64', '2001:db8:1:3::/64']));
+      expect(new Set(await keysOf(server))).toEqual(new Set(['2001:db8:1:2::/64', '2001:db8:1:3::/64']));
     });
   });
 
@@ -127,26 +119,24 @@ export function addresses(suite: Suite): void {
     ['IPv4', ipv4Spellings],
     ['IPv6', ipv6Spellings],
   ])('any two spellings of an %s address are one client (B7)', async (_family, spellingsOfOne) => {
-    const keys: unknown[] = [];
     const server = await suite.serve(
       {
         name: 'spelt-addresses',
         limit: 1_000_000,
         window: '1h',
         key: byIp({ ipv6Prefix: 128 }),
-        onDecision: (_decision, { key }) => {
-          keys.push(key);
-        },
+        onDecision: onDecision(),
       },
       { trustLoopback: true },
     );
 
     await fc.assert(
       fc.asyncProperty(spellingsOfOne, async (spelt) => {
-        keys.length = 0;
+        const before = await server.decisions.count();
 
         for (const text of spelt) await server.send(from(text));
 
+        const keys = (await keysOf(server)).slice(before);
         expect(keys).toEqual(spelt.map(() => keys[0]));
       }),
       { numRuns: cases(12), seed: testSeed(42) },
@@ -162,6 +152,10 @@ export function addresses(suite: Suite): void {
     }
 
     expect(new Set(statuses)).toEqual(new Set([403]));
-    expect(server.calls).toHaveLength(0);
+    expect(await server.calls.count()).toBe(0);
   });
+}
+
+async function keysOf({ decisions }: Server): Promise<unknown[]> {
+  return (await decisions.all()).map(({ key }) => key);
 }

@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, memoryStore, type Clock } from '@sluice/core';
+import { expect } from '@jest/globals';
+import { fixedWindow, onDecision, ownMemory } from './described.ts';
+import { describe, it } from './scenario.ts';
 import { Agent, RetryAgent, request } from 'undici';
 import { PLACES, type Suite } from './suite.ts';
 
@@ -33,41 +34,27 @@ const clients: readonly [string, (url: string) => Promise<[number, string]>][] =
   ],
 ];
 
-/** A clock that starts at the first denial, so that a slow machine denies like a fast one. */
-function clockFromFirstDenial(): Clock & { start(): void } {
-  const beginMs = 1_795_262_400_000;
-  let startedMs: number | undefined;
-  return {
-    now: () => (startedMs === undefined ? beginMs : beginMs + performance.now() - startedMs),
-    start() {
-      startedMs ??= performance.now();
-    },
-  };
-}
-
 /** Clients that honour Retry-After succeed after the wait. */
 export function retryingClients(suite: Suite): void {
   describe.each(PLACES)('a client that was denied by a limit %s', (place) => {
     it('succeeds after the second in Retry-After: undici’s RetryAgent, got and ky', async () => {
       const runs = clients.map(async ([name, fetchIt]) => {
-        const clock = clockFromFirstDenial();
-        const outcomes: string[] = [];
+        // It starts at the first denial, so that a slow machine denies like a fast one.
+        const clock = suite.clock();
         const server = await suite.serve(
           {
             name: 'retry',
             // A timer may fire a few milliseconds early.
             policy: fixedWindow({ limit: 1, window: 980 }),
-            store: memoryStore({ clock }),
-            onDecision: ({ outcome }) => {
-              if (outcome === 'denied') clock.start();
-              outcomes.push(outcome);
-            },
+            store: ownMemory({ clock: { id: clock.id, atMs: clock.atMs } }),
+            onDecision: onDecision({ starts: clock.id }),
           },
           { place },
         );
         await server.send();
 
-        return [name, await fetchIt(`http://127.0.0.1:${String(server.port)}/items`), outcomes];
+        const answer = await fetchIt(`http://127.0.0.1:${String(server.port)}/items`);
+        return [name, answer, (await server.decisions.all()).map(({ outcome }) => outcome)];
       });
 
       expect(await Promise.all(runs)).toEqual(

@@ -1,5 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, type HeadersOption } from '@sluice/core';
+import { expect } from '@jest/globals';
+import type { HeadersOption } from '@sluice/core';
+import { fixedWindow } from './described.ts';
+import { describe, it } from './scenario.ts';
 import { PLACES, type Suite } from './suite.ts';
 
 const origin = { 'Access-Control-Allow-Origin': 'https://shop.example' };

@@ -1,12 +1,12 @@
-import { describe, expect, it } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
-import { fakeClock } from '../fake-clock.ts';
+import { expect } from '@jest/globals';
+import type { LimitDescription } from '../adapter-target/descriptions.ts';
+import { fixedWindow, inTurn, later, number, numberIn, UNDEFINED } from './described.ts';
+import { describe, it } from './scenario.ts';
 import type { HttpRequest } from './http-client.ts';
 import { PLACES, type Suite } from './suite.ts';
-import type { AnyRequest, SuiteOptions } from './target.ts';
 
 const policy = fixedWindow({ limit: 10, window: '60s' });
-const costOf = ({ headers }: AnyRequest): number => Number(headers['x-cost'] ?? 1);
+const costOf = numberIn('x-cost', 1);
 const cost = (units: number): HttpRequest => ({ headers: { 'X-Cost': String(units) } });
 
 /** Requests that cost more than one unit, and requests that try to cost none (B15). */
@@ -15,7 +15,7 @@ export function costs(suite: Suite): void {
     'a cost, $place, over $kind',
     ({ stores, place }) => {
       it('is consumed by every request', async () => {
-        const server = await suite.serve({ name: 'cost', policy, cost: 4, ...stores.fresh(fakeClock()) }, { place });
+        const server = await suite.serve({ name: 'cost', policy, cost: 4, ...stores.fresh(suite.clock()) }, { place });
 
         const answers = [await server.send(), await server.send(), await server.send()];
 
@@ -27,9 +27,9 @@ export function costs(suite: Suite): void {
         ]);
       });
 
-      it.each<[string, SuiteOptions['cost']]>([
+      it.each<[string, LimitDescription['cost']]>([
         ['a function', costOf],
-        ['an async function', async (request) => Promise.resolve(costOf(request))],
+        ['an async function', later(costOf)],
       ])('may be %s of the request, and a denial consumes nothing', async (_kind, asked) => {
         const server = await suite.serve(
           { name: 'cost', policy, ...(asked === undefined ? {} : { cost: asked }), ...stores.fresh() },
@@ -44,7 +44,7 @@ export function costs(suite: Suite): void {
 
       it('above the limit is denied without Retry-After, and consumes nothing', async () => {
         const server = await suite.serve(
-          { name: 'cost', policy, cost: costOf, ...stores.fresh(fakeClock()) },
+          { name: 'cost', policy, cost: costOf, ...stores.fresh(suite.clock()) },
           { place },
         );
 
@@ -55,7 +55,7 @@ export function costs(suite: Suite): void {
         expect(denied.headers['retry-after']).toBeUndefined();
         expect(denied.headers['ratelimit']).toBe('"cost";r=10');
         expect(whole.status).toBe(200);
-        expect(server.calls).toHaveLength(1);
+        expect(await server.calls.count()).toBe(1);
       });
 
       it('of 0 exempts a request: not counted, no fields', async () => {
@@ -76,16 +76,16 @@ export function costs(suite: Suite): void {
     it.each<[unknown]>([[NaN], [-1], [0.5], [Infinity], [2 ** 53], ['5'], [undefined], [null]])(
       'that returns %p is an error, does not let the request pass, and consumes nothing',
       async (bad) => {
-        let answered: unknown = bad;
-        const server = await suite.serve({ name: 'cost', policy, cost: () => answered as number }, { place });
+        const described =
+          typeof bad === 'number' ? number(bad) : bad === undefined ? UNDEFINED : (bad as string | null);
+        const server = await suite.serve({ name: 'cost', policy, cost: inTurn(described, 10) }, { place });
 
         const failed = await server.send();
-        answered = 10;
         const whole = await server.send();
 
         expect(failed.status).toBe(500);
         expect(whole.status).toBe(200);
-        expect(server.calls).toHaveLength(1);
+        expect(await server.calls.count()).toBe(1);
       },
     );
   });

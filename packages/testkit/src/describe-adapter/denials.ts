@@ -1,29 +1,25 @@
-import { describe, expect, it } from '@jest/globals';
-import { byHeader, fixedWindow, type Decision, type Store } from '@sluice/core';
-import { fakeClock } from '../fake-clock.ts';
+import { expect } from '@jest/globals';
+import type { LimitDescription } from '../adapter-target/descriptions.ts';
+import { byHeader, failingStore, fixedWindow, onDenied, returns, UNDEFINED } from './described.ts';
+import type { RecordedDecision } from './driver.ts';
+import { describe, it } from './scenario.ts';
 import { exchange } from '../raw-http.ts';
 import type { HttpAnswer } from './http-client.ts';
 import { PLACES, type Server, type Suite } from './suite.ts';
-import type { SuiteOptions } from './target.ts';
 
 const once = fixedWindow({ limit: 1, window: '60s' });
-const failing = (): Store => ({ source: 'redis', perform: async () => Promise.reject(new Error('connection lost')) });
 
 /** The response to a denial: by the limiter, the application, or the framework's error handler. */
 export function denials(suite: Suite): void {
   const [memory] = suite.stores;
-  const { target } = suite;
 
   describe.each(PLACES)('a denial %s', (place) => {
-    const serve = (limit: Partial<SuiteOptions>): Promise<Server> =>
-      suite.serve({ name: 'denial', policy: once, ...memory?.fresh(fakeClock()), ...limit } as SuiteOptions, {
-        place,
-      });
-    const deniedBy = async (limit: Partial<SuiteOptions>): Promise<HttpAnswer> => {
-      const server = await serve(limit);
+    const serve = (limit: LimitDescription): Promise<Server> =>
+      suite.serve({ name: 'denial', policy: once, ...memory.fresh(suite.clock()), ...limit }, { place });
+    const deniedBy = async (server: Server): Promise<HttpAnswer> => {
       await server.send();
       const answer = await server.send();
-      expect(server.calls).toHaveLength(1);
+      expect(await server.calls.count()).toBe(1);
       return answer;
     };
 
@@ -53,52 +49,44 @@ export function denials(suite: Suite): void {
     });
 
     it('ends after the seconds in Retry-After', async () => {
-      const clock = fakeClock(1_795_262_429_400);
-      const server = await serve({ ...memory?.fresh(clock) });
+      const clock = suite.clock(1_795_262_429_400);
+      const server = await serve({ ...memory.fresh(clock) });
       await server.send();
       const denied = await server.send();
 
-      clock.advance(Number(denied.headers['retry-after']) * 1000 - 1);
+      await clock.advance(Number(denied.headers['retry-after']) * 1000 - 1);
       const early = await server.send();
-      clock.advance(1);
+      await clock.advance(1);
       const allowed = await server.send();
 
       expect([denied.status, early.status, allowed.status]).toEqual([429, 429, 200]);
     });
 
     it('passes the request and the decision to onDenied', async () => {
-      const told: unknown[] = [];
+      const server = await serve({ onDenied: onDenied('host', { status: 420, body: 'calm' }) });
 
-      await deniedBy({
-        onDenied: async ({ headers }, response, decision: Decision) => {
-          await new Promise(setImmediate);
-          told.push([headers['host'] !== undefined, decision.outcome, decision.retryAfterMs]);
-          if (target.answer === undefined) throw new Error('nothing to answer with');
-          target.answer(response, { status: 420, body: 'calm' });
-        },
-      });
+      await deniedBy(server);
 
-      expect(told).toEqual([[true, 'denied', 60_000]]);
+      const told = await server.list<RecordedDecision>('denials').all();
+      expect(told.map(({ header, outcome, retryAfterMs }) => [header !== undefined, outcome, retryAfterMs])).toEqual([
+        [true, 'denied', 60_000],
+      ]);
     });
 
-    if (target.answer !== undefined) {
-      it('has the fields even when onDenied responds', async () => {
-        const answer = await deniedBy({
-          onDenied: (_request, response) => target.answer?.(response, { status: 420, body: 'calm' }),
-        });
+    it('has the fields even when onDenied responds', async () => {
+      const answer = await deniedBy(await serve({ onDenied: onDenied('host', { status: 420, body: 'calm' }) }));
 
-        expect([answer.status, answer.body]).toEqual([420, 'calm']);
-        expect(answer.headers).toMatchObject({
-          'ratelimit-policy': '"denial";q=1;w=60',
-          ratelimit: '"denial";r=0;t=60',
-          'retry-after': '60',
-          'cache-control': 'no-store',
-        });
+      expect([answer.status, answer.body]).toEqual([420, 'calm']);
+      expect(answer.headers).toMatchObject({
+        'ratelimit-policy': '"denial";q=1;w=60',
+        ratelimit: '"denial";r=0;t=60',
+        'retry-after': '60',
+        'cache-control': 'no-store',
       });
-    }
+    });
 
     it('with throw: true reaches the framework’s error handler, with status and fields', async () => {
-      const answer = await deniedBy({ throw: true });
+      const answer = await deniedBy(await serve({ throw: true }));
 
       expect(answer.status).toBe(429);
       expect(answer.headers).toMatchObject({
@@ -110,10 +98,10 @@ export function denials(suite: Suite): void {
       expect(answer.body).not.toContain('127.0.0.1');
     });
 
-    it.each<[string, number, () => Partial<SuiteOptions>]>([
+    it.each<[string, number, () => LimitDescription]>([
       ['a client on the deny list', 403, () => ({ deny: ['127.0.0.1'] })],
-      ['a request without a key', 403, () => ({ key: () => undefined })],
-      ['every request while the store is away', 503, () => ({ store: failing(), onStoreError: 'deny' })],
+      ['a request without a key', 403, () => ({ key: returns(UNDEFINED) })],
+      ['every request while the store is away', 503, () => ({ store: failingStore('rejects'), onStoreError: 'deny' })],
     ])('with throw: true of %s reaches the framework’s error handler with %i', async (_whom, status, limit) => {
       const server = await serve({ throw: true, ...limit() });
 
@@ -122,7 +110,7 @@ export function denials(suite: Suite): void {
       expect(answer.status).toBe(status);
       expect(answer.headers['cache-control']).toBe('no-store');
       expect(answer.headers['ratelimit']).toBeUndefined();
-      expect(server.calls).toHaveLength(0);
+      expect(await server.calls.count()).toBe(0);
     });
   });
 }

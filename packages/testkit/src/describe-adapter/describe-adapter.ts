@@ -25,8 +25,10 @@ import { abortedSlots } from './slots-aborted.ts';
 import { slots } from './slots.ts';
 import { spellings } from './spellings.ts';
 import { stackedLimits } from './stacked-limits.ts';
+import type { AdapterTarget } from '../adapter-target/target.ts';
+import { inProcess, type ContractTarget } from './contract-target.ts';
+import { defineScenarios, isNamed, titlesOf } from './scenario.ts';
 import { suiteFor, type Suite } from './suite.ts';
-import type { AdapterTarget } from './target.ts';
 
 /** A part of the contract: a file each, so that several processes share the work. */
 export type ContractPart = 'answers' | 'keys' | 'counting' | 'waiting';
@@ -45,11 +47,29 @@ export const contractParts: readonly ContractPart[] = Object.keys(PARTS) as Cont
  * The contract of every adapter, over real HTTP: the responses byte for byte, the options, and limits that no form of
  * a request escapes.
  *
+ * @param target - A target in this process, or one that is a program.
  * @param parts - Default: all of it.
+ * @throws Error where the table of what is impossible names a scenario that does not exist.
  */
-export function describeAdapter(target: AdapterTarget, parts: readonly ContractPart[] = contractParts): void {
-  describe(`the adapter of ${target.name}`, () => {
-    const suite = suiteFor(target);
-    for (const scenarios of parts.flatMap((part) => PARTS[part])) scenarios(suite);
+export function describeAdapter(
+  target: AdapterTarget | ContractTarget,
+  parts: readonly ContractPart[] = contractParts,
+): void {
+  const driven = 'open' in target ? target : inProcess(target);
+  const { impossible = {} } = driven;
+  describe(`the adapter of ${driven.name}`, () => {
+    const suite = suiteFor(driven);
+    const define = (some: readonly ContractPart[]) => (): void => {
+      for (const scenarios of some.flatMap((part) => PARTS[part])) scenarios(suite);
+    };
+    checkNames(impossible, titlesOf(define(contractParts)));
+    defineScenarios(impossible, define(parts));
   });
+}
+
+function checkNames(impossible: Readonly<Record<string, string>>, titles: readonly string[]): void {
+  for (const [named, reason] of Object.entries(impossible)) {
+    if (!titles.some((title) => isNamed(title, named)))
+      throw new Error(`no scenario is called "${named}", which is said to be impossible (${reason})`);
+  }
 }

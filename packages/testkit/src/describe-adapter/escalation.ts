@@ -1,10 +1,11 @@
-import { describe, expect, it } from '@jest/globals';
-import { byHeader, createLimiter, escalate, fixedWindow } from '@sluice/core';
-import { fakeClock, type FakeClock } from '../fake-clock.ts';
+import { expect } from '@jest/globals';
+import type { LimitDescription } from '../adapter-target/descriptions.ts';
+import { byHeader, escalate, fixedWindow, onDecision } from './described.ts';
+import type { DrivenClock } from './driver.ts';
+import { describe, it } from './scenario.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';
 import { fieldsOf } from './limiter-fields.ts';
 import { PLACES, type Server, type Suite } from './suite.ts';
-import type { SuiteOptions } from './target.ts';
 
 const policy = fixedWindow({ limit: 1, window: '60s' });
 const escalation = escalate({ after: 2, block: '5m', decay: '1d' });
@@ -18,11 +19,8 @@ export function escalatedLimits(suite: Suite): void {
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a limit that escalates, $place, over $kind',
     ({ stores, place }) => {
-      const serve = (clock: FakeClock, limit: Partial<SuiteOptions> = {}): Promise<Server> =>
-        suite.serve(
-          { name: 'tries', policy, key, escalate: escalation, ...stores.fresh(clock), ...limit } as SuiteOptions,
-          { place },
-        );
+      const serve = (clock: DrivenClock, limit: LimitDescription = {}): Promise<Server> =>
+        suite.serve({ name: 'tries', policy, key, escalate: escalation, ...stores.fresh(clock), ...limit }, { place });
       const times = async (server: Server, count: number, request: HttpRequest): Promise<HttpAnswer[]> => {
         const answers: HttpAnswer[] = [];
         for (let i = 0; i < count; i++) answers.push(await server.send(request));
@@ -32,13 +30,13 @@ export function escalatedLimits(suite: Suite): void {
         answers.map(({ status, headers }) => [status, headers['retry-after']]);
 
       it('sends a growing Retry-After to a client that keeps trying, and to no other client', async () => {
-        const clock = fakeClock();
+        const clock = suite.clock();
         const server = await serve(clock);
 
         const first = await times(server, 5, ann);
-        clock.advance(300 * SECOND);
+        await clock.advance(300 * SECOND);
         const second = await times(server, 4, ann);
-        clock.advance(600 * SECOND);
+        await clock.advance(600 * SECOND);
         const third = await times(server, 3, ann);
 
         expect(retriesOf(first)).toEqual([
@@ -63,20 +61,20 @@ export function escalatedLimits(suite: Suite): void {
       });
 
       it('ends after the seconds in Retry-After, and not before', async () => {
-        const clock = fakeClock();
+        const clock = suite.clock();
         const server = await serve(clock);
         const denied = (await times(server, 3, ann)).at(-1);
 
-        clock.advance(Number(denied?.headers['retry-after']) * SECOND - 1);
+        await clock.advance(Number(denied?.headers['retry-after']) * SECOND - 1);
         const early = await server.send(ann);
-        clock.advance(1);
+        await clock.advance(1);
         const allowed = await server.send(ann);
 
         expect([denied?.status, early.status, allowed.status]).toEqual([429, 429, 200]);
       });
 
       it('shows the unchanged policy in its fields, with nothing left until the block ends', async () => {
-        const server = await serve(fakeClock());
+        const server = await serve(suite.clock());
 
         const [, denied, blocked] = await times(server, 3, ann);
 
@@ -87,8 +85,9 @@ export function escalatedLimits(suite: Suite): void {
       });
 
       it('ends when the application unblocks the key', async () => {
-        const limiter = createLimiter({ name: 'tries', policy, escalate: escalation, ...stores.fresh(fakeClock()) });
-        const server = await suite.serve({ limiter, key }, { place });
+        const own = { name: 'tries', policy, escalate: escalation, ...stores.fresh(suite.clock()) };
+        const limiter = await suite.limiter(own);
+        const server = await suite.serve({ limiter: limiter.described, key }, { place });
         const before = await server.statuses(3, ann);
         const stuck = await server.send(ann);
 
@@ -105,16 +104,11 @@ export function escalatedLimits(suite: Suite): void {
       });
 
       it('that only reports denies no request, and reports the block to onDecision', async () => {
-        const outcomes: string[] = [];
-        const server = await serve(fakeClock(), {
-          mode: 'report',
-          onDecision: ({ outcome }) => {
-            outcomes.push(outcome);
-          },
-        });
+        const server = await serve(suite.clock(), { mode: 'report', onDecision: onDecision() });
 
         expect(await server.statuses(4, ann)).toEqual([200, 200, 200, 200]);
-        expect(outcomes).toEqual(['allowed', 'denied', 'blocked', 'blocked']);
+        const decisions = await server.decisions.all();
+        expect(decisions.map(({ outcome }) => outcome)).toEqual(['allowed', 'denied', 'blocked', 'blocked']);
       });
     },
   );
@@ -128,7 +122,7 @@ export function escalatedLimits(suite: Suite): void {
         key,
         escalate: escalation,
         refund: { when: 'on-success', holdMs: 100 },
-        ...memory?.fresh(),
+        ...memory.fresh(),
       });
 
     await expect(serving()).rejects.toThrow('refund.holdMs excludes escalate and countDenied');

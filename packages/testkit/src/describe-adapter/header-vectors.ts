@@ -1,15 +1,14 @@
-import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, tokenBucket } from '@sluice/core';
-import { fakeClock } from '../fake-clock.ts';
+import { expect } from '@jest/globals';
+import { fixedWindow, inTurn, numberIn, tokenBucket } from './described.ts';
+import { describe, it } from './scenario.ts';
 import { fieldsOf } from './limiter-fields.ts';
 import { PLACES, type Suite } from './suite.ts';
-import type { AnyRequest } from './target.ts';
 
 /** 2026-11-21T12:00:00Z. */
 const NOON_MS = 1_795_262_400_000;
 const QUOTA = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
-const costOf = ({ headers }: AnyRequest): number => Number(headers['x-cost'] ?? 1);
+const costOf = numberIn('x-cost', 1);
 const cost = (units: number): { headers: Record<string, string> } => ({ headers: { 'X-Cost': String(units) } });
 
 /** The fields and bodies of answers, byte for byte. */
@@ -22,9 +21,9 @@ export function headerVectors(suite: Suite): void {
           {
             name: 'default',
             policy: fixedWindow({ limit: 100, window: '60s' }),
-            ...stores.fresh(fakeClock(NOON_MS + 250)),
+            ...stores.fresh(suite.clock(NOON_MS + 250)),
           },
-          { place, handle: () => ({ headers: { 'Cache-Control': 'public, max-age=60' }, body: 'hello' }) },
+          { place, handle: { headers: { 'Cache-Control': 'public, max-age=60' }, body: 'hello' } },
         );
 
         const answer = await server.send();
@@ -40,7 +39,7 @@ export function headerVectors(suite: Suite): void {
       });
 
       it('of the last unit come with a normal response, and those of a denial with problem details (V2, V3)', async () => {
-        const clock = fakeClock(NOON_MS + 29_400);
+        const clock = suite.clock(NOON_MS + 29_400);
         const server = await suite.serve(
           {
             name: 'default',
@@ -54,7 +53,7 @@ export function headerVectors(suite: Suite): void {
 
         const last = await server.send();
         const denied = await server.send();
-        clock.atMs = NOON_MS + 59_999;
+        await clock.set(NOON_MS + 59_999);
         const late = await server.send();
 
         expect(last.status).toBe(200);
@@ -77,11 +76,11 @@ export function headerVectors(suite: Suite): void {
           `{"type":"${QUOTA}","title":"Quota Exceeded","status":429,"violated-policies":["default"]}`,
         );
         expect(fieldsOf(late)).toMatchObject({ state: '"default";r=0;t=1', retryAfter: '1' });
-        expect(server.calls).toHaveLength(2);
+        expect(await server.calls.count()).toBe(2);
       });
 
       it('of two policies are listed together, and a denial names the violated one (V4, V5)', async () => {
-        const clock = fakeClock(NOON_MS - 2000);
+        const clock = suite.clock(NOON_MS - 2000);
         const server = await suite.serve(
           {
             name: 'both',
@@ -89,7 +88,7 @@ export function headerVectors(suite: Suite): void {
               {
                 name: 'burst',
                 policy: fixedWindow({ limit: 10, window: '1s' }),
-                cost: ({ headers }) => Number(headers['x-burst'] ?? 1),
+                cost: numberIn('x-burst', 1),
               },
               { name: 'daily', policy: fixedWindow({ limit: 1000, window: '1d', align: 'clock' }), cost: costOf },
             ],
@@ -98,10 +97,10 @@ export function headerVectors(suite: Suite): void {
           { place },
         );
         await server.send();
-        clock.atMs = NOON_MS;
+        await clock.set(NOON_MS);
 
         const allowed = await server.send({ headers: { 'X-Burst': '6', 'X-Cost': '6' } });
-        clock.advance(2000);
+        await clock.advance(2000);
         await server.send(cost(993));
         const denied = await server.send();
 
@@ -123,7 +122,7 @@ export function headerVectors(suite: Suite): void {
       });
 
       it('of a bucket state when the next unit comes (V6)', async () => {
-        const clock = fakeClock(NOON_MS);
+        const clock = suite.clock(NOON_MS);
         const server = await suite.serve(
           {
             name: 'api',
@@ -138,9 +137,9 @@ export function headerVectors(suite: Suite): void {
         await server.send(cost(8));
         const tenth = await server.send();
         const denied = await server.send();
-        clock.advance(250);
+        await clock.advance(250);
         const again = await server.send();
-        clock.advance(5750);
+        await clock.advance(5750);
         const allowed = await server.send();
 
         const policy = '"api";q=10;w=60';
@@ -157,7 +156,7 @@ export function headerVectors(suite: Suite): void {
           {
             name: 'default',
             policy: fixedWindow({ limit: 1, window: '60s' }),
-            ...stores.fresh(fakeClock(NOON_MS)),
+            ...stores.fresh(suite.clock(NOON_MS)),
           },
           { place },
         );
@@ -183,7 +182,7 @@ export function headerVectors(suite: Suite): void {
         [1500, 2],
       ])('of a window of %i ms state %i s (V16)', async (window, seconds) => {
         const server = await suite.serve(
-          { name: 'fast', policy: fixedWindow({ limit: 5, window }), ...stores.fresh(fakeClock(NOON_MS)) },
+          { name: 'fast', policy: fixedWindow({ limit: 5, window }), ...stores.fresh(suite.clock(NOON_MS)) },
           { place },
         );
 
@@ -193,17 +192,16 @@ export function headerVectors(suite: Suite): void {
       });
 
       it('never go below zero when the limit is lowered below the used units (V17)', async () => {
-        let limit = 200;
+        const plan = (limit: number) => fixedWindow({ name: 'plan', limit, window: '60s' });
         const server = await suite.serve(
           {
-            policy: () => fixedWindow({ name: 'plan', limit, window: '60s' }),
+            policy: inTurn(plan(200), plan(100)),
             cost: costOf,
-            ...stores.fresh(fakeClock(NOON_MS)),
+            ...stores.fresh(suite.clock(NOON_MS)),
           },
           { place },
         );
         await server.send(cost(120));
-        limit = 100;
 
         const denied = await server.send();
 

@@ -1,20 +1,15 @@
-import { describe, expect, it } from '@jest/globals';
-import { byAll, byHeader, byIp, byUser, fixedWindow, redisStore, type KeyValue } from '@sluice/core';
+import { expect } from '@jest/globals';
+import type { LimitDescription } from '../adapter-target/descriptions.ts';
+import { byAll, byHeader, byIp, byUser, decoded, fixedWindow, header, later, returns, store } from './described.ts';
+import { describe, it } from './scenario.ts';
 import fc from 'fast-check';
 import { cases } from '../depth.ts';
 import { testSeed } from '../random.ts';
 import type { HttpRequest } from './http-client.ts';
 import { PLACES, type Suite } from './suite.ts';
-import type { AnyRequest, SuiteOptions } from './target.ts';
 
 const once = fixedWindow({ limit: 1, window: '1h' });
 const withKey = (key: string | readonly string[]): HttpRequest => ({ headers: { 'X-Api-Key': key } });
-
-/** Texts that HTTP cannot carry are percent-encoded, as in a path or a form. */
-const decoded =
-  (name: string) =>
-  ({ headers }: AnyRequest): KeyValue =>
-    decodeURIComponent(String(headers[name]));
 
 /** Texts that imitate a delimiter, a hash tag, an escape, the end of a text, or another text. */
 const part = fc.oneof(
@@ -99,12 +94,12 @@ export function keys(suite: Suite): void {
   });
 
   it('keys in Redis keep their hash tag and their length, with any client text in them (B9, B10)', async () => {
-    const { client, admin } = suite.redis;
+    const { admin, server: redis } = suite.redis;
     const server = await suite.serve({
       name: 'tags',
       policy: once,
       key: byHeader('x-api-key'),
-      store: redisStore(client, { prefix: 'sluice:tags' }),
+      store: store('tags', { kind: 'redis', own: true, url: redis.storeUrl, prefix: 'sluice:tags' }),
       onStoreError: 'throw',
       timeoutMs: 60_000,
     });
@@ -113,28 +108,23 @@ export function keys(suite: Suite): void {
     for (const key of sent) await server.send(withKey(key));
     const stored = await admin.keys('sluice:tags:*');
 
-    expect(server.calls).toHaveLength(sent.length);
+    expect(await server.calls.count()).toBe(sent.length);
     expect(stored).toHaveLength(sent.length);
     for (const key of stored) expect(key).toMatch(/^sluice:tags:\{#[\w-]{22}\}:tags:[^{}]+$/);
     expect(new Set(stored.map(({ length }) => length)).size).toBe(1);
   });
 
   describe.each(PLACES)('a key, %s', (place) => {
-    it.each<[string, SuiteOptions['key'], Record<string, string>, string]>([
+    it.each<[string, LimitDescription['key'], Record<string, string>, string]>([
       ['byIp() by default', undefined, {}, '127.0.0.1'],
       ['byAll()', byAll(), {}, '*'],
       ['byHeader(), however its name is spelt', byHeader('X-API-Key'), { 'x-api-key': 'k1' }, 'k1'],
       ['byUser(), from where authentication leaves it', byUser(), { 'X-User': 'ann' }, 'ann'],
-      ['byUser(pick)', byUser(({ headers }) => `of ${String(headers['x-user'])}`), { 'X-User': 'ann' }, 'of ann'],
-      ['a function', ({ headers }) => String(headers['x-api-key']), { 'X-Api-Key': 'k2' }, 'k2'],
-      ['a function that returns a number', () => 42, {}, '42'],
-      ['an async function', async () => Promise.resolve('later'), {}, 'later'],
-      [
-        'a list',
-        [byIp(), byHeader('x-api-key'), async () => Promise.resolve('z')],
-        { 'X-Api-Key': 'k' },
-        '127.0.0.1|k|z',
-      ],
+      ['byUser(pick)', byUser(header('x-user', { prefix: 'of ' })), { 'X-User': 'ann' }, 'of ann'],
+      ['a function', header('x-api-key'), { 'X-Api-Key': 'k2' }, 'k2'],
+      ['a function that returns a number', returns(42), {}, '42'],
+      ['an async function', later('later'), {}, 'later'],
+      ['a list', [byIp(), byHeader('x-api-key'), later('z')], { 'X-Api-Key': 'k' }, '127.0.0.1|k|z'],
     ])('may be %s, and is set on the request with the decision', async (_what, key, headers, expected) => {
       const server = await suite.serve(
         { name: 'keyed', policy: fixedWindow({ limit: 5, window: '1h' }), ...(key === undefined ? {} : { key }) },
@@ -143,7 +133,7 @@ export function keys(suite: Suite): void {
 
       await server.send({ headers });
 
-      expect(server.calls[0]?.rateLimit).toMatchObject({
+      expect((await server.calls.all())[0]?.rateLimit).toMatchObject({
         key: expected,
         decision: { allowed: true, outcome: 'allowed', policy: 'keyed', limit: 5, remaining: 4 },
       });
@@ -160,13 +150,13 @@ export function keys(suite: Suite): void {
       expect(statuses).toEqual([200, 429, 200, 200, 200, 429]);
     });
 
-    it.each<[string, SuiteOptions]>([
+    it.each<[string, LimitDescription]>([
       ['by default', { policy: once, key: byHeader('x-api-key') }],
       ['with onMissingKey: "deny"', { policy: once, key: byHeader('x-api-key'), onMissingKey: 'deny' }],
       ['where one part of several is missing', { policy: once, key: [byIp(), byHeader('x-api-key')] }],
-      ['where a function returns null', { policy: once, key: () => null }],
+      ['where a function returns null', { policy: once, key: returns(null) }],
     ])('that is missing leads to 403 %s, with problem details and without fields (B21)', async (_said, options) => {
-      const server = await suite.serve({ name: 'missing', ...options } as SuiteOptions, { place });
+      const server = await suite.serve({ name: 'missing', ...options }, { place });
 
       const answer = await server.send();
 
@@ -177,7 +167,7 @@ export function keys(suite: Suite): void {
       expect(answer.body).toBe(
         '{"type":"about:blank","title":"Forbidden","status":403,"detail":"The request has no rate-limit key (such as a client address or user)."}',
       );
-      expect(server.calls).toHaveLength(0);
+      expect(await server.calls.count()).toBe(0);
     });
 
     it('that is empty is missing (B21)', async () => {

@@ -1,8 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
-import { byHeader, byIp, fixedWindow } from '@sluice/core';
+import { expect } from '@jest/globals';
+import type { LimitDescription } from '../adapter-target/descriptions.ts';
+import { byHeader, byIp, fixedWindow } from './described.ts';
+import { describe, it } from './scenario.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';
 import { PLACES, type Suite } from './suite.ts';
-import type { SuiteOptions } from './target.ts';
 
 const once = fixedWindow({ limit: 1, window: '1h' });
 const as = (address: string, key?: string): HttpRequest => ({
@@ -19,8 +20,8 @@ function expectForbidden({ status, headers, body }: HttpAnswer): void {
 /** The options `allow` and `deny`. */
 export function lists(suite: Suite): void {
   describe.each(PLACES)('a list of a limit %s', (place) => {
-    const serve = (options: Partial<SuiteOptions>): ReturnType<Suite['serve']> =>
-      suite.serve({ name: 'listed', policy: once, ...options } as SuiteOptions, { place, trustLoopback: true });
+    const serve = (options: LimitDescription): ReturnType<Suite['serve']> =>
+      suite.serve({ name: 'listed', policy: once, ...options }, { place, trustLoopback: true });
 
     it.each([
       ['an address', '203.0.113.7', '203.0.113.7', '203.0.113.8'],
@@ -36,7 +37,7 @@ export function lists(suite: Suite): void {
 
       expectForbidden(answer);
       expect(passed).toEqual([200]);
-      expect(server.calls).toHaveLength(1);
+      expect(await server.calls.count()).toBe(1);
     });
 
     it.each([
@@ -51,7 +52,7 @@ export function lists(suite: Suite): void {
 
       expect(free).toEqual([200, 200, 200]);
       expect(counted).toEqual([200, 429]);
-      expect(server.calls[0]?.rateLimit).toBeUndefined();
+      expect((await server.calls.all())[0]?.rateLimit).toBeUndefined();
     });
 
     it('may name keys', async () => {
@@ -66,13 +67,13 @@ export function lists(suite: Suite): void {
       expect(counted).toEqual([200, 429]);
     });
 
-    it.each<[string, Partial<SuiteOptions>]>([
+    it.each<[string, LimitDescription]>([
       ['by address over one by range', { deny: ['203.0.113.7'], allow: ['203.0.113.0/24'] }],
       ['by address over one by key', { deny: ['203.0.113.7'], allow: ['k'] }],
       ['by key over one by address', { deny: ['k'], allow: ['203.0.113.7'] }],
       ['by key over the same key', { deny: ['k'], allow: ['k'] }],
     ])('that denies takes precedence over one that allows: %s', async (_which, options) => {
-      const server = await serve({ key: byHeader('x-api-key'), ...options } as Partial<SuiteOptions>);
+      const server = await serve({ key: byHeader('x-api-key'), ...options });
 
       expectForbidden(await server.send(as('203.0.113.7', 'k')));
     });

@@ -1,51 +1,30 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { expect } from '@jest/globals';
+import { createPolicies, fixedWindow as fixedWindowPolicy } from '@sluice/core';
+import type { LimitDescription } from '../adapter-target/descriptions.ts';
 import {
   byAll,
   byHeader,
   byIp,
-  createLimiter,
-  createPolicies,
   fixedWindow,
   managed,
-  redisStore,
-  silenceWarnings,
-  type ManagedReference,
-  type Outcome,
-  type Policy,
-  type PolicySource,
-} from '@sluice/core';
+  managedBy,
+  onDecision,
+  policiesOf,
+  store,
+  type Named,
+} from './described.ts';
+import type { DrivenPolicies } from './driver.ts';
+import { describe, it } from './scenario.ts';
 import { until } from '../until.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';
 import { NO_FIELDS, fieldsOf } from './limiter-fields.ts';
 import { PLACES, type Server, type Suite } from './suite.ts';
-import type { AnyRequest, SuiteOptions } from './target.ts';
 
 const app = 'checkout';
 const apps = [app];
-const perHour = (limit: number): Policy => fixedWindow({ limit, window: '1h' });
-const planOf = ({ headers }: AnyRequest): ManagedReference => managed(String(headers['x-plan']));
+const perHour = (limit: number): Named => fixedWindow({ limit, window: '1h' });
+const planOf = managedBy('x-plan');
 const onPlan = (plan: string): HttpRequest => ({ headers: { 'X-Plan': plan } });
-
-/** A source of one test that two processes may open: it notifies both of a change. */
-function newSource(): PolicySource {
-  const records = new Map<string, unknown>();
-  const listeners = new Set<() => void>();
-  const put: PolicySource['put'] = async (name, record, before) => {
-    const isFirst = records.get(name) === before;
-    if (isFirst) records.set(name, record);
-    for (const changed of listeners) changed();
-    return Promise.resolve(isFirst);
-  };
-  return {
-    load: async () => Promise.resolve(Object.fromEntries(records)),
-    watch: (changed) => {
-      listeners.add(changed);
-      return () => listeners.delete(changed);
-    },
-    put,
-    remove: put,
-  };
-}
 
 /** The first answer with this status. */
 function answered(server: Server, status: number, request?: HttpRequest): Promise<HttpAnswer> {
@@ -57,23 +36,18 @@ function answered(server: Server, status: number, request?: HttpRequest): Promis
 
 /** Limits that are stored under a name, and are put, changed and removed while the server runs. */
 export function managedPolicies(suite: Suite): void {
-  beforeAll(() => {
-    silenceWarnings('SLUICE_POLICY_UNCONFIGURED');
-  });
-
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a managed policy $place, over $kind',
     ({ stores, place }) => {
-      const serve = (source: PolicySource, limit: Partial<SuiteOptions> = {}): Promise<Server> => {
-        const policies = createPolicies(source);
+      const serve = (source: DrivenPolicies, limit: LimitDescription = {}): Promise<Server> => {
+        const policies = policiesOf(source.id);
         const options = { name: 'shop', policy: managed('orders'), app, policies, ...stores.fresh(), ...limit };
-        return suite.serve(options as SuiteOptions, { place });
+        return suite.serve(options, { place });
       };
 
       it('that does not exist denies with 403 and problem details, without fields, and consumes nothing', async () => {
-        const source = newSource();
-        const policies = createPolicies(source);
-        const server = await serve(source);
+        const policies = suite.policies();
+        const server = await serve(policies);
 
         const denied = [await server.send(), await server.send()];
         await policies.put('orders', perHour(2), { apps });
@@ -87,24 +61,23 @@ export function managedPolicies(suite: Suite): void {
         });
         expect(denied[0]?.body).toBe('{"type":"about:blank","title":"Forbidden","status":403}');
         expect(fieldsOf(allowed).state).toMatch(/^"orders";r=1;t=3(600|59\d)$/);
-        expect(server.calls).toHaveLength(1);
+        expect(await server.calls.count()).toBe(1);
       });
 
       it('that does not exist lets requests pass with onUnconfigured: "allow", without fields', async () => {
-        const server = await serve(newSource(), { onUnconfigured: 'allow' });
+        const server = await serve(suite.policies(), { onUnconfigured: 'allow' });
 
         const answers = [await server.send(), await server.send()];
 
         expect(answers.map(({ status }) => status)).toEqual([200, 200]);
         expect(answers.map(fieldsOf)).toEqual([NO_FIELDS, NO_FIELDS]);
-        expect(server.calls[0]?.rateLimit?.decision.outcome).toBe('unconfigured');
+        expect((await server.calls.all())[0]?.rateLimit?.decision.outcome).toBe('unconfigured');
       });
 
       it('is only for the applications on its list, by their exact names', async () => {
-        const source = newSource();
-        const policies = createPolicies(source);
+        const policies = suite.policies();
         await policies.put('orders', perHour(5), { apps: ['checkout-2', 'check'] });
-        const server = await serve(source);
+        const server = await serve(policies);
 
         const before = await server.statuses(1);
         await policies.put('orders', perHour(5), { apps: ['checkout-2', 'checkout'] });
@@ -114,9 +87,8 @@ export function managedPolicies(suite: Suite): void {
       });
 
       it('takes effect when it is put, changed and removed, without a restart; used units stay used', async () => {
-        const source = newSource();
-        const policies = createPolicies(source);
-        const server = await serve(source);
+        const policies = suite.policies();
+        const server = await serve(policies);
         await server.statuses(1);
 
         await policies.put('orders', perHour(2), { apps });
@@ -139,36 +111,33 @@ export function managedPolicies(suite: Suite): void {
       });
 
       it('that does not exist reaches the framework’s error handler with throw: true', async () => {
-        const server = await serve(newSource(), { throw: true });
+        const server = await serve(suite.policies(), { throw: true });
 
         const answer = await server.send();
 
         expect(answer.status).toBe(403);
         expect(answer.headers['cache-control']).toBe('no-store');
         expect(fieldsOf(answer)).toEqual(NO_FIELDS);
-        expect(server.calls).toHaveLength(0);
+        expect(await server.calls.count()).toBe(0);
       });
 
       it('that does not exist denies no request with mode: "report", and is reported', async () => {
-        const told: Outcome[] = [];
-        const server = await serve(newSource(), {
+        const server = await serve(suite.policies(), {
           mode: 'report',
-          onDecision: ({ outcome }) => {
-            told.push(outcome);
-          },
+          onDecision: onDecision(),
         });
 
         const answer = await server.send();
 
+        const told = (await server.decisions.all()).map(({ outcome }) => outcome);
         expect([answer.status, fieldsOf(answer), told]).toEqual([200, NO_FIELDS, ['unconfigured']]);
       });
 
       it('may be the result of a policy function', async () => {
-        const source = newSource();
-        const policies = createPolicies(source);
+        const policies = suite.policies();
         await policies.put('free', perHour(1), { apps });
         await policies.put('paid', perHour(2), { apps });
-        const server = await serve(source, { policy: planOf });
+        const server = await serve(policies, { policy: planOf });
 
         const free = await server.statuses(2, onPlan('free'));
         const paid = await server.statuses(3, onPlan('paid'));
@@ -178,13 +147,12 @@ export function managedPolicies(suite: Suite): void {
       });
 
       it('may be one of several limits: one that does not exist denies, and the others consume nothing', async () => {
-        const source = newSource();
-        const policies = createPolicies(source);
+        const policies = suite.policies();
         const limits = [
           { name: 'per-ip', policy: perHour(2), key: byIp() },
           { name: 'all-clients', policy: managed('orders'), key: byAll() },
         ];
-        const server = await serve(source, { policy: undefined, limits } as Partial<SuiteOptions>);
+        const server = await serve(policies, { policy: undefined, limits });
 
         const before = await server.statuses(3);
         await policies.put('orders', perHour(5), { apps });
@@ -202,11 +170,11 @@ export function managedPolicies(suite: Suite): void {
           { name: 'all-clients', policy: managed('orders'), key: byAll() },
           { name: 'per-ip', policy: perHour(2), key: byIp() },
         ];
-        const server = await serve(newSource(), {
+        const server = await serve(suite.policies(), {
           policy: undefined,
           limits,
           onUnconfigured: 'allow',
-        } as Partial<SuiteOptions>);
+        });
 
         const first = await server.send();
         const rest = await server.statuses(2);
@@ -216,18 +184,18 @@ export function managedPolicies(suite: Suite): void {
       });
 
       it('refunds units, also beside one that does not exist', async () => {
-        const source = newSource();
-        await createPolicies(source).put('orders', perHour(1), { apps });
+        const policies = suite.policies();
+        await policies.put('orders', perHour(1), { apps });
         const limits = [
           { name: 'missing', policy: managed('missing'), key: byAll() },
           { name: 'per-ip', policy: managed('orders'), key: byIp() },
         ];
-        const server = await serve(source, {
+        const server = await serve(policies, {
           policy: undefined,
           limits,
           onUnconfigured: 'allow',
           refund: 'on-success',
-        } as Partial<SuiteOptions>);
+        });
 
         const answers = [];
         for (let i = 0; i < 3; i++) answers.push(await answered(server, 200));
@@ -239,15 +207,14 @@ export function managedPolicies(suite: Suite): void {
 
   it('a managed policy without app is an error when the application is built', async () => {
     const serve = async (): Promise<Server> =>
-      suite.serve({ name: 'shop', policy: managed('orders'), policies: createPolicies(newSource()) });
+      suite.serve({ name: 'shop', policy: managed('orders'), policies: policiesOf(suite.policies().id) });
 
     await expect(serve()).rejects.toMatchObject({ code: 'SLUICE_OPTION_INVALID', field: 'app' });
   });
 
   describe.each(suite.stores)('a managed policy of two services, over $kind', (stores) => {
     it('is one bucket with byAll(), and one per client with other keys', async () => {
-      const source = newSource();
-      const policies = createPolicies(source);
+      const policies = suite.policies();
       for (const name of ['shared', 'per-client'] as const) {
         await policies.put(name, perHour(3), { apps: ['checkout', 'search'] });
       }
@@ -257,7 +224,7 @@ export function managedPolicies(suite: Suite): void {
           suite.serve({
             name: own,
             app: own,
-            policies: createPolicies(source),
+            policies: policiesOf(policies.id),
             limits: [
               { name: 'all', policy: managed('shared'), key: byAll() },
               { name: 'client', policy: managed('per-client'), key: byHeader('x-client') },
@@ -281,14 +248,14 @@ export function managedPolicies(suite: Suite): void {
   });
 
   it('policies are read from the Redis of the store by default', async () => {
-    const { admin } = suite.redis;
+    const { admin, server: redis } = suite.redis;
     const policies = createPolicies(admin, { prefix: 'sluice:managed' });
-    const store = redisStore(admin, { prefix: 'sluice:managed' });
-    const limiter = createLimiter({ policy: managed('orders'), app, store, timeoutMs: 60_000 });
-    const server = await suite.serve({ limiter, key: byHeader('x-client') });
+    const counting = store('managed', { kind: 'redis', own: true, url: redis.url, prefix: 'sluice:managed' });
+    const limiter = await suite.limiter({ policy: managed('orders'), app, store: counting, timeoutMs: 60_000 });
+    const server = await suite.serve({ limiter: limiter.described, key: byHeader('x-client') });
     const ann = { headers: { 'X-Client': 'ann' } };
     const before = await server.statuses(1, ann);
-    await policies.put('orders', perHour(1), { apps });
+    await policies.put('orders', fixedWindowPolicy({ limit: 1, window: '1h' }), { apps });
 
     const allowed = await answered(server, 200, ann);
     const after = await server.statuses(1, ann);

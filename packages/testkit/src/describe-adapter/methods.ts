@@ -1,14 +1,15 @@
-import { describe, expect, it } from '@jest/globals';
-import { byIp, byRoute, fixedWindow } from '@sluice/core';
+import { expect } from '@jest/globals';
+import type { LimitDescription } from '../adapter-target/descriptions.ts';
+import { byIp, byRoute, fixedWindow } from './described.ts';
+import { describe, it } from './scenario.ts';
 import type { HttpRequest } from './http-client.ts';
 import type { Server, Suite } from './suite.ts';
-import type { SuiteOptions } from './target.ts';
 
 const preflight = { Origin: 'https://shop.example', 'Access-Control-Request-Method': 'POST' };
 
 /** Which requests without a handler count: preflights, bare OPTIONS, paths without a route. */
 export function methods(suite: Suite): void {
-  const limited = (more: Pick<SuiteOptions, 'preflights'> = {}): Promise<Server> =>
+  const limited = (more: LimitDescription = {}): Promise<Server> =>
     suite.serve(
       { name: 'methods', policy: fixedWindow({ limit: 2, window: '1h' }), key: byIp(), ...more },
       { place: 'application-wide', method: 'POST' },

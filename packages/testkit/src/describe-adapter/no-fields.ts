@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
-import type { Store } from '@sluice/core';
+import { expect } from '@jest/globals';
+import { failingStore, returns } from './described.ts';
+import { describe, it } from './scenario.ts';
 import { NO_FIELDS, fieldsOf } from './limiter-fields.ts';
 import { PLACES, type Suite } from './suite.ts';
 
@@ -8,8 +9,8 @@ export function noFields(suite: Suite): void {
   describe.each(PLACES)('the fields of a limit %s', (place) => {
     it('are missing when a request is skipped, and the application’s own fields stay (V14)', async () => {
       const server = await suite.serve(
-        { name: 'default', limit: 1, window: '60s', skip: () => true },
-        { place, handle: () => ({ headers: { 'X-Own': 'kept' }, body: 'hello' }) },
+        { name: 'default', limit: 1, window: '60s', skip: returns(true) },
+        { place, handle: { headers: { 'X-Own': 'kept' }, body: 'hello' } },
       );
 
       const answers = [await server.send(), await server.send()];
@@ -30,14 +31,9 @@ export function noFields(suite: Suite): void {
   });
 
   describe.each(PLACES)('when the store fails, a limit %s', (place) => {
-    const failing = (): Store => ({
-      source: 'redis',
-      perform: async () => Promise.reject(new Error('connection lost')),
-    });
-
     it('with onStoreError: "allow" passes without fields (V14)', async () => {
       const server = await suite.serve(
-        { name: 'default', limit: 1, window: '60s', store: failing(), onStoreError: 'allow' },
+        { name: 'default', limit: 1, window: '60s', store: failingStore('rejects'), onStoreError: 'allow' },
         { place },
       );
 
@@ -49,7 +45,7 @@ export function noFields(suite: Suite): void {
 
     it('with onStoreError: "deny" answers 503 with problem details, without fields (V15)', async () => {
       const server = await suite.serve(
-        { name: 'default', limit: 1, window: '60s', store: failing(), onStoreError: 'deny' },
+        { name: 'default', limit: 1, window: '60s', store: failingStore('rejects'), onStoreError: 'deny' },
         { place },
       );
 
@@ -62,7 +58,7 @@ export function noFields(suite: Suite): void {
         'cache-control': 'no-store',
       });
       expect(answer.body).toBe('{"type":"about:blank","title":"Service Unavailable","status":503}');
-      expect(server.calls).toHaveLength(0);
+      expect(await server.calls.count()).toBe(0);
     });
   });
 }

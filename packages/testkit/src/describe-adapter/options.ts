@@ -1,12 +1,13 @@
-import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, type HeadersOption, type Policy } from '@sluice/core';
-import { fakeClock } from '../fake-clock.ts';
+import { expect } from '@jest/globals';
+import type { HeadersOption } from '@sluice/core';
+import type { LimitDescription } from '../adapter-target/descriptions.ts';
+import { chosenBy, fixedWindow, header, later, onDecision, recorded, UNDEFINED, when } from './described.ts';
+import { describe, it } from './scenario.ts';
 import type { HttpRequest } from './http-client.ts';
 import { PLACES, type Suite } from './suite.ts';
-import type { AnyRequest, SuiteOptions } from './target.ts';
 
 const oneAMinute = fixedWindow({ limit: 1, window: '60s' });
-const plans: Readonly<Record<string, Policy | readonly Policy[]>> = {
+const plans = {
   free: fixedWindow({ name: 'free', limit: 1, window: '60s' }),
   paid: fixedWindow({ name: 'paid', limit: 2, window: '60s' }),
   both: [
@@ -14,7 +15,7 @@ const plans: Readonly<Record<string, Policy | readonly Policy[]>> = {
     fixedWindow({ name: 'hourly', limit: 5, window: '1h' }),
   ],
 };
-const planOf = ({ headers }: AnyRequest): Policy => plans[String(headers['x-plan'])] as Policy;
+const planOf = chosenBy('x-plan', plans);
 const onPlan = (plan: string): HttpRequest => ({ headers: { 'X-Plan': plan } });
 
 /** Options for the policy, the limiter, callbacks and the format of the fields. */
@@ -22,11 +23,11 @@ export function options(suite: Suite): void {
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a policy that is a function, $place, over $kind',
     ({ stores, place }) => {
-      it.each<[string, SuiteOptions['policy']]>([
+      it.each<[string, LimitDescription['policy']]>([
         ['sync', planOf],
-        ['async', async (request: AnyRequest) => Promise.resolve(planOf(request))],
+        ['async', later(planOf)],
       ])('(%s) gives each request the limit of its plan', async (_kind, policy) => {
-        const server = await suite.serve({ name: 'plans', policy, ...stores.fresh() } as SuiteOptions, { place });
+        const server = await suite.serve({ name: 'plans', policy, ...stores.fresh() }, { place });
 
         const free = [await server.send(onPlan('free')), await server.send(onPlan('free'))];
         const paid = await server.statuses(3, onPlan('paid'));
@@ -43,13 +44,13 @@ export function options(suite: Suite): void {
 
   describe.each(suite.stores)('an existing limiter, over $kind', (stores) => {
     it('counts together with other middleware and other code that use it', async () => {
-      const limiter = createLimiter({
+      const limiter = await suite.limiter({
         name: 'handed-in',
         policy: fixedWindow({ limit: 5, window: '1h' }),
         ...stores.fresh(),
       });
-      const first = await suite.serve({ limiter }, { path: '/first' });
-      const second = await suite.serve({ limiter }, { path: '/second', place: 'application-wide' });
+      const first = await suite.serve({ limiter: limiter.described }, { path: '/first' });
+      const second = await suite.serve({ limiter: limiter.described }, { path: '/second', place: 'application-wide' });
 
       const statuses = [...(await first.statuses(2)), ...(await second.statuses(2))];
       const direct = await limiter.consume('127.0.0.1');
@@ -77,48 +78,37 @@ export function options(suite: Suite): void {
 
       expect(answers[1]?.headers['ratelimit-policy']).toBe('"short";q=2;w=60');
       expect(statuses).toEqual([429, 200]);
-      expect(server.calls[0]?.rateLimit?.decision.policies[0]?.windowMs).toBe(60_000);
+      expect((await server.calls.all())[0]?.rateLimit?.decision.policies[0]?.windowMs).toBe(60_000);
     });
 
     it('lets a skipped request pass without counting it, and calls no other function for it', async () => {
-      const asked: string[] = [];
       const server = await suite.serve(
         {
           name: 'skip',
           policy: oneAMinute,
-          skip: async ({ headers }) => Promise.resolve(headers['x-health'] === 'yes'),
-          key: () => {
-            asked.push('key');
-            return 'k';
-          },
-          cost: () => {
-            asked.push('cost');
-            return 1;
-          },
+          skip: later(when('x-health', 'yes', true, false)),
+          key: recorded('key', 'k'),
+          cost: recorded('cost', 1),
         },
         { place },
       );
 
       const free = await server.statuses(3, { headers: { 'X-Health': 'yes' } });
-      const requestsToFree = [...asked];
+      const requestsToFree = await server.list('functions').all();
       const counted = await server.statuses(2);
 
       expect(free).toEqual([200, 200, 200]);
       expect(requestsToFree).toEqual([]);
-      expect(server.calls[0]?.rateLimit).toBeUndefined();
+      expect((await server.calls.all())[0]?.rateLimit).toBeUndefined();
       expect(counted).toEqual([200, 429]);
     });
 
     it('passes every decision to onDecision, with the key and the request', async () => {
-      const told: unknown[] = [];
       const server = await suite.serve(
         {
           name: 'told',
           policy: oneAMinute,
-          onDecision: async (decision, { key, request }) => {
-            await Promise.resolve();
-            told.push([decision.outcome, decision.policy, decision.remaining, key, request.headers['x-request']]);
-          },
+          onDecision: later(onDecision({ header: 'x-request' })),
         },
         { place },
       );
@@ -126,46 +116,34 @@ export function options(suite: Suite): void {
       await server.send({ headers: { 'X-Request': 'a' } });
       await server.send({ headers: { 'X-Request': 'b' } });
 
-      expect(told).toEqual([
+      const decisions = await server.decisions.all();
+      expect(
+        decisions.map(({ outcome, policy, remaining, key, header: sent }) => [outcome, policy, remaining, key, sent]),
+      ).toEqual([
         ['allowed', 'told', 0, '127.0.0.1', 'a'],
         ['denied', 'told', 0, '127.0.0.1', 'b'],
       ]);
     });
 
     it('gives the response to key, cost, policy, skip and onDecision', async () => {
-      const given: string[] = [];
-      const note = (name: string, response: unknown): void => {
-        if (typeof response === 'object' && response !== null) given.push(name);
-      };
       const server = await suite.serve(
         {
           name: 'responses',
-          skip: (_request, response) => {
-            note('skip', response);
-            return false;
-          },
-          key: (_request, response) => {
-            note('key', response);
-            return 'k';
-          },
-          cost: (_request, response) => {
-            note('cost', response);
-            return 1;
-          },
-          policy: (_request, response) => {
-            note('policy', response);
-            return fixedWindow({ name: 'responses', limit: 1, window: '60s' });
-          },
-          onDecision: (_decision, { response }) => {
-            note('onDecision', response);
-          },
+          skip: recorded('skip', false),
+          key: recorded('key', 'k'),
+          cost: recorded('cost', 1),
+          policy: recorded('policy', fixedWindow({ name: 'responses', limit: 1, window: '60s' })),
+          onDecision: onDecision({ then: recorded('onDecision', UNDEFINED) }),
         },
         { place },
       );
 
       await server.send();
 
-      expect(given).toEqual(['skip', 'key', 'cost', 'policy', 'onDecision']);
+      const functions = await server.list<{ as: string; hasResponse: boolean }>('functions').all();
+      expect(functions).toEqual(
+        ['skip', 'key', 'cost', 'policy', 'onDecision'].map((as) => ({ as, hasResponse: true })),
+      );
     });
 
     it('answers denials with the statuses of the option status', async () => {
@@ -173,7 +151,7 @@ export function options(suite: Suite): void {
         {
           name: 'status',
           policy: oneAMinute,
-          key: ({ headers }) => String(headers['x-key'] ?? ''),
+          key: header('x-key', { default: '' }),
           deny: ['mallory'],
           status: { denied: 420, deny: 404, missingKey: 401 },
         },
@@ -228,7 +206,7 @@ export function options(suite: Suite): void {
           name: 'fields',
           policy: oneAMinute,
           ...(headers === undefined ? {} : { headers }),
-          ...memory?.fresh(fakeClock(1_795_262_400_250)),
+          ...memory.fresh(suite.clock(1_795_262_400_250)),
         },
         { place },
       );

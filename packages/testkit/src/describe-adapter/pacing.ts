@@ -1,37 +1,26 @@
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import type { Socket } from 'node:net';
-import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  createLimiter,
-  fixedWindow,
-  leakyBucket,
-  type Decision,
-  type Limiter,
-  type Policy,
-  type Store,
-} from '@sluice/core';
-import { fakeClock } from '../fake-clock.ts';
+import { expect } from '@jest/globals';
+import type { Decision } from '@sluice/core';
+import { fixedWindow, leakyBucket, onDecision, type Named } from './described.ts';
+import type { DrivenLimiter, DrivenList } from './driver.ts';
+import { describe, it } from './scenario.ts';
 import { open, statuses } from '../raw-http.ts';
 import { until } from '../until.ts';
-import { tally, type Tally } from './gate.ts';
 import { fieldsOf } from './limiter-fields.ts';
-import { PLACES, type LimitPlace, type Server, type Suite, type SuiteStores } from './suite.ts';
-import type { RunningApp } from './target.ts';
+import { idOf, PLACES, type LimitPlace, type Server, type Suite, type SuiteStores } from './suite.ts';
 
 const GET = 'GET /items HTTP/1.1\r\nHost: test\r\n\r\n';
 const HOUR_MS = 3_600_000;
 /** One an hour, so that a waiting request waits longer than any test. */
 const hourly = leakyBucket({ name: 'pace', limit: 1, window: '1h', maxDelay: '9h' });
-const fiftyPerSecond = (maxDelayMs: number): Policy => leakyBucket({ limit: 50, window: '1s', maxDelay: maxDelayMs });
+const fiftyPerSecond = (maxDelayMs: number): Named => leakyBucket({ limit: 50, window: '1s', maxDelay: maxDelayMs });
 
 /** More than timers of the runtime alone. */
 const MANY = 30;
 const SOME = 15;
 const roomy = leakyBucket({ limit: 1, window: '1h', maxDelay: '2d' });
-
-/** Timers that keep this process alive. */
-const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 
 /** Requests that a leaky bucket starts one by one. */
 export function pacing(suite: Suite): void {
@@ -39,25 +28,23 @@ export function pacing(suite: Suite): void {
     'a limit that paces, $place, over $kind',
     ({ stores, kind, place }) => {
       it('starts 25 simultaneous requests one by one, none before its time by the clock of the store', async () => {
-        const starts: { readonly scheduledMs: number; readonly startedMs: number }[] = [];
         const server = await suite.serve(
           { name: 'pace', policy: fiftyPerSecond(60_000), ...stores.fresh() },
-          {
-            place,
-            handle: ({ rateLimit }) => {
-              const startedMs = performance.now();
-              const { atMs, delayMs } = rateLimit?.decision as Decision;
-              starts.push({ scheduledMs: atMs + delayMs, startedMs });
-              return { body: 'hello' };
-            },
-          },
+          { place },
         );
-        const before = kind === 'Redis' ? await serversLead(suite) : performance.timeOrigin;
+        const before = kind === 'Redis' ? await serversLead(suite) : 0;
 
         const answers = await Promise.all(Array.from({ length: 25 }, async () => server.send()));
-        const after = kind === 'Redis' ? await serversLead(suite) : performance.timeOrigin;
+        const leadMs =
+          kind === 'Redis'
+            ? Math.max(before, await serversLead(suite)) - (await suite.driver.leadMs())
+            : await suite.driver.originMs();
+        const starts = (await server.calls.all()).map(({ rateLimit, startedAtMs }) => {
+          const { atMs, delayMs } = rateLimit?.decision as Decision;
+          return { scheduledMs: atMs + delayMs, startedMs: startedAtMs + leadMs };
+        });
         const scheduled = starts.map(({ scheduledMs }) => scheduledMs).sort((a, b) => a - b);
-        const early = starts.filter(({ scheduledMs, startedMs }) => startedMs + Math.max(before, after) < scheduledMs);
+        const early = starts.filter(({ scheduledMs, startedMs }) => startedMs < scheduledMs);
 
         expect(answers.map(({ status }) => status)).toEqual(new Array(25).fill(200));
         expect(Number(scheduled.at(-1)) - Number(scheduled[0])).toBeGreaterThan(24 * 20 - 1);
@@ -65,23 +52,20 @@ export function pacing(suite: Suite): void {
       });
 
       it('with room for ten of 50 simultaneous requests serves ten, each after its delay, and denies 40', async () => {
-        const waits: { readonly delayMs: number; readonly waitedMs: number }[] = [];
         const server = await suite.serve(
-          { name: 'pace', policy: fiftyPerSecond(180), ...stores.fresh(fakeClock()) },
-          {
-            place,
-            handle: ({ rateLimit, headers }) => {
-              const waitedMs = performance.now() - Number(headers['x-sent']);
-              waits.push({ delayMs: rateLimit?.decision.delayMs ?? NaN, waitedMs });
-              return { body: 'hello' };
-            },
-          },
+          { name: 'pace', policy: fiftyPerSecond(180), ...stores.fresh(suite.clock()) },
+          { place },
         );
 
         const answers = await Promise.all(
           Array.from({ length: 50 }, async () => server.send({ headers: { 'X-Sent': String(performance.now()) } })),
         );
         const denied = answers.filter(({ status }) => status === 429);
+        const targetsLeadMs = await suite.driver.leadMs();
+        const waits = (await server.calls.all()).map(({ rateLimit, startedAtMs, sent }) => ({
+          delayMs: rateLimit?.decision.delayMs ?? NaN,
+          waitedMs: startedAtMs - targetsLeadMs - Number(sent),
+        }));
 
         expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
         expect(denied).toHaveLength(40);
@@ -91,24 +75,24 @@ export function pacing(suite: Suite): void {
       });
 
       it('denies a request without room at once, while earlier ones wait', async () => {
-        const { server, decisions, visit, remaining } = await hourlyScene(suite, stores, place);
+        const { server, visit, remaining } = await hourlyScene(suite, stores, place);
         const visits = await Promise.all(Array.from({ length: 50 }, visit));
 
-        await decisions.reaches(50);
+        await server.decisions.reaches(50);
         await until('41 are answered', () => visits.filter(({ status }) => status() !== undefined).length === 41);
 
         expect(visits.filter(({ status }) => status() === 200)).toHaveLength(1);
         expect(visits.filter(({ status }) => status() === 429)).toHaveLength(40);
-        expect(server.calls).toHaveLength(1);
+        expect(await server.calls.count()).toBe(1);
         expect(await remaining()).toBe(0);
       });
 
       it('frees only the last position at once when its client disconnects', async () => {
-        const { decisions, delays, refunds, visit, remaining } = await hourlyScene(suite, stores, place);
+        const { server, delays, refunds, visit, remaining } = await hourlyScene(suite, stores, place);
         const visits: Visit[] = [];
         for (let i = 1; i <= 5; i++) {
           visits.push(await visit());
-          await decisions.reaches(i);
+          await server.decisions.reaches(i);
         }
 
         await visits[1]?.leave();
@@ -119,71 +103,65 @@ export function pacing(suite: Suite): void {
         await refunds.reaches(3);
         const atItsEnd = await remaining();
         await visit();
-        await decisions.reaches(6);
+        await server.decisions.reaches(6);
 
         expect([withinTheLine, atItsEnd]).toEqual([5, 6]);
-        expect(delays).toEqual([0, 1, 2, 3, 4, 4].map((hours) => hours * HOUR_MS));
+        expect(await delays()).toEqual([0, 1, 2, 3, 4, 4].map((hours) => hours * HOUR_MS));
       });
 
       it('leaves no timer behind for clients that disconnect, and does not start their requests', async () => {
-        const before = timers();
-        const { server, decisions, refunds, visit } = await hourlyScene(suite, stores, place, { policy: roomy });
+        const before = await suite.driver.timers();
+        const { server, refunds, visit } = await hourlyScene(suite, stores, place, { policy: roomy });
         const visits: Visit[] = [];
         for (let i = 0; i <= MANY; i++) visits.push(await visit());
-        await decisions.reaches(MANY + 1);
-        await until('the first has started', () => server.calls.length === 1);
+        await server.decisions.reaches(MANY + 1);
+        await until('the first has started', async () => (await server.calls.count()) === 1);
 
         for (const { leave } of visits) await leave();
         await refunds.reaches(MANY);
-        await until('their timers are gone', () => timers() < before + SOME);
+        await until('their timers are gone', async () => (await suite.driver.timers()) < before + SOME);
 
-        expect(server.calls).toHaveLength(1);
+        expect(await server.calls.count()).toBe(1);
       });
 
       it('notices the end of a connection with several pipelined requests', async () => {
-        const before = timers();
-        const { server, decisions, refunds } = await hourlyScene(suite, stores, place, { policy: roomy });
+        const before = await suite.driver.timers();
+        const { server, refunds } = await hourlyScene(suite, stores, place, { policy: roomy });
         const socket = await open(server.port);
         socket.write(GET.repeat(MANY + 1));
-        await decisions.reaches(MANY + 1);
-        await until('the first has started', () => server.calls.length === 1);
+        await server.decisions.reaches(MANY + 1);
+        await until('the first has started', async () => (await server.calls.count()) === 1);
 
         socket.resetAndDestroy();
         await refunds.reaches(MANY);
-        await until('their timers are gone', () => timers() < before + SOME);
+        await until('their timers are gone', async () => (await suite.driver.timers()) < before + SOME);
 
-        expect(server.calls).toHaveLength(1);
+        expect(await server.calls.count()).toBe(1);
       });
 
       it('starts a request behind a disconnected one at its own time', async () => {
-        const waited: number[] = [];
-        const decisions = tally();
         const server = await suite.serve(
           {
             name: 'pace',
             policy: leakyBucket({ limit: 10, window: '1s', maxDelay: '1m' }),
-            onDecision: () => {
-              decisions.add();
-            },
-            ...stores.fresh(fakeClock()),
+            onDecision: onDecision(),
+            ...stores.fresh(suite.clock()),
           },
-          {
-            place,
-            handle: ({ headers }) => {
-              waited.push(performance.now() - Number(headers['x-sent']));
-              return { body: 'hello' };
-            },
-          },
+          { place },
         );
         await server.send();
         const left = await open(server.port);
         left.write(GET);
-        await decisions.reaches(2);
+        await server.decisions.reaches(2);
         const behind = server.send({ headers: { 'X-Sent': String(performance.now()) } });
-        await decisions.reaches(3);
+        await server.decisions.reaches(3);
 
         left.resetAndDestroy();
         const { status } = await behind;
+        const targetsLeadMs = await suite.driver.leadMs();
+        const waited = (await server.calls.all()).map(
+          ({ startedAtMs, sent }) => startedAtMs - targetsLeadMs - Number(sent),
+        );
 
         expect(status).toBe(200);
         expect(waited).toHaveLength(2);
@@ -192,13 +170,13 @@ export function pacing(suite: Suite): void {
 
       it('keeps the units that a disconnected client consumed from a window beside it', async () => {
         const window = fixedWindow({ name: 'window', limit: 100, window: '1d' });
-        const { decisions, refunds, visit, limiter } = await hourlyScene(suite, stores, place, {
+        const { server, refunds, visit, limiter } = await hourlyScene(suite, stores, place, {
           policy: [hourly, window],
         });
         await visit();
-        await decisions.reaches(1);
+        await server.decisions.reaches(1);
         const second = await visit();
-        await decisions.reaches(2);
+        await server.decisions.reaches(2);
 
         await second.leave();
         await refunds.reaches(1);
@@ -211,13 +189,13 @@ export function pacing(suite: Suite): void {
       });
 
       it('holds at most maxHeld requests: one more is denied at once, and consumes nothing', async () => {
-        const { server, decisions, delays, refunds, visit, remaining } = await hourlyScene(suite, stores, place, {
+        const { server, delays, refunds, visit, remaining } = await hourlyScene(suite, stores, place, {
           maxHeld: 2,
         });
         const visits: Visit[] = [];
         for (let i = 1; i <= 3; i++) {
           visits.push(await visit());
-          await decisions.reaches(i);
+          await server.decisions.reaches(i);
         }
 
         const denied = [await server.send(), await server.send()];
@@ -225,7 +203,7 @@ export function pacing(suite: Suite): void {
         await visits[2]?.leave();
         await refunds.reaches(1);
         await visit();
-        await decisions.reaches(6);
+        await server.decisions.reaches(6);
 
         expect(denied.map(({ status }) => status)).toEqual([429, 429]);
         expect(denied.map(fieldsOf)).toEqual(
@@ -233,59 +211,31 @@ export function pacing(suite: Suite): void {
         );
         expect(JSON.parse(denied[0]?.body ?? '')).toMatchObject({ 'violated-policies': ['pace'] });
         expect(left).toBe(7);
-        expect(delays).toEqual([0, 1, 2, 0, 0, 2].map((hours) => hours * HOUR_MS));
+        expect(await delays()).toEqual([0, 1, 2, 0, 0, 2].map((hours) => hours * HOUR_MS));
       });
     },
   );
 
-  const { target } = suite;
-  if (target.startHttp2 === undefined) return;
-
   describe.each(suite.stores)('over HTTP/2 and $kind, a limit that paces', (stores) => {
-    const ends: (() => Promise<void>)[] = [];
-    afterEach(async () => {
-      for (const end of ends.splice(0).reverse()) await end();
-    });
-
     it('leaves no timer behind for streams that are reset, and does not start their requests', async () => {
-      const before = timers();
-      const decisions = tally();
-      let calls = 0;
-      const running = (await target.startHttp2?.({
-        routes: [
-          {
-            method: 'GET',
-            path: '/items',
-            limit: {
-              name: 'pace',
-              policy: roomy,
-              onDecision: () => {
-                decisions.add();
-              },
-              ...stores.fresh(),
-            },
-            handle: () => {
-              calls++;
-              return { body: 'hello' };
-            },
-          },
-        ],
-      })) as RunningApp;
-      ends.push(() => running.close());
-      const client = connect(`http://127.0.0.1:${String(running.port)}`);
-      ends.push(async () => {
+      const before = await suite.driver.timers();
+      const limit = { name: 'pace', policy: roomy, onDecision: onDecision(), ...stores.fresh() };
+      const routes = [{ method: 'GET', path: '/items', limit, handle: { body: 'hello' } }] as const;
+      const app = await suite.start({ routes }, { http2: true });
+      const client = connect(`http://127.0.0.1:${String(app.port)}`);
+      suite.atEnd(async () => {
         const closed = once(client, 'close');
         client.destroy();
         await closed;
       });
       const streams = Array.from({ length: MANY + 1 }, () => client.request({ ':path': '/items' }));
-      await decisions.reaches(MANY + 1);
-      await until('the first has started', () => calls === 1);
+      await app.decisions.reaches(MANY + 1);
+      await until('the first has started', async () => (await app.calls.count()) === 1);
 
       for (const stream of streams) stream.close(8);
-      await until('their timers are gone', () => timers() < before + SOME);
+      await until('their timers are gone', async () => (await suite.driver.timers()) < before + SOME);
 
-      expect(calls).toBe(1);
+      expect(await app.calls.count()).toBe(1);
     });
   });
 }
@@ -302,12 +252,11 @@ interface Visit {
 interface HourlyScene {
   readonly server: Server;
   /** The limiter behind it. */
-  readonly limiter: Limiter;
-  readonly decisions: Tally;
+  readonly limiter: DrivenLimiter;
   /** The delay of each request, in the order of the decisions. */
-  readonly delays: readonly number[];
+  readonly delays: () => Promise<readonly number[]>;
   /** The refunds to the store. */
-  readonly refunds: Tally;
+  readonly refunds: DrivenList<unknown>;
   readonly remaining: () => Promise<number>;
   readonly visit: () => Promise<Visit>;
 }
@@ -316,39 +265,17 @@ async function hourlyScene(
   suite: Suite,
   stores: SuiteStores,
   place: LimitPlace,
-  { policy = hourly, ...options }: { readonly policy?: Policy | readonly Policy[]; readonly maxHeld?: number } = {},
+  { policy = hourly, ...options }: { readonly policy?: Named | readonly Named[]; readonly maxHeld?: number } = {},
 ): Promise<HourlyScene> {
-  const decisions = tally();
-  const delays: number[] = [];
-  const refunds = tally();
-  const { store, ...rest } = stores.fresh(fakeClock());
-  const watched: Store = {
-    source: store.source,
-    perform(requests, call) {
-      const answers = store.perform(requests, call);
-      if (requests[0]?.op === 'refund')
-        void Promise.resolve(answers).then(
-          () => {
-            refunds.add();
-          },
-          () => {}, // the server may close before the application notices all disconnects
-        );
-      return answers;
-    },
-  };
-  const own = { name: 'pace', shared: true, policy, store: watched, ...rest };
-  const limiter = createLimiter(own);
-  const onDecision = ({ delayMs }: Decision): void => {
-    delays.push(delayMs);
-    decisions.add();
-  };
-  const server = await suite.serve({ ...own, ...options, onDecision }, { place });
+  const exactly = stores.fresh(suite.clock(), { watched: true });
+  const own = { name: 'pace', shared: true, policy, ...exactly };
+  const limiter = await suite.limiter(own);
+  const server = await suite.serve({ ...own, ...options, onDecision: onDecision() }, { place });
   return {
     server,
     limiter,
-    decisions,
-    delays,
-    refunds,
+    delays: async () => (await server.decisions.all()).map(({ delayMs }) => delayMs),
+    refunds: suite.driver.list(idOf(exactly.store), 'refund'),
     remaining: async () => (await limiter.peek('127.0.0.1')).remaining,
     visit: async () => visitTo(await open(server.port)),
   };

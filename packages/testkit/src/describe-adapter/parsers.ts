@@ -1,9 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, tokenBucket, type HeadersOption } from '@sluice/core';
+import { expect } from '@jest/globals';
+import type { HeadersOption } from '@sluice/core';
+import { fixedWindow, tokenBucket } from './described.ts';
+import { describe, it } from './scenario.ts';
 import { parseRateLimit } from 'ratelimit-header-parser';
 import { decodeList } from 'structured-field-values';
 import { parseList } from 'structured-headers';
-import { fakeClock } from '../fake-clock.ts';
 import { PLACES, type Suite } from './suite.ts';
 
 declare global {
@@ -48,7 +49,7 @@ export function parsers(suite: Suite): void {
             { name: 'Burst-1.x', policy: tokenBucket({ capacity: 2, refill: 3, every: '7s' }) },
             { name: 'per_day', policy: fixedWindow({ limit: 999_999_999_999_999, window: '1d' }) },
           ],
-          ...memory?.fresh(fakeClock(AT_MS)),
+          ...memory.fresh(suite.clock(AT_MS)),
         },
         { place },
       );
@@ -85,7 +86,7 @@ export function parsers(suite: Suite): void {
     ])('as %s are read by ratelimit-header-parser', async (_format, headers) => {
       const policy = fixedWindow({ limit: 100, window: '60s' });
       const server = await suite.serve(
-        { name: 'parsed', policy, cost: 30, headers, ...memory?.fresh(fakeClock(AT_MS)) },
+        { name: 'parsed', policy, cost: 30, headers, ...memory.fresh(suite.clock(AT_MS)) },
         { place },
       );
       await server.send();
@@ -103,7 +104,7 @@ export function parsers(suite: Suite): void {
     it('as legacy in seconds since 1970 are read by ratelimit-header-parser', async () => {
       const policy = fixedWindow({ limit: 100, window: '60s' });
       const server = await suite.serve(
-        { name: 'parsed', policy, cost: 30, headers: { legacy: 'epoch' }, ...memory?.fresh(fakeClock(AT_MS)) },
+        { name: 'parsed', policy, cost: 30, headers: { legacy: 'epoch' }, ...memory.fresh(suite.clock(AT_MS)) },
         { place },
       );
 

@@ -1,16 +1,17 @@
 import { once } from 'node:events';
 import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
+import { expect } from '@jest/globals';
+import { fixedWindow, onDecision, when } from './described.ts';
+import type { DrivenApp } from './driver.ts';
+import { describe, it } from './scenario.ts';
 import { exchange, open, received, statuses } from '../raw-http.ts';
-import { gate, tally } from './gate.ts';
 import { send } from './http-client.ts';
 import { PLACES, type Suite } from './suite.ts';
-import type { RunningApp, SuiteApp } from './target.ts';
 
 const policy = fixedWindow({ limit: 5, window: '1d' });
-const ping = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) } as const;
+const ping = { method: 'GET', path: '/ping', handle: { body: 'pong' } } as const;
+const isPing = when('x-ping', 'yes', true, false);
 const get = (last: boolean): string =>
   `GET /items HTTP/1.1\r\nHost: test\r\n${last ? 'Connection: close\r\n' : ''}\r\n`;
 
@@ -27,7 +28,7 @@ export function races(suite: Suite): void {
         const text = await exchange(server.port, get(false).repeat(7) + get(true));
 
         expect(statuses(text)).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
-        expect(server.calls).toHaveLength(5);
+        expect(await server.calls.count()).toBe(5);
       });
 
       it('allows exactly 5 of 200 connections whose last bytes arrive together (B13)', async () => {
@@ -47,22 +48,13 @@ export function races(suite: Suite): void {
 
         expect(outcomes.filter((status) => status === 200)).toHaveLength(5);
         expect(outcomes.filter((status) => status === 429)).toHaveLength(195);
-        expect(server.calls).toHaveLength(5);
+        expect(await server.calls.count()).toBe(5);
       });
 
       it('counts clients that disconnect before the response (B14)', async () => {
-        const decisions = tally();
-        const held = gate();
         const server = await suite.serve(
-          {
-            name: 'leave',
-            policy,
-            onDecision: () => {
-              decisions.add();
-            },
-            ...stores.fresh(),
-          },
-          { place, handle: async () => held.opened.then(() => ({})) },
+          { name: 'leave', policy, onDecision: onDecision(), ...stores.fresh() },
+          { place, handle: { hold: 'handlers' } },
         );
         const sockets: Socket[] = [];
         for (let i = 0; i < 5; i++) {
@@ -70,14 +62,14 @@ export function races(suite: Suite): void {
           socket.write(get(true));
           sockets.push(socket);
         }
-        await decisions.reaches(5);
+        await server.decisions.reaches(5);
         for (const socket of sockets) socket.resetAndDestroy();
 
         const after = await server.statuses(2);
-        held.open();
+        await suite.driver.opens('handlers');
 
         expect(after).toEqual([429, 429]);
-        expect(server.calls).toHaveLength(5);
+        expect(await server.calls.count()).toBe(5);
       });
 
       it('is not escaped by clients that disconnect at once (B14)', async () => {
@@ -93,25 +85,16 @@ export function races(suite: Suite): void {
 
         await server.statuses(6);
 
-        expect(server.calls.length).toBeLessThanOrEqual(5);
+        expect(await server.calls.count()).toBeLessThanOrEqual(5);
       });
     },
   );
 
-  const { target } = suite;
-  if (target.startHttp2 === undefined) return;
-
   describe.each(suite.stores)('over HTTP/2 and $kind, a limit', (stores) => {
-    const ends: (() => Promise<void>)[] = [];
-    afterEach(async () => {
-      for (const end of ends.splice(0).reverse()) await end();
-    });
-    const session = async (app: SuiteApp): Promise<ClientHttp2Session> => {
-      const running = (await target.startHttp2?.(app)) as RunningApp;
-      ends.push(() => running.close());
-      const client = connect(`http://127.0.0.1:${String(running.port)}`);
+    const session = async ({ port }: DrivenApp): Promise<ClientHttp2Session> => {
+      const client = connect(`http://127.0.0.1:${String(port)}`);
       client.on('error', () => {});
-      ends.push(async () => {
+      suite.atEnd(async () => {
         if (client.closed) return;
         const closed = once(client, 'close');
         client.destroy();
@@ -128,20 +111,10 @@ export function races(suite: Suite): void {
     };
 
     it('allows exactly 5 of 30 streams that end in one packet (B13)', async () => {
-      let executions = 0;
-      const client = await session({
-        routes: [
-          {
-            method: 'POST',
-            path: '/items',
-            limit: { name: 'h2', policy, ...stores.fresh() },
-            handle: () => {
-              executions++;
-              return { body: 'hello' };
-            },
-          },
-        ],
-      });
+      const limit = { name: 'h2', policy, ...stores.fresh() };
+      const routes = [{ method: 'POST', path: '/items', limit, handle: { body: 'hello' } }] as const;
+      const app = await suite.start({ routes }, { http2: true });
+      const client = await session(app);
       const streams = Array.from({ length: 30 }, () => {
         const stream = client.request({ ':method': 'POST', ':path': '/items', 'content-type': 'application/json' });
         stream.on('error', () => {}); // denied before its body was complete
@@ -154,53 +127,29 @@ export function races(suite: Suite): void {
 
       expect(answered.filter((status) => status === 200)).toHaveLength(5);
       expect(answered.filter((status) => status === 429)).toHaveLength(25);
-      expect(executions).toBe(5);
+      expect(await app.calls.count()).toBe(5);
     });
 
     it('counts streams that are reset after the decision, and no stream that is reset at once escapes (B14)', async () => {
-      const decisions = tally();
-      const held = gate();
-      let executions = 0;
-      const client = await session({
-        routes: [
-          {
-            method: 'GET',
-            path: '/items',
-            limit: {
-              name: 'h2',
-              policy,
-              onDecision: () => {
-                decisions.add();
-              },
-              ...stores.fresh(),
-            },
-            handle: async () => {
-              executions++;
-              await held.opened;
-              return {};
-            },
-          },
-        ],
-      });
+      const limit = { name: 'h2', policy, onDecision: onDecision(), ...stores.fresh() };
+      const routes = [{ method: 'GET', path: '/items', limit, handle: { hold: 'handlers' } }] as const;
+      const app = await suite.start({ routes }, { http2: true });
+      const client = await session(app);
       const request = (): ClientHttp2Stream => {
         const stream = client.request({ ':path': '/items' });
         stream.on('error', () => {});
         return stream;
       };
       const counted = Array.from({ length: 5 }, request);
-      await decisions.reaches(5);
+      await app.decisions.reaches(5);
       for (const stream of counted) stream.close(8);
       for (let i = 0; i < 50; i++) request().close(8);
 
       const status = await statusOf(request());
-      held.open();
+      await suite.driver.opens('handlers');
 
       expect(status).toBe(429);
-      expect(executions).toBe(5);
+      expect(await app.calls.count()).toBe(5);
     });
   });
-}
-
-function isPing({ headers }: { readonly headers: Readonly<Record<string, unknown>> }): boolean {
-  return headers['x-ping'] === 'yes';
 }

@@ -1,26 +1,25 @@
 import type { Socket } from 'node:net';
-import { beforeAll, describe, expect, it } from '@jest/globals';
-import { fixedWindow, silenceWarnings, type RefundOptions, type Store } from '@sluice/core';
-import { fakeClock } from '../fake-clock.ts';
+import { expect } from '@jest/globals';
+import type { Described, LimitDescription } from '../adapter-target/descriptions.ts';
+import { fixedWindow, later, onDecision, recorded, throws, when } from './described.ts';
+import { describe, it } from './scenario.ts';
 import { open } from '../raw-http.ts';
 import { until } from '../until.ts';
-import { gate, tally, type Gate, type Tally } from './gate.ts';
 import { send, type HttpAnswer } from './http-client.ts';
-import { PLACES, type Exactly, type LimitPlace, type Server, type Suite } from './suite.ts';
-import type { AnyRequest, Answer, SuiteOptions } from './target.ts';
+import { idOf, PLACES, type LimitPlace, type Server, type Suite } from './suite.ts';
 
 const fiveFailures = fixedWindow({ limit: 5, window: '1h' });
 const POST = 'POST /items HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n';
-const ping = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) } as const;
+const ping = { method: 'GET', path: '/ping', handle: { body: 'pong' } } as const;
+const isPing = when('x-ping', 'yes', true, false);
+const refundOfTheHeld = when('x-held', 'yes', true, false);
+/** Waits for a gate, where the request asks for it. */
+const heldIfAsked = { body: 'hello', cases: [{ header: 'x-held', is: 'yes', hold: 'handlers' }] } as const;
 
 const stateOf = ({ headers }: HttpAnswer): string | undefined => headers['ratelimit'];
 
 /** Units that are refunded once the response is known (B16). */
 export function refunds(suite: Suite): void {
-  beforeAll(() => {
-    silenceWarnings('SLUICE_REFUND_FAILED');
-  });
-
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a limit that refunds units, $place, over $kind',
     ({ stores, place }) => {
@@ -30,7 +29,7 @@ export function refunds(suite: Suite): void {
           {
             place,
             method: 'POST',
-            handle: ({ headers }) => ({ status: headers['x-password'] === 'good' ? 200 : 401 }),
+            handle: { status: 401, cases: [{ header: 'x-password', is: 'good', status: 200 }] },
           },
         );
         const good = { headers: { 'X-Password': 'good' } };
@@ -47,7 +46,7 @@ export function refunds(suite: Suite): void {
       it('"on-failure" counts those that succeed', async () => {
         const server = await suite.serve(
           { name: 'orders', policy: fixedWindow({ limit: 2, window: '1h' }), refund: 'on-failure', ...stores.fresh() },
-          { place, handle: ({ headers }) => ({ status: Number(headers['x-status'] ?? 200) }) },
+          { place, handle: { status: { header: 'x-status', default: 200 } } },
         );
 
         const failed = [];
@@ -65,7 +64,7 @@ export function refunds(suite: Suite): void {
           {
             name: 'cached',
             policy: fixedWindow({ limit: 2, window: '1h' }),
-            refund: async ({ headers }) => Promise.resolve(headers['x-cached'] === 'yes'),
+            refund: later(when('x-cached', 'yes', true, false)),
             ...stores.fresh(),
           },
           { place },
@@ -79,8 +78,6 @@ export function refunds(suite: Suite): void {
       });
 
       it('refunds nothing for a response that is cut off', async () => {
-        const begun = tally();
-        const held = gate();
         const server = await suite.serve(
           {
             name: 'cut',
@@ -93,11 +90,7 @@ export function refunds(suite: Suite): void {
             place,
             method: 'POST',
             more: [ping],
-            handle: async () => {
-              begun.add();
-              await held.opened;
-              return { body: 'late' };
-            },
+            handle: { hold: 'handlers', body: 'late' },
           },
         );
         const sockets: Socket[] = [];
@@ -106,21 +99,19 @@ export function refunds(suite: Suite): void {
           socket.write(POST);
           sockets.push(socket);
         }
-        await begun.reaches(2);
+        await server.calls.reaches(2);
         for (const socket of sockets) socket.resetAndDestroy();
         // When another connection has its response, the server has noticed these disconnects.
         for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
 
-        held.open();
+        await suite.driver.opens('handlers');
         const statuses = await server.statuses(3);
 
         expect(statuses).toEqual([429, 429, 429]);
-        expect(server.calls).toHaveLength(2);
+        expect(await server.calls.count()).toBe(2);
       });
 
       it('refunds nothing for a pipelined response that is cut off', async () => {
-        const finished = tally();
-        const held = gate();
         const server = await suite.serve(
           {
             name: 'pipelined',
@@ -132,11 +123,7 @@ export function refunds(suite: Suite): void {
           {
             place,
             more: [ping],
-            handle: async ({ headers }) => {
-              finished.add();
-              if (headers['x-held'] === 'yes') await held.opened;
-              return { body: 'x'.repeat(20_000_000) };
-            },
+            handle: { ...heldIfAsked, body: 'x', times: 20_000_000 },
           },
         );
         const socket = await open(server.port);
@@ -144,8 +131,8 @@ export function refunds(suite: Suite): void {
         socket.pause();
         const get = (more = '') => `GET /items HTTP/1.1\r\nHost: test\r\n${more}\r\n`;
         socket.write(`GET /ping HTTP/1.1\r\nHost: test\r\nX-Ping: yes\r\n\r\n${get('X-Held: yes\r\n')}${get()}`);
-        await finished.reaches(2);
-        held.open();
+        await server.calls.reaches(2);
+        await suite.driver.opens('handlers');
         for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
         socket.resetAndDestroy();
         for (let i = 0; i < 10; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
@@ -154,122 +141,91 @@ export function refunds(suite: Suite): void {
       });
 
       it('hears of a response that is cut off with onAbort, as of a failure, or by its function', async () => {
-        const begun = tally();
-        const heard = tally();
-        const serve = async (when: NonNullable<RefundOptions<AnyRequest, never>['when']>): Promise<Server> =>
+        const serve = async (refundWhen: Described): Promise<Server> =>
           suite.serve(
             {
               name: 'aborted',
               policy: fixedWindow({ limit: 1, window: '1h' }),
-              refund: { when, onAbort: true },
+              refund: { when: refundWhen, onAbort: true },
               ...stores.fresh(),
             },
-            {
-              place,
-              handle: async ({ headers }) => {
-                begun.add();
-                if (headers['x-held'] === 'yes') await new Promise(() => undefined);
-                return { body: 'hello' };
-              },
-            },
+            { place, handle: { body: 'hello', cases: [{ header: 'x-held', is: 'yes', never: true }] } },
           );
         const abort = async (server: Server): Promise<void> => {
-          const before = begun.count;
+          const before = await server.calls.count();
           const socket = await open(server.port);
           socket.write('GET /items HTTP/1.1\r\nHost: test\r\nX-Held: yes\r\n\r\n');
-          await begun.reaches(before + 1);
+          await server.calls.reaches(before + 1);
           socket.resetAndDestroy();
         };
 
         const failing = await serve('on-failure');
         await abort(failing);
         await until('the unit is back', async () => (await failing.statuses(1))[0] === 200);
-        const own = await serve(({ headers }) => {
-          heard.add();
-          return headers['x-held'] === 'yes';
-        });
+        const own = await serve(recorded('heard', refundOfTheHeld));
         await abort(own);
         await until('the unit is back', async () => (await own.statuses(1))[0] === 200);
 
-        expect(heard.count).toBe(2);
+        expect(await own.list('heard').count()).toBe(2);
         expect(await own.statuses(1)).toEqual([429]);
       });
 
       it('of 20 simultaneous requests lets five run together, and denies the rest', async () => {
-        const { running, handled, decisions, serve } = manyAtOnce(suite);
-        const server = await serve({ refund: 'on-success', ...stores.fresh() }, place);
+        const server = await manyAtOnce(suite, { refund: 'on-success', ...stores.fresh() }, place);
 
         const answers = Array.from({ length: 20 }, async () => server.send());
-        await decisions.reaches(20);
-        handled.open();
+        await server.decisions.reaches(20);
+        await suite.driver.opens('handlers');
         const statuses = (await Promise.all(answers)).map(({ status }) => status);
 
         expect(statuses.filter((status) => status === 200)).toHaveLength(5);
         expect(statuses.filter((status) => status === 429)).toHaveLength(15);
-        expect(running.highest).toBe(5);
-        expect(server.calls).toHaveLength(5);
+        expect(await highest(server)).toBe(5);
+        expect(await server.calls.count()).toBe(5);
         expect(await server.statuses(6)).toEqual([200, 200, 200, 200, 200, 200]);
       });
 
       it('of 20 simultaneous requests lets all pass with holdMs, at most five at a time', async () => {
-        const { running, handled, serve } = manyAtOnce(suite);
-        const server = await serve({ refund: { when: 'on-success', holdMs: 30_000 }, ...stores.fresh() }, place);
+        const refund = { when: 'on-success', holdMs: 30_000 };
+        const server = await manyAtOnce(suite, { refund, ...stores.fresh() }, place);
 
         const answers = Array.from({ length: 20 }, async () => server.send());
-        await running.reaches(5);
-        handled.open();
+        await server.calls.reaches(5);
+        await suite.driver.opens('handlers');
         const statuses = (await Promise.all(answers)).map(({ status }) => status);
 
         expect(statuses).toEqual(statuses.map(() => 200));
-        expect(running.highest).toBe(5);
-        expect(server.calls).toHaveLength(20);
+        expect(await highest(server)).toBe(5);
+        expect(await server.calls.count()).toBe(20);
       });
 
       it('consumes again for a request that waits with holdMs, and denies none for a try that came too early', async () => {
-        const asked = tally();
-        const begun = tally();
-        const held = gate();
-        const { store, ...rest } = stores.fresh();
-        const watched: Store = {
-          source: store.source,
-          perform(requests, call) {
-            asked.add();
-            return store.perform(requests, call);
-          },
-        };
+        const exactly = stores.fresh(undefined, { watched: true });
         const server = await suite.serve(
           {
             name: 'patient',
             policy: fixedWindow({ limit: 1, window: '1h' }),
             refund: { when: 'on-success', holdMs: 30_000 },
-            store: watched,
-            ...rest,
+            ...exactly,
           },
-          {
-            place,
-            handle: async () => {
-              begun.add();
-              await held.opened;
-              return { body: 'hello' };
-            },
-          },
+          { place, handle: { hold: 'handlers', body: 'hello' } },
         );
         const first = server.send();
-        await begun.reaches(1);
+        await server.calls.reaches(1);
         const second = server.send();
-        await asked.reaches(3); // once for the first, and twice for the second
+        await suite.driver.list(idOf(exactly.store), 'calls').reaches(3); // once for the first, and twice for the second
 
-        held.open();
+        await suite.driver.opens('handlers');
         const statuses = [(await first).status, (await second).status];
 
         expect(statuses).toEqual([200, 200]);
-        expect(server.calls).toHaveLength(2);
+        expect(await server.calls.count()).toBe(2);
       });
 
       it('denies a request that waited in vain', async () => {
         const server = await suite.serve(
           { name: 'vain', policy: fiveFailures, refund: { when: 'on-success', holdMs: 20 }, ...stores.fresh() },
-          { place, method: 'POST', handle: () => ({ status: 401 }) },
+          { place, method: 'POST', handle: { status: 401 } },
         );
 
         const statuses = await server.statuses(6);
@@ -278,9 +234,7 @@ export function refunds(suite: Suite): void {
       });
 
       it('never refunds into a later window', async () => {
-        const clock = fakeClock();
-        const begun = tally();
-        const held = gate();
+        const clock = suite.clock();
         const server = await suite.serve(
           {
             name: 'windows',
@@ -288,21 +242,14 @@ export function refunds(suite: Suite): void {
             refund: refundOfTheHeld,
             ...stores.fresh(clock),
           },
-          {
-            place,
-            handle: async ({ headers }): Promise<Answer> => {
-              begun.add();
-              if (headers['x-held'] === 'yes') await held.opened;
-              return { body: 'hello' };
-            },
-          },
+          { place, handle: heldIfAsked },
         );
         const late = server.send({ headers: { 'X-Held': 'yes' } });
-        await begun.reaches(1);
-        clock.advance(60_000);
+        await server.calls.reaches(1);
+        await clock.advance(60_000);
         const first = await server.send();
 
-        held.open();
+        await suite.driver.opens('handlers');
         await late;
         const second = await server.send();
 
@@ -315,9 +262,7 @@ export function refunds(suite: Suite): void {
           {
             name: 'broken',
             policy: fixedWindow({ limit: 2, window: '1h' }),
-            refund: () => {
-              throw new Error('broken');
-            },
+            refund: throws('broken'),
             ...stores.fresh(),
           },
           { place },
@@ -329,45 +274,15 @@ export function refunds(suite: Suite): void {
   );
 }
 
-/** Logins under five failures that wait for a gate, and how many of them run. */
-interface ManyAtOnce {
-  readonly running: Tally;
-  readonly decisions: Tally;
-  readonly handled: Gate;
-  readonly serve: (options: Pick<SuiteOptions, 'refund'> & Exactly, place: LimitPlace) => Promise<Server>;
+/** Logins under five failures, whose handlers wait for a gate. */
+async function manyAtOnce(suite: Suite, limit: LimitDescription, place: LimitPlace): Promise<Server> {
+  return suite.serve(
+    { name: 'login', policy: fiveFailures, onDecision: onDecision(), ...limit },
+    { place, method: 'POST', handle: { hold: 'handlers', body: 'welcome' } },
+  );
 }
 
-function manyAtOnce(suite: Suite): ManyAtOnce {
-  const running = tally();
-  const decisions = tally();
-  const handled = gate();
-  const onDecision = (): void => {
-    decisions.add();
-  };
-  const handle = async (): Promise<Answer> => {
-    running.add();
-    await handled.opened;
-    await new Promise(setImmediate);
-    running.add(-1);
-    return { body: 'welcome' };
-  };
-  return {
-    running,
-    decisions,
-    handled,
-    serve: async (options, place) =>
-      suite.serve({ name: 'login', policy: fiveFailures, onDecision, ...options }, { place, method: 'POST', handle }),
-  };
-}
-
-interface AnyHeaders {
-  readonly headers: Readonly<Record<string, unknown>>;
-}
-
-function isPing({ headers }: AnyHeaders): boolean {
-  return headers['x-ping'] === 'yes';
-}
-
-function refundOfTheHeld({ headers }: AnyHeaders): boolean {
-  return headers['x-held'] === 'yes';
+/** The most handlers that have run at once. */
+async function highest({ calls }: Server): Promise<number> {
+  return Math.max(...(await calls.all()).map(({ running }) => running));
 }

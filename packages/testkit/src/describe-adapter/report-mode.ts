@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
-import { byHeader, fixedWindow, type Decision } from '@sluice/core';
+import { expect } from '@jest/globals';
+import { byHeader, fixedWindow, onDecision } from './described.ts';
+import { describe, it } from './scenario.ts';
 import { PLACES, type Suite } from './suite.ts';
 
 /** The option `mode: 'report'`. */
@@ -8,15 +9,12 @@ export function reportMode(suite: Suite): void {
     'a limit that only reports, $place, over $kind',
     ({ stores, place }) => {
       it('counts and reports, but denies no request and sends no fields', async () => {
-        const outcomes: Decision['outcome'][] = [];
         const server = await suite.serve(
           {
             name: 'trial',
             policy: fixedWindow({ limit: 2, window: '1h' }),
             mode: 'report',
-            onDecision: ({ outcome }) => {
-              outcomes.push(outcome);
-            },
+            onDecision: onDecision(),
             ...stores.fresh(),
           },
           { place },
@@ -28,9 +26,11 @@ export function reportMode(suite: Suite): void {
         for (const { headers } of answers) {
           for (const name of ['ratelimit', 'ratelimit-policy', 'retry-after']) expect(headers[name]).toBeUndefined();
         }
-        expect(outcomes).toEqual(['allowed', 'allowed', 'denied', 'denied']);
-        expect(server.calls.map(({ rateLimit }) => rateLimit?.decision.allowed)).toEqual([true, true, false, false]);
-        expect(server.calls[3]?.rateLimit?.key).toBe('127.0.0.1');
+        const decisions = await server.decisions.all();
+        const calls = await server.calls.all();
+        expect(decisions.map(({ outcome }) => outcome)).toEqual(['allowed', 'allowed', 'denied', 'denied']);
+        expect(calls.map(({ rateLimit }) => rateLimit?.decision.allowed)).toEqual([true, true, false, false]);
+        expect(calls[3]?.rateLimit?.key).toBe('127.0.0.1');
       });
     },
   );

@@ -1,20 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
-import { byHeader, byIp, byUser, fixedWindow, type Store } from '@sluice/core';
-import { fakeClock } from '../fake-clock.ts';
+import { expect } from '@jest/globals';
+import { byHeader, byIp, byUser, fixedWindow, numberIn } from './described.ts';
+import { describe, it } from './scenario.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';
-import { PLACES, type Suite } from './suite.ts';
-
-/** Counts its calls. */
-function counted(store: Store): Store & { calls: number } {
-  return {
-    source: store.source,
-    calls: 0,
-    perform(requests, call) {
-      this.calls++;
-      return store.perform(requests, call);
-    },
-  };
-}
+import { idOf, PLACES, type Suite } from './suite.ts';
 
 const twoPerIp = { name: 'per-ip', policy: fixedWindow({ limit: 2, window: '1s' }), key: byIp() };
 const threePerUser = { name: 'per-user', policy: fixedWindow({ limit: 3, window: '1h' }), key: byUser() };
@@ -32,23 +20,22 @@ export function severalLimits(suite: Suite): void {
     'several limits $place, over $kind',
     ({ stores, place }) => {
       it('are decided in one call of the store', async () => {
-        const { store, ...rest } = stores.fresh(fakeClock());
-        const asked = counted(store);
+        const exactly = stores.fresh(suite.clock(), { watched: true });
         const server = await suite.serve(
-          { name: 'several', limits: [twoPerIp, threePerUser], store: asked, ...rest },
+          { name: 'several', limits: [twoPerIp, threePerUser], ...exactly },
           { place, ...clients },
         );
 
         const answer = await server.send(as('203.0.113.1', 'ann'));
 
-        expect(asked.calls).toBe(1);
+        expect(await suite.driver.list(idOf(exactly.store), 'calls').count()).toBe(1);
         expect(stateOf(answer)).toBe('"per-ip";r=1;t=1, "per-user";r=2;t=3600');
-        expect(server.calls[0]?.rateLimit?.key).toEqual({ 'per-ip': '203.0.113.1', 'per-user': 'ann' });
+        expect((await server.calls.all())[0]?.rateLimit?.key).toEqual({ 'per-ip': '203.0.113.1', 'per-user': 'ann' });
       });
 
       it('consume nothing from any when one denies (B25)', async () => {
         const server = await suite.serve(
-          { name: 'several', limits: [twoPerIp, threePerUser], ...stores.fresh(fakeClock()) },
+          { name: 'several', limits: [twoPerIp, threePerUser], ...stores.fresh(suite.clock()) },
           { place, ...clients },
         );
         await server.statuses(2, as('203.0.113.1', 'ann'));
@@ -71,7 +58,7 @@ export function severalLimits(suite: Suite): void {
 
       it('wait for the longest of those that denied', async () => {
         const server = await suite.serve(
-          { name: 'several', limits: [twoPerIp, threePerUser], ...stores.fresh(fakeClock()) },
+          { name: 'several', limits: [twoPerIp, threePerUser], ...stores.fresh(suite.clock()) },
           { place, ...clients },
         );
         await server.send(as('203.0.113.1', 'ann'));
@@ -85,7 +72,7 @@ export function severalLimits(suite: Suite): void {
 
       it('skip the limit per user when there is no user', async () => {
         const server = await suite.serve(
-          { name: 'several', limits: [twoPerIp, threePerUser], ...stores.fresh(fakeClock()) },
+          { name: 'several', limits: [twoPerIp, threePerUser], ...stores.fresh(suite.clock()) },
           { place, ...clients },
         );
 
@@ -101,7 +88,7 @@ export function severalLimits(suite: Suite): void {
           {
             name: 'several',
             limits: [threePerUser, { ...threePerUser, name: 'per-key', key: byHeader('x-api-key') }],
-            ...stores.fresh(fakeClock()),
+            ...stores.fresh(suite.clock()),
           },
           { place, ...clients },
         );
@@ -111,7 +98,7 @@ export function severalLimits(suite: Suite): void {
 
         expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
         expect(answers.map(stateOf)).toEqual([undefined, undefined, undefined, undefined]);
-        expect(server.calls[0]?.rateLimit).toBeUndefined();
+        expect((await server.calls.all())[0]?.rateLimit).toBeUndefined();
       });
 
       it('deny with 403 when one with that option has no key, and consume nothing from the others', async () => {
@@ -119,7 +106,7 @@ export function severalLimits(suite: Suite): void {
           {
             name: 'several',
             limits: [twoPerIp, { ...threePerUser, onMissingKey: 'deny' }],
-            ...stores.fresh(fakeClock()),
+            ...stores.fresh(suite.clock()),
           },
           { place, ...clients },
         );
@@ -138,11 +125,11 @@ export function severalLimits(suite: Suite): void {
             name: 'several',
             limits: [
               { name: 'requests', policy: perMinute(10), cost: 1 },
-              { name: 'bytes', policy: perMinute(100), cost: ({ headers }) => Number(headers['x-bytes'] ?? 0) },
+              { name: 'bytes', policy: perMinute(100), cost: numberIn('x-bytes', 0) },
               { name: 'units', policy: perMinute(10) },
             ],
             cost: 3,
-            ...stores.fresh(fakeClock()),
+            ...stores.fresh(suite.clock()),
           },
           { place },
         );
@@ -172,7 +159,7 @@ export function severalLimits(suite: Suite): void {
     }
 
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429, 429, 429]);
-    expect(server.calls).toHaveLength(5);
+    expect(await server.calls.count()).toBe(5);
   });
 
   it('a limit per address and account does not lock other clients out of the account (B24)', async () => {

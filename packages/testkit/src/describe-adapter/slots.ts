@@ -1,81 +1,74 @@
 import { once } from 'node:events';
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
-import { PassThrough } from 'node:stream';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { expect } from '@jest/globals';
 import {
   byHeader,
   concurrency,
-  createLimiter,
   fixedWindow,
-  silenceWarnings,
-  type Limiter,
-  type Store,
-  type StoreRequest,
-} from '@sluice/core';
+  header,
+  onDecision,
+  returns,
+  throws,
+  type Named,
+  when,
+} from './described.ts';
+import type { DrivenLimiter } from './driver.ts';
+import { describe, it } from './scenario.ts';
 import { open } from '../raw-http.ts';
 import { until } from '../until.ts';
-import { gate, tally, type Gate, type Tally } from './gate.ts';
 import { send, type HttpAnswer } from './http-client.ts';
 import { fieldsOf } from './limiter-fields.ts';
-import { PLACES, type Exactly, type Suite } from './suite.ts';
-import type { Answer } from './target.ts';
+import { idOf, PLACES, type Exactly, type Suite } from './suite.ts';
 
 const GET = 'GET /items HTTP/1.1\r\nHost: test\r\n\r\n';
 const PREFLIGHT = {
   method: 'OPTIONS',
   headers: { Origin: 'https://example.com', 'Access-Control-Request-Method': 'GET' },
 } as const;
-const key = (): string => 'all';
-const ping = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) } as const;
-const skip = ({ headers }: { headers: Readonly<Record<string, unknown>> }): boolean => headers['x-ping'] === 'yes';
+const key = returns('all');
+const ping = { method: 'GET', path: '/ping', handle: { body: 'pong' } } as const;
+const skip = when('x-ping', 'yes', true, false);
+const throwsIfAsked = when('x-throws', 'yes', throws('broken'), false);
+/** Handlers that wait for a gate. */
+const handle = { hold: 'handlers', body: 'hello' } as const;
 
 /** Requests in flight: slots that are held until the response ends in any way. */
 export function slots(suite: Suite): void {
-  beforeAll(() => {
-    silenceWarnings('SLUICE_REPORT_FAILED', 'SLUICE_SLOT_TIMEOUT');
-  });
-
   describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
     'a limit of requests in flight, $place, over $kind',
     ({ stores, place }) => {
       it('lets at most its limit run at once, and the next one when one ends', async () => {
-        const { begun, running, handle, held } = manyAtOnce();
-        const decisions = tally();
-        const { limiter, ...limit } = inFlight(stores.fresh(), 3);
+        const { limiter, ...limit } = await inFlight(suite, stores.fresh(), 3);
         const server = await suite.serve(
-          {
-            limiter,
-            ...limit,
-            onDecision: () => {
-              decisions.add();
-            },
-          },
+          { limiter: limiter.described, ...limit, onDecision: onDecision() },
           { place, handle },
         );
 
         const answers = Array.from({ length: 10 }, async () => server.send());
-        await decisions.reaches(10);
-        await begun.reaches(3);
-        held.open();
+        await server.decisions.reaches(10);
+        await server.calls.reaches(3);
+        await suite.driver.opens('handlers');
         const statuses = (await Promise.all(answers)).map(({ status }) => status);
         const later = await server.statuses(10);
 
         expect(statuses.filter((status) => status === 200)).toHaveLength(3);
         expect(statuses.filter((status) => status === 429)).toHaveLength(7);
-        expect(running.highest).toBe(3);
+        expect(Math.max(...(await server.calls.all()).map(({ running }) => running))).toBe(3);
         expect(later).toEqual(later.map(() => 200));
         await asIfNeverUsed(limiter);
       });
 
       it('frees the slots of clients that never read, after maxHoldMs', async () => {
-        const { limiter, ...limit } = inFlight(stores.fresh(), 2);
+        const exactly = stores.fresh(undefined, { watched: true });
+        const { limiter, ...limit } = await inFlight(suite, exactly, 2);
         const server = await suite.serve(
-          { limiter, ...limit, maxHoldMs: 300 },
-          { place, handle: () => ({ body: 'x'.repeat(20_000_000) }) },
+          { limiter: limiter.described, ...limit, maxHoldMs: 300 },
+          { place, handle: { body: 'x', times: 20_000_000 } },
         );
         const sockets = [await open(server.port), await open(server.port)];
         for (const socket of sockets) socket.pause().write(GET);
-        await until('the slots are taken', async () => (await limiter.peek('all')).remaining === 0);
+        await server.calls.reaches(2);
+        await suite.driver.list(idOf(exactly.store), 'release').reaches(2);
 
         await asIfNeverUsed(limiter);
 
@@ -83,15 +76,14 @@ export function slots(suite: Suite): void {
       });
 
       it('states the free slots in its fields, without a time, because it is unknown (V7)', async () => {
-        const { begun, handle, held } = manyAtOnce();
         const server = await suite.serve(
           { name: 'in-flight', policy: concurrency({ limit: 2, ttl: '30s' }), key, ...stores.fresh() },
           { place, handle },
         );
         const running = [server.send(), server.send()];
-        await begun.reaches(2);
+        await server.calls.reaches(2);
         const denied = await server.send();
-        held.open();
+        await suite.driver.opens('handlers');
         const allowed = await Promise.all(running);
         const policy = '"in-flight";q=2;qu="concurrent-requests"';
 
@@ -106,13 +98,14 @@ export function slots(suite: Suite): void {
       });
 
       it('releases the slot of a handler that throws or responds with an error', async () => {
-        const server = await suite.serve(inFlight(stores.fresh(), 1), {
-          place,
-          handle: ({ headers }) => {
-            if (headers['x-throws'] === 'yes') throw new Error('broken');
-            return { status: 503 };
+        const { limiter, ...limit } = await inFlight(suite, stores.fresh(), 1);
+        const server = await suite.serve(
+          { limiter: limiter.described, ...limit },
+          {
+            place,
+            handle: { status: 503, cases: [{ header: 'x-throws', is: 'yes', throws: 'broken' }] },
           },
-        });
+        );
 
         const thrown = await server.statuses(3, { headers: { 'X-Throws': 'yes' } });
 
@@ -120,13 +113,9 @@ export function slots(suite: Suite): void {
       });
 
       it('releases the slot of a request whose onDecision throws', async () => {
+        const { limiter, ...limit } = await inFlight(suite, stores.fresh(), 1);
         const server = await suite.serve(
-          {
-            ...inFlight(stores.fresh(), 1),
-            onDecision: (_decision, { request }) => {
-              if (request.headers['x-throws'] === 'yes') throw new Error('broken');
-            },
-          },
+          { limiter: limiter.described, ...limit, onDecision: onDecision({ then: throwsIfAsked }) },
           { place },
         );
 
@@ -136,20 +125,20 @@ export function slots(suite: Suite): void {
       });
 
       it('holds a slot for a HEAD and a bare OPTIONS, and none for a preflight, skip or allow', async () => {
-        const { begun, handle, held } = manyAtOnce();
-        const { limiter, ...limit } = inFlight(stores.fresh(), 1);
+        const { limiter, ...limit } = await inFlight(suite, stores.fresh(), 1);
+        const byKey = { key: header('x-key', { default: 'all' }) };
         const server = await suite.serve(
-          { limiter, ...limit, skip, allow: ['all-of-bob'], key: ({ headers }) => String(headers['x-key'] ?? 'all') },
+          { limiter: limiter.described, ...limit, skip, allow: ['all-of-bob'], ...byKey },
           { place, handle },
         );
         const head = server.send({ method: 'HEAD' });
-        await begun.reaches(1);
+        await server.calls.reaches(1);
 
         const denied = await server.send({ method: 'HEAD' });
         const preflight = await server.send(PREFLIGHT);
         const skipped = server.send({ headers: { 'X-Ping': 'yes' } });
         const allowed = server.send({ headers: { 'X-Key': 'all-of-bob' } });
-        held.open();
+        await suite.driver.opens('handlers');
 
         expect([denied.status, denied.body]).toEqual([429, '']);
         expect(preflight.status).not.toBe(429);
@@ -160,28 +149,22 @@ export function slots(suite: Suite): void {
       });
 
       it('with mode report holds and releases slots, and denies no request', async () => {
-        const { begun, handle, held } = manyAtOnce();
-        const remaining: [string, number][] = [];
-        const { limiter, ...limit } = inFlight(stores.fresh(), 2);
+        const { limiter, ...limit } = await inFlight(suite, stores.fresh(), 2);
         const server = await suite.serve(
-          {
-            limiter,
-            ...limit,
-            mode: 'report',
-            onDecision: (decision) => void remaining.push([decision.outcome, decision.remaining]),
-          },
+          { limiter: limiter.described, ...limit, mode: 'report', onDecision: onDecision() },
           { place, handle },
         );
 
         const answers: Promise<HttpAnswer>[] = [];
         for (let i = 1; i <= 4; i++) {
           answers.push(server.send());
-          await begun.reaches(i);
+          await server.calls.reaches(i);
         }
-        held.open();
+        await suite.driver.opens('handlers');
 
         expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-        expect(remaining).toEqual([
+        const decisions = await server.decisions.all();
+        expect(decisions.map(({ outcome, remaining }) => [outcome, remaining])).toEqual([
           ['allowed', 1],
           ['allowed', 0],
           ['denied', 0],
@@ -191,21 +174,20 @@ export function slots(suite: Suite): void {
       });
 
       it('together with a window consumes all or nothing, and returns only the slot', async () => {
-        const { begun, handle, held } = manyAtOnce();
         const policy = [
           fixedWindow({ limit: 3, window: '1h', name: 'calls' }),
           concurrency({ limit: 1, ttl: '1h', name: 'in-flight' }),
         ];
-        const limiter = createLimiter({ name: 'mixed', policy, ...stores.fresh() });
-        const server = await suite.serve({ limiter, key }, { place, handle });
+        const limiter = await suite.limiter({ name: 'mixed', policy, ...stores.fresh() });
+        const server = await suite.serve({ limiter: limiter.described, key }, { place, handle });
         const leftOf = async (): Promise<number[]> =>
           (await limiter.peek('all')).policies.map(({ remaining }) => remaining);
 
         const first = server.send();
-        await begun.reaches(1);
+        await server.calls.reaches(1);
         const denied = await server.statuses(3);
         const during = await leftOf();
-        held.open();
+        await suite.driver.opens('handlers');
         await first;
         const allowed = await server.statuses(2);
         const [late, later] = [await server.send(), await server.send()];
@@ -220,7 +202,6 @@ export function slots(suite: Suite): void {
       });
 
       it('beside a limit with another key consumes all or nothing', async () => {
-        const { begun, handle, held } = manyAtOnce();
         const server = await suite.serve(
           {
             name: 'both',
@@ -236,12 +217,12 @@ export function slots(suite: Suite): void {
         const states: (string | undefined)[] = [];
 
         const ann = server.send(of('ann'));
-        await begun.reaches(1);
+        await server.calls.reaches(1);
         for (let i = 0; i < 3; i++) states.push((await server.send(of('ann'))).headers['ratelimit']);
         const bob = server.send(of('bob'));
-        await begun.reaches(2);
+        await server.calls.reaches(2);
         states.push((await server.send(of('cid'))).headers['ratelimit']);
-        held.open();
+        await suite.driver.opens('handlers');
         const statuses = [(await ann).status, (await bob).status];
 
         const annsState = '"per-user";r=0, "of-all";r=1';
@@ -250,40 +231,29 @@ export function slots(suite: Suite): void {
       });
 
       it('releases at once the slot of a client that disconnects before the decision', async () => {
-        const { store, ...rest } = stores.fresh();
-        const asked = tally();
-        const held = gate();
-        const late: Store = {
-          source: 'redis',
-          async perform(requests, call) {
-            const answers = await store.perform(requests, call);
-            if (isConsume(requests)) {
-              asked.add();
-              await held.opened;
-            }
-            return answers;
-          },
-        };
-        const { limiter, ...limit } = inFlight({ store: late, ...rest }, 1);
-        const server = await suite.serve({ limiter, ...limit, skip }, { place, more: [ping], handle: never });
+        const late = stores.fresh(undefined, { hold: 'answers', asRedis: true });
+        const { limiter, ...limit } = await inFlight(suite, late, 1);
+        const server = await suite.serve(
+          { limiter: limiter.described, ...limit, skip },
+          { place, more: [ping], handle: { never: true } },
+        );
         const socket = await open(server.port);
         const closed = once(socket, 'close');
         socket.write(GET);
-        await asked.reaches(1);
+        await suite.driver.list(idOf(late.store), 'consume').reaches(1);
         socket.resetAndDestroy();
         await closed;
         // When another connection has its response, the server has noticed this disconnect.
         for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
 
-        held.open();
+        await suite.driver.opens('answers');
 
         await asIfNeverUsed(limiter);
       });
 
       it('releases a slot once, also with a refund', async () => {
-        const { begun, handle, held } = manyAtOnce();
-        const { exactly, released } = watched(stores.fresh());
-        const limiter = createLimiter({
+        const exactly = stores.fresh(undefined, { watched: true });
+        const limiter = await suite.limiter({
           name: 'mixed',
           policy: [
             fixedWindow({ limit: 3, window: '1h', name: 'calls' }),
@@ -291,15 +261,15 @@ export function slots(suite: Suite): void {
           ],
           ...exactly,
         });
-        const server = await suite.serve({ limiter, key, refund: 'on-success' }, { place, handle });
+        const server = await suite.serve({ limiter: limiter.described, key, refund: 'on-success' }, { place, handle });
         const others = [server.send(), server.send()];
-        await begun.reaches(2);
+        await server.calls.reaches(2);
 
         const third = limiter.acquire('all');
         const quick = (await third).decision;
-        held.open();
+        await suite.driver.opens('handlers');
         await Promise.all(others);
-        await released.reaches(2);
+        await suite.driver.list(idOf(exactly.store), 'release').reaches(2);
 
         expect(quick.allowed).toBe(true);
         const left = await until('units are back, and the slot of another is not', async () => {
@@ -314,17 +284,16 @@ export function slots(suite: Suite): void {
 
   describe.each(suite.stores)('a limit of requests in flight, over $kind', (stores) => {
     it('keeps the slot of a response that lasts longer than the ttl', async () => {
-      const { exactly, renewed } = watched(stores.fresh());
-      const body = new PassThrough();
-      body.write('first');
+      const exactly = stores.fresh(undefined, { watched: true });
+      const stream = { first: 'first', gate: 'rest', last: 'last' };
       const server = await suite.serve(
         { policy: concurrency({ limit: 1, ttl: 1500 }), key, ...exactly },
-        { handle: ({ headers }): Answer => (headers['x-long'] === 'yes' ? { stream: body } : { body: 'short' }) },
+        { handle: { body: 'short', cases: [{ header: 'x-long', is: 'yes', stream }] } },
       );
       const long = server.send({ headers: { 'X-Long': 'yes' } });
-      await renewed.reaches(4);
+      await suite.driver.list(idOf(exactly.store), 'renew').reaches(4);
       const during = await server.statuses(2);
-      body.end('last');
+      await suite.driver.opens('rest');
       const { status, body: sent } = await long;
 
       expect(during).toEqual([429, 429]);
@@ -333,21 +302,16 @@ export function slots(suite: Suite): void {
     });
 
     it('counts each stream of HTTP/2', async () => {
-      if (suite.target.startHttp2 === undefined) {
-        expect(suite.target.name).toMatch(/Express/); // the one that does not speak it
-        return;
-      }
-      const { begun, handle, held } = manyAtOnce();
-      const { limiter, ...limit } = inFlight(stores.fresh(), 2);
-      const app = await suite.target.startHttp2({
-        routes: [{ method: 'GET', path: '/items', limit: { limiter, ...limit }, handle }],
-      });
+      const { limiter, key: all } = await inFlight(suite, stores.fresh(), 2);
+      const limit = { limiter: limiter.described, key: all };
+      const routes = [{ method: 'GET', path: '/items', limit, handle }] as const;
+      const app = await suite.start({ routes }, { http2: true });
       const session = connectHttp2(`http://127.0.0.1:${String(app.port)}`);
       try {
         const [first, second] = [statusOf(session), statusOf(session)];
-        await begun.reaches(2);
+        await app.calls.reaches(2);
         const denied = await statusOf(session);
-        held.open();
+        await suite.driver.opens('handlers');
 
         expect([await first, await second, denied]).toEqual([200, 200, 429]);
         await asIfNeverUsed(limiter);
@@ -357,69 +321,26 @@ export function slots(suite: Suite): void {
         await asIfNeverUsed(limiter);
       } finally {
         session.destroy();
-        await app.close();
       }
     });
   });
 }
 
 /** A limit of requests in flight that frees no slot by itself while a test runs. */
-function inFlight(exactly: Exactly, limit: number): { readonly limiter: Limiter; readonly key: () => string } {
-  return {
-    limiter: createLimiter({ name: 'in-flight', policy: concurrency({ limit, ttl: '1h' }), ...exactly }),
-    key,
-  };
+async function inFlight(
+  suite: Suite,
+  exactly: Exactly,
+  limit: number,
+): Promise<{ readonly limiter: DrivenLimiter; readonly key: Named }> {
+  const policy = concurrency({ limit, ttl: '1h' });
+  return { limiter: await suite.limiter({ name: 'in-flight', policy, ...exactly }), key };
 }
 
-async function asIfNeverUsed(limiter: Limiter): Promise<void> {
+async function asIfNeverUsed(limiter: DrivenLimiter): Promise<void> {
   await until('the slots are free', async () => {
     const { remaining, limit, resetAfterMs } = await limiter.peek('all');
     return remaining === limit && resetAfterMs === 0;
   });
-}
-
-/** Requests that wait for a gate, and how many of them run. */
-function manyAtOnce(): {
-  readonly begun: Tally;
-  readonly running: Tally;
-  readonly held: Gate;
-  readonly handle: () => Promise<Answer>;
-} {
-  const begun = tally();
-  const running = tally();
-  const held = gate();
-  const handle = async (): Promise<Answer> => {
-    begun.add();
-    running.add();
-    await held.opened;
-    running.add(-1);
-    return { body: 'hello' };
-  };
-  return { begun, running, held, handle };
-}
-
-const never = (): Promise<Answer> => new Promise(() => undefined);
-
-function isConsume(requests: readonly StoreRequest[]): boolean {
-  return requests.some(({ op }) => op === 'consume');
-}
-
-/** A store that counts completed releases and renewals. */
-function watched({ store: inner, ...rest }: Exactly): {
-  readonly exactly: Exactly;
-  readonly released: Tally;
-  readonly renewed: Tally;
-} {
-  const counts = { release: tally(), renew: tally() };
-  const store: Store = {
-    source: inner.source,
-    async perform(requests, call) {
-      const answers = await inner.perform(requests, call);
-      for (const { op } of requests) if (op === 'release' || op === 'renew') counts[op].add();
-      return answers;
-    },
-  };
-  return { exactly: { store, ...rest }, released: counts.release, renewed: counts.renew };
 }
 
 async function statusOf(session: ClientHttp2Session): Promise<number> {

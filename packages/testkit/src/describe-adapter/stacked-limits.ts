@@ -1,6 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, slidingWindow } from '@sluice/core';
-import { fakeClock } from '../fake-clock.ts';
+import { expect } from '@jest/globals';
+import { fixedWindow, slidingWindow } from './described.ts';
+import { describe, it } from './scenario.ts';
 import { send } from './http-client.ts';
 import { fieldsOf } from './limiter-fields.ts';
 import type { Suite } from './suite.ts';
@@ -9,7 +9,7 @@ import type { Suite } from './suite.ts';
 export function stackedLimits(suite: Suite): void {
   describe.each(suite.stores)('the fields of an application’s limit and a route’s, over $kind', (stores) => {
     it('are two members each, the outer one first (V12)', async () => {
-      const exactly = stores.fresh(fakeClock());
+      const exactly = stores.fresh(suite.clock());
       const { port } = await suite.start({
         limits: [{ name: 'global', policy: fixedWindow({ limit: 1000, window: '1h' }), cost: 12, ...exactly }],
         routes: [
@@ -17,7 +17,7 @@ export function stackedLimits(suite: Suite): void {
             method: 'GET',
             path: '/items',
             limit: { name: 'login', policy: fixedWindow({ limit: 5, window: '300s' }), ...exactly },
-            handle: () => ({ body: 'hello' }),
+            handle: { body: 'hello' },
           },
         ],
       });
@@ -32,7 +32,7 @@ export function stackedLimits(suite: Suite): void {
     });
 
     it('name the denying limit in a denial, with its wait alone', async () => {
-      const exactly = stores.fresh(fakeClock());
+      const exactly = stores.fresh(suite.clock());
       const { port } = await suite.start({
         limits: [{ name: 'global', policy: slidingWindow({ limit: 1000, window: '1h' }), ...exactly }],
         routes: [
@@ -40,7 +40,7 @@ export function stackedLimits(suite: Suite): void {
             method: 'GET',
             path: '/items',
             limit: { name: 'login', policy: fixedWindow({ limit: 1, window: '300s' }), ...exactly },
-            handle: () => ({ body: 'hello' }),
+            handle: { body: 'hello' },
           },
         ],
       });

@@ -1,23 +1,35 @@
-import { afterEach } from '@jest/globals';
-import { memoryStore, redisStore, type Store } from '@sluice/core';
-import type { FakeClock } from '../fake-clock.ts';
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import type {
+  AppDescription,
+  HandlerDescription,
+  LimitDescription,
+  RouteDescription,
+} from '../adapter-target/descriptions.ts';
 import { useRedis, type RunningRedis } from '../use-redis.ts';
-import { virtualRedisStore } from '../virtual-redis.ts';
+import type { ContractTarget } from './contract-target.ts';
+import { store, type Named } from './described.ts';
+import { Driver, type DrivenApp, type DrivenClock, type DrivenLimiter, type DrivenPolicies } from './driver.ts';
 import { send, type HttpAnswer, type HttpRequest } from './http-client.ts';
-import type { AdapterTarget, Answer, Call, RunningApp, SuiteApp, SuiteOptions, SuiteRoute } from './target.ts';
 
 /** Options for decisions by the store alone, even on a slow machine. */
 export interface Exactly {
-  readonly store: Store;
+  readonly store: Named;
   readonly onStoreError: 'throw';
   readonly timeoutMs: number;
+}
+
+/** What a store of a scenario may do beside storing: see `StoreDescription`. */
+export interface StoreWatch {
+  readonly watched?: boolean;
+  readonly hold?: string;
+  readonly asRedis?: boolean;
 }
 
 /** A kind of store that scenarios run on. */
 export interface SuiteStores {
   readonly kind: 'memory' | 'Redis';
   /** An empty store with this clock, or in real time. */
-  fresh(clock?: FakeClock): Exactly;
+  fresh(clock?: DrivenClock, watch?: StoreWatch): Exactly;
 }
 
 /** Where a limit is declared. */
@@ -26,98 +38,112 @@ export type LimitPlace = 'at the route' | 'application-wide';
 export const PLACES: readonly LimitPlace[] = ['at the route', 'application-wide'];
 
 /** Differences from the usual application: one route, `GET /items`, that responds with `hello`. */
-export interface Served extends Omit<SuiteApp, 'routes' | 'limits'> {
+export interface Served extends Omit<AppDescription, 'routes' | 'limits'> {
   /** Default `at the route`. */
   readonly place?: LimitPlace;
-  readonly method?: SuiteRoute['method'];
+  readonly method?: RouteDescription['method'];
   readonly path?: string;
-  readonly handle?: (call: Call) => Answer | Promise<Answer>;
-  /** Routes beside the usual one, without limits of their own. */
-  readonly more?: readonly SuiteRoute[];
+  readonly handle?: HandlerDescription;
+  /** Routes beside the usual one, without limits of their own. Their calls are not recorded. */
+  readonly more?: readonly RouteDescription[];
 }
 
 /** An application with one limited route, and its results. */
-export interface Server {
-  readonly port: number;
+export interface Server extends DrivenApp {
   send(request?: HttpRequest): Promise<HttpAnswer>;
   /** Sends this many equal requests, one after the other; returns their statuses. */
   statuses(count: number, request?: HttpRequest): Promise<number[]>;
-  /** The calls of the usual route's handler. */
-  readonly calls: readonly Call[];
 }
 
 /** What a scenario needs to run against a target. */
 export interface Suite {
-  readonly target: AdapterTarget;
-  readonly stores: readonly SuiteStores[];
+  readonly target: ContractTarget;
+  readonly stores: readonly [SuiteStores, SuiteStores];
   readonly redis: RunningRedis;
+  readonly driver: Driver;
+  clock(atMs?: number): DrivenClock;
+  limiter(options: LimitDescription): Promise<DrivenLimiter>;
+  policies(): DrivenPolicies;
   /** Starts an application, which stops when the test ends. */
-  start(app: SuiteApp): Promise<RunningApp>;
+  start(app: AppDescription, how?: { readonly http2?: boolean }): Promise<DrivenApp>;
   /** Starts the usual application with this limit. */
-  serve(limit: SuiteOptions, served?: Served): Promise<Server>;
+  serve(limit: LimitDescription, served?: Served): Promise<Server>;
+  /** Runs this when the test ends, before its applications stop; the last one first. */
+  atEnd(end: () => Promise<void>): void;
 }
 
+/** The id of a described store, whose lists a driver reads. */
+export function idOf(described: Named): string {
+  return described['id'] as string;
+}
+
+/** Warnings of scenarios that do on purpose what the warnings are about. */
+const SILENCED = [
+  'SLUICE_REFUND_FAILED',
+  'SLUICE_REPORT_FAILED',
+  'SLUICE_SLOT_TIMEOUT',
+  'SLUICE_PROXY_NOT_TRUSTED',
+  'SLUICE_POLICY_UNCONFIGURED',
+];
+
 /**
- * Everything a scenario needs. Call it inside `describe`: it starts a Redis before the tests and stops it after them.
+ * Everything a scenario needs. Call it inside `describe`: it starts a Redis and the target before the tests, and stops them after
+ * them.
  */
-export function suiteFor(target: AdapterTarget): Suite {
+export function suiteFor(target: ContractTarget): Suite {
   const redis = useRedis();
-  let prefixes = 0;
-  const exactly = (store: Store): Exactly => ({
-    store: target.through?.(store) ?? store,
-    onStoreError: 'throw',
-    timeoutMs: 60_000,
-  });
-  const stores: readonly SuiteStores[] = [
-    { kind: 'memory', fresh: (clock) => exactly(memoryStore(clock === undefined ? {} : { clock })) },
+  const driver = new Driver();
+  const exactly = (described: Named): Exactly => ({ store: described, onStoreError: 'throw', timeoutMs: 60_000 });
+  const clocked = (clock: DrivenClock | undefined) => clock && { id: clock.id, atMs: clock.atMs };
+  const stores: readonly [SuiteStores, SuiteStores] = [
+    {
+      kind: 'memory',
+      fresh: (clock, watch) => exactly(store(driver.id('m'), { kind: 'memory', clock: clocked(clock), ...watch })),
+    },
     {
       kind: 'Redis',
-      fresh(clock) {
-        const prefix = `sluice:a${String(prefixes++)}`;
-        return exactly(
-          clock === undefined
-            ? redisStore(redis.client, { prefix })
-            : virtualRedisStore(redis.client, clock, { prefix }),
-        );
+      fresh(clock, watch) {
+        const id = driver.id('a');
+        const where = { url: redis.server.storeUrl, prefix: `sluice:${id}` };
+        return exactly(store(id, { kind: 'redis', ...where, clock: clocked(clock), ...watch }));
       },
     },
   ];
 
-  const running = new Set<RunningApp>();
-  afterEach(async () => {
-    await Promise.all([...running].map((app) => app.close()));
-    running.clear();
+  const ends: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    driver.open(await target.open());
+    await driver.ask({ do: 'silence', codes: SILENCED });
   });
-  const start = async (app: SuiteApp): Promise<RunningApp> => {
-    const started = await target.start(app);
-    running.add(started);
-    return started;
-  };
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+    await driver.ask({ do: 'end' });
+  });
+  afterAll(async () => driver.close());
 
   return {
     target,
     stores,
     redis,
-    start,
-    async serve(limit, { place = 'at the route', method = 'GET', path = '/items', handle, more = [], ...rest } = {}) {
-      const calls: Call[] = [];
-      const route: SuiteRoute = {
-        method,
-        path,
-        handle: (call) => {
-          calls.push(call);
-          return handle?.(call) ?? { body: 'hello' };
-        },
-      };
-      const { port } = await start(
+    driver,
+    clock: (atMs) => driver.clock(atMs),
+    limiter: async (options) => driver.limiter(options),
+    policies: () => driver.policies(),
+    start: async (app, how) => driver.start(app, how),
+    async serve(
+      limit,
+      { place = 'at the route', method = 'GET', path = '/items', handle = { body: 'hello' }, more = [], ...rest } = {},
+    ) {
+      const route: RouteDescription = { method, path, handle };
+      const quiet = more.map((other) => ({ ...other, handle: { ...other.handle, quiet: true } }));
+      const app = await driver.start(
         place === 'at the route'
-          ? { ...rest, routes: [{ ...route, limit }, ...more] }
-          : { ...rest, limits: [limit], routes: [route, ...more] },
+          ? { ...rest, routes: [{ ...route, limit }, ...quiet] }
+          : { ...rest, limits: [limit], routes: [route, ...quiet] },
       );
-      const sendTo = (request: HttpRequest = {}): Promise<HttpAnswer> => send(port, { method, path, ...request });
+      const sendTo = (request: HttpRequest = {}): Promise<HttpAnswer> => send(app.port, { method, path, ...request });
       return {
-        port,
-        calls,
+        ...app,
         send: sendTo,
         async statuses(count, request) {
           const statuses: number[] = [];
@@ -126,5 +152,6 @@ export function suiteFor(target: AdapterTarget): Suite {
         },
       };
     },
+    atEnd: (end) => void ends.push(end),
   };
 }

@@ -69,11 +69,23 @@ export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<
 /** Key readers that read the address synchronously. */
 const readers = new WeakSet<object>();
 
+/** Whether a part of a key is the client's address. */
+export function readsAddress(part: unknown): boolean {
+  return typeof part === 'object' && part !== null && readers.has(part);
+}
+
 /** Whether a key begins with the client's address, as the default does. */
 export function beginsWithAddress<Request, Response>(key: Key<Request, Response> | undefined): boolean {
-  if (key === undefined) return true;
-  const first: unknown = Array.isArray(key) ? key[0] : key;
-  return typeof first === 'object' && first !== null && readers.has(first);
+  return key === undefined || readsAddress(Array.isArray(key) ? key[0] : key);
+}
+
+/** The error about an option that needs the client's address, where requests have none. */
+export function addressMissing(field: string, whatToWrite: string): PolicyError {
+  return new PolicyError(
+    'address',
+    `${field} needs the client's address, which a request does not have here; ${whatToWrite}`,
+    'SLUICE_OPTION_INVALID',
+  );
 }
 
 /** The key of requests that match no route. Templates begin with a slash or a star. */

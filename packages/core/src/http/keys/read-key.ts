@@ -3,12 +3,14 @@ import { warnOnce } from '../../warnings.ts';
 import { isThenable } from '../map-maybe.ts';
 import type { RequestReader } from '../framework.ts';
 import {
+  addressMissing,
   byAll,
   byHeader,
   byIp,
   byMethod,
   byRoute,
   byUser,
+  readsAddress,
   type Key,
   type KeyPart,
   type KeyReader,
@@ -50,6 +52,7 @@ export function keyFunction<Request, Response>(
       );
     }
     if (typeof part === 'function') return explaining(part);
+    if (reader.noAddress !== undefined && readsAddress(part)) throw addressMissing(field, reader.noAddress);
     if (typeof (part as Partial<KeyReader<Request>> | null | undefined)?.read === 'function')
       return (request: Request, response?: Response) => part.read(request, reader, response);
     throw new PolicyError(

@@ -2,7 +2,7 @@ import type { Decision } from '../../engine/decision.ts';
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { UnresolvedPart } from '../../managed/resolve.ts';
 import { warnOfRefund } from '../../limiter/settlement/settlements.ts';
-import { NO_RESPONSE, type Framework, type RawRequest, type RawResponse } from '../framework.ts';
+import { NO_RESPONSE, argumentOf, type Framework, type RawRequest, type RawResponse } from '../framework.ts';
 import type { LimitRequest } from '../limit-resolver.ts';
 import type { RefundWhen } from '../option-types.ts';
 import { notifyWaiters } from './consume-when-refunded.ts';
@@ -21,11 +21,12 @@ export function refundOnResponse<Request, Response>(
   const rawRequest = framework.rawRequest(request);
   const rawResponse = framework.rawResponse(response);
   const settle = async (status: number, isCut: boolean): Promise<void> => {
+    const argument = argumentOf(framework, response);
     const chosen = new Set<UnresolvedPart>();
     for (const { layer, parts } of requests) {
       if (layer.refund === undefined || (isCut && !layer.refund.onAbort)) continue;
       try {
-        if (!(await givesBack(layer.refund.when, request, response, isCut ? ABORTED : status))) continue;
+        if (!(await givesBack(layer.refund.when, request, argument, isCut ? ABORTED : status))) continue;
       } catch (error) {
         warnOfRefund(error); // the other layers still apply their rules
         continue;

@@ -1,6 +1,6 @@
 import type { ResponsePlan } from './response-plan.ts';
 import { mapMaybe } from '../map-maybe.ts';
-import type { Framework } from '../framework.ts';
+import { argumentOf, type Framework } from '../framework.ts';
 import type { Field } from './headers.ts';
 import { RateLimitError, type Denial } from './denial.ts';
 
@@ -30,8 +30,14 @@ export function answer<Request, Response>(
   }
   writeFields(framework, response, fields);
   if (denial !== undefined) writeFields(framework, response, denial.fields);
-  if (options?.cors === true)
-    expose(framework, response, denial === undefined ? fields : [...fields, ...denial.fields]);
+  if (options?.cors === true) {
+    const written = denial === undefined ? fields : [...fields, ...denial.fields];
+    exposeFields(
+      framework,
+      response,
+      written.map(({ name }) => name),
+    );
+  }
   return denial === undefined ? true : deny(framework, plan, denial, request, response);
 }
 
@@ -46,7 +52,7 @@ function deny<Request, Response>(
   if (options?.throw === true) throw errorOf(framework, plan, denial, response);
   framework.setStatus(response, denial.status);
   if (info !== undefined && options?.onDenied !== undefined) {
-    return mapMaybe(options.onDenied(request, response, info.decision), (value) => {
+    return mapMaybe(options.onDenied(request, argumentOf(framework, response), info.decision), (value) => {
       const isResponse = value === response || value === framework.rawResponse(response);
       if (value !== undefined && !isResponse) framework.answerWith?.(response, value);
       return false as const;
@@ -83,24 +89,26 @@ function writeFields<Request, Response>(
   }
 }
 
-/** Lets scripts of other origins read the fields, if the response allows an origin at all. */
-function expose<Request, Response>(
-  framework: Framework<Request, Response>,
+/**
+ * Lets scripts of other origins read these fields and Retry-After, if the response allows an origin at all.
+ */
+export function exposeFields<Response>(
+  framework: Pick<Framework<never, Response>, 'getHeader' | 'setHeader'>,
   response: Response,
-  fields: readonly Field[],
+  names: readonly string[],
 ): void {
   if (framework.getHeader(response, 'Access-Control-Allow-Origin') === undefined) return;
-  const name = 'Access-Control-Expose-Headers';
-  const exposed = (framework.getHeader(response, name) ?? '')
+  const field = 'Access-Control-Expose-Headers';
+  const exposed = (framework.getHeader(response, field) ?? '')
     .split(',')
-    .map((field) => field.trim())
-    .filter((field) => field !== '');
-  const known = new Set(exposed.map((field) => field.toLowerCase()));
-  const ours = fields.map((field) => field.name).filter((field) => field !== 'Cache-Control');
-  for (const field of [...ours, 'Retry-After'].sort()) {
-    if (known.has(field.toLowerCase())) continue;
-    known.add(field.toLowerCase());
-    exposed.push(field);
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  const known = new Set(exposed.map((name) => name.toLowerCase()));
+  const ours = names.filter((name) => name !== 'Cache-Control');
+  for (const name of [...ours, 'Retry-After'].sort()) {
+    if (known.has(name.toLowerCase())) continue;
+    known.add(name.toLowerCase());
+    exposed.push(name);
   }
-  framework.setHeader(response, name, exposed.join(', '));
+  framework.setHeader(response, field, exposed.join(', '));
 }

@@ -1,4 +1,5 @@
 import { LONGEST_TIMER_MS } from '../../platform/clock.ts';
+import { detached } from '../../platform/detached.ts';
 import type { EditingRequest, Store } from '../../engine/store.ts';
 
 /** One of the acquisitions that hold the same slots. */
@@ -59,13 +60,10 @@ export function registerSlots(
   };
   const renewed = (): void => {
     clearTimeout(shared.expiry);
-    shared.expiry = setTimeout(
-      () => {
-        shared.acquirers.forEach(forget);
-      },
-      Math.min(ttlMs(), LONGEST_TIMER_MS),
-    );
-    shared.expiry.unref();
+    const expire = (): void => {
+      shared.acquirers.forEach(forget);
+    };
+    shared.expiry = detached(() => setTimeout(expire, Math.min(ttlMs(), LONGEST_TIMER_MS)).unref());
   };
   renewed();
   return {

@@ -74,7 +74,7 @@ class Connection {
         return client;
       }),
     );
-    this.#ready = this.#try();
+    this.#ready = detached(() => this.#try());
   }
 
   get connecting(): Promise<void> | undefined {
@@ -89,7 +89,7 @@ class Connection {
     if (!this.#isUsed) {
       this.#isUsed = true;
       this.#made?.use();
-      if (this.#made?.hasEnded === true) this.#ready = this.#try();
+      if (this.#made?.hasEnded === true) this.#ready = detached(() => this.#try());
     }
     return this.#ready;
   }
@@ -110,7 +110,7 @@ class Connection {
         clearTimeout(timer);
         resolve();
       };
-      detached(() => this.#client.then((client) => client.connect())).then(end, end);
+      this.#client.then((client) => client.connect()).then(end, end);
     });
     this.#connecting = attempt.then(() => {
       this.#connecting = undefined;

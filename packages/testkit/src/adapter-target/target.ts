@@ -4,7 +4,7 @@ import type { RateLimitOptions } from '@sluice/core/http';
 
 /** The common part of requests of every framework: enough for the functions in the suite's options. */
 export interface AnyRequest {
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> | Headers;
 }
 
 /** The options of every adapter, as the suite writes them. */
@@ -68,6 +68,12 @@ export interface RunningApp {
   close(): Promise<void>;
 }
 
+/**
+ * Scenarios that cannot be played on a target: a title, of one test or of a block, or several that follow each other joined by
+ * ` › `; and the reason. Each must exist.
+ */
+export type Impossible = Readonly<Record<string, string>>;
+
 /** A framework in one version, as the suite starts it: on a real port, over real HTTP. */
 export interface AdapterTarget {
   /** Such as `Express 5`. */
@@ -75,10 +81,12 @@ export interface AdapterTarget {
   start(app: SuiteApp): Promise<RunningApp>;
   /** The same over HTTP/2 without TLS, where the framework speaks it. */
   startHttp2?(app: SuiteApp): Promise<RunningApp>;
-  /** Responds in the framework's own way, as an application's `onDenied` does. `response` is its argument. */
-  answer?(response: never, answer: Answer): void;
+  /** Responds in the framework's own way, as an application's `onDenied` does; returns what that returns. */
+  answer?(response: never, answer: Answer): unknown;
+  /** A header of what the framework gives to functions of the request. Default: of its `headers`. */
+  header?(request: never, name: string): string | undefined;
   /** The store that an application is given in place of this one, such as one that counts in it from afar. */
   through?(store: Store): Store;
-  /** Features that the framework lacks, so that the suite skips them: each with a reason in the target's file. */
-  readonly cannot?: readonly ('methodOverride' | 'upcomingRoute')[];
+  /** Scenarios that cannot be played on this framework, by title: why not. */
+  readonly impossible?: Impossible;
 }

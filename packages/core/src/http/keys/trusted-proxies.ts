@@ -1,10 +1,6 @@
-import type { Socket } from 'node:net';
-import { ClientList } from '@sluice/core/service';
+import { ClientList } from '../client-list.ts';
 
 const MOST_KNOWN = 256;
-/** What a Unix socket counts as: only processes of this machine reach it. */
-const LOOPBACK = '127.0.0.1';
-
 /** The proxies whose header fields are believed. */
 export class TrustedProxies {
   readonly #list: ClientList;
@@ -13,10 +9,11 @@ export class TrustedProxies {
 
   /**
    * @param ranges - Addresses and CIDR ranges.
+   * @param field - The option that has them, for errors.
    * @throws PolicyError for anything like an address that is none.
    */
-  constructor(ranges: readonly string[]) {
-    this.#list = new ClientList(ranges, 'trusted_proxies');
+  constructor(ranges: readonly string[], field: string) {
+    this.#list = new ClientList(ranges, field);
   }
 
   trusts(address: string | undefined): boolean {
@@ -44,12 +41,4 @@ export class TrustedProxies {
       end = comma;
     }
   }
-}
-
-/** The address of the peer. Undefined once it has left. */
-export function peerOf(socket: Socket): string | undefined {
-  const { remoteAddress } = socket;
-  if (remoteAddress !== undefined) return remoteAddress;
-  // A connection over TCP keeps its own end when the peer has reset it.
-  return socket.destroyed || socket.localAddress !== undefined ? undefined : LOOPBACK;
 }

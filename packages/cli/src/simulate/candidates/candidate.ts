@@ -1,0 +1,26 @@
+import type { Limit, NamedPolicy } from '@sluice/core';
+import type { LogEntry } from '../read/log-entry.ts';
+import type { CostSpec } from '../keys/cost-spec.ts';
+import type { KeySpec } from '../keys/key-spec.ts';
+
+/** One of the limits of a candidate: what is counted by one key. */
+export interface CandidateLimit {
+  readonly limit: Limit;
+  readonly key: KeySpec;
+  readonly cost: CostSpec;
+  /** As a person reads it. */
+  readonly text: string;
+}
+
+/** What is tried on a log: limits that are decided together, of which all must allow. */
+export interface Candidate {
+  readonly text: string;
+  readonly limits: readonly CandidateLimit[];
+  /** The limits that a request is held to, by their places, where that is not all of them. */
+  readonly select?: (entry: LogEntry) => readonly number[];
+}
+
+/** A limit whose policies stay as they are, on states that the simulation holds. */
+export function limitOf(policies: readonly NamedPolicy[], escalation?: Limit['escalation']): Limit {
+  return { policies, keySuffix: '', ...(escalation === undefined ? {} : { escalation }) };
+}

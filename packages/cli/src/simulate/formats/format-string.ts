@@ -1,0 +1,194 @@
+import { UsageError } from '../../failure.ts';
+import { LogEntry, type LogDetail, type LogFormat } from '../read/log-entry.ts';
+import { decoded } from '../read/text-blocks.ts';
+import { lastAddress } from './json-lines.ts';
+import { endOfQuoted, present, requestLine } from './request-line.ts';
+import { readInstant } from './stamps.ts';
+
+/** A variable of a format, and the text that follows it. */
+interface Piece {
+  readonly name: string;
+  readonly after: string;
+}
+
+const NGINX = /\$(?:\{(\w+)\}|(\w+))/g;
+const APACHE = /%[<>]?(?:\{([^}]*)\})?([a-zA-Z%])/g;
+const ENVOY = /%([A-Z_]+)(?:\(([^)]*)\))?(?::\d+)?%/g;
+
+/** Apache's letters, by the names that nginx has for the same. */
+const LETTERS: Readonly<Record<string, string>> = {
+  a: 'remote_addr',
+  h: 'remote_addr',
+  u: 'remote_user',
+  t: 'start',
+  r: 'request',
+  m: 'request_method',
+  U: 'uri',
+  q: 'query',
+  s: 'status',
+  b: 'body_bytes_sent',
+  B: 'body_bytes_sent',
+  O: 'bytes_sent',
+  D: 'duration_us',
+  T: 'duration_s',
+  v: 'server_name',
+  V: 'host',
+  H: 'server_protocol',
+};
+
+const ENVOY_NAMES: Readonly<Record<string, string>> = {
+  START_TIME: 'start',
+  RESPONSE_CODE: 'status',
+  BYTES_SENT: 'bytes_sent',
+  DURATION: 'duration_ms',
+  PROTOCOL: 'server_protocol',
+  DOWNSTREAM_REMOTE_ADDRESS: 'remote_addr',
+  DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT: 'remote_addr',
+};
+
+/** Where a format states when a request began, nothing is subtracted. */
+const STARTS = ['start'];
+const ENDS = ['msec', 'time_iso8601', 'time_local', 'end'];
+const ADDRESSES = ['http_x_forwarded_for', 'http_x_real_ip', 'remote_addr'];
+
+/**
+ * Lines by a format string: nginx's (`$remote_addr`), Apache's (`%h`) or Envoy's (`%START_TIME%`). Times of nginx are of
+ * completion, so that `$request_time` is subtracted; those of Apache and Envoy are of the beginning.
+ */
+export class FormatStringFormat implements LogFormat {
+  readonly name: string;
+  hasFractions = false;
+  readonly hasDurations: boolean;
+  readonly #before: string;
+  readonly #pieces: readonly Piece[];
+
+  /** @throws UsageError for a text without variables, without a time, or with two variables side by side. */
+  constructor(text: string, name = 'of the format string') {
+    this.name = name;
+    const { before, pieces } = piecesOf(text);
+    this.#before = before;
+    this.#pieces = pieces;
+    const names = pieces.map((piece) => piece.name);
+    if (![...STARTS, ...ENDS].some((one) => names.includes(one))) {
+      throw new UsageError(
+        `--format needs a time: $time_local, $time_iso8601 or $msec; %t; or %START_TIME%; got ${JSON.stringify(text)}`,
+      );
+    }
+    const isStart = STARTS.some((one) => names.includes(one));
+    this.hasDurations = !isStart && names.some((one) => one === 'request_time' || one.startsWith('duration_'));
+  }
+
+  read(text: string, from: number, to: number): LogEntry | undefined {
+    const values = this.#values(text, from, to);
+    if (values === undefined) return undefined;
+    const instant = readInstant(valueOf(values, [...STARTS, ...ENDS]));
+    if (instant === undefined) return undefined;
+    if (!instant.isWholeSecond) this.hasFractions = true;
+    const durationMs = this.hasDurations ? durationOf(values) : 0;
+    const address = lastAddress(valueOf(values, ADDRESSES) ?? '');
+    const status = Number(values.get('status') ?? 0) || 0;
+    const bytes = Number(valueOf(values, ['body_bytes_sent', 'bytes_sent']) ?? 0) || 0;
+    const atMs = Math.floor(instant.atMs - durationMs);
+    return new LogEntry(this, atMs, address, status, bytes, '', 0, 0, values);
+  }
+
+  detail({ parsed }: LogEntry): LogDetail {
+    const values = parsed as ReadonlyMap<string, string>;
+    const line = values.get('request');
+    const written = line === undefined ? undefined : requestLine(line);
+    const query = present(values.get('query'));
+    const path = valueOf(values, ['request_uri', 'uri', 'http_x_envoy_original_path', 'http_:path']);
+    return {
+      method: valueOf(values, ['request_method', 'http_:method']) ?? written?.method ?? '-',
+      target: path === undefined ? (written?.target ?? '-') : `${path}${query ?? ''}`,
+      userAgent: present(values.get('http_user_agent')),
+      user: present(values.get('remote_user')),
+      field: (name) => present(values.get(name) ?? values.get(fieldName(name))),
+    };
+  }
+
+  #values(text: string, from: number, to: number): ReadonlyMap<string, string> | undefined {
+    if (!text.startsWith(this.#before, from)) return undefined;
+    const values = new Map<string, string>();
+    let at = from + this.#before.length;
+    for (const [i, { name, after }] of this.#pieces.entries()) {
+      const isQuoted = after.startsWith('"') && text.charCodeAt(at - 1) === QUOTE;
+      const isLast = i === this.#pieces.length - 1;
+      const end = after === '' ? to : isQuoted ? endOfQuoted(text, at, to) : text.indexOf(after, at);
+      if (end === -1 || end > to) return undefined;
+      if (end + after.length > to && !isLast) return undefined;
+      values.set(name, decoded(text.slice(at, end)));
+      at = end + after.length;
+      if (isQuoted && !text.startsWith(after, end)) return undefined;
+    }
+    return values;
+  }
+}
+
+const QUOTE = 34;
+
+function fieldName(name: string): string {
+  return `http_${name
+    .toLowerCase()
+    .replace(/^header:/, '')
+    .replaceAll('-', '_')}`;
+}
+
+function valueOf(values: ReadonlyMap<string, string>, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = present(values.get(name));
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+function durationOf(values: ReadonlyMap<string, string>): number {
+  const seconds = Number(valueOf(values, ['request_time', 'duration_s']) ?? NaN);
+  if (seconds >= 0) return seconds * 1000;
+  const ms = Number(values.get('duration_ms') ?? NaN);
+  if (ms >= 0) return ms;
+  const us = Number(values.get('duration_us') ?? NaN);
+  return us >= 0 ? us / 1000 : 0;
+}
+
+function piecesOf(text: string): { readonly before: string; readonly pieces: readonly Piece[] } {
+  const isEnvoy = /%[A-Z_]{3,}[(%:]/.test(text);
+  const pattern = isEnvoy ? ENVOY : text.includes('$') ? NGINX : APACHE;
+  const matches = [...text.matchAll(pattern)];
+  const [first] = matches;
+  if (first === undefined) {
+    throw new UsageError(
+      `--format is neither a known format nor a format string with variables such as $remote_addr, %h or %START_TIME%, got ${JSON.stringify(text)}`,
+    );
+  }
+  const pieces = matches.flatMap((match, i): Piece[] => {
+    const next = matches[i + 1]?.index ?? text.length;
+    const name = isEnvoy ? envoyName(match) : pattern === NGINX ? (match[1] ?? match[2] ?? '') : apacheName(match);
+    let after = text.slice(match.index + match[0].length, next);
+    // Apache writes %t in brackets of its own.
+    if (pattern === APACHE && match[0] === '%t') after = `]${after}`;
+    const follower = matches[i + 1]?.[0];
+    if (pattern === APACHE && follower === '%t') after = `${after}[`;
+    if (after === '' && i < matches.length - 1) {
+      throw new UsageError(
+        `--format has nothing between ${match[0]} and ${follower ?? ''}, so that they cannot be told apart`,
+      );
+    }
+    return [{ name, after }];
+  });
+  const before = text.slice(0, first.index) + (pattern === APACHE && first[0] === '%t' ? '[' : '');
+  return { before, pieces };
+}
+
+function apacheName([, argument, letter = '']: RegExpMatchArray): string {
+  if (letter === 'i') return fieldName(argument ?? '');
+  if (letter === 't' && argument !== undefined) return argument.startsWith('end:') ? 'end' : 'start';
+  if (letter === 'T' && argument !== undefined) return `duration_${argument}`;
+  return LETTERS[letter] ?? `%${letter}`;
+}
+
+/** `%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%` has the first of these that is there; it is known as the last. */
+function envoyName([, command = '', argument]: RegExpMatchArray): string {
+  if (command === 'REQ') return fieldName((argument ?? '').split('?').at(-1) ?? '');
+  return ENVOY_NAMES[command] ?? `${command}${argument === undefined ? '' : `(${argument})`}`;
+}

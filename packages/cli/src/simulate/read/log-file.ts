@@ -1,0 +1,78 @@
+import { UsageError } from '../../failure.ts';
+import { detectFormat, formatNames } from '../formats/detect.ts';
+import type { LogEntry, LogFormat } from './log-entry.ts';
+import { bytesOf, type Source } from './sources.ts';
+import { textBlocks } from './text-blocks.ts';
+
+/** How many lines, from the first, show whether a log is of the given format. */
+const PROBED = 1000;
+
+/** The lines of one log, as entries. */
+export class LogFile {
+  readonly source: Source;
+  readonly #makeFormat: (() => LogFormat) | undefined;
+  format: LogFormat | undefined;
+  lines = 0;
+  /** Lines that are of no request. */
+  unreadable: number = 0;
+  /** The number of the first of them. */
+  firstUnreadable: number | undefined;
+
+  /** @param makeFormat - Undefined: the first lines tell. */
+  constructor(source: Source, makeFormat: (() => LogFormat) | undefined) {
+    this.source = source;
+    this.#makeFormat = makeFormat;
+  }
+
+  /**
+   * The entries of the log in its order, some at a time.
+   *
+   * @throws (rejects) UsageError where most of the first lines are of another format.
+   */
+  async *entries(): AsyncGenerator<readonly LogEntry[]> {
+    for await (const text of textBlocks(bytesOf(this.source))) {
+      const format = (this.format ??= this.#makeFormat?.() ?? detectFormat(text, this.source.name));
+      yield this.#read(text, format);
+    }
+  }
+
+  #read(text: string, format: LogFormat): readonly LogEntry[] {
+    const found: LogEntry[] = [];
+    const { length } = text;
+    for (let from = 0; from < length;) {
+      let to = text.indexOf('\n', from);
+      const next = to + 1;
+      if (to > from && text.charCodeAt(to - 1) === CARRIAGE_RETURN) to--;
+      this.lines++;
+      if (to > from) {
+        const entry = format.read(text, from, to);
+        if (entry === undefined) this.#passOver(format);
+        else {
+          entry.line = this.lines;
+          found.push(entry);
+        }
+      }
+      from = next;
+    }
+    return found;
+  }
+
+  #passOver({ name }: LogFormat): void {
+    this.unreadable++;
+    this.firstUnreadable ??= this.lines;
+    if (this.lines <= PROBED && this.unreadable * 2 > PROBED) this.#failAs(name);
+  }
+
+  /** @throws UsageError if the log has lines and no request. */
+  checkAtEnd(): void {
+    if (this.lines > 0 && this.unreadable * 2 > this.lines) this.#failAs(this.format?.name ?? 'known');
+  }
+
+  #failAs(name: string): never {
+    throw new UsageError(
+      `${this.source.name}:${String(this.firstUnreadable)}: most lines are not of the format ${name}; write --format with one of ${formatNames.join(', ')}, or with a format string such as '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent'`,
+    );
+  }
+}
+
+const CARRIAGE_RETURN = 13;

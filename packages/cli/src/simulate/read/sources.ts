@@ -1,0 +1,75 @@
+import { createReadStream, statSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { UsageError } from '../../failure.ts';
+
+/** A log to read: a file, plain or compressed by gzip, or the standard input. */
+export interface Source {
+  readonly name: string;
+  /** Bytes on the disk; undefined for what has no size. */
+  readonly size: number | undefined;
+  /** Bytes of them that were read so far. */
+  readBytes: number;
+  /** Bytes that begin the log, which were read before: those of the standard input that routes were learnt from. */
+  readonly head: Buffer[];
+  rest: AsyncIterator<Buffer> | undefined;
+}
+
+const CHUNK = 256 * 1024;
+
+/** @throws UsageError for a file that cannot be read. */
+export function openSource(path: string): Source {
+  if (path === '-') return { name: 'standard input', size: undefined, readBytes: 0, head: [], rest: undefined };
+  try {
+    const found = statSync(path);
+    if (found.isDirectory()) throw new Error('it is a folder; name its files');
+    return { name: path, size: found.isFile() ? found.size : undefined, readBytes: 0, head: [], rest: undefined };
+  } catch (error) {
+    throw new UsageError(`cannot read the log ${path}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The bytes of a log, without its compression. The beginning of the standard input is read once and kept in `head`. */
+export async function* bytesOf(source: Source): AsyncGenerator<Buffer> {
+  yield* source.head.splice(0);
+  source.rest ??= decompressed(source)[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await source.rest.next();
+    if (next.done === true) return;
+    yield next.value;
+  }
+}
+
+async function* decompressed(source: Source): AsyncGenerator<Buffer> {
+  const stream: Readable =
+    source.name === 'standard input' ? process.stdin : createReadStream(source.name, { highWaterMark: CHUNK });
+  const raw = counted(stream, source);
+  try {
+    const first = await raw.next();
+    if (first.done === true) return;
+    if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) {
+      yield first.value;
+      yield* raw;
+      return;
+    }
+    const { Readable: Readables } = await import('node:stream');
+    const packed = Readables.from(joined(first.value, raw));
+    const unpacked = createGunzip({ chunkSize: CHUNK });
+    packed.on('error', (error) => unpacked.destroy(error));
+    for await (const chunk of packed.pipe(unpacked)) yield chunk as Buffer;
+  } catch (error) {
+    throw new UsageError(`cannot read the log ${source.name}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function* counted(stream: Readable, source: Source): AsyncGenerator<Buffer> {
+  for await (const chunk of stream) {
+    source.readBytes += (chunk as Buffer).length;
+    yield chunk as Buffer;
+  }
+}
+
+async function* joined(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}

@@ -1,0 +1,30 @@
+const NEWLINE = 10;
+/** A longer line is no request: it is cut, and the rest is read as a line of its own. */
+const LONGEST_LINE = 1024 * 1024;
+
+/**
+ * Cuts bytes into texts of whole lines, each ended by a line break. A character stands for a byte: what is shown is decoded
+ * then, see `decoded`.
+ */
+export async function* textBlocks(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of bytes) {
+    const end = chunk.lastIndexOf(NEWLINE) + 1;
+    if (end === 0) {
+      rest += chunk.toString('latin1');
+      if (rest.length > LONGEST_LINE) {
+        yield `${rest}\n`;
+        rest = '';
+      }
+      continue;
+    }
+    yield rest + chunk.toString('latin1', 0, end);
+    rest = chunk.toString('latin1', end);
+  }
+  if (rest !== '') yield `${rest}\n`;
+}
+
+/** The text of bytes that were read as one character each. */
+export function decoded(text: string): string {
+  return /^[\0-\x7f]*$/.test(text) ? text : Buffer.from(text, 'latin1').toString('utf8');
+}

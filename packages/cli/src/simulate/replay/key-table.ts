@@ -1,0 +1,126 @@
+import { ownText } from '@sluice/core/service';
+import type { KeySpec } from '../keys/key-spec.ts';
+import { addressKey } from '../keys/key-spec.ts';
+import type { LogEntry } from '../read/log-entry.ts';
+
+/** What is held under one key: the states of all candidates that count by it. */
+export class Holder {
+  readonly key: string;
+  /** Its number in the table: small, and used again when it is dropped. States are kept by it. */
+  readonly id: number;
+  /** The second of its last request. */
+  lastSecond = -1;
+  /** Set when the table has forgotten it: its number is that of another key then. */
+  isDropped = false;
+
+  constructor(key: string, id: number) {
+    this.key = key;
+    this.id = id;
+  }
+}
+
+/** What one limit of one candidate keeps of the keys of a table, by their numbers. */
+export interface KeptStates {
+  /** The instant from which a key is as if never used; 0 where it is. */
+  resetAtMs(id: number): number;
+  /** Forgets a key: undefined is written. */
+  write(id: number, state: undefined): void;
+}
+
+/** Of a full table, this share is dropped at once. */
+const DROPPED_SHARE = 0.1;
+const SAMPLED = 1000;
+const SECOND_MS = 1000;
+
+/**
+ * The keys of one kind, at most `maxKeys`. When there are more, those that were used longest ago are dropped: their states are
+ * forgotten, which changes decisions only if a state has not ended yet.
+ */
+export class KeyTable<H extends Holder = Holder> {
+  readonly spec: KeySpec;
+  readonly #maxKeys: number;
+  readonly #make: (key: string, id: number) => H;
+  readonly #onDrop: (holder: H) => void;
+  readonly #held = new Map<string, H>();
+  readonly #kept: KeptStates[] = [];
+  readonly #free: number[] = [];
+  #ids = 0;
+  dropped = 0;
+  /** Those of them that had a state which still counted. */
+  droppedLive = 0;
+
+  constructor(spec: KeySpec, maxKeys: number, make: (key: string, id: number) => H, onDrop: (holder: H) => void) {
+    this.spec = spec;
+    this.#maxKeys = maxKeys;
+    this.#make = make;
+    this.#onDrop = onDrop;
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** States that are forgotten with their keys. */
+  keep<S extends KeptStates>(states: S): S {
+    this.#kept.push(states);
+    return states;
+  }
+
+  /** The holder of a request's key; undefined for a request without one. The caller writes its `lastSecond`. */
+  of(entry: LogEntry): H | undefined {
+    const { addressBits } = this.spec;
+    if (addressBits === undefined) {
+      const key = this.spec.read(entry);
+      return key === undefined ? undefined : this.#at(key, entry.atMs);
+    }
+    // A canonical address is found as it stands; no other text is equal to one.
+    const found = this.#held.get(entry.address);
+    if (found === undefined) {
+      const key = addressKey(entry.address, addressBits);
+      return key === undefined ? undefined : this.#at(key, entry.atMs);
+    }
+    return found;
+  }
+
+  *holders(): IterableIterator<H> {
+    yield* this.#held.values();
+  }
+
+  #at(key: string, atMs: number): H {
+    let holder = this.#held.get(key);
+    if (holder === undefined) {
+      if (this.#held.size >= this.#maxKeys) this.#drop(atMs);
+      const own = ownText(key); // a part of a line would keep the whole text alive
+      holder = this.#make(own, this.#free.pop() ?? this.#ids++);
+      this.#held.set(own, holder);
+    }
+    return holder;
+  }
+
+  #drop(nowMs: number): void {
+    // What the second at hand uses stays, so that the table may hold more than `maxKeys` for so long.
+    const before = Math.min(this.#oldestSecond(), Math.floor(nowMs / SECOND_MS) - 1);
+    let most = Math.max(Math.floor(this.#maxKeys * DROPPED_SHARE), 1);
+    for (const [key, holder] of this.#held) {
+      if (holder.lastSecond > before) continue;
+      this.#held.delete(key);
+      holder.isDropped = true;
+      this.dropped++;
+      if (this.#kept.some((states) => states.resetAtMs(holder.id) > nowMs)) this.droppedLive++;
+      this.#onDrop(holder);
+      for (const states of this.#kept) states.write(holder.id, undefined);
+      this.#free.push(holder.id);
+      if (--most === 0) return;
+    }
+  }
+
+  /** A second before which about the share was used last, from a sample. */
+  #oldestSecond(): number {
+    const step = Math.max(Math.floor(this.#held.size / SAMPLED), 1);
+    const sampled: number[] = [];
+    let i = 0;
+    for (const { lastSecond } of this.#held.values()) if (i++ % step === 0) sampled.push(lastSecond);
+    sampled.sort((one, other) => one - other);
+    return sampled[Math.floor(sampled.length * DROPPED_SHARE)] ?? Infinity;
+  }
+}

@@ -1,0 +1,140 @@
+import { writeFileSync } from 'node:fs';
+import { Failure, UsageError } from '../failure.ts';
+import type { GlobalOptions } from '../session.ts';
+import type { Candidate } from './candidates/candidate.ts';
+import { candidatesFromFile } from './candidates/from-file.ts';
+import { candidateFromText, type CandidateContext } from './candidates/from-text.ts';
+import { DecisionsFile } from './decisions-file.ts';
+import { costSpec } from './keys/cost-spec.ts';
+import { keySpec, type KeySpec } from './keys/key-spec.ts';
+import { RouteTemplates } from './keys/route-templates.ts';
+import { routesFor } from './keys/routes-file.ts';
+import { ManagedPolicies } from './managed-policies.ts';
+import { readSettings, type SimulateFlags, type SimulateSettings } from './options.ts';
+import { Progress } from './progress.ts';
+import { openSource, type Source } from './read/sources.ts';
+import { checkReport, exceeded, type CheckReport } from './report/check.ts';
+import { htmlReport } from './report/html-report.ts';
+import { curvesOf } from './report/curves.ts';
+import { reportOf, type Report } from './report/report.ts';
+import { textReport } from './report/text-report.ts';
+import { simulate, type Simulation } from './simulate.ts';
+
+/** A candidate that exceeds a bound: the report has said which. */
+class BoundExceeded extends Failure {}
+
+/**
+ * `sluice simulate`: replays the logs, prints the report, and writes the files that were asked for.
+ *
+ * @throws (rejects) UsageError; Failure where a candidate exceeds a bound.
+ */
+export async function runSimulation(
+  logs: readonly string[],
+  flags: SimulateFlags,
+  globals: GlobalOptions,
+): Promise<void> {
+  const settings = readSettings(flags);
+  const sources = logs.map(openSource);
+  const checked = (flags.check ?? []).map(openSource);
+  if ([...logs, ...(flags.check ?? [])].filter((log) => log === '-').length > 1)
+    throw new UsageError('the standard input can be only one of the logs');
+  const { key, candidates, context, routes } = await prepare(flags, globals);
+  if (key.needsRoutes || candidates.some(({ limits }) => limits.some((limit) => limit.key.needsRoutes)))
+    routes.found = await routesFor(flags.routes, sources, settings.makeFormat);
+
+  const run: Run = { flags, settings, key, candidates, curves: flags.html !== undefined };
+  const decisions = flags.decisions === undefined ? undefined : new DecisionsFile(flags.decisions);
+  const simulation = await replay(sources, { ...run, decisions });
+  decisions?.close();
+  const report = reportOf(simulation, key.text, settings.loss);
+  const check = checked.length === 0 ? null : await runCheck(checked, report, { ...run, context });
+  const over = exceeded(report, check, settings.bounds);
+
+  if (flags.html !== undefined)
+    writeHtml(flags.html, htmlReport({ ...report, check, exceeded: over }, curvesOf(simulation)));
+  console.log(
+    globals.json === true
+      ? JSON.stringify({ ...report, check, exceeded: over }, null, 2)
+      : textReport(report, check, over),
+  );
+  if (over.length > 0)
+    throw new BoundExceeded(`${String(over.length)} of the bounds ${over.length === 1 ? 'is' : 'are'} exceeded`);
+}
+
+interface Prepared {
+  readonly key: KeySpec;
+  readonly candidates: readonly Candidate[];
+  readonly context: CandidateContext;
+  /** The templates, once they are known. */
+  readonly routes: { found: RouteTemplates };
+}
+
+async function prepare(flags: SimulateFlags, globals: GlobalOptions): Promise<Prepared> {
+  const routes = { found: new RouteTemplates([]) };
+  const keyOf = (text: string): KeySpec => keySpec(text, () => routes.found);
+  const managed = new ManagedPolicies(globals);
+  const key = keyOf(flags.key);
+  const context: CandidateContext = { key, keyOf, cost: flags.cost, managed: async (name) => managed.get(name) };
+  const candidates: Candidate[] = [];
+  costSpec(flags.cost); // checked also where no candidate uses it
+  for (const text of flags.policy ?? []) candidates.push(await candidateFromText(text, context));
+  if (flags.limits !== undefined)
+    candidates.push(...(await candidatesFromFile(flags.limits, context, flags.descriptor ?? [])));
+  return { key, candidates, context, routes };
+}
+
+interface Run {
+  readonly flags: SimulateFlags;
+  readonly settings: SimulateSettings;
+  readonly key: KeySpec;
+  readonly candidates: readonly Candidate[];
+  readonly curves: boolean;
+  readonly decisions?: DecisionsFile | undefined;
+}
+
+async function replay(
+  sources: readonly Source[],
+  { flags, settings, key, candidates, curves, decisions }: Run,
+): Promise<Simulation> {
+  const progress = new Progress(sources);
+  try {
+    return await simulate({
+      ...{ sources, candidates, key },
+      ...{ makeFormat: settings.makeFormat, maxKeys: settings.maxKeys, resortMs: settings.resortMs },
+      ...{ curves, retry: flags.retry === true },
+      onDecision: decisions?.add,
+      onProgress: (lines) => {
+        progress.report(lines);
+      },
+    });
+  } finally {
+    progress.end();
+  }
+}
+
+/** Replays the second log through the candidates and the suggested limits. */
+async function runCheck(
+  sources: readonly Source[],
+  { suggestions }: Report,
+  run: Run & { readonly context: CandidateContext },
+): Promise<CheckReport> {
+  const texts = [
+    ...suggestions.windows.map(({ policy }) => policy),
+    ...suggestions.buckets.map(
+      ({ capacity, refill, every }) =>
+        `tokenBucket --capacity ${String(capacity)} --refill ${String(refill)} --every ${every}`,
+    ),
+  ];
+  // A suggestion counts requests, whatever they cost.
+  const suggested = await Promise.all(texts.map((text) => candidateFromText(text, { ...run.context, cost: '1' })));
+  const simulation = await replay(sources, { ...run, curves: false, candidates: [...run.candidates, ...suggested] });
+  return checkReport(reportOf(simulation, run.key.text, run.settings.loss), suggested.length);
+}
+
+function writeHtml(path: string, text: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch (error) {
+    throw new UsageError(`cannot write --html ${path}: ${(error as Error).message}`, { cause: error });
+  }
+}

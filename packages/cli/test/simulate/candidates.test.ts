@@ -1,0 +1,181 @@
+import { describe, expect, it } from '@jest/globals';
+import { createPolicies, fixedWindow, redisStore } from '@sluice/core';
+import { useCli } from '../sluice.ts';
+import { burst, combinedLog, first, START_MS, useSimulate } from './simulated.ts';
+
+const cli = useCli();
+const simulated = useSimulate(() => ({ SLUICE_REDIS: cli.url }));
+const [ONE, OTHER] = ['203.0.113.7', '198.51.100.2'];
+
+describe('a candidate', () => {
+  it('is tried beside others in one pass', async () => {
+    const log = simulated.file(combinedLog([...burst(12, START_MS), ...burst(12, START_MS + 30_000)]));
+
+    const { candidates } = await simulated.report(
+      log,
+      ...['--policy', 'fixedWindow --limit 10 --window 1m'],
+      ...['--policy', 'tokenBucket --capacity 5 --refill 1 --every 10s'],
+    );
+
+    expect(candidates).toMatchObject([
+      { policy: 'fixedWindow 10 per 1m', denied: 14 },
+      { policy: 'tokenBucket 5, 1 per 10s', denied: 16 },
+    ]);
+  });
+
+  it('of several limits is decided together: a denial of one takes nothing of the other', async () => {
+    const log = simulated.file(
+      combinedLog([...burst(5, START_MS, { address: ONE }), ...burst(5, START_MS + 1000, { address: OTHER })]),
+    );
+
+    const report = await simulated.report(
+      log,
+      '--policy',
+      'fixedWindow --limit 2 --window 1m + fixedWindow --limit 4 --window 1m --key all',
+    );
+
+    // Had the denied requests of the first client counted for all, the second one would have got nothing.
+    expect(first(report)).toMatchObject({
+      policy: 'fixedWindow 2 per 1m and fixedWindow 4 per 1m by all',
+      denied: 6,
+      clients: 2,
+    });
+  });
+
+  it('escalates', async () => {
+    const log = simulated.file(combinedLog([...burst(5, START_MS), ...burst(5, START_MS + 20_000)]));
+
+    const report = await simulated.report(log, '--policy', 'fixedWindow --limit 1 --window 10s --escalate 3,1m,1h');
+
+    // The third denial begins the block, of which the second burst is denied as well.
+    expect(first(report)).toMatchObject({ denied: 9, blocked: 7 });
+  });
+
+  it('paces', async () => {
+    const log = simulated.file(combinedLog(burst(5, START_MS)));
+
+    const report = await simulated.report(log, '--policy', 'leakyBucket --limit 60 --window 1m --max-delay 2s');
+
+    expect(first(report)).toMatchObject({ denied: 2, delayed: 2, longestDelayMs: 2000 });
+  });
+
+  it('counts bytes, begun kilobytes, or routes', async () => {
+    const log = simulated.file(
+      combinedLog([
+        ...burst(3, START_MS, { bytes: 1500 }),
+        ...burst(2, START_MS + 1000, { target: '/search?q=1', bytes: 0 }),
+      ]),
+    );
+    const denied = async (...flags: readonly string[]): Promise<number> =>
+      first(await simulated.report(log, ...flags)).denied;
+
+    expect(await denied('--cost', 'bytes', '--policy', 'fixedWindow --limit 3001 --window 1m')).toBe(2);
+    expect(await denied('--cost', 'bytes/1024', '--policy', 'fixedWindow --limit 5 --window 1m')).toBe(2);
+    expect(await denied('--policy', 'fixedWindow --limit 9 --window 1m --cost /search=5,1')).toBe(1);
+  });
+
+  it('is a managed policy of Redis', async () => {
+    const policies = createPolicies(redisStore(cli.storeUrl));
+    await policies.put('orders', fixedWindow({ limit: 3, window: '1m' }), { apps: ['checkout'] });
+    await policies.close();
+
+    const report = await simulated.report(
+      simulated.file(combinedLog(burst(5, START_MS))),
+      '--policy',
+      'managed orders',
+    );
+
+    expect(first(report)).toMatchObject({ policy: 'fixedWindow 3 per 1m', denied: 2 });
+  });
+
+  it('comes from the file of the service: the rules of forward auth, of which the first decides, and named limits', async () => {
+    const limits = simulated.file(
+      `limits:
+  orders: { fixedWindow: { limit: 6, window: 1m } }
+forward_auth:
+  trusted_proxies: [127.0.0.1]
+  rules:
+    - { name: health, match: { paths: [/health] }, skip: true }
+    - { name: login, match: { paths: [/login], methods: [POST] }, key: [ip], policy: { fixedWindow: { limit: 2, window: 1m } } }
+    - { name: api, match: { paths: ['/api/*', /login] }, key: [ip, route], policy: { fixedWindow: { limit: 3, window: 1m } } }
+`,
+      'limits.yaml',
+    );
+    const log = simulated.file(
+      combinedLog([
+        ...burst(9, START_MS, { target: '/health' }),
+        ...burst(4, START_MS + 1000, { target: '/login', method: 'POST' }),
+        ...burst(4, START_MS + 2000, { target: '/login' }),
+        ...burst(4, START_MS + 3000, { target: '/api/a?b=c' }),
+      ]),
+    );
+
+    const { candidates } = await simulated.report(log, '--limits', limits);
+
+    expect(candidates).toMatchObject([
+      { policy: `forward_auth of ${limits}`, denied: 2 + 1 + 1 },
+      { policy: 'orders: fixedWindow 6 per 1m', denied: 15 },
+    ]);
+  });
+
+  it("comes from a domain of Envoy's rules, where --descriptor says what Envoy sends", async () => {
+    const limits = simulated.file(
+      `domain: edge
+descriptors:
+  - key: remote_address
+    rate_limit: { unit: minute, requests_per_unit: 4 }
+  - key: path
+    value: /login
+    rate_limit: { unit: minute, requests_per_unit: 2 }
+`,
+      'edge.yaml',
+    );
+    const log = simulated.file(
+      combinedLog([...burst(3, START_MS, { target: '/login' }), ...burst(4, START_MS + 1000)]),
+    );
+
+    const report = await simulated.report(
+      log,
+      '--limits',
+      limits,
+      '--descriptor',
+      'remote_address=ip',
+      '--descriptor',
+      'path=path',
+    );
+    const { code, err } = await simulated.run(log, '--limits', limits);
+
+    expect(first(report)).toMatchObject({ policy: 'descriptors of edge', denied: 1 + 2 });
+    expect(code).toBe(2);
+    expect(err).toContain('--descriptor');
+  });
+});
+
+describe('a wrong command line', () => {
+  it.each([
+    [
+      ['--policy', 'fixedWindow --limit many --window 1m'],
+      /--policy "fixedWindow --limit many --window 1m": limit must be/,
+    ],
+    [['--policy', 'fixedWindw --limit 1 --window 1m'], /there is no policy "fixedWindw"; did you mean fixedWindow/],
+    [['--policy', 'concurrency --limit 5 --ttl 1m'], /a log does not tell when/],
+    [['--policy', 'fixedWindow --limit 1 --window 1m --escalate 5'], /--escalate must be denials, block and decay/],
+    [['--key', 'iq'], /--key has no part "iq"; did you mean ip/],
+    [['--key', 'ip/8'], /from 32 to 128 bits/],
+    [['--cost', 'heavy'], /--cost must be a whole number/],
+    [['--format', 'cady'], /there is no format "cady"; known: combined/],
+    [['--format', 'json:tme=ts'], /--format json has no field "tme"; did you mean time/],
+    [['--format', '$remote_addr$time_local'], /cannot be told apart/],
+    [['--max-clients', 'few'], /--max-clients must be a share such as 0.1% or 0.001, got "few"/],
+    [['--max-keys', '0'], /--max-keys must be a whole number, at least 1/],
+    [['--resort', '2h'], /--resort must be at most 1h/],
+    [['--check', '/nowhere.log'], /cannot read the log \/nowhere.log/],
+    [['--html', '/nowhere/report.html'], /cannot write --html/],
+    [['--descriptor', 'a=ip'], /add --limits FILE/],
+  ])('%j is an error that says what to write', async (flags, message) => {
+    const { code, err, out } = await simulated.run(simulated.file(combinedLog(burst(1, START_MS))), ...flags);
+
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(message);
+  });
+});

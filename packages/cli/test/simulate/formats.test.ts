@@ -1,0 +1,206 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from '@jest/globals';
+import { runSluice } from '../sluice.ts';
+import { burst, clfStamp, combinedLog, first, START_MS, useSimulate } from './simulated.ts';
+
+const simulated = useSimulate();
+const ADDRESS = '203.0.113.7';
+const TEN_PER_MINUTE = ['--policy', 'fixedWindow --limit 10 --window 1m'];
+const instants = Array.from({ length: 15 }, (_, i) => START_MS + i * 1000);
+const iso = (atMs: number): string => new Date(atMs).toISOString();
+const json = (values: (atMs: number) => object): string =>
+  instants.map((atMs) => `${JSON.stringify(values(atMs))}\n`).join('');
+const text = (line: (atMs: number) => string): string => instants.map((atMs) => `${line(atMs)}\n`).join('');
+
+/** The same fifteen requests, a second apart, in every format; each took two seconds where the format says so. */
+const logs: readonly (readonly [format: string, log: string, flags?: readonly string[]])[] = [
+  ['combined', combinedLog(instants.map((atMs) => ({ atMs, target: '/a?b=c', agent: 'curl/8' })))],
+  ['combined', text((atMs) => `${ADDRESS} - - [${clfStamp(atMs)}] "GET /a HTTP/1.1" 200 512`)],
+  ['combined', text((atMs) => `${ADDRESS} - - [${clfStamp(atMs)}] "GET /a HTTP/1.1" 200 512`).replaceAll('\n', '\r\n')],
+  [
+    'caddy',
+    json((atMs) => ({
+      ts: (atMs + 2000) / 1000,
+      duration: 2,
+      request: { client_ip: ADDRESS, method: 'GET', uri: '/a?b=c', headers: { 'User-Agent': ['curl/8'] } },
+      ...{ status: 200, size: 512 },
+    })),
+  ],
+  [
+    'json',
+    json((atMs) => ({
+      time_iso8601: iso(atMs + 2000),
+      request_time: '2.000',
+      remote_addr: ADDRESS,
+      request: 'GET /a HTTP/1.1',
+      status: '200',
+    })),
+  ],
+  [
+    'json',
+    json((atMs) => ({ when: atMs + 2000, took: 2000, who: { ip: ADDRESS }, url: '/a', code: 200 })),
+    ['--format', 'json:time=when,durationMs=took,address=who.ip,status=code'],
+  ],
+  [
+    'envoy',
+    text(
+      (atMs) =>
+        `[${iso(atMs)}] "GET /a HTTP/1.1" 200 - 0 512 2000 12 "192.0.2.1, ${ADDRESS}" "curl/8" "id" "example.org" "10.0.0.1:80"`,
+    ),
+  ],
+  [
+    'envoy-json',
+    json((atMs) => ({
+      start_time: iso(atMs),
+      duration: 2000,
+      response_code: 200,
+      path: '/a',
+      method: 'GET',
+      downstream_remote_address: `${ADDRESS}:4711`,
+    })),
+  ],
+  [
+    'alb',
+    text(
+      (atMs) =>
+        `https ${iso(atMs + 2000)} app/lb/1 ${ADDRESS}:2817 10.0.0.1:80 0.000 2.000 0.000 200 200 34 366 "GET https://example.org:443/a?b=c HTTP/2.0" "curl/8" ECDHE TLSv1.2 arn "Root=1" "example.org" "arn" 1 ${iso(atMs)} "forward" "-" "-"`,
+    ),
+  ],
+  [
+    'of the format string',
+    text((atMs) => `${ADDRESS} ${((atMs + 2000) / 1000).toFixed(3)} 2.000 "GET /a HTTP/1.1" 200`),
+    ['--format', '$remote_addr $msec $request_time "$request" $status'],
+  ],
+  [
+    'of the format string',
+    text((atMs) => `${ADDRESS} - - [${clfStamp(atMs)}] "GET /a HTTP/1.1" 200 512 2000000`),
+    ['--format', '%h %l %u %t "%r" %>s %b %D'],
+  ],
+];
+
+describe('a log', () => {
+  it.each(logs)('of the format %s is read', async (format, log, flags = []) => {
+    const report = await simulated.report(simulated.file(log), ...TEN_PER_MINUTE, ...flags);
+
+    expect(report.logs[0]).toMatchObject({ format, lines: 15, unreadable: 0 });
+    expect({ from: report.fromMs, to: report.toMs, clients: report.clients }).toEqual({
+      from: START_MS,
+      to: START_MS + 14_000,
+      clients: 1,
+    });
+    expect(first(report)).toMatchObject({ denied: 5, deniedSucceeded: 5 });
+    expect(first(report).top).toMatchObject([{ client: ADDRESS, paths: [['/a', 5]], statuses: [[200, 5]] }]);
+  });
+
+  it('may be compressed by gzip, in several parts', async () => {
+    const [one, other] = [combinedLog(burst(9, START_MS)), combinedLog(burst(9, START_MS + 1000))];
+
+    const report = await simulated.report(
+      simulated.file(Buffer.concat([gzipSync(one), gzipSync(other)])),
+      ...TEN_PER_MINUTE,
+    );
+
+    expect(report.requests).toBe(18);
+    expect(first(report).denied).toBe(8);
+  });
+
+  it('may come from the standard input, also compressed in a pipe of text', async () => {
+    const input = combinedLog(burst(18, START_MS, { target: '/users/1' }));
+
+    const { out, code } = await runSluice(['simulate', '-', ...TEN_PER_MINUTE, '--key', 'ip,route', '--json'], {
+      input,
+    });
+
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      requests: 18,
+      candidates: [{ denied: 8, top: [{ client: '203.0.113.7|/users/:id' }] }],
+    });
+  });
+
+  it('is merged with others by time', async () => {
+    const odd = simulated.file(combinedLog([1, 3, 5, 7].flatMap((second) => burst(3, START_MS + second * 60_000))));
+    const even = simulated.file(combinedLog([0, 2, 4, 6].flatMap((second) => burst(3, START_MS + second * 60_000))));
+
+    // Two windows of two minutes each hold six requests of the two logs together.
+    const report = await simulated.report(odd, even, '--policy', 'fixedWindow --limit 5 --window 2m');
+
+    expect(report).toMatchObject({ requests: 24, late: 0, fromMs: START_MS });
+    expect(first(report).denied).toBe(4);
+  });
+
+  it('says which lines are no requests', async () => {
+    const log = simulated.file(`${combinedLog(burst(3, START_MS))}2026/05/17 [error] upstream failed\n`);
+
+    const { out } = await simulated.run(log);
+
+    expect(out).toContain(`${log}: 1 lines are no requests, the first of them line 4`);
+  });
+
+  it('of no known format is an error that names the formats', async () => {
+    const { code, err } = await simulated.run(simulated.file('one\ntwo\n'));
+
+    expect(code).toBe(2);
+    expect(err).toMatch(/the first lines are of no known format; write --format with one of combined, common, nginx/);
+  });
+
+  it('of another format than the given one is an error that names the line', async () => {
+    const log = simulated.file(combinedLog(burst(3, START_MS)));
+
+    const { code, err } = await simulated.run(log, '--format', 'caddy');
+
+    expect(code).toBe(2);
+    expect(err).toContain(`${log}:1: most lines are not of the format caddy`);
+  });
+
+  it('with quotes, escapes and texts that are not ASCII is read', async () => {
+    const line = `${ADDRESS} - j\u00f6rg [${clfStamp(START_MS)}] "GET /caf\u00e9/\\"x\\" HTTP/1.1" 200 5 "-" "say \\"hi\\" \u2713"\n`;
+
+    const report = await simulated.report(
+      simulated.file(line.repeat(3)),
+      '--key',
+      'user',
+      '--policy',
+      'fixedWindow --limit 1 --window 1m',
+    );
+
+    expect(first(report).top).toMatchObject([
+      { client: 'j\u00f6rg', paths: [['/caf\u00e9/\\"x\\"', 2]], userAgents: [['say \\"hi\\" \u2713', 2]] },
+    ]);
+  });
+});
+
+describe('the order of a log', () => {
+  const format = ['--format', '$remote_addr $msec $request_time "$request" $status'];
+  const line = (beganMs: number, tookMs: number): string =>
+    `${ADDRESS} ${((beganMs + tookMs) / 1000).toFixed(3)} ${(tookMs / 1000).toFixed(3)} "GET / HTTP/1.1" 200\n`;
+
+  it('is that of the beginnings of requests, whose durations are subtracted', async () => {
+    // Written last, begun first: the long request is the one that is allowed.
+    const log = simulated.file(line(START_MS + 1000, 100) + line(START_MS + 2000, 100) + line(START_MS, 30_000));
+    const decisions = simulated.path('order');
+
+    await simulated.report(log, ...format, '--policy', 'fixedWindow --limit 1 --window 1m', '--decisions', decisions);
+
+    expect(
+      simulated
+        .read('order')
+        .trimEnd()
+        .split('\n')
+        .map((one) => JSON.parse(one) as unknown),
+    ).toEqual([
+      { line: 3, atMs: START_MS, key: ADDRESS, candidate: 0, allowed: true },
+      { line: 1, atMs: START_MS + 1000, key: ADDRESS, candidate: 0, allowed: false },
+      { line: 2, atMs: START_MS + 2000, key: ADDRESS, candidate: 0, allowed: false },
+    ]);
+  });
+
+  it('is repaired within --resort, and what comes later is counted', async () => {
+    const log = simulated.file(
+      combinedLog([START_MS + 60_000, START_MS + 120_000, START_MS].map((atMs) => ({ atMs }))),
+    );
+
+    expect(await simulated.report(log)).toMatchObject({ late: 1, requests: 3 });
+    expect(await simulated.report(log, '--resort', '2m')).toMatchObject({ late: 0, requests: 3, fromMs: START_MS });
+  });
+});

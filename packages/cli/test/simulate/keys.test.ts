@@ -1,0 +1,110 @@
+import { describe, expect, it } from '@jest/globals';
+import { burst, combinedLog, first, START_MS, useSimulate, type LoggedRequest } from './simulated.ts';
+
+const simulated = useSimulate();
+const ONE_A_MINUTE = ['--policy', 'fixedWindow --limit 1 --window 1m'];
+const logOf = (requests: readonly Omit<LoggedRequest, 'atMs'>[]): string =>
+  simulated.file(combinedLog(requests.map((request, i) => ({ ...request, atMs: START_MS + i * 1000 }))));
+
+describe('the key of simulate', () => {
+  it('is the address in canonical form, IPv6 by prefix', async () => {
+    const log = logOf(
+      ['203.0.113.7', '::ffff:203.0.113.7', '2001:db8:0:1::1', '2001:DB8:0:1::2', '2001:db8:0:2::1'].map((address) => ({
+        address,
+      })),
+    );
+
+    expect(await simulated.report(log, ...ONE_A_MINUTE)).toMatchObject({ clients: 3, candidates: [{ denied: 2 }] });
+    expect(await simulated.report(log, '--key', 'ip/48', ...ONE_A_MINUTE)).toMatchObject({
+      clients: 2,
+      candidates: [{ denied: 3 }],
+    });
+  });
+
+  it('leaves out requests without one, and counts them', async () => {
+    const report = await simulated.report(logOf([{ address: '-' }, {}, {}]), ...ONE_A_MINUTE);
+
+    expect(report).toMatchObject({ requests: 3, withoutKey: 1, clients: 1, candidates: [{ denied: 1 }] });
+  });
+
+  it('is any field of the format', async () => {
+    const line = (key: string): string => `{"time":"2026-05-17T00:00:00Z","ip":"203.0.113.7","api":{"key":"${key}"}}\n`;
+    const log = simulated.file([line('a'), line('a'), line('b')].join(''));
+
+    expect(await simulated.report(log, '--key', 'field:api.key', ...ONE_A_MINUTE)).toMatchObject({
+      clients: 2,
+      candidates: [{ denied: 1 }],
+    });
+  });
+
+  it('is a header field that the format has', async () => {
+    const line = (key: string): string => `203.0.113.7 1779000000.000 "${key}" "GET / HTTP/1.1" 200\n`;
+    const log = simulated.file(line('a') + line('b') + line('b'));
+    const format = ['--format', '$remote_addr $msec "$http_x_api_key" "$request" $status'];
+
+    expect(await simulated.report(log, ...format, '--key', 'header:x-api-key', ...ONE_A_MINUTE)).toMatchObject({
+      clients: 2,
+      candidates: [{ denied: 1 }],
+    });
+  });
+});
+
+describe('templates of routes', () => {
+  const paths = [
+    ...Array.from({ length: 60 }, (_, i) => `/users/${String(i)}/orders`),
+    ...Array.from(
+      { length: 60 },
+      (_, i) => `/articles/some-${'abcdefghij'.charAt(i % 10)}${String(i)}-title?page=${String(i)}`,
+    ),
+    ...Array.from({ length: 60 }, () => '/users/me/orders'),
+    ...Array.from({ length: 5 }, () => '/Health/'),
+  ];
+  const log = (): string => logOf(paths.map((target) => ({ target })));
+
+  it('are learnt from the paths, and written to be edited', async () => {
+    const report = await simulated.report(log(), '--key', 'route', '--routes', simulated.path('learnt'));
+
+    const templates = simulated
+      .read('learnt')
+      .split('\n')
+      .filter((line) => line.startsWith('/'));
+    expect(templates).toEqual(['/articles/:value', '/health', '/users/:id/orders', '/users/me/orders']);
+    expect(report.clients).toBe(4);
+  });
+
+  it('are those of the file where there is one, and all other paths are one', async () => {
+    const routes = simulated.file('# mine\n/users/:who/orders # both\n/articles/*\n', 'routes');
+
+    const report = await simulated.report(
+      log(),
+      '--key',
+      'route',
+      '--routes',
+      routes,
+      '--policy',
+      'fixedWindow --limit 1 --window 1h',
+    );
+
+    expect(first(report).top.map(({ client, denied }) => [client, denied])).toEqual([
+      ['/users/:who/orders', 119],
+      ['/articles/*', 59],
+      ['(other)', 4],
+    ]);
+    expect(simulated.read('routes')).toContain('# mine');
+  });
+
+  it('in a wrong file are an error that names the line', async () => {
+    const routes = simulated.file('/users/:id\nusers\n', 'wrong-routes');
+
+    const { code, err } = await simulated.run(
+      simulated.file(combinedLog(burst(1, START_MS))),
+      '--key',
+      'route',
+      '--routes',
+      routes,
+    );
+
+    expect(code).toBe(2);
+    expect(err).toContain(`${routes}:2:1: a template of a route is a path such as /users/:id`);
+  });
+});

@@ -1,0 +1,238 @@
+import { describe, expect, it } from '@jest/globals';
+import { burst, combinedLog, first, randomNumbers, START_MS, useSimulate, type LoggedRequest } from './simulated.ts';
+
+const simulated = useSimulate();
+
+/** Half of a month of many clients and a few abusers; each half has other random numbers. */
+function halfMonth(seed: number): string {
+  const random = randomNumbers(seed);
+  const requests: LoggedRequest[] = [];
+  for (let client = 0; client < 3000; client++) {
+    const address = `10.${String(client >> 8)}.${String(client & 255)}.1`;
+    for (let visit = 0; visit < 1 + Math.floor(random() * 2); visit++) {
+      const atMs = START_MS + Math.floor(random() * 15 * 86_400) * 1000;
+      const pages = 1 + Math.floor(random() * 4);
+      for (let page = 0; page < pages; page++)
+        requests.push({ address, atMs: atMs + page * 7000, target: `/page/${String(page)}` });
+    }
+  }
+  for (const abuser of ABUSERS) {
+    for (let run = 0; run < 5; run++) {
+      const atMs = START_MS + Math.floor(random() * 15 * 86_400) * 1000;
+      for (let i = 0; i < 90; i++)
+        requests.push({ address: abuser, atMs: atMs + i * 500, target: '/login', status: 401 });
+    }
+  }
+  return combinedLog(requests.sort((one, other) => one.atMs - other.atMs));
+}
+
+const ABUSERS = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
+
+describe('a suggested limit', () => {
+  it('finds known abusers in one half of a month, and loses no more than it promised in the other', async () => {
+    const [one, other] = [simulated.file(halfMonth(1)), simulated.file(halfMonth(2))];
+
+    const { suggestions, check, clients } = await simulated.report(one, '--check', other, '--max-clients', '0.1%');
+
+    expect(clients).toBe(3003);
+    const [, minute] = suggestions.windows;
+    expect(minute).toMatchObject({ clients: 3 });
+    expect(minute?.limit).toBeLessThan(90);
+    for (const suggested of check?.suggestions ?? []) {
+      expect(suggested.clientsShare).toBeLessThanOrEqual(0.001);
+      expect(suggested.top.map(({ client }) => client).every((client) => ABUSERS.includes(client))).toBe(true);
+    }
+    expect(check?.suggestions[1]?.top.map(({ client }) => client).sort()).toEqual(ABUSERS);
+    expect(check?.suggestions).toHaveLength(suggestions.windows.length + suggestions.buckets.length);
+  });
+
+  it('says exactly what the limit then does, and no smaller limit keeps to the loss', async () => {
+    const log = simulated.file(halfMonth(3));
+    const share = ['--max-clients', '1%'];
+    const { suggestions } = await simulated.report(log, ...share);
+
+    const policies = suggestions.windows.flatMap(({ policy, limit }) => [
+      policy,
+      policy.replace(`--limit ${String(limit)} `, `--limit ${String(limit - 1)} `),
+    ]);
+    const { candidates, clients } = await simulated.report(log, ...policies.flatMap((policy) => ['--policy', policy]));
+
+    for (const [i, { clients: touched, denied, deniedSucceeded }] of suggestions.windows.entries()) {
+      expect(candidates[2 * i]).toMatchObject({ clients: touched, denied, deniedSucceeded });
+      expect(candidates[2 * i]?.clients).toBeLessThanOrEqual(clients * 0.01);
+      expect(candidates[2 * i + 1]?.clients).toBeGreaterThan(clients * 0.01);
+    }
+  });
+
+  it('keeps to --max-denied too', async () => {
+    const log = simulated.file(halfMonth(4));
+
+    const { suggestions, requests } = await simulated.report(log, '--max-clients', '100%', '--max-denied', '2%');
+
+    for (const { denied, limit } of suggestions.windows) {
+      expect(limit).toBeGreaterThan(1);
+      expect(denied).toBeLessThanOrEqual(requests * 0.02);
+    }
+  });
+
+  it('of a bucket is the smallest burst for its rate, exactly', async () => {
+    const log = simulated.file(halfMonth(5));
+    const { suggestions } = await simulated.report(log, '--max-clients', '1%');
+
+    const text = (capacity: number, refill: number, every: string): string =>
+      `tokenBucket --capacity ${String(capacity)} --refill ${String(refill)} --every ${every}`;
+    const policies = suggestions.buckets.flatMap(({ capacity, refill, every, max }) =>
+      [capacity, capacity - 1, max, max - 1].map((burst_) => text(Math.max(burst_, 1), refill, every)),
+    );
+    const { candidates, clients } = await simulated.report(log, ...policies.flatMap((policy) => ['--policy', policy]));
+
+    for (const [i, { capacity, clients: touched, max }] of suggestions.buckets.entries()) {
+      expect(candidates[4 * i]?.clients).toBe(touched);
+      expect(candidates[4 * i + 2]?.denied).toBe(0);
+      if (capacity > 1) expect(candidates[4 * i + 1]?.clients).toBeGreaterThan(clients * 0.01);
+      if (max > 1) expect(candidates[4 * i + 3]?.denied).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe('stamps of whole seconds', () => {
+  it('give the fewest and the most denials', async () => {
+    // Ten requests in one second fit ten a second spread, and not five in 500 ms at once; two seconds may be pressed together.
+    const log = simulated.file(combinedLog([...burst(10, START_MS), ...burst(10, START_MS + 1000)]));
+
+    const report = await simulated.report(
+      log,
+      ...['--policy', 'slidingLog --limit 10 --window 1s'],
+      ...['--policy', 'tokenBucket --capacity 5 --refill 10 --every 1s'],
+    );
+
+    expect(report.wholeSeconds).toBe(true);
+    expect(report.candidates).toMatchObject([
+      { denied: 0, best: { denied: 0, clients: 0 }, worst: { denied: 10, clients: 1 } },
+      { denied: 10, best: { denied: 0, clients: 0 }, worst: { denied: 15, clients: 1 } },
+    ]);
+  });
+
+  it('are told from stamps with a part of a second, which have no such bounds', async () => {
+    const log = simulated.file('{"time":"2026-05-17T00:00:00.250Z","ip":"203.0.113.7"}\n');
+
+    const report = await simulated.report(log, '--policy', 'fixedWindow --limit 1 --window 1s');
+
+    expect(report.wholeSeconds).toBe(false);
+    expect(first(report)).toMatchObject({ best: null, worst: null });
+  });
+});
+
+describe('the report', () => {
+  it('marks an address that many user agents share', async () => {
+    const agents = ['a', 'b', 'c', 'd', 'e'].flatMap((agent) => burst(4, START_MS, { agent }));
+    const log = simulated.file(combinedLog([...agents, ...burst(20, START_MS, { address: '198.51.100.2' })]));
+
+    const report = await simulated.report(log, '--policy', 'fixedWindow --limit 1 --window 1m');
+    const { out } = await simulated.run(log, '--policy', 'fixedWindow --limit 1 --window 1m');
+
+    const shared = new Map(first(report).top.map((client) => [client.client, client.shared]));
+    expect(shared.get('203.0.113.7')).toMatchObject({ userAgents: 5 });
+    expect(shared.get('198.51.100.2')).toBeNull();
+    expect(out).toContain('NAT? 5 agents');
+  });
+
+  it('plays clients that come back after Retry-After', async () => {
+    const log = simulated.file(combinedLog([...burst(3, START_MS), { atMs: START_MS + 90_000 }]));
+
+    const report = await simulated.report(log, '--retry', '--policy', 'fixedWindow --limit 1 --window 20s');
+
+    // One of the two comes back after 20 s and is allowed, the other one after 40 s.
+    expect(first(report).retry).toMatchObject({
+      deniedAtFirst: 2,
+      recovered: 2,
+      retries: 3,
+      givenUp: 0,
+      meanWaitMs: 30_000,
+      longestWaitMs: 40_000,
+    });
+    expect(first(report).denied).toBe(2);
+  });
+
+  it('holds as many keys as it is told to, and counts those that it forgets', async () => {
+    const requests = Array.from({ length: 3000 }, (_, i) => ({
+      address: `10.0.${String(i >> 8)}.${String(i & 255)}`,
+      atMs: START_MS + i * 1000,
+    }));
+    const log = simulated.file(combinedLog([...requests, ...burst(30, START_MS + 3_000_000)]));
+
+    const { dropped, candidates, clients } = await simulated.report(
+      log,
+      '--max-keys',
+      '200',
+      '--policy',
+      'fixedWindow --limit 10 --window 1h',
+    );
+
+    expect(dropped.keys).toBeGreaterThanOrEqual(2800);
+    expect(dropped.live).toBe(dropped.keys);
+    expect(clients).toBe(3001);
+    expect(candidates[0]).toMatchObject({ denied: 20, clients: 1 });
+  });
+
+  it('of a client that is not forgotten is as without --max-keys, while its state counts', async () => {
+    const others = Array.from({ length: 500 }, (_, i) => ({
+      address: `10.0.${String(i >> 8)}.${String(i & 255)}`,
+      atMs: START_MS + i * 1000,
+    }));
+    const own = Array.from({ length: 100 }, (_, i) => ({ atMs: START_MS + i * 5000 }));
+    const log = simulated.file(combinedLog([...others, ...own].sort((one, other) => one.atMs - other.atMs)));
+    const policy = ['--policy', 'slidingWindow --limit 5 --window 1m'];
+
+    const [bounded, whole] = [
+      await simulated.report(log, '--max-keys', '50', ...policy),
+      await simulated.report(log, ...policy),
+    ];
+
+    expect(first(bounded).denied).toBe(first(whole).denied);
+    expect(first(whole).denied).toBeGreaterThan(50);
+  });
+
+  it('writes one HTML file that holds all it needs', async () => {
+    const html = simulated.path('report.html');
+    const log = simulated.file(combinedLog(burst(5, START_MS, { agent: '</script><script>alert(1)</script>' })));
+
+    await simulated.report(log, '--html', html, '--policy', 'fixedWindow --limit 1 --window 1m');
+
+    const page = simulated.read('report.html');
+    expect(page).toContain("default-src 'none'");
+    expect(page).not.toMatch(/<(?:script|link|img)[^>]+(?:src|href)="(?!data:)/);
+    expect(page.match(/<\/script>/g)).toHaveLength(2);
+    const data = /<script type="application\/json" id="data">([^]*?)<\/script>/.exec(page)?.[1] ?? '';
+    expect(JSON.parse(data)).toMatchObject({
+      report: { requests: 5 },
+      curves: { levels: [1, 2, 3, 4, 5], windows: [{ denied: [4, 3, 2, 1, 0] }, {}, {}] },
+    });
+  });
+
+  it('fails where a candidate exceeds a bound, on the log or on that of --check', async () => {
+    const [calm, wild] = [
+      simulated.file(combinedLog(burst(10, START_MS))),
+      simulated.file(combinedLog(burst(40, START_MS))),
+    ];
+    const policy = ['--policy', 'fixedWindow --limit 20 --window 1m'];
+
+    expect((await simulated.run(calm, ...policy, '--max-clients', '0', '--max-denied', '0')).code).toBe(0);
+    const denied = await simulated.run(wild, ...policy, '--max-denied', '49.9%');
+    expect(denied).toMatchObject({ code: 1, err: 'sluice: 1 of the bounds is exceeded' });
+    expect(denied.out).toContain(
+      'over the bound: fixedWindow 20 per 1m denies 50% of the requests, more than 49.9% (--max-denied)',
+    );
+    expect((await simulated.run(wild, ...policy, '--max-denied', '50%')).code).toBe(0);
+    const checked = await simulated.run(calm, ...policy, '--check', wild, '--max-clients', '10%');
+    expect(checked.code).toBe(1);
+    expect(checked.out).toContain('on the log of --check, more than 10% (--max-clients)');
+  });
+
+  it('of an empty log says that there are no requests', async () => {
+    const { code, err, out } = await simulated.run(simulated.file('', 'empty'));
+
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^no requests in/);
+  });
+});

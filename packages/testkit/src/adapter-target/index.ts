@@ -1,0 +1,15 @@
+export { Control } from './control.ts';
+export type * from './descriptions.ts';
+export { serveTarget } from './serve-target.ts';
+export type {
+  AdapterTarget,
+  Answer,
+  AnyRequest,
+  Call,
+  Impossible,
+  RunningApp,
+  SuiteApp,
+  SuiteOptions,
+  SuiteRoute,
+} from './target.ts';
+export { withoutHttp2 } from './without-http2.ts';

@@ -1,0 +1,11 @@
+export * from '@sluice/core';
+export {
+  fromBun,
+  fromCloudflare,
+  fromDeno,
+  fromNode,
+  fromProxy,
+  fromVercel,
+  type AddressSource,
+} from '../addresses.ts';
+export { rateLimit, type RateLimitMiddleware, type RateLimitOptions } from './rate-limit.ts';

@@ -1,0 +1,4 @@
+import { describeAdapter } from '@sluice/testkit';
+import { hono } from '../targets.ts';
+
+describeAdapter(hono, ['waiting']);

@@ -1,0 +1,4 @@
+import { describeAdapter } from '@sluice/testkit';
+import { web } from '../targets.ts';
+
+describeAdapter(web, ['keys']);

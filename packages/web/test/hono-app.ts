@@ -1,0 +1,45 @@
+import { fromProxy, rateLimit, type AddressSource } from '@sluice/web/hono';
+import type { Call, SuiteApp, SuiteOptions, SuiteRoute } from '@sluice/testkit/target';
+import { Hono, type Context, type MiddlewareHandler } from 'hono';
+import { methodOverride } from 'hono/method-override';
+import { header, responseOf } from './fetch-app.ts';
+
+/** An application of Hono. */
+export function honoApp(suiteApp: SuiteApp, peer: AddressSource): Hono {
+  const { limits = [], routes, before = {}, trustLoopback = false, users = false } = suiteApp;
+  const address = trustLoopback ? fromProxy(['127.0.0.1'], peer) : peer;
+  const limiterOf = (options: SuiteOptions): MiddlewareHandler =>
+    rateLimit({ ...options, address } as never) as MiddlewareHandler;
+  const app = new Hono();
+  app.use(async (c, next) => {
+    for (const [name, value] of Object.entries(before)) c.res.headers.set(name, value); // as hono/cors does
+    const id = c.req.header('x-user');
+    if (users && id !== undefined) c.set('user' as never, { id } as never);
+    await next();
+  });
+  if (suiteApp.methodOverride === 'before') app.use(methodOverride({ app, header: 'x-http-method-override' }));
+  for (const limit of limits) app.use(limiterOf(limit));
+  for (const { method, path, limit, handle } of routes) {
+    const own = handlerOf(handle);
+    if (limit === undefined) app.on(method, path, own);
+    else app.on(method, path, limiterOf(limit), own);
+  }
+  return app.onError((error, c) => {
+    if ('getResponse' in error) return (error as { getResponse(): Response }).getResponse();
+    return c.text('Internal Server Error', 500);
+  });
+}
+
+/** A header of a request of Hono, or of what the suite's handlers get of one. */
+export function honoHeader(request: Context | Call, name: string): string | undefined {
+  return 'req' in request ? request.req.header(name) : header(request, name);
+}
+
+function handlerOf(handle: SuiteRoute['handle']): (c: Context) => Promise<Response> {
+  return async (c) => {
+    const isJson = c.req.header('content-type')?.startsWith('application/json') === true;
+    const body: unknown = isJson ? await c.req.json() : undefined;
+    const { method, raw } = c.req;
+    return responseOf(await handle({ method, headers: raw.headers, body, rateLimit: c.var.rateLimit }));
+  };
+}
