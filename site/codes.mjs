@@ -21,7 +21,7 @@ editLink: false
 
 # ${code}
 
-${text}
+${text.replaceAll('](#', '](errors.md#')}
 
 ---
 

@@ -7,6 +7,7 @@ import { anchorOf } from '../anchors.mjs';
 import { sidebars } from '../navigation.mjs';
 import { PAGES } from '../assemble.mjs';
 import { ROOT } from '../pages.mjs';
+import { namedSearch } from './names.mjs';
 
 const description = 'Rate limiting for Node.js that holds across processes, exact to the unit and the millisecond.';
 
@@ -28,7 +29,7 @@ export default defineConfig({
     ['meta', { name: 'theme-color', content: '#0969da' }],
   ],
   // The playground is bundled from the sources of the packages.
-  vite: { resolve: { conditions: ['@sluice/source'] }, server: { fs: { allow: [ROOT] } } },
+  vite: { plugins: [namedSearch()], resolve: { conditions: ['@sluice/source'] }, server: { fs: { allow: [ROOT] } } },
   markdown: {
     anchor: { slugify: anchorOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
@@ -53,8 +54,6 @@ export default defineConfig({
       provider: 'local',
       options: {
         detailedView: false,
-        // All that is seen on the button, the key included, is a part of its name.
-        translations: { button: { buttonText: 'Search', buttonAriaLabel: 'Search K' } },
         miniSearch: { searchOptions: { boost: { title: 4, titles: 1.5, text: 1 }, boostDocument } },
       },
     },

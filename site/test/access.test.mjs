@@ -39,7 +39,7 @@ for (const colorScheme of ['light', 'dark']) {
       await page.goto(site.origin, { waitUntil: 'networkidle' });
       await page.keyboard.press('Control+k');
       await page.fill('#localsearch-input', 'token bucket');
-      await page.waitForSelector('#localsearch-list [role=option]');
+      await page.waitForSelector('#localsearch-list a[role=option]');
 
       assert.deepEqual(await violations(page), []);
       await close();

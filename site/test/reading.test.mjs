@@ -11,8 +11,8 @@ after(() => site?.close());
 async function search(page, query) {
   await page.keyboard.press('Control+k');
   await page.fill('#localsearch-input', query);
-  await page.waitForSelector('#localsearch-list [role=option]');
-  return page.$$eval('#localsearch-list [role=option] a', (links) => links.map((link) => link.getAttribute('href')));
+  await page.waitForSelector('#localsearch-list a[role=option]');
+  return page.$$eval('#localsearch-list a[role=option]', (links) => links.map((link) => link.getAttribute('href')));
 }
 
 for (const [query, expected] of [
