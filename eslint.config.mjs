@@ -29,7 +29,7 @@ export default tseslint.config(
     languageOptions: {
       parserOptions: {
         // One program of everything; TypeScript's own decorators are another.
-        project: ['tsconfig.json', 'tsconfig/legacy-decorators.json'],
+        project: ['tsconfig.json', 'tsconfig/legacy-decorators.json', 'tsconfig/foreign-types.json'],
         tsconfigRootDir: import.meta.dirname,
       },
     },

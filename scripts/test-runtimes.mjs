@@ -50,8 +50,8 @@ function install() {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
   const wanted = Object.entries(packages).map(([name, [folderOf]]) => `${folderOf}@${VERSIONS[name]}`);
-  const quietly = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error'];
-  const { status } = spawnSync('npm', ['install', ...quietly, ...wanted], { cwd: folder, stdio: 'inherit' });
+  const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error'];
+  const { status } = spawnSync('npm', ['install', ...flags, ...wanted], { cwd: folder, stdio: 'inherit' });
   if (status !== 0) fail('Installing the runtimes failed. It needs the npm registry.');
 }
 

@@ -24,13 +24,20 @@ export function shopSchema(): GraphQLSchema {
   return schema;
 }
 
+interface Order {
+  readonly id: number;
+  readonly items: (args: { readonly first: number }) => readonly { readonly name: string }[];
+}
+
 /** The data of the shop. */
-export const rootValue = {
+export const rootValue: {
+  readonly hello: string;
+  readonly orders: (args: { readonly first: number }) => readonly Order[];
+} = {
   hello: 'world',
-  orders: ({ first }: { first: number }) =>
+  orders: ({ first }) =>
     Array.from({ length: first }, (_order, id) => ({
       id,
-      items: ({ first: most }: { first: number }) =>
-        Array.from({ length: most }, (_item, i) => ({ name: `item ${String(i)}` })),
+      items: ({ first: most }) => Array.from({ length: most }, (_item, i) => ({ name: `item ${String(i)}` })),
     })),
 };

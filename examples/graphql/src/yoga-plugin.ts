@@ -1,3 +1,4 @@
+import type { ExecutionArgs } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { QueryLimit } from './query-limit.ts';
 
@@ -10,12 +11,13 @@ export function yogaRateLimit(limit: QueryLimit, clientOf: (request: Request) =>
   const headersOf = new WeakMap<Request, Readonly<Record<string, string>>>();
   return {
     async onExecute({ args, setResultAndStopExecution }) {
-      const { request } = args.contextValue as { readonly request: Request };
+      const { schema, document, variableValues, operationName, contextValue } = args as ExecutionArgs;
+      const { request } = contextValue as { readonly request: Request };
       const { headers, error } = await limit.decide(clientOf(request), {
-        schema: args.schema,
-        document: args.document,
-        variables: args.variableValues ?? {},
-        operationName: args.operationName ?? undefined,
+        schema,
+        document,
+        variables: variableValues ?? {},
+        operationName: operationName ?? undefined,
       });
       headersOf.set(request, headers);
       if (error !== undefined) setResultAndStopExecution({ errors: [error] });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { memoryStore, redisStore, type Store } from '@sluice/core';
@@ -13,10 +13,10 @@ const server = createServer((request, response) => {
   // Replace with your authentication: the client of a token.
   const token = /^Bearer (\w+)$/.exec(request.headers.authorization ?? '')?.[1] ?? 'anonymous';
   Object.assign(request, { auth: { token, clientId: token, scopes: [] } });
-  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true } as never);
+  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
   void createMcpServer(limiters)
     .connect(transport as never)
-    .then(() => transport.handleRequest(request as IncomingMessage, response));
+    .then(() => transport.handleRequest(request, response));
 });
 server.listen(Number(PORT), HOST);
 await once(server, 'listening');

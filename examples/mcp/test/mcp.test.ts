@@ -17,9 +17,9 @@ async function connect(limiters: Limiters, clientId: string): Promise<Client> {
   const authInfo = { token: clientId, clientId, scopes: [] };
   const send = near.send.bind(near);
   near.send = async (message, options) => send(message, { ...options, authInfo });
-  await createMcpServer(limiters).connect(far as never);
+  await createMcpServer(limiters).connect(far);
   const client = new Client({ name: 'test', version: '1.0.0' });
-  await client.connect(near as never);
+  await client.connect(near);
   clients.push(client);
   return client;
 }

@@ -8,4 +8,5 @@ export async function proxy(request: Request): Promise<Response> {
   return new Response(null, { headers: [...headers, ['x-middleware-next', '1']] });
 }
 
+/** Read by Next.js. @public */
 export const config = { matcher: '/api/:path*' };

@@ -8,9 +8,9 @@ describe('the kinds of policies', () => {
   });
 
   it.each(
-    algorithms
-      .flatMap(({ factory }) => (factory === undefined ? [] : [factory]))
-      .map(({ make, options }): [string, object] => [make.name, options]),
+    algorithms.flatMap(({ name, factory }): [string, object][] =>
+      factory === undefined ? [] : [[name, factory.options]],
+    ),
   )('have a field for every option of %s', (make, options) => {
     const kinds = POLICY_KINDS.filter((kind) => kind.make === make);
     const names = kinds.flatMap(({ fields, fixed = {} }) => [...fields.map(({ name }) => name), ...Object.keys(fixed)]);

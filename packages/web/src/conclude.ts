@@ -37,7 +37,7 @@ export function concludeWithout(exchange: Exchange, status: number): void {
   exchange.finish();
 }
 
-/** The status that whoever called a handler sends for its error. */
+/** The status that the caller of a handler sends for its error. */
 export function statusOf(error: unknown): number {
   const { status } = (typeof error === 'object' && error !== null ? error : {}) as { readonly status?: unknown };
   return typeof status === 'number' && status >= 400 && status <= 599 ? status : 500;

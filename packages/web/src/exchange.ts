@@ -94,6 +94,11 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
     };
   }
 
+  /** Lets the runtime watch for the client to leave: Bun tells only a signal that was there before. */
+  watch(): AbortSignal {
+    return this.incoming.signal;
+  }
+
   getField(name: string): string | undefined {
     for (const [known, value] of this.fields) if (known === name) return value;
     return undefined;

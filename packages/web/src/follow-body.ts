@@ -8,17 +8,17 @@ export function followBody(response: Response, exchange: Exchange): Response {
     exchange.finish();
     return response;
   }
-  const reader = body.getReader();
+  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
   const followed = new ReadableStream(
     {
       async pull(controller) {
         try {
-          const { done, value } = await reader.read();
-          if (done) {
+          const next = await reader.read();
+          if (next.done) {
             controller.close();
             exchange.finish();
           } else {
-            controller.enqueue(value);
+            controller.enqueue(next.value);
           }
         } catch (error) {
           controller.error(error);

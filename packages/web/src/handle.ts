@@ -19,8 +19,7 @@ export function handlerWith(handler: Handler, limits: HandlerLimits): Handler {
     const open = Exchange.of(request);
     const isOutermost = open?.isOpen !== true;
     const exchange = (isOutermost ? Exchange.open(request, request, context) : open) as Exchange<Request>;
-    // Bun tells that a client has left only through a signal that was there before.
-    if (limits.follows) void request.signal;
+    if (limits.follows) exchange.watch();
     const call: Call = { handler, limits, exchange, isOutermost, context };
     let passes: boolean | Promise<boolean>;
     try {

@@ -98,7 +98,7 @@ export function rateLimit(given: object): RateLimit<never> {
         ? new Exchange(request, open.incoming, open.context, true)
         : Exchange.open(request, request, context, true);
       exchange.isOpen = false;
-      if (follows) void request.signal;
+      if (follows) exchange.watch();
       const plan = await enforcer.enforce(request, exchange);
       const decision = (plan.info ?? (isInside ? request.rateLimit : undefined))?.decision;
       if (await answer(framework, plan, request, exchange)) {

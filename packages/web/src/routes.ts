@@ -54,7 +54,7 @@ function templateOf(route: unknown, i: number): Template {
 function badRoutes(field: string, got: unknown): PolicyError {
   return new PolicyError(
     field,
-    `${field} must be ${field === 'routes' ? 'a list of templates' : 'a template'} such as "/users/:id", or of URLPattern, got ${JSON.stringify(got) ?? String(got)}`,
+    `${field} must be ${field === 'routes' ? 'a list of templates' : 'a template'} such as "/users/:id", or of URLPattern, got ${typeof got === 'string' ? JSON.stringify(got) : typeof got}`,
     'SLUICE_OPTION_INVALID',
   );
 }

@@ -23,9 +23,9 @@ describe('the option address', () => {
     ['fromBun, uncalled', fromBun as never, bun, {}],
     ['fromBun(server)', fromBun(bun), undefined, {}],
     ['fromBun() in Hono', fromBun(), { server: bun }, {}],
-    ['fromDeno', fromDeno as never, { remoteAddr: { hostname: '203.0.113.1' } }, {}],
-    ['fromNode', fromNode as never, { socket: { remoteAddress: '203.0.113.1' } }, {}],
-    ['fromNode of a bridge', fromNode as never, { incoming: { socket: { remoteAddress: '203.0.113.1' } } }, {}],
+    ['fromDeno', fromDeno, { remoteAddr: { hostname: '203.0.113.1' } }, {}],
+    ['fromNode', fromNode, { socket: { remoteAddress: '203.0.113.1' } }, {}],
+    ['fromNode of a bridge', fromNode, { incoming: { socket: { remoteAddress: '203.0.113.1' } } }, {}],
     ['fromCloudflare', fromCloudflare, undefined, { 'CF-Connecting-IP': '203.0.113.1' }],
     ['fromVercel', fromVercel, undefined, { 'X-Real-IP': '203.0.113.1' }],
     [
@@ -59,7 +59,7 @@ describe('the option address', () => {
   });
 
   it('gives no key to a client of Deno that has left before its request was read', async () => {
-    const limit = rateLimit({ policy, address: fromDeno as never });
+    const limit = rateLimit({ policy, address: fromDeno });
 
     const { response } = await limit.check(request(), { remoteAddr: { hostname: '0.0.0.0' } });
 
@@ -69,7 +69,7 @@ describe('the option address', () => {
   it('warns of a proxy that is not trusted', async () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
 
-    const limit = rateLimit({ policy, address: fromNode as never });
+    const limit = rateLimit({ policy, address: fromNode });
     await limit.check(request({ 'X-Forwarded-For': '203.0.113.1' }), { socket: { remoteAddress: '10.0.0.1' } });
 
     expect(warn.mock.calls.map(([, options]) => (options as { code?: string }).code)).toEqual([

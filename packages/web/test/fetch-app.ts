@@ -62,9 +62,9 @@ function bodyOf(stream: NonNullable<Answer['stream']>): ReadableStream {
   const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await pieces.next();
-      if (done === true) controller.close();
-      else controller.enqueue(new Uint8Array(value));
+      const next = await pieces.next();
+      if (next.done === true) controller.close();
+      else controller.enqueue(new Uint8Array(next.value));
     },
     cancel() {
       stream.destroy();
@@ -82,7 +82,7 @@ function handlerOf(
     const { method, headers, rateLimit: info } = request;
     return responseOf(await handle({ method, headers, body, rateLimit: info }));
   };
-  return limit === undefined ? own : limiterOf(limit).handle(own as Fetch);
+  return limit === undefined ? own : limiterOf(limit).handle(own);
 }
 
 /** Routers compare segments that they have decoded. */

@@ -59,7 +59,7 @@ describe('a limited handler', () => {
     ]);
   });
 
-  it('adds to the fields of a request that was made anew between two limits', async () => {
+  it('adds to the fields of a request that is made again between two limits', async () => {
     const outer = rateLimit({ name: 'outer', policy: fixedWindow({ limit: 9, window: '1m' }), key: byAll() });
     const inner = once().handle(() => new Response('hello'));
     const limited = outer.handle((request: Request) => inner(new Request(request)));

@@ -24,10 +24,11 @@ export function honoApp(suiteApp: SuiteApp, peer: AddressSource): Hono {
     if (limit === undefined) app.on(method, path, own);
     else app.on(method, path, limiterOf(limit), own);
   }
-  return app.onError((error, c) => {
+  app.onError((error, c) => {
     if ('getResponse' in error) return (error as { getResponse(): Response }).getResponse();
     return c.text('Internal Server Error', 500);
   });
+  return app;
 }
 
 /** A header of a request of Hono, or of what the suite's handlers get of one. */

@@ -19,7 +19,8 @@ interface NodeServer {
   ): (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) => Promise<void>;
 }
 
-const { getRequestListener } = (await import('@hono/node-server' as string)) as NodeServer;
+const nodeServer: string = '@hono/node-server';
+const { getRequestListener } = (await import(nodeServer)) as NodeServer;
 
 /** Serves a fetch handler on a port of 127.0.0.1 by the bridge that Hono uses on Node, over HTTP/1 or HTTP/2. */
 export async function serve(

@@ -18,8 +18,8 @@ export const web: AdapterTarget = {
 /** Hono on Node, likewise. */
 export const hono: AdapterTarget = {
   name: 'Hono on Node',
-  start: async (app) => serve(honoApp(app, fromNode).fetch as never, { overrides: true }),
-  startHttp2: async (app) => serve(honoApp(app, fromNode).fetch as never, { isHttp2: true, overrides: true }),
+  start: async (app) => serve(honoApp(app, fromNode).fetch, { overrides: true }),
+  startHttp2: async (app) => serve(honoApp(app, fromNode).fetch, { isHttp2: true, overrides: true }),
   answer: (_response, answer) => responseOf(answer),
   header: honoHeader,
   impossible: { ...ofFetchHandlers, ...ofHono },

@@ -3,7 +3,7 @@ import { getRequestListener } from '@hono/node-server';
 import { fromNode, rateLimit } from '@sluice/web';
 import { BODY, fieldsByHand, listening, sluiceOptions } from './settings.mjs';
 
-const hello = () => Response.json(BODY);
+const hello = () => globalThis.Response.json(BODY);
 
 const handlers = {
   bare: () => hello,

@@ -14,6 +14,7 @@ import {
   redisStore,
   tokenBucket,
   type Limiter,
+  type LimiterOptions,
   type Store,
 } from '@sluice/core';
 import { remoteStore } from '@sluice/core/remote';
@@ -39,7 +40,7 @@ async function isFreedAfter(act: () => Promise<unknown>, tries = 40): Promise<bo
 
 async function storedDuring(act: () => Promise<unknown>): Promise<WeakRef<object>> {
   const stored = { session: 'of one request' };
-  await requests.run(stored, async () => void (await act().catch(() => undefined)));
+  await requests.run(stored, async () => act().catch(() => undefined));
   return new WeakRef(stored);
 }
 
@@ -53,7 +54,7 @@ describe('what an application stores for a request is free again when the reques
     closedPort = await freePort();
   });
   const made: Limiter[] = [];
-  const limiterOf = (options: Parameters<typeof createLimiter>[0]): Limiter => {
+  const limiterOf = (options: LimiterOptions & { readonly limits?: never }): Limiter => {
     const limiter = createLimiter({ timeoutMs: 10_000, ...options });
     made.push(limiter);
     return limiter;
@@ -124,7 +125,7 @@ describe('what an application stores for a request is free again when the reques
       'that acquired a slot and never released it',
       () => {
         const limiter = limiterOf({ policy: concurrency({ limit: 5, ttl: '1h' }), store: memoryStore() });
-        return async () => void (await limiter.acquire('key'));
+        return async () => limiter.acquire('key').then(() => undefined);
       },
     ],
     [
@@ -189,7 +190,11 @@ describe('what an application stores for a request is free again when the reques
 describe('a timer of the clocks of this process', () => {
   it('calls back outside of the request that made it', async () => {
     const seen = await new Promise((resolve) => {
-      requests.run({}, () => localTime.after(1, () => resolve(requests.getStore())));
+      requests.run({}, () =>
+        localTime.after(1, () => {
+          resolve(requests.getStore());
+        }),
+      );
     });
 
     expect(seen).toBeUndefined();

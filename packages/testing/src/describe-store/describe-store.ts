@@ -30,7 +30,7 @@ export interface StoreFactory {
 }
 
 /**
- * Describes the contract of every store, as some 100 tests: every operation over every policy; atomic, also with many
+ * Describes the contract of every store, as some 90 tests: every operation over every policy; atomic, also with many
  * requests at once; exact to the millisecond; keys apart; denials that change nothing. It uses the public interface of a
  * limiter, so that it applies to every kind of store, and asserts with `node:assert`.
  *

@@ -69,7 +69,7 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
   const framework = frameworkOf<Context>(
     {
       incoming: (c) => c.req.raw,
-      context: (c) => [c.env],
+      context: (c) => [c.env as unknown],
       method: (c) => c.req.method,
       route: routeTemplate,
       header: (c, name) => c.req.header(name),
@@ -89,8 +89,7 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
     const open = Exchange.of(c);
     const isOutermost = open?.isOpen !== true;
     const exchange = (isOutermost ? Exchange.open(c, c.req.raw, [c.env]) : open) as Exchange<Context>;
-    // Bun tells that a client has left only through a signal that was there before.
-    if (follows) void c.req.raw.signal;
+    if (follows) exchange.watch();
     const call: Call = { c, next, exchange, isOutermost, exposes };
     let passes: boolean | Promise<boolean>;
     try {
@@ -101,12 +100,12 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
     if (typeof passes !== 'boolean') {
       return passes.then(
         (late) => (late ? proceed(call) : deny(call)),
-        async (error: unknown) => fail(call, error),
+        (error: unknown) => fail(call, error),
       );
     }
     return passes ? proceed(call) : Promise.resolve(deny(call));
   };
-  return withLimiter(middleware, layer) as unknown as RateLimitMiddleware<never>;
+  return withLimiter(middleware, layer);
 }
 
 /** One call of the middleware. */
@@ -160,11 +159,12 @@ function deny({ c, exchange, isOutermost, exposes }: Call): Response {
 }
 
 /** Passes an error to Hono's error handler, which knows how to send those with a response. */
-async function fail({ exchange, isOutermost }: Call, error: unknown): Promise<never> {
+function fail({ exchange, isOutermost }: Call, error: unknown): Promise<never> {
   if (isOutermost) concludeWithout(exchange, statusOf(error));
   if (error instanceof RateLimitError) {
     const { message, status, headers } = error;
     Object.assign(error, { getResponse: () => new Response(message, { status, headers }) });
   }
-  throw error;
+  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as it was thrown
+  return Promise.reject(error);
 }

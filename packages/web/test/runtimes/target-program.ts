@@ -60,14 +60,14 @@ const common = {
   answer: (_response: never, answer: Parameters<typeof responseOf>[0]) => responseOf(answer),
 };
 const targets: Readonly<Record<string, AdapterTarget>> = {
-  web: { ...common, name: 'fetch handlers', header, start: async (app) => serve(fetchApp(app, peer)) },
+  web: { ...common, name: 'fetch handlers', header, start: (app) => Promise.resolve(serve(fetchApp(app, peer))) },
   hono: {
     ...common,
     name: 'Hono',
     header: honoHeader,
-    start: async (app) => {
+    start: (app) => {
       const hono = honoApp(app, peer);
-      return serve((request, context) => hono.fetch(request, context));
+      return Promise.resolve(serve((request, context) => hono.fetch(request, context)));
     },
   },
 };
