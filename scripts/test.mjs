@@ -12,7 +12,7 @@ import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 /** What the quick run leaves to the full one. The adapters' contract runs on Express. */
-const SLOW = ['packages/(fastify|koa|nestjs)/test/contract/', 'packages/cli/test/', 'examples/gateway/test/'];
+const SLOW = ['packages/(fastify|koa|nestjs|web)/test/contract/', 'packages/cli/test/', 'examples/gateway/test/'];
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const jest = `${root}node_modules/jest/bin/jest.js`;

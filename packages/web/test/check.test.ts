@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { fakeClock } from '@sluice/testkit';
 import { byAll, concurrency, fixedWindow, fromNode, memoryStore, rateLimit, type Store } from '@sluice/web';
 
 const get = (): Request => new Request('http://test/');
@@ -7,7 +8,7 @@ const failing: Store = { source: 'redis', perform: async () => Promise.reject(ne
 
 describe('a checked request', () => {
   it('has fields to add and a decision, or the finished denial', async () => {
-    const limit = rateLimit({ policy, key: byAll() });
+    const limit = rateLimit({ policy, key: byAll(), store: memoryStore({ clock: fakeClock() }) });
 
     const allowed = await limit.check(get());
     const denied = await limit.check(get());

@@ -1,8 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { byAll, byHeader, fixedWindow, rateLimit, type RateLimit } from '@sluice/web';
+import { fakeClock } from '@sluice/testkit';
+import { byAll, byHeader, fixedWindow, memoryStore, rateLimit, type RateLimit } from '@sluice/web';
 
 const address = (): string => '203.0.113.7';
-const once = (): RateLimit => rateLimit({ policy: fixedWindow({ limit: 1, window: '1m' }), key: byAll() });
+const once = (): RateLimit =>
+  rateLimit({ policy: fixedWindow({ limit: 1, window: '1m' }), key: byAll(), store: still() });
+/** A store whose time stands still, so that waits are exact. */
+const still = () => memoryStore({ clock: fakeClock() });
 const get = (path = '/', init: RequestInit = {}): Request => new Request(`http://test${path}`, init);
 
 describe('a limited handler', () => {
@@ -33,7 +37,12 @@ describe('a limited handler', () => {
   });
 
   it('counts a request that is sent again, and one inside of another once', async () => {
-    const two = rateLimit({ name: 'two', policy: fixedWindow({ limit: 2, window: '1m' }), key: byAll() });
+    const two = rateLimit({
+      name: 'two',
+      policy: fixedWindow({ limit: 2, window: '1m' }),
+      key: byAll(),
+      store: still(),
+    });
     const limited = two.handle(two.handle(() => new Response('hello')));
     const request = get();
 
@@ -44,7 +53,12 @@ describe('a limited handler', () => {
   });
 
   it('puts the fields of several limits into one list, the outer one first', async () => {
-    const outer = rateLimit({ name: 'outer', policy: fixedWindow({ limit: 9, window: '1m' }), key: byAll() });
+    const outer = rateLimit({
+      name: 'outer',
+      policy: fixedWindow({ limit: 9, window: '1m' }),
+      key: byAll(),
+      store: still(),
+    });
     const limited = outer.handle(once().handle(async () => Promise.resolve(new Response('hello'))));
 
     const answers = [await limited(get()), await limited(get())];
@@ -60,7 +74,12 @@ describe('a limited handler', () => {
   });
 
   it('adds to the fields of a request that is made again between two limits', async () => {
-    const outer = rateLimit({ name: 'outer', policy: fixedWindow({ limit: 9, window: '1m' }), key: byAll() });
+    const outer = rateLimit({
+      name: 'outer',
+      policy: fixedWindow({ limit: 9, window: '1m' }),
+      key: byAll(),
+      store: still(),
+    });
     const inner = once().handle(() => new Response('hello'));
     const limited = outer.handle((request: Request) => inner(new Request(request)));
 
@@ -70,7 +89,7 @@ describe('a limited handler', () => {
   });
 
   it('passes errors on, thrown or rejected', async () => {
-    const limit = rateLimit({ policy: fixedWindow({ limit: 9, window: '1m' }), key: byAll() });
+    const limit = rateLimit({ policy: fixedWindow({ limit: 9, window: '1m' }), key: byAll(), store: still() });
     const thrown = limit.handle((): Response => {
       throw new Error('thrown');
     });
@@ -97,6 +116,7 @@ describe('a limited handler', () => {
     const limited = rateLimit({
       policy: fixedWindow({ limit: 1, window: '1m' }),
       key: byAll(),
+      store: still(),
       onDenied: (request, response, { retryAfterMs }) =>
         Response.json({ method: request.method, response: typeof response, retryAfterMs }, { status: 420 }),
     }).handle(() => new Response('hello'));
@@ -112,6 +132,7 @@ describe('a limited handler', () => {
     const limited = rateLimit({
       policy: fixedWindow({ limit: 1, window: '1m' }),
       key: byAll(),
+      store: still(),
       cors: true,
       deniedHeaders: (request) => ({ 'access-control-allow-origin': request.headers.get('origin') ?? '' }),
     }).handle(() => new Response('hello'));

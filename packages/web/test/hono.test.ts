@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { byAll, byUser, concurrency, fixedWindow, rateLimit } from '@sluice/web/hono';
-import { until } from '@sluice/testkit';
+import { byAll, byUser, concurrency, fixedWindow, memoryStore, rateLimit } from '@sluice/web/hono';
+import { fakeClock, until } from '@sluice/testkit';
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
 
@@ -52,7 +52,14 @@ describe('the middleware of Hono', () => {
 
   it('answers with what onDenied returns', async () => {
     const app = new Hono();
-    app.use(rateLimit({ policy, key: byAll(), onDenied: (c) => c.json({ calm: true }, 420 as never) }));
+    app.use(
+      rateLimit({
+        policy,
+        key: byAll(),
+        store: memoryStore({ clock: fakeClock() }),
+        onDenied: (c) => c.json({ calm: true }, 420 as never),
+      }),
+    );
     app.get('/', (c) => c.text('hello'));
     await app.request('/');
 
@@ -67,7 +74,7 @@ describe('the middleware of Hono', () => {
 
   it('throws an error that the default error handler can send', async () => {
     const app = new Hono();
-    app.use(rateLimit({ policy, key: byAll(), throw: true }));
+    app.use(rateLimit({ policy, key: byAll(), store: memoryStore({ clock: fakeClock() }), throw: true }));
     app.get('/', (c) => c.text('hello'));
     await app.request('/');
 
