@@ -2,7 +2,7 @@ import { ApolloServer, HeaderMap } from '@apollo/server';
 import { ExampleProcess } from '@sluice/example-contract';
 import { describe, expect, it } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
-import { fakeClock } from '@sluice/testkit';
+import { fakeClock } from '@sluice/testing';
 import { apolloRateLimit } from '../src/apollo-plugin.ts';
 import { createApp } from '../src/app.ts';
 import { queryLimit } from '../src/query-limit.ts';

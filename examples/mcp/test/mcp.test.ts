@@ -3,7 +3,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ExampleProcess } from '@sluice/example-contract';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
-import { fakeClock } from '@sluice/testkit';
+import { fakeClock } from '@sluice/testing';
 import { createLimiters, createMcpServer, type Limiters } from '../src/app.ts';
 
 const clients: Client[] = [];

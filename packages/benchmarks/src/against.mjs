@@ -34,9 +34,11 @@ export function besideOtherBuild(folder) {
   return src;
 }
 
-/** The file that `import` loads: builds have put it in different folders. */
+/** The file that `import` loads: builds have put it in different folders. The manifest, where there is none. */
 function entryOf(folder) {
-  const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const manifest = join(folder, 'package.json');
+  if (!existsSync(manifest)) return manifest;
+  const { exports } = JSON.parse(readFileSync(manifest, 'utf8'));
   const { import: forImport, default: otherwise } = exports['.'];
   return join(folder, forImport?.default ?? otherwise);
 }

@@ -7,11 +7,6 @@ import { decodeList } from 'structured-field-values';
 import { parseList } from 'structured-headers';
 import { PLACES, type Suite } from './suite.ts';
 
-declare global {
-  /** A DOM type that the types of structured-headers need. */
-  type BufferSource = ArrayBufferView | ArrayBuffer;
-}
-
 /** 2026-11-21T12:00:00.250Z. */
 const AT_MS = 1_795_262_400_250;
 
