@@ -45,7 +45,10 @@ for (const [folder, { formats, entries, internal = {}, more = {} }] of Object.en
     outputOptions: {
       comments: false,
       exports: 'named',
-      codeSplitting: { groups: [{ name: 'shared', test: /\/src\//, minShareCount: 2 }] },
+      // What the entry points of testing have in common is several modules, because few of them need its peers.
+      ...(folder !== 'testing' && {
+        codeSplitting: { groups: [{ name: 'shared', test: /\/src\//, minShareCount: 2 }] },
+      }),
     },
   });
   if (Object.keys(entry).length === 0) continue;

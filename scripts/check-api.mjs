@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const reports = Object.entries(PACKAGES).flatMap(([folder, { entries }]) =>
   Object.keys(entries)
     .map(nameOf)
-    .filter((name) => folder === 'core' || folder === 'server' || name === 'index')
+    .filter((name) => ['core', 'server', 'testing'].includes(folder) || name === 'index')
     .map((name) => ({ folder, name, report: name === 'index' ? folder : `${folder}-${name}` })),
 );
 const check = process.argv.includes('--check');

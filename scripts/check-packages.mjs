@@ -121,6 +121,8 @@ import { rateLimit as koaRateLimit } from '@sluice/koa';
 import { RateLimitModule } from '@sluice/nestjs';
 import { keysOf, performRequest } from '@sluice/core/custom-store';
 import { describeStore, expectLimited, fakeClock } from '@sluice/testing';
+import { describeAdapter, type AdapterTarget } from '@sluice/testing/adapter';
+import { serveTarget } from '@sluice/testing/adapter-target';
 import { fromNode, rateLimit as webRateLimit } from '@sluice/web';
 import { rateLimit as honoRateLimit } from '@sluice/web/hono';
 import { Hono } from 'hono';
@@ -139,6 +141,8 @@ new Hono().use(honoRateLimit({ limit: 1, window: '1m', key: (c) => c.req.header(
 const report: KeyReport = inspectKey('sluice:{a}:api:2f', '', decision.atMs);
 const stops: (() => void)[] = [collectMetrics({ prefix: 'limits_' }), reportToOpenTelemetry()];
 const testing: readonly unknown[] = [keysOf, performRequest, describeStore, expectLimited, fakeClock];
+const prove = (target: AdapterTarget): void => describeAdapter(target, { parts: ['answers'], redis: 'redis://127.0.0.1:6379' });
+const program: (target: AdapterTarget) => Promise<void> = serveTarget;
 `,
   );
   writeFileSync(

@@ -44,7 +44,15 @@ export const PACKAGES = {
   fastify: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
   koa: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
   nestjs: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
-  testing: { formats: BOTH, entries: { '.': 'index.ts' } },
+  testing: {
+    formats: BOTH,
+    entries: {
+      '.': 'index.ts',
+      './adapter': 'describe-adapter/index.ts',
+      './adapter-target': 'adapter-target/index.ts',
+    },
+    internal: { './internal': 'internal.ts' },
+  },
   server: { formats: ['esm'], entries: { '.': 'index.ts', './configuration': 'configuration.ts' } },
   web: { formats: BOTH, entries: { '.': 'index.ts', './hono': 'hono/index.ts', ...OBSERVE } },
   cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },

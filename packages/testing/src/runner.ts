@@ -4,22 +4,28 @@
  */
 export interface Runner {
   readonly describe: (name: string, define: () => void) => unknown;
-  readonly it: (name: string, run: () => Promise<void>) => unknown;
+  /** Jest, Vitest and Bun take the time limit of a test, in milliseconds; others ignore it. */
+  readonly it: (name: string, run: () => Promise<void>, timeoutMs?: number) => unknown;
   /** Jest, Vitest and Bun. */
   readonly beforeAll?: (run: () => Promise<void>) => unknown;
   readonly afterAll?: (run: () => Promise<void>) => unknown;
   /** `node:test` and Mocha. */
   readonly before?: (run: () => Promise<void>) => unknown;
   readonly after?: (run: () => Promise<void>) => unknown;
+  /** All of them. `describeAdapter` needs it. */
+  readonly afterEach?: (run: () => Promise<void>) => unknown;
 }
 
 /** A runner with one name for each function. */
 export interface Suite {
   readonly describe: (name: string, define: () => void) => unknown;
-  readonly it: (name: string, run: () => Promise<void>) => unknown;
+  readonly it: (name: string, run: () => Promise<void>, timeoutMs?: number) => unknown;
   readonly beforeAll: (run: () => Promise<void>) => unknown;
   readonly afterAll: (run: () => Promise<void>) => unknown;
 }
+
+const MODULES =
+  "pass its module as the last argument, such as `import * as runner from 'node:test'` (or 'vitest'); without one it takes the global functions of Jest or Mocha";
 
 /** @throws TypeError for what is no runner. */
 export function suiteOf(runner: Partial<Runner>, caller: string): Suite {
@@ -31,6 +37,19 @@ export function suiteOf(runner: Partial<Runner>, caller: string): Suite {
   if (missing === undefined) return functions as Suite;
   throw new TypeError(
     `${caller} needs a test runner with describe, it, before(All) and after(All), got none with ${missing[0]}: ` +
-      "pass its module as the last argument, such as `import * as runner from 'node:test'` (or 'vitest'); without one it takes the global functions of Jest or Mocha",
+      MODULES,
   );
+}
+
+/** What the contract of adapters needs beside that. */
+export interface AdapterRunner extends Suite {
+  readonly afterEach: (run: () => Promise<void>) => unknown;
+}
+
+/** @throws TypeError for what is no runner, or has no afterEach. */
+export function adapterRunnerOf(runner: Partial<Runner>, caller: string): AdapterRunner {
+  const { afterEach } = runner;
+  if (typeof afterEach === 'function') return { ...suiteOf(runner, caller), afterEach };
+  suiteOf(runner, caller);
+  throw new TypeError(`${caller} needs a test runner with afterEach, got one without: ${MODULES}`);
 }

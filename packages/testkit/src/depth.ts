@@ -13,7 +13,10 @@ function depthNamed(name = ''): Depth {
   throw new RangeError(`SLUICE_DEPTH is one of ${Object.keys(FACTORS).join(', ')}; it is ${name}`);
 }
 
+/** How many cases are tried at this depth, compared with the usual number. */
+export const factor: number = FACTORS[depth];
+
 /** The number of cases at this depth, at least one: half of `usual` for `full`, a tenth for `quick`, ten times as many for `deep`. */
 export function cases(usual: number): number {
-  return Math.max(Math.round(usual * FACTORS[depth]), 1);
+  return Math.max(Math.round(usual * factor), 1);
 }

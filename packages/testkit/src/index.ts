@@ -1,25 +1,37 @@
 export { memory, realRedis, type ClockedStores } from './clocked-stores.ts';
-export { ipv4Spellings, ipv6Spellings } from './describe-adapter/addresses.ts';
-export { contractParts, describeAdapter, type ContractPart } from './describe-adapter/describe-adapter.ts';
-export type {
-  AdapterTarget,
-  Answer,
-  AnyRequest,
-  Call,
-  Impossible,
-  RunningApp,
-  SuiteApp,
-  SuiteOptions,
-  SuiteRoute,
-} from './adapter-target/target.ts';
-export { withoutHttp2 } from './adapter-target/without-http2.ts';
-export { processTarget, type ContractTarget, type ProcessTarget } from './describe-adapter/contract-target.ts';
-export { spellingsOf } from './describe-adapter/spellings.ts';
+export { describeAdapter } from './describe-adapter.ts';
+export {
+  contractParts,
+  processTarget,
+  withoutHttp2,
+  type AdapterTarget,
+  type Answer,
+  type AnyRequest,
+  type Call,
+  type ContractPart,
+  type ContractTarget,
+  type Impossible,
+  type ProcessTarget,
+  type RunningApp,
+  type SuiteApp,
+  type SuiteOptions,
+  type SuiteRoute,
+} from '@sluice/testing/adapter';
 export { describeStore, type StoreFactory } from '@sluice/testing';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { cases, depth, type Depth } from './depth.ts';
 export { seeded, testSeed, type Random } from './random.ts';
-export { exchange, listen, open, received, statuses, type Listening } from './raw-http.ts';
+export {
+  exchange,
+  ipv4Spellings,
+  ipv6Spellings,
+  listen,
+  open,
+  received,
+  spellingsOf,
+  statuses,
+  type Listening,
+} from '@sluice/testing/internal';
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort, startRedis, type RedisServer } from './redis-server.ts';
 export { PRODUCTION_LINE, TEST_LINE, testGeneral, virtualRedisStore } from './virtual-redis.ts';

@@ -1,0 +1,2 @@
+/** A DOM type that the types of structured-headers need. Programs with the DOM have it, and do not read this file. */
+type BufferSource = ArrayBufferView | ArrayBuffer;

@@ -1,0 +1,288 @@
+import type { Socket } from 'node:net';
+import { expect } from 'expect';
+import type { Described, LimitDescription } from '../adapter-target/descriptions.ts';
+import { fixedWindow, later, onDecision, recorded, throws, when } from './described.ts';
+import { describe, it } from './scenario.ts';
+import { open } from '../raw-http.ts';
+import { until } from '../until.ts';
+import { send, type HttpAnswer } from './http-client.ts';
+import { idOf, PLACES, type LimitPlace, type Server, type Suite } from './suite.ts';
+
+const fiveFailures = fixedWindow({ limit: 5, window: '1h' });
+const POST = 'POST /items HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n';
+const ping = { method: 'GET', path: '/ping', handle: { body: 'pong' } } as const;
+const isPing = when('x-ping', 'yes', true, false);
+const refundOfTheHeld = when('x-held', 'yes', true, false);
+/** Waits for a gate, where the request asks for it. */
+const heldIfAsked = { body: 'hello', cases: [{ header: 'x-held', is: 'yes', hold: 'handlers' }] } as const;
+
+const stateOf = ({ headers }: HttpAnswer): string | undefined => headers['ratelimit'];
+
+/** Units that are refunded once the response is known (B16). */
+export function refunds(suite: Suite): void {
+  describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
+    'a limit that refunds units, $place, over $kind',
+    ({ stores, place }) => {
+      it('of five failures lets 20 good logins pass, and five bad ones', async () => {
+        const server = await suite.serve(
+          { name: 'login', policy: fiveFailures, refund: 'on-success', ...stores.fresh() },
+          {
+            place,
+            method: 'POST',
+            handle: { status: 401, cases: [{ header: 'x-password', is: 'good', status: 200 }] },
+          },
+        );
+        const good = { headers: { 'X-Password': 'good' } };
+
+        const before = await server.statuses(20, good);
+        const bad = await server.statuses(5);
+        const after = await server.statuses(1, good);
+
+        expect(before).toEqual(before.map(() => 200));
+        expect(bad).toEqual([401, 401, 401, 401, 401]);
+        expect(after).toEqual([429]);
+      });
+
+      it('"on-failure" counts those that succeed', async () => {
+        const server = await suite.serve(
+          { name: 'orders', policy: fixedWindow({ limit: 2, window: '1h' }), refund: 'on-failure', ...stores.fresh() },
+          { place, handle: { status: { header: 'x-status', default: 200 } } },
+        );
+
+        const failed = [];
+        for (const status of ['400', '404', '500', '503', '400']) {
+          failed.push(...(await server.statuses(1, { headers: { 'X-Status': status } })));
+        }
+        const good = await server.statuses(5);
+
+        expect(failed).toEqual([400, 404, 500, 503, 400]);
+        expect(good).toEqual([200, 200, 429, 429, 429]); // a denial consumed nothing that could be refunded
+      });
+
+      it('by a function refunds when the function returns true', async () => {
+        const server = await suite.serve(
+          {
+            name: 'cached',
+            policy: fixedWindow({ limit: 2, window: '1h' }),
+            refund: later(when('x-cached', 'yes', true, false)),
+            ...stores.fresh(),
+          },
+          { place },
+        );
+
+        const cached = await server.statuses(6, { headers: { 'X-Cached': 'yes' } });
+        const fresh = await server.statuses(3);
+
+        expect(cached).toEqual([200, 200, 200, 200, 200, 200]);
+        expect(fresh).toEqual([200, 200, 429]);
+      });
+
+      it('refunds nothing for a response that is cut off', async () => {
+        const server = await suite.serve(
+          {
+            name: 'cut',
+            policy: fixedWindow({ limit: 2, window: '1h' }),
+            refund: 'on-success',
+            skip: isPing,
+            ...stores.fresh(),
+          },
+          {
+            place,
+            method: 'POST',
+            more: [ping],
+            handle: { hold: 'handlers', body: 'late' },
+          },
+        );
+        const sockets: Socket[] = [];
+        for (let i = 0; i < 2; i++) {
+          const socket = await open(server.port);
+          socket.write(POST);
+          sockets.push(socket);
+        }
+        await server.calls.reaches(2);
+        for (const socket of sockets) socket.resetAndDestroy();
+        // When another connection has its response, the server has noticed these disconnects.
+        for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+
+        await suite.driver.opens('handlers');
+        const statuses = await server.statuses(3);
+
+        expect(statuses).toEqual([429, 429, 429]);
+        expect(await server.calls.count()).toBe(2);
+      });
+
+      it('refunds nothing for a pipelined response that is cut off', async () => {
+        const server = await suite.serve(
+          {
+            name: 'pipelined',
+            policy: fixedWindow({ limit: 2, window: '1h' }),
+            refund: 'on-success',
+            skip: isPing,
+            ...stores.fresh(),
+          },
+          {
+            place,
+            more: [ping],
+            handle: { ...heldIfAsked, body: 'x', times: 20_000_000 },
+          },
+        );
+        const socket = await open(server.port);
+        socket.on('error', () => undefined);
+        socket.pause();
+        const get = (more = '') => `GET /items HTTP/1.1\r\nHost: test\r\n${more}\r\n`;
+        socket.write(`GET /ping HTTP/1.1\r\nHost: test\r\nX-Ping: yes\r\n\r\n${get('X-Held: yes\r\n')}${get()}`);
+        await server.calls.reaches(2);
+        await suite.driver.opens('handlers');
+        for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+        socket.resetAndDestroy();
+        for (let i = 0; i < 10; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+
+        expect(await server.statuses(1)).toEqual([429]);
+      });
+
+      it('hears of a response that is cut off with onAbort, as of a failure, or by its function', async () => {
+        const serve = async (refundWhen: Described): Promise<Server> =>
+          suite.serve(
+            {
+              name: 'aborted',
+              policy: fixedWindow({ limit: 1, window: '1h' }),
+              refund: { when: refundWhen, onAbort: true },
+              ...stores.fresh(),
+            },
+            { place, handle: { body: 'hello', cases: [{ header: 'x-held', is: 'yes', never: true }] } },
+          );
+        const abort = async (server: Server): Promise<void> => {
+          const before = await server.calls.count();
+          const socket = await open(server.port);
+          socket.write('GET /items HTTP/1.1\r\nHost: test\r\nX-Held: yes\r\n\r\n');
+          await server.calls.reaches(before + 1);
+          socket.resetAndDestroy();
+        };
+
+        const failing = await serve('on-failure');
+        await abort(failing);
+        await until('the unit is back', async () => (await failing.statuses(1))[0] === 200);
+        const own = await serve(recorded('heard', refundOfTheHeld));
+        await abort(own);
+        await until('the unit is back', async () => (await own.statuses(1))[0] === 200);
+
+        expect(await own.list('heard').count()).toBe(2);
+        expect(await own.statuses(1)).toEqual([429]);
+      });
+
+      it('of 20 simultaneous requests lets five run together, and denies the rest', async () => {
+        const server = await manyAtOnce(suite, { refund: 'on-success', ...stores.fresh() }, place);
+
+        const answers = Array.from({ length: 20 }, async () => server.send());
+        await server.decisions.reaches(20);
+        await suite.driver.opens('handlers');
+        const statuses = (await Promise.all(answers)).map(({ status }) => status);
+
+        expect(statuses.filter((status) => status === 200)).toHaveLength(5);
+        expect(statuses.filter((status) => status === 429)).toHaveLength(15);
+        expect(await highest(server)).toBe(5);
+        expect(await server.calls.count()).toBe(5);
+        expect(await server.statuses(6)).toEqual([200, 200, 200, 200, 200, 200]);
+      });
+
+      it('of 20 simultaneous requests lets all pass with holdMs, at most five at a time', async () => {
+        const refund = { when: 'on-success', holdMs: 30_000 };
+        const server = await manyAtOnce(suite, { refund, ...stores.fresh() }, place);
+
+        const answers = Array.from({ length: 20 }, async () => server.send());
+        await server.calls.reaches(5);
+        await suite.driver.opens('handlers');
+        const statuses = (await Promise.all(answers)).map(({ status }) => status);
+
+        expect(statuses).toEqual(statuses.map(() => 200));
+        expect(await highest(server)).toBe(5);
+        expect(await server.calls.count()).toBe(20);
+      });
+
+      it('consumes again for a request that waits with holdMs, and denies none for a try that came too early', async () => {
+        const exactly = stores.fresh(undefined, { watched: true });
+        const server = await suite.serve(
+          {
+            name: 'patient',
+            policy: fixedWindow({ limit: 1, window: '1h' }),
+            refund: { when: 'on-success', holdMs: 30_000 },
+            ...exactly,
+          },
+          { place, handle: { hold: 'handlers', body: 'hello' } },
+        );
+        const first = server.send();
+        await server.calls.reaches(1);
+        const second = server.send();
+        await suite.driver.list(idOf(exactly.store), 'calls').reaches(3); // once for the first, and twice for the second
+
+        await suite.driver.opens('handlers');
+        const statuses = [(await first).status, (await second).status];
+
+        expect(statuses).toEqual([200, 200]);
+        expect(await server.calls.count()).toBe(2);
+      });
+
+      it('denies a request that waited in vain', async () => {
+        const server = await suite.serve(
+          { name: 'vain', policy: fiveFailures, refund: { when: 'on-success', holdMs: 20 }, ...stores.fresh() },
+          { place, method: 'POST', handle: { status: 401 } },
+        );
+
+        const statuses = await server.statuses(6);
+
+        expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
+      });
+
+      it('never refunds into a later window', async () => {
+        const clock = suite.clock();
+        const server = await suite.serve(
+          {
+            name: 'windows',
+            policy: fixedWindow({ limit: 3, window: '60s' }),
+            refund: refundOfTheHeld,
+            ...stores.fresh(clock),
+          },
+          { place, handle: heldIfAsked },
+        );
+        const late = server.send({ headers: { 'X-Held': 'yes' } });
+        await server.calls.reaches(1);
+        await clock.advance(60_000);
+        const first = await server.send();
+
+        await suite.driver.opens('handlers');
+        await late;
+        const second = await server.send();
+
+        expect(stateOf(first)).toBe('"windows";r=2;t=60');
+        expect(stateOf(second)).toBe('"windows";r=1;t=60');
+      });
+
+      it('still responds when the function throws, and refunds nothing', async () => {
+        const server = await suite.serve(
+          {
+            name: 'broken',
+            policy: fixedWindow({ limit: 2, window: '1h' }),
+            refund: throws('broken'),
+            ...stores.fresh(),
+          },
+          { place },
+        );
+
+        expect(await server.statuses(3)).toEqual([200, 200, 429]);
+      });
+    },
+  );
+}
+
+/** Logins under five failures, whose handlers wait for a gate. */
+async function manyAtOnce(suite: Suite, limit: LimitDescription, place: LimitPlace): Promise<Server> {
+  return suite.serve(
+    { name: 'login', policy: fiveFailures, onDecision: onDecision(), ...limit },
+    { place, method: 'POST', handle: { hold: 'handlers', body: 'welcome' } },
+  );
+}
+
+/** The most handlers that have run at once. */
+async function highest({ calls }: Server): Promise<number> {
+  return Math.max(...(await calls.all()).map(({ running }) => running));
+}

@@ -1,0 +1,55 @@
+import { expect } from 'expect';
+import { byHeader, fixedWindow, onDecision } from './described.ts';
+import { describe, it } from './scenario.ts';
+import { PLACES, type Suite } from './suite.ts';
+
+/** The option `mode: 'report'`. */
+export function reportMode(suite: Suite): void {
+  describe.each(suite.stores.flatMap((stores) => PLACES.map((place) => ({ stores, kind: stores.kind, place }))))(
+    'a limit that only reports, $place, over $kind',
+    ({ stores, place }) => {
+      it('counts and reports, but denies no request and sends no fields', async () => {
+        const server = await suite.serve(
+          {
+            name: 'trial',
+            policy: fixedWindow({ limit: 2, window: '1h' }),
+            mode: 'report',
+            onDecision: onDecision(),
+            ...stores.fresh(),
+          },
+          { place },
+        );
+
+        const answers = [await server.send(), await server.send(), await server.send(), await server.send()];
+
+        expect(answers.map(({ status, body }) => [status, body])).toEqual(answers.map(() => [200, 'hello']));
+        for (const { headers } of answers) {
+          for (const name of ['ratelimit', 'ratelimit-policy', 'retry-after']) expect(headers[name]).toBeUndefined();
+        }
+        const decisions = await server.decisions.all();
+        const calls = await server.calls.all();
+        expect(decisions.map(({ outcome }) => outcome)).toEqual(['allowed', 'allowed', 'denied', 'denied']);
+        expect(calls.map(({ rateLimit }) => rateLimit?.decision.allowed)).toEqual([true, true, false, false]);
+        expect(calls[3]?.rateLimit?.key).toBe('127.0.0.1');
+      });
+    },
+  );
+
+  it.each(PLACES)(
+    'a limit %s that only reports denies neither clients on the deny list nor requests without a key',
+    async (place) => {
+      const policy = fixedWindow({ limit: 1, window: '1h' });
+      const server = await suite.serve(
+        { name: 'trial', policy, mode: 'report', key: byHeader('x-api-key'), deny: ['stolen', '127.0.0.1'] },
+        { place },
+      );
+
+      const statuses = [
+        ...(await server.statuses(1)),
+        ...(await server.statuses(2, { headers: { 'X-Api-Key': 'stolen' } })),
+      ];
+
+      expect(statuses).toEqual([200, 200, 200]);
+    },
+  );
+}

@@ -1,0 +1,1 @@
+export * from '@sluice/testing/adapter-target';
