@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
 const NINTH = fileURLToPath(new URL('shifted-window/', import.meta.url));
 
-/** Copies core, the service, the command and the testkit into a folder, adds the algorithm of shifted-window/ and its line, and builds. */
+/** Copies core, the service, the command and what tests use into a folder, adds the algorithm of shifted-window/ and its line, and builds. */
 export function copyWithNinth(copy: string): void {
-  for (const name of ['core', 'server', 'cli', 'testkit']) copyPackage(copy, name);
+  for (const name of ['core', 'server', 'cli', 'testing', 'testkit']) copyPackage(copy, name);
   linkDependencies(copy);
   write(
     join(copy, 'packages/core/jest.config.mjs'),
@@ -79,8 +79,15 @@ function linkDependencies(copy: string): void {
     mkdirSync(join(into, name, '..'), { recursive: true });
     symlinkSync(realpathSync(target), join(into, name));
   };
-  for (const name of ['core', 'server', 'testkit']) link(join(copy, 'packages', name), `@sluice/${name}`);
-  for (const owner of ['packages/core', 'packages/server', 'packages/cli', 'packages/testkit', '.']) {
+  for (const name of ['core', 'server', 'testing', 'testkit']) link(join(copy, 'packages', name), `@sluice/${name}`);
+  for (const owner of [
+    'packages/core',
+    'packages/server',
+    'packages/cli',
+    'packages/testing',
+    'packages/testkit',
+    '.',
+  ]) {
     const from = join(ROOT, owner, 'node_modules');
     for (const entry of readdirSync(from)) {
       if (entry === '@sluice' || entry === '.pnpm' || entry === '.bin') continue;
