@@ -8,13 +8,13 @@ const MODES = {
     ...{ rounds: 6, generations: 2, httpGenerations: 4, heapRounds: 3, warmMs: 600, sliceMs: 400, httpSliceMs: 250 },
     ...{ memoryKeys: 1_000_000, scaleKeys: [1_000, 10_000, 100_000, 1_000_000], inFlight: [1, 64, 256] },
     ...{ httpSlices: 6, httpWarmRequests: 15_000, deniedSliceMs: 1_000 },
-    ...{ serviceSlices: 2, serviceSliceMs: 2_000, serviceWarmSlices: 2 },
+    ...{ serviceSlices: 2, serviceSliceMs: 2_000, serviceWarmSlices: 4 },
   },
   quick: {
     ...{ rounds: 3, generations: 1, httpGenerations: 1, heapRounds: 1, warmMs: 200, sliceMs: 200, httpSliceMs: 300 },
     ...{ memoryKeys: 1_000_000, scaleKeys: [1_000, 10_000, 100_000, 1_000_000], inFlight: [1, 64, 256] },
     ...{ httpSlices: 1, httpWarmRequests: 5_000, deniedSliceMs: 1_000 },
-    ...{ serviceSlices: 1, serviceSliceMs: 2_000, serviceWarmSlices: 1 },
+    ...{ serviceSlices: 1, serviceSliceMs: 2_000, serviceWarmSlices: 3 },
   },
   // Against another build: fresh processes in every round, because compilation differs more than builds do, and short
   // slices in turn, so that a busy second of the machine affects both.

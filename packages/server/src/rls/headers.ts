@@ -20,21 +20,22 @@ export function headersOf({ outcomes, allowed }: Decided): readonly HeaderValue[
   const binding = bindingOutcomes(outcomes);
   const policies = namedApart(binding);
   const headers: HeaderValue[] = [];
-  const [first] = binding;
-  if (first !== undefined && policies.length > 0) {
-    for (const { name, value } of writeFields({ ...first.decision, policies })) headers.push({ key: name, value });
+  const decision = binding[0]?.decision;
+  if (decision !== undefined && policies.length > 0) {
+    const shown = policies === decision.policies ? decision : { ...decision, policies };
+    for (const { name, value } of writeFields(shown)) headers.push({ key: name, value });
   }
   if (allowed) return headers;
   const waitMs = waitOf(outcomes);
-  if (waitMs !== null) headers.push({ key: 'Retry-After', value: String(Math.max(Math.ceil(waitMs / 1000), 1)) });
+  if (Number.isFinite(waitMs))
+    headers.push({ key: 'Retry-After', value: String(Math.max(Math.ceil(waitMs / 1000), 1)) });
   return headers;
 }
 
 /** The outcomes that hold the client: none in shadow mode, and no refund. */
 function bindingOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
-  const enforced = outcomes.filter(({ descriptor }) => !descriptor.match.rule.shadowMode && !descriptor.isRefund);
-  const hasQuota = enforced.some((outcome) => isQuota(outcome) && outcome.allowed);
-  return hasQuota ? enforced.filter((outcome) => outcome.allowed || !isQuota(outcome)) : enforced;
+  const enforced = outcomes.every(isEnforced) ? outcomes : outcomes.filter(isEnforced);
+  return enforced.some(isMetQuota) ? enforced.filter((outcome) => outcome.allowed || !isQuota(outcome)) : enforced;
 }
 
 /**
@@ -66,23 +67,37 @@ function distinct(name: string, names: Set<string>): string {
   return candidate;
 }
 
-/** How long until the request can be allowed: the longest wait of what denies it, and of the rules in quota mode the shortest. */
-function waitOf(outcomes: readonly Outcome[]): number | null {
-  const denied = outcomes.filter(
-    ({ descriptor, allowed }) => !allowed && !descriptor.match.rule.shadowMode && !descriptor.isRefund,
-  );
-  const waits = denied.filter((outcome) => !isQuota(outcome)).map(ownWait);
-  const quotas = denied.filter(isQuota).map(ownWait);
-  const isWithoutQuota = quotas.length > 0 && !outcomes.some((outcome) => isQuota(outcome) && outcome.allowed);
-  if (isWithoutQuota) waits.push(Math.min(...quotas));
-  const longest = Math.max(...waits);
-  return Number.isFinite(longest) ? longest : null;
+/**
+ * How long until the request can be allowed: the longest wait of what denies it, and of the rules in quota mode the shortest.
+ * Infinity where waiting does not help, or nothing is known.
+ */
+function waitOf(outcomes: readonly Outcome[]): number {
+  let longestMs = -Infinity;
+  let quotaMs: number | undefined;
+  for (const outcome of outcomes) {
+    if (outcome.allowed || !isEnforced(outcome)) continue;
+    const waitMs = ownWait(outcome);
+    if (isQuota(outcome)) quotaMs = Math.min(quotaMs ?? Infinity, waitMs);
+    else longestMs = Math.max(longestMs, waitMs);
+  }
+  return quotaMs === undefined || outcomes.some(isMetQuota) ? longestMs : Math.max(longestMs, quotaMs);
 }
 
-/** Infinity where waiting does not help, or nothing is known. */
 function ownWait({ policies }: Outcome): number {
   if (policies.length === 0) return Infinity;
-  return Math.max(...policies.map(({ allowed, retryAfterMs }) => (allowed ? 0 : (retryAfterMs ?? Infinity))));
+  let waitMs = 0;
+  for (const { allowed, retryAfterMs } of policies) {
+    if (!allowed) waitMs = Math.max(waitMs, retryAfterMs ?? Infinity);
+  }
+  return waitMs;
+}
+
+function isEnforced({ descriptor }: Outcome): boolean {
+  return !descriptor.match.rule.shadowMode && !descriptor.isRefund;
+}
+
+function isMetQuota(outcome: Outcome): boolean {
+  return isQuota(outcome) && outcome.allowed;
 }
 
 function isQuota({ descriptor }: Outcome): boolean {

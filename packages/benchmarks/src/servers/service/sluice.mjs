@@ -40,7 +40,6 @@ export async function serve({ redisUrl }) {
     redis: redisUrl,
     admin: 'off',
     timeoutMs: 1000,
-    maxInFlight: 100_000,
     ...listeners,
   });
   const { grpc, http } = server.addresses;

@@ -1,6 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Body } from './body.ts';
-import type { OpenCalls } from './open-calls.ts';
+import type { OpenCall, OpenCalls } from './open-calls.ts';
 import { CallError, Status, encodeMessage, type StatusCode } from './status.ts';
 import { parseTimeout } from './timeout.ts';
 import { WireError } from '../wire.ts';
@@ -39,7 +39,9 @@ const END = { endStream: true, sendDate: false };
 const OK_TRAILERS = { 'grpc-status': '0' };
 
 /** One call, from its header fields to its status. */
-export class Call {
+export class Call implements OpenCall {
+  older: Call | undefined;
+  newer: Call | undefined;
   readonly stream: ServerHttp2Stream;
   /** By `performance.now()`. */
   readonly arrivedAtMs: number = performance.now();
@@ -155,7 +157,9 @@ export class Call {
 
   closed(): void {
     this.#isAnswered = true;
+    this.#request = undefined;
     this.#deps.openCalls.delete(this);
+    (this.stream as CallStream)[CALL] = undefined;
   }
 
   /** Whether a response can begin. */

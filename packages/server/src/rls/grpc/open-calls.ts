@@ -8,14 +8,23 @@ const MOST_BYTES: number = 64 * 1024 * 1024;
 const LONGEST_MS = 10_000;
 const SWEEP_MS = 1000;
 
+/** Links of a call in {@link OpenCalls}. */
+export interface OpenCall {
+  older: Call | undefined;
+  newer: Call | undefined;
+}
+
 /**
- * The calls that have begun and not ended, the oldest first. Bounds their number, their bytes, and their time, so that clients
+ * The calls that have begun and not ended, the oldest first, as a list through the calls themselves: a set that loses an entry for
+ * each one it gets keeps the calls of every table that it has outgrown, until the old generation is collected. Bounds their number, their bytes, and their time, so that clients
  * that send requests without end, or do not read responses, cost little. Where there are too many, the oldest one is dropped:
  * calls of other clients end within milliseconds.
  */
 export class OpenCalls {
-  readonly #calls = new Set<Call>();
   readonly #sweeper: NodeJS.Timeout;
+  #oldest: Call | undefined;
+  #newest: Call | undefined;
+  #size = 0;
   #bytes = 0;
 
   constructor() {
@@ -25,16 +34,29 @@ export class OpenCalls {
   }
 
   get size(): number {
-    return this.#calls.size;
+    return this.#size;
   }
 
   add(call: Call): void {
-    if (this.#calls.size >= MOST_CALLS) this.#dropOldest();
-    this.#calls.add(call);
+    if (this.#size >= MOST_CALLS) this.#dropOldest();
+    call.older = this.#newest;
+    if (this.#newest === undefined) this.#oldest = call;
+    else this.#newest.newer = call;
+    this.#newest = call;
+    this.#size++;
   }
 
+  /** Forgets a call, which may be forgotten already. */
   delete(call: Call): void {
-    if (this.#calls.delete(call)) this.#bytes -= call.heldBytes;
+    const { older, newer } = call;
+    if (older === undefined && this.#oldest !== call) return;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    call.older = call.newer = undefined;
+    this.#size--;
+    this.#bytes -= call.heldBytes;
   }
 
   /** Called when a call in the set holds more bytes, or less. */
@@ -48,15 +70,11 @@ export class OpenCalls {
   }
 
   #dropOldest(): void {
-    const [oldest] = this.#calls;
-    if (oldest !== undefined) oldest.drop();
+    this.#oldest?.drop();
   }
 
   #sweep(): void {
     const beforeMs = performance.now() - LONGEST_MS;
-    for (const call of this.#calls) {
-      if (call.arrivedAtMs > beforeMs) return;
-      call.drop();
-    }
+    while (this.#oldest !== undefined && this.#oldest.arrivedAtMs <= beforeMs) this.#dropOldest();
   }
 }
