@@ -3,6 +3,8 @@ import { MEASURED, OTHER } from '../processes/cores.mjs';
 import { startServer } from '../processes/redis.mjs';
 import { Worker } from '../processes/worker.mjs';
 
+/** As the examples of deployment start it. */
+const FLAGS = ['--max-semi-space-size=4'];
 const KEYS = 10_000;
 /** Few enough that the cache answers: it asks the store about each denied key once a second. */
 const DENIED_KEYS = 100;
@@ -73,7 +75,7 @@ async function measureScene(plan, scene, contenders, redis, figuresOf) {
     await redis?.admins[0].flushall();
     const started = [];
     for (const member of members) {
-      const server = new Worker('service-server.mjs', { core: MEASURED });
+      const server = new Worker('service-server.mjs', { core: MEASURED, flags: FLAGS });
       const { port } = await server.ask('open', { server: member.server, redisUrl: redis?.urls[0] });
       const slice = () => figuresOf(member, server, port);
       for (let i = 0; i < plan.serviceWarmSlices; i++) await slice();
