@@ -1,5 +1,5 @@
 // Makes sure that the tests find the programs that they need beside Node, without starting a service: a redis-server
-// or valkey-server, the gateways nginx, Caddy and HAProxy, Python with gRPC, and faketime, which starts processes whose
+// or valkey-server, the gateways nginx, Caddy and HAProxy, Python with gRPC, h2load, and faketime, which starts processes whose
 // clocks are wrong. A missing program is installed with apt-get, as root or with sudo, where apt-get exists.
 //
 // The package redis-tools has no service: its redis-check-rdb is the same program as the server, and acts as the
@@ -64,6 +64,11 @@ const tools = [
     help:
       'The service is called by gRPC of Python. Install it (Debian, Ubuntu: apt-get install python3-grpcio python3-protobuf; else: pip install grpcio\n' +
       'protobuf), or set PYTHON to the path of a Python that has both.',
+  },
+  {
+    package: 'nghttp2-client',
+    find: () => onPath('h2load'),
+    help: 'The service is called by h2load. Install it (Debian, Ubuntu: apt-get install nghttp2-client; macOS: brew install nghttp2).',
   },
   gateway({
     name: 'nginx',
