@@ -23,6 +23,13 @@ const ESCAPE = '\u001b';
 /** What precedes a line that is drawn in place. */
 const DRAWN_LINE = new RegExp(`${ESCAPE}\\[\\d+;1H${ESCAPE}\\[2K`, 'g');
 
+const running = new Set<DemoProcess>();
+
+/** Ends what a failed test has left running. */
+export function killAll(): void {
+  for (const demo of running) demo.signal('SIGKILL');
+}
+
 /** A started demo, or a program that wraps one. */
 export class DemoProcess {
   readonly #child;
@@ -36,7 +43,8 @@ export class DemoProcess {
   ) {
     const inherited = { ...process.env, PORT: '', REDIS_URL: '', DURATION: '', NO_COLOR: '', TERM: 'xterm' };
     this.#child = spawn(program, args, { env: { ...inherited, ...env }, stdio: 'pipe' });
-    this.#exited = once(this.#child, 'close');
+    running.add(this);
+    this.#exited = once(this.#child, 'close').finally(() => running.delete(this));
     this.#child.stdout.on('data', (data: Buffer) => (this.stdout += data.toString()));
     this.#child.stderr.on('data', (data: Buffer) => (this.stderr += data.toString()));
   }

@@ -2,7 +2,7 @@ import { freePort, startRedis, type RedisServer } from '@sluice/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { DemoProcess, findRow, ON_TERMINAL, tableRow } from './demo-process.ts';
+import { DemoProcess, findRow, killAll, ON_TERMINAL, tableRow } from './demo-process.ts';
 
 const LIMITS = ['address', 'login', 'account', 'search', 'export'];
 /** Those who wait when told, and how many requests of theirs a run has at least. */
@@ -13,6 +13,8 @@ const SHOW_CURSOR = `${ESCAPE}[?25h`;
 const SCREEN_SWITCH = new RegExp(`${ESCAPE}\\[\\?1049[hl]`);
 const COLOUR = new RegExp(`${ESCAPE}\\[\\d*m`);
 const CTRL_C = '\u0003';
+
+afterAll(killAll);
 
 const hasDenied = (drawn: string, row: string): boolean => (findRow(drawn, row)?.denied ?? 0) > 0;
 
