@@ -10,6 +10,8 @@ export interface TcpProxy {
   through(url: string): string;
   /** How many connections are open. */
   readonly connections: number;
+  /** Bytes that have arrived from either side and are not forwarded yet. */
+  readonly heldBytes: number;
   /** From now on delays every byte by this time, each way, in order. */
   delay(ms: number): void;
   /** Resets all connections (RST); accepts new ones. */
@@ -31,6 +33,7 @@ export interface TcpProxy {
 /** Starts a proxy on a free port of the loopback. */
 export async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
   const pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
+  let heldBytes = 0;
   let delayMs = 0;
   let hanging: { readonly ended: Promise<void>; end(): void } | undefined;
 
@@ -47,7 +50,11 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
       });
     };
     from.on('data', (bytes) => {
-      inTurn(() => to.writable && to.write(bytes));
+      heldBytes += bytes.length;
+      inTurn(() => {
+        heldBytes -= bytes.length;
+        if (to.writable) to.write(bytes);
+      });
     });
     from.on('end', () => {
       inTurn(() => to.end());
@@ -94,6 +101,9 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
     },
     get connections() {
       return pairs.size;
+    },
+    get heldBytes() {
+      return heldBytes;
     },
     delay(ms) {
       delayMs = ms;

@@ -53,9 +53,6 @@ function open(): Talk {
   return some;
 }
 
-/** Long enough for any data on the loopback to arrive. */
-const aWhile = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 100));
-
 describe('a proxy', () => {
   it('forwards everything, in order', async () => {
     const some = await talk();
@@ -108,11 +105,12 @@ describe('a proxy', () => {
     await once(young.socket, 'connect');
     old.socket.write('old');
     young.socket.write('young');
-    await aWhile();
+    await until('it has both', () => proxy.heldBytes === 'oldyoung'.length);
 
     expect([old.received, young.received]).toEqual(['', '']);
     await proxy.heal();
     await until('both echoes', () => old.received === 'old' && young.received === 'young');
+    expect(proxy.heldBytes).toBe(0);
   });
 
   it('ends the direction to the clients alone', async () => {

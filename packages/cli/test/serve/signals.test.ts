@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from '@jest/globals';
-import { startRedis, until } from '@sluice/testkit';
-import { consume, get, HealthClient, post, useServe, type Serving } from './serving.ts';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { startRedis, startTcpProxy, until, type RedisServer, type TcpProxy } from '@sluice/testkit';
+import { consume, get, HealthClient, useServe, type Serving } from './serving.ts';
 
 const { serve, file } = useServe();
 const LIMITS = 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n';
@@ -11,31 +10,61 @@ async function statusOf({ addresses }: Serving): Promise<number> {
 }
 
 describe('SIGTERM', () => {
-  it('says NOT_SERVING and serves on, then asks clients to leave, and ends with 0', async () => {
-    const serving = await serve(['--config', file(LIMITS), '--shutdown-delay', '1s']);
+  it('says NOT_SERVING and serves on', async () => {
+    const serving = await serve(['--config', file(LIMITS), '--shutdown-delay', '1h']);
     const client = new HealthClient(`http://${serving.addresses['grpc'] ?? ''}`);
     expect([await client.check(), await statusOf(serving)]).toEqual(['SERVING', 200]);
     serving.kill('SIGTERM');
     await until('health says so', async () => (await client.check()) === 'NOT_SERVING');
     const meanwhile = [client.isTold, await statusOf(serving), await consume(serving, 'login')];
     const newcomer = new HealthClient(`http://${serving.addresses['grpc'] ?? ''}`);
-    const answer = await newcomer.check();
 
-    expect([...meanwhile, answer]).toEqual([false, 500, true, 'NOT_SERVING']);
+    expect([...meanwhile, await newcomer.check()]).toEqual([false, 500, true, 'NOT_SERVING']);
+  });
+
+  it('asks clients to leave after the delay, and ends with 0', async () => {
+    const serving = await serve(['--config', file(LIMITS), '--shutdown-delay', '2s']);
+    const client = new HealthClient(`http://${serving.addresses['grpc'] ?? ''}`);
+    expect(await client.check()).toBe('SERVING');
+    const toldAtMs = performance.now();
+    serving.kill('SIGTERM');
+    await until('health says so', async () => (await client.check()) === 'NOT_SERVING');
+    const newcomer = new HealthClient(`http://${serving.addresses['grpc'] ?? ''}`);
+    expect(await newcomer.check()).toBe('NOT_SERVING');
+
     expect(await serving.ended).toBe(0);
+    expect(performance.now() - toldAtMs).toBeGreaterThanOrEqual(2000);
     expect([client.isTold, newcomer.isTold]).toEqual([true, true]);
     expect(serving.printed.err).toBe('');
   });
 
-  it('answers what it has begun', async () => {
-    const redis = await startRedis();
-    try {
-      const options = ['--redis', redis.url, '--timeout', '30s', '--shutdown-delay', '0'];
-      const serving = await serve(['--config', file(LIMITS), ...options]);
+  describe('while Redis does not answer', () => {
+    let redis: RedisServer;
+    let proxy: TcpProxy;
+    beforeEach(async () => {
+      redis = await startRedis();
+      proxy = await startTcpProxy(redis);
+    });
+    afterEach(async () => {
+      proxy.close();
+      await redis.stop();
+    });
+
+    /** A service that waits for Redis, and a request to it that has come so far. */
+    async function waiting(...options: string[]): Promise<{ serving: Serving; answered: Promise<boolean> }> {
+      const url = proxy.through(redis.url);
+      const args = ['--config', file(LIMITS), '--redis', url, '--timeout', '30s', '--shutdown-delay', '0', ...options];
+      const serving = await serve(args);
       await consume(serving, 'login');
-      redis.pause();
+      proxy.hang();
       const answered = consume(serving, 'login', 'other');
-      await sleep(100); // on its way to Redis; if it were not, it would not be answered
+      answered.catch(() => undefined);
+      await until('the request is on its way to Redis', () => proxy.heldBytes > 0);
+      return { serving, answered };
+    }
+
+    it('answers what it has begun', async () => {
+      const { serving, answered } = await waiting();
       serving.kill('SIGTERM');
       await until('it takes no more', async () =>
         statusOf(serving).then(
@@ -43,35 +72,20 @@ describe('SIGTERM', () => {
           () => true,
         ),
       );
-      redis.resume();
+      await proxy.heal();
 
       expect(await answered).toBe(true);
       expect(await serving.ended).toBe(0);
-    } finally {
-      await redis.stop();
-    }
-  });
+    });
 
-  it('does not wait longer than --drain for a client that stays', async () => {
-    const redis = await startRedis();
-    try {
-      const options = ['--redis', redis.url, '--timeout', '30s', '--shutdown-delay', '0', '--drain', '300ms'];
-      const serving = await serve(['--config', file(LIMITS), ...options]);
-      await consume(serving, 'login');
-      redis.pause();
-      const answered = post(serving.addresses['http'] ?? '', '/v1/consume', { keys: { login: 'x' } }).then(
-        () => 'answered',
-        () => 'lost',
-      );
-      await sleep(100);
+    it('does not wait longer than --drain for a client that stays', async () => {
+      const { serving, answered } = await waiting('--drain', '300ms');
       serving.kill('SIGTERM');
 
-      expect(await answered).toBe('lost');
-      redis.resume();
+      await expect(answered).rejects.toThrow('fetch failed');
+      await proxy.heal();
       await serving.ended;
-    } finally {
-      await redis.stop();
-    }
+    });
   });
 
   it('ends at once when it comes twice', async () => {

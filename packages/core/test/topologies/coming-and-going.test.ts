@@ -113,7 +113,7 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
   });
 
   it('a loading server is replaced by local decisions, and continues from its stored data', async () => {
-    const admin = keep(connectTo(server.url, { commandTimeout: 60_000 })); // filling takes its time
+    const admin = keep(connectTo(server.url, ADMIN));
     const limiter = lenient(server, { limit: LIMIT });
     await until('it is connected', async () => (await outcomeOf(limiter, 'other')).startsWith('redis'));
     await until('it has counted', async () => (await limiter.consume('key', 7)).source === 'redis');
@@ -122,13 +122,14 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
     await server.restart({ args: SLOWLY, until: '-LOADING' });
 
     expect(await outcomeOf(limiter)).toBe('local: allowed');
+    await endLoading(admin);
     await untilRedisDecides(limiter);
     expect((await unitsIn(admin)).get('key')).toBeGreaterThanOrEqual(7);
   });
 
   it('the error of a strict limiter names the connection, or the timeout', async () => {
     const limiter = strict(server, { timeoutMs: 200 });
-    await limiter.consume('key');
+    await until('it is connected', async () => (await outcomeOf(limiter)).startsWith('redis'));
 
     await server.kill();
 
@@ -137,6 +138,9 @@ describe.each(ways)('through $name', ({ strict, lenient }) => {
   });
 });
 
+/** For filling, which takes its time, and for commands to a server that is loading. */
+const ADMIN = { commandTimeout: 60_000, enableReadyCheck: false };
+
 /** Saves 200 keys of a kilobyte. */
 async function fill(admin: Redis): Promise<void> {
   await admin.config('SET', 'rdbcompression', 'no');
@@ -144,15 +148,19 @@ async function fill(admin: Redis): Promise<void> {
   await admin.save();
 }
 
-/** Makes loading a key take two milliseconds; the server serves clients after each. */
-const SLOWLY = ['--key-load-delay', '2000', '--loading-process-events-interval-bytes', '1024'];
+/** Makes loading a key take 50 ms, so that loading lasts until {@link endLoading}; the server serves clients after each. */
+const SLOWLY = ['--key-load-delay', '50000', '--loading-process-events-interval-bytes', '1024'];
+
+async function endLoading(admin: Redis): Promise<void> {
+  await until('it loads fast', async () => (await admin.config('SET', 'key-load-delay', '0')) === 'OK');
+}
 
 describe.each([
   ['ioredis 6', (url: string) => new Redis(url, { enableReadyCheck: false, maxRetriesPerRequest: 0 })],
   ['ioredis 5', (url: string) => new Redis5(url, { enableReadyCheck: false, maxRetriesPerRequest: 0 })],
 ])('through %s that does not ask whether a server is ready', (_name, connect) => {
   it('a loading server is reported by its kind', async () => {
-    const admin = keep(connectTo(server.url, { commandTimeout: 60_000 })); // filling takes its time
+    const admin = keep(connectTo(server.url, ADMIN));
     await fill(admin);
     await server.restart({ args: SLOWLY, until: '-LOADING' });
     const policy = fixedWindow({ limit: LIMIT, window: '1h' });
@@ -160,6 +168,7 @@ describe.each([
 
     expect(await outcomeOf(limiter)).toBe('loading');
 
+    await endLoading(admin);
     await until('it is loaded', async () => (await outcomeOf(limiter)).startsWith('redis'));
   });
 });

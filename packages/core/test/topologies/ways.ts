@@ -74,7 +74,7 @@ function way(name: string, connect: (url: string) => IoredisClient | string): Wa
   };
 }
 
-const soon = { disconnectTimeout: 50 };
+const soon = { disconnectTimeout: 50, maxLoadingRetryTime: 100 };
 export const ways: readonly Way[] = [
   way('ioredis 6', (url) => keep(new Redis(url, soon))),
   way('ioredis 5', (url) => keep(new Redis5(url, soon))),

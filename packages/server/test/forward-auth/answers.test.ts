@@ -103,13 +103,25 @@ describe('an answer to a gateway', () => {
   });
 
   it('is that of a policy that delays after the delay', async () => {
+    // By this clock all six arrive at once, however long the machine takes for them.
     const auth = await start(
       api.replace('fixedWindow: { limit: 2, window: 1m }', 'leakyBucket: { limit: 20, window: 1s, maxDelay: 100ms }'),
+      { store: memoryStore({ clock: fakeClock() }) },
     );
 
-    const answers = await Promise.all(Array.from({ length: 6 }, async () => auth.ask()));
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const askedAtMs = performance.now();
+        const { status } = await auth.ask();
+        return { status, waitedMs: performance.now() - askedAtMs };
+      }),
+    );
+    const waited = answers.filter(({ status }) => status === 200).map(({ waitedMs }) => waitedMs);
+    const [, second, third] = waited.sort((a, b) => a - b);
 
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 429, 429, 429]);
+    expect(second).toBeGreaterThanOrEqual(50);
+    expect(third).toBeGreaterThanOrEqual(100);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { Client } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { redisStore, type Policy } from '@sluice/core';
-import { cases, depth, seeded, testSeed, useRedis, type Random } from '@sluice/testkit';
+import { cases, seeded, testSeed, until, useRedis, type Random } from '@sluice/testkit';
 import { checkHistory } from '../../../core/test/history/check-history.ts';
 import type { Call } from '../../../core/test/history/history.ts';
 import type { Decided } from '../../src/rls/decide.ts';
@@ -31,6 +31,9 @@ ${Object.entries(RULES)
   .join('\n')}
   - { key: worker, rate_limit: { unlimited: true } }
 `;
+/** A key whose limit the request itself brings. */
+const OVERRIDE = 'override';
+const KEYS: readonly string[] = [...Object.keys(RULES), OVERRIDE];
 const REPLICAS = 3;
 const CLIENTS = 4;
 const redis = useRedis();
@@ -64,15 +67,23 @@ describe('replicas on one Redis', () => {
     await Promise.all(clients.map((client) => ask(client, { domain: 'none', descriptors: [descriptor('a=b')] })));
     const sinceMs = Date.now() - 1;
     const random = seeded(testSeed(19));
-    const work = async (client: Client, worker: number): Promise<void> => {
-      for (let i = 0; i < cases(500) / CLIENTS; i++) {
-        recorder.asked(worker);
-        const descriptors = [...chosen(random, most), descriptor(`worker=${String(worker)}`)];
-        const { overallCode } = await ask(client, { domain: 'shop', descriptors });
-        recorder.answered(worker, overallCode === 'OK');
-      }
+    const call = async (worker: number, limited: readonly DescriptorFields[]): Promise<void> => {
+      recorder.asked(worker);
+      const descriptors = [...limited, descriptor(`worker=${String(worker)}`)];
+      const { overallCode } = await ask(clients[worker] as Client, { domain: 'shop', descriptors });
+      recorder.answered(worker, overallCode === 'OK');
+    };
+    const work = async (_client: Client, worker: number): Promise<void> => {
+      for (let i = 0; i < cases(500) / CLIENTS; i++) await call(worker, chosen(random, most));
     };
     await Promise.all(clients.map(work));
+    // A slow machine may ask too seldom to reach a limit by chance: then all clients ask for it together.
+    for (const key of KEYS) {
+      await until(`${key} denies`, async () => {
+        if (!recorder.denied.has(key)) await Promise.all(clients.map((_, worker) => call(worker, [limitedBy(key, 2)])));
+        return recorder.denied.has(key);
+      });
+    }
 
     const { calls, policies } = recorder;
     const verdict = checkHistory({ policies, sinceMs, calls, cuts: [], stopped: [] });
@@ -80,21 +91,21 @@ describe('replicas on one Redis', () => {
     expect(verdict.defects).toEqual([]);
     expect(verdict.undecided).toBeLessThanOrEqual(verdict.explained / 10);
     expect(verdict.explained).toBeGreaterThan(cases(500));
-    // Every rule was decided about; at full depth every limit was also reached.
-    expect(Object.keys(policies).sort()).toEqual([...Object.keys(RULES), 'override'].sort());
-    if (depth !== 'quick') expect(recorder.denied).toEqual(new Set(Object.keys(policies)));
+    expect(Object.keys(policies).sort()).toEqual([...KEYS].sort());
   });
 });
 
 /** Different rules, or a limit of the request itself. */
 function chosen(random: Random, most: number): readonly DescriptorFields[] {
   const keys = new Set<string>();
-  for (let i = random.integer(1, most); i > 0; i--)
-    keys.add(random.pick([...Object.keys(RULES), 'override'] as [string]));
-  const hitsAddend = { value: random.integer(1, 2) };
-  return [...keys].map((key) =>
-    descriptor(`${key}=x`, { hitsAddend, ...(key === 'override' ? { limit: { requestsPerUnit: 8, unit: 1 } } : {}) }),
-  );
+  for (let i = random.integer(1, most); i > 0; i--) keys.add(random.pick(KEYS as [string]));
+  const cost = random.integer(1, 2);
+  return [...keys].map((key) => limitedBy(key, cost));
+}
+
+function limitedBy(key: string, cost: number): DescriptorFields {
+  const limit = key === OVERRIDE ? { limit: { requestsPerUnit: 8, unit: 1 } } : {};
+  return descriptor(`${key}=x`, { hitsAddend: { value: cost }, ...limit });
 }
 
 /** Records what replicas decide as calls of a history, with the instants of the client that asked. */

@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import { createLimiter, fixedWindow, leakyBucket, redisStore, type Limiter, type Policy } from '@sluice/core';
 import { freePort, startRedis, startTcpProxy, until, useRedis, type TcpProxy } from '@sluice/testkit';
 
@@ -17,6 +19,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await Promise.all(open.splice(0).map((limiter) => limiter.close()));
   proxy.close();
+  jest.useRealTimers();
 });
 
 function limiterAt(url: string, connectTimeoutMs?: number, policy: Policy = fixedWindow({ limit: 10, window: '1h' })) {
@@ -27,10 +30,36 @@ function limiterAt(url: string, connectTimeoutMs?: number, policy: Policy = fixe
 }
 
 const sourceOf = async (limiter: Limiter): Promise<string> => (await limiter.consume('key')).source;
-const slowly = async (): Promise<void> => {
-  await new Promise((resolve) => setTimeout(resolve, 4 * TIMEOUT_MS));
-  await proxy.heal();
+/** From here on, the timers of stores and limiters run when a test says so; sockets stay real. */
+const stopTimers = (): void => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date', 'performance'] });
 };
+/** Lets several times `timeoutMs` pass while Redis hangs, in which none of these decisions may end; then heals it. */
+const slowly = async (first: readonly Promise<string>[]): Promise<string[]> => {
+  let ended = 0;
+  for (const decision of first) void decision.finally(() => ended++);
+  await until('it connects', () => proxy.connections === 1);
+  await jest.advanceTimersByTimeAsync(4 * TIMEOUT_MS);
+  expect(ended).toBe(0);
+  await proxy.heal();
+  return Promise.all(first);
+};
+
+/** Resolves when the next connection that this process tries to make has failed or ended, and its client knows. */
+async function nextConnectionCloses(): Promise<void> {
+  const channel = 'net.client.socket';
+  await new Promise<void>((resolve) => {
+    const seen = (message: unknown): void => {
+      unsubscribe(channel, seen);
+      const { socket } = message as { readonly socket: Socket };
+      socket.once('close', () => {
+        resolve();
+      });
+    };
+    subscribe(channel, seen);
+  });
+  await new Promise(setImmediate);
+}
 
 describe('the first connection of a store for a URL', () => {
   it('is made when a limiter takes the store', async () => {
@@ -40,23 +69,23 @@ describe('the first connection of a store for a URL', () => {
   });
 
   it('is waited for by all decisions, whatever their timeoutMs', async () => {
+    stopTimers();
     proxy.hang();
     const limiter = limiterAt(proxy.through(redis.server.storeUrl));
     const first = [sourceOf(limiter), sourceOf(limiter), limiter.peek('key').then(({ source }) => source)];
-    await slowly();
 
-    expect(await Promise.all(first)).toEqual(['redis', 'redis', 'redis']);
+    expect(await slowly(first)).toEqual(['redis', 'redis', 'redis']);
     expect(await sourceOf(limiter)).toBe('redis');
   });
 
   it('is waited for by a decision that asks twice', async () => {
+    stopTimers();
     proxy.hang();
     const line = leakyBucket({ limit: 1, window: '1h', maxDelay: '1h' });
     const limiter = limiterAt(proxy.through(redis.server.storeUrl), undefined, line);
-    const first = Promise.all([sourceOf(limiter), limiter.reserve('other', 1).then(({ decision }) => decision.source)]);
-    await slowly();
+    const first = [sourceOf(limiter), limiter.reserve('other', 1).then(({ decision }) => decision.source)];
 
-    expect(await first).toEqual(['redis', 'redis']);
+    expect(await slowly(first)).toEqual(['redis', 'redis']);
   });
 
   it('is not waited for once an attempt has failed', async () => {
@@ -81,21 +110,28 @@ describe('the first connection of a store for a URL', () => {
   });
 
   it('leaves timeoutMs as it is once it stands', async () => {
+    stopTimers();
     const url = proxy.through(redis.server.storeUrl);
     const limiter = limiterAt(url, TOO_LONG_MS);
     expect(await sourceOf(limiter)).toBe('redis');
     proxy.hang();
-    const startMs = performance.now();
+    let ended = false;
+    const late = sourceOf(limiter).finally(() => (ended = true));
+    await new Promise(setImmediate);
 
-    expect(await sourceOf(limiter)).toBe('local');
-    expect(performance.now() - startMs).toBeLessThan(TOO_LONG_MS);
+    await jest.advanceTimersByTimeAsync(TIMEOUT_MS - 1);
+    expect(ended).toBe(false);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(await late).toBe('local');
   });
 
   it('is tried again by the first decision where Redis started later than the process', async () => {
     const server = await startRedis();
     await server.kill();
+    stopTimers();
+    const failed = nextConnectionCloses();
     const limiter = limiterAt(server.storeUrl);
-    await new Promise((resolve) => setTimeout(resolve, 4 * TIMEOUT_MS)); // the attempt of the start has failed
+    await failed;
     await server.restart();
 
     expect(await sourceOf(limiter)).toBe('redis');
