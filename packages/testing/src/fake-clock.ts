@@ -14,15 +14,27 @@ export interface FakeClock extends Clock {
  *
  * @param atMs - Where it starts, in milliseconds since 1970. Default: a fixed instant in November 2026, so that no test
  * depends on the day on which it runs.
+ * @throws TypeError, also of `advance` and of setting `atMs`, for what is no number of milliseconds.
  */
 export function fakeClock(atMs = 1_795_262_400_250): FakeClock {
+  let nowMs = milliseconds(atMs, 'fakeClock');
   return {
-    atMs,
-    now() {
-      return this.atMs;
+    get atMs() {
+      return nowMs;
     },
-    advance(ms) {
-      this.atMs += ms;
+    set atMs(ms) {
+      nowMs = milliseconds(ms, 'atMs');
+    },
+    now: () => nowMs,
+    advance: (ms) => {
+      nowMs += milliseconds(ms, 'advance');
     },
   };
+}
+
+/** @throws TypeError for what is no number: durations such as `'1m'` would stop the clock of every limiter. */
+function milliseconds(given: unknown, taker: string): number {
+  if (typeof given === 'number' && Number.isFinite(given)) return given;
+  const shown = typeof given === 'string' ? JSON.stringify(given) : String(given);
+  throw new TypeError(`${taker} takes a number of milliseconds, such as 60_000 or Date.now(), got ${shown}`);
 }

@@ -34,6 +34,25 @@ function threeTimes(): (request: Request) => Response {
       : answer({ ...fields, 'Retry-After': '60' }, 429);
 }
 
+interface Bun {
+  requestIP(): { readonly address: string };
+}
+interface Deno {
+  readonly remoteAddr: { readonly hostname: string };
+}
+interface Node {
+  readonly incoming: { readonly socket: { readonly remoteAddress: string } };
+}
+
+/** Limits the address that it reads from what servers pass beside a request. */
+function withPeer<Beside>(
+  read: (beside: Beside) => string,
+): (request: Request, ...beside: readonly Beside[]) => Response {
+  const limited = threeTimes();
+  return (request, ...[beside]) =>
+    beside !== undefined && read(beside) === '127.0.0.1' ? limited(request) : answer({}, 500);
+}
+
 const servers: Server[] = [];
 afterEach(() => {
   for (const server of servers.splice(0)) server.close();
@@ -78,6 +97,12 @@ describe('expectLimited passes for', () => {
     ],
     ['a handler of fetch', () => threeTimes()],
     ['an object with fetch', () => ({ fetch: threeTimes() })],
+    [
+      'a handler of fetch that reads the address as on Bun',
+      () => withPeer((server: Bun) => server.requestIP().address),
+    ],
+    ['a handler of fetch that reads the address as on Deno', () => withPeer((info: Deno) => info.remoteAddr.hostname)],
+    ['an object with fetch, as Hono', () => ({ fetch: withPeer((env: Node) => env.incoming.socket.remoteAddress) })],
   ];
 
   it.each(apps)('%s', async (_name, appOf) => {
@@ -152,7 +177,23 @@ describe('expectLimited fails', () => {
       /request 3 got 200: 3 were\. It has no field of a limit: no limiter acts on this route/,
     );
     expect(await messageOf(expressApp(), { path: '/free', limit: 2 })).toMatch(
-      /request 1 got 200: it has no field RateLimit-Policy, RateLimit\./,
+      /request 1 got 200: it has no field RateLimit-Policy, RateLimit\. .* no limiter acts on this route/,
+    );
+  });
+
+  it('for handlers of another kind than it takes them for, and says how to pass them', async () => {
+    const ofFetch = (_request: Request, _info: unknown): Response => new Response('hello');
+    const throwing = (_request: unknown, _response: unknown): never => {
+      throw new Error('broken');
+    };
+
+    expect(await messageOf(ofFetch as never, { limit: 1 })).toMatch(
+      /request 1 got 500: .* it returned a Response\. Pass a handler of fetch as \{ fetch: handler \}/,
+    );
+    expect(await messageOf(throwing, { limit: 1 })).toMatch(/it threw Error: broken/);
+    expect(await messageOf({ fetch: ofFetch }, { limit: 1, fields: false })).toMatch(/request 2 got 200/);
+    expect(await messageOf((() => undefined), { limit: 1 })).toMatch(
+      /takes this for a handler of fetch, which returns a Response, got undefined; a handler of node:http has two/,
     );
   });
 
@@ -194,6 +235,7 @@ describe('expectLimited fails', () => {
     ['no application', () => expectLimited(5 as never, { limit: 1 }), /takes an Express, Koa, .* got number/],
     ['no options', () => expectLimited(expressApp(), undefined as never), /takes \(app, \{ limit, path, \.\.\. \}\)/],
     ['no limit', () => expectLimited(expressApp(), {} as never), /limit must be a whole number/],
+    ['no URL', () => expectLimited('localhost:3000', { limit: 1 }), /takes a URL such as http:.* got localhost:3000/],
     [
       'a misspelt option',
       () => expectLimited(expressApp(), { limit: 1, pth: '/' } as never),

@@ -6,7 +6,7 @@ import type { HeaderField } from './exchange.ts';
  * field that the application has set itself stays, and lists are added to.
  */
 export function addFields(response: Response, fields: readonly HeaderField[]): Response {
-  if (fields.length === 0 || response.status < 200) return response; // an upgrade or an error has no fields
+  if (response.status < 200) return response; // an upgrade or an error has no fields
   const earlier = Changed.fieldsOf(response);
   // Without a body it is a constant that already has the fields of another request. A body is sent only once.
   if (earlier !== undefined && response.body === null) {
@@ -14,6 +14,7 @@ export function addFields(response: Response, fields: readonly HeaderField[]): R
     removeFields(copy.headers, earlier);
     return withFields(copy, fields);
   }
+  if (fields.length === 0) return response;
   try {
     withFields(response, fields);
   } catch (error) {
@@ -27,8 +28,14 @@ export function addFields(response: Response, fields: readonly HeaderField[]): R
 /** A response with the same status, fields and, unless it has another one, body. */
 export function copyOf(response: Response, body: BodyInit | null = response.body): Response {
   const { status, statusText, headers } = response;
-  return new Response(body, { status, statusText, headers });
+  const copy = new Response(body, { status, statusText, headers });
+  if (hidesTextType && body !== null && !headers.has('content-type')) copy.headers.set('Content-Type', TEXT_TYPE);
+  return copy;
 }
+
+const TEXT_TYPE = 'text/plain;charset=utf-8';
+/** Whether the type of a text is added only as it is sent, as by Bun: a copy, whose body is a stream, would have none. */
+const hidesTextType = !new Response('').headers.has('content-type');
 
 function withFields(response: Response, fields: readonly HeaderField[]): Response {
   const { headers } = response;

@@ -1,5 +1,6 @@
 import { PolicyError } from '@sluice/core';
 import { TrustedProxies } from '@sluice/core/http';
+import { kindOf } from './kind-of.ts';
 
 /**
  * Where the address of a client comes from: a function of the request and of what the server passes to the handler
@@ -34,7 +35,7 @@ export function tellsPeer(source: AddressSource): boolean {
 export function fromBun(server?: BunServer): AddressSource {
   const source = (request: Request, context?: BunServer | { readonly server?: BunServer }): string | undefined => {
     const known = server ?? (context as { readonly server?: BunServer } | undefined)?.server ?? context;
-    return (needed(known, 'fromBun()', 'the server') as BunServer).requestIP(request)?.address;
+    return (needed(known, 'requestIP', 'fromBun()', 'the server') as BunServer).requestIP(request)?.address;
   };
   peers.add(source);
   return source;
@@ -45,7 +46,7 @@ export function fromDeno(
   _request: Request,
   info: { readonly remoteAddr: { readonly hostname?: string } },
 ): string | undefined {
-  const { hostname } = needed(info, 'fromDeno', 'the info').remoteAddr;
+  const { hostname } = needed(info, 'remoteAddr', 'fromDeno', 'the info').remoteAddr;
   return hostname === '0.0.0.0' || hostname === '::' ? undefined : hostname; // Deno's for a client that has left
 }
 peers.add(fromDeno);
@@ -55,8 +56,8 @@ peers.add(fromDeno);
  * `incoming` is one, as `@hono/node-server` passes it.
  */
 export function fromNode(_request: Request, connection: NodeConnection): string | undefined {
-  const { incoming, socket } = needed(connection, 'fromNode', 'the request of Node');
-  return (incoming ?? { socket }).socket?.remoteAddress;
+  const { incoming = connection } = (connection as NodeConnection | undefined) ?? {};
+  return needed(incoming, 'socket', 'fromNode', 'the request of Node').socket?.remoteAddress;
 }
 peers.add(fromNode);
 
@@ -101,15 +102,22 @@ export function fromProxy(trusted: readonly string[], peer: AddressSource): Addr
  */
 export function parseAddress(option: unknown): AddressSource | undefined {
   if (option === fromBun) return fromBun(); // uncalled, as the others are written
-  if (option === undefined || typeof option === 'function') return option as AddressSource | undefined;
-  throw new PolicyError('address', `address must be ${SOURCES}, got ${typeof option}`, 'SLUICE_OPTION_INVALID');
+  if (option !== fromProxy && (option === undefined || typeof option === 'function')) {
+    return option as AddressSource | undefined;
+  }
+  const got = option === fromProxy ? 'fromProxy itself, which takes the addresses of your proxies' : kindOf(option);
+  throw new PolicyError('address', `address must be ${SOURCES}, got ${got}`, 'SLUICE_OPTION_INVALID');
 }
 
-/** What a server passes beside a request. */
-function needed<Context>(context: Context | undefined, source: string, what: string): Context {
-  if (typeof context === 'object' && context !== null) return context;
+/**
+ * What a server passes beside a request.
+ *
+ * @param member - What it has, by which it is told from what other servers pass.
+ */
+function needed<Context>(context: Context | undefined, member: string, source: string, what: string): Context {
+  if (typeof context === 'object' && context !== null && member in context) return context;
   throw new TypeError(
-    `address: ${source} reads ${what} that the server passes as the second argument of its handler, got ${typeof context}; pass it on: limited(request, info), check(request, info), keyFor(request, info)`,
+    `address: ${source} reads ${what} that the server passes as the second argument of its handler, got ${kindOf(context)}; pass it on: limited(request, info), check(request, info), keyFor(request, info)`,
   );
 }
 

@@ -4,18 +4,14 @@ import type { Exchange } from './exchange.ts';
 import { followBody } from './follow-body.ts';
 
 /** Ends an exchange with the response of its handler: adds what the limiters have set. */
-export function conclude(exchange: Exchange, response: Response, exposes: boolean): Response {
-  return send(exchange, addFields(response, exchange.fields), exposes);
+export function conclude(exchange: Exchange, response: Response): Response {
+  return send(exchange, addFields(response, exchange.fields));
 }
 
-/**
- * Ends an exchange with a response that has all its fields, and follows the body if anything waits for its end.
- *
- * @param exposes - Whether scripts of other origins may read the fields: the option `cors`.
- */
-export function send(exchange: Exchange, response: Response, exposes: boolean): Response {
+/** Ends an exchange with a response that has all its fields, and follows the body if anything waits for its end. */
+export function send(exchange: Exchange, response: Response): Response {
   exchange.isOpen = false;
-  if (exposes && exchange.fields.length > 0 && response.status >= 200) {
+  if (exchange.exposes && exchange.fields.length > 0 && response.status >= 200) {
     exposeFields(
       onHeaders,
       response.headers,

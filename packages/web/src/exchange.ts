@@ -28,6 +28,8 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
   body: string | undefined;
   /** The response, once there is one. */
   response: Response | undefined;
+  /** Whether scripts of other origins may read the fields: the option `cors` of any of its limiters. */
+  exposes = false;
   /** Whether the outermost limiter still waits for its handler's response. */
   isOpen = true;
   /** Whether the response has been handed over completely. */
@@ -122,6 +124,10 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
     if (this.#listeners === undefined) {
       this.#listeners = [];
       this.incoming.signal.addEventListener('abort', this, { once: true });
+      // Where another response is sent instead, as that of a time limit around the handler, this one is never read.
+      nodeResponse(this.context)?.once('close', () => {
+        this.cut();
+      });
     }
     this.#listeners.push({ event, listener });
   }
@@ -180,6 +186,12 @@ function nodeSocket([context]: readonly unknown[]): NonNullable<RawRequest['sock
   const { incoming = context } = (context ?? {}) as { readonly incoming?: unknown };
   const { httpVersionMajor, socket } = (incoming ?? {}) as RawRequest & { readonly httpVersionMajor?: number };
   return httpVersionMajor === 1 && typeof socket?.once === 'function' ? socket : undefined;
+}
+
+/** The response of Node that a request ends in: `@hono/node-server` passes it beside the request. */
+function nodeResponse([context]: readonly unknown[]): Pick<RawResponse, 'once'> | undefined {
+  const { outgoing } = (context ?? {}) as { readonly outgoing?: Partial<RawResponse> | null };
+  return typeof outgoing?.once === 'function' ? (outgoing as RawResponse) : undefined;
 }
 
 /** Stores the exchange in a private field of the request. */

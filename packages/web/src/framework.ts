@@ -2,6 +2,8 @@ import { NO_RESPONSE, type Framework, type RequestMarks, type RequestReader } fr
 import type { RateLimitInfo } from '@sluice/core';
 import { NO_ADDRESS, tellsPeer, type AddressSource } from './addresses.ts';
 import { Exchange } from './exchange.ts';
+import { isResponse } from './is-response.ts';
+import { kindOf } from './kind-of.ts';
 
 /** What differs between the frameworks whose handlers return a `Response`. */
 export interface FetchReader<Req> extends Omit<RequestReader<Req>, 'address' | 'noAddress'> {
@@ -45,7 +47,7 @@ export function frameworkOf<Req extends object>(
     return exchange;
   };
   const addressOf = (exchange: Exchange): string | undefined =>
-    source && exchange.address(() => source(exchange.incoming, ...(exchange.context as never[])) ?? undefined);
+    source && exchange.address(() => addressIn(source(exchange.incoming, ...(exchange.context as never[]))));
   return {
     ...reader,
     marks,
@@ -78,7 +80,21 @@ export function frameworkOf<Req extends object>(
       exchange.body = body;
     },
     answerWith: (exchange, value) => {
-      exchange.response = value as Response;
+      if (!isResponse(value)) {
+        throw new TypeError(
+          `onDenied must return a Response, or undefined for one without a body, got ${kindOf(value)}`,
+        );
+      }
+      exchange.response = value;
     },
   };
+}
+
+/** @throws TypeError for what an address source must not return. */
+function addressIn(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (value === undefined || value === null) return undefined;
+  throw new TypeError(
+    `address must return the client's address as a text, or undefined, got ${kindOf(value)}; it cannot wait: find out before what takes time`,
+  );
 }

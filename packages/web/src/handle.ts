@@ -1,6 +1,8 @@
 import { conclude, concludeWithout, send, statusOf } from './conclude.ts';
 import { denialOf } from './denial.ts';
 import { Exchange } from './exchange.ts';
+import { isResponse } from './is-response.ts';
+import { kindOf } from './kind-of.ts';
 import type { Limits } from './options.ts';
 
 /** Any fetch handler. */
@@ -15,10 +17,14 @@ type HandlerLimits = Pick<Limits, 'enforcer' | 'make'> & {
 
 /** A handler with limits. Without a promise, unless the decision or the handler returns one. */
 export function handlerWith(handler: Handler, limits: HandlerLimits): Handler {
+  let isChecked = false;
   return (request, ...context) => {
+    if (!isChecked) checkRequest(request);
+    isChecked = true; // a server passes requests of one kind
     const open = Exchange.of(request);
     const isOutermost = open?.isOpen !== true;
     const exchange = (isOutermost ? Exchange.open(request, request, context) : open) as Exchange<Request>;
+    if (limits.exposes) exchange.exposes = true;
     if (limits.follows) exchange.watch();
     const call: Call = { handler, limits, exchange, isOutermost, context };
     let passes: boolean | Promise<boolean>;
@@ -33,6 +39,14 @@ export function handlerWith(handler: Handler, limits: HandlerLimits): Handler {
       (error: unknown) => fail(call, error),
     );
   };
+}
+
+/** @throws TypeError for what is no `Request`, such as a request of `node:http`. */
+export function checkRequest(request: unknown): void {
+  if (typeof (request as Partial<Request> | null | undefined)?.headers?.get === 'function') return;
+  throw new TypeError(
+    `a fetch handler is called with a Request, got ${kindOf(request)}; for handlers of node:http take @sluice/express, @sluice/koa or @sluice/fastify`,
+  );
 }
 
 /** One call of a limited handler. */
@@ -51,7 +65,7 @@ function proceed(call: Call, passes: boolean): unknown {
   try {
     if (!passes) {
       const denial = denialOf(exchange, limits.make(exchange.request), isOutermost);
-      return isOutermost ? send(exchange, denial, limits.exposes) : denial;
+      return isOutermost ? send(exchange, denial) : denial;
     }
     result = handler(exchange.request, ...context);
     if (!isOutermost) return result;
@@ -65,8 +79,8 @@ function proceed(call: Call, passes: boolean): unknown {
   );
 }
 
-function end({ exchange, limits }: Call, result: unknown): unknown {
-  if (isResponse(result)) return conclude(exchange, result, limits.exposes);
+function end({ exchange }: Call, result: unknown): unknown {
+  if (isResponse(result)) return conclude(exchange, result);
   concludeWithout(exchange, 101); // nothing, from a handler of Bun that has upgraded the request
   return result;
 }
@@ -74,11 +88,6 @@ function end({ exchange, limits }: Call, result: unknown): unknown {
 function fail({ exchange, isOutermost }: Call, error: unknown): never {
   if (isOutermost) concludeWithout(exchange, statusOf(error));
   throw error;
-}
-
-/** By its methods: there may be several classes of that name in a process. */
-function isResponse(value: unknown): value is Response {
-  return typeof (value as Partial<Response> | null | undefined)?.headers?.append === 'function';
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -14,7 +14,10 @@ import { parseAddress, type AddressSource } from './addresses.ts';
 import type { MakeResponse } from './denial.ts';
 import type { Exchange } from './exchange.ts';
 import { frameworkOf } from './framework.ts';
+import { kindOf } from './kind-of.ts';
 import { routeFinder, type Route } from './routes.ts';
+
+type FieldsOfDenial = Readonly<Record<string, string>> | Headers;
 
 /** The options of fetch handlers alone. */
 export interface WebOptions<Req extends Request = Request> {
@@ -30,7 +33,7 @@ export interface WebOptions<Req extends Request = Request> {
    * Header fields of each denial, such as those of CORS: a denied request does not reach the handler, which sets the
    * fields of all other responses.
    */
-  deniedHeaders?: Readonly<Record<string, string>> | ((request: Req) => Readonly<Record<string, string>>) | undefined;
+  deniedHeaders?: FieldsOfDenial | ((request: Req) => FieldsOfDenial) | undefined;
 }
 
 /** The options of {@link rateLimit}: docs/reference/options.md has the table. */
@@ -40,7 +43,7 @@ export type OneKey<Req extends Request> = OneKeyOptions<Req, Response, undefined
 export type KeyEach<Req extends Request> = KeyEachOptions<Req, Response, undefined> & WebOptions<Req>;
 
 /** Header fields of the denial of a request. */
-type DeniedHeaders = (request: Request) => Readonly<Record<string, string>>;
+type DeniedHeaders = (request: Request) => Headers;
 
 /** What decides about the requests of one `rateLimit(options)`. */
 export interface Limits {
@@ -67,7 +70,7 @@ export function parse(options: RateLimitOptions): Limits {
       route: (request) => findRoute(request.url),
       header: (request, name) => request.headers.get(name) ?? undefined,
       user: (request) => userIdOf((request as { user?: unknown }).user),
-      early: (request, name) => fieldOf(deniedHeaders?.(request) ?? {}, name),
+      early: (request, name) => deniedHeaders?.(request).get(name) ?? undefined,
       record: (request, info: RateLimitInfo) => {
         request.rateLimit = info;
       },
@@ -88,16 +91,26 @@ function maker(deniedHeaders: DeniedHeaders | undefined): Limits['make'] {
   };
 }
 
-function parseDeniedHeaders(option: WebOptions['deniedHeaders']): DeniedHeaders | undefined {
-  if (option === undefined || typeof option === 'function') return option;
-  if (typeof (option as unknown) === 'object' && (option as unknown) !== null) return () => option;
-  throw new PolicyError(
-    'deniedHeaders',
-    `deniedHeaders must be an object of header fields, or a function of the request that returns one, got ${typeof option}`,
-    'SLUICE_OPTION_INVALID',
-  );
+function parseDeniedHeaders(option: unknown): DeniedHeaders | undefined {
+  if (option === undefined) return undefined;
+  if (typeof option === 'function') return (request) => headersOf((option as (request: Request) => unknown)(request));
+  const headers = headersOf(option);
+  return () => headers;
 }
 
-function fieldOf(headers: Readonly<Record<string, string>>, name: string): string | undefined {
-  return Object.entries(headers).find(([known]) => known.toLowerCase() === name.toLowerCase())?.[1];
+/** @throws PolicyError for what are no header fields. */
+function headersOf(fields: unknown): Headers {
+  let got = kindOf(fields);
+  if (typeof fields === 'object' && fields !== null && got !== 'a promise') {
+    try {
+      return new Headers(fields as Record<string, string>);
+    } catch (error) {
+      got = (error as Error).message;
+    }
+  }
+  throw new PolicyError(
+    'deniedHeaders',
+    `deniedHeaders must be an object of header fields, or a function of the request that returns one, got ${got}`,
+    'SLUICE_OPTION_INVALID',
+  );
 }

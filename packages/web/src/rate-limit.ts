@@ -3,7 +3,8 @@ import { answer, withLimiter } from '@sluice/core/http';
 import { send } from './conclude.ts';
 import { denialOf } from './denial.ts';
 import { Exchange } from './exchange.ts';
-import { handlerWith, type Handler } from './handle.ts';
+import { checkRequest, handlerWith, type Handler } from './handle.ts';
+import { kindOf } from './kind-of.ts';
 import { parse, type KeyEach, type OneKey, type RateLimitOptions } from './options.ts';
 
 declare global {
@@ -89,22 +90,27 @@ export function rateLimit(given: object): RateLimit<never> {
   const follows = layer.followsRequests;
   const keyed = withLimiter({}, layer);
   return {
-    handle: ((handler: Handler) => handlerWith(handler, { enforcer, make, exposes, follows })) as RateLimit['handle'],
+    handle: ((handler: Handler) => {
+      checkHandler(handler);
+      return handlerWith(handler, { enforcer, make, exposes, follows });
+    }) as RateLimit['handle'],
     async check(request, ...context) {
       if (layer.refund !== undefined) throw needsHandle();
+      checkRequest(request);
       const open = Exchange.of(request);
       const isInside = open?.isOpen === true;
       const exchange = isInside
         ? new Exchange(request, open.incoming, open.context, true)
         : Exchange.open(request, request, context, true);
       exchange.isOpen = false;
+      exchange.exposes = exposes;
       if (follows) exchange.watch();
       const plan = await enforcer.enforce(request, exchange);
       const decision = (plan.info ?? (isInside ? request.rateLimit : undefined))?.decision;
       if (await answer(framework, plan, request, exchange)) {
         return { headers: new Headers(exchange.fields), decision };
       }
-      return { response: send(exchange, denialOf(exchange, make(request), true), exposes), decision };
+      return { response: send(exchange, denialOf(exchange, make(request), true)), decision };
     },
     get limiter() {
       return layer.limiter;
@@ -128,6 +134,20 @@ function needsHandle(): PolicyError {
 
 /** The request, with the context that its address is read from. */
 function known(request: Request, context: readonly unknown[]): Request {
-  if (Exchange.of(request) === undefined) Exchange.open(request, request, context).isOpen = false;
+  checkRequest(request);
+  const exchange = Exchange.of(request);
+  // One that was opened without the context knows no address.
+  if (exchange === undefined || (exchange.context.length < context.length && !exchange.isOpen)) {
+    Exchange.open(request, request, context).isOpen = false;
+  }
   return request;
+}
+
+function checkHandler(handler: unknown): void {
+  if (typeof handler === 'function') return;
+  throw new PolicyError(
+    'handler',
+    `handle takes a fetch handler, a function of the request that returns a Response, got ${kindOf(handler)}; of an application, pass its function: handle((request) => app.fetch(request))`,
+    'SLUICE_OPTION_INVALID',
+  );
 }

@@ -1,5 +1,6 @@
 import { PolicyError } from '@sluice/core';
 import { readingsOf, warnOnce } from '@sluice/core/http';
+import { kindOf } from './kind-of.ts';
 
 /** The parts of a `URLPattern` that tell a route. */
 export interface RoutePattern {
@@ -43,18 +44,30 @@ export function routeFinder(option: unknown): FindRoute {
 }
 
 function templateOf(route: unknown, i: number): Template {
-  if (typeof route === 'string' && route.startsWith('/')) return { text: route, matches: matcherOf(route) };
+  const field = `routes[${String(i)}]`;
+  if (typeof route === 'string' && route.startsWith('/')) {
+    if (/\/[[{]/.test(route)) throw badRoutes(field, route); // parameters as other routers write them
+    return { text: route, matches: matcherOf(route) };
+  }
   const { pathname, test } = (route ?? {}) as Partial<RoutePattern>;
-  if (typeof pathname !== 'string' || typeof test !== 'function') throw badRoutes(`routes[${String(i)}]`, route);
-  const pattern = route as RoutePattern;
+  if (typeof pathname !== 'string' || typeof test !== 'function') throw badRoutes(field, route);
+  const pattern = ofPathAlone(route as RoutePattern);
   const matches = (path: string): boolean => pattern.test({ pathname: path });
   return { text: pathname, matches: (path) => matches(path) || matches(path.toLowerCase()) };
+}
+
+/** A pattern that was made of more than a path, such as a host, matches no path by itself. */
+function ofPathAlone(pattern: RoutePattern): RoutePattern {
+  const { pathname, hostname = '*', protocol = '*', search = '*' } = pattern as RoutePattern & Record<string, string>;
+  if (hostname === '*' && protocol === '*' && search === '*') return pattern;
+  const Pattern = pattern.constructor as new (parts: { readonly pathname: string }) => RoutePattern;
+  return new Pattern({ pathname });
 }
 
 function badRoutes(field: string, got: unknown): PolicyError {
   return new PolicyError(
     field,
-    `${field} must be ${field === 'routes' ? 'a list of templates' : 'a template'} such as "/users/:id", or of URLPattern, got ${typeof got === 'string' ? JSON.stringify(got) : typeof got}`,
+    `${field} must be ${field === 'routes' ? 'a list of templates' : 'a template'} such as "/users/:id", or of URLPattern, got ${typeof got === 'string' ? JSON.stringify(got) : kindOf(got)}`,
     'SLUICE_OPTION_INVALID',
   );
 }

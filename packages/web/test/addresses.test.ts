@@ -55,7 +55,29 @@ describe('the option address', () => {
 
   it('is not a text', () => {
     expect(() => rateLimit({ policy, address: 'x-forwarded-for' as never })).toThrow('address must be fromBun()');
+    expect(() => rateLimit({ policy, address: fromProxy as never })).toThrow(/address must be .*got fromProxy itself/);
     expect(() => fromProxy([], fromNode as never)).toThrow('fromProxy takes the addresses of proxies');
+  });
+
+  it.each<[string, AddressSource, unknown]>([
+    ['fromBun\\(\\) reads the server .* got an object \\(Object\\)', fromBun(), { incoming: {} }],
+    ['fromDeno reads the info .* got undefined', fromDeno, undefined],
+    ['fromDeno reads the info .* got an object', fromDeno, bun],
+    ['fromNode reads the request of Node .* got an object', fromNode, bun],
+    ['fromNode reads the request of Node .* got null', fromNode, null],
+  ])('says %s', async (message, address, context) => {
+    await expect(rateLimit({ policy, address }).check(request(), context)).rejects.toThrow(new RegExp(message));
+  });
+
+  it.each([
+    ['a promise', async () => Promise.resolve('203.0.113.1')],
+    ['number', () => 7],
+  ])('is an error where it is %s', async (what, address) => {
+    const limit = rateLimit({ policy, address: address as never });
+
+    await expect(limit.check(request())).rejects.toThrow(
+      `address must return the client's address as a text, or undefined, got ${what}`,
+    );
   });
 
   it('gives no key to a client of Deno that has left before its request was read', async () => {

@@ -5,6 +5,21 @@ import { Hono } from 'hono';
 
 const policy = fixedWindow({ limit: 1000, window: '1m' });
 
+/** As `URLPattern`, which Node 20 has not, compares a path of this one form: parts that are not given are empty. */
+class Pattern {
+  readonly hostname: string;
+  readonly pathname: string;
+
+  constructor({ hostname = '*', pathname }: { readonly hostname?: string; readonly pathname: string }) {
+    this.hostname = hostname;
+    this.pathname = pathname;
+  }
+
+  test({ hostname = '', pathname }: { readonly hostname?: string; readonly pathname: string }): boolean {
+    return (this.hostname === '*' || this.hostname === hostname) && /^\/v1\/[^/]+$/.test(pathname);
+  }
+}
+
 describe('byRoute() with templates', () => {
   const keyOf = async (path: string): Promise<string> =>
     rateLimit({
@@ -33,8 +48,24 @@ describe('byRoute() with templates', () => {
     expect(new Set(keys)).toEqual(new Set([template]));
   });
 
-  it.each([[[]], ['/login'], [['login']], [[7]]])('is an error for %p', (routes) => {
-    expect(() => rateLimit({ policy, key: byRoute(), routes: routes as never })).toThrow(/routes.* must be a/);
+  it.each([[[]], ['/login'], [['login']], [[7]], [['/users/[id]']], [['/users/{id}']]])(
+    'is an error for %p',
+    (routes) => {
+      expect(() => rateLimit({ policy, key: byRoute(), routes: routes as never })).toThrow(
+        /routes.* must be a.*\/users\/:id/,
+      );
+    },
+  );
+
+  it('takes the path of a URLPattern that has a host, too', async () => {
+    const routes = [new Pattern({ hostname: 'api.example.com', pathname: '/v1/:id' })];
+    const limit = rateLimit({ policy, key: byRoute(), routes });
+
+    const keys = [];
+    for (const url of ['http://api.example.com/v1/7', 'http://test/V1/8'])
+      keys.push(await limit.keyFor(new Request(url)));
+
+    expect(keys).toEqual(['/v1/:id', '/v1/:id']);
   });
 });
 

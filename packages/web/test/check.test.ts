@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { fakeClock } from '@sluice/testkit';
 import { byAll, concurrency, fixedWindow, fromNode, memoryStore, rateLimit, type Store } from '@sluice/web';
@@ -63,6 +65,25 @@ describe('a checked request', () => {
     expect(statuses).toEqual([undefined, undefined, 429]);
     expect(await limit.keyFor(get(), from('203.0.113.9'))).toBe('203.0.113.9');
     await expect(limit.check(get())).rejects.toThrow('fromNode reads the request of Node');
+  });
+
+  it('has a key once the context is passed on', async () => {
+    const limit = rateLimit({ policy, address: fromNode });
+    const request = get();
+
+    await expect(limit.keyFor(request)).rejects.toThrow('keyFor(request, info)');
+    expect(await limit.keyFor(request, { socket: { remoteAddress: '203.0.113.9' } })).toBe('203.0.113.9');
+  });
+
+  it('is a Request', async () => {
+    const limit = rateLimit({ policy, key: byAll() });
+
+    const message = /called with a Request, got an object \(IncomingMessage\); for handlers of node:http/;
+    const incoming = new IncomingMessage(new Socket());
+    await expect(limit.check(incoming as never)).rejects.toThrow(message);
+    await expect(limit.keyFor(incoming as never)).rejects.toThrow(message);
+    expect(() => limit.handle(() => new Response())(incoming as never)).toThrow(message);
+    await expect(limit.check(undefined as never)).rejects.toThrow('got undefined');
   });
 
   it('is an error for what follows the response', async () => {

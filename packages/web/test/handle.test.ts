@@ -145,6 +145,46 @@ describe('a limited handler', () => {
     expect(headers.get('access-control-expose-headers')).toBe('RateLimit, RateLimit-Policy, Retry-After');
   });
 
+  it('takes deniedHeaders as Headers too, and says what is no field', () => {
+    const limit = (deniedHeaders: unknown) =>
+      rateLimit({
+        policy: fixedWindow({ limit: 1, window: '1m' }),
+        key: byAll(),
+        deniedHeaders: deniedHeaders as never,
+      });
+    const limited = limit(new Headers({ 'X-Reason': 'slow down' })).handle(() => new Response('hello'));
+    void limited(get());
+
+    expect((limited(get()) as Response).headers.get('x-reason')).toBe('slow down');
+    for (const [fields, got] of [
+      [null, 'got null'],
+      ['x-reason: slow down', 'got string'],
+      [{ 'x reason': 'slow down' }, /got .*x reason/],
+    ] as const) {
+      expect(() => limit(fields)).toThrow(got);
+    }
+  });
+
+  it('is an error for what is no handler', () => {
+    const app = { fetch: () => new Response('hello') };
+
+    expect(() => once().handle(app as never)).toThrow(
+      'handle takes a fetch handler, a function of the request that returns a Response, got an object (Object)',
+    );
+    expect(() => once().handle(undefined as never)).toThrow('got undefined');
+  });
+
+  it('says that onDenied has to return a response', () => {
+    const limited = rateLimit({
+      policy: fixedWindow({ limit: 1, window: '1m' }),
+      key: byAll(),
+      onDenied: () => ({ status: 420 }),
+    }).handle(() => new Response('hello'));
+    void limited(get());
+
+    expect(() => limited(get())).toThrow('onDenied must return a Response');
+  });
+
   it('allows exactly 5 of 200 requests that are released together', async () => {
     const limited = rateLimit({ policy: fixedWindow({ limit: 5, window: '1m' }), address }).handle(
       () => new Response(),

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { byAll, byUser, concurrency, fixedWindow, memoryStore, rateLimit } from '@sluice/web/hono';
 import { fakeClock, until } from '@sluice/testkit';
-import { Hono } from 'hono';
+import { Hono, type Context } from 'hono';
 import { cors } from 'hono/cors';
+import type { HTTPException } from 'hono/http-exception';
 
 const policy = fixedWindow({ limit: 1, window: '1m' });
 
@@ -81,6 +82,56 @@ describe('the middleware of Hono', () => {
     const denied = await app.request('/');
 
     expect([denied.status, denied.headers.get('retry-after')]).toEqual([429, '60']);
+  });
+
+  it.each([
+    ['the default error handler', undefined],
+    ['one that makes a response by the context', (_error: Error, c: Context) => c.text('calm down', 429)],
+    ['one that sends the response of the error', (error: Error) => (error as unknown as HTTPException).getResponse()],
+  ])('throws an error whose fields %s sends once, inside of another limit too', async (_what, onError) => {
+    const limit = (name: string, more: object = {}) =>
+      rateLimit({ name, policy, key: byAll(), store: memoryStore({ clock: fakeClock() }), throw: true, ...more });
+    const app = new Hono();
+    if (onError !== undefined) app.onError(onError);
+    app.get('/alone', limit('alone'), (c) => c.text('hello'));
+    app.get('/inside', limit('outer', { policy: fixedWindow({ limit: 9, window: '1m' }) }), limit('inner'), (c) =>
+      c.text('hello'),
+    );
+
+    const fields = [];
+    for (const path of ['/alone', '/inside']) {
+      await app.request(path);
+      const { status, headers } = await app.request(path);
+      fields.push([status, headers.get('ratelimit'), headers.get('retry-after')]);
+    }
+
+    expect(fields).toEqual([
+      [429, '"alone";r=0;t=60', '60'],
+      [429, '"outer";r=7;t=60, "inner";r=0;t=60', '60'],
+    ]);
+  });
+
+  it('exposes the fields where any of several limits says so', async () => {
+    const app = new Hono();
+    app.use(cors());
+    app.use(rateLimit({ name: 'outer', policy, key: byAll() }));
+    app.get('/', rateLimit({ name: 'inner', policy, key: byAll(), cors: true }), (c) => c.text('hello'));
+
+    const { headers } = await app.request('/', { headers: { Origin: 'https://shop.example' } });
+
+    expect(headers.get('access-control-expose-headers')).toBe('RateLimit, RateLimit-Policy, Retry-After');
+  });
+
+  it('says that onDenied has to return a response', async () => {
+    const app = new Hono();
+    app.use(rateLimit({ policy, key: byAll(), onDenied: (() => 'calm down') as never }));
+    app.get('/', (c) => c.text('hello'));
+    app.onError((error, c) => c.text(error.message, 500));
+    await app.request('/');
+
+    expect(await (await app.request('/')).text()).toBe(
+      'onDenied must return a Response, or undefined for one without a body, got string',
+    );
   });
 
   it('reads the user that was authenticated', async () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { byAll, concurrency, fixedWindow, rateLimit } from '@sluice/web';
 import { until } from '@sluice/testkit';
+import { serve } from './serve.ts';
 
 const get = (init: RequestInit = {}): Request => new Request('http://test/', init);
 const many = { policy: fixedWindow({ limit: 100, window: '1m' }), key: byAll() } as const;
@@ -77,6 +78,16 @@ describe('the response of a limited handler', () => {
     ]);
   });
 
+  it('has no fields of an earlier request where no limit applies to its own', async () => {
+    const constant = new Response(null, { status: 204, headers: { RateLimit: '"upstream";r=1' } });
+    const limited = rateLimit({ ...many, skip: ({ url }) => url.endsWith('/skipped') }).handle(() => constant);
+    await limited(get());
+
+    const { headers } = await limited(new Request('http://test/skipped'));
+
+    expect(Object.fromEntries(headers)).toEqual({ ratelimit: '"upstream";r=1' });
+  });
+
   it('is left alone where it has no fields to add to: errors and upgrades', async () => {
     const error = Response.error();
 
@@ -87,6 +98,15 @@ describe('the response of a limited handler', () => {
     const headers = { 'Access-Control-Allow-Origin': '*' };
 
     const answer = await rateLimit({ ...many, cors: true }).handle(() => new Response('', { headers }))(get());
+
+    expect(answer.headers.get('access-control-expose-headers')).toBe('RateLimit, RateLimit-Policy, Retry-After');
+  });
+
+  it('exposes the fields where any of several limits says so', async () => {
+    const headers = { 'Access-Control-Allow-Origin': '*' };
+    const [outer, inner] = [rateLimit({ ...many, name: 'outer' }), rateLimit({ ...many, name: 'inner', cors: true })];
+
+    const answer = await outer.handle(inner.handle(() => new Response('', { headers })))(get());
 
     expect(answer.headers.get('access-control-expose-headers')).toBe('RateLimit, RateLimit-Policy, Retry-After');
   });
@@ -148,6 +168,25 @@ describe('a slot', () => {
 
     await until('the slot is free', async () => (await one.limiter.peek('*')).remaining === 1);
     expect(answer.status).toBe(200);
+  });
+
+  it('is free after another response was sent instead, where the server of Node says so', async () => {
+    const one = limit();
+    const limited = one.handle(streaming);
+    // As a time limit around the handler does.
+    const app = await serve(async (request, context) => {
+      await limited(request, context);
+      return new Response('too late', { status: 504 });
+    });
+
+    const answer = await fetch(`http://127.0.0.1:${String(app.port)}/`);
+    await answer.text();
+    const startMs = performance.now();
+    await until('the slot is free', async () => (await one.limiter.peek('*')).remaining === 1);
+
+    expect(answer.status).toBe(504);
+    expect(performance.now() - startMs).toBeLessThan(2000); // a client closes an idle connection after 4 s
+    await app.close();
   });
 
   it('reads no more of a body than is asked for', async () => {

@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  createLimiter,
-  createPolicies,
-  fixedWindow,
-  managed,
-  slidingWindow,
-  type Policies,
-  type PolicySource,
-} from '@sluice/core';
+import { createLimiter, createPolicies, fixedWindow, managed, slidingWindow, type PolicySource } from '@sluice/core';
+import { matches } from '../matches.ts';
 import type { Suite } from '../runner.ts';
 import { perMinute, type StoreSetup } from './setup.ts';
 
@@ -26,7 +19,7 @@ export function describeChangedPolicies({ describe, it }: Suite, { open }: Store
 
   describe('a managed policy', () => {
     it('carries what was used over into its next version, or drops it', async () => {
-      const policies = policiesInMemory();
+      const policies = createPolicies(sourceInMemory());
       const put = async (policy: ReturnType<typeof perMinute>, carryOver: 'keep' | 'proportional' | 'reset') => {
         await policies.put('orders', policy, { apps: ['shop'], carryOver });
         await policies.list();
@@ -43,12 +36,28 @@ export function describeChangedPolicies({ describe, it }: Suite, { open }: Store
       assert.equal((await limiter.consume('key')).used, 1);
       await limiter.close();
     });
+
+    it('is loaded again by a process whose version is older than that of a state', async () => {
+      const source = sourceInMemory();
+      const { name, ...opened } = open();
+      const common = { ...opened, name, shared: true, policy: managed(name), app: 'shop' }; // the key names the policy alone
+      const [early, late] = [createPolicies(source), createPolicies(source)];
+      await early.put(name, perMinute(10), { apps: ['shop'] });
+      const behind = createLimiter({ ...common, policies: early });
+      await behind.consume('key', 4);
+      await late.put(name, perMinute(20), { apps: ['shop'] });
+      const ahead = createLimiter({ ...common, policies: late });
+      matches(await ahead.consume('key', 2), { limit: 20, used: 6 });
+
+      matches(await behind.consume('key'), { allowed: true, limit: 20, used: 7 });
+      await Promise.all([behind.close(), ahead.close()]);
+    });
   });
 }
 
-function policiesInMemory(): Policies {
+function sourceInMemory(): PolicySource {
   let records: Readonly<Record<string, unknown>> = {};
-  const source: PolicySource = {
+  return {
     load: () => Promise.resolve(records),
     put: (name, record, before) => {
       if (records[name] !== before) return Promise.resolve(false);
@@ -56,5 +65,4 @@ function policiesInMemory(): Policies {
       return Promise.resolve(true);
     },
   };
-  return createPolicies(source);
 }

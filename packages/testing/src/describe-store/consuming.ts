@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createLimiter, slidingWindow, tokenBucket } from '@sluice/core';
+import { createLimiter, slidingLog, slidingWindow, tokenBucket } from '@sluice/core';
 import { matches } from '../matches.ts';
 import type { Suite } from '../runner.ts';
 import { perMinute, type StoreSetup } from './setup.ts';
@@ -23,7 +23,7 @@ const ALIKE = [
     'ann\\',
   ],
   ...['\u00e9', 'e\u0301', '\ud83d\ude00', '\ud800', '\udc00', '\ufffd', '1', '01', '1.0', 'null', 'undefined'],
-  ...['a'.repeat(256), 'a'.repeat(257), 'a'.repeat(258), `${'a'.repeat(5_000)}b`],
+  ...['a'.repeat(256), `${'a'.repeat(255)}b`, 'a'.repeat(257), 'a'.repeat(258), `${'a'.repeat(5_000)}b`],
 ];
 
 /** Decisions: `consume` and `peek`, over one key and several. */
@@ -104,6 +104,18 @@ export function describeConsuming({ describe, it }: Suite, { limiter: setup, ope
       for (const key of ALIKE) assert.equal((await limiter.consume(key)).allowed, false, JSON.stringify(key));
     });
 
+    it('keeps a state of thousands of characters', async () => {
+      const { limiter, clock } = setup(slidingLog({ limit: 500, window: '1m' }));
+      for (let i = 0; i < 300; i++) {
+        await limiter.consume('key');
+        clock.advance(7);
+      }
+
+      assert.equal((await limiter.consume('key', 0)).used, 300);
+      clock.advance(60_000 - 150 * 7 - 1);
+      assert.equal((await limiter.consume('key', 0)).used, 150);
+    });
+
     it('grants nothing early when the clock steps back', async () => {
       const { limiter, clock } = setup(perMinute(5));
       await limiter.consume('key', 5);
@@ -156,11 +168,14 @@ export function describeConsuming({ describe, it }: Suite, { limiter: setup, ope
 
     it('of limiters on one store are apart, also where their names begin alike', async () => {
       const { name, ...common } = open();
-      const names = [name, `${name}2`, `${name}.a`];
+      const long = name.padEnd(63, 'x');
+      const names = [name, `${name}2`, `${name}.a`, `${long}a`, `${long}b`];
       const limiters = names.map((own) => createLimiter({ ...common, name: own, policy: perMinute(1) }));
 
-      for (const limiter of limiters) assert.equal((await limiter.consume('key')).allowed, true);
-      for (const limiter of limiters) assert.equal((await limiter.consume('key')).allowed, false);
+      for (const key of ['key', 'k'.repeat(256)]) {
+        for (const limiter of limiters) assert.equal((await limiter.consume(key)).allowed, true);
+        for (const limiter of limiters) assert.equal((await limiter.consume(key)).allowed, false);
+      }
     });
   });
 

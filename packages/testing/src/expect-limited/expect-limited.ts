@@ -78,7 +78,7 @@ async function limited(served: ServedApp, options: ExpectLimitedOptions): Promis
     }
     if (!isDenied && sent > limit) fail(`${String(sent)} were`, whyAllowed(answer));
     const fault = faultIn(answer, options, isDenied);
-    if (fault !== undefined) fail(fault, 'Its fields follow the option `headers` of the application: see `fields`.');
+    if (fault !== undefined) fail(fault, whyWithout(answer));
     if (isDenied) return answer;
   }
 }
@@ -121,13 +121,21 @@ function whyDenied(sent: number): string {
     : 'Does each request count once? Had an earlier test used this key? Call `await limiter.resetAll()` before.';
 }
 
-function whyAllowed({ headers }: TestedAnswer): string {
-  const field = headers.get('RateLimit') ?? headers.get('RateLimit-Remaining') ?? headers.get('X-RateLimit-Remaining');
-  if (field === null) {
-    return 'It has no field of a limit: no limiter acts on this route, or its options skip the request (`skip`, `allow`, `mode`, `headers`).';
-  }
+function whyAllowed(answer: TestedAnswer): string {
+  if (hasNone(answer)) return UNLIMITED;
   return 'The limit is larger, has refilled meanwhile, or counts another key for each request.';
 }
+
+function whyWithout(answer: TestedAnswer): string {
+  return hasNone(answer) ? UNLIMITED : 'Its fields follow the option `headers` of the application: see `fields`.';
+}
+
+function hasNone({ headers }: TestedAnswer): boolean {
+  return ['RateLimit', 'RateLimit-Remaining', 'X-RateLimit-Remaining'].every((name) => !headers.has(name));
+}
+
+const UNLIMITED =
+  'It has no field of a limit: no limiter acts on this route, or its options skip the request (`skip`, `allow`, `mode`, `headers`).';
 
 function failed(
   { path = '/', method = 'GET', limit }: ExpectLimitedOptions,

@@ -89,8 +89,9 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
     const open = Exchange.of(c);
     const isOutermost = open?.isOpen !== true;
     const exchange = (isOutermost ? Exchange.open(c, c.req.raw, [c.env]) : open) as Exchange<Context>;
+    if (exposes) exchange.exposes = true;
     if (follows) exchange.watch();
-    const call: Call = { c, next, exchange, isOutermost, exposes };
+    const call: Call = { c, next, exchange, isOutermost };
     let passes: boolean | Promise<boolean>;
     try {
       passes = enforcer.limit(c, exchange);
@@ -115,11 +116,10 @@ interface Call {
   readonly exchange: Exchange<Context>;
   /** Whether no other limiter is around this one. The outermost one adds the fields of all. */
   readonly isOutermost: boolean;
-  readonly exposes: boolean;
 }
 
 /** Calls the rest of the application. Its errors have become responses here, unless they are no errors of JavaScript. */
-async function proceed({ c, next, exchange, isOutermost, exposes }: Call): Promise<undefined> {
+async function proceed({ c, next, exchange, isOutermost }: Call): Promise<undefined> {
   if (!isOutermost) {
     await next();
     return;
@@ -135,7 +135,7 @@ async function proceed({ c, next, exchange, isOutermost, exposes }: Call): Promi
     return;
   }
   const response = c.res;
-  const ended = conclude(exchange, response, exposes);
+  const ended = conclude(exchange, response);
   if (ended !== response) replace(c, ended);
 }
 
@@ -145,24 +145,29 @@ function replace(c: Context, response: Response): void {
   c.res = response;
 }
 
-function deny({ c, exchange, isOutermost, exposes }: Call): Response {
+function deny({ c, exchange, isOutermost }: Call): Response {
   const isOurs = exchange.response === undefined; // otherwise it is the one of onDenied
   const denial = denialOf(
     exchange,
     (body, status, fields) => c.body(body as string, status as ContentfulStatusCode, fields),
     isOutermost,
   );
-  const sent = isOutermost ? send(exchange, denial, exposes) : denial;
+  const sent = isOutermost ? send(exchange, denial) : denial;
   // It has the fields that are set so far: Hono must not set them over ours.
   if (isOurs) replace(c, sent);
   return sent;
 }
 
-/** Passes an error to Hono's error handler, which knows how to send those with a response. */
-function fail({ exchange, isOutermost }: Call, error: unknown): Promise<never> {
+/**
+ * Passes an error to Hono's error handler, which knows how to send those with a response. The fields of a denial are on
+ * the context, so that the responses of any error handler have them; the outermost limiter adds them by itself.
+ */
+function fail({ c, exchange, isOutermost }: Call, error: unknown): Promise<never> {
   if (isOutermost) concludeWithout(exchange, statusOf(error));
   if (error instanceof RateLimitError) {
-    const { message, status, headers } = error;
+    const { message, status } = error;
+    const headers = isOutermost ? error.headers : {};
+    for (const [name, value] of Object.entries(headers)) c.header(name, value);
     Object.assign(error, { getResponse: () => new Response(message, { status, headers }) });
   }
   // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as it was thrown

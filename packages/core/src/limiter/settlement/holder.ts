@@ -14,8 +14,13 @@ export function newHolder(): string {
 }
 
 /** Whether {@link newHolder} made this holder in this process: then it holds only what its own request took. */
-export function isNewHolder(holder: string): boolean {
-  return holder.startsWith(PROCESS);
+export function isNewHolder(holder: string | undefined): boolean {
+  return holder?.startsWith(PROCESS) === true;
+}
+
+/** The same parts with new holders in place of those that {@link newHolder} has made. */
+export function withNewHolders<Part extends { readonly holder?: string }>(parts: readonly Part[]): readonly Part[] {
+  return parts.map((part) => (isNewHolder(part.holder) ? { ...part, holder: newHolder() } : part));
 }
 
 /**

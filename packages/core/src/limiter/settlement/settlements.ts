@@ -185,9 +185,7 @@ export class Settlements {
    */
   releaseUnseen(parts: readonly Part[], store: Store, error: unknown): void {
     if ((error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') return; // nothing was sent
-    const held = parts.filter(
-      ({ limit, holder }) => holder !== undefined && isNewHolder(holder) && holdsSlots(limit.policies),
-    );
+    const held = parts.filter(({ limit, holder }) => isNewHolder(holder) && holdsSlots(limit.policies));
     if (held.length === 0) return;
     const requests = held.map((part) => ({ op: 'release', part }) as const);
     // If that fails as well, the slots expire. Later requests report the failing store.

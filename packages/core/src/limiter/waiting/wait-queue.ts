@@ -1,8 +1,9 @@
 import type { Decision } from '../../engine/decision.ts';
 import { isPending } from '../../engine/store.ts';
 import { SluiceError } from '../../errors.ts';
-import { countsDenialsNow, type UnresolvedPart } from '../../managed/resolve.ts';
+import { countsDenialsNow, mayPace, type UnresolvedPart } from '../../managed/resolve.ts';
 import { schedule } from '../../platform/schedule.ts';
+import { withNewHolders } from '../settlement/holder.ts';
 import type { WaitSettings } from './options.ts';
 
 /** What a queue needs of its limiter. */
@@ -28,7 +29,7 @@ const MOST_ASKED = 256;
 
 /** A request that waits. */
 interface Waiter {
-  readonly parts: readonly UnresolvedPart[];
+  parts: readonly UnresolvedPart[];
   readonly cost: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -71,7 +72,6 @@ export class WaitQueue {
   #isAsking = false;
   /** Resolves when the answer of the last call is dealt with. */
   #answered: Promise<void> | undefined;
-  #isClosed = false;
   /** Whether units may have come back since the store was last asked. */
   #hasChanged = false;
   /** What the last decision has left. */
@@ -87,14 +87,8 @@ export class WaitQueue {
     this.#emptied = emptied;
   }
 
-  /** How many requests wait to be allowed. */
-  get size(): number {
-    return this.#waiters.size;
-  }
-
   /** Adds a request, which is decided in its turn. */
   add(parts: readonly UnresolvedPart[], { cost, signal, maxWaitMs, maxWaiters }: WaitSettings): Promise<Decision> {
-    if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
     if (this.#waiters.size >= maxWaiters) {
       return Promise.reject(
         new SluiceError(
@@ -111,7 +105,13 @@ export class WaitQueue {
         ...{ isAsked: false, hasEnded: false, delayed: undefined, stop: () => undefined },
       };
       this.#waiters.add(waiter);
-      const cancelTimeout = maxWaitMs === Infinity ? undefined : this.#endAt(waiter, maxWaitMs);
+      // One that the store is being asked about gets that answer first.
+      const timedOut = (): void => {
+        if (!waiter.isAsked) this.#leave(waiter, timeoutError(this.#port.name, waiter));
+      };
+      let cancelTimeout: (() => void) | undefined;
+      if (maxWaitMs === 0) queueMicrotask(timedOut);
+      else if (maxWaitMs < Infinity) cancelTimeout = schedule(endMs, timedOut);
       if (waiter.hasEnded) return;
       const abort = (): void => {
         this.#leave(waiter, signal?.reason);
@@ -137,14 +137,15 @@ export class WaitQueue {
    * @returns Where the store is being asked: resolves when what it allows has been given back.
    */
   close(error: Error): Promise<void> | undefined {
-    this.#isClosed = true;
-    for (const waiter of [...this.#waiters, ...this.#delayed]) this.#leave(waiter, error);
+    const all = [...this.#waiters, ...this.#delayed];
+    this.#waiters.clear(); // so that none is asked about when one in front of it has left
+    for (const waiter of all) this.#leave(waiter, error);
     return this.#isAsking ? this.#answered : undefined;
   }
 
   /** Asks the store until the first request is denied, or none waits. */
   #ask(): void {
-    if (this.#isClosed || this.#isAsking || (this.#cancelRetry !== undefined && !this.#hasChanged)) return;
+    if (this.#isAsking || (this.#cancelRetry !== undefined && !this.#hasChanged)) return;
     this.#cancelRetry?.();
     this.#cancelRetry = undefined;
     this.#isAsking = true;
@@ -180,9 +181,14 @@ export class WaitQueue {
       if (mayNotFit && (beyond-- === 0 || waiter.cost < highest)) break;
       highest = Math.max(highest, waiter.cost);
       asked.push(waiter);
-      if (asked.length === MOST_ASKED || this.#isCounted(waiter)) break;
+      if (asked.length === MOST_ASKED || this.#isCounted(waiter) || this.#isAlone(waiter)) break;
     }
     return asked;
+  }
+
+  /** Whether no other request is asked about at the same time: calls that overtake each other would swap the delays. */
+  #isAlone({ parts }: Waiter): boolean {
+    return !this.#port.isBatched && parts.some(({ limit }) => mayPace(limit));
   }
 
   /** Whether a denial would count against the key: then the store is asked without taking anything first. */
@@ -200,7 +206,7 @@ export class WaitQueue {
       if (isDenial(outcome)) break;
     }
     if (!outcomes.some(isPending)) return outcomes as Outcome[];
-    return Promise.all(outcomes.map(async (outcome) => outcome));
+    return Promise.all(outcomes as Promise<Outcome>[]);
   }
 
   #outcome(op: 'consume' | 'peek', { parts }: Waiter): Outcome | Promise<Outcome> {
@@ -240,8 +246,10 @@ export class WaitQueue {
       } else if (outcome.allowed) {
         this.#remaining = outcome.remaining;
         // A request that was denied before it stays in front, and may fit without what this one took.
-        if (waiter.hasEnded || denied !== undefined) this.#port.giveBack(outcome);
-        else this.#serve(waiter, outcome);
+        if (waiter.hasEnded || denied !== undefined) {
+          this.#port.giveBack(outcome);
+          waiter.parts = withNewHolders(waiter.parts); // a late release frees no slot that it takes later
+        } else this.#serve(waiter, outcome);
       } else {
         const stillDenied = this.#deny(waiter, outcome);
         denied ??= stillDenied;
@@ -318,24 +326,6 @@ export class WaitQueue {
     });
     if (!retry.hasCome) this.#cancelRetry = cancel;
     return !retry.hasCome;
-  }
-
-  /** Rejects a request when its time ends. One that the store is being asked about gets that answer first. */
-  #endAt(waiter: Waiter, maxWaitMs: number): () => void {
-    if (maxWaitMs === 0) {
-      // After the attempt that `add` makes.
-      queueMicrotask(() => {
-        this.#timedOut(waiter);
-      });
-      return () => undefined;
-    }
-    return schedule(waiter.endMs, () => {
-      this.#timedOut(waiter);
-    });
-  }
-
-  #timedOut(waiter: Waiter): void {
-    if (!waiter.isAsked) this.#leave(waiter, timeoutError(this.#port.name, waiter));
   }
 
   /** Rejects a request that has not ended, and gives back what it had. */

@@ -17,6 +17,8 @@ export class WaitQueues {
 
   /** Resolves with the decision that allows the request, in the order of the calls for the same key. */
   wait(parts: readonly UnresolvedPart[], settings: WaitSettings): Promise<Decision> {
+    const { signal } = settings;
+    if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
     const id = parts.map(({ limit, subject }) => `${limit.keySuffix} ${subject}`).join(' ');
     const queue = this.#queues.get(id) ?? this.#open(id, parts);
     return queue.add(parts, settings);
@@ -47,6 +49,7 @@ export class WaitQueues {
       );
       return queue.close(error) ?? [];
     });
+    this.#queues.clear(); // later requests are rejected by what they ask
     return answers.length === 0 ? undefined : Promise.all(answers);
   }
 
