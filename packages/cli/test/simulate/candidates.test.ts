@@ -75,9 +75,11 @@ describe('a candidate', () => {
   });
 
   it('is a managed policy of Redis', async () => {
-    const policies = createPolicies(redisStore(cli.storeUrl));
+    const store = redisStore(cli.storeUrl);
+    const policies = createPolicies(store);
     await policies.put('orders', fixedWindow({ limit: 3, window: '1m' }), { apps: ['checkout'] });
     await policies.close();
+    await store.close();
 
     const report = await simulated.report(
       simulated.file(combinedLog(burst(5, START_MS))),
