@@ -23,8 +23,14 @@
   const [HEIGHT, LEFT, BOTTOM, TOP] = [220, 48, 24, 10];
   /** Pictures are drawn as wide as their place, so that their texts keep their size. */
   let WIDTH = 480;
-  let choice = { kind: 'window', at: 1 };
-  let level = startLevel();
+  let choice = {
+    kind: 'window',
+    at: Math.max(
+      curves.windows.findIndex(({ window }) => window === '1m'),
+      0,
+    ),
+  };
+  let level = startLevel(choice.at);
   let sort = { column: 'denied', ascending: false };
 
   showHead();
@@ -35,7 +41,7 @@
   update();
 
   /** The suggested limit of a window, as far as there is such a level. */
-  function startLevel(at = 1) {
+  function startLevel(at) {
     const limit = suggestions.windows[at]?.limit ?? 1;
     const found = curves.levels.findIndex((one) => one >= limit);
     return found === -1 ? curves.levels.length - 1 : found;
@@ -55,7 +61,7 @@
       if (unreadable > 0) notes.push(`${name}: ${number(unreadable)} lines are no requests.`);
     if (report.wholeSeconds)
       notes.push(
-        'Stamps are whole seconds: where in its second a request was is not known. Candidates state the fewest and the most denials.',
+        'Stamps are whole seconds: where in its second a request was is not known. Candidates state the fewest and the most denials of three placements that were tried (as stamped, spread over the second, two seconds pressed together). These are no bounds.',
       );
     by('notes').replaceChildren(...notes.map((text) => element('li', { text })));
     const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
@@ -83,6 +89,8 @@
     };
     curves.windows.forEach(({ window }, i) => add('window', i, `in ${window}, fixed window`));
     candidates.forEach(({ policy }, i) => add('candidate', i, policy));
+    by('slider-note').textContent =
+      `The slider is of fixed windows by ${report.key} that begin with a request and count requests: of 1 s, 1 min and 1 h, and of the windows of the candidates. Any other policy is a candidate of its own: --policy.`;
     const slider = by('limit');
     slider.max = String(curves.levels.length - 1);
     slider.addEventListener('input', () => {
@@ -301,7 +309,8 @@
 
   function candidateDetails(candidate) {
     const { best, worst, retry } = candidate;
-    const between = best && worst ? `, between ${number(best.denied)} and ${number(worst.denied)}` : '';
+    const between =
+      best && worst ? `, from ${number(best.denied)} to ${number(worst.denied)} in the placements that were tried` : '';
     const facts = [
       `Denies ${number(candidate.clients)} of ${number(clientCount)} clients (${percent(candidate.clients, clientCount)}) and ${number(candidate.denied)} of ${number(requests)} requests (${percent(candidate.denied, requests)}${between}), of which ${number(candidate.deniedSucceeded)} had succeeded.`,
     ];
