@@ -18,6 +18,10 @@
     return made;
   };
 
+  /** A policy as the command takes it: a line ends between options, and not within `--limit`. */
+  const policyText = (policy) =>
+    policy.split(/ (?=--)/).flatMap((part) => [element('span', { class: 'option', text: part }), ' ']);
+
   const { candidates, overTime, suggestions, requests } = report;
   const clientCount = curves.clientCount;
   const [HEIGHT, LEFT, BOTTOM, TOP] = [220, 48, 24, 10];
@@ -48,8 +52,11 @@
   }
 
   function showHead() {
+    document.querySelectorAll('main > section:not(#check)').forEach((section) => (section.hidden = requests === 0));
     by('summary').textContent =
-      `${number(requests)} requests of ${number(clientCount)} clients (by ${report.key}), ${instant(report.fromMs)} to ${instant(report.toMs)} UTC`;
+      requests === 0
+        ? `No requests in ${report.logs.map(({ name }) => name).join(', ')}.`
+        : `${number(requests)} requests of ${number(clientCount)} clients (by ${report.key}), ${instant(report.fromMs)} to ${instant(report.toMs)} UTC`;
     const notes = report.exceeded.map((text) => `Over the bound: ${text}.`);
     if (report.dropped.keys > 0)
       notes.push(
@@ -138,10 +145,10 @@
       ['Clients denied', `${number(now.clients)} (${percent(now.clients, clientCount)})`],
       ['Requests denied', `${number(now.denied)} (${percent(now.denied, requests)})`],
       ['Of them had succeeded', `${number(now.succeeded)} (${percent(now.succeeded, now.denied)})`],
-      ['Policy', now.name],
     ];
     by('figures').replaceChildren(
       ...figures.map(([term, text]) => element('div', {}, element('dt', { text: term }), element('dd', { text }))),
+      element('div', {}, element('dt', { text: 'Policy' }), element('dd', {}, ...policyText(now.name))),
     );
     drawOverTime(now);
     if (isWindow) drawCurve();
@@ -292,7 +299,7 @@
           element(
             'tr',
             {},
-            element('th', { scope: 'row', text: first }),
+            element('th', { scope: 'row' }, ...policyText(first)),
             ...cells.map((text) => element('td', { class: 'number', text })),
           ),
         ),
@@ -310,7 +317,9 @@
   function candidateDetails(candidate) {
     const { best, worst, retry } = candidate;
     const between =
-      best && worst ? `, from ${number(best.denied)} to ${number(worst.denied)} in the placements that were tried` : '';
+      best && worst && best.denied < worst.denied
+        ? `, from ${number(best.denied)} to ${number(worst.denied)} in the placements that were tried`
+        : '';
     const facts = [
       `Denies ${number(candidate.clients)} of ${number(clientCount)} clients (${percent(candidate.clients, clientCount)}) and ${number(candidate.denied)} of ${number(requests)} requests (${percent(candidate.denied, requests)}${between}), of which ${number(candidate.deniedSucceeded)} had succeeded.`,
     ];
