@@ -4,26 +4,19 @@
 //   node scripts/simulate/test-page.mjs [FOLDER]    screenshots go to FOLDER
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
+import { CHROMIUM_ARGS, findChromium } from '../find-chromium.mjs';
 import { writeLog } from './generate-log.mjs';
 
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const SLUICE = fileURLToPath(new URL('../../packages/cli/dist/main.js', import.meta.url));
 const [shots] = process.argv.slice(2);
 
-if (!existsSync(CHROMIUM)) {
-  console.error(`There is no ${CHROMIUM}: apt-get install chromium, or set CHROMIUM to the path of one.`);
-  process.exit(2);
-}
 const folder = mkdtempSync(join(tmpdir(), 'sluice-page-'));
-const browser = await chromium.launch({
-  executablePath: CHROMIUM,
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-});
+const browser = await chromium.launch({ executablePath: findChromium(), args: CHROMIUM_ARGS });
 try {
   const report = await makeReport();
   for (const [name, run] of Object.entries({
@@ -33,6 +26,8 @@ try {
     fitsAPhone,
     isDarkAndLight,
     escapesTexts,
+    hasTheWindowsOfCandidates,
+    saysThatThereAreNoRequests,
   })) {
     await run(report);
     console.log(`passed: ${name}`);
@@ -64,7 +59,7 @@ async function makeReport() {
 }
 
 /** A page that has asked for nothing but its file, and has written no error. */
-async function open(url, options = {}) {
+async function open(url, { shows = '#clients tbody tr', ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
   const page = await context.newPage();
   const requests = [];
@@ -73,7 +68,7 @@ async function open(url, options = {}) {
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
   page.on('pageerror', (error) => problems.push(error.message));
   await page.goto(url);
-  await page.waitForSelector('#clients tbody tr');
+  await page.waitForSelector(shows);
   return { page, requests, problems, close: () => context.close() };
 }
 
@@ -179,23 +174,53 @@ async function isDarkAndLight({ url }) {
   }
 }
 
-/** What clients write is text, whatever it is. */
-async function escapesTexts() {
-  const log = join(folder, 'hostile.log');
-  const html = join(folder, 'hostile.html');
-  const agent = '</script><script>document.title = `taken`</script><img src=x onerror=document.title=1>';
-  const line = `203.0.113.7 - - [17/May/2026:10:05:03 +0000] "GET /<b>bold</b> HTTP/1.1" 200 5 "-" "${agent}"\n`;
-  const { writeFileSync } = await import('node:fs');
-  writeFileSync(log, line.repeat(5));
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [SLUICE, 'simulate', log, '--policy', 'fixedWindow --limit 1 --window 1m', '--html', html],
-    { encoding: 'utf8' },
-  );
+/** The report of a log with these flags, by its address. */
+function reportOf(name, content, ...flags) {
+  const [log, html] = [join(folder, `${name}.log`), join(folder, `${name}.html`)];
+  writeFileSync(log, content);
+  const { status, stderr } = spawnSync(process.execPath, [SLUICE, 'simulate', log, '--html', html, ...flags], {
+    encoding: 'utf8',
+  });
   assert.equal(status, 0, stderr);
-  const { page, problems, close } = await open(pathToFileURL(html).href);
-  assert.equal(await page.title(), 'What a limit would do');
-  assert.match(await page.locator('#candidates').textContent(), /<\/script><script>/);
+  return pathToFileURL(html).href;
+}
+
+/** What clients write is text, whatever it is, wherever it is shown. */
+async function escapesTexts() {
+  const taken = '</script><script>document.title = `taken`</script><img src=x onerror=document.title=1>\u2028<!--';
+  const path = '/<img/src=x/onerror=document.title=2>';
+  const line = `203.0.113.7 - - [17/May/2026:10:05:03 +0000] "GET ${path} HTTP/1.1" 200 5 "-" "${taken}"\n`;
+  const policy = ['--policy', 'fixedWindow --limit 1 --window 1m'];
+  for (const key of ['ip', 'user-agent', 'path']) {
+    const url = reportOf('hostile', line.repeat(5), ...policy, '--key', key);
+    const { page, problems, close } = await open(url);
+    assert.equal(await page.title(), 'What a limit would do');
+    assert.match(await page.locator('#candidates').textContent(), /<\/script><script>[^]*<!--/);
+    assert.equal(await page.locator('main img, main script').count(), 0);
+    assert.deepEqual(problems, []);
+    await close();
+  }
+}
+
+async function hasTheWindowsOfCandidates() {
+  const line = (minute) => `203.0.113.7 - - [17/May/2026:10:0${minute}:03 +0000] "GET / HTTP/1.1" 200 5 "-" "-"\n`;
+  const log = [0, 1, 2, 3].map(line).join('');
+  const { page, problems, close } = await open(
+    reportOf('windows', log, '--policy', 'slidingWindow --limit 3 --window 5m'),
+  );
+  assert.match(await page.locator('#slider-note').textContent(), /fixed windows by ip .* windows of the candidates/);
+  await page.getByLabel('in 5m, fixed window').check();
+  await page.locator('#limit').focus();
+  await page.keyboard.press('Home');
+  assert.match(await page.locator('#figures').textContent(), /Requests denied3 .*fixedWindow --limit 1 --window 5m/);
+  assert.deepEqual(problems, []);
+  await close();
+}
+
+async function saysThatThereAreNoRequests() {
+  const { page, problems, close } = await open(reportOf('empty', ''), { shows: '#summary' });
+  assert.match(await page.locator('#summary').textContent(), /^No requests in .*empty\.log\.$/);
+  assert.equal(await page.locator('main section:visible').count(), 0);
   assert.deepEqual(problems, []);
   await close();
 }

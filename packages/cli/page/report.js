@@ -18,13 +18,23 @@
     return made;
   };
 
+  /** A policy as the command takes it: a line ends between options, and not within `--limit`. */
+  const policyText = (policy) =>
+    policy.split(/ (?=--)/).flatMap((part) => [element('span', { class: 'option', text: part }), ' ']);
+
   const { candidates, overTime, suggestions, requests } = report;
   const clientCount = curves.clientCount;
   const [HEIGHT, LEFT, BOTTOM, TOP] = [220, 48, 24, 10];
   /** Pictures are drawn as wide as their place, so that their texts keep their size. */
   let WIDTH = 480;
-  let choice = { kind: 'window', at: 1 };
-  let level = startLevel();
+  let choice = {
+    kind: 'window',
+    at: Math.max(
+      curves.windows.findIndex(({ window }) => window === '1m'),
+      0,
+    ),
+  };
+  let level = startLevel(choice.at);
   let sort = { column: 'denied', ascending: false };
 
   showHead();
@@ -35,15 +45,18 @@
   update();
 
   /** The suggested limit of a window, as far as there is such a level. */
-  function startLevel(at = 1) {
+  function startLevel(at) {
     const limit = suggestions.windows[at]?.limit ?? 1;
     const found = curves.levels.findIndex((one) => one >= limit);
     return found === -1 ? curves.levels.length - 1 : found;
   }
 
   function showHead() {
+    document.querySelectorAll('main > section:not(#check)').forEach((section) => (section.hidden = requests === 0));
     by('summary').textContent =
-      `${number(requests)} requests of ${number(clientCount)} clients (by ${report.key}), ${instant(report.fromMs)} to ${instant(report.toMs)} UTC`;
+      requests === 0
+        ? `No requests in ${report.logs.map(({ name }) => name).join(', ')}.`
+        : `${number(requests)} requests of ${number(clientCount)} clients (by ${report.key}), ${instant(report.fromMs)} to ${instant(report.toMs)} UTC`;
     const notes = report.exceeded.map((text) => `Over the bound: ${text}.`);
     if (report.dropped.keys > 0)
       notes.push(
@@ -55,7 +68,7 @@
       if (unreadable > 0) notes.push(`${name}: ${number(unreadable)} lines are no requests.`);
     if (report.wholeSeconds)
       notes.push(
-        'Stamps are whole seconds: where in its second a request was is not known. Candidates state the fewest and the most denials.',
+        'Stamps are whole seconds: where in its second a request was is not known. Candidates state the fewest and the most denials of three placements that were tried (as stamped, spread over the second, two seconds pressed together). These are no bounds.',
       );
     by('notes').replaceChildren(...notes.map((text) => element('li', { text })));
     const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
@@ -83,6 +96,8 @@
     };
     curves.windows.forEach(({ window }, i) => add('window', i, `in ${window}, fixed window`));
     candidates.forEach(({ policy }, i) => add('candidate', i, policy));
+    by('slider-note').textContent =
+      `The slider is of fixed windows by ${report.key} that begin with a request and count requests: of 1 s, 1 min and 1 h, and of the windows of the candidates. Any other policy is a candidate of its own: --policy.`;
     const slider = by('limit');
     slider.max = String(curves.levels.length - 1);
     slider.addEventListener('input', () => {
@@ -130,10 +145,10 @@
       ['Clients denied', `${number(now.clients)} (${percent(now.clients, clientCount)})`],
       ['Requests denied', `${number(now.denied)} (${percent(now.denied, requests)})`],
       ['Of them had succeeded', `${number(now.succeeded)} (${percent(now.succeeded, now.denied)})`],
-      ['Policy', now.name],
     ];
     by('figures').replaceChildren(
       ...figures.map(([term, text]) => element('div', {}, element('dt', { text: term }), element('dd', { text }))),
+      element('div', {}, element('dt', { text: 'Policy' }), element('dd', {}, ...policyText(now.name))),
     );
     drawOverTime(now);
     if (isWindow) drawCurve();
@@ -284,7 +299,7 @@
           element(
             'tr',
             {},
-            element('th', { scope: 'row', text: first }),
+            element('th', { scope: 'row' }, ...policyText(first)),
             ...cells.map((text) => element('td', { class: 'number', text })),
           ),
         ),
@@ -301,7 +316,10 @@
 
   function candidateDetails(candidate) {
     const { best, worst, retry } = candidate;
-    const between = best && worst ? `, between ${number(best.denied)} and ${number(worst.denied)}` : '';
+    const between =
+      best && worst && best.denied < worst.denied
+        ? `, from ${number(best.denied)} to ${number(worst.denied)} in the placements that were tried`
+        : '';
     const facts = [
       `Denies ${number(candidate.clients)} of ${number(clientCount)} clients (${percent(candidate.clients, clientCount)}) and ${number(candidate.denied)} of ${number(requests)} requests (${percent(candidate.denied, requests)}${between}), of which ${number(candidate.deniedSucceeded)} had succeeded.`,
     ];

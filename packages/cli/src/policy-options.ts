@@ -42,10 +42,7 @@ export function policyFromText(text: string): Policy {
     .argument('<kind>')
     .option('--name <name>');
   try {
-    command.parse(
-      text.split(/\s+/).filter((word) => word !== ''),
-      { from: 'user' },
-    );
+    command.parse(wordsOf(text, text, 'give each policy a --policy of its own'), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       throw new UsageError(`--policy ${JSON.stringify(text)}: ${error.message.replace(/^error: /, '')}`);
@@ -53,6 +50,21 @@ export function policyFromText(text: string): Policy {
     throw error;
   }
   return policyFrom(command.args[0] as string, command.opts());
+}
+
+/**
+ * The words of a policy in a text, of which each option is given once: a second one would take the place of the first.
+ *
+ * @param whole - The text that errors show.
+ * @param instead - How several policies are written.
+ * @throws UsageError for an option that is given twice.
+ */
+export function wordsOf(text: string, whole: string, instead: string): readonly string[] {
+  const words = text.split(/\s+/).filter((word) => word !== '');
+  const options = words.filter((word) => word.startsWith('--')).map((word) => word.split('=', 1)[0] ?? word);
+  const twice = options.find((option, i) => options.indexOf(option) < i);
+  if (twice === undefined) return words;
+  throw new UsageError(`--policy ${JSON.stringify(whole)}: ${twice} is given twice; ${instead}`);
 }
 
 function flagOf(name: string): string {

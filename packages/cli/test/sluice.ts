@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,14 +18,27 @@ export async function runSluice(
   args: readonly string[],
   { env = {}, input = '' }: { env?: Readonly<Record<string, string>>; input?: string } = {},
 ): Promise<Ran> {
+  const { child, ended } = startSluice(args, env);
+  child.stdin.end(input);
+  return ended;
+}
+
+/** Starts the program, whose standard input stays open. */
+export function startSluice(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): { readonly child: ChildProcessWithoutNullStreams; readonly ended: Promise<Ran> } {
   requireBuild();
   const child = spawn(process.execPath, [BUILT, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } });
   let [out, err] = ['', ''];
   child.stdout.on('data', (text: Buffer) => (out += text.toString()));
   child.stderr.on('data', (text: Buffer) => (err += text.toString()));
-  child.stdin.end(input);
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, out: out.trimEnd(), err: err.trimEnd() };
+  const ended = once(child, 'close').then(([code]): Ran => ({
+    code: code as number | null,
+    out: out.trimEnd(),
+    err: err.trimEnd(),
+  }));
+  return { child, ended };
 }
 
 function requireBuild(): void {

@@ -35,12 +35,11 @@ export { batchAnswerToJson, batchFromJson, type ReadBatch } from './remote/wire/
 export { failureToJson } from './remote/wire/failure.ts';
 export { limitFromJson } from './remote/wire/limit.ts';
 export { requestsFromJson, uncountable, type LimitAt, type ReadCall } from './remote/wire/requests.ts';
-export { parseDuration } from './values/duration.ts';
+export { parseDuration, writtenDuration } from './values/duration.ts';
 
 // What a tool needs to decide at instants of its own: the requests of stores, on decoded states.
 export { evaluate } from './engine/evaluate.ts';
 export type { Evaluation } from './engine/evaluation.ts';
 export { isFastPathEligible, type KeyState } from './engine/store.ts';
 export { keyResetAtMs } from './engine/key-contents.ts';
-export { combine } from './engine/decision.ts';
 export { ownText } from './engine/own-text.ts';

@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { UsageError } from '../failure.ts';
 import type { OnDecision } from './replay/replay.ts';
 
@@ -29,7 +29,7 @@ export class DecisionsFile {
   }
 
   #flush(): void {
-    writeSync(this.#file, this.#text);
+    writeFileSync(this.#file, this.#text); // all of it: a pipe may take a part at a time
     this.#text = '';
   }
 }

@@ -11,6 +11,7 @@ import { RouteTemplates } from './keys/route-templates.ts';
 import { routesFor } from './keys/routes-file.ts';
 import { ManagedPolicies } from './managed-policies.ts';
 import { readSettings, type SimulateFlags, type SimulateSettings } from './options.ts';
+import { checkOutput } from './output-files.ts';
 import { Progress } from './progress.ts';
 import { openSource, type Source } from './read/sources.ts';
 import { checkReport, exceeded, type CheckReport } from './report/check.ts';
@@ -34,10 +35,13 @@ export async function runSimulation(
   globals: GlobalOptions,
 ): Promise<void> {
   const settings = readSettings(flags);
+  const paths = [...logs, ...(flags.check ?? [])];
   const sources = logs.map(openSource);
   const checked = (flags.check ?? []).map(openSource);
-  if ([...logs, ...(flags.check ?? [])].filter((log) => log === '-').length > 1)
+  if (paths.filter((path) => path === '-').length > 1)
     throw new UsageError('the standard input can be only one of the logs');
+  for (const [flag, path] of Object.entries({ '--html': flags.html, '--decisions': flags.decisions }))
+    if (path !== undefined) checkOutput(flag, path, paths);
   const { key, candidates, context, routes } = await prepare(flags, globals);
   if (key.needsRoutes || candidates.some(({ limits }) => limits.some((limit) => limit.key.needsRoutes)))
     routes.found = await routesFor(flags.routes, sources, settings.makeFormat);
@@ -57,8 +61,17 @@ export async function runSimulation(
       ? JSON.stringify({ ...report, check, exceeded: over }, null, 2)
       : textReport(report, check, over),
   );
+  checkThereAreRequests(report, check, flags);
   if (over.length > 0)
     throw new BoundExceeded(`${String(over.length)} of the bounds ${over.length === 1 ? 'is' : 'are'} exceeded`);
+}
+
+/** @throws Failure for a bound on a log without requests: it holds, and says nothing. */
+function checkThereAreRequests(report: Report, check: CheckReport | null, flags: SimulateFlags): void {
+  const flag = flags.maxClients === undefined ? flags.maxDenied && '--max-denied' : '--max-clients';
+  const empty = [report, ...(check === null ? [] : [check])].find(({ requests }) => requests === 0);
+  if (flag === undefined || empty === undefined) return;
+  throw new Failure(`no requests in ${empty.logs.map(({ name }) => name).join(', ')}: ${flag} says nothing about it`);
 }
 
 interface Prepared {

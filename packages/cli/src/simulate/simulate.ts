@@ -4,7 +4,7 @@ import { InOrder } from './read/in-order.ts';
 import { LogFile } from './read/log-file.ts';
 import type { LogFormat } from './read/log-entry.ts';
 import { merge } from './read/merge.ts';
-import type { Source } from './read/sources.ts';
+import { closeSource, type Source } from './read/sources.ts';
 import { Replay, type OnDecision } from './replay/replay.ts';
 
 /** What is replayed, and how. */
@@ -43,21 +43,24 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const files = options.sources.map((source) => new LogFile(source, options.makeFormat));
   const replay = new Replay(options);
   const isCoarse = (): boolean => files.every(({ format }) => format?.hasFractions !== true);
-  let order: InOrder | undefined;
-  await merge(
-    files.map((file) => file.entries()),
-    (entry) => {
-      order ??= new InOrder(options.resortMs, (entries, second) => {
-        replay.add(entries, second, isCoarse());
-      });
-      order.add(entry);
-    },
-    () => {
-      options.onProgress?.(files.reduce((sum, { lines }) => sum + lines, 0));
-    },
-  );
-  order?.end();
+  const order = new InOrder(options.resortMs, (entries, second) => {
+    replay.add(entries, second, isCoarse());
+  });
+  try {
+    await merge(
+      files.map((file) => file.entries()),
+      (entry) => {
+        order.add(entry);
+      },
+      () => {
+        options.onProgress?.(files.reduce((sum, { lines }) => sum + lines, 0));
+      },
+    );
+  } finally {
+    for (const source of options.sources) closeSource(source);
+  }
+  order.end();
   for (const file of files) file.checkAtEnd();
   replay.end();
-  return { files, replay, late: order?.late ?? 0, isCoarse: isCoarse() };
+  return { files, replay, late: order.late, isCoarse: replay.requests > 0 && isCoarse() };
 }

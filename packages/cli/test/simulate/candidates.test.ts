@@ -75,9 +75,11 @@ describe('a candidate', () => {
   });
 
   it('is a managed policy of Redis', async () => {
-    const policies = createPolicies(redisStore(cli.storeUrl));
+    const store = redisStore(cli.storeUrl);
+    const policies = createPolicies(store);
     await policies.put('orders', fixedWindow({ limit: 3, window: '1m' }), { apps: ['checkout'] });
     await policies.close();
+    await store.close();
 
     const report = await simulated.report(
       simulated.file(combinedLog(burst(5, START_MS))),
@@ -151,6 +153,55 @@ descriptors:
   });
 });
 
+describe("Envoy's rules", () => {
+  const edge = (rules: string): string => simulated.file(`domain: edge\ndescriptors:\n${rules}`, 'quota.yaml');
+  const sent = ['--descriptor', 'own=ip', '--descriptor', 'all=all', '--descriptor', "plan='gold'"];
+  const rule = (key: string, perMinute: number, rest = ''): string =>
+    `  - { key: ${key}, rate_limit: { unit: minute, requests_per_unit: ${String(perMinute)} }${rest} }\n`;
+  const allowedOfNine = async (rules: string): Promise<number> => {
+    const log = simulated.file(combinedLog(burst(9, START_MS)));
+    return 9 - first(await simulated.report(log, '--limits', edge(rules), ...sent)).denied;
+  };
+
+  it('in quota mode deny a request only when none of them allows', async () => {
+    const rules = rule('own', 2, ', quota_mode: true') + rule('all', 5, ', quota_mode: true');
+
+    expect(await allowedOfNine(rules)).toBe(5);
+    // One that enforces takes part with those that still allow.
+    expect(await allowedOfNine(rules + rule('plan', 3))).toBe(3);
+    expect(await allowedOfNine(rules + rule('plan', 7))).toBe(5);
+  });
+
+  it('in quota mode and shadow mode always allow, and so one in quota mode does', async () => {
+    const shadow = rule('all', 1, ', quota_mode: true, shadow_mode: true');
+
+    expect(await allowedOfNine(rule('own', 2, ', quota_mode: true') + shadow)).toBe(9);
+  });
+
+  it('that replace another one leave it out', async () => {
+    const named = `  - { key: own, rate_limit: { name: own, unit: minute, requests_per_unit: 2 } }\n`;
+    const replacing = `  - { key: plan, value: gold, rate_limit: { unit: minute, requests_per_unit: 6, replaces: [{ name: own }] } }\n`;
+
+    expect(await allowedOfNine(named)).toBe(2);
+    expect(await allowedOfNine(named + replacing)).toBe(6);
+  });
+
+  it('of which one is met by two descriptors count both', async () => {
+    const log = simulated.file(
+      combinedLog([...burst(3, START_MS, { agent: 'a' }), ...burst(3, START_MS + 1000, { agent: 'b' })]),
+    );
+
+    const report = await simulated.report(
+      log,
+      ...['--limits', edge(rule('who', 4))],
+      ...['--descriptor', 'who=ip', '--descriptor', 'who=user-agent'],
+    );
+
+    // The address may have four, whichever agent sends them.
+    expect(first(report).denied).toBe(2);
+  });
+});
+
 describe('a wrong command line', () => {
   it.each([
     [
@@ -160,6 +211,16 @@ describe('a wrong command line', () => {
     [['--policy', 'fixedWindw --limit 1 --window 1m'], /there is no policy "fixedWindw"; did you mean fixedWindow/],
     [['--policy', 'concurrency --limit 5 --ttl 1m'], /a log does not tell when/],
     [['--policy', 'fixedWindow --limit 1 --window 1m --escalate 5'], /--escalate must be denials, block and decay/],
+    [
+      ['--policy', 'fixedWindow --limit 1 --window 1m --escalate a,1m,1h'],
+      /--policy ".*": --escalate a,1m,1h: after must be/,
+    ],
+    [['--policy', ''], /--policy must be a policy such as 'fixedWindow --limit 100 --window 1m'/],
+    [['--policy', 'fixedWindow --limit 1 --window 1m +'], /or several with ' \+ ' between them/],
+    [
+      ['--policy', 'fixedWindow --limit 1 --window 1s+fixedWindow --limit 9 --window 1m'],
+      /--limit is given twice; limits that are decided together have ' \+ ' between them, with its spaces/,
+    ],
     [['--key', 'iq'], /--key has no part "iq"; did you mean ip/],
     [['--key', 'ip/8'], /from 32 to 128 bits/],
     [['--cost', 'heavy'], /--cost must be a whole number/],

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
-import { runSluice } from '../sluice.ts';
+import { runSluice, startSluice } from '../sluice.ts';
 import { burst, clfStamp, combinedLog, first, START_MS, useSimulate } from './simulated.ts';
 
 const simulated = useSimulate();
@@ -134,7 +134,7 @@ describe('a log', () => {
 
     const { out } = await simulated.run(log);
 
-    expect(out).toContain(`${log}: 1 lines are no requests, the first of them line 4`);
+    expect(out).toContain(`${log}: line 4 is no request`);
   });
 
   it('of no known format is an error that names the formats', async () => {
@@ -167,6 +167,102 @@ describe('a log', () => {
     expect(first(report).top).toMatchObject([
       { client: 'j\u00f6rg', paths: [['/caf\u00e9/\\"x\\"', 2]], userAgents: [['say \\"hi\\" \u2713', 2]] },
     ]);
+  });
+});
+
+describe('a log that is not as it should be', () => {
+  const stamped = (stamp: unknown): string => `${JSON.stringify({ time: stamp, ip: ADDRESS })}\n`;
+
+  it.each([
+    ['a number without end', '{"time":1e999,"ip":"203.0.113.7"}\n'],
+    ['a number of another age', '{"time":1e300,"ip":"203.0.113.7"}\n'],
+    ['a month that does not exist', stamped('17/Foo/2026:00:00:05 +0000')],
+    ['an hour that does not exist', stamped('17/May/2026:24:00:05 +0000')],
+    ['an instant before 1970', stamped('1969-12-31T23:59:59Z')],
+    ['a duration from before 1970', `{"time":5,"request_time":100,"ip":"${ADDRESS}"}\n`],
+  ])('is read around a line with %s', async (_what, line) => {
+    const good = [0, 1, 2].map((second) => stamped(iso(START_MS + second * 1000)));
+
+    const report = await simulated.report(simulated.file([...good.slice(0, 2), line, ...good.slice(2)].join('')));
+
+    expect(report).toMatchObject({ requests: 3, late: 0, fromMs: START_MS, toMs: START_MS + 2000 });
+    expect(report.logs[0]).toMatchObject({ unreadable: 1, firstUnreadable: 3 });
+  });
+
+  it('may have a comma before the part of a second', async () => {
+    const log = simulated.file(stamped('2026-05-17 00:00:00,250') + stamped('2026-05-17T00:00:01,750+00:00'));
+
+    expect(await simulated.report(log)).toMatchObject({
+      requests: 2,
+      wholeSeconds: false,
+      fromMs: START_MS + 250,
+      toMs: START_MS + 1750,
+    });
+  });
+
+  it('may begin with empty lines, or hold nothing else', async () => {
+    const { logs } = await simulated.report(simulated.file('\n'.repeat(100) + combinedLog(burst(3, START_MS))));
+
+    expect(logs[0]).toMatchObject({ format: 'combined', lines: 103, unreadable: 0 });
+    expect(await simulated.report(simulated.file('\n\n\n'))).toMatchObject({ requests: 0, logs: [{ lines: 3 }] });
+  });
+
+  it('with a line of megabytes counts it as one, so that the lines after it keep their numbers', async () => {
+    const log = simulated.file(
+      `${combinedLog(burst(2, START_MS))}${'A'.repeat(5_000_000)}\n${combinedLog(burst(1, START_MS))}`,
+    );
+    const decisions = simulated.path('after-megabytes');
+
+    const { logs } = await simulated.report(log, ...TEN_PER_MINUTE, '--decisions', decisions);
+
+    expect(logs[0]).toMatchObject({ lines: 4, unreadable: 1, firstUnreadable: 3 });
+    expect(simulated.read('after-megabytes').trimEnd().split('\n').at(-1)).toContain('"line":4,');
+  });
+
+  it('with long lines takes memory for few of them, however many come in a minute', async () => {
+    const line = combinedLog(burst(1, START_MS, { target: `/${'a'.repeat(16_000)}` }));
+    // 400 MB of log, of which all lines are within the window of the order.
+    const log = simulated.file(Buffer.concat(Array<Buffer>(100).fill(gzipSync(line.repeat(250)))));
+
+    const { code, out } = await runSluice(['simulate', log, '--json'], {
+      env: { NODE_OPTIONS: '--max-old-space-size=200' },
+    });
+
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ requests: 25_000 });
+  });
+
+  it('that is cut off in its compression is an error', async () => {
+    const packed = gzipSync(combinedLog(burst(2000, START_MS)));
+    const { code, err } = await simulated.run(simulated.file(packed.subarray(0, packed.length / 2)));
+
+    expect({ code, err }).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/cannot read the log .*unexpected end/),
+    });
+  });
+
+  it('changes between summer and winter time without losing an hour', async () => {
+    const line = (zone: string, minute: number): string =>
+      `${ADDRESS} - - [25/Oct/2026:02:${String(minute).padStart(2, '0')}:00 ${zone}] "GET / HTTP/1.1" 200 5\n`;
+    const hours = ['+0200', '+0100'].flatMap((zone) => [0, 20, 40].map((minute) => line(zone, minute)));
+
+    expect(await simulated.report(simulated.file(hours.join('')))).toMatchObject({
+      late: 0,
+      fromMs: Date.UTC(2026, 9, 25),
+      toMs: Date.UTC(2026, 9, 25, 1, 40),
+    });
+  });
+
+  it('of no known format ends the command, also while more of it may come', async () => {
+    const { child, ended } = startSluice(['simulate', '-']);
+    child.stdin.on('error', () => undefined); // the command does not read on
+    child.stdin.write('one\ntwo\n');
+
+    const { code, err } = await ended;
+
+    expect(code).toBe(2);
+    expect(err).toContain('standard input: the first lines are of no known format');
   });
 });
 

@@ -96,7 +96,7 @@ describe('a suggested limit', () => {
 });
 
 describe('stamps of whole seconds', () => {
-  it('give the fewest and the most denials', async () => {
+  it('give the fewest and the most denials of the placements that are tried, and say that these are no bounds', async () => {
     // Ten requests in one second fit ten a second spread, and not five in 500 ms at once; two seconds may be pressed together.
     const log = simulated.file(combinedLog([...burst(10, START_MS), ...burst(10, START_MS + 1000)]));
 
@@ -106,6 +106,10 @@ describe('stamps of whole seconds', () => {
       ...['--policy', 'tokenBucket --capacity 5 --refill 10 --every 1s'],
     );
 
+    const { out } = await simulated.run(log, '--policy', 'tokenBucket --capacity 5 --refill 10 --every 1s');
+
+    expect(out).toContain('requests denied  10 of 20 (50%); between 0 and 15');
+    expect(out).toContain('of three placements in them that were tried, and no bounds');
     expect(report.wholeSeconds).toBe(true);
     expect(report.candidates).toMatchObject([
       { denied: 0, best: { denied: 0, clients: 0 }, worst: { denied: 10, clients: 1 } },
@@ -135,6 +139,43 @@ describe('the report', () => {
     expect(shared.get('203.0.113.7')).toMatchObject({ userAgents: 5 });
     expect(shared.get('198.51.100.2')).toBeNull();
     expect(out).toContain('NAT? 5 agents');
+  });
+
+  it('does not mark what is no address: users and routes have many user agents', async () => {
+    const agents = ['a', 'b', 'c', 'd', 'e'].flatMap((agent) => burst(4, START_MS, { agent }));
+    const shared = async (key: string): Promise<unknown> =>
+      first(
+        await simulated.report(
+          simulated.file(combinedLog(agents)),
+          '--key',
+          key,
+          '--policy',
+          'fixedWindow --limit 1 --window 1m',
+        ),
+      ).top[0]?.shared;
+
+    expect(await shared('route')).toBeNull();
+    expect(await shared('all')).toBeNull();
+    expect(await shared('ip/56,route')).toMatchObject({ userAgents: 5 });
+  });
+
+  it('keeps the peaks of the windows that candidates have, with a limit for each', async () => {
+    const minutes = Array.from({ length: 8 }, (_, i) => burst(3, START_MS + i * 60_000)).flat();
+
+    const { peaks, suggestions } = await simulated.report(
+      simulated.file(combinedLog(minutes)),
+      ...['--policy', 'slidingWindow --limit 10 --window 5m'],
+      ...['--policy', 'fixedWindow --limit 10 --window 10m --key all + fixedWindow --limit 2 --window 30s'],
+    );
+
+    expect(peaks).toMatchObject([
+      { window: '1s', max: 3 },
+      { window: '30s', max: 3 },
+      { window: '1m', max: 3 },
+      { window: '5m', max: 15 },
+      { window: '1h', max: 24 },
+    ]);
+    expect(suggestions.windows[3]).toMatchObject({ policy: 'fixedWindow --limit 15 --window 5m', denied: 0 });
   });
 
   it('plays clients that come back after Retry-After', async () => {
@@ -173,6 +214,32 @@ describe('the report', () => {
     expect(dropped.live).toBe(dropped.keys);
     expect(clients).toBe(3001);
     expect(candidates[0]).toMatchObject({ denied: 20, clients: 1 });
+  });
+
+  it('holds no more keys when very many come in one second', async () => {
+    const requests = Array.from({ length: 220_000 }, (_, i) => ({
+      address: `10.${String(i >> 16)}.${String((i >> 8) & 255)}.${String(i & 255)}`,
+      atMs: START_MS,
+    }));
+    const log = simulated.file(combinedLog(requests));
+
+    const { dropped, requests: read, clients } = await simulated.report(log, '--max-keys', '100');
+
+    expect({ read, clients }).toEqual({ read: 220_000, clients: 220_000 });
+    expect(dropped.keys).toBeGreaterThan(90_000);
+  });
+
+  it('holds a short text for a long key, and still tells two of them apart', async () => {
+    const long = 'a'.repeat(5000);
+    const log = simulated.file(
+      combinedLog(['b', 'c'].flatMap((end) => burst(3, START_MS, { target: `/${long}${end}` }))),
+    );
+
+    const report = await simulated.report(log, '--key', 'path', '--policy', 'fixedWindow --limit 1 --window 1m');
+
+    expect(report.clients).toBe(2);
+    expect(first(report).top.map(({ denied }) => denied)).toEqual([2, 2]);
+    for (const { client } of first(report).top) expect(client).toMatch(/^\/a{199}…[0-9a-f]{32}$/);
   });
 
   it('of a client that is not forgotten is as without --max-keys, while its state counts', async () => {
@@ -227,6 +294,38 @@ describe('the report', () => {
     const checked = await simulated.run(calm, ...policy, '--check', wild, '--max-clients', '10%');
     expect(checked.code).toBe(1);
     expect(checked.out).toContain('on the log of --check, more than 10% (--max-clients)');
+  });
+
+  it.each(['--html', '--decisions'])('is not written over a log by %s', async (flag) => {
+    const content = combinedLog(burst(3, START_MS));
+    const log = simulated.file(content, `log-for${flag}`);
+
+    const { code, err, out } = await simulated.run(log, flag, log);
+
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(`${flag} ${log} is one of the logs, which it would replace`);
+    expect(simulated.read(`log-for${flag}`)).toBe(content);
+  });
+
+  it('is not begun where its file cannot be written', async () => {
+    // A log that is no log: its error would come first, if it were read.
+    const { err } = await simulated.run(simulated.file('one\ntwo\n'), '--html', simulated.path(''));
+
+    expect(err).toMatch(/^sluice: cannot write --html .*: it is a folder; name a file in it$/);
+  });
+
+  it('of an empty log fails where a bound is asked for, because the bound says nothing', async () => {
+    const [empty, log] = [simulated.file(''), simulated.file(combinedLog(burst(3, START_MS)))];
+    const policy = ['--policy', 'fixedWindow --limit 5 --window 1m'];
+
+    for (const logs of [[empty], [log, '--check', empty]]) {
+      const { code, err } = await simulated.run(...logs, ...policy, '--max-denied', '1%');
+      expect({ code, err }).toEqual({
+        code: 1,
+        err: `sluice: no requests in ${empty}: --max-denied says nothing about it`,
+      });
+    }
+    expect((await simulated.run(log, '--check', empty, ...policy)).code).toBe(0);
   });
 
   it('of an empty log says that there are no requests', async () => {

@@ -65,7 +65,12 @@ export interface CandidateJson {
 }
 
 export interface ReportJson {
-  readonly logs: readonly { readonly format: string; readonly lines: number; readonly unreadable: number }[];
+  readonly logs: readonly {
+    readonly format: string;
+    readonly lines: number;
+    readonly unreadable: number;
+    readonly firstUnreadable: number | null;
+  }[];
   readonly requests: number;
   readonly clients: number;
   readonly withoutKey: number;

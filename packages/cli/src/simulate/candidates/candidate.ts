@@ -16,8 +16,23 @@ export interface CandidateLimit {
 export interface Candidate {
   readonly text: string;
   readonly limits: readonly CandidateLimit[];
-  /** The limits that a request is held to, by their places, where that is not all of them. */
-  readonly select?: (entry: LogEntry) => readonly number[];
+  /** The limits that a request is held to, where that is not all of them. */
+  readonly select?: (entry: LogEntry) => readonly SelectedLimit[];
+}
+
+/**
+ * What a denial of a limit means for its request:
+ *
+ * - `enforced`: the request is denied.
+ * - `quota`: it is denied if all limits of this kind deny; otherwise those that allow are taken.
+ * - `taken`: it goes on; the limit is taken if it allows.
+ */
+export type LimitMode = 'enforced' | 'quota' | 'taken';
+
+/** A limit of a candidate, by its place among them. */
+export interface SelectedLimit {
+  readonly place: number;
+  readonly mode: LimitMode;
 }
 
 /** A limit whose policies stay as they are, on states that the simulation holds. */

@@ -1,10 +1,10 @@
 import type { Limit } from '@sluice/core';
-import type { RuleTree } from '@sluice/server/configuration';
+import type { Match, RuleTree } from '@sluice/server/configuration';
 import { UsageError } from '../../failure.ts';
 import { costSpec } from '../keys/cost-spec.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 import type { LogEntry } from '../read/log-entry.ts';
-import { limitOf, type Candidate, type CandidateLimit } from './candidate.ts';
+import { limitOf, type Candidate, type CandidateLimit, type SelectedLimit } from './candidate.ts';
 import type { CandidateContext } from './from-text.ts';
 
 /** `--descriptor`, each as `remote_address=ip,path=path`: the entries of a descriptor that Envoy sends. */
@@ -43,45 +43,76 @@ function entryReader(part: string, text: string, keyOf: (text: string) => KeySpe
   return { key, value: (entry) => literal ?? spec?.read(entry) };
 }
 
-/** Rules are found by request, so that the limits of the candidate grow as the log meets them. Shadow rules never deny. */
+/** What a rule of a descriptor counts by, and where its limit is among those of the candidate. */
+interface RulePlace {
+  readonly place: number;
+  /** By request, found when it is selected. */
+  readonly subjects: WeakMap<LogEntry, string>;
+}
+
+/** What the service decides together for a request; see `planOf` and `Attempt` there. */
 function domainCandidate(domain: string, tree: RuleTree, descriptors: readonly (readonly EntryReader[])[]): Candidate {
   const limits: CandidateLimit[] = [];
-  const places = new Map<Limit, number>();
-  const subjects = new WeakMap<LogEntry, Map<Limit, string>>();
+  /** Rules are found by request, so that the limits of the candidate grow as the log meets them. */
+  const places = descriptors.map(() => new Map<Limit, RulePlace>());
+  const placeOf = (descriptor: number, limit: Limit, metric: string): RulePlace | undefined => {
+    let found = places[descriptor]?.get(limit);
+    if (found === undefined && limits.length < MOST_RULES) {
+      found = { place: limits.length, subjects: new WeakMap() };
+      places[descriptor]?.set(limit, found);
+      limits.push(limitOfRule(`${domain} ${String(found.place)} ${metric}`, metric, limit, found));
+    }
+    return found;
+  };
   return {
     text: `descriptors of ${domain}`,
     limits,
     select: (entry) => {
-      const found = new Map<Limit, string>();
-      for (const descriptor of descriptors) {
-        const entries = descriptor.map(({ key, value }) => ({ key, value: value(entry) }));
-        if (entries.some(({ value }) => value === undefined)) continue;
-        const match = tree.match(entries as { key: string; value: string }[]);
-        const limit = match?.rule.limit as Limit | undefined;
-        if (match === undefined || limit === undefined || match.rule.shadowMode) continue;
-        found.set(limit, match.subject);
-        if (!places.has(limit) && limits.length < MOST_RULES) {
-          places.set(limit, limits.length);
-          limits.push(limitOfRule(`${domain} ${String(limits.length)} ${match.metric}`, match.metric, limit, subjects));
-        }
-      }
-      subjects.set(entry, found);
-      return [...found.keys()].flatMap((limit) => places.get(limit) ?? []);
+      const matches = matchesOf(tree, descriptors, entry);
+      const isQuotaMet = matches.some(({ match: { rule } }) => rule.shadowMode && rule.quotaMode);
+      return matches.flatMap(({ descriptor, match: { rule, subject, metric } }): readonly SelectedLimit[] => {
+        // A rule in shadow mode never denies, and takes nothing of the others.
+        const found = rule.shadowMode ? undefined : placeOf(descriptor, rule.limit as Limit, metric);
+        if (found === undefined) return [];
+        found.subjects.set(entry, subject);
+        return [{ place: found.place, mode: !rule.quotaMode ? 'enforced' : isQuotaMet ? 'taken' : 'quota' }];
+      });
     },
   };
 }
 
-function limitOfRule(
-  id: string,
-  metric: string,
-  limit: Limit,
-  subjects: WeakMap<LogEntry, Map<Limit, string>>,
-): CandidateLimit {
+/** The rules with a limit that apply to a request, with the places of their descriptors. */
+function matchesOf(
+  tree: RuleTree,
+  descriptors: readonly (readonly EntryReader[])[],
+  entry: LogEntry,
+): readonly { readonly descriptor: number; readonly match: Match }[] {
+  const matches = descriptors.flatMap((readers, descriptor) => {
+    const match = matchOf(tree, readers, entry);
+    return match === undefined ? [] : [{ descriptor, match }];
+  });
+  const replaced = new Set(matches.flatMap(({ match }) => match.rule.replaces));
+  return matches.filter(
+    ({ match: { rule } }) => rule.limit !== undefined && !(rule.name !== undefined && replaced.has(rule.name)),
+  );
+}
+
+function matchOf(tree: RuleTree, descriptor: readonly EntryReader[], entry: LogEntry): Match | undefined {
+  const entries: { key: string; value: string }[] = [];
+  for (const { key, value } of descriptor) {
+    const found = value(entry);
+    if (found === undefined) return undefined;
+    entries.push({ key, value: found });
+  }
+  return tree.match(entries);
+}
+
+function limitOfRule(id: string, metric: string, limit: Limit, { subjects }: RulePlace): CandidateLimit {
   const key: KeySpec = {
     text: `descriptor ${id}`,
     needsRoutes: false,
     addressBits: undefined,
-    read: (entry) => subjects.get(entry)?.get(limit),
+    read: (entry) => subjects.get(entry),
   };
   return { limit: limitOf(limit.policies), key, cost: costSpec('1'), text: metric };
 }

@@ -111,9 +111,10 @@ function forwardAuthCandidate(
     text: `forward_auth of ${path}`,
     limits,
     select: (entry: LogEntry) =>
-      (table.find(entry.path, spellingsOf(entry.detail.method)) ?? []).flatMap(
-        ({ rule, pattern }) => places.get(`${rule.name} ${pattern.text}`) ?? [],
-      ),
+      (table.find(entry.path, spellingsOf(entry.detail.method)) ?? []).flatMap(({ rule, pattern }) => {
+        const place = places.get(`${rule.name} ${pattern.text}`);
+        return place === undefined ? [] : [{ place, mode: 'enforced' }];
+      }),
   };
 }
 

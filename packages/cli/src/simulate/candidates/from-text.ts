@@ -3,7 +3,7 @@ import { escalate, PolicyError, type ManagedPolicy, type Policy } from '@sluice/
 import { writtenPolicy } from '@sluice/core/inspect';
 import { holdsSlots, namePolicies } from '@sluice/core/service';
 import { UsageError } from '../../failure.ts';
-import { addPolicyOptions, policyFrom } from '../../policy-options.ts';
+import { addPolicyOptions, policyFrom, wordsOf } from '../../policy-options.ts';
 import { costSpec } from '../keys/cost-spec.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 import { limitOf, type Candidate, type CandidateLimit } from './candidate.ts';
@@ -29,6 +29,7 @@ interface LimitText {
   };
 }
 
+const TOGETHER = "limits that are decided together have ' + ' between them, with its spaces";
 const NAME_END = /^(.*?)-?\d*$/;
 
 /**
@@ -38,7 +39,12 @@ const NAME_END = /^(.*?)-?\d*$/;
  * @throws UsageError, or the errors of the policies.
  */
 export async function candidateFromText(text: string, context: CandidateContext): Promise<Candidate> {
-  const parts = text.split(/\s\+\s/).map((part) => part.trim());
+  const parts = ` ${text} `.split(/\s\+(?=\s)/).map((part) => part.trim());
+  if (parts.includes('')) {
+    throw new UsageError(
+      `--policy must be a policy such as 'fixedWindow --limit 100 --window 1m', or several with ' + ' between them, got ${JSON.stringify(text)}`,
+    );
+  }
   const limits: {
     readonly key: KeySpec;
     readonly cost: string;
@@ -89,10 +95,7 @@ async function limitFromText(part: string, text: string, context: CandidateConte
     .option('--cost <cost>')
     .option('--escalate <after,block,decay>');
   try {
-    command.parse(
-      part.split(/\s+/).filter((word) => word !== ''),
-      { from: 'user' },
-    );
+    command.parse(wordsOf(part, text, TOGETHER), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       throw new UsageError(`--policy ${JSON.stringify(text)}: ${error.message.replace(/^error: /, '')}`);
@@ -130,7 +133,12 @@ function escalation(text: string, policy: string): ReturnType<typeof escalate> {
       `--policy ${JSON.stringify(policy)}: --escalate must be denials, block and decay, such as 5,1m,1h, got ${JSON.stringify(text)}`,
     );
   }
-  return escalate({ after: Number(after), block: block as '1m', decay: decay as '1h' });
+  try {
+    return escalate({ after: Number(after), block: block as '1m', decay: decay as '1h' });
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    throw new UsageError(`--policy ${JSON.stringify(policy)}: --escalate ${text}: ${error.message}`, { cause: error });
+  }
 }
 
 /** Names of a candidate's policies are distinct: an unnamed one has that of its kind, and a number where there are several. */

@@ -41,38 +41,59 @@ export class CombinedFormat implements LogFormat {
     return new LogEntry(this, atMs, text.slice(from, space), status, bytes, text, request, to, end);
   }
 
-  detail({ text, from, to, parsed }: LogEntry): LogDetail {
-    const end = parsed as number;
-    const quoted = quotedTexts(text, end + 1, to);
-    const names = ['referer', 'user-agent'];
-    return {
-      ...requestLine(decoded(text.slice(from, end))),
-      userAgent: quoted[1],
-      user: this.#user(text, from),
-      field: (name) =>
-        quoted[
-          names.indexOf(
-            name
-              .toLowerCase()
-              .replace(/^(?:header:|http_)/, '')
-              .replaceAll('_', '-'),
-          )
-        ],
-    };
+  detail(entry: LogEntry): LogDetail {
+    return new CombinedDetail(entry);
+  }
+}
+
+const FIELDS: readonly string[] = ['referer', 'user-agent'];
+
+/** The rest of a line, each part of which is read when it is asked for. */
+class CombinedDetail implements LogDetail {
+  readonly #entry: LogEntry;
+  #request: ReturnType<typeof requestLine> | undefined;
+  #quoted: readonly (string | undefined)[] | undefined;
+
+  constructor(entry: LogEntry) {
+    this.#entry = entry;
   }
 
-  #user(text: string, request: number): string | undefined {
-    const stamp = request - STAMP - 3;
+  get method(): string {
+    return this.#requestLine().method;
+  }
+
+  get target(): string {
+    return this.#requestLine().target;
+  }
+
+  get userAgent(): string | undefined {
+    return this.#texts()[1];
+  }
+
+  get user(): string | undefined {
+    const { text, from } = this.#entry;
+    const stamp = from - STAMP - 3;
     const start = text.lastIndexOf('\n', stamp) + 1;
-    return present(
-      decoded(
-        text
-          .slice(start, stamp - 2)
-          .split(' ')
-          .slice(2)
-          .join(' '),
-      ),
-    );
+    const [, , ...user] = text.slice(start, stamp - 2).split(' ');
+    return present(decoded(user.join(' ')));
+  }
+
+  field(name: string): string | undefined {
+    const plain = name
+      .toLowerCase()
+      .replace(/^(?:header:|http_)/, '')
+      .replaceAll('_', '-');
+    return this.#texts()[FIELDS.indexOf(plain)];
+  }
+
+  #requestLine(): ReturnType<typeof requestLine> {
+    const { text, from, parsed } = this.#entry;
+    return (this.#request ??= requestLine(decoded(text.slice(from, parsed as number))));
+  }
+
+  #texts(): readonly (string | undefined)[] {
+    const { text, to, parsed } = this.#entry;
+    return (this.#quoted ??= quotedTexts(text, (parsed as number) + 1, to));
   }
 }
 

@@ -51,12 +51,17 @@ export function formatMaker(text: string): () => LogFormat {
 }
 
 /**
- * The format of a log, from its first lines.
+ * The format of a log, from its first lines; undefined while all of them are empty.
  *
  * @throws UsageError where they are of none.
  */
-export function detectFormat(text: string, name: string): LogFormat {
-  const lines = text.split('\n', TRIED).filter((line) => line.trim() !== '');
+export function detectFormat(text: string, name: string): LogFormat | undefined {
+  const lines = text
+    .trimStart()
+    .split('\n', 2 * TRIED)
+    .filter((line) => line.trim() !== '')
+    .slice(0, TRIED);
+  if (lines.length === 0) return undefined;
   for (const likely of LIKELIEST) {
     const make = FORMATS[likely] as () => LogFormat;
     const format = make();

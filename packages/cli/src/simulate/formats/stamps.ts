@@ -1,5 +1,5 @@
 const MONTHS: readonly string[] = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-const CLF = /^(\d\d)\/(\w{3})\/(\d{4}):(\d\d):(\d\d):(\d\d)(?:\.\d+)? ([+-])(\d\d)(\d\d)/;
+const CLF = /^(0[1-9]|[12]\d|3[01])\/(\w{3})\/(\d{4}):([01]\d|2[0-3]):([0-5]\d):(\d\d)(?:\.\d+)? ([+-])(\d\d)(\d\d)/;
 const MINUTE = '17/May/2015:10:05'.length;
 const ZONE = ' +0000'.length;
 
@@ -24,8 +24,10 @@ export class ClfStamps {
     }
     const tens = text.charCodeAt(at + MINUTE + 1) - ZERO;
     const ones = text.charCodeAt(at + MINUTE + 2) - ZERO;
-    if (tens < 0 || tens > 6 || ones < 0 || ones > 9) return NaN;
-    return this.#minuteMs + (tens * 10 + ones) * 1000;
+    const second = tens * 10 + ones;
+    // The 60th is a leap second.
+    if (tens < 0 || ones < 0 || ones > 9 || second > 60) return NaN;
+    return this.#minuteMs + second * 1000;
   }
 }
 
@@ -37,9 +39,17 @@ export interface ReadInstant {
   readonly isWholeSecond: boolean;
 }
 
+/** The end of the year 9999: what is later is no instant of a log. */
+const LAST_MS = 253_402_300_800_000;
+
+/** Whether a number is an instant that a log may state, in milliseconds since 1970. */
+export function isInstant(atMs: number): boolean {
+  return atMs >= 0 && atMs < LAST_MS;
+}
+
 /**
- * Reads an instant in any usual form: ISO 8601; seconds or milliseconds, microseconds or nanoseconds since 1970, told apart by
- * their size; `17/May/2015:10:05:03 +0000`.
+ * Reads an instant in any usual form: ISO 8601, also with a comma before the part of a second; seconds or milliseconds,
+ * microseconds or nanoseconds since 1970, told apart by their size; `17/May/2015:10:05:03 +0000`.
  */
 export function readInstant(value: unknown): ReadInstant | undefined {
   if (typeof value === 'number') return ofNumber(value, !Number.isInteger(value));
@@ -47,18 +57,23 @@ export function readInstant(value: unknown): ReadInstant | undefined {
   if (/^\d+(\.\d+)?$/.test(value)) return ofNumber(Number(value), value.includes('.'));
   const bare = value.replace(/^\[|\]$/g, '');
   if (CLF.test(bare)) {
-    const atMs = new ClfStamps().read(bare.replace(/\.\d+ /, ' '), 0);
+    const wholeMs = new ClfStamps().read(bare.replace(/\.\d+ /, ' '), 0);
     const part = /\.(\d{1,3})/.exec(bare)?.[1];
-    return { atMs: atMs + (part === undefined ? 0 : Number(part.padEnd(3, '0'))), isWholeSecond: part === undefined };
+    return instantOf(wholeMs + (part === undefined ? 0 : Number(part.padEnd(3, '0'))), part === undefined);
   }
+  const iso = bare.replace(/(:\d\d),(?=\d)/, '$1.');
   // Stamps without a zone are UTC, and not of the place where the log is read.
-  const atMs = Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(bare) ? bare : `${bare.replace(' ', 'T')}Z`);
-  return Number.isNaN(atMs) ? undefined : { atMs: Math.floor(atMs), isWholeSecond: !/:\d\d[.,]\d/.test(bare) };
+  const atMs = Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(iso) ? iso : `${iso.replace(' ', 'T')}Z`);
+  return instantOf(Math.floor(atMs), !/:\d\d\.\d/.test(iso));
 }
 
 function ofNumber(value: number, hasPart: boolean): ReadInstant | undefined {
   if (!(value > 0)) return undefined;
-  if (value < 1e11) return { atMs: Math.floor(value * 1000 + 1e-4), isWholeSecond: !hasPart };
-  if (value < 1e14) return { atMs: Math.floor(value), isWholeSecond: false };
-  return { atMs: Math.floor(value < 1e17 ? value / 1e3 : value / 1e6), isWholeSecond: false };
+  if (value < 1e11) return instantOf(Math.floor(value * 1000 + 1e-4), !hasPart);
+  if (value < 1e14) return instantOf(Math.floor(value), false);
+  return instantOf(Math.floor(value < 1e17 ? value / 1e3 : value / 1e6), false);
+}
+
+function instantOf(atMs: number, isWholeSecond: boolean): ReadInstant | undefined {
+  return isInstant(atMs) ? { atMs, isWholeSecond } : undefined;
 }

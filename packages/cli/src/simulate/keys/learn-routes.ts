@@ -1,3 +1,5 @@
+import { ownText } from '@sluice/core/service';
+import { Remembered } from './remembered.ts';
 import { RouteTemplates, segmentsOf } from './route-templates.ts';
 
 /** More different segments at one place are values of a parameter. */
@@ -6,6 +8,8 @@ const MOST_LITERALS = 24;
 const MOST_DEPTH = 6;
 /** Templates that are kept: those of most requests. */
 const MOST_TEMPLATES = 200;
+/** A longer segment is a value: no route is written so. */
+const LONGEST_LITERAL = 64;
 /** Nodes that are held while paths are read. */
 const MOST_NODES = 200_000;
 
@@ -27,12 +31,17 @@ interface Node {
 /** Learns templates of routes from the paths of a log. */
 export class RouteLearner {
   readonly #root: Node = { children: new Map(), ends: 0 };
+  readonly #remembered = new Remembered<Node>((path) => this.#nodeOf(path));
   #nodes = 0;
 
   add(path: string): void {
+    this.#remembered.of(path).ends++;
+  }
+
+  #nodeOf(path: string): Node {
     let at = this.#root;
     for (const [depth, segment] of segmentsOf(path).entries()) {
-      const name = depth >= MOST_DEPTH ? '*' : isId(segment) ? ':id' : segment;
+      const name = depth >= MOST_DEPTH ? '*' : placeOf(segment);
       let next = at.children.get(name);
       if (next === undefined) {
         const isFull = at.children.size > 4 * MOST_LITERALS || this.#nodes >= MOST_NODES;
@@ -40,14 +49,14 @@ export class RouteLearner {
         next = at.children.get(place);
         if (next === undefined) {
           next = { children: new Map(), ends: 0 };
-          at.children.set(place, next);
+          at.children.set(ownText(place), next); // a part of a line would keep the whole text alive
           this.#nodes++;
         }
       }
       at = next;
       if (name === '*') break;
     }
-    at.ends++;
+    return at;
   }
 
   /** The templates of most requests, those of a place together. */
@@ -59,8 +68,9 @@ export class RouteLearner {
   }
 }
 
-function isId(segment: string): boolean {
-  return IDS.some((id) => id.test(segment));
+function placeOf(segment: string): string {
+  if (segment.length > LONGEST_LITERAL) return ':value';
+  return IDS.some((id) => id.test(segment)) ? ':id' : segment;
 }
 
 function collect(node: Node, path: string, found: Map<string, number>): void {

@@ -1,9 +1,8 @@
 import { UsageError } from '../../failure.ts';
+import { Remembered } from './remembered.ts';
 
 /** All paths that no template covers have one key: otherwise clients could make keys without end. */
 const OTHER = '(other)';
-/** Paths whose route is remembered. */
-const MOST_REMEMBERED = 50_000;
 
 interface Branch {
   readonly literals: Map<string, Branch>;
@@ -18,7 +17,7 @@ interface Branch {
 export class RouteTemplates {
   readonly templates: readonly string[];
   readonly #root: Branch = branch();
-  readonly #remembered = new Map<string, string>();
+  readonly #remembered = new Remembered<string>((path) => this.#find(segmentsOf(path)));
 
   constructor(templates: readonly string[]) {
     this.templates = templates;
@@ -44,13 +43,7 @@ export class RouteTemplates {
 
   /** The template of a path, or `(other)`. */
   of(path: string): string {
-    let route = this.#remembered.get(path);
-    if (route === undefined) {
-      route = this.#find(segmentsOf(path));
-      if (this.#remembered.size >= MOST_REMEMBERED) this.#remembered.clear();
-      this.#remembered.set(` ${path}`.slice(1), route);
-    }
-    return route;
+    return this.#remembered.of(path);
   }
 
   #add(template: string): void {

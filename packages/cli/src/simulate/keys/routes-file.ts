@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { UsageError } from '../../failure.ts';
 import type { LogFormat } from '../read/log-entry.ts';
 import { LogFile } from '../read/log-file.ts';
-import { bytesOf, openSource, type Source } from '../read/sources.ts';
+import { bytesOf, closeSource, openSource, type Source } from '../read/sources.ts';
 import { RouteLearner } from './learn-routes.ts';
 import { RouteTemplates } from './route-templates.ts';
 
@@ -39,7 +39,13 @@ async function learn(learner: RouteLearner, source: Source, makeFormat: (() => L
   const isStream = source.size === undefined;
   const copy: Source = isStream ? await headOf(source) : openSource(source.name);
   const file = new LogFile(copy, makeFormat);
-  for await (const entries of file.entries()) for (const entry of entries) learner.add(entry.path);
+  try {
+    for await (const entries of file.entries()) for (const entry of entries) learner.add(entry.path);
+  } catch (error) {
+    closeSource(source);
+    closeSource(copy);
+    throw error;
+  }
 }
 
 /** The beginning of a stream, which stays to be read. */

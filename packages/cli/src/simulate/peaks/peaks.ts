@@ -2,13 +2,7 @@ import type { Client } from '../replay/client.ts';
 import type { TimeSpans } from '../replay/time-series.ts';
 import { Distribution } from './distribution.ts';
 import { LEVELS, levelOf } from './levels.ts';
-
-/** The windows whose peaks are kept. They begin with a request, as those of `fixedWindow` do. */
-export const WINDOWS: readonly { readonly text: string; readonly ms: number }[] = [
-  { text: '1s', ms: 1000 },
-  { text: '1m', ms: 60_000 },
-  { text: '1h', ms: 3_600_000 },
-];
+import type { PeakWindow } from './windows.ts';
 
 /** Rates of buckets, by the time in which one token comes back: each a whole number of milliseconds, so that all is exact. */
 export const RATES: readonly { readonly refill: number; readonly every: string; readonly tokenMs: number }[] = [
@@ -25,13 +19,9 @@ export const RATES: readonly { readonly refill: number; readonly every: string; 
   { refill: 100, every: '1s', tokenMs: 10 },
 ];
 
-const WINDOW_COUNT = WINDOWS.length;
 const RATE_COUNT = RATES.length;
-/** Per client: ends, counts and peaks of the windows; the last instant; debts and largest debts of the rates. */
-const [COUNTS, TOPS, LAST] = [WINDOW_COUNT, 2 * WINDOW_COUNT, 3 * WINDOW_COUNT];
-const [DEBTS, LARGEST] = [LAST + 1, LAST + 1 + RATE_COUNT];
-const SIZE = LARGEST + RATE_COUNT;
-const LENGTHS: readonly number[] = WINDOWS.map(({ ms }) => ms);
+/** Per client: the last instant; debts and largest debts of the rates; then ends, counts and peaks of the windows. */
+const [LAST, DEBTS, LARGEST, ENDS] = [0, 1, 1 + RATE_COUNT, 1 + 2 * RATE_COUNT];
 const TOKENS: readonly number[] = RATES.map(({ tokenMs }) => tokenMs);
 
 /** Requests of a window: all of them, and those that had succeeded, by their place in it. */
@@ -46,31 +36,42 @@ export interface Ordinals {
  * a client has the capacity of that client's largest debt.
  */
 export class Peaks {
-  readonly peaks: readonly Distribution[] = WINDOWS.map(() => new Distribution());
+  readonly windows: readonly PeakWindow[];
+  readonly peaks: readonly Distribution[];
   readonly capacities: readonly Distribution[] = RATES.map(() => new Distribution());
-  readonly ordinals: readonly Ordinals[] = WINDOWS.map(() => ({ all: [], succeeded: [] }));
+  readonly ordinals: readonly Ordinals[];
   /** By window and span of time, requests by level; only for the HTML report. */
   readonly levelsByTime: readonly number[][][];
   readonly #spans: TimeSpans | undefined;
+  readonly #lengths: readonly number[];
+  readonly #size: number;
   /** By the numbers of clients. */
-  #arrivals: Float64Array = new Float64Array(1024 * SIZE);
+  #arrivals: Float64Array;
 
   /** @param spans - Given where the curves of the HTML report are wanted. */
-  constructor(spans: TimeSpans | undefined) {
+  constructor(windows: readonly PeakWindow[], spans: TimeSpans | undefined) {
+    this.windows = windows;
+    this.peaks = windows.map(() => new Distribution());
+    this.ordinals = windows.map(() => ({ all: [], succeeded: [] }));
+    this.#lengths = windows.map(({ ms }) => ms);
+    this.#size = ENDS + 3 * windows.length;
+    this.#arrivals = new Float64Array(1024 * this.#size);
     this.#spans = spans;
-    this.levelsByTime = spans === undefined ? [] : WINDOWS.map(() => spans.rows());
+    this.levelsByTime = spans === undefined ? [] : windows.map(() => spans.rows());
   }
 
   add(client: Client, atMs: number, succeeded: boolean): void {
-    const at = client.id * SIZE;
-    if (at + SIZE > this.#arrivals.length) this.#grow(at + SIZE);
+    const at = client.id * this.#size;
+    if (at + this.#size > this.#arrivals.length) this.#grow(at + this.#size);
     const arrivals = this.#arrivals;
-    for (let w = 0; w < WINDOW_COUNT; w++) {
+    const lengths = this.#lengths;
+    const count = lengths.length;
+    for (let w = 0, end = at + ENDS; w < count; w++, end++) {
       let place = 1;
-      if (atMs >= (arrivals[at + w] as number)) arrivals[at + w] = atMs + (LENGTHS[w] as number);
-      else place = (arrivals[at + COUNTS + w] as number) + 1;
-      arrivals[at + COUNTS + w] = place;
-      if (place > (arrivals[at + TOPS + w] as number)) arrivals[at + TOPS + w] = place;
+      if (atMs >= (arrivals[end] as number)) arrivals[end] = atMs + (lengths[w] as number);
+      else place = (arrivals[end + count] as number) + 1;
+      arrivals[end + count] = place;
+      if (place > (arrivals[end + 2 * count] as number)) arrivals[end + 2 * count] = place;
       const { all, succeeded: good } = this.ordinals[w] as Ordinals;
       increment(all, place);
       if (succeeded) increment(good, place);
@@ -88,8 +89,8 @@ export class Peaks {
 
   /** Counts a client whose requests have all been added. */
   fold(client: Client): void {
-    const at = client.id * SIZE;
-    for (let w = 0; w < WINDOW_COUNT; w++) this.peaks[w]?.add(this.peakOf(client, w));
+    const at = client.id * this.#size;
+    for (const [w, peak] of this.peaks.entries()) peak.add(this.peakOf(client, w));
     for (let r = 0; r < RATE_COUNT; r++) {
       this.capacities[r]?.add(Math.ceil((this.#arrivals[at + LARGEST + r] as number) / (TOKENS[r] as number)));
     }
@@ -97,12 +98,12 @@ export class Peaks {
 
   /** Forgets a client. */
   forget({ id }: Client): void {
-    this.#arrivals.fill(0, id * SIZE, (id + 1) * SIZE);
+    this.#arrivals.fill(0, id * this.#size, (id + 1) * this.#size);
   }
 
   /** The peak of a client in a window. */
   peakOf({ id }: Client, window: number): number {
-    return this.#arrivals[id * SIZE + TOPS + window] ?? 0;
+    return this.#arrivals[id * this.#size + ENDS + 2 * this.windows.length + window] ?? 0;
   }
 
   #grow(size: number): void {
@@ -113,7 +114,7 @@ export class Peaks {
 
   #addLevel(client: Client, w: number, place: number, span: number): void {
     const level = Math.min(levelOf(place), LEVELS.length - 1);
-    const levels = ((client.levels ??= WINDOWS.map(() => []))[w] ??= []);
+    const levels = ((client.levels ??= this.windows.map(() => []))[w] ??= []);
     increment(levels, level);
     const rows = this.levelsByTime[w] as number[][];
     while (rows.length <= span) rows.push([]);

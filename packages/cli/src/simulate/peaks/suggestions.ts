@@ -1,4 +1,4 @@
-import { deniedBy, RATES, WINDOWS, type Ordinals, type Peaks } from './peaks.ts';
+import { deniedBy, RATES, type Ordinals, type Peaks } from './peaks.ts';
 import type { Distribution } from './distribution.ts';
 
 /** The loss that a limit may cause, each as a share from 0 to 1. */
@@ -42,8 +42,8 @@ export interface FrontierPoint {
   readonly max: number;
 }
 
-export function peakReports({ peaks }: Peaks): readonly PeakReport[] {
-  return WINDOWS.map(({ text }, i) => {
+export function peakReports({ windows, peaks }: Peaks): readonly PeakReport[] {
+  return windows.map(({ text }, i) => {
     const peak = peaks[i] as Distribution;
     return {
       window: text,
@@ -59,7 +59,7 @@ export function peakReports({ peaks }: Peaks): readonly PeakReport[] {
 /** For each window the smallest limit of a fixed window that keeps to the loss, with exactly what it would have denied. */
 export function windowSuggestions(peaks: Peaks, loss: Loss, requests: number): readonly Suggestion[] {
   if (requests === 0) return [];
-  return WINDOWS.map(({ text }, i): Suggestion => {
+  return peaks.windows.map(({ text }, i): Suggestion => {
     const peak = peaks.peaks[i] as Distribution;
     const { all, succeeded } = peaks.ordinals[i] as Ordinals;
     const byClients = Math.max(peak.exceededByAtMost(loss.clients), 1);

@@ -1,8 +1,9 @@
 import type { LogEntry } from './log-entry.ts';
 
 const SECOND_MS = 1000;
-/** Entries that wait at most, whatever the window: so much memory, and no more. */
+/** Entries that wait at most, whatever the window, and bytes of log behind them: so much memory, and no more. */
 const MOST_WAITING = 100_000;
+const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 
 /**
  * Brings entries into the order of their instants, as far as they are apart by no more than a window: servers write a line
@@ -18,6 +19,7 @@ export class InOrder {
   /** The last second that was handed on. */
   #emitted = -Infinity;
   #waiting = 0;
+  #waitingBytes = 0;
   /** Entries that came later than the window, and are decided at the instant that the rest had reached. */
   late = 0;
 
@@ -37,11 +39,12 @@ export class InOrder {
     }
     if (second > this.#newest) this.#advance(second);
     (this.#ring[second % this.#seconds] as LogEntry[]).push(entry);
-    if (++this.#waiting > MOST_WAITING) this.#emitOldest();
+    this.#waitingBytes += entry.heldBytes;
+    if (++this.#waiting > MOST_WAITING || this.#waitingBytes > MOST_WAITING_BYTES) this.#emitOldest();
   }
 
   end(): void {
-    this.#emitThrough(this.#newest);
+    if (this.#newest !== -Infinity) this.#emitThrough(this.#newest);
   }
 
   #advance(second: number): void {
@@ -67,6 +70,7 @@ export class InOrder {
       if (entries.length === 0) continue;
       this.#ring[at] = [];
       this.#waiting -= entries.length;
+      for (const { heldBytes } of entries) this.#waitingBytes -= heldBytes;
       if (!isSorted(entries)) entries.sort((one, other) => one.atMs - other.atMs);
       this.#emit(entries, second);
     }

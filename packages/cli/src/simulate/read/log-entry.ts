@@ -32,6 +32,8 @@ export class LogEntry {
   readonly bytes: number;
   /** The number of the line in its file, from 1. */
   line = 0;
+  /** The bytes of the text that it came with; 0 where another entry of that text states them. */
+  heldBytes = 0;
   readonly format: LogFormat;
   readonly text: string;
   readonly from: number;
@@ -74,8 +76,9 @@ export class LogEntry {
   get path(): string {
     const { target } = this.detail;
     const origin = target.startsWith('/') ? 0 : (/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(target)?.[0].length ?? 0);
-    const end = target.slice(origin).search(/[?#]/);
-    const path = end === -1 ? target.slice(origin) : target.slice(origin, origin + end);
-    return path === '' ? '/' : path;
+    const query = target.indexOf('?', origin);
+    const path = query === -1 ? target.slice(origin) : target.slice(origin, query);
+    const fragment = path.indexOf('#');
+    return (fragment === -1 ? path : path.slice(0, fragment)) || '/';
   }
 }

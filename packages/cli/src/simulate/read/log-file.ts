@@ -1,5 +1,6 @@
 import { UsageError } from '../../failure.ts';
 import { detectFormat, formatNames } from '../formats/detect.ts';
+import { isInstant } from '../formats/stamps.ts';
 import type { LogEntry, LogFormat } from './log-entry.ts';
 import { bytesOf, type Source } from './sources.ts';
 import { textBlocks } from './text-blocks.ts';
@@ -32,7 +33,8 @@ export class LogFile {
   async *entries(): AsyncGenerator<readonly LogEntry[]> {
     for await (const text of textBlocks(bytesOf(this.source))) {
       const format = (this.format ??= this.#makeFormat?.() ?? detectFormat(text, this.source.name));
-      yield this.#read(text, format);
+      if (format === undefined) this.lines += text.split('\n').length - 1;
+      else yield this.#read(text, format);
     }
   }
 
@@ -46,7 +48,7 @@ export class LogFile {
       this.lines++;
       if (to > from) {
         const entry = format.read(text, from, to);
-        if (entry === undefined) this.#passOver(format);
+        if (entry === undefined || !isInstant(entry.atMs)) this.#passOver(format);
         else {
           entry.line = this.lines;
           found.push(entry);
@@ -54,6 +56,9 @@ export class LogFile {
       }
       from = next;
     }
+    // Entries are views of the text, which stays as long as one of them waits.
+    const [first] = found;
+    if (first !== undefined) first.heldBytes = length;
     return found;
   }
 

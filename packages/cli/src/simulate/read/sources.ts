@@ -6,6 +6,7 @@ import { UsageError } from '../../failure.ts';
 /** A log to read: a file, plain or compressed by gzip, or the standard input. */
 export interface Source {
   readonly name: string;
+  readonly isStandardInput: boolean;
   /** Bytes on the disk; undefined for what has no size. */
   readonly size: number | undefined;
   /** Bytes of them that were read so far. */
@@ -13,17 +14,20 @@ export interface Source {
   /** Bytes that begin the log, which were read before: those of the standard input that routes were learnt from. */
   readonly head: Buffer[];
   rest: AsyncIterator<Buffer> | undefined;
+  /** What the bytes come from, once it is open. */
+  stream: Readable | undefined;
 }
 
 const CHUNK = 256 * 1024;
 
 /** @throws UsageError for a file that cannot be read. */
 export function openSource(path: string): Source {
-  if (path === '-') return { name: 'standard input', size: undefined, readBytes: 0, head: [], rest: undefined };
+  const unread = { readBytes: 0, head: [], rest: undefined, stream: undefined };
+  if (path === '-') return { name: 'standard input', isStandardInput: true, size: undefined, ...unread };
   try {
     const found = statSync(path);
     if (found.isDirectory()) throw new Error('it is a folder; name its files');
-    return { name: path, size: found.isFile() ? found.size : undefined, readBytes: 0, head: [], rest: undefined };
+    return { name: path, isStandardInput: false, size: found.isFile() ? found.size : undefined, ...unread };
   } catch (error) {
     throw new UsageError(`cannot read the log ${path}: ${(error as Error).message}`, { cause: error });
   }
@@ -40,9 +44,15 @@ export async function* bytesOf(source: Source): AsyncGenerator<Buffer> {
   }
 }
 
+/** Ends the reading of a log, also before its end: a program that writes into a pipe is told, and none is waited for. */
+export function closeSource({ stream }: Source): void {
+  stream?.destroy();
+}
+
 async function* decompressed(source: Source): AsyncGenerator<Buffer> {
-  const stream: Readable =
-    source.name === 'standard input' ? process.stdin : createReadStream(source.name, { highWaterMark: CHUNK });
+  const stream = (source.stream ??= source.isStandardInput
+    ? process.stdin
+    : createReadStream(source.name, { highWaterMark: CHUNK }));
   const raw = counted(stream, source);
   try {
     const first = await raw.next();

@@ -1,5 +1,5 @@
 const NEWLINE = 10;
-/** A longer line is no request: it is cut, and the rest is read as a line of its own. */
+/** Of a longer line, which is no request, the rest is left out. */
 const LONGEST_LINE = 1024 * 1024;
 
 /**
@@ -11,14 +11,11 @@ export async function* textBlocks(bytes: AsyncIterable<Buffer>): AsyncGenerator<
   for await (const chunk of bytes) {
     const end = chunk.lastIndexOf(NEWLINE) + 1;
     if (end === 0) {
-      rest += chunk.toString('latin1');
-      if (rest.length > LONGEST_LINE) {
-        yield `${rest}\n`;
-        rest = '';
-      }
+      if (rest.length < LONGEST_LINE) rest += chunk.toString('latin1');
       continue;
     }
-    yield rest + chunk.toString('latin1', 0, end);
+    const start = rest.length < LONGEST_LINE ? 0 : chunk.indexOf(NEWLINE);
+    yield rest + chunk.toString('latin1', start, end);
     rest = chunk.toString('latin1', end);
   }
   if (rest !== '') yield `${rest}\n`;

@@ -5,7 +5,8 @@ export class Client extends Holder {
   requests = 0;
   /** Requests denied, by the number of the lane; undefined while there is none. */
   denied: number[] | undefined = undefined;
-  /** How many requests it had in its last second. */
+  /** The second of its last request, and how many it had in that. */
+  lastSecond = -1;
   inSecond = 0;
   /** By the window, requests by the level of their place in a window: for the slider of the HTML report. */
   levels: number[][] | undefined = undefined;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { ownText } from '@sluice/core/service';
 import type { KeySpec } from '../keys/key-spec.ts';
 import { addressKey } from '../keys/key-spec.ts';
@@ -8,8 +9,8 @@ export class Holder {
   readonly key: string;
   /** Its number in the table: small, and used again when it is dropped. States are kept by it. */
   readonly id: number;
-  /** The second of its last request. */
-  lastSecond = -1;
+  /** The batch of its last request. */
+  lastBatch = -1;
   /** Set when the table has forgotten it: its number is that of another key then. */
   isDropped = false;
 
@@ -30,11 +31,13 @@ export interface KeptStates {
 /** Of a full table, this share is dropped at once. */
 const DROPPED_SHARE = 0.1;
 const SAMPLED = 1000;
-const SECOND_MS = 1000;
+/** A longer key is held as its beginning and a hash: memory depends on how many keys there are, and not on what clients send. */
+const LONGEST_KEY = 256;
+const SHOWN_OF_LONG = 200;
 
 /**
- * The keys of one kind, at most `maxKeys`. When there are more, those that were used longest ago are dropped: their states are
- * forgotten, which changes decisions only if a state has not ended yet.
+ * The keys of one kind, at most `maxKeys`, and those of the batch at hand. When there are more, those that were used longest ago
+ * are dropped: their states are forgotten, which changes decisions only if a state has not ended yet.
  */
 export class KeyTable<H extends Holder = Holder> {
   readonly spec: KeySpec;
@@ -45,6 +48,10 @@ export class KeyTable<H extends Holder = Holder> {
   readonly #kept: KeptStates[] = [];
   readonly #free: number[] = [];
   #ids = 0;
+  /** Grows with each part of the log that is decided at once. */
+  #batch = 0;
+  /** Set while all keys are of the batch at hand, so that none can be dropped. */
+  #isInUse = false;
   dropped = 0;
   /** Those of them that had a state which still counted. */
   droppedLive = 0;
@@ -66,7 +73,13 @@ export class KeyTable<H extends Holder = Holder> {
     return states;
   }
 
-  /** The holder of a request's key; undefined for a request without one. The caller writes its `lastSecond`. */
+  /** Begins a part of the log: what it uses is not dropped until the next one. */
+  begin(): void {
+    this.#batch++;
+    this.#isInUse = false;
+  }
+
+  /** The holder of a request's key; undefined for a request without one. */
   of(entry: LogEntry): H | undefined {
     const { addressBits } = this.spec;
     if (addressBits === undefined) {
@@ -79,6 +92,7 @@ export class KeyTable<H extends Holder = Holder> {
       const key = addressKey(entry.address, addressBits);
       return key === undefined ? undefined : this.#at(key, entry.atMs);
     }
+    found.lastBatch = this.#batch;
     return found;
   }
 
@@ -86,23 +100,25 @@ export class KeyTable<H extends Holder = Holder> {
     yield* this.#held.values();
   }
 
-  #at(key: string, atMs: number): H {
+  #at(text: string, atMs: number): H {
+    const key = text.length > LONGEST_KEY ? shortened(text) : text;
     let holder = this.#held.get(key);
     if (holder === undefined) {
-      if (this.#held.size >= this.#maxKeys) this.#drop(atMs);
+      if (this.#held.size >= this.#maxKeys && !this.#isInUse) this.#drop(atMs);
       const own = ownText(key); // a part of a line would keep the whole text alive
       holder = this.#make(own, this.#free.pop() ?? this.#ids++);
       this.#held.set(own, holder);
     }
+    holder.lastBatch = this.#batch;
     return holder;
   }
 
   #drop(nowMs: number): void {
-    // What the second at hand uses stays, so that the table may hold more than `maxKeys` for so long.
-    const before = Math.min(this.#oldestSecond(), Math.floor(nowMs / SECOND_MS) - 1);
-    let most = Math.max(Math.floor(this.#maxKeys * DROPPED_SHARE), 1);
+    // What the batch at hand uses stays, so that the table may hold more than `maxKeys` for so long.
+    const before = Math.min(this.#oldestBatch(), this.#batch - 1);
+    let most = Math.max(Math.floor(this.#maxKeys * DROPPED_SHARE), this.#held.size - this.#maxKeys, 1);
     for (const [key, holder] of this.#held) {
-      if (holder.lastSecond > before) continue;
+      if (holder.lastBatch > before) continue;
       this.#held.delete(key);
       holder.isDropped = true;
       this.dropped++;
@@ -112,15 +128,21 @@ export class KeyTable<H extends Holder = Holder> {
       this.#free.push(holder.id);
       if (--most === 0) return;
     }
+    this.#isInUse = before === this.#batch - 1;
   }
 
-  /** A second before which about the share was used last, from a sample. */
-  #oldestSecond(): number {
+  /** A batch before which about the share was used last, from a sample. */
+  #oldestBatch(): number {
     const step = Math.max(Math.floor(this.#held.size / SAMPLED), 1);
+    const share = Math.max(DROPPED_SHARE, 1 - this.#maxKeys / this.#held.size);
     const sampled: number[] = [];
     let i = 0;
-    for (const { lastSecond } of this.#held.values()) if (i++ % step === 0) sampled.push(lastSecond);
+    for (const { lastBatch } of this.#held.values()) if (i++ % step === 0) sampled.push(lastBatch);
     sampled.sort((one, other) => one - other);
-    return sampled[Math.floor(sampled.length * DROPPED_SHARE)] ?? Infinity;
+    return sampled[Math.floor(sampled.length * share)] ?? Infinity;
   }
+}
+
+function shortened(key: string): string {
+  return `${key.slice(0, SHOWN_OF_LONG)}…${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
 }

@@ -1,10 +1,12 @@
 import type { Candidate } from '../candidates/candidate.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 import { Peaks } from '../peaks/peaks.ts';
+import { windowsFor } from '../peaks/windows.ts';
 import type { LogEntry } from '../read/log-entry.ts';
 import { Client } from './client.ts';
 import { Holder, KeyTable } from './key-table.ts';
-import { laneOf, type Lane } from './lane.ts';
+import { laneOf } from './lane-of.ts';
+import type { Lane } from './lane.ts';
 import { Retries } from './retries.ts';
 import { Tally } from './tally.ts';
 import { TimeSpans } from './time-series.ts';
@@ -75,7 +77,7 @@ export class Replay {
       },
     );
     this.#tables.set(key.text, this.clients as unknown as KeyTable);
-    this.peaks = new Peaks(options.curves ? this.spans : undefined);
+    this.peaks = new Peaks(windowsFor(options.candidates, key), options.curves ? this.spans : undefined);
     let lanes = 0;
     const lane = (candidate: Candidate): Lane => laneOf(lanes++, candidate, key, (spec) => this.#tableOf(spec));
     this.trials = options.candidates.map((candidate): Trial => {
@@ -103,6 +105,7 @@ export class Replay {
    * @param isCoarse - Whether stamps are whole seconds, so that it is also tried where in them the requests were.
    */
   add(entries: readonly LogEntry[], second: number, isCoarse: boolean): void {
+    for (const table of this.#tables.values()) table.begin();
     this.#find(entries, second);
     this.#note(entries, second);
     for (const [i, trial] of this.trials.entries()) {

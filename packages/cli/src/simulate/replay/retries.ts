@@ -17,8 +17,9 @@ export interface RetryOutcome {
   readonly deniedAtFirst: number;
   /** Allowed when they came back. */
   readonly recovered: number;
-  /** Denied ten times, or never allowed whatever the wait; and those that the log was over before. */
+  /** Denied ten times more, or never allowed whatever the wait. */
   readonly givenUp: number;
+  /** Those that would come back after the end of the log. */
   readonly waiting: number;
   /** Requests beside those of the log. */
   readonly retries: number;

@@ -1,5 +1,5 @@
 import { LEVELS } from '../peaks/levels.ts';
-import { deniedBy, WINDOWS, type Peaks } from '../peaks/peaks.ts';
+import { deniedBy, type Peaks } from '../peaks/peaks.ts';
 import type { Client } from '../replay/client.ts';
 import type { Simulation } from '../simulate.ts';
 
@@ -41,7 +41,7 @@ export function curvesOf({ replay }: Simulation): Curves {
   // One level above the highest peak denies nothing.
   const last = LEVELS.findIndex((level) => level >= most);
   const levels = LEVELS.slice(0, (last === -1 ? LEVELS.length : last) + 1);
-  const windows = WINDOWS.map(({ text }, w): WindowCurves => {
+  const windows = peaks.windows.map(({ text }, w): WindowCurves => {
     const ordinals = peaks.ordinals[w] ?? { all: [], succeeded: [] };
     return {
       window: text,
@@ -59,8 +59,8 @@ export function curvesOf({ replay }: Simulation): Curves {
     clients: [...listed].map((client) => ({
       client: client.key,
       requests: client.requests,
-      peaks: WINDOWS.map((_, w) => peaks.peakOf(client, w)),
-      denied: WINDOWS.map((_, w) => above(client.levels?.[w] ?? [])),
+      peaks: peaks.windows.map((_, w) => peaks.peakOf(client, w)),
+      denied: peaks.windows.map((_, w) => above(client.levels?.[w] ?? [])),
       byCandidate: trials.map(({ stamped }) => client.denied?.[stamped.id] ?? 0),
     })),
   };
@@ -80,7 +80,9 @@ function above(counts: readonly number[]): readonly number[] {
 /** The clients with the highest peaks in any window. */
 function highest(clients: Iterable<Client>, peaks: Peaks): readonly Client[] {
   const all = [...clients];
-  return WINDOWS.flatMap((_, w) =>
-    all.toSorted((one, other) => peaks.peakOf(other, w) - peaks.peakOf(one, w)).slice(0, LISTED / 3),
+  return peaks.windows.flatMap((_, w) =>
+    all
+      .toSorted((one, other) => peaks.peakOf(other, w) - peaks.peakOf(one, w))
+      .slice(0, Math.ceil(LISTED / peaks.windows.length)),
   );
 }

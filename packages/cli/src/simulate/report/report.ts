@@ -33,8 +33,8 @@ export interface DeniedClient {
   readonly shared: SharedAddress | null;
 }
 
-/** Denials under another placement of requests within their seconds. */
-export interface Bound {
+/** Denials under a placement of requests within their seconds. */
+export interface PlacedDenials {
   readonly denied: number;
   readonly clients: number;
 }
@@ -53,9 +53,9 @@ export interface CandidateReport {
   readonly delayed: number;
   readonly meanDelayMs: number;
   readonly longestDelayMs: number;
-  /** Where all stamps are whole seconds: the fewest and the most denials, by where in their seconds the requests were. */
-  readonly best: Bound | null;
-  readonly worst: Bound | null;
+  /** Where all stamps are whole seconds: the fewest and the most denials of three placements that were tried. */
+  readonly best: PlacedDenials | null;
+  readonly worst: PlacedDenials | null;
   readonly retry: RetryOutcome | null;
   readonly deniedOverTime: readonly number[];
   readonly top: readonly DeniedClient[];
@@ -115,7 +115,7 @@ export function reportOf(simulation: Simulation, key: string, loss: Loss): Repor
     clients,
     dropped: replay.dropped,
     overTime: { startMs: spans.startMs, widthMs: spans.widthMs, offered: filled(replay.offered, spans.count) },
-    candidates: replay.trials.map((trial) => candidateReport(trial, simulation, clients)),
+    candidates: replay.trials.map((trial) => candidateReport(trial, simulation, clients, hasAddress(key))),
     peaks: peakReports(peaks),
     suggestions: {
       maxClients: loss.clients,
@@ -126,12 +126,22 @@ export function reportOf(simulation: Simulation, key: string, loss: Loss): Repor
   };
 }
 
-function candidateReport(trial: Trial, { replay, isCoarse }: Simulation, clients: number): CandidateReport {
+/** Whether a part of a key is the address: only an address is shared by people who do not know of each other. */
+function hasAddress(key: string): boolean {
+  return key.split(',').some((part) => /^ip(?:\/|$)/.test(part));
+}
+
+function candidateReport(
+  trial: Trial,
+  { replay, isCoarse }: Simulation,
+  clients: number,
+  isByAddress: boolean,
+): CandidateReport {
   const { tally, stamped, placements, retries, candidate } = trial;
-  const bounds: readonly Bound[] = [tally, ...placements];
-  const bound = (of: (...values: number[]) => number): Bound | null =>
+  const placed: readonly PlacedDenials[] = [tally, ...placements];
+  const extreme = (of: (...values: number[]) => number): PlacedDenials | null =>
     isCoarse
-      ? { denied: of(...bounds.map(({ denied }) => denied)), clients: of(...bounds.map((one) => one.clients)) }
+      ? { denied: of(...placed.map(({ denied }) => denied)), clients: of(...placed.map((one) => one.clients)) }
       : null;
   return {
     policy: candidate.text,
@@ -144,15 +154,17 @@ function candidateReport(trial: Trial, { replay, isCoarse }: Simulation, clients
     delayed: tally.delayed,
     meanDelayMs: tally.delayed === 0 ? 0 : Math.round(tally.delaySumMs / tally.delayed),
     longestDelayMs: tally.longestDelayMs,
-    best: bound(Math.min),
-    worst: bound(Math.max),
+    best: extreme(Math.min),
+    worst: extreme(Math.max),
     retry: retries?.outcome() ?? null,
     deniedOverTime: filled(tally.byTime, replay.spans.count),
-    top: tally.top(replay.clients.holders(), TOLD).map((client) => deniedClient(client, stamped.id, trial)),
+    top: tally
+      .top(replay.clients.holders(), TOLD)
+      .map((client) => deniedClient(client, stamped.id, trial, isByAddress)),
   };
 }
 
-function deniedClient(client: Client, lane: number, { tally }: Trial): DeniedClient {
+function deniedClient(client: Client, lane: number, { tally }: Trial, isByAddress: boolean): DeniedClient {
   const detail = tally.details.get(client);
   return {
     client: client.key,
@@ -163,7 +175,7 @@ function deniedClient(client: Client, lane: number, { tally }: Trial): DeniedCli
     statuses: mostCommon(detail?.statuses, 5),
     paths: mostCommon(detail?.paths, 5),
     userAgents: mostCommon(detail?.userAgents, 5),
-    shared: detail === undefined ? null : sharedBy(detail),
+    shared: detail === undefined || !isByAddress ? null : sharedBy(detail),
   };
 }
 

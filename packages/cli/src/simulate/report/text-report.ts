@@ -23,7 +23,7 @@ export function textReport(report: Report, check: CheckReport | null, exceeded: 
 function heading({ requests, clients, key, fromMs, toMs, logs }: Report): string {
   if (fromMs === null || toMs === null) return `no requests in ${logs.map(({ name }) => name).join(', ')}`;
   const formats = [...new Set(logs.map(({ format }) => format))].join(', ');
-  return `${number(requests)} requests of ${number(clients)} clients (by ${key}) from ${instant(fromMs)} to ${instant(toMs)}; format ${formats}`;
+  return `${counted(requests, 'request')} of ${counted(clients, 'client')} (by ${key}) from ${instant(fromMs)} to ${instant(toMs)}; format ${formats}`;
 }
 
 function warnings(report: Report): readonly string[] {
@@ -32,22 +32,25 @@ function warnings(report: Report): readonly string[] {
   for (const { name, unreadable, firstUnreadable } of report.logs) {
     if (unreadable > 0)
       found.push(
-        `${name}: ${number(unreadable)} lines are no requests, the first of them line ${String(firstUnreadable)}`,
+        unreadable === 1
+          ? `${name}: line ${String(firstUnreadable)} is no request`
+          : `${name}: ${number(unreadable)} lines are no requests, the first of them line ${String(firstUnreadable)}`,
       );
   }
-  if (withoutKey > 0) found.push(`${number(withoutKey)} requests have no key, and are not limited by it`);
-  if (late > 0)
+  if (withoutKey > 0) found.push(`without a key, and not limited by it: ${counted(withoutKey, 'request')}`);
+  if (late > 0) {
     found.push(
-      `${number(late)} lines come later than the window of the order, and count when they come; widen it with --resort`,
+      `out of order by more than --resort: ${counted(late, 'line')} (${percent(late / report.requests)}), which count at the instant that the log had reached`,
     );
+  }
   if (dropped.keys > 0) {
     found.push(
-      `${number(dropped.keys)} keys were forgotten because of --max-keys, ${number(dropped.live)} of them while they still counted: a client that came back counts twice`,
+      `forgotten because of --max-keys: ${counted(dropped.keys, 'key')}, ${number(dropped.live)} while still counting; a client that came back counts twice`,
     );
   }
   if (wholeSeconds && report.candidates.length > 0) {
     found.push(
-      'stamps are whole seconds: "between" are the fewest and the most denials, by where in their seconds the requests were',
+      'stamps are whole seconds: "between" are the fewest and the most denials of three placements in them that were tried, and no bounds',
     );
   }
   return found.length === 0 ? [] : [found.map((one) => `note: ${one}`).join('\n')];
@@ -154,6 +157,11 @@ function checkText({ logs, requests, clients, candidates, suggestions }: CheckRe
 
 function indented(text: string): string {
   return text.replaceAll(/^/gm, '  ');
+}
+
+/** `1 request`, `2 requests`. */
+function counted(count: number, thing: string): string {
+  return `${number(count)} ${thing}${count === 1 ? '' : 's'}`;
 }
 
 function number(value: number): string {

@@ -1,0 +1,25 @@
+import { ownText } from '@sluice/core/service';
+
+const MOST = 50_000;
+/** What is found for a longer path is found again each time. */
+const LONGEST = 256;
+
+/** What is found for a path, for the paths of late: a log has many lines of the same ones. */
+export class Remembered<T> {
+  readonly #find: (path: string) => T;
+  readonly #found = new Map<string, T>();
+
+  constructor(find: (path: string) => T) {
+    this.#find = find;
+  }
+
+  of(path: string): T {
+    const known = this.#found.get(path);
+    if (known !== undefined) return known;
+    const found = this.#find(path);
+    if (path.length > LONGEST) return found;
+    if (this.#found.size >= MOST) this.#found.clear();
+    this.#found.set(ownText(path), found);
+    return found;
+  }
+}
