@@ -103,8 +103,10 @@ function given(command: Command, name: string): string | undefined {
 
 function tlsOf(flags: ServeFlags): ServerOptions['tls'] {
   const { tlsCert: cert, tlsKey: key, tlsClientCa: clientCa, tlsListeners } = flags;
-  if (cert === undefined && key === undefined && clientCa === undefined) return undefined;
-  if (cert === undefined || key === undefined) throw new UsageError('--tls-cert and --tls-key belong together');
+  if ([cert, key, clientCa, tlsListeners].every((flag) => flag === undefined)) return undefined;
+  if (cert === undefined || key === undefined) {
+    throw new UsageError('--tls-cert and --tls-key belong together; without both nothing is served with TLS');
+  }
   const listeners = tlsListeners?.split(',').map((name) => name.trim()) as TlsListenerName[] | undefined;
   return { cert, key, clientCa, listeners };
 }

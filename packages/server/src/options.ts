@@ -132,10 +132,12 @@ export function parseServerOptions(options: ServerOptions): Settings {
     token === undefined ? token : 'fewer',
   );
   checkTls(tls);
+  const listeners = parseListeners(options);
+  checkTlsListeners(tls, listeners);
   return {
     ...{ config, mergeDomains, prefix, store, token, tls, app },
     redis: parseRedis(options.redis),
-    listeners: parseListeners(options),
+    listeners,
     timeoutMs: parseNumber(options.timeoutMs, 15, 'timeoutMs', 1),
     maxInFlight: parseNumber(options.maxInFlight, 1024, 'maxInFlight', 1),
     maxConnectionAgeMs: parseNumber(options.maxConnectionAgeMs, DAY_MS, 'maxConnectionAgeMs', 0),
@@ -177,8 +179,17 @@ function checkTls(tls: unknown): void {
   check(isText(cert) && isText(key), 'tls', '{ cert, key }, the paths of two PEM files', tls);
   check(clientCa === undefined || isText(clientCa), 'tls.clientCa', 'the path of a PEM file', clientCa);
   const areListeners =
-    Array.isArray(listeners) && listeners.every((name: unknown) => TLS_LISTENERS.some((one) => one === name));
-  check(areListeners, 'tls.listeners', `a list of ${TLS_LISTENERS.join(', ')}`, listeners);
+    Array.isArray(listeners) &&
+    listeners.length > 0 &&
+    listeners.every((name: unknown) => TLS_LISTENERS.some((one) => one === name));
+  const got = Array.isArray(listeners) ? listeners.join(',') : listeners;
+  check(areListeners, 'tls.listeners', `a list of ${TLS_LISTENERS.join(', ')}`, got);
+}
+
+/** A certificate that no listener uses is a mistake: its owner believes that what is served is encrypted. */
+function checkTlsListeners(tls: TlsOptions | undefined, listeners: Settings['listeners']): void {
+  const isUsed = tls === undefined || LISTENERS.some((name) => listeners[name] !== undefined && hasTls(name, tls));
+  check(isUsed, 'tls.listeners', 'listeners of which one is on', (tls?.listeners ?? TLS_LISTENERS).join(','));
 }
 
 function parseNumber(given: unknown, byDefault: number, field: string, least: number): number {

@@ -77,6 +77,41 @@ describe('TLS', () => {
   });
 });
 
+describe('a certificate that cannot be used', () => {
+  const { certFile: cert, keyFile: key, otherKeyFile } = tlsFixture;
+
+  it.each<[string, () => readonly string[], RegExp]>([
+    ['is not there', () => ['/nowhere', key], /tls\.cert must be the path of a PEM file; got \/nowhere: ENOENT/],
+    ['is another file', () => [serving.file(LIMITS), key], /tls\.cert must be a certificate in PEM form; got .*limits/],
+    ['has the key of another', () => [cert, otherKeyFile], /tls\.key must be the key of tls\.cert in PEM form/],
+    ['has no key in its file', () => [cert, cert], /tls\.key must be the key of tls\.cert in PEM form/],
+    ['has authorities that are a folder', () => [cert, key, serving.folder], /tls\.clientCa must be the path of/],
+    [
+      'has authorities that are another file',
+      () => [cert, key, serving.file(LIMITS)],
+      /tls\.clientCa must be certificates of authorities in PEM form; got .*limits/,
+    ],
+    ['has a key for authorities', () => [cert, key, key], /tls\.clientCa must be certificates of authorities/],
+  ])('because it %s stops the start, and says which file it is', async (_what, files, message) => {
+    const flags = files().flatMap((file, i) => [['--tls-cert', '--tls-key', '--tls-client-ca'][i] ?? '', file]);
+    const { code, err } = await serving.run(['--config', serving.file(LIMITS, 'own.yaml'), ...flags]);
+
+    expect([code, err]).toEqual([2, expect.stringMatching(message)]);
+  });
+
+  it('changes nothing while the service runs, authorities of clients among it', async () => {
+    const { ca, otherCertFile, otherKeyFile: ownKey } = tlsFixture;
+    const clientCa = serving.file(readFileSync(otherCertFile, 'utf8'), 'ca.pem');
+    const tls = ['--tls-cert', cert, '--tls-key', key, '--tls-client-ca', clientCa];
+    const one = await serving.serve(['--config', serving.file(LIMITS), ...tls]);
+    const own = { ca, cert: readFileSync(otherCertFile), key: readFileSync(ownKey) };
+    serving.file('no authorities', 'ca.pem');
+    await until('it says so', () => /the certificate stays as it was: tls\.clientCa must/.test(one.printed.err));
+
+    expect(await new HealthClient(`https://${one.addresses['grpc'] ?? ''}`, own).check()).toBe('SERVING');
+  });
+});
+
 describe('Unix sockets', () => {
   it('serve each listener, and are removed at the end', async () => {
     const { folder } = serving;

@@ -52,6 +52,17 @@ describe('a wrong command line', () => {
     ['no number of workers', ['--workers', 'two'], '--workers must be a whole number from 1 to 256, got "two"'],
     ['a short token', ['--token', 'secret'], 'token must be at least 16 characters'],
     ['a certificate without a key', ['--tls-cert', 'x'], '--tls-cert and --tls-key belong together'],
+    ['listeners of TLS alone', ['--tls-listeners', 'grpc'], '--tls-cert and --tls-key belong together'],
+    [
+      'TLS on listeners that are off',
+      ['--tls-cert', 'x', '--tls-key', 'y', '--tls-listeners', 'http', '--http', 'off'],
+      'tls.listeners must be listeners of which one is on; got "http"',
+    ],
+    [
+      'TLS on a listener that has none',
+      ['--tls-cert', 'x', '--tls-key', 'y', '--tls-listeners', 'grpc,admin'],
+      'tls.listeners must be a list of grpc, http, native; got "grpc,admin"',
+    ],
     ['a wrong duration', ['--timeout', 'soon'], '--timeout must be'],
     ['no URL of Redis', ['--redis', 'localhost:6379'], 'redis must be a URL such as redis://host:6379'],
     ["Sentinel's protocol", ['--sentinel', '18730'], "the service does not speak Sentinel's cluster protocol yet"],
@@ -87,7 +98,7 @@ describe('a wrong command line', () => {
     ]);
     server.close();
 
-    expect(err).toMatch(new RegExp(`^sluice: cannot listen: .*EADDRINUSE.*127\\.0\\.0\\.1:${String(port)}$`));
+    expect(err).toMatch(new RegExp(`^sluice: cannot listen: http: .*EADDRINUSE.*127\\.0\\.0\\.1:${String(port)}$`));
     expect(code).toBe(1);
   });
 });

@@ -1,5 +1,7 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
-import type { SecureContextOptions } from 'node:tls';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { SluiceError } from '@sluice/core';
 import type { TlsOptions } from '../options.ts';
 
 /** How often the files are looked at. */
@@ -11,16 +13,43 @@ export type TlsSettings = SecureContextOptions & { readonly requestCert: boolean
 /**
  * Reads the files of a certificate.
  *
- * @throws the errors of the file system, which name the file.
+ * @throws SluiceError `SLUICE_OPTION_INVALID`, which names the option and the file, for what cannot be read or is not what its
+ * option says. Authorities are checked too: a file without any would reject every client.
  */
 export function readTls({ cert, key, clientCa }: TlsOptions): TlsSettings {
+  const identity = { cert: read('tls.cert', cert), key: read('tls.key', key) };
+  usable('tls.cert', 'a certificate in PEM form', cert, () => createSecureContext({ cert: identity.cert }));
+  usable('tls.key', 'the key of tls.cert in PEM form, without a passphrase', key, () => createSecureContext(identity));
   return {
-    cert: readFileSync(cert),
-    key: readFileSync(key),
-    ...(clientCa === undefined ? {} : { ca: readFileSync(clientCa) }),
+    ...identity,
+    ...(clientCa === undefined ? {} : { ca: readAuthorities(clientCa) }),
     minVersion: 'TLSv1.2',
     requestCert: clientCa !== undefined,
   };
+}
+
+function readAuthorities(path: string): Buffer {
+  const bytes = read('tls.clientCa', path);
+  usable('tls.clientCa', 'certificates of authorities in PEM form', path, () => {
+    if (!bytes.includes('-----BEGIN ')) throw new Error('no PEM');
+    return new X509Certificate(bytes);
+  });
+  return bytes;
+}
+
+function read(option: string, path: string): Buffer {
+  return usable(option, 'the path of a PEM file', path, () => readFileSync(path));
+}
+
+function usable<T>(option: string, expected: string, path: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new SluiceError('SLUICE_OPTION_INVALID', `${option} must be ${expected}; got ${path}: ${why}`, {
+      cause: error,
+    });
+  }
 }
 
 /** A server of `node:tls`, `node:https` or `node:http2`. */

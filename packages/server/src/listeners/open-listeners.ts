@@ -83,7 +83,9 @@ export async function openListeners(service: Service, settings: Settings): Promi
         });
   const opened = await Promise.allSettled(
     made.map(async ({ name, address, made: one }): Promise<Listener> => {
-      const at = await listenAt(one.server, address);
+      const at = await listenAt(one.server, address).catch((error: unknown) => {
+        throw namingListener(error as NodeJS.ErrnoException, name);
+      });
       return { name, address: at, close: async (drainMs) => one.close(drainMs) };
     }),
   );
@@ -101,6 +103,11 @@ export async function openListeners(service: Service, settings: Settings): Promi
       await listener.close(drainMs);
     },
   }));
+}
+
+/** The same error, which says which listener it is about. */
+function namingListener(error: NodeJS.ErrnoException, name: ListenerName): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${name}: ${error.message}`, { cause: error }), { code: error.code });
 }
 
 function madeOfRls(
