@@ -192,7 +192,7 @@ describe('expectLimited fails', () => {
     );
     expect(await messageOf(throwing, { limit: 1 })).toMatch(/it threw Error: broken/);
     expect(await messageOf({ fetch: ofFetch }, { limit: 1, fields: false })).toMatch(/request 2 got 200/);
-    expect(await messageOf((() => undefined), { limit: 1 })).toMatch(
+    expect(await messageOf(() => undefined, { limit: 1 })).toMatch(
       /takes this for a handler of fetch, which returns a Response, got undefined; a handler of node:http has two/,
     );
   });

@@ -29,7 +29,7 @@ export interface CallDeps {
 
 /** The stream of a call. Listeners are functions of the module that find their call here: a closure each would cost more. */
 interface CallStream extends ServerHttp2Stream {
-  [CALL]?: Call;
+  [CALL]?: Call | undefined;
 }
 
 const CALL = Symbol('call');
