@@ -81,5 +81,6 @@ function asProblem(error: unknown): unknown {
   if (name === 'StoreError') {
     return new RequestProblem(503, 'the store does not answer: the operation may have been done', { code }, SOON);
   }
-  return new RequestProblem(400, detail, { code });
+  const here = code === 'SLUICE_ACQUIRE_NEEDED' ? '; over HTTP these are /v1/acquire, /v1/renew and /v1/release' : '';
+  return new RequestProblem(400, detail + here, { code });
 }

@@ -114,7 +114,10 @@ export class Operations {
   /** The limits of the configuration, as a limiter of core. */
   #over(keys: unknown): LimiterImpl<Keys> {
     const { configuration, core } = this.#service;
-    for (const name of Object.keys(keysOf(keys))) this.#checkName(name, configuration);
+    for (const [name, key] of Object.entries(keysOf(keys))) {
+      this.#checkName(name, configuration);
+      checkKey(name, key);
+    }
     if (this.#limiter?.configuration !== configuration) {
       const limits = new Map([...configuration.limits].map(([name, { limit }]) => [name, limit]));
       this.#limiter = { configuration, over: new LimiterImpl<Keys>(core, limits) };
@@ -142,12 +145,19 @@ function privileged(needed: readonly string[], optional: readonly string[], run:
   return { needed, optional, run, isPrivileged: true };
 }
 
-/** @throws RequestProblem 400 for anything but an object with a text under each name. What the texts may be, core checks. */
+/** @throws RequestProblem 400 for anything but an object that is not empty. */
 function keysOf(given: unknown): Keys {
   if (typeof given === 'object' && given !== null && !Array.isArray(given) && Object.keys(given).length > 0) {
     return given as Keys;
   }
   throw badRequest(`keys must be an object with a key under the name of each limit, got ${shown(given)}`);
+}
+
+/** What the texts may be, core checks; what is no text, its methods take for other things, such as a decision. */
+function checkKey(name: string, key: unknown): void {
+  if (typeof key === 'string') return;
+  const detail = `the key of ${name} must be a text that is not empty, got ${shown(key)}; nothing was done`;
+  throw new RequestProblem(400, detail, { code: 'SLUICE_KEY_INVALID' });
 }
 
 function text(given: unknown, field: string): string {
