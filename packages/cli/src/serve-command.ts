@@ -40,7 +40,7 @@ export function addServe(sluice: Command): void {
     .option('--app <name>', 'the name of this service on the lists of managed policies (default: sluice-server)')
     .addHelpText(
       'after',
-      `\nA port alone is that of the loopback. SIGTERM drains, SIGINT does so without a delay, SIGHUP reads the configuration. Without --config the\nenvironment of envoyproxy/ratelimit (RUNTIME_ROOT, REDIS_URL, ...) says where it is: ${SITE}/reference/service.`,
+      `\nA port alone is that of the loopback. SIGTERM drains, SIGINT does so without a delay, SIGHUP reads the configuration. Where no flag\nis given, the environment of envoyproxy/ratelimit (RUNTIME_ROOT, REDIS_URL, ...) is read: ${SITE}/reference/service.`,
     )
     .action(async (flags: ServeFlags, command: Command) => {
       await serve(await readServeOptions(flags, command));

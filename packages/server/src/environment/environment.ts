@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { SluiceError } from '@sluice/core';
 import type { ServerOptions, TlsOptions } from '../options.ts';
 import { goDurationMs } from './go-duration.ts';
+import { invalid, isText, readBoolean, type Environment } from './variables.ts';
 import { ignoredName } from './ignored-names.ts';
 import { redisFromEnvironment } from './redis-urls.ts';
 
@@ -14,9 +15,10 @@ export interface EnvironmentOptions {
   readonly warnings: readonly string[];
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 const RUNTIME = ['RUNTIME_ROOT', 'RUNTIME_SUBDIRECTORY', 'RUNTIME_APPDIRECTORY'] as const;
+const PORTS = ['PORT', 'GRPC_PORT', 'DEBUG_PORT'] as const;
+/** What Kubernetes gives pods beside a Service named `grpc` or `debug`: its address, under the name of a port. */
+const LINK = /^(?:tcp|udp|sctp):\/\//;
 /** What envoyproxy/ratelimit uses where a name is not set. */
 const DEFAULTS = {
   root: '/srv/runtime_data/current',
@@ -37,12 +39,13 @@ const DEFAULTS = {
  */
 export function readEnvironment(environment: Environment): EnvironmentOptions {
   const { host, warnings } = hostOf(environment);
+  const links = PORTS.filter((name) => LINK.test(environment[name] ?? ''));
   const isDropIn = RUNTIME.some((name) => isSet(environment, name));
   const address = (
-    names: { readonly host: string | undefined; readonly port: string },
+    names: { readonly host: string | undefined; readonly port: (typeof PORTS)[number] },
     byDefault: string,
   ): string | undefined => {
-    const port = environment[names.port];
+    const port = links.includes(names.port) ? undefined : environment[names.port];
     if (!isDropIn && !isText(port) && !isText(names.host)) return undefined;
     const at = isText(names.host) ? names.host : isDropIn && byDefault !== DEFAULTS.admin ? DEFAULTS.host : '127.0.0.1';
     return `${isIP(at) === 6 ? `[${at}]` : at}:${isText(port) ? port : byDefault}`;
@@ -61,7 +64,7 @@ export function readEnvironment(environment: Environment): EnvironmentOptions {
     maxConnectionAgeMs: readDuration(environment, 'GRPC_MAX_CONNECTION_AGE'),
     tls: tlsOf(environment),
   });
-  return { options, warnings: [...warnings, ...ignoredOf(environment)] };
+  return { options, warnings: [...warnings, ...links.map(linkWarning), ...ignoredOf(environment)] };
 }
 
 function configOf(environment: Environment): string {
@@ -74,6 +77,10 @@ function hostOf(environment: Environment): { readonly host: string | undefined; 
   const host = environment['HOST'];
   if (!isText(host) || isIP(host) > 0 || host === 'localhost') return { host, warnings: [] };
   return { host: undefined, warnings: ['HOST is ignored: it is not an address; write --http host:port'] };
+}
+
+function linkWarning(name: string): string {
+  return `${name} is ignored: it is the address that Kubernetes gives for a Service of this name; write enableServiceLinks: false in the pod`;
 }
 
 function tlsOf(environment: Environment): TlsOptions | undefined {
@@ -91,14 +98,6 @@ function tlsOf(environment: Environment): TlsOptions | undefined {
     );
   }
   return { cert, key, ...(isText(clientCa) ? { clientCa } : {}), listeners: ['grpc'] };
-}
-
-function readBoolean(environment: Environment, name: string): boolean | undefined {
-  const text = environment[name];
-  if (!isText(text)) return undefined;
-  if (/^(1|t|true)$/i.test(text)) return true;
-  if (/^(0|f|false)$/i.test(text)) return false;
-  throw invalid(name, 'true or false', text);
 }
 
 function readDuration(environment: Environment, name: string): number | undefined {
@@ -128,14 +127,6 @@ function isSet(environment: Environment, name: string): boolean {
   return isText(environment[name]);
 }
 
-function isText(value: string | undefined): value is string {
-  return value !== undefined && value !== '';
-}
-
 function withoutUndefined<T extends object>(fields: { readonly [K in keyof T]: T[K] | undefined }): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
-}
-
-function invalid(name: string, expected: string, got: string): SluiceError {
-  return new SluiceError('SLUICE_OPTION_INVALID', `${name} must be ${expected}; got ${JSON.stringify(got)}`);
 }

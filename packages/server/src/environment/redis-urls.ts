@@ -1,6 +1,5 @@
 import { SluiceError } from '@sluice/core';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import { invalid, isText, readBoolean, type Environment } from './variables.ts';
 
 const SINGLE_OR_CLUSTER =
   'SINGLE or CLUSTER; for Sentinel call createServer with store: redisStore(new Redis({ sentinels, name }))';
@@ -12,19 +11,18 @@ const SINGLE_OR_CLUSTER =
  * @throws SluiceError `SLUICE_OPTION_INVALID`. Its message quotes neither a password nor a URL.
  */
 export function redisFromEnvironment(environment: Environment): string | undefined {
-  const given = environment['REDIS_URL'] ?? '';
-  if (given === '') return undefined;
-  const type = (environment['REDIS_TYPE'] ?? 'SINGLE').toUpperCase();
-  if (type !== 'SINGLE' && type !== 'CLUSTER') {
-    throw new SluiceError(
-      'SLUICE_OPTION_INVALID',
-      `REDIS_TYPE must be ${SINGLE_OR_CLUSTER}; got ${JSON.stringify(type)}`,
-    );
-  }
+  const [given, type = 'SINGLE', socket = ''] = ['REDIS_URL', 'REDIS_TYPE', 'REDIS_SOCKET_TYPE'].map((name) => {
+    const text = environment[name];
+    return isText(text) ? text : undefined;
+  });
+  // A wrong one is not taken for none: what is meant to be encrypted would be sent in the clear.
+  const hasTls = readBoolean(environment, 'REDIS_TLS') === true || socket === 'tls';
+  if (!/^(?:tcp|tls|unix|)$/.test(socket)) throw invalid('REDIS_SOCKET_TYPE', 'tcp, tls or unix', socket);
+  if (given === undefined) return undefined;
+  if (!/^(?:single|cluster)$/i.test(type)) throw invalid('REDIS_TYPE', SINGLE_OR_CLUSTER, type);
   const auth = userInfo(environment['REDIS_AUTH'] ?? '');
-  const isTls = /^(1|t|true)$/i.test(environment['REDIS_TLS'] ?? '') || environment['REDIS_SOCKET_TYPE'] === 'tls';
-  const urls = given.split(',').map((one) => urlOf(one.trim(), auth, isTls));
-  if (type === 'CLUSTER' && urls.length === 1) urls.push(...urls);
+  const urls = given.split(',').map((one) => urlOf(one.trim(), auth, hasTls));
+  if (type.toUpperCase() === 'CLUSTER' && urls.length === 1) urls.push(...urls);
   return urls.join(',');
 }
 
