@@ -64,7 +64,7 @@ export async function readServeOptions(flags: ServeFlags, command: Command): Pro
   return {
     server: { ...server, config },
     workers,
-    shutdownDelayMs: flags.shutdownDelay === '0' ? 0 : parseDuration(flags.shutdownDelay, '--shutdown-delay'),
+    shutdownDelayMs: durationOf(flags.shutdownDelay, '--shutdown-delay'),
     check: flags.check === true,
     json: command.optsWithGlobals()['json'] === true,
   };
@@ -87,7 +87,7 @@ function flagsOf(flags: ServeFlags, command: Command): Partial<ServerOptions> {
     prefix: given(command, 'prefix'),
     tls: tlsOf(flags),
     timeoutMs: durationOf(flags.timeout, '--timeout'),
-    maxConnectionAgeMs: flags.maxConnectionAge === '0' ? 0 : durationOf(flags.maxConnectionAge, '--max-connection-age'),
+    maxConnectionAgeMs: durationOf(flags.maxConnectionAge, '--max-connection-age'),
     drainMs: durationOf(flags.drain, '--drain'),
     maxInFlight:
       flags.maxInFlight === undefined ? undefined : wholeNumber(flags.maxInFlight, '--max-in-flight', 1, 1_000_000),
@@ -111,8 +111,12 @@ function tlsOf(flags: ServeFlags): ServerOptions['tls'] {
   return { cert, key, clientCa, listeners };
 }
 
+/** A duration, or 0 without a unit. */
+function durationOf(text: string, flag: string): number;
+function durationOf(text: string | undefined, flag: string): number | undefined;
 function durationOf(text: string | undefined, flag: string): number | undefined {
-  return text === undefined ? undefined : parseDuration(text, flag);
+  if (text === undefined) return undefined;
+  return text === '0' ? 0 : parseDuration(text, flag);
 }
 
 function wholeNumber(text: string, flag: string, least: number, most: number): number {

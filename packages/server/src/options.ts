@@ -1,5 +1,6 @@
 import { SluiceError, type Store } from '@sluice/core';
 import { nearest } from '@sluice/core/inspect';
+import { check, isText, parseNumber } from './check-option.ts';
 import { parseAddress, type Address } from './listeners/address.ts';
 import type { Siblings } from './workers/siblings.ts';
 
@@ -88,7 +89,8 @@ export interface Settings {
 const DEFAULTS: Readonly<Record<ListenerName, ListenerOption>> = { grpc: 8081, http: 8080, native: 'off', admin: 6070 };
 const SHORTEST_TOKEN = 16;
 const DAY_MS = 86_400_000;
-const LONGEST_MS = 2 ** 31 - 1;
+/** A hundred years, as in core. */
+const LONGEST_AGE_MS: number = 36_500 * DAY_MS;
 
 const OPTIONS: readonly (keyof ServerOptions)[] = [
   ...['config', 'mergeDomains', 'redis', 'prefix', 'store', 'grpc', 'http', 'native', 'admin', 'token', 'tls'],
@@ -140,7 +142,7 @@ export function parseServerOptions(options: ServerOptions): Settings {
     listeners,
     timeoutMs: parseNumber(options.timeoutMs, 15, 'timeoutMs', 1),
     maxInFlight: parseNumber(options.maxInFlight, 1024, 'maxInFlight', 1),
-    maxConnectionAgeMs: parseNumber(options.maxConnectionAgeMs, DAY_MS, 'maxConnectionAgeMs', 0),
+    maxConnectionAgeMs: parseNumber(options.maxConnectionAgeMs, DAY_MS, 'maxConnectionAgeMs', 0, LONGEST_AGE_MS),
     drainMs: parseNumber(options.drainMs, 10_000, 'drainMs', 0),
     siblings: options.siblings,
     log: options.log ?? ((line) => process.stderr.write(`${line}\n`)),
@@ -190,22 +192,4 @@ function checkTls(tls: unknown): void {
 function checkTlsListeners(tls: TlsOptions | undefined, listeners: Settings['listeners']): void {
   const isUsed = tls === undefined || LISTENERS.some((name) => listeners[name] !== undefined && hasTls(name, tls));
   check(isUsed, 'tls.listeners', 'listeners of which one is on', (tls?.listeners ?? TLS_LISTENERS).join(','));
-}
-
-function parseNumber(given: unknown, byDefault: number, field: string, least: number): number {
-  const value = given ?? byDefault;
-  const isWithin = Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= LONGEST_MS;
-  check(isWithin, field, `a whole number from ${String(least)} to ${String(LONGEST_MS)}`, value);
-  return value as number;
-}
-
-function isText(given: unknown): given is string {
-  return typeof given === 'string' && given !== '';
-}
-
-function check(is: boolean, field: string, expected: string, got: unknown): void {
-  if (is) return;
-  const shown =
-    typeof got === 'string' || typeof got === 'number' ? JSON.stringify(got) : got === null ? 'null' : typeof got;
-  throw new SluiceError('SLUICE_OPTION_INVALID', `${field} must be ${expected}; got ${shown}`);
 }

@@ -27,6 +27,14 @@ describe('sluice serve', () => {
     expect(addresses['admin']).toMatch(/^\[::1\]:\d+$/);
   });
 
+  it('takes 0 without a unit for a duration, and ages that no timer of Node can wait', async () => {
+    const { printed } = await serve([
+      ...['--config', file(LIMITS), '--drain', '0', '--shutdown-delay', '0', '--max-connection-age', '365d'],
+    ]);
+
+    expect(printed.err).toBe('');
+  });
+
   it('starts without Redis, says so, and decides in memory until it is there', async () => {
     const serving = await serve(['--config', file(LIMITS), '--redis', 'redis://127.0.0.1:1']);
 

@@ -108,6 +108,22 @@ describe('the age of a connection', () => {
   });
 });
 
+describe('an age beyond what timers of Node can wait', () => {
+  it('is waited for, not cut to nothing', async () => {
+    const one = await runService(LIMITS, { maxConnectionAgeMs: 365 * 86_400_000 });
+    const session = connectHttp2(`http://127.0.0.1:${String(one.port)}`);
+    let isAsked = false;
+    session.on('goaway', () => (isAsked = true));
+    await once(session, 'connect');
+    // A timer that is too long ends after 1 ms: before the second answer in any case.
+    for (let i = 0; i < 2; i++) await new Promise((resolve) => session.ping(resolve));
+    expect(await statusOf(askPatiently(one.client))).toBe('OK');
+    expect(isAsked).toBe(false);
+    session.close();
+    await one.close();
+  });
+});
+
 /** Calls ShouldRateLimit, and waits for a connection where there is none. */
 function askPatiently(client: Client): Promise<unknown> {
   const { path, requestSerialize, responseDeserialize } = METHODS.shouldRateLimit;

@@ -1,4 +1,5 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
+import { startTimer } from './long-timer.ts';
 
 /** Pings of a client between two calls, at most: clients that measure the line send one with each call. */
 const MOST_PINGS = 1000;
@@ -48,10 +49,10 @@ export class Sessions {
 
   add(session: ServerHttp2Session): void {
     this.#open.add(session);
-    const ageing = this.#endWhenOld(session);
+    const stopAgeing = this.#endWhenOld(session);
     session.on('ping', countPing);
     session.on('close', () => {
-      clearTimeout(ageing);
+      stopAgeing?.();
       this.#open.delete(session);
     });
   }
@@ -83,11 +84,11 @@ export class Sessions {
     for (const session of this.#open) session.destroy();
   }
 
-  #endWhenOld(session: ServerHttp2Session): NodeJS.Timeout | undefined {
+  #endWhenOld(session: ServerHttp2Session): (() => void) | undefined {
     const { maxConnectionAgeMs, connectionGraceMs } = this.#options;
     if (maxConnectionAgeMs === Infinity) return undefined;
     const ageMs = maxConnectionAgeMs * (1 - JITTER + 2 * JITTER * Math.random());
-    return setTimeout(() => {
+    return startTimer(ageMs, () => {
       leave(session);
       const end = setTimeout(() => {
         session.destroy();
@@ -95,7 +96,7 @@ export class Sessions {
       session.once('close', () => {
         clearTimeout(end);
       });
-    }, ageMs).unref();
+    });
   }
 }
 
