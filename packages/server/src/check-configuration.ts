@@ -1,5 +1,6 @@
-import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { LimiterCore } from '@sluice/core/service';
 import { loadConfiguration } from './config/configuration-files.ts';
+import { limitsOf } from './limit-of.ts';
 import { parseServerOptions, type ServerOptions } from './options.ts';
 import { openStore } from './store.ts';
 
@@ -18,7 +19,7 @@ export async function checkConfiguration(
   try {
     const { domains, limits, forwardAuth } = await loadConfiguration(settings.config, {
       mergeDomains: settings.mergeDomains,
-      limitOf: (policy) => limitOfPolicy(core, policy),
+      limitOf: limitsOf(core, settings),
     });
     return { domains: domains.size, limits: limits.size, forwardAuthRules: forwardAuth?.rules.length ?? 0 };
   } finally {

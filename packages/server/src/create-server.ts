@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { LimiterCore } from '@sluice/core/service';
 import { Access } from './access.ts';
 import { Stats } from './admin/stats.ts';
 import type { CloseOptions } from './close-options.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import type { Configuration } from './config/configuration.ts';
 import { Health } from './health/health.ts';
+import { limitsOf } from './limit-of.ts';
 import { logStore } from './log-store.ts';
 import { openListeners, type Listener } from './listeners/open-listeners.ts';
 import { writtenAddress } from './listeners/address.ts';
@@ -96,10 +97,11 @@ class LiveService implements Service {
     return (this.#source as ConfigurationSource).current;
   }
 
-  async load({ config, mergeDomains, log }: Settings): Promise<void> {
+  async load(settings: Settings): Promise<void> {
+    const { config, mergeDomains, log } = settings;
     this.#source = await ConfigurationSource.open(config, {
       mergeDomains,
-      limitOf: (policy) => limitOfPolicy(this.core, policy),
+      limitOf: limitsOf(this.core, settings),
       onLoad: () => {
         this.stats.loaded();
       },

@@ -147,6 +147,17 @@ descriptors:
     expect([code, out]).toEqual([2, '']);
   });
 
+  it('says what a managed policy needs, and takes it where Redis is named', async () => {
+    const path = file('limits:\n  orders: { managed: orders }\n');
+    const { code, err } = await run(['--config', path, '--check']);
+
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining(`${path}:2:3: a managed policy is kept in Redis: give --redis`),
+    ]);
+    expect((await run(['--config', path, '--check', '--redis', 'redis://127.0.0.1:1'])).code).toBe(0);
+  });
+
   it('reads every file of a folder', async () => {
     file('domain: one\n', 'one.yaml');
     const other = file('domain: one\n', 'other.yaml');
