@@ -5,7 +5,9 @@
 //   npm run test:packages              all rows
 //   npm run test:packages -- nest yarn the rows whose names hold one of these words
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,6 +49,11 @@ const EXAMPLES = {
   nextjs: /^Listening on/m,
 };
 const PROMETHEUS = { 'prom-client': '15' };
+/** What README.md of @sluice/testing says that the contract of adapters needs. */
+const CONTRACT = {
+  ...{ expect: '30', 'fast-check': '4', got: '14', ioredis: '6', 'jest-each': '30', ky: '1' },
+  ...{ 'ratelimit-header-parser': '0.1', 'structured-field-values': '2', 'structured-headers': '2', undici: '7' },
+};
 
 try {
   const tarballs = pack();
@@ -66,9 +73,14 @@ try {
   for (const version of ['5.4', '5.9', '6', '7']) {
     const row = `TypeScript ${version}`;
     if (!isWanted(row)) continue;
-    const types = { typescript: version, '@types/node': '20', '@types/express': '5', express: '5', ...PROMETHEUS };
-    const folder = await installed(row, tarballs, ['express', 'testing'], types);
-    for (const module of ['nodenext', 'node16', 'bundler']) await check(row, module, () => compile(folder, module));
+    const types = { typescript: version, '@types/node': '20', '@types/express': '5', express: '5', hono: '4' };
+    const folder = await installed(row, tarballs, ['express', 'testing', 'web'], { ...types, ...PROMETHEUS });
+    for (const module of ['nodenext', 'node16', 'bundler']) {
+      await check(row, module, () => compile(folder, module, 'program'));
+      // Hono's own declarations need TypeScript 5.7.
+      const skips = version === '5.4';
+      await check(row, `${module}, fetch handlers`, () => compile(folder, module, 'handlers', skips));
+    }
   }
   const manage = { pnpm: withPnpm, 'Yarn PnP': withYarn };
   for (const [row, install] of Object.entries(manage)) {
@@ -87,6 +99,20 @@ try {
     const adapters = ['express', 'testing'];
     const folder = await installed(row, tarballs, adapters, { express: '5', ...PROMETHEUS, ...dependencies });
     await check(row, 'express', () => run(folder, ...command));
+  }
+  if (isWanted('Adapters contract')) {
+    const runners = { jest: '30', vitest: '3' };
+    const folder = await installed('Adapters contract', tarballs, ['testing'], { ...CONTRACT, ...runners });
+    cpSync(join(root, 'packages/testing/test/adapter/target.mjs'), join(folder, 'adapter-target.mjs'));
+    const redis = await startRedis(folder);
+    const env = { REDIS_URL: redis.url, NODE_OPTIONS: '--experimental-vm-modules' };
+    for (const [cell, command] of [
+      ['Vitest', ['npx', 'vitest', 'run', 'adapter.vitest.test.mjs']],
+      ['Jest', ['npx', 'jest', '--testMatch', '**/adapter.jest.test.mjs']],
+    ]) {
+      await check('Adapters contract', cell, () => run(folder, 'env', ...settings(env), ...command));
+    }
+    redis.stop();
   }
   if (isWanted('SQLite store')) {
     const folder = await installed('SQLite store', tarballs, ['testing'], { 'better-sqlite3': '13.2.0' });
@@ -250,11 +276,11 @@ function withYarn(folder) {
 }
 
 /** Compiles a program that uses what users name most: strict, and with the declarations of libraries checked too. */
-function compile(folder, module) {
+function compile(folder, module, program, skipsLibraries = false) {
   const bundler = module === 'bundler';
-  const files = bundler ? ['program.mts'] : ['program.mts', 'program.cts'];
+  const files = bundler ? [`${program}.mts`] : [`${program}.mts`, `${program}.cts`];
   const modules = ['--module', bundler ? 'esnext' : module, '--moduleResolution', module];
-  const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false', '--noEmit'];
+  const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', String(skipsLibraries), '--noEmit'];
   run(
     folder,
     'npx',
@@ -273,6 +299,33 @@ function compile(folder, module) {
 
 function onNode(version, program) {
   return ['npx', '--yes', '-p', `node@${version}`, '-c', `node --version && node ${program}`];
+}
+
+/** A Redis for programs that are installed here. */
+async function startRedis(folder) {
+  const port = await freePort();
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
+  const child = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let printed = '';
+  for await (const text of child.stdout) {
+    printed += text;
+    if (printed.includes('Ready to accept connections')) break;
+  }
+  return { url: `redis://127.0.0.1:${port}`, stop: () => child.kill() };
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** As the program `env` takes them. */
+function settings(env) {
+  return Object.entries(env).map(([name, value]) => `${name}=${value}`);
 }
 
 async function check(row, cell, work) {

@@ -77,10 +77,14 @@ export interface RateLimit<Key = string, Req extends Request = Request> {
  * Deno.serve(limit.handle((request) => new Response('hello')));
  * ```
  *
+ * Functions in options get a `Request`, or that of a framework: `rateLimit<NextRequest>(options)`.
+ *
  * @throws PolicyError for bad or unknown options, and for a key by address without the option `address`.
  */
-export function rateLimit<Req extends Request = Request>(options: OneKey<Req>): RateLimit<string, Req>;
-export function rateLimit<Req extends Request = Request>(options: KeyEach<Req>): RateLimit<KeyByLimit, Req>;
+export function rateLimit(options: OneKey<Request>): RateLimit;
+export function rateLimit(options: KeyEach<Request>): RateLimit<KeyByLimit>;
+export function rateLimit<Req extends Request>(options: OneKey<Req>): RateLimit<string, Req>;
+export function rateLimit<Req extends Request>(options: KeyEach<Req>): RateLimit<KeyByLimit, Req>;
 export function rateLimit<Req extends Request = Request>(
   options: RateLimitOptions<Req>,
 ): RateLimit<string | KeyByLimit, Req>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fakeClock } from '@sluice/testkit';
-import { byAll, byHeader, fixedWindow, memoryStore, rateLimit, type RateLimit } from '@sluice/web';
+import { byAll, byHeader, byUser, fixedWindow, memoryStore, rateLimit, type RateLimit } from '@sluice/web';
 
 const address = (): string => '203.0.113.7';
 const once = (): RateLimit =>
@@ -143,6 +143,23 @@ describe('a limited handler', () => {
 
     expect(headers.get('access-control-allow-origin')).toBe('https://shop.example');
     expect(headers.get('access-control-expose-headers')).toBe('RateLimit, RateLimit-Policy, Retry-After');
+  });
+
+  it('counts by what functions find in the request, whose type they know', async () => {
+    const policy = fixedWindow({ limit: 1, window: '1m' });
+    const one = rateLimit({ policy, key: byUser(({ headers }) => headers.get('x-user')), store: still() });
+    const two = rateLimit({
+      name: 'two',
+      store: still(),
+      limits: [
+        { name: 'user', policy, key: byUser((request) => request.headers.get('x-user')) },
+        { name: 'path', policy, key: (request) => new URL(request.url).pathname },
+      ],
+    });
+    const request = get('/x', { headers: { 'X-User': 'ann' } });
+
+    expect(await one.keyFor(request)).toBe('ann');
+    expect(await two.keyFor(request)).toEqual({ user: 'ann', path: '/x' });
   });
 
   it('takes deniedHeaders as Headers too, and says what is no field', () => {

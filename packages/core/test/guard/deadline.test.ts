@@ -13,6 +13,21 @@ const stall = (ms: number): void => {
   while (performance.now() < endMs);
 };
 
+/**
+ * Keeps this process from its timers and sockets until the server has answered a later connection, and so everything
+ * that was sent to it before.
+ */
+const stallUntilAnotherIsAnswered = (port: number): void => {
+  const program = `
+    const socket = require('node:net').connect(${String(port)}, '127.0.0.1', () => socket.write('PING\\r\\n'));
+    socket.once('data', (answer) => {
+      console.log(String(answer));
+      socket.destroy();
+    });
+  `;
+  expect(spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' }).stdout).toContain('PONG');
+};
+
 describe('the deadline of a decision', () => {
   it('is not missed by an answer that waits in the socket while this process is busy', async () => {
     const store = redisStore(redis.client);
@@ -22,7 +37,8 @@ describe('the deadline of a decision', () => {
 
     const decision = limiter.consume('key');
     await new Promise(setImmediate); // sent
-    stall(200);
+    stall(50);
+    stallUntilAnotherIsAnswered(redis.server.port);
 
     expect((await decision).source).toBe('redis');
   });

@@ -151,18 +151,20 @@ describe('a call of the store', () => {
 
   it('is abandoned when the last of its clients has given up, and answers all the same', async () => {
     let finish = (): void => undefined;
-    const service = watched(() => new Promise((resolve) => (finish = resolve)));
-    const hasty = batch(service, keys('a'), performance.now() + 20);
-    const patient = batch(service, keys('b'), performance.now() + 60);
-    await until('it was sent', () => service.made.length === 1);
-    const [call] = service.made as [StoreCall];
     let abandonedAtMs = 0;
-    call.onAbandoned = () => (abandonedAtMs = performance.now());
-    expect(call.abandoned).toBe(false);
+    const service = watched(async () => {
+      const call = service.made[0] as StoreCall;
+      call.onAbandoned = () => (abandonedAtMs = performance.now());
+      return new Promise((resolve) => (finish = resolve));
+    });
+    const givesUpAtMs = performance.now() + 60;
+    const hasty = batch(service, keys('a'), givesUpAtMs - 40);
+    const patient = batch(service, keys('b'), givesUpAtMs);
 
-    await until('it is abandoned', () => call.abandoned);
+    await until('it is abandoned', () => service.made[0]?.abandoned);
 
-    expect(abandonedAtMs).toBeGreaterThanOrEqual((call.endMs ?? 0) - 1);
+    expect(service.made).toHaveLength(1);
+    expect(abandonedAtMs).toBeGreaterThanOrEqual(givesUpAtMs - 1);
     finish();
     expect(await Promise.all([hasty, patient])).toHaveLength(2);
   });

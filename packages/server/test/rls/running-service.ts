@@ -35,7 +35,10 @@ export interface RunningService {
 
 export interface AskOptions {
   readonly authorization?: string;
+  /** For which the client waits, and which it tells the service, in milliseconds. */
   readonly deadline?: number;
+  /** The deadline that it tells the service while it waits without one, as in `1500m`. */
+  readonly grpcTimeout?: string;
 }
 
 export interface RunOptions extends Partial<RlsOptions> {
@@ -83,6 +86,7 @@ export function ask(client: Client, request: RequestFields, options: AskOptions 
   const { path, requestSerialize, responseDeserialize } = METHODS.shouldRateLimit;
   const metadata = new Metadata();
   if (options.authorization !== undefined) metadata.set('authorization', options.authorization);
+  if (options.grpcTimeout !== undefined) metadata.set('grpc-timeout', options.grpcTimeout);
   const call: CallOptions = options.deadline === undefined ? {} : { deadline: Date.now() + options.deadline };
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, call, (error, response) => {

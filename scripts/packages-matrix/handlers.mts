@@ -1,0 +1,44 @@
+import { byUser, fixedWindow, fromNode, rateLimit, type Checked, type RateLimitOptions } from '@sluice/web';
+import * as hono from '@sluice/web/hono';
+import { collectMetrics } from '@sluice/web/metrics';
+import { describeAdapter, type AdapterTarget } from '@sluice/testing/adapter';
+import { serveTarget } from '@sluice/testing/adapter-target';
+import { Hono } from 'hono';
+
+const options: RateLimitOptions = { limit: 1, window: '1m', address: fromNode };
+const limit = rateLimit(options);
+export const handler: (request: Request, params: { readonly id: string }) => Promise<Response> | Response =
+  limit.handle(async (request: Request, { id }: { readonly id: string }) => {
+    return Response.json([id, request.rateLimit?.decision.remaining, await limit.keyFor(request)]);
+  });
+const checked: Checked = await limit.check(new Request('http://localhost/'));
+export const headers: Headers | undefined = checked.response === undefined ? checked.headers : checked.response.headers;
+// @ts-expect-error The option has another name.
+rateLimit({ limit: 1, window: '1m', adress: fromNode });
+
+const plans = rateLimit({
+  address: fromNode,
+  deniedHeaders: (request) => ({ 'Access-Control-Allow-Origin': request.headers.get('origin') ?? '' }),
+  routes: ['/users/:id'],
+  limits: [
+    {
+      name: 'per-user',
+      policy: fixedWindow({ limit: 1, window: '1m' }),
+      key: byUser(({ headers }) => headers.get('x-user')),
+    },
+  ],
+});
+export const key: string | undefined = (await plans.keyFor(new Request('http://localhost/')))['per-user'];
+
+const app = new Hono<{ Variables: { user: { id: string } } }>();
+app.use(hono.rateLimit({ limit: 1, window: '1m', address: fromNode, key: hono.byUser((c) => c.req.header('x-user')) }));
+app.get('/:id', hono.rateLimit({ limit: 1, window: '1m', key: hono.byAll() }), (c) =>
+  c.text(String(c.var.rateLimit?.decision.remaining)),
+);
+// @ts-expect-error Hono knows the routes.
+hono.rateLimit({ limit: 1, window: '1m', address: fromNode, routes: ['/users/:id'] });
+
+const target: AdapterTarget = { name: 'none', start: () => Promise.reject(new Error('never started')) };
+describeAdapter(target, { redis: 'redis://127.0.0.1:6379', parts: ['answers'] });
+await serveTarget(target);
+collectMetrics();
