@@ -11,7 +11,7 @@ const DIST = fileURLToPath(new URL('dist/', import.meta.url));
 const FOR_AUTHORS = 'Contribute';
 const ABOUT = `# Sluice
 
-> Rate limiting for Node.js (Express, Fastify, Koa, NestJS, or without HTTP) that holds across processes: exact to the unit and the millisecond, the same in memory and in Redis.
+> Rate limiting for Node.js (Express, Fastify, Koa, NestJS, Hono, fetch handlers, or without HTTP) that holds across processes: exact to the unit and the millisecond, the same in memory and in Redis.
 `;
 
 export function writeTexts() {

@@ -64,7 +64,9 @@ describe('policies', () => {
       await kind.selectOption(id);
       await page.getByRole('button', { name: 'Retry storm' }).click();
       assert.ok((await count('denied')) > 0, id);
-      assert.equal(await count('offered'), (await count('allowed')) + (await count('denied')));
+      const hasRetries = (await page.locator('.totals .number', { hasText: 'retries' }).count()) > 0;
+      const retries = hasRetries ? await count('retries') : 0;
+      assert.equal((await count('offered')) + retries, (await count('allowed')) + (await count('denied')));
     }
 
     await kind.selectOption('slidingWindow');
@@ -216,6 +218,52 @@ describe('traffic', () => {
   });
 });
 
+describe('denied requests', () => {
+  test('come back when they are told to, and what was drawn stays as it is', async () => {
+    const { page, bars, count, reload, done } = await open();
+    const [drawn, denied] = [await heightsOf(bars), await count('denied')];
+    const retries = page.getByLabel('Denied requests');
+    assert.equal(await retries.inputValue(), 'none');
+
+    await retries.selectOption('after');
+
+    assert.ok((await count('retries')) > 0);
+    assert.ok((await count('denied')) >= denied);
+    assert.equal(await count('offered'), 147);
+    assert.deepEqual(await heightsOf(bars), drawn);
+    assert.ok((await page.locator('.bar .painted').count()) > 0);
+    await settled(page, 'retry=after');
+    await reload();
+    assert.equal(await retries.inputValue(), 'after');
+    await page.getByRole('button', { name: 'Next denied' }).click();
+
+    // The bar that a key changes is what was drawn, and not what came back on it.
+    const at = drawn.length - 1;
+    await bars.locator('.bar').nth(at).focus();
+    await page.keyboard.press('ArrowUp');
+    assert.equal((await heightsOf(bars))[at], drawn[at] + 1);
+    await done();
+  });
+
+  test('of a storm follow from what was denied', async () => {
+    const { page, bars, count, done } = await open();
+
+    await page.getByRole('button', { name: 'Retry storm' }).click();
+
+    assert.equal(await page.getByLabel('Denied requests').inputValue(), 'backoff');
+    const offered = await count('offered');
+    const stormy = await count('denied');
+    await page.getByLabel('Denied requests').selectOption('none');
+    assert.equal(await count('offered'), offered);
+    assert.ok((await count('denied')) < stormy);
+    assert.equal(await page.locator('.bar .painted').count(), 0);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    assert.equal(await count('denied'), stormy);
+    assert.ok((await heightsOf(bars))[10] > 0);
+    await done();
+  });
+});
+
 describe('one request', () => {
   test('is chosen by a click, by arrows and by buttons, with its response in every format', async () => {
     const { page, done } = await open();
@@ -310,6 +358,27 @@ describe('a link', () => {
     await page.getByText('Client B').first().waitFor();
     assert.equal(await count('offered'), 15);
     await done();
+  });
+
+  test('that is hostile harms nothing: text stays text, numbers are checked, and the page answers', async () => {
+    const bars = Array(4).fill('O'.repeat(60)).join('.');
+    for (const [fragment, offered] of [
+      ["v=1&p=slidingWindow*');alert(1)//*limit*NaN*window*Infinity&bars=5&at=NaN&client=-1&span=1m&runs=1s", 5],
+      ['v=1&p=__proto__*constructor&in=__proto__&key=toString&bars=%E0%A4%A', 147],
+      ['v=1&p=slidingWindow**limit*1*window*1s&span=1d&log=1_0.1_1&keys=<img src=x onerror=alert(1)>*%3Cscript%3E', 2],
+      [
+        `v=1&p=slidingLog**limit*999999*window*1d&p=concurrency*b*limit*9999999*ttl*1d&span=1d&bars=${bars}&retry=backoff&cost=1000000&runs=1d&at=999999999`,
+        12_000,
+      ],
+    ]) {
+      const { page, count, done } = await open({}, `/playground#${fragment}`);
+      page.on('dialog', () => assert.fail('a text was run'));
+      assert.equal(await count('offered'), offered, fragment);
+      assert.equal(await page.locator('.playground img, .playground script').count(), 0);
+      await page.getByRole('button', { name: 'Burst' }).click();
+      assert.ok((await count('offered')) > 0);
+      await done();
+    }
   });
 
   test('that is wrong says so, and the page works', async () => {

@@ -13,6 +13,7 @@ export {
   EMPTY,
   MOST_CLIENTS,
   MOST_IN_COLUMN,
+  RETRY_CHOICES,
   SPANS_MS,
   clientNames,
   columnOf,
@@ -20,12 +21,13 @@ export {
   type Offered,
   type Painted,
   type Pasted,
+  type Retries,
   type Traffic,
 } from './traffic.ts';
 export { paint, spotAt, topOf, withClient, withoutClient, type Spot } from './paint.ts';
 export { PRESETS, presetTraffic, type Preset } from './presets.ts';
 export { parsePaste, type PasteResult } from './paste.ts';
-export { START_MS, replay, type Answer, type Replayed, type Sample } from './replay.ts';
+export { START_MS, replay, type Answer, type ReplayOptions, type Replayed, type Sample } from './replay.ts';
 export { busiestClients, columnsOf, totalsOf, type Column, type Totals } from './summary.ts';
 export { HEADER_CHOICES, responseTo, type HeaderChoice, type Response } from './response.ts';
 export {

@@ -3,6 +3,9 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 const LEAST_EPOCH_S = 1e8;
 const LEAST_EPOCH_MS = 1e11;
 
+/** The end of the year 9999. */
+const LAST_MS = 253_402_300_800_000;
+
 /** The stamp of an access log, such as `10/Oct/2026:13:55:36 +0200`, in milliseconds since 1970. */
 export function parseStamp(text: string): number | undefined {
   const match = /^(\d{2})\/(\w{3})\/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})$/.exec(text);
@@ -24,7 +27,7 @@ export function parseInstant(text: string): number | undefined {
     const number = Number(match[1]);
     const isMs = match[2] === 'ms' || (match[2] === undefined && number >= LEAST_EPOCH_MS);
     const ms = Math.floor(isMs ? number : number * 1000);
-    return Number.isSafeInteger(ms) ? ms : undefined;
+    return ms < LAST_MS ? ms : undefined;
   }
   if (!/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}/.test(text)) return undefined;
   const ms = Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}Z`);

@@ -5,7 +5,7 @@ import { MOST_POLICIES, withNames, type PolicyChoice } from './policies.ts';
 import { kindOf } from './policy-kinds.ts';
 import { HEADER_CHOICES } from './response.ts';
 import { KEY_CHOICES, STORE_CHOICES, initialScenario, type Scenario } from './scenario.ts';
-import { SPANS_MS, type Traffic } from './traffic.ts';
+import { RETRY_CHOICES, SPANS_MS, type Traffic } from './traffic.ts';
 
 /** The state that a link contains, and what could not be read of it. */
 export interface LinkRead {
@@ -132,8 +132,9 @@ function readPolicy(written: string): PolicyChoice | undefined {
 }
 
 function trafficFields(traffic: Traffic): URLSearchParams {
+  const retry: Readonly<Record<string, string>> = traffic.retries === undefined ? {} : { retry: traffic.retries };
   if (traffic.from === 'pasted') {
-    return new URLSearchParams({ span: writtenDuration(traffic.spanMs), ...writeRequests(traffic) });
+    return new URLSearchParams({ span: writtenDuration(traffic.spanMs), ...writeRequests(traffic), ...retry });
   }
   const { spanMs, cost, runsMs, clients } = traffic;
   return new URLSearchParams({
@@ -141,6 +142,7 @@ function trafficFields(traffic: Traffic): URLSearchParams {
     bars: clients.map(writeBars).join('.'),
     ...(cost === 1 ? {} : { cost: String(cost) }),
     runs: writtenDuration(runsMs),
+    ...retry,
   });
 }
 
@@ -148,12 +150,19 @@ function readTraffic(fields: URLSearchParams): Traffic | undefined {
   const spanMs = durationOf(fields.get('span'));
   const runsMs = durationOf(fields.get('runs') ?? '1s');
   if (spanMs === undefined || runsMs === undefined || runsMs > LONGEST_RUN_MS) return undefined;
+  const given = fields.get('retry');
+  const choice = RETRY_CHOICES.find(({ id }) => id === (given ?? 'none'));
+  if (choice === undefined) return undefined;
+  const retries = choice.id === 'none' ? {} : { retries: choice.id };
   const log = fields.get('log');
-  if (log !== null) return readRequests(log, fields.get('keys') ?? '', { spanMs, runsMs });
+  if (log !== null) {
+    const pasted = readRequests(log, fields.get('keys') ?? '', { spanMs, runsMs });
+    return pasted && { ...pasted, ...retries };
+  }
   const cost = wholeNumber(fields.get('cost') ?? '1');
   const clients = readBars(fields.get('bars') ?? '');
   if (!SPANS_MS.includes(spanMs) || cost === undefined || cost < 1 || cost > MOST_COST) return undefined;
-  return clients && { from: 'painted', spanMs, clients, cost, runsMs };
+  return clients && { from: 'painted', spanMs, clients, cost, runsMs, ...retries };
 }
 
 function durationOf(text: string | null): number | undefined {

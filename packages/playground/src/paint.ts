@@ -33,9 +33,12 @@ export function withoutClient(traffic: Painted, client: number): Painted {
   return { ...traffic, clients: traffic.clients.filter((_, i) => i !== client) };
 }
 
-/** The height of a row in requests, for bars of these heights: a fifth stays free, so that a bar can grow. */
+/**
+ * The height of a row in requests, for bars of these heights: a fifth stays free, so that a bar can grow. Retries may make
+ * bars higher than can be painted.
+ */
 export function topOf(most: number): number {
-  return [10, 20, 30, 40].find((top) => most <= top * 0.8) ?? MOST_IN_COLUMN;
+  return [10, 20, 30, 40].find((top) => most <= top * 0.8) ?? Math.max(MOST_IN_COLUMN, Math.ceil(most / 10) * 10);
 }
 
 function clamp(value: number, most: number): number {

@@ -10,6 +10,12 @@ export interface PasteResult {
 
 /** More are left out. */
 export const MOST_PASTED = 5_000;
+/** Lines that are looked at: what was pasted may be no log at all. */
+const MOST_LINES = 100_000;
+/** A longer line is cut: what matters is at its beginning. */
+const LONGEST_LINE = 1_000;
+/** Requests that come later than this after the first are left out. */
+const LONGEST_SPAN_MS = 1_000 * 86_400_000;
 const LONGEST_NAME = 64;
 const MOST_COST = 1_000_000;
 
@@ -22,7 +28,7 @@ interface Line {
 }
 
 /** The common and the combined log format of Apache and nginx. */
-const ACCESS_LOG = /^(\S+) \S+ .*?\[([^\]]+)\] "/;
+const ACCESS_LOG = /^(\S+) \S+ .*?\[([^[\]]{1,40})\] "/;
 
 /**
  * Reads requests, one a line: `time [cost] [key]`, or a line of an access log, whose key is the address. Times are
@@ -31,33 +37,27 @@ const ACCESS_LOG = /^(\S+) \S+ .*?\[([^\]]+)\] "/;
  * @param runsMs - How long each request runs.
  */
 export function parsePaste(text: string, runsMs: number): PasteResult {
-  const written = text
-    .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('#'));
-  const lines: Line[] = [];
-  let unread: string | undefined;
-  let unreadCount = 0;
-  for (const one of written) {
-    const line = parseLine(one);
-    if (line !== undefined) lines.push(line);
-    else {
-      unread ??= one;
-      unreadCount++;
-    }
-  }
+  const { lines, unread, unreadCount, more } = readLines(text);
   const notes: string[] = [];
   if (unread !== undefined) notes.push(`${linesOf(unreadCount)} could not be read, such as “${shortened(unread)}”.`);
   if (lines.length === 0) {
-    if (written.length === 0) notes.push('There is nothing to read yet: one request a line.');
+    if (unread === undefined) notes.push('There is nothing to read yet: one request a line.');
     return { traffic: undefined, notes };
   }
-  if (lines.length > MOST_PASTED) {
+  if (more > 0) {
     notes.push(
-      `The first ${String(MOST_PASTED)} of ${String(lines.length)} requests are shown; sluice simulate replays whole logs.`,
+      `The first ${String(lines.length)} requests are shown, and ${linesOf(more).toLowerCase()} after them left out; sluice simulate replays whole logs.`,
     );
   }
-  const kept = inOrder(lines.slice(0, MOST_PASTED));
+  const sorted = inOrder(lines);
+  const lastMs = (sorted[0] as Line).atMs + LONGEST_SPAN_MS;
+  const kept = sorted.filter(({ atMs }) => atMs < lastMs);
+  if (kept.length < sorted.length) {
+    const count = sorted.length - kept.length;
+    notes.push(
+      `${linesOf(count)} came more than 1000 days after the first, and ${count === 1 ? 'was' : 'were'} left out.`,
+    );
+  }
   const spread = spreadSeconds(kept);
   if (spread !== kept) {
     notes.push('The log has whole seconds: the requests of a second are spread evenly over it.');
@@ -65,12 +65,44 @@ export function parsePaste(text: string, runsMs: number): PasteResult {
   return { traffic: trafficOf(spread, runsMs), notes };
 }
 
+interface ReadLines {
+  readonly lines: readonly Line[];
+  /** The first line that could not be read. */
+  readonly unread: string | undefined;
+  readonly unreadCount: number;
+  /** Lines that were not looked at. */
+  readonly more: number;
+}
+
+/** Reads as many lines as are shown, and counts the others, however much was pasted. */
+function readLines(text: string): ReadLines {
+  const lines: Line[] = [];
+  let unread: string | undefined;
+  let [unreadCount, looked, more] = [0, 0, 0];
+  for (let from = 0; from < text.length;) {
+    const end = text.indexOf('\n', from);
+    const to = end === -1 ? text.length : end;
+    if (lines.length === MOST_PASTED || looked === MOST_LINES) more++;
+    else {
+      looked++;
+      const one = text.slice(from, Math.min(to, from + LONGEST_LINE)).trim();
+      const line = one === '' || one.startsWith('#') ? null : parseLine(one);
+      if (line === undefined) {
+        unread ??= one;
+        unreadCount++;
+      } else if (line !== null) lines.push(line);
+    }
+    from = to + 1;
+  }
+  return { lines, unread, unreadCount, more };
+}
+
 function parseLine(line: string): Line | undefined {
   const log = ACCESS_LOG.exec(line);
   if (log !== null) {
     const [, key = '', stamp = ''] = log;
     const atMs = parseStamp(stamp);
-    return atMs === undefined ? undefined : { atMs, key, cost: 1, coarse: true };
+    return atMs === undefined ? undefined : { atMs, key: key.slice(0, LONGEST_NAME), cost: 1, coarse: true };
   }
   // A date and its time of day may have a space between them.
   const [time = '', ...rest] = line.replace(/^(\d{4}-\d{2}-\d{2}) (?=\d{2}:)/, '$1T').split(/[\s,;]+/);

@@ -1,4 +1,4 @@
-import { COLUMNS, EMPTY, MOST_IN_COLUMN, SPANS_MS, type Painted } from './traffic.ts';
+import { COLUMNS, EMPTY, MOST_IN_COLUMN, SPANS_MS, type Painted, type Retries } from './traffic.ts';
 
 /** What a preset fits itself to: how many units the policies allow in which time. */
 export interface Scale {
@@ -10,6 +10,8 @@ export interface Preset {
   readonly id: string;
   readonly title: string;
   readonly description: string;
+  /** When denied requests come back. */
+  readonly retries?: Retries;
   /** Per client, the requests of each column. `perColumn`: what the policies allow in the long run. */
   readonly draw: (of: {
     readonly perColumn: number;
@@ -57,12 +59,12 @@ export const PRESETS: readonly Preset[] = [
   {
     id: 'storm',
     title: 'Retry storm',
-    description: 'Requests that fail come back together, after 2, 4, 8 and 16 columns: a backoff without jitter.',
+    description: 'What is denied comes back together, after 2, 4, 8 and 16 bars: a backoff without jitter.',
+    retries: 'backoff',
     draw: ({ perColumn, units }) => [
-      each((column) => {
-        const wave = [10, 12, 16, 24, 40].findIndex((start) => isIn(column, start, start + 2));
-        return wave >= 0 ? spread(units * (1.6 - wave * 0.2), 2, column % 2) : onAverage(perColumn * 0.4, column);
-      }),
+      each((column) =>
+        isIn(column, 10, 12) ? spread(units * 1.6, 2, column % 2) : onAverage(perColumn * 0.4, column),
+      ),
     ],
   },
   {
@@ -91,6 +93,7 @@ export function presetTraffic(preset: Preset, { units, windowMs }: Scale, runsMs
     clients: clients.map((counts) => counts.map((count) => Math.min(Math.max(count, 0), MOST_IN_COLUMN))),
     cost,
     runsMs,
+    ...(preset.retries === undefined ? {} : { retries: preset.retries }),
   };
 }
 

@@ -8,13 +8,14 @@ import {
   type NamedPolicy,
   type Part,
 } from '@sluice/core/kernels';
-import type { Offered } from './traffic.ts';
+import { Arrivals, type Coming } from './arrivals.ts';
+import type { Offered, Retries } from './traffic.ts';
 
 /** An edge of every window that divides a day: where the traffic starts. */
 export const START_MS: number = Date.UTC(2026, 0, 1);
 
 /** A request and what was decided. */
-export interface Answer extends Offered {
+export interface Answer extends Coming {
   readonly decision: Decision;
   /** When it goes on, and when it ends, in milliseconds from the start of the traffic. */
   readonly startMs: number;
@@ -39,6 +40,8 @@ export interface ReplayOptions {
   readonly watched: number;
   /** Whether all clients share one key. */
   readonly shared: boolean;
+  /** When denied requests come back; undefined: they do not. */
+  readonly retries?: Retries | undefined;
 }
 
 const SAMPLES = 240;
@@ -51,7 +54,7 @@ const SLOT_DIGITS = 12;
 export function replay(
   policies: readonly NamedPolicy[],
   offered: readonly Offered[],
-  { spanMs, watched, shared }: ReplayOptions,
+  { spanMs, watched, shared, retries }: ReplayOptions,
 ): Replayed {
   const clients = new Clients(policies);
   const keyOf = (client: number): number => (shared ? 0 : client);
@@ -66,12 +69,15 @@ export function replay(
     for (let at = samples.length === 0 ? 0 : nextOf(samples, stepMs); at < atMs; at += stepMs) sampleAt(at);
   };
 
-  for (const request of offered) {
+  const arrivals = new Arrivals(offered, retries, spanMs);
+  for (let request = arrivals.next(); request !== undefined; request = arrivals.next()) {
     const isWatched = keyOf(request.client) === keyOf(watched);
     sampleUntil(request.atMs);
     if (isWatched) sampleAt(request.atMs);
     clients.releaseUntil(request.atMs);
-    answers.push(clients.send(keyOf(request.client), request));
+    const answer = clients.send(keyOf(request.client), request);
+    answers.push(answer);
+    if (!answer.decision.allowed) arrivals.denied(request, answer.decision);
     if (isWatched) sampleAt(request.atMs);
   }
   sampleUntil(spanMs);
@@ -103,7 +109,7 @@ class Clients {
     this.#holds = holdsSlots(policies);
   }
 
-  send(key: number, request: Offered): Answer {
+  send(key: number, request: Coming): Answer {
     const { atMs, cost, runsMs } = request;
     const part = this.#part(key, cost);
     const nowMs = START_MS + atMs;

@@ -7,10 +7,14 @@ export interface Column {
   /** Of those, how many had to wait. */
   readonly delayed: number;
   readonly denied: number;
+  /** Of all of them, how many came again. */
+  readonly retried: number;
 }
 
 export interface Totals {
   readonly offered: number;
+  /** Those that came again, which are counted as allowed or denied too. */
+  readonly retried: number;
   readonly allowed: number;
   readonly delayed: number;
   readonly denied: number;
@@ -23,7 +27,7 @@ export interface Totals {
 
 /** Requests by column, of one client or of all. */
 export function columnsOf(answers: readonly Answer[], spanMs: number, client?: number): readonly Column[] {
-  const columns = Array.from({ length: COLUMNS }, () => ({ allowed: 0, delayed: 0, denied: 0 }));
+  const columns = Array.from({ length: COLUMNS }, () => ({ allowed: 0, delayed: 0, denied: 0, retried: 0 }));
   for (const answer of answers) {
     if (client !== undefined && answer.client !== client) continue;
     const column = columns[columnOf(answer.atMs, spanMs)];
@@ -31,6 +35,7 @@ export function columnsOf(answers: readonly Answer[], spanMs: number, client?: n
     if (!answer.decision.allowed) column.denied++;
     else column.allowed++;
     if (answer.decision.delayMs > 0) column.delayed++;
+    if (answer.retry > 0) column.retried++;
   }
   return columns;
 }
@@ -50,8 +55,10 @@ export function busiestClients(traffic: Traffic, most: number): readonly number[
 export function totalsOf(answers: readonly Answer[], windowMs: number, shared = false): Totals {
   const allowed = answers.filter(({ decision }) => decision.allowed);
   const keys = shared ? [answers] : byClient(answers);
+  const retried = answers.filter(({ retry }) => retry > 0).length;
   return {
-    offered: answers.length,
+    offered: answers.length - retried,
+    retried,
     allowed: allowed.length,
     delayed: allowed.filter(({ decision }) => decision.delayMs > 0).length,
     denied: answers.length - allowed.length,

@@ -38,7 +38,7 @@ export function outcomeOf({ decision }: Answer): 'allowed' | 'delayed' | 'denied
 /** A request and its outcome in a sentence, for those who do not see it. */
 export function requestText(answer: Answer): string {
   const { delayMs, retryAfterMs, policy } = answer.decision;
-  const at = `at ${shownTime(answer.atMs)}`;
+  const at = `at ${shownTime(answer.atMs)}${answer.retry === 0 ? '' : `, retry ${String(answer.retry)}`}`;
   if (!answer.decision.allowed) {
     return `${at}: denied by ${policy}${retryAfterMs === null ? '' : `, again after ${shownTime(retryAfterMs)}`}`;
   }
@@ -46,10 +46,11 @@ export function requestText(answer: Answer): string {
 }
 
 /** What a column shows in a sentence. */
-export function columnText({ allowed, denied }: Column): string {
-  const offered = allowed + denied;
-  if (offered === 0) return 'no requests';
-  return `${counted(offered, 'request')}: ${String(allowed)} allowed, ${String(denied)} denied`;
+export function columnText({ allowed, denied, retried }: Omit<Column, 'delayed'>): string {
+  const all = allowed + denied;
+  if (all === 0) return 'no requests';
+  const again = retried === 0 ? '' : `, ${String(retried)} of them for another time`;
+  return `${counted(all, 'request')}: ${String(allowed)} allowed, ${String(denied)} denied${again}`;
 }
 
 /** The time that a column stands for. */

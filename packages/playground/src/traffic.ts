@@ -9,8 +9,23 @@ export interface Offered {
   readonly runsMs: number;
 }
 
+/** What clients do that are denied. */
+export const RETRY_CHOICES = [
+  { id: 'none', title: 'are gone' },
+  { id: 'after', title: 'come back after Retry-After' },
+  { id: 'backoff', title: 'come back after 2, 4, 8, 16 bars' },
+] as const;
+
+export type Retries = Exclude<(typeof RETRY_CHOICES)[number]['id'], 'none'>;
+
+/** What both kinds of traffic have. */
+interface AnyTraffic {
+  /** When denied requests come back; undefined: they do not. */
+  readonly retries?: Retries | undefined;
+}
+
 /** Traffic as a row of bars for each client. */
-export interface Painted {
+export interface Painted extends AnyTraffic {
   readonly from: 'painted';
   readonly spanMs: number;
   /** Per client, the requests of each of {@link COLUMNS} columns. */
@@ -21,7 +36,7 @@ export interface Painted {
 }
 
 /** Traffic that was pasted. */
-export interface Pasted {
+export interface Pasted extends AnyTraffic {
   readonly from: 'pasted';
   readonly spanMs: number;
   readonly clients: readonly string[];

@@ -35,6 +35,7 @@ const scenarios: fc.Arbitrary<Scenario> = fc.record({
     }),
     cost: fc.integer({ min: 1, max: 1_000 }),
     runsMs: fc.integer({ min: 1, max: 86_400_000 }),
+    retries: fc.constantFrom(undefined, 'after' as const, 'backoff' as const),
   }),
   key: fc.constantFrom(...KEY_CHOICES.map(({ id }) => id)),
   store: fc.constantFrom('memory' as const, 'redis' as const),
@@ -72,9 +73,19 @@ describe('a link', () => {
 
   it('keeps pasted requests with their keys', () => {
     const { traffic } = parsePaste('0 alice\n1 20 b o b\n1.25 7 ünal & söhne\n86399 alice', 250);
-    const scenario = { ...initial, traffic: traffic ?? initial.traffic };
+    const scenario = { ...initial, traffic: { ...(traffic ?? initial.traffic), retries: 'after' as const } };
 
     expect(readLink(writeLink(scenario).link)).toEqual({ scenario, problems: [] });
+  });
+
+  it('keeps pasted requests whose keys are long, or that are far apart', () => {
+    const line = `${'k'.repeat(300)} - - [24/Nov/2026:08:00:01 +0000] "GET / HTTP/1.1" 200 512`;
+    for (const text of [line, '2026-01-01T00:00Z\n2028-09-01T00:00Z']) {
+      const { traffic } = parsePaste(text, 250);
+      const scenario = { ...initial, traffic: traffic ?? initial.traffic };
+
+      expect(readLink(writeLink(scenario).link)).toEqual({ scenario, problems: [] });
+    }
   });
 
   it('leaves out pasted requests that are too many for it, and says so', () => {

@@ -46,7 +46,31 @@ describe('lines of times', () => {
     const { traffic, notes } = parsePaste('1\n'.repeat(MOST_PASTED + 7), 500);
 
     expect(traffic?.requests).toHaveLength(MOST_PASTED);
-    expect(notes.join()).toContain(`The first ${String(MOST_PASTED)} of ${String(MOST_PASTED + 7)} requests`);
+    expect(notes.join()).toContain(
+      `The first ${String(MOST_PASTED)} requests are shown, and 7 lines after them left out`,
+    );
+  });
+
+  it('that come years after the first are left out and told of', () => {
+    const { traffic, notes } = parsePaste('0\n1700000000\n9007199254740991', 500);
+
+    expect(traffic).toMatchObject({ spanMs: 1_000, requests: [{ atMs: 0 }] });
+    expect(notes).toEqual([
+      'One line could not be read, such as “9007199254740991”.',
+      'One line came more than 1000 days after the first, and was left out.',
+    ]);
+  });
+
+  it.each([
+    ['a line of megabytes that begins as a log does', `a b ${'['.repeat(5_000_000)}`],
+    ['digits without end', '9'.repeat(5_000_000)],
+    ['millions of lines that are no log', 'x\n'.repeat(3_000_000)],
+    ['a stamp that never ends', `a b ${'[x'.repeat(2_000_000)}] "`],
+  ])('are none in %s, which is read at once', (_what, text) => {
+    const { traffic, notes } = parsePaste(text, 500);
+
+    expect(traffic).toBeUndefined();
+    expect(notes[0]).toMatch(/could not be read, such as “.{1,40}…?”\.$/);
   });
 
   it.each(['', '  \n# only a comment', 'hello'])('are none in %p', (text) => {

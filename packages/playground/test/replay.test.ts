@@ -11,6 +11,7 @@ import {
   type Answer,
   type Offered,
   type PolicyChoice,
+  type ReplayOptions,
 } from '../src/index.ts';
 
 interface Drawn {
@@ -48,7 +49,11 @@ function chosen({ make, options }: Picture['specimen']): PolicyChoice {
   };
 }
 
-function decided(choices: readonly PolicyChoice[], offered: readonly Offered[], options = whole): readonly Answer[] {
+function decided(
+  choices: readonly PolicyChoice[],
+  offered: readonly Offered[],
+  options: ReplayOptions = whole,
+): readonly Answer[] {
   const { policies, errors } = checkedPolicies(choices);
   expect(errors).toEqual([]);
   return replay(policies ?? [], offered, options).answers;
@@ -135,6 +140,67 @@ describe('clients', () => {
 
   it('are limited together where they share a key', () => {
     expect(allowed(decided(one, offered, { ...whole, shared: true }))).toEqual([true, false, false]);
+  });
+});
+
+describe('denied requests', () => {
+  const window = (limit: string, length: string): readonly PolicyChoice[] => [
+    { kind: 'fixedWindow', name: '', values: { limit, window: length } },
+  ];
+  const shown = (answers: readonly Answer[]): readonly (readonly [number, boolean, number])[] =>
+    answers.map(({ atMs, decision, retry }) => [atMs, decision.allowed, retry]);
+
+  it('come back after Retry-After, in whole seconds, and take part in what is decided about others', () => {
+    const answers = decided(window('1', '10s'), [at(0), at(100), at(200), at(10_150)], { ...whole, retries: 'after' });
+
+    expect(shown(answers)).toEqual([
+      [0, true, 0],
+      [100, false, 0],
+      [200, false, 0],
+      [10_100, true, 1],
+      // Denied, because one that came back was there first.
+      [10_150, false, 0],
+      [10_200, false, 1],
+      [20_150, true, 1],
+      [20_200, false, 2],
+      [30_200, true, 3],
+    ]);
+  });
+
+  it('come back after 2, 4, 8 and 16 columns, and then no more', () => {
+    const hour = window('1', '1h');
+    const answers = decided(hour, [at(0), at(100)], { ...whole, spanMs: 60_000, retries: 'backoff' });
+
+    expect(shown(answers).slice(2)).toEqual([
+      [2_100, false, 1],
+      [6_100, false, 2],
+      [14_100, false, 3],
+      [30_100, false, 4],
+    ]);
+  });
+
+  it('stay away where the response has no Retry-After: they cost too much, or wait for a slot', () => {
+    const slots = [{ kind: 'concurrency', name: '', values: { limit: '1', ttl: '1m' } }];
+    const again = { ...whole, retries: 'after' } as const;
+
+    expect(shown(decided(window('1', '10s'), [at(0, { cost: 2 })], again))).toEqual([[0, false, 0]]);
+    expect(shown(decided(slots, [at(0), at(1)], again))).toHaveLength(2);
+    expect(shown(decided(slots, [at(0), at(1)], { ...again, retries: 'backoff' })).at(-1)).toEqual([6_001, true, 1]);
+  });
+
+  it('do not come back after the end', () => {
+    expect(decided(window('1', '1h'), [at(0), at(1)], { ...whole, retries: 'after' })).toHaveLength(2);
+  });
+
+  it('are decided as any requests at their instants, and are no more than a page can show', () => {
+    const offered = Array.from({ length: 6_000 }, (_, i) => at(i * 10, { client: i % 3 }));
+    const bucket = [{ kind: 'tokenBucket', name: '', values: { capacity: '10', refill: '1', every: '1s' } }];
+
+    const answers = decided(bucket, offered, { ...whole, retries: 'backoff' });
+
+    expect(answers.length).toBeGreaterThan(10_000);
+    expect(answers.length).toBeLessThanOrEqual(11_000);
+    expect(allowed(decided(bucket, answers))).toEqual(allowed(answers));
   });
 });
 

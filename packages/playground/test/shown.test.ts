@@ -72,6 +72,7 @@ describe('the totals', () => {
 
     expect(totalsOf(answers, 1_000)).toEqual({
       offered: 7,
+      retried: 0,
       allowed: 4,
       delayed: 0,
       denied: 3,
@@ -101,6 +102,28 @@ describe('the totals', () => {
     const { answers } = decided('leakyBucket', { limit: '1', window: '1s', maxDelay: '5s' }, [0, 0, 0]);
 
     expect(totalsOf(answers, 1_000)).toMatchObject({ allowed: 3, delayed: 2, most: 1, longestDelayMs: 2_000 });
+  });
+});
+
+describe('requests that come again', () => {
+  const { policies = [] } = checkedPolicies([{ kind: 'fixedWindow', name: 'p', values: { limit: '1', window: '2s' } }]);
+  const offered = [0, 100].map((atMs) => ({ atMs, client: 0, cost: 1, runsMs: 10 }));
+  const { answers } = replay(policies, offered, { spanMs: 6_000, watched: 0, shared: false, retries: 'after' });
+
+  it('are counted beside those that were offered', () => {
+    expect(totalsOf(answers, 2_000)).toMatchObject({ offered: 2, retried: 1, allowed: 2, denied: 1 });
+    expect(columnsOf(answers, 6_000)[21]).toEqual({ allowed: 1, delayed: 0, denied: 0, retried: 1 });
+  });
+
+  it('are told of as such', () => {
+    expect(answers.map(requestText)).toEqual([
+      'at 0 ms: allowed',
+      'at 100 ms: denied by p, again after 1.9 s',
+      'at 2.1 s, retry 1: allowed',
+    ]);
+    expect(columnsOf(answers, 6_000).map(columnText)[21]).toBe(
+      '1 request: 1 allowed, 0 denied, 1 of them for another time',
+    );
   });
 });
 

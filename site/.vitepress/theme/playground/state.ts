@@ -1,5 +1,5 @@
 // What the page knows: the scenario, and what follows from it. Every change makes a new scenario.
-import { computed, onBeforeUnmount, onMounted, ref, shallowRef, watch } from 'vue';
+import { computed, onBeforeUnmount, onMounted, ref, shallowRef, watch, type Ref, type ShallowRef } from 'vue';
 import {
   MOST_CLIENTS,
   busiestClients,
@@ -12,6 +12,8 @@ import {
   replay,
   totalsOf,
   writeLink,
+  type Scenario,
+  type Traffic,
 } from '../../../../packages/playground/src/index.ts';
 
 /** How long the address stays as it is while a bar is drawn. */
@@ -19,11 +21,14 @@ const WRITE_AFTER_MS = 200;
 /** How many changes of traffic can be undone. */
 const MOST_STEPS = 100;
 
+/** The page's state, as {@link usePlayground} makes it. */
+export type Page = ReturnType<typeof usePlayground>;
+
 export function usePlayground() {
   const scenario = shallowRef(initialScenario());
-  const problems = ref([]);
+  const problems = shallowRef<readonly string[]>([]);
   const isReady = ref(false);
-  const change = (part) => {
+  const change = (part: Partial<Scenario>) => {
     scenario.value = { ...scenario.value, ...part };
   };
 
@@ -31,7 +36,7 @@ export function usePlayground() {
   const offered = computed(() => offeredBy(scenario.value.traffic));
   const names = computed(() => clientNames(scenario.value.traffic));
   // While a field is wrong, the page shows what was right before.
-  const policies = shallowRef(checked.value.policies);
+  const policies = shallowRef(checked.value.policies ?? []);
   watch(
     () => checked.value.policies,
     (right) => {
@@ -44,14 +49,17 @@ export function usePlayground() {
       spanMs: scenario.value.traffic.spanMs,
       watched: scenario.value.client,
       shared: scenario.value.key === 'all',
+      retries: scenario.value.traffic.retries,
     }),
   );
   const answers = computed(() => replayed.value.answers);
-  const totals = computed(() => totalsOf(answers.value, policies.value[0].windowMs, scenario.value.key === 'all'));
+  const totals = computed(() =>
+    totalsOf(answers.value, policies.value[0]?.windowMs ?? 0, scenario.value.key === 'all'),
+  );
   /** The clients that are shown, with their columns. */
   const rows = computed(() =>
     busiestClients(scenario.value.traffic, MOST_CLIENTS).map((client) => ({
-      ...{ client, name: names.value[client] },
+      ...{ client, name: names.value[client] ?? '' },
       columns: columnsOf(answers.value, scenario.value.traffic.spanMs, client),
     })),
   );
@@ -64,12 +72,12 @@ export function usePlayground() {
     return denied === -1 ? answers.value.findLastIndex((answer) => answer.client === client) : denied;
   });
   const shown = computed(() => answers.value[shownIndex.value]);
-  const select = (index) => {
+  const select = (index: number) => {
     const answer = answers.value[index];
     if (answer !== undefined) change({ request: index, client: answer.client });
   };
 
-  const past = shallowRef([]);
+  const past = shallowRef<readonly Traffic[]>([]);
   /** Keeps the traffic as it is now, for {@link undo}. */
   const remember = () => {
     const { traffic } = scenario.value;
@@ -77,6 +85,7 @@ export function usePlayground() {
   };
   const undo = () => {
     const traffic = past.value.at(-1);
+    if (traffic === undefined) return;
     past.value = past.value.slice(0, -1);
     change({ traffic, request: undefined, client: Math.min(scenario.value.client, traffic.clients.length - 1) });
   };
@@ -89,8 +98,16 @@ export function usePlayground() {
 }
 
 /** The fragment of the address follows the scenario, and the scenario a link that is opened. */
-function keepInAddress({ scenario, problems, isReady }) {
-  let timer;
+function keepInAddress({
+  scenario,
+  problems,
+  isReady,
+}: {
+  readonly scenario: ShallowRef<Scenario>;
+  readonly problems: ShallowRef<readonly string[]>;
+  readonly isReady: Ref<boolean>;
+}) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let written = '';
   const open = () => {
     const fragment = globalThis.location.hash.slice(1);
@@ -129,7 +146,7 @@ function keepInAddress({ scenario, problems, isReady }) {
 }
 
 /** The whole address of a scenario. */
-export function addressOf(scenario) {
+export function addressOf(scenario: Scenario) {
   const { link, isComplete } = writeLink(scenario);
   const { location } = globalThis;
   return { address: `${location.origin}${location.pathname}#${link}`, isComplete };
