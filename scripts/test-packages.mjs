@@ -49,6 +49,12 @@ const EXAMPLES = {
   nextjs: /^Listening on/m,
 };
 const PROMETHEUS = { 'prom-client': '15' };
+/** What an application of Next.js with TypeScript has. */
+const NEXT = {
+  ...{ react: '19', 'react-dom': '19', ioredis: '6' },
+  ...{ typescript: '5.9', '@types/node': '20', '@types/react': '19' },
+};
+const NO_TELEMETRY = 'NEXT_TELEMETRY_DISABLED=1';
 /** What README.md of @sluice/testing says that the contract of adapters needs. */
 const CONTRACT = {
   ...{ expect: '30', 'fast-check': '4', got: '14', ioredis: '6', 'jest-each': '30', ky: '1' },
@@ -99,6 +105,14 @@ try {
     const adapters = ['express', 'testing'];
     const folder = await installed(row, tarballs, adapters, { express: '5', ...PROMETHEUS, ...dependencies });
     await check(row, 'express', () => run(folder, ...command));
+  }
+  for (const version of ['15', '16']) {
+    const row = `Next.js ${version}`;
+    if (!isWanted(row)) continue;
+    const folder = await installed(row, tarballs, ['web'], { ...NEXT, next: version });
+    useNextExample(folder, version);
+    await check(row, 'next build', () => run(folder, 'env', NO_TELEMETRY, 'npx', 'next', 'build'));
+    await check(row, 'route handler and proxy', () => run(folder, 'env', NO_TELEMETRY, 'node', 'next.mjs'));
   }
   if (isWanted('Adapters contract')) {
     const runners = { jest: '30', vitest: '3' };
@@ -219,6 +233,21 @@ async function useExample(name, expected, tarballs) {
   run(folder, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline');
   if (expected === undefined) run(folder, 'npm', 'run', 'build');
   else await runUntil(folder, expected);
+}
+
+/** The files of the example, as an application of Next.js has them. */
+function useNextExample(folder, version) {
+  cpSync(join(root, 'examples/nextjs/src'), join(folder, 'src'), { recursive: true });
+  rmSync(join(folder, 'src/main.ts'));
+  const compilerOptions = { allowImportingTsExtensions: true, noEmit: true, strict: true };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
+  if (version !== '15') return;
+  const proxy = join(folder, 'src/proxy.ts');
+  const text = readFileSync(proxy, 'utf8')
+    .replace('function proxy', 'function middleware')
+    .replace('matcher:', "runtime: 'nodejs', matcher:");
+  writeFileSync(join(folder, 'src/middleware.ts'), text);
+  rmSync(proxy);
 }
 
 /** Runs `npm start` until it has printed what is expected. */

@@ -34,7 +34,7 @@ async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Prom
 
 async function route(request: Request, { headers }: Response): Promise<Response> {
   const response = request.method === 'POST' ? await POST(request) : GET();
-  for (const [name, value] of headers) if (name !== 'x-middleware-next') response.headers.append(name, value);
+  for (const [name, value] of headers) if (name !== 'x-middleware-next') response.headers.set(name, value);
   return response;
 }
 

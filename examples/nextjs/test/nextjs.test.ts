@@ -27,6 +27,7 @@ describe('the proxy', () => {
 
     expect(answers.slice(0, 20).every(({ headers }) => headers.get('x-middleware-next') === '1')).toBe(true);
     expect(answers[0]?.headers.get('ratelimit')).toMatch(/^"everything";r=19/);
+    expect((await proxy(order('203.0.113.4'))).headers.get('ratelimit')).toBeNull(); // its route has fields of its own
     expect([answers[20]?.status, answers[20]?.headers.get('x-middleware-next')]).toEqual([429, null]);
   });
 });
@@ -44,7 +45,7 @@ describe('the example', () => {
     }
 
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 429]);
-    expect(answers[0]?.headers.get('ratelimit')).toMatch(/^"orders";r=1;t=60, "everything";r=19;t=\d+$/);
+    expect(answers[0]?.headers.get('ratelimit')).toBe('"orders";r=1;t=60');
     example.stop();
     expect(await example.ends()).toBe(0);
   });
