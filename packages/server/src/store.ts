@@ -12,8 +12,8 @@ export interface OpenedStore {
 
 const LONGEST_PAUSE_MS = 500;
 const CONNECT_MS = 2_000;
-/** How often a Redis that failed is asked whether it answers again. */
-const PROBE_MS = 250;
+/** How often a Redis that failed is asked whether it answers again: limits are shared again within a second, reconnecting included. */
+const PROBE_MS = 100;
 
 /** Calls fail at once without a connection, and no call is sent twice: it may have counted. */
 const CLIENT = {
@@ -73,6 +73,8 @@ function clusterOf(urls: readonly string[]): Cluster {
     enableOfflineQueue,
     enableReadyCheck: false,
     maxRedirections: 3,
+    retryDelayOnFailover: 0, // else a call is sent again, and waits until then
+    retryDelayOnClusterDown: 0,
     clusterRetryStrategy: retryStrategy,
     redisOptions: { ...NODE, ...accessOf(url), ...(url.protocol === 'rediss:' ? { tls: {} } : {}) },
     // Certificates are issued for the names of nodes.
