@@ -125,9 +125,6 @@ describe('gRPC of Python', () => {
       code: 'OK',
       response: { overallCode: 'OK', dynamicMetadata: { source: 'local' } },
     });
-    expect(await client.ask({ ...asking('user=hung'), timeout: 0.000_001 })).toMatchObject({
-      code: 'DEADLINE_EXCEEDED',
-    });
     await proxy.heal();
     proxy.close();
   });
