@@ -1,7 +1,9 @@
 // What a reader does: comes by the address of a warning, searches, changes the theme, reads on a phone.
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { codes } from '../../scripts/codes.mjs';
+import { ROOT } from '../pages.mjs';
 import { PHONE, Site } from './browser.mjs';
 
 let site;
@@ -73,6 +75,31 @@ test('the theme is that of the machine until it is switched, and stays switched'
   assert.equal(await page.$eval('.vp-doc img', (picture) => getComputedStyle(picture).colorScheme), 'light');
   await page.reload({ waitUntil: 'networkidle' });
   assert.equal(await isDark(), false);
+  await close();
+});
+
+test('the first page leads to each framework: a tab with its packages, and five minutes', async () => {
+  const guides = readdirSync(`${ROOT}docs/guides`)
+    .map((file) => /^(.+-in-five-minutes)\.md$/.exec(file)?.[1])
+    .filter((guide) => guide !== undefined);
+  const { page, close } = await site.tab();
+  await page.goto(site.origin, { waitUntil: 'networkidle' });
+
+  for (const place of ['.pitch', '.doors']) {
+    const links = await page.$$eval(`${place} a[href*=in-five-minutes]`, (all) => all.map(({ pathname }) => pathname));
+    assert.deepEqual(links.sort(), guides.map((guide) => `/guides/${guide}`).sort());
+  }
+  const shown = {};
+  for (const label of await page.$$('.pitch .tabs label')) {
+    await label.click();
+    shown[await label.textContent()] = await page.textContent('.pitch .blocks .active code');
+  }
+  const packages = Object.values(shown).map((command) => /@sluice\/[a-z]+/.exec(command)[0]);
+  assert.deepEqual(Object.keys(shown), ['Express', 'Fastify', 'Koa', 'NestJS', 'Hono', 'Fetch', 'Core']);
+  assert.deepEqual(
+    packages,
+    ['express', 'fastify', 'koa', 'nestjs', 'web', 'web', 'core'].map((name) => `@sluice/${name}`),
+  );
   await close();
 });
 
