@@ -35,7 +35,9 @@ export function queryLimit(store: Store): QueryLimit {
     async decide(client, { schema, document, variables, operationName }) {
       const name = operationName === undefined ? {} : { operationName };
       const complexity = getComplexity({ schema, query: document, variables: { ...variables }, estimators, ...name });
-      const decision = await limiter.consume(client, Math.max(Math.ceil(complexity), 1));
+      // A client may ask for more than a cost can be: nested lists multiply.
+      const cost = Math.min(Math.max(Math.ceil(complexity), 1), Number.MAX_SAFE_INTEGER);
+      const decision = await limiter.consume(client, cost);
       const denial = decision.allowed ? undefined : denialOf(decision);
       const fields = [...(decision.policies.length === 0 ? [] : fieldsOf(decision)), ...(denial?.fields ?? [])];
       const headers = Object.fromEntries(fields.map(({ name, value }) => [name.toLowerCase(), value]));

@@ -99,6 +99,23 @@ describe.each([
     expect(others.map(({ headers }) => headers['ratelimit']?.split(';')[1])).toEqual(['r=559', 'r=999']);
   });
 
+  it('that is larger than any number is told so, too', async () => {
+    const ask = start();
+
+    const endless = await ask('{ orders(first: 2147483647) { id items(first: 2147483647) { name } } }');
+
+    expect([endless.status, endless.body.errors?.[0]?.message]).toEqual([429, expect.stringContaining('Ask for less')]);
+  });
+
+  it('without its variables is the mistake of its client', async () => {
+    const ask = start();
+
+    const mistaken = await ask('query Orders($first: Int!) { orders(first: $first) { id } }');
+
+    expect(mistaken.body.errors?.[0]?.message).toContain('Variable "$first"');
+    expect((await ask('{ hello }')).headers['ratelimit']).toContain('r=999');
+  });
+
   it('that is not valid costs nothing', async () => {
     const ask = start();
 
