@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { endWithResponses } from './last-responses.ts';
 import { endUnused } from './unused-connections.ts';
 
 /** A client that has just opened a connection may be about to send. */
@@ -6,7 +7,7 @@ const UNUSED_MS = 500;
 
 /**
  * Accepts no more connections, and resolves once every request that runs is answered. What is left after `drainMs` is ended.
- * Connections without a request end at once, those that never had one after half a second.
+ * Connections without a request end at once, those that never had one after half a second, and all others with their response.
  */
 export async function closeHttp(server: Server, drainMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {
@@ -14,6 +15,7 @@ export async function closeHttp(server: Server, drainMs: number): Promise<void> 
       resolve();
     });
   });
+  endWithResponses(server);
   server.closeIdleConnections();
   const timers = [
     setTimeout(() => {
