@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createSecureServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import { answerClientErrors } from './client-errors.ts';
+import { trackResponses } from './last-responses.ts';
 import { RequestProblem } from './request-problem.ts';
 import { sendProblem } from './send.ts';
 import { trackConnections } from './unused-connections.ts';
@@ -38,32 +39,33 @@ export function createHttpListener(routes: readonly Route[], { tls, maxInFlight 
     keepAliveTimeout: IDLE_MS,
     noDelay: true,
   };
-  const listener = requestListener(routes, maxInFlight);
+  const running = new Set<ServerResponse>();
+  const listener = requestListener(routes, running, maxInFlight);
   const server =
     tls === undefined
       ? createServer(settings, listener)
       : createSecureServer({ ...settings, ...tls, rejectUnauthorized: tls.requestCert === true }, listener);
   answerClientErrors(server);
+  trackResponses(server, running);
   trackConnections(server, tls === undefined ? 'connection' : 'secureConnection');
   return server;
 }
 
-function requestListener(routes: readonly Route[], maxInFlight: number): RequestListener {
+function requestListener(routes: readonly Route[], running: Set<ServerResponse>, maxInFlight: number): RequestListener {
   const exact = new Map(routes.filter(({ path }) => !path.endsWith('/')).map((route) => [route.path, route]));
   const below = routes.filter(({ path }) => path.endsWith('/'));
-  let inFlight = 0;
-  const closed = (): void => {
-    inFlight--;
+  const closed = function (this: ServerResponse): void {
+    running.delete(this);
   };
   return (request, response) => {
-    if (inFlight >= maxInFlight) {
+    if (running.size >= maxInFlight) {
       sendProblem(response, 503, 'Service Unavailable', 'the service has as many requests as it takes', {
         'retry-after': '1',
       });
       return;
     }
-    inFlight++;
-    response.on('close', closed); // which is emitted once
+    running.add(response);
+    response.on('close', closed);
     const path = pathOf(request.url ?? '/');
     const route = exact.get(path) ?? below.find((one) => path.startsWith(one.path));
     if (route === undefined) {

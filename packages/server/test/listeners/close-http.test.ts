@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { tlsFixture } from '@sluice/testkit';
+import { tlsFixture, until } from '@sluice/testkit';
 import { readFileSync } from 'node:fs';
 import { closeHttp } from '../../src/listeners/close-http.ts';
 import { createHttpListener } from '../../src/listeners/http.ts';
@@ -79,5 +79,24 @@ describe('closing a listener', () => {
 
     expect(last).toMatch(/^HTTP\/1.1 200 /);
     expect(body).toBe('done');
+  });
+
+  it('tells the clients of requests that run, and of later ones, that their connection ends with the response', async () => {
+    const port = await start();
+    const sockets: Socket[] = [];
+    listener.on('connection', (socket: Socket) => sockets.push(socket));
+    const [ofRunning, ofLater] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+    const received = Promise.all([text(ofRunning), text(ofLater)]);
+    ofRunning.write('GET /later HTTP/1.1\r\nHost: a\r\n\r\n');
+    ofLater.write('GET /at-once HTTP/1.1\r\n');
+    await until('both have come', () => running.length === 1 && sockets.every(({ bytesRead }) => bytesRead > 0));
+
+    const closed = closeHttp(listener, DRAIN_MS);
+    ofLater.write('Host: a\r\n\r\n');
+    running[0]?.end('done');
+    const answers = await received;
+    await closed;
+
+    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n(.+\r\n)*Connection: close\r\n/i);
   });
 });
