@@ -14,6 +14,19 @@ export function consumed(rules: readonly Rule[], states: States, cost: number, a
   return rules.map((rule, i) => rule.charge(states[i] as State, cost, atMs));
 }
 
+/**
+ * The states after one denies: others than before where a policy counts what it denies itself. How far that exceeds the limit makes no
+ * difference, because such histories have no refunds.
+ */
+function denied(rules: readonly Rule[], states: States, cost: number, atMs: number): States {
+  const after = rules.map((rule, i) => {
+    const state = states[i] as State;
+    const left = rule.left(state, atMs);
+    return rule.countsDenied === true && left > 0 && left < cost ? rule.charge(state, left, atMs) : state;
+  });
+  return after.every((state, i) => state === states[i]) ? states : after;
+}
+
 /** The states after a refund. */
 export function refunded(rules: readonly Rule[], states: States, cost: number, charge: Reply, atMs: number): States {
   return rules.map((rule, i) => rule.giveBack(states[i] as State, cost, charge, i, atMs));
@@ -27,7 +40,7 @@ export function explained(rules: readonly Rule[], states: States, call: Call, re
   const { atMs, policies } = reply;
   const after = consumed(rules, states, call.cost, atMs);
   if (reply.allowed !== (after !== undefined)) return undefined;
-  const shown = call.op === 'consume' && after !== undefined ? after : states;
+  const shown = call.op === 'consume' ? (after ?? denied(rules, states, call.cost, atMs)) : states;
   const agrees = rules.every((rule, i) => {
     const reported = policies[i] as PolicyReply;
     const before = states[i] as State;

@@ -23,6 +23,8 @@ export interface Rule {
   /** The most units at once. */
   readonly limit: number;
   readonly overdraft: number;
+  /** Whether a request that this policy itself denies is charged all the same. */
+  readonly countsDenied?: boolean;
   /** The state at a later instant, without what has expired by then. */
   later(state: State, atMs: number): State;
   /** Whole units left, below 0 for a debt. Here and below the state is that of `atMs`. */
@@ -75,10 +77,11 @@ export function fits(rule: Rule, state: State, cost: number, atMs: number): bool
 }
 
 /** The state is the end of the window, and the units consumed in it. */
-function fixedWindowRule({ limit, windowMs, align }: FixedWindowPolicy): Rule {
+function fixedWindowRule({ limit, windowMs, align, countDenied = false }: FixedWindowPolicy): Rule {
   return {
     limit,
     overdraft: 0,
+    countsDenied: countDenied,
     later: (state, atMs) => (atMs >= (state[0] ?? 0) ? UNUSED : state),
     left: ([, used = 0]) => limit - used,
     charge: ([end, used = 0], cost, atMs) => [

@@ -12,6 +12,7 @@ import { ask, connect, descriptor, runService, type RunningService } from './run
 const RULES: Readonly<Record<string, string>> = {
   second: 'rate_limit: { unit: second, requests_per_unit: 9 }',
   fixed: 'sluice: { fixedWindow: { limit: 5, window: 300ms } }',
+  counting: 'sluice: { fixedWindow: { limit: 5, window: 300ms, countDenied: true } }',
   aligned: 'sluice: { fixedWindow: { limit: 6, window: 400ms, align: clock } }',
   blocks: 'sluice: { slidingWindow: { limit: 7, window: 500ms, precision: 100ms } }',
   counter: 'sluice: { slidingCounter: { limit: 6, window: 400ms } }',
