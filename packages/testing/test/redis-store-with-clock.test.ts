@@ -16,6 +16,8 @@ import { expectLimited, fakeClock, redisStoreWithClock } from '@sluice/testing';
 import { useRedis } from '@sluice/testkit';
 
 const redis = useRedis();
+/** The store alone decides, even on a slow machine. */
+const patient = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
 
 describe('redisStoreWithClock', () => {
   it.each<[string, Policy]>([
@@ -27,7 +29,7 @@ describe('redisStoreWithClock', () => {
     const clock = fakeClock();
     const decisionsOf = async (store: Store): Promise<readonly unknown[]> => {
       clock.atMs = 1_795_262_400_250;
-      const limiter = createLimiter({ policy, store });
+      const limiter = createLimiter({ policy, store, ...patient });
       const decisions: unknown[] = [];
       for (const ms of [0, 1_000, 59_000, 3_600_000, 80_000_000, -5_000, 86_400_000]) {
         clock.advance(ms);
@@ -52,7 +54,7 @@ describe('redisStoreWithClock', () => {
     const clock = fakeClock();
     const store = redisStoreWithClock(redis.client, clock, { prefix: 'sluice:app' });
     const app = express();
-    app.use(rateLimit({ policy: fixedWindow({ limit: 2, window: '1h' }), store }));
+    app.use(rateLimit({ policy: fixedWindow({ limit: 2, window: '1h' }), store, ...patient }));
     app.get('/', (_request, response) => void response.send('hello'));
 
     await expectLimited(app, { limit: 2 });
@@ -67,7 +69,7 @@ describe('redisStoreWithClock', () => {
     const policy = fixedWindow({ limit: 1, window: '1h' });
     for (const prefix of ['sluice:a', 'sluice:b']) {
       const store = redisStoreWithClock(redis.server.storeUrl, clock, { prefix });
-      const limiter = createLimiter({ policy, store });
+      const limiter = createLimiter({ policy, store, ...patient });
       expect((await limiter.consume('key')).allowed).toBe(true);
       expect((await limiter.consume('key')).allowed).toBe(false);
       await limiter.close();
@@ -78,10 +80,11 @@ describe('redisStoreWithClock', () => {
   it('leaves the limits of redisStore as they are', async () => {
     const clock = fakeClock(Date.now() + 3_600_000);
     const policy = fixedWindow({ limit: 1, window: '1h' });
-    const real = createLimiter({ policy, store: redisStore(redis.client, { prefix: 'sluice:real' }) });
+    const real = createLimiter({ policy, store: redisStore(redis.client, { prefix: 'sluice:real' }), ...patient });
     const clocked = createLimiter({
       policy,
       store: redisStoreWithClock(redis.client, clock, { prefix: 'sluice:fake' }),
+      ...patient,
     });
 
     await clocked.consume('key');
