@@ -60,7 +60,15 @@ const ask = (url: string, user: string, prompt: string, maxTokens: number, signa
   });
 
 const usedOf = async (user: string): Promise<number> => {
-  const limiter = createLimiter({ name: 'tokens', policy, store: redisStore(redis.client), shared: true });
+  const store = redisStore(redis.client);
+  const limiter = createLimiter({
+    name: 'tokens',
+    policy,
+    store,
+    shared: true,
+    onStoreError: 'throw',
+    timeoutMs: 60_000,
+  });
   return LIMIT - (await limiter.peek(user, 0)).remaining;
 };
 

@@ -79,9 +79,9 @@ describe('a thousand reservations of four processes, two of which are killed bef
     for (const { used } of sums) {
       for (const [name, units] of Object.entries(used)) expected.set(name, (expected.get(name) ?? 0) + units);
     }
-    const store = redisStore(redis.client);
+    const exactly = { store: redisStore(redis.client), onStoreError: 'throw', timeoutMs: 60_000 } as const;
     for (const [i, { make, options }] of policies.entries()) {
-      const limiter = createLimiter({ name: `p${String(i)}`, policy: made[make](options as never), store });
+      const limiter = createLimiter({ name: `p${String(i)}`, policy: made[make](options as never), ...exactly });
       for (const key of ['client-0', 'client-1', 'client-2']) {
         const { remaining } = await limiter.peek(key, 0);
         expect({ key, used: UNITS - remaining }).toEqual({ key, used: expected.get(`p${String(i)} ${key}`) });
