@@ -103,6 +103,7 @@ export default tseslint.config(
         clearTimeout: 'readonly',
         Buffer: 'readonly',
         fetch: 'readonly',
+        Response: 'readonly',
       },
     },
   },

@@ -1,4 +1,4 @@
-// Sends an access log, request by request, to an application of each framework, over HTTP and with the log's instants as the
+// Sends an access log, request by request, to an application of each framework and a fetch handler, over HTTP and with the log's instants as the
 // store's clock, and compares every decision with that of `sluice simulate`. Run `npm run build` first.
 //
 //   node scripts/simulate/beside-adapters.mjs access.log
@@ -44,7 +44,7 @@ const limits = [
   ],
 ];
 
-const starts = { express, fastify, koa, nestjs };
+const starts = { express, fastify, koa, nestjs, web, hono };
 const lines = readFileSync(log, 'latin1').split('\n');
 const decided = limits.map(([text]) => simulated(text));
 let failed = false;
@@ -143,4 +143,25 @@ async function nestjs(options) {
   app.set('trust proxy', 'loopback');
   await app.listen(0, '127.0.0.1');
   return { port: app.getHttpServer().address().port, close: () => app.close() };
+}
+
+async function web(options) {
+  const { fromNode, fromProxy, rateLimit } = await import('@sluice/web');
+  const limit = rateLimit({ ...options, address: fromProxy(['127.0.0.1'], fromNode) });
+  return served(limit.handle(() => new Response('ok')));
+}
+
+async function hono(options) {
+  const { Hono } = requireOf('web')('hono');
+  const { fromNode, fromProxy, rateLimit } = await import('@sluice/web/hono');
+  const app = new Hono();
+  app
+    .use(rateLimit({ ...options, address: fromProxy(['127.0.0.1'], fromNode) }))
+    .get('/', (context) => context.text('ok'));
+  return served(app.fetch);
+}
+
+async function served(fetch) {
+  const { createAdaptorServer } = await import('@hono/node-server');
+  return listening(createAdaptorServer({ fetch }).listen(0, '127.0.0.1'));
 }
