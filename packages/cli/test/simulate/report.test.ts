@@ -277,6 +277,19 @@ describe('the report', () => {
     });
   });
 
+  it('has the limits of the candidates on the slider of the HTML file', async () => {
+    const html = simulated.path('report.html');
+    const log = simulated.file(combinedLog(burst(200, START_MS)));
+
+    await simulated.report(log, '--html', html, '--policy', 'fixedWindow --limit 75 --window 1m');
+
+    const data = /id="data">([^]*?)<\/script>/.exec(simulated.read('report.html'))?.[1] ?? '';
+    const { levels, windows } = (JSON.parse(data) as { curves: { levels: number[]; windows: { denied: number[] }[] } })
+      .curves;
+    expect(levels).toContain(75);
+    expect(windows.map(({ denied }) => denied[levels.indexOf(75)])).toEqual([125, 125, 125]);
+  });
+
   it('fails where a candidate exceeds a bound, on the log or on that of --check', async () => {
     const [calm, wild] = [
       simulated.file(combinedLog(burst(10, START_MS))),

@@ -1,7 +1,7 @@
 import type { Client } from '../replay/client.ts';
 import type { TimeSpans } from '../replay/time-series.ts';
 import { Distribution } from './distribution.ts';
-import { LEVELS, levelOf } from './levels.ts';
+import type { Levels } from './levels.ts';
 import type { PeakWindow } from './windows.ts';
 
 /** Rates of buckets, by the time in which one token comes back: each a whole number of milliseconds, so that all is exact. */
@@ -30,6 +30,12 @@ export interface Ordinals {
   readonly succeeded: number[];
 }
 
+/** What curves are drawn over. */
+export interface CurveAxes {
+  readonly levels: Levels;
+  readonly spans: TimeSpans;
+}
+
 /**
  * What every limit would do, from one pass. The windows of `fixedWindow` do not depend on its limit: a limit of n denies the
  * requests from place n + 1 on in each, and a client is denied if the peak of its windows is above n. A bucket that never denies
@@ -42,22 +48,22 @@ export class Peaks {
   readonly ordinals: readonly Ordinals[];
   /** By window and span of time, requests by level; only for the HTML report. */
   readonly levelsByTime: readonly number[][][];
-  readonly #spans: TimeSpans | undefined;
+  readonly #curves: CurveAxes | undefined;
   readonly #lengths: readonly number[];
   readonly #size: number;
   /** By the numbers of clients. */
   #arrivals: Float64Array;
 
-  /** @param spans - Given where the curves of the HTML report are wanted. */
-  constructor(windows: readonly PeakWindow[], spans: TimeSpans | undefined) {
+  /** @param curves - Given where the curves of the HTML report are wanted. */
+  constructor(windows: readonly PeakWindow[], curves: CurveAxes | undefined) {
     this.windows = windows;
     this.peaks = windows.map(() => new Distribution());
     this.ordinals = windows.map(() => ({ all: [], succeeded: [] }));
     this.#lengths = windows.map(({ ms }) => ms);
     this.#size = ENDS + 3 * windows.length;
     this.#arrivals = new Float64Array(1024 * this.#size);
-    this.#spans = spans;
-    this.levelsByTime = spans === undefined ? [] : windows.map(() => spans.rows());
+    this.#curves = curves;
+    this.levelsByTime = curves === undefined ? [] : windows.map(() => curves.spans.rows());
   }
 
   add(client: Client, atMs: number, succeeded: boolean): void {
@@ -75,7 +81,8 @@ export class Peaks {
       const { all, succeeded: good } = this.ordinals[w] as Ordinals;
       increment(all, place);
       if (succeeded) increment(good, place);
-      if (this.#spans !== undefined) this.#addLevel(client, w, place, this.#spans.of(atMs));
+      if (this.#curves !== undefined)
+        this.#addLevel(client, w, this.#curves.levels.of(place), this.#curves.spans.of(atMs));
     }
     const passedMs = Math.max(atMs - (arrivals[at + LAST] as number), 0);
     if (passedMs > 0) arrivals[at + LAST] = atMs;
@@ -112,8 +119,7 @@ export class Peaks {
     this.#arrivals = larger;
   }
 
-  #addLevel(client: Client, w: number, place: number, span: number): void {
-    const level = Math.min(levelOf(place), LEVELS.length - 1);
+  #addLevel(client: Client, w: number, level: number, span: number): void {
     const levels = ((client.levels ??= this.windows.map(() => []))[w] ??= []);
     increment(levels, level);
     const rows = this.levelsByTime[w] as number[][];

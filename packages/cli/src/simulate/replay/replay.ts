@@ -1,5 +1,6 @@
 import type { Candidate } from '../candidates/candidate.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
+import { Levels } from '../peaks/levels.ts';
 import { Peaks } from '../peaks/peaks.ts';
 import { windowsFor } from '../peaks/windows.ts';
 import type { LogEntry } from '../read/log-entry.ts';
@@ -53,6 +54,8 @@ export class Replay {
   readonly trials: readonly Trial[];
   readonly clients: KeyTable<Client>;
   readonly peaks: Peaks;
+  /** The limits of the slider. */
+  readonly levels: Levels;
   requests = 0;
   withoutKey = 0;
   succeeded = 0;
@@ -67,7 +70,7 @@ export class Replay {
 
   constructor(options: ReplayOptions) {
     this.#options = options;
-    const { key, maxKeys } = options;
+    const { key, maxKeys, candidates } = options;
     this.clients = new KeyTable<Client>(
       key,
       maxKeys,
@@ -77,10 +80,11 @@ export class Replay {
       },
     );
     this.#tables.set(key.text, this.clients as unknown as KeyTable);
-    this.peaks = new Peaks(windowsFor(options.candidates, key), options.curves ? this.spans : undefined);
+    this.levels = new Levels(candidates);
+    this.peaks = new Peaks(windowsFor(candidates, key), options.curves ? this : undefined);
     let lanes = 0;
     const lane = (candidate: Candidate): Lane => laneOf(lanes++, candidate, key, (spec) => this.#tableOf(spec));
-    this.trials = options.candidates.map((candidate): Trial => {
+    this.trials = candidates.map((candidate): Trial => {
       const stamped = lane(candidate);
       const kinds: readonly Placement['kind'][] = ['spread', 'pressed'];
       const placements = kinds.map((kind) => ({ lane: lane(candidate), kind, denied: 0, clients: 0 }));

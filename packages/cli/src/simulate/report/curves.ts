@@ -1,4 +1,3 @@
-import { LEVELS } from '../peaks/levels.ts';
 import { deniedBy, type Peaks } from '../peaks/peaks.ts';
 import type { Client } from '../replay/client.ts';
 import type { Simulation } from '../simulate.ts';
@@ -36,11 +35,10 @@ export interface Curves {
 }
 
 export function curvesOf({ replay }: Simulation): Curves {
-  const { peaks, spans, trials } = replay;
+  const { peaks, spans, trials, levels: axis } = replay;
   const most = Math.max(...peaks.peaks.map((peak) => peak.exceededByAtMost(0)), 1);
   // One level above the highest peak denies nothing.
-  const last = LEVELS.findIndex((level) => level >= most);
-  const levels = LEVELS.slice(0, (last === -1 ? LEVELS.length : last) + 1);
+  const levels = axis.limits.slice(0, axis.of(most) + 1);
   const windows = peaks.windows.map(({ text }, w): WindowCurves => {
     const ordinals = peaks.ordinals[w] ?? { all: [], succeeded: [] };
     return {
