@@ -38,6 +38,8 @@ export interface ServeOptions {
 }
 
 const MOST_WORKERS = 256;
+/** What a timer of Node can wait, in whole days. */
+const LONGEST_DELAY_MS = 24 * 86_400_000;
 
 /**
  * The flags, and what the environment says where there is no flag. Prints a line for each name of the environment that means
@@ -64,7 +66,7 @@ export async function readServeOptions(flags: ServeFlags, command: Command): Pro
   return {
     server: { ...server, config },
     workers,
-    shutdownDelayMs: durationOf(flags.shutdownDelay, '--shutdown-delay'),
+    shutdownDelayMs: shutdownDelayOf(flags.shutdownDelay),
     check: flags.check === true,
     json: command.optsWithGlobals()['json'] === true,
   };
@@ -109,6 +111,12 @@ function tlsOf(flags: ServeFlags): ServerOptions['tls'] {
   }
   const listeners = tlsListeners?.split(',').map((name) => name.trim()) as TlsListenerName[] | undefined;
   return { cert, key, clientCa, listeners };
+}
+
+function shutdownDelayOf(text: string): number {
+  const delayMs = durationOf(text, '--shutdown-delay');
+  if (delayMs <= LONGEST_DELAY_MS) return delayMs;
+  throw new UsageError(`--shutdown-delay must be at most 24d, got ${JSON.stringify(text)}`);
 }
 
 /** A duration, or 0 without a unit. */

@@ -57,6 +57,11 @@ describe('a wrong command line', () => {
     ['a port out of range', ['--http', '99999'], 'http must be a port such as 8081'],
     ['no listener', ['--grpc', 'off', '--http', 'off', '--admin', 'off'], 'a server needs a listener'],
     ['workers without Redis', ['--workers', '2'], '--workers 2 needs --redis: each process would count for itself'],
+    [
+      'a delay that no timer can wait',
+      ['--config', 'x', '--shutdown-delay', '25d'],
+      '--shutdown-delay must be at most 24d, got "25d"',
+    ],
     ['no number of workers', ['--workers', 'two'], '--workers must be a whole number from 1 to 256, got "two"'],
     ['a short token', ['--token', 'secret'], 'token must be at least 16 characters'],
     ['a certificate without a key', ['--tls-cert', 'x'], '--tls-cert and --tls-key belong together'],

@@ -11,7 +11,7 @@ import { trackConnections } from './unused-connections.ts';
 export interface Route {
   /** `/auth`, or `/v1/` for every path that begins so. */
   readonly path: string;
-  /** Undefined: every method. */
+  /** Undefined: every method. `GET` takes HEAD, too, whose answer Node sends without its body. */
   readonly method?: 'GET' | 'POST';
   /** May throw, or reject with, a RequestProblem, which is sent. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
@@ -70,12 +70,17 @@ function requestListener(routes: readonly Route[], running: Set<ServerResponse>,
     const route = exact.get(path) ?? below.find((one) => path.startsWith(one.path));
     if (route === undefined) {
       sendProblem(response, 404, 'Not Found', `there is nothing at ${path}; known: ${known(routes)}`);
-    } else if (route.method !== undefined && request.method !== route.method) {
-      sendProblem(response, 405, 'Method Not Allowed', `${route.path} takes ${route.method}`, { allow: route.method });
+    } else if (!takes(route, request.method)) {
+      const allow = route.method === 'GET' ? 'GET, HEAD' : 'POST';
+      sendProblem(response, 405, 'Method Not Allowed', `${route.path} takes ${allow}`, { allow });
     } else {
       answer(route, request, response);
     }
   };
+}
+
+function takes({ method }: Route, asked: string | undefined): boolean {
+  return method === undefined || asked === method || (method === 'GET' && asked === 'HEAD');
 }
 
 function answer(route: Route, request: IncomingMessage, response: ServerResponse): void {
