@@ -95,8 +95,8 @@ try {
     await check(row, 'express', () => install(folder));
   }
   for (const [row, dependencies, command] of [
-    ['Jest', { jest: '30' }, ['npx', 'jest', '--testMatch', '**/jest.test.cjs']],
-    ['Vitest', { vitest: '3' }, ['npx', 'vitest', 'run', 'vitest.test.mjs']],
+    ['Jest', { jest: '30' }, ['npx', 'jest', '--testMatch', '**/express.jest.test.cjs']],
+    ['Vitest', { vitest: '3' }, ['npx', 'vitest', 'run', 'express.vitest.test.mjs']],
     ['esbuild', { esbuild: '0.28.2' }, ['node', 'bundle.mjs']],
     ['Bun', { bun: '1' }, ['npx', 'bun', 'fetch.mjs']],
     ['Deno', { deno: '2' }, ['npx', 'deno', 'run', '--allow-all', '--node-modules-dir=manual', 'fetch.mjs']],
