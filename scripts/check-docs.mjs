@@ -23,6 +23,8 @@ import { ADDRESSES, PACKAGES } from './packages.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path) => readFileSync(join(root, path), 'utf8');
 const problems = [];
+/** Applications of NestJS are CommonJS before its version 12: what they begin with compiles as that, too. */
+const COMMON_JS = 'docs/guides/nestjs-in-five-minutes.md';
 /** Documents that are read outside of the repository too. */
 const PUBLISHED = new Set(Object.keys(PACKAGES).map((folder) => `packages/${folder}/README.md`));
 
@@ -96,10 +98,11 @@ async function checkExamples(compilerOptions) {
   try {
     linkPackages(join(folder, 'node_modules'));
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*.ts'] }));
-    for (const { path, source } of examples) {
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*.ts', '**/*.cts'] }));
+    for (const { file, path, source } of examples) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), source);
+      if (file === COMMON_JS) writeFileSync(join(folder, path.replace(/ts$/, 'cts')), source);
     }
     if (examples.some(({ path }) => path.endsWith('.ts'))) compile(folder);
     for (const { file, line, path, source, verb, commands } of examples) {
@@ -191,7 +194,7 @@ function compile(folder) {
     cwd: folder,
     encoding: 'utf8',
   });
-  if (said + stderr !== '') problems.push((said + stderr).replace(/^(\S+)-\d+\.ts\((\d+),\d+\)/gm, '$1.md:$2'));
+  if (said + stderr !== '') problems.push((said + stderr).replace(/^(\S+)-\d+\.c?ts\((\d+),\d+\)/gm, '$1.md:$2'));
 }
 
 // Every dependency of the workspace and its packages, by name; the first package that has it wins.

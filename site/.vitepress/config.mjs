@@ -33,9 +33,11 @@ export default defineConfig({
   markdown: {
     anchor: { slugify: anchorOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    codeTransformers: [{ line: wrapCommands }],
     config(md) {
       framePictures(md);
       makeTablesReadable(md);
+      breakCodes(md);
     },
   },
   themeConfig: {
@@ -93,6 +95,19 @@ function makeTablesReadable(md) {
       for (const tag of [token, tokens[i + 2]]) tag.tag = 'td';
     });
   });
+}
+
+/** Commands and JSON wrap on the site, as they do in a terminal. Runs in Shiki, for each line. */
+function wrapCommands(line) {
+  const text = line.children.map(({ children: [{ value }] }) => value).join('');
+  if (this.options.lang === 'console' && /^[${]/.test(text)) this.addClassToHast(line, 'wraps');
+}
+
+/** The code of an error breaks between its words where it does not fit. */
+function breakCodes(md) {
+  const render = md.renderer.rules.text;
+  md.renderer.rules.text = (...args) =>
+    render(...args).replace(/\bSLUICE_[A-Z_]+/g, (code) => code.replaceAll('_', '_<wbr>'));
 }
 
 /** What explains comes before what lists: a name of the API is found by its exact spelling. Runs in the browser. */

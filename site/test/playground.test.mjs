@@ -312,8 +312,8 @@ describe('the code', () => {
       ['Fastify', "import Fastify from 'fastify';"],
       ['Koa', "import Koa from 'koa';"],
       ['NestJS', "import 'reflect-metadata';"],
-      ['Fetch', "import { fromCloudflare, rateLimit, slidingWindow } from '@sluice/web';"],
-      ['Hono', "import { Hono } from 'hono';"],
+      ['Fetch', "import { serve } from '@hono/node-server';"],
+      ['Hono', "import { serve } from '@hono/node-server';"],
       ['Core', "import { createServer } from 'node:http';"],
     ]) {
       await page.getByLabel(name, { exact: true }).check({ force: true });

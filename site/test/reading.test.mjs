@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { codes } from '../../scripts/codes.mjs';
 import { ROOT } from '../pages.mjs';
-import { PHONE, Site } from './browser.mjs';
+import { DESKTOP, PHONE, Site } from './browser.mjs';
 
 let site;
 before(async () => (site = await Site.open()));
@@ -78,7 +78,7 @@ test('the theme is that of the machine until it is switched, and stays switched'
   await close();
 });
 
-test('the first page leads to each framework: a tab with its packages, and five minutes', async () => {
+test('the first page leads to the five minutes of each framework', async () => {
   const guides = readdirSync(`${ROOT}docs/guides`)
     .map((file) => /^(.+-in-five-minutes)\.md$/.exec(file)?.[1])
     .filter((guide) => guide !== undefined);
@@ -89,17 +89,97 @@ test('the first page leads to each framework: a tab with its packages, and five 
     const links = await page.$$eval(`${place} a[href*=in-five-minutes]`, (all) => all.map(({ pathname }) => pathname));
     assert.deepEqual(links.sort(), guides.map((guide) => `/guides/${guide}`).sort());
   }
-  const shown = {};
-  for (const label of await page.$$('.pitch .tabs label')) {
-    await label.click();
-    shown[await label.textContent()] = await page.textContent('.pitch .blocks .active code');
+  await close();
+});
+
+const FRAMEWORKS = {
+  ...{ Express: 'express', Fastify: 'fastify', Koa: 'koa', NestJS: 'nestjs' },
+  ...{ Hono: 'web', Fetch: 'web', Core: 'core' },
+};
+
+/** What a reader sees of the tabs on the first page: the name that is chosen, and the commands. */
+const tabsIn = (page) =>
+  page.$eval('.pitch .vp-code-group', (group) => ({
+    chosen: [...group.querySelectorAll('.tabs input')].flatMap(({ checked, labels: [label] }) =>
+      checked ? [label.textContent] : [],
+    ),
+    commands: [...group.querySelectorAll('.blocks code')].flatMap((code) =>
+      code.checkVisibility() ? [code.textContent.trim()] : [],
+    ),
+  }));
+
+/** The tab of a framework is chosen, and its command is the only one in sight. */
+function isOf({ chosen, commands }, name) {
+  assert.deepEqual(chosen, [name]);
+  assert.equal(commands.length, 1, commands.join('\n'));
+  assert.match(commands[0], new RegExp(`^npm install .*@sluice/${FRAMEWORKS[name]}( |$)`));
+}
+
+for (const [device, viewport] of Object.entries({ desk: DESKTOP, phone: PHONE })) {
+  test(`a click on a tab of the first page shows that framework's command alone, on a ${device}`, async () => {
+    const { page, close } = await site.tab({ viewport });
+    await page.goto(site.origin, { waitUntil: 'networkidle' });
+    const labels = await page.$$('.pitch .tabs label');
+    assert.deepEqual(await Promise.all(labels.map((label) => label.textContent())), Object.keys(FRAMEWORKS));
+    isOf(await tabsIn(page), 'Express');
+
+    for (const label of labels.reverse()) {
+      await label.click();
+      isOf(await tabsIn(page), await label.textContent());
+    }
+    await close();
+  });
+}
+
+test('arrow keys choose a tab of the first page, which shows where the focus is', async () => {
+  const { page, close } = await site.tab();
+  await page.goto(site.origin, { waitUntil: 'networkidle' });
+  await page.focus('.pitch .tabs input:checked');
+
+  for (const name of Object.keys(FRAMEWORKS).slice(1)) {
+    await page.keyboard.press('ArrowRight');
+    isOf(await tabsIn(page), name);
+    const focused = await page.$eval('.pitch .tabs input:focus + label', (label) => ({
+      name: label.textContent,
+      outline: getComputedStyle(label).outlineStyle,
+    }));
+    assert.deepEqual(focused, { name, outline: 'solid' });
   }
-  const packages = Object.values(shown).map((command) => /@sluice\/[a-z]+/.exec(command)[0]);
-  assert.deepEqual(Object.keys(shown), ['Express', 'Fastify', 'Koa', 'NestJS', 'Hono', 'Fetch', 'Core']);
-  assert.deepEqual(
-    packages,
-    ['express', 'fastify', 'koa', 'nestjs', 'web', 'web', 'core'].map((name) => `@sluice/${name}`),
+  await page.keyboard.press('ArrowRight');
+  isOf(await tabsIn(page), 'Express');
+  await close();
+});
+
+test('a phone shows the name of every framework on the first page', async () => {
+  const { page, close } = await site.tab({ viewport: PHONE });
+  await page.goto(site.origin, { waitUntil: 'networkidle' });
+
+  const ends = await page.$$eval('.pitch .tabs label', (labels) =>
+    labels.map((label) => label.getBoundingClientRect().right),
   );
+  assert.equal(ends.length, Object.keys(FRAMEWORKS).length);
+  assert.deepEqual(
+    ends.filter((end) => end > PHONE.width),
+    [],
+  );
+  await close();
+});
+
+test('code of the guides that begin, and commands with their JSON, are read whole on a small desk', async () => {
+  const { page, close } = await site.tab();
+  const cut = [];
+  const guides = readdirSync(`${ROOT}docs/guides`).filter((file) => file.endsWith('-in-five-minutes.md'));
+  for (const guide of guides) {
+    await page.goto(`${site.origin}/guides/${guide.slice(0, -3)}`, { waitUntil: 'networkidle' });
+    cut.push(
+      ...(await page.$$eval('.vp-doc pre', (blocks) =>
+        blocks.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map((block) => block.textContent),
+      )),
+    );
+  }
+
+  assert.ok(guides.length > 5);
+  assert.deepEqual(cut, []);
   await close();
 });
 

@@ -20,20 +20,9 @@ export interface Programs {
   readonly close: () => Promise<void>;
 }
 
-/** Serves what a program exports for runtimes that call its `fetch`. */
-const SERVER = `
-import { createServer } from 'node:http';
-const { default: app } = await import(process.argv[2]);
-createServer(async (request, response) => {
-  const answer = await app.fetch(new Request('http://localhost' + request.url, { headers: request.headers }));
-  response.writeHead(answer.status, Object.fromEntries(answer.headers));
-  response.end(await answer.text());
-}).listen(Number(process.argv[3]));
-`;
-
 /**
- * Compiles programs that listen on port 3000, each of which is given a free port instead, or export a `fetch`, which is
- * served.
+ * Compiles programs that listen on port 3000, each of which is given a free port instead. Those of NestJS compile as
+ * CommonJS too, as applications before its version 12 do.
  */
 export async function compilePrograms(sources: Readonly<Record<string, string>>): Promise<Programs> {
   mkdirSync(cache, { recursive: true });
@@ -43,9 +32,10 @@ export async function compilePrograms(sources: Readonly<Record<string, string>>)
   for (const [name, source] of Object.entries(sources)) {
     const port = await freePort();
     ports.set(name, port);
-    writeFileSync(`${folder}/${name}.ts`, source.replaceAll('3000', String(port)));
+    const program = source.replaceAll('3000', String(port));
+    writeFileSync(`${folder}/${name}.ts`, program);
+    if (program.includes('@nestjs/core')) writeFileSync(`${folder}/${name}.cts`, program);
   }
-  writeFileSync(`${folder}/server.mjs`, SERVER);
   writeFileSync(
     `${folder}/tsconfig.json`,
     JSON.stringify({
@@ -66,9 +56,7 @@ export async function compilePrograms(sources: Readonly<Record<string, string>>)
     unformatted,
     start: async (name) => {
       const program = `${folder}/out/${name}.js`;
-      const isServed = sources[name]?.includes('export default') === true;
-      const args = isServed ? [`${folder}/server.mjs`, program, String(ports.get(name))] : [program];
-      const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+      const child = spawn(process.execPath, [program], { stdio: ['ignore', 'ignore', 'inherit'] });
       children.push(child);
       const address = `http://127.0.0.1:${String(ports.get(name))}`;
       await untilListening(address, child);

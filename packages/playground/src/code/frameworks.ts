@@ -13,8 +13,8 @@ export const FRAMEWORKS = [
   { id: 'fastify', title: 'Fastify', packages: ['fastify', '@sluice/fastify'], file: 'server.mjs' },
   { id: 'koa', title: 'Koa', packages: ['koa', '@sluice/koa'], file: 'server.mjs' },
   { id: 'nestjs', title: 'NestJS', packages: ['@sluice/nestjs'], file: 'src/main.ts' },
-  { id: 'fetch', title: 'Fetch', packages: ['@sluice/web'], file: 'worker.mjs' },
-  { id: 'hono', title: 'Hono', packages: ['hono', '@sluice/web'], file: 'worker.mjs' },
+  { id: 'fetch', title: 'Fetch', packages: ['@sluice/web', '@hono/node-server'], file: 'server.mjs' },
+  { id: 'hono', title: 'Hono', packages: ['hono', '@hono/node-server', '@sluice/web'], file: 'server.mjs' },
   { id: 'core', title: 'Core', packages: ['@sluice/core'], file: 'server.mjs' },
 ] as const satisfies readonly Framework[];
 

@@ -57,22 +57,28 @@ class Hello {
 })
 class AppModule {}
 
-const app = await NestFactory.create(AppModule);
-await app.listen(3000);
+async function bootstrap() {
+  const app = await NestFactory.create(AppModule);
+  await app.listen(3000);
+}
+void bootstrap();
 `,
-  fetch: (scenario) => `${imported('@sluice/web', ['fromCloudflare', 'rateLimit', ...adapterImports(scenario)])}
+  fetch: (scenario) => `import { serve } from '@hono/node-server';
+${imported('@sluice/web', ['fromNode', 'rateLimit', ...adapterImports(scenario)])}
 
-const limits = rateLimit(${options(scenario, 0, 'address: fromCloudflare')});
-export default { fetch: limits.handle(() => new Response('hello\\n')) };
+const limits = rateLimit(${options(scenario, 0, 'address: fromNode')});
+const fetch = limits.handle(() => new Response('hello\\n'));
+serve({ fetch, port: 3000 });
 `,
-  hono: (scenario) => `import { Hono } from 'hono';
-${imported('@sluice/web/hono', ['fromCloudflare', 'rateLimit', ...adapterImports(scenario)])}
+  hono: (scenario) => `import { serve } from '@hono/node-server';
+import { Hono } from 'hono';
+${imported('@sluice/web/hono', ['fromNode', 'rateLimit', ...adapterImports(scenario)])}
 
-const limits = rateLimit(${options(scenario, 0, 'address: fromCloudflare')});
+const limits = rateLimit(${options(scenario, 0, 'address: fromNode')});
 const app = new Hono();
 app.use(limits);
 app.get('/', (c) => c.text('hello\\n'));
-export default app;
+serve({ fetch: app.fetch, port: 3000 });
 `,
   core: coreCode,
 };
