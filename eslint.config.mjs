@@ -2,6 +2,7 @@ import js from '@eslint/js';
 import { importX } from 'eslint-plugin-import-x';
 import jest from 'eslint-plugin-jest';
 import tsdoc from 'eslint-plugin-tsdoc';
+import vue from 'eslint-plugin-vue';
 import tseslint from 'typescript-eslint';
 
 /** Which way dependencies point: what a room may not import from. */
@@ -18,14 +19,13 @@ export default tseslint.config(
       '**/coverage/',
       '**/.cache/',
       '**/*.generated.ts',
-      // Checked by vue-tsc, with the packages of the site: `npm run test:site`.
-      'site/.vitepress/theme/**/*.ts',
       'node_modules/',
     ],
   },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
+    ignores: ['site/.vitepress/theme/**'],
     extends: [tseslint.configs.strictTypeChecked],
     plugins: { 'import-x': importX, tsdoc },
     languageOptions: {
@@ -81,6 +81,31 @@ export default tseslint.config(
       '@typescript-eslint/no-empty-function': 'off',
       '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/explicit-module-boundary-types': 'off',
+    },
+  },
+  {
+    // Components of the site. Their types are checked with the packages of the site, by vue-tsc: `npm run test:site`.
+    files: ['site/.vitepress/theme/**/*.{ts,vue}'],
+    extends: [tseslint.configs.strict, tseslint.configs.stylistic, vue.configs['flat/essential']],
+    languageOptions: { parserOptions: { parser: tseslint.parser } },
+    rules: {
+      'no-undef': 'off', // vue-tsc knows what is defined
+      // The page has this name.
+      'vue/multi-word-component-names': ['error', { ignores: ['Playground'] }],
+      'vue/block-lang': ['error', { script: { lang: 'ts' } }],
+      'vue/component-api-style': ['error', ['script-setup']],
+      'vue/component-name-in-template-casing': 'error',
+      'vue/define-macros-order': 'error',
+      'vue/eqeqeq': 'error',
+      'vue/no-undef-components': 'error',
+      'vue/no-unused-emit-declarations': 'error',
+      'vue/no-unused-properties': 'error',
+      'vue/no-unused-refs': 'error',
+      'vue/no-v-html': 'error',
+      'vue/no-template-shadow': 'error',
+      'vue/prefer-true-attribute-shorthand': 'error',
+      'vue/require-explicit-emits': 'error',
+      'vue/require-typed-ref': 'error',
     },
   },
   {

@@ -64,8 +64,13 @@
       );
     if (report.late > 0) notes.push(`${number(report.late)} lines came later than the window of the order.`);
     if (report.withoutKey > 0) notes.push(`${number(report.withoutKey)} requests have no key.`);
-    for (const { name, unreadable } of report.logs)
+    for (const { name, unreadable, stray } of report.logs) {
       if (unreadable > 0) notes.push(`${name}: ${number(unreadable)} lines are no requests.`);
+      if (stray > 0)
+        notes.push(
+          `${name}: ${number(stray)} lines are stamped more than a day after the lines that follow, and count at the instant that the log had reached.`,
+        );
+    }
     if (report.wholeSeconds)
       notes.push(
         'Stamps are whole seconds: where in its second a request was is not known. Candidates state the fewest and the most denials of three placements that were tried (as stamped, spread over the second, two seconds pressed together). These are no bounds.',

@@ -178,6 +178,11 @@ describe("Envoy's rules", () => {
     expect(await allowedOfNine(rule('own', 2, ', quota_mode: true') + shadow)).toBe(9);
   });
 
+  it('in shadow mode deny nothing, and take nothing of the others', async () => {
+    expect(await allowedOfNine(rule('own', 2, ', shadow_mode: true'))).toBe(9);
+    expect(await allowedOfNine(rule('own', 2, ', shadow_mode: true') + rule('all', 5))).toBe(5);
+  });
+
   it('that replace another one leave it out', async () => {
     const named = `  - { key: own, rate_limit: { name: own, unit: minute, requests_per_unit: 2 } }\n`;
     const replacing = `  - { key: plan, value: gold, rate_limit: { unit: minute, requests_per_unit: 6, replaces: [{ name: own }] } }\n`;
@@ -188,16 +193,16 @@ describe("Envoy's rules", () => {
 
   it('of which one is met by two descriptors count both', async () => {
     const log = simulated.file(
-      combinedLog([...burst(3, START_MS, { agent: 'a' }), ...burst(3, START_MS + 1000, { agent: 'b' })]),
+      combinedLog([...burst(3, START_MS, { agent: 'a' }), ...burst(4, START_MS + 1000, { agent: 'b' })]),
     );
 
     const report = await simulated.report(
       log,
-      ...['--limits', edge(rule('who', 4))],
+      ...['--limits', edge(rule('who', 5))],
       ...['--descriptor', 'who=ip', '--descriptor', 'who=user-agent'],
     );
 
-    // The address may have four, whichever agent sends them.
+    // The address may have five, whichever agent sends them.
     expect(first(report).denied).toBe(2);
   });
 });

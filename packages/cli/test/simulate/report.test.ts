@@ -35,6 +35,7 @@ describe('a suggested limit', () => {
     const { suggestions, check, clients } = await simulated.report(one, '--check', other, '--max-clients', '0.1%');
 
     expect(clients).toBe(3003);
+    expect(check?.requests).toBe((await simulated.report(other)).requests);
     const [, minute] = suggestions.windows;
     expect(minute).toMatchObject({ clients: 3 });
     expect(minute?.limit).toBeLessThan(90);

@@ -70,6 +70,8 @@ export interface ReportJson {
     readonly lines: number;
     readonly unreadable: number;
     readonly firstUnreadable: number | null;
+    readonly stray: number;
+    readonly firstStray: number | null;
   }[];
   readonly requests: number;
   readonly clients: number;

@@ -1,15 +1,16 @@
+import { isIP } from 'node:net';
 import { LogEntry, type LogDetail, type LogFormat } from '../read/log-entry.ts';
 import { decoded } from '../read/text-blocks.ts';
 import { endOfQuoted, present, requestLine } from './request-line.ts';
 import { ClfStamps } from './stamps.ts';
 
-const [SPACE, BRACKET, QUOTE, ZERO] = [32, 93, 34, 48];
+const [SPACE, BRACKET, QUOTE, ZERO, HYPHEN] = [32, 93, 34, 48, 45];
 const STAMP = '17/May/2015:10:05:03 +0000'.length;
 
 /**
  * The combined and the common format of Apache and nginx:
  * `203.0.113.7 - user [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 512 "referrer" "user agent"`. What follows is left
- * out. Reads only what every line is needed for; the rest when a report asks for it.
+ * out; a host in front, as in Apache's `vhost_combined`, is passed over. Reads only what every line is needed for; the rest when a report asks for it.
  */
 export class CombinedFormat implements LogFormat {
   readonly name = 'combined';
@@ -38,12 +39,21 @@ export class CombinedFormat implements LogFormat {
         bytes = bytes * 10 + code;
       }
     }
-    return new LogEntry(this, atMs, text.slice(from, space), status, bytes, text, request, to, end);
+    const address = text.charCodeAt(space + 1) === HYPHEN ? text.slice(from, space) : clientOf(text, from, space);
+    return new LogEntry(this, atMs, address, status, bytes, text, request, to, end);
   }
 
   detail(entry: LogEntry): LogDetail {
     return new CombinedDetail(entry);
   }
+}
+
+/** The client of a line whose second word is no hyphen: the first word, or the second behind a host. */
+function clientOf(text: string, from: number, space: number): string {
+  const word = text.slice(from, space);
+  const second = text.slice(space + 1, text.indexOf(' ', space + 1));
+  const isHost = isIP(word) === 0 && (/:\d+$/.test(word) || isIP(second) !== 0);
+  return isHost ? second : word;
 }
 
 const FIELDS: readonly string[] = ['referer', 'user-agent'];
@@ -71,10 +81,11 @@ class CombinedDetail implements LogDetail {
   }
 
   get user(): string | undefined {
-    const { text, from } = this.#entry;
+    const { text, from, address } = this.#entry;
     const stamp = from - STAMP - 3;
     const start = text.lastIndexOf('\n', stamp) + 1;
-    const [, , ...user] = text.slice(start, stamp - 2).split(' ');
+    const names = text.slice(start, stamp - 2).split(' ');
+    const user = names.slice(names.indexOf(address) + 2);
     return present(decoded(user.join(' ')));
   }
 

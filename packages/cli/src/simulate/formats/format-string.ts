@@ -9,6 +9,8 @@ import { readInstant } from './stamps.ts';
 interface Piece {
   readonly name: string;
   readonly after: string;
+  /** Whether it is a part of a time, whose other parts are variables beside it. */
+  readonly isPart: boolean;
 }
 
 const NGINX = /\$(?:\{(\w+)\}|(\w+))/g;
@@ -61,13 +63,16 @@ export class FormatStringFormat implements LogFormat {
   readonly hasDurations: boolean;
   readonly #before: string;
   readonly #pieces: readonly Piece[];
+  /** Whether quotes in a text are escaped: Envoy writes them as they are. */
+  readonly #isEscaped: boolean;
 
   /** @throws UsageError for a text without variables, without a time, or with two variables side by side. */
   constructor(text: string, name = 'of the format string') {
     this.name = name;
-    const { before, pieces } = piecesOf(text);
+    const { before, pieces, isEscaped } = piecesOf(text);
     this.#before = before;
     this.#pieces = pieces;
+    this.#isEscaped = isEscaped;
     const names = pieces.map((piece) => piece.name);
     if (![...STARTS, ...ENDS].some((one) => names.includes(one))) {
       throw new UsageError(
@@ -111,13 +116,17 @@ export class FormatStringFormat implements LogFormat {
     if (!text.startsWith(this.#before, from)) return undefined;
     const values = new Map<string, string>();
     let at = from + this.#before.length;
-    for (const [i, { name, after }] of this.#pieces.entries()) {
-      const isQuoted = after.startsWith('"') && text.charCodeAt(at - 1) === QUOTE;
+    for (const [i, { name, after, isPart }] of this.#pieces.entries()) {
+      const isQuoted = this.#isEscaped && after.startsWith('"') && text.charCodeAt(at - 1) === QUOTE;
       const isLast = i === this.#pieces.length - 1;
-      const end = after === '' ? to : isQuoted ? endOfQuoted(text, at, to) : text.indexOf(after, at);
+      let end = after === '' ? to : isQuoted ? endOfQuoted(text, at, to) : text.indexOf(after, at);
+      // A list without quotes goes on behind each comma.
+      if (name === LIST) while (end > at && text.charCodeAt(end - 1) === COMMA) end = text.indexOf(after, end + 1);
       if (end === -1 || end > to) return undefined;
       if (end + after.length > to && !isLast) return undefined;
-      values.set(name, decoded(text.slice(at, end)));
+      const value = decoded(text.slice(at, end));
+      const piece = this.#pieces[i - 1];
+      values.set(name, isPart && piece?.isPart === true ? `${values.get(name) ?? ''}${piece.after}${value}` : value);
       at = end + after.length;
       if (isQuoted && !text.startsWith(after, end)) return undefined;
     }
@@ -125,7 +134,8 @@ export class FormatStringFormat implements LogFormat {
   }
 }
 
-const QUOTE = 34;
+const [QUOTE, COMMA] = [34, 44];
+const LIST = 'http_x_forwarded_for';
 
 function fieldName(name: string): string {
   return `http_${name
@@ -151,7 +161,9 @@ function durationOf(values: ReadonlyMap<string, string>): number {
   return us >= 0 ? us / 1000 : 0;
 }
 
-function piecesOf(text: string): { readonly before: string; readonly pieces: readonly Piece[] } {
+function piecesOf(given: string): Pieces {
+  // As in a file of configuration; and Apache's path and query have nothing between them.
+  const text = given.replaceAll('\\"', '"').replace(/\\n$/, '').replaceAll('%U%q', '%{query}U');
   const isEnvoy = /%[A-Z_]{3,}[(%:]/.test(text);
   const pattern = isEnvoy ? ENVOY : text.includes('$') ? NGINX : APACHE;
   const matches = [...text.matchAll(pattern)];
@@ -174,15 +186,25 @@ function piecesOf(text: string): { readonly before: string; readonly pieces: rea
         `--format has nothing between ${match[0]} and ${follower ?? ''}, so that they cannot be told apart`,
       );
     }
-    return [{ name, after }];
+    return [{ name, after, isPart: pattern === APACHE && PART_OF_TIME.test(match[0]) }];
   });
   const before = text.slice(0, first.index) + (pattern === APACHE && first[0] === '%t' ? '[' : '');
-  return { before, pieces };
+  return { before, pieces, isEscaped: !isEnvoy };
 }
+
+interface Pieces {
+  readonly before: string;
+  readonly pieces: readonly Piece[];
+  readonly isEscaped: boolean;
+}
+
+/** Apache's times by a format, and their parts of a second; not those that are one number. */
+const PART_OF_TIME = /^%\{(?!(?:begin:|end:)?(?:u|m)?sec\}).*\}t$/;
 
 function apacheName([, argument, letter = '']: RegExpMatchArray): string {
   if (letter === 'i') return fieldName(argument ?? '');
   if (letter === 't' && argument !== undefined) return argument.startsWith('end:') ? 'end' : 'start';
+  if (letter === 'U' && argument === 'query') return 'request_uri';
   if (letter === 'T' && argument !== undefined) return `duration_${argument}`;
   return LETTERS[letter] ?? `%${letter}`;
 }

@@ -67,16 +67,16 @@ export const CADDY: JsonMapping = {
   user: ['user_id'],
 };
 
-/** Envoy's JSON with the names of Istio and of Envoy's own examples: `start_time` is the beginning. */
+/** Envoy's JSON with the names of Istio, of Envoy Gateway and of Envoy's own examples: `start_time` is the beginning. */
 export const ENVOY_JSON: JsonMapping = {
   ...empty(),
   start: ['start_time'],
-  address: ['x_forwarded_for', 'downstream_remote_address', 'downstream_direct_remote_address'],
+  address: ['x_forwarded_for', 'x-forwarded-for', 'downstream_remote_address', 'downstream_direct_remote_address'],
   method: ['method', 'req_method'],
-  path: ['path', 'x_envoy_original_path'],
+  path: ['path', 'x_envoy_original_path', 'x-envoy-origin-path'],
   status: ['response_code'],
   bytes: ['bytes_sent'],
-  userAgent: ['user_agent'],
+  userAgent: ['user_agent', 'user-agent'],
 };
 
 function empty(): JsonMapping {
@@ -160,10 +160,12 @@ export class JsonLinesFormat implements LogFormat {
   }
 
   #durationMs(record: object): number {
-    const seconds = numberOf(this.#value(record, 'durationS'));
-    const ms = numberOf(this.#value(record, 'durationMs'));
-    const us = numberOf(this.#value(record, 'durationUs'));
-    return seconds !== undefined ? seconds * 1000 : (ms ?? (us ?? 0) / 1000);
+    return (
+      durationOf(this.#value(record, 'durationS'), 1000) ??
+      durationOf(this.#value(record, 'durationMs'), 1) ??
+      durationOf(this.#value(record, 'durationUs'), 0.001) ??
+      0
+    );
   }
 }
 
@@ -193,9 +195,16 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 
-function numberOf(value: unknown): number | undefined {
-  const number = typeof value === 'string' ? Number.parseFloat(value) : value;
-  return typeof number === 'number' && number >= 0 ? number : undefined;
+const PART_OF_DURATION = /(\d+(?:\.\d+)?) ?(ns|us|µs|μs|ms|s|m|h)/g;
+const UNITS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Milliseconds: of a number by its unit, or of a text that has units of its own, such as `1m2.5s`. */
+function durationOf(value: unknown, unitMs: number): number | undefined {
+  const number = typeof value === 'string' && /^\d*\.?\d+$/.test(value) ? Number(value) : value;
+  if (typeof number === 'number') return number >= 0 ? number * unitMs : undefined;
+  if (typeof number !== 'string' || number.replace(PART_OF_DURATION, '') !== '') return undefined;
+  const parts = [...number.matchAll(PART_OF_DURATION)];
+  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 1e-3), 0);
 }
 
 function whole(value: number): number {

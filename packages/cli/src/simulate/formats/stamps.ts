@@ -48,7 +48,7 @@ export function isInstant(atMs: number): boolean {
 }
 
 /**
- * Reads an instant in any usual form: ISO 8601, also with a comma before the part of a second; seconds or milliseconds,
+ * Reads an instant in any usual form: ISO 8601, also with slashes, or a comma before the part of a second; seconds or milliseconds,
  * microseconds or nanoseconds since 1970, told apart by their size; `17/May/2015:10:05:03 +0000`.
  */
 export function readInstant(value: unknown): ReadInstant | undefined {
@@ -61,7 +61,7 @@ export function readInstant(value: unknown): ReadInstant | undefined {
     const part = /\.(\d{1,3})/.exec(bare)?.[1];
     return instantOf(wholeMs + (part === undefined ? 0 : Number(part.padEnd(3, '0'))), part === undefined);
   }
-  const iso = bare.replace(/(:\d\d),(?=\d)/, '$1.');
+  const iso = bare.replace(/(:\d\d),(?=\d)/, '$1.').replace(/^(\d{4})\/(\d\d)\/(?=\d\d)/, '$1-$2-');
   // Stamps without a zone are UTC, and not of the place where the log is read.
   const atMs = Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(iso) ? iso : `${iso.replace(' ', 'T')}Z`);
   return instantOf(Math.floor(atMs), !/:\d\d\.\d/.test(iso));

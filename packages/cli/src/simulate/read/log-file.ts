@@ -3,6 +3,7 @@ import { detectFormat, formatNames } from '../formats/detect.ts';
 import { isInstant } from '../formats/stamps.ts';
 import type { LogEntry, LogFormat } from './log-entry.ts';
 import { bytesOf, type Source } from './sources.ts';
+import { StrayStamps } from './stray-stamps.ts';
 import { textBlocks } from './text-blocks.ts';
 
 /** How many lines, from the first, show whether a log is of the given format. */
@@ -18,6 +19,7 @@ export class LogFile {
   unreadable: number = 0;
   /** The number of the first of them. */
   firstUnreadable: number | undefined;
+  readonly strays: StrayStamps = new StrayStamps();
 
   /** @param makeFormat - Undefined: the first lines tell. */
   constructor(source: Source, makeFormat: (() => LogFormat) | undefined) {
@@ -36,11 +38,16 @@ export class LogFile {
       if (format === undefined) this.lines += text.split('\n').length - 1;
       else yield this.#read(text, format);
     }
+    const rest: LogEntry[] = [];
+    this.strays.end(rest);
+    yield rest;
   }
 
   #read(text: string, format: LogFormat): readonly LogEntry[] {
     const found: LogEntry[] = [];
     const { length } = text;
+    // Entries are views of the text, which stays as long as one of them waits.
+    let heldBytes = length;
     for (let from = 0; from < length;) {
       let to = text.indexOf('\n', from);
       const next = to + 1;
@@ -51,14 +58,13 @@ export class LogFile {
         if (entry === undefined || !isInstant(entry.atMs)) this.#passOver(format);
         else {
           entry.line = this.lines;
-          found.push(entry);
+          entry.heldBytes = heldBytes;
+          heldBytes = 0;
+          this.strays.add(entry, found);
         }
       }
       from = next;
     }
-    // Entries are views of the text, which stays as long as one of them waits.
-    const [first] = found;
-    if (first !== undefined) first.heldBytes = length;
     return found;
   }
 

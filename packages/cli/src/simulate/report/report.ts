@@ -69,6 +69,9 @@ export interface Report {
     readonly lines: number;
     readonly unreadable: number;
     readonly firstUnreadable: number | null;
+    /** Lines with a stamp far ahead of the others, and the number of the first of them. */
+    readonly stray: number;
+    readonly firstStray: number | null;
   }[];
   readonly key: string;
   readonly lines: number;
@@ -99,9 +102,9 @@ export function reportOf(simulation: Simulation, key: string, loss: Loss): Repor
   const { peaks, requests, spans } = replay;
   const clients = peaks.peaks[0]?.total ?? 0;
   return {
-    logs: files.map(({ source, format, lines, unreadable, firstUnreadable }) => ({
+    logs: files.map(({ source, format, lines, unreadable, firstUnreadable, strays }) => ({
       ...{ name: source.name, format: format?.name ?? null, lines, unreadable },
-      firstUnreadable: firstUnreadable ?? null,
+      ...{ firstUnreadable: firstUnreadable ?? null, stray: strays.found, firstStray: strays.firstLine ?? null },
     })),
     key,
     lines: files.reduce((sum, { lines }) => sum + lines, 0),

@@ -29,12 +29,18 @@ function heading({ requests, clients, key, fromMs, toMs, logs }: Report): string
 function warnings(report: Report): readonly string[] {
   const { late, withoutKey, dropped, wholeSeconds } = report;
   const found: string[] = [];
-  for (const { name, unreadable, firstUnreadable } of report.logs) {
+  for (const { name, unreadable, firstUnreadable, stray, firstStray } of report.logs) {
     if (unreadable > 0)
       found.push(
         unreadable === 1
           ? `${name}: line ${String(firstUnreadable)} is no request`
           : `${name}: ${number(unreadable)} lines are no requests, the first of them line ${String(firstUnreadable)}`,
+      );
+    if (stray > 0)
+      found.push(
+        stray === 1
+          ? `${name}: line ${String(firstStray)} is stamped more than a day after the lines that follow it, and counts at the instant that the log had reached`
+          : `${name}: ${number(stray)} lines are stamped more than a day after the lines that follow them, the first of them line ${String(firstStray)}, and count at the instant that the log had reached`,
       );
   }
   if (withoutKey > 0) found.push(`without a key, and not limited by it: ${counted(withoutKey, 'request')}`);
