@@ -59,6 +59,7 @@ export class FormatStringFormat implements LogFormat {
   readonly name: string;
   hasFractions = false;
   readonly hasDurations: boolean;
+  readonly addressesAreBytes = false;
   readonly #before: string;
   readonly #pieces: readonly Piece[];
 
@@ -79,7 +80,7 @@ export class FormatStringFormat implements LogFormat {
   }
 
   read(text: string, from: number, to: number): LogEntry | undefined {
-    const values = this.#values(text, from, to);
+    const values = this.#values(text.slice(from, to)); // so that no search goes on into later lines
     if (values === undefined) return undefined;
     const instant = readInstant(valueOf(values, [...STARTS, ...ENDS]));
     if (instant === undefined) return undefined;
@@ -107,19 +108,20 @@ export class FormatStringFormat implements LogFormat {
     };
   }
 
-  #values(text: string, from: number, to: number): ReadonlyMap<string, string> | undefined {
-    if (!text.startsWith(this.#before, from)) return undefined;
+  #values(line: string): ReadonlyMap<string, string> | undefined {
+    if (!line.startsWith(this.#before)) return undefined;
     const values = new Map<string, string>();
-    let at = from + this.#before.length;
+    const { length } = line;
+    let at = this.#before.length;
     for (const [i, { name, after }] of this.#pieces.entries()) {
-      const isQuoted = after.startsWith('"') && text.charCodeAt(at - 1) === QUOTE;
+      const isQuoted = after.startsWith('"') && line.charCodeAt(at - 1) === QUOTE;
       const isLast = i === this.#pieces.length - 1;
-      const end = after === '' ? to : isQuoted ? endOfQuoted(text, at, to) : text.indexOf(after, at);
-      if (end === -1 || end > to) return undefined;
-      if (end + after.length > to && !isLast) return undefined;
-      values.set(name, decoded(text.slice(at, end)));
+      const end = after === '' ? length : isQuoted ? endOfQuoted(line, at, length) : line.indexOf(after, at);
+      if (end === -1) return undefined;
+      if (end + after.length > length && !isLast) return undefined;
+      values.set(name, decoded(line.slice(at, end)));
       at = end + after.length;
-      if (isQuoted && !text.startsWith(after, end)) return undefined;
+      if (isQuoted && !line.startsWith(after, end)) return undefined;
     }
     return values;
   }
