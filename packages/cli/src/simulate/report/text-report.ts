@@ -114,7 +114,7 @@ function topText(top: readonly DeniedClient[]): string {
 }
 
 function peaksText({ peaks }: Report): string {
-  return `Requests of one client in a window, at its peak:\n${table(
+  return `Requests of one client in a window that begins with one of them, at its peak:\n${table(
     ['WINDOW', 'P50', 'P90', 'P99', 'P99.9', 'MAX'],
     peaks.map(({ window, p50, p90, p99, p999, max }) => [window, ...[p50, p90, p99, p999, max].map(number)]),
   )}`;
