@@ -27,8 +27,11 @@ export class StrayStamps {
 
   /** Takes the next entry of the log, and hands on what is decided by now. */
   add(entry: LogEntry, into: LogEntry[]): void {
-    if (this.#waiting.length === 0 && !this.#isAhead(entry)) {
-      this.#release(entry, into);
+    const { atMs } = entry;
+    if (this.#waiting.length === 0 && atMs <= this.#newestMs + AHEAD_MS) {
+      // Nearly every line.
+      if (atMs > this.#newestMs) this.#newestMs = atMs;
+      into.push(entry);
       return;
     }
     for (const one of this.#waiting) {
