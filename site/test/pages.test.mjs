@@ -37,7 +37,10 @@ async function readAll(addresses) {
 /** In the page. */
 function read() {
   return {
-    heading: document.querySelector('h1')?.firstChild.textContent.trim() ?? '',
+    heading: [...(document.querySelector('h1')?.childNodes ?? [])]
+      .map((node) => (node.classList?.contains('header-anchor') ? '' : node.textContent))
+      .join('')
+      .trim(),
     anchors: [...document.querySelectorAll('[id]')].map(({ id }) => id),
     links: [...document.links].map(({ href }) => href),
     pictures: [...document.querySelectorAll('.vp-doc img')].map(({ alt, width, height }) => ({ alt, width, height })),

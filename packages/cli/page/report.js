@@ -328,6 +328,8 @@
     const facts = [
       `Denies ${number(candidate.clients)} of ${number(clientCount)} clients (${percent(candidate.clients, clientCount)}) and ${number(candidate.denied)} of ${number(requests)} requests (${percent(candidate.denied, requests)}${between}), of which ${number(candidate.deniedSucceeded)} had succeeded.`,
     ];
+    for (const { key, requests: without } of candidate.withoutKey)
+      facts.push(`${number(without)} requests have no key for the limit by ${key}, which leaves them out.`);
     if (candidate.blocked > 0) facts.push(`${number(candidate.blocked)} of them during a block.`);
     if (candidate.delayed > 0)
       facts.push(

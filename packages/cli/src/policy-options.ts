@@ -4,6 +4,9 @@ import { policyFactories } from '@sluice/core/inspect';
 import { UsageError } from './failure.ts';
 import { policyOf } from './policy-kinds.ts';
 
+/** How a policy is written in a text. */
+export const FORM = "write a kind and its options, as in 'fixedWindow --limit 100 --window 1m'";
+
 /** The options of all kinds of policies: the value of each, and its meaning by kind. */
 const policyOptions = new Map<string, { readonly placeholder: string; readonly kindsByText: Map<string, string[]> }>();
 for (const { name: kind, options } of policyFactories) {
@@ -44,12 +47,16 @@ export function policyFromText(text: string): Policy {
   try {
     command.parse(wordsOf(text, text, 'give each policy a --policy of its own'), { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) {
-      throw new UsageError(`--policy ${JSON.stringify(text)}: ${error.message.replace(/^error: /, '')}`);
-    }
+    if (error instanceof CommanderError) throw misspelt(error, text);
     throw error;
   }
   return policyFrom(command.args[0] as string, command.opts());
+}
+
+/** What is wrong with a policy in a text, where its words do not say a kind and options. */
+export function misspelt({ code, message }: CommanderError, text: string): UsageError {
+  const wrong = code === 'commander.excessArguments' ? 'too many words' : message.replace(/^error: /, '');
+  return new UsageError(`--policy ${JSON.stringify(text)}: ${wrong}; ${FORM}`);
 }
 
 /**

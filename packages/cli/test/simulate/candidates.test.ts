@@ -42,6 +42,40 @@ describe('a candidate', () => {
     });
   });
 
+  it('tells how many requests its own key leaves out', async () => {
+    const log = simulated.file(combinedLog(burst(5, START_MS)));
+    const policies = ['--policy', 'fixedWindow --limit 2 --window 1m + fixedWindow --limit 2 --window 1m --key user'];
+
+    const report = await simulated.report(log, ...policies);
+    const text = await simulated.run(log, ...policies);
+
+    expect(first(report)).toMatchObject({ denied: 3, withoutKey: [{ key: 'user', requests: 5 }] });
+    expect(text.out).toContain('without a key    5 of 5 (100%), which the limit by user leaves out');
+  });
+
+  it('tells of no request where its key is that of the command, which the report tells once', async () => {
+    const log = simulated.file(combinedLog(burst(5, START_MS)));
+
+    const report = await simulated.report(log, '--key', 'user', '--policy', 'fixedWindow --limit 2 --window 1m');
+
+    expect(first(report)).toMatchObject({ denied: 0, withoutKey: [] });
+    expect(report).toMatchObject({ withoutKey: 5 });
+  });
+
+  it.each([
+    ['fixedWindow 60 1m', 'too many words'],
+    ['fixedWindow 60', 'too many words, at "60"'],
+    ['fixedWindow({ limit: 60, window: "1m" })', 'too many words'],
+    ['fixedWindow --max 60 --window 1m', "unknown option '--max'"],
+  ])('that is written in another way is answered with the right one: %s', async (policy, wrong) => {
+    const log = simulated.file(combinedLog(burst(1, START_MS)));
+
+    const { code, err } = await simulated.run(log, '--policy', policy);
+
+    expect(code).toBe(2);
+    expect(err).toContain(`${wrong}; write a kind and its options, as in 'fixedWindow --limit 100 --window 1m'`);
+  });
+
   it('escalates', async () => {
     const log = simulated.file(combinedLog([...burst(5, START_MS), ...burst(5, START_MS + 20_000)]));
 
@@ -233,7 +267,7 @@ describe('a wrong command line', () => {
     [['--format', 'json:tme=ts'], /--format json has no field "tme"; did you mean time/],
     [['--format', '$remote_addr$time_local'], /cannot be told apart/],
     [['--max-clients', 'few'], /--max-clients must be a share such as 0.1% or 0.001, got "few"/],
-    [['--max-keys', '0'], /--max-keys must be a whole number from 1 to 999999999/],
+    [['--max-keys', '0'], /--max-keys must be a whole number, at least 1/],
     [['--resort', '2h'], /--resort must be at most 1h/],
     [['--check', '/nowhere.log'], /cannot read the log \/nowhere.log/],
     [['--html', '/nowhere/report.html'], /cannot write --html/],

@@ -49,6 +49,7 @@ export interface CandidateJson {
   readonly blocked: number;
   readonly clients: number;
   readonly clientsShare: number;
+  readonly withoutKey: readonly { readonly key: string; readonly requests: number }[];
   readonly delayed: number;
   readonly longestDelayMs: number;
   readonly best: { readonly denied: number; readonly clients: number } | null;

@@ -3,7 +3,7 @@ import { escalate, PolicyError, type ManagedPolicy, type Policy } from '@sluice/
 import { writtenPolicy } from '@sluice/core/inspect';
 import { holdsSlots, namePolicies } from '@sluice/core/service';
 import { UsageError } from '../../failure.ts';
-import { addPolicyOptions, policyFrom, wordsOf } from '../../policy-options.ts';
+import { FORM, addPolicyOptions, misspelt, policyFrom, wordsOf } from '../../policy-options.ts';
 import { costSpec } from '../keys/cost-spec.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 import { limitOf, type Candidate, type CandidateLimit } from './candidate.ts';
@@ -97,9 +97,7 @@ async function limitFromText(part: string, text: string, context: CandidateConte
   try {
     command.parse(wordsOf(part, text, TOGETHER), { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) {
-      throw new UsageError(`--policy ${JSON.stringify(text)}: ${error.message.replace(/^error: /, '')}`);
-    }
+    if (error instanceof CommanderError) throw misspelt(error, text);
     throw error;
   }
   const [kind = '', name] = command.args;
@@ -114,8 +112,9 @@ async function limitFromText(part: string, text: string, context: CandidateConte
       throw new UsageError(`--policy ${JSON.stringify(text)}: managed needs a name, as in 'managed orders'`);
     return { policy: (await context.managed(name)).policy, options };
   }
-  if (name !== undefined)
-    throw new UsageError(`--policy ${JSON.stringify(text)}: too many words, at ${JSON.stringify(name)}`);
+  if (name !== undefined) {
+    throw new UsageError(`--policy ${JSON.stringify(text)}: too many words, at ${JSON.stringify(name)}; ${FORM}`);
+  }
   try {
     return { policy: policyFrom(kind, own), options };
   } catch (error) {

@@ -21,6 +21,7 @@ interface Together {
 export class GeneralLane implements Lane {
   readonly id: number;
   readonly isPerClient: boolean;
+  readonly withoutKey: number[] = [];
   retryAfterMs: number | null = 0;
   delayMs = 0;
   blocked = false;
@@ -53,8 +54,12 @@ export class GeneralLane implements Lane {
     const parts: HeldPart[] = [];
     for (const { place, mode } of select?.(entry) ?? this.#all) {
       const { key, cost } = limits[place] as CandidateLimit;
-      const holder = key.text === this.#clients.text ? client : this.#placeOf(place).table.of(entry);
-      if (holder === undefined) continue;
+      const isOfClients = key.text === this.#clients.text;
+      const holder = isOfClients ? client : this.#placeOf(place).table.of(entry);
+      if (holder === undefined) {
+        if (!isOfClients) this.withoutKey[place] = (this.withoutKey[place] ?? 0) + 1;
+        continue;
+      }
       parts.push({ place, mode, holder, cost: cost.of(entry) });
     }
     return parts;

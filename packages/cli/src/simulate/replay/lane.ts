@@ -21,6 +21,8 @@ export interface Lane {
   readonly id: number;
   /** Whether requests of one client concern no other, so that each may be spread by itself. */
   readonly isPerClient: boolean;
+  /** By the places of limits with a key of their own: the requests without it, which they did not limit. */
+  readonly withoutKey: readonly number[];
   retryAfterMs: number | null;
   delayMs: number;
   blocked: boolean;

@@ -11,6 +11,7 @@ import { PackedStates } from './packed-states.ts';
 export class ShortLane implements Lane {
   readonly id: number;
   readonly isPerClient = true;
+  readonly withoutKey: readonly number[] = [];
   retryAfterMs: number | null = 0;
   delayMs = 0;
   blocked = false;

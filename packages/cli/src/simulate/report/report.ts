@@ -50,6 +50,8 @@ export interface CandidateReport {
   readonly deniedSucceeded: number;
   readonly clients: number;
   readonly clientsShare: number;
+  /** Of limits with a key of their own: requests without it, which they did not limit. */
+  readonly withoutKey: readonly { readonly key: string; readonly requests: number }[];
   readonly delayed: number;
   readonly meanDelayMs: number;
   readonly longestDelayMs: number;
@@ -154,6 +156,10 @@ function candidateReport(
     deniedSucceeded: tally.deniedSucceeded,
     clients: tally.clients,
     clientsShare: share(tally.clients, clients),
+    withoutKey: candidate.limits.flatMap(({ key }, place) => {
+      const requests = stamped.withoutKey[place] ?? 0;
+      return requests === 0 ? [] : [{ key: key.text, requests }];
+    }),
     delayed: tally.delayed,
     meanDelayMs: tally.delayed === 0 ? 0 : Math.round(tally.delaySumMs / tally.delayed),
     longestDelayMs: tally.longestDelayMs,

@@ -21,14 +21,9 @@ export function textReport(report: Report, check: CheckReport | null, exceeded: 
 }
 
 function heading({ requests, clients, key, fromMs, toMs, logs }: Report): string {
-  if (fromMs === null || toMs === null) return `no requests in ${namesOf(logs)}`;
+  if (fromMs === null || toMs === null) return `no requests in ${logs.map(({ name }) => name).join(', ')}`;
   const formats = [...new Set(logs.map(({ format }) => format))].join(', ');
   return `${counted(requests, 'request')} of ${counted(clients, 'client')} (by ${key}) from ${instant(fromMs)} to ${instant(toMs)}; format ${formats}`;
-}
-
-/** The logs, as a terminal may show them. */
-function namesOf(logs: Report['logs']): string {
-  return logs.map(({ name }) => printable(name)).join(', ');
 }
 
 function warnings(report: Report): readonly string[] {
@@ -38,8 +33,8 @@ function warnings(report: Report): readonly string[] {
     if (unreadable > 0)
       found.push(
         unreadable === 1
-          ? `${printable(name)}: line ${String(firstUnreadable)} is no request`
-          : `${printable(name)}: ${number(unreadable)} lines are no requests, the first of them line ${String(firstUnreadable)}`,
+          ? `${name}: line ${String(firstUnreadable)} is no request`
+          : `${name}: ${number(unreadable)} lines are no requests, the first of them line ${String(firstUnreadable)}`,
       );
     if (stray > 0)
       found.push(
@@ -78,6 +73,11 @@ function candidateText(candidate: CandidateReport, { requests, clients, overTime
     `  clients denied   ${number(candidate.clients)} of ${number(clients)} (${percent(candidate.clientsShare)})${between('clients')}`,
     `  requests denied  ${number(candidate.denied)} of ${number(requests)} (${percent(candidate.deniedShare)})${between('denied')}`,
   ];
+  for (const { key, requests: without } of candidate.withoutKey) {
+    lines.push(
+      `  without a key    ${number(without)} of ${number(requests)} (${percent(share(without, requests))}), which the limit by ${key} leaves out`,
+    );
+  }
   if (candidate.denied > 0) {
     const part = share(candidate.deniedSucceeded, candidate.denied);
     lines.push(`  had succeeded    ${number(candidate.deniedSucceeded)} of the denied ones (${percent(part)})`);
@@ -160,7 +160,7 @@ function checkText({ logs, requests, clients, candidates, suggestions }: CheckRe
       number(one.deniedSucceeded),
     ];
   });
-  return `The same on ${namesOf(logs)}, ${counted(requests, 'request')} of ${counted(clients, 'client')}:\n${table(
+  return `The same on ${logs.map(({ name }) => name).join(', ')}, ${number(requests)} requests of ${number(clients)} clients:\n${table(
     ['POLICY', 'CLIENTS BEFORE', 'CLIENTS', 'REQUESTS', 'HAD SUCCEEDED'],
     rows,
   )}`;
