@@ -25,6 +25,7 @@ try {
     sortsClients,
     fitsAPhone,
     isDarkAndLight,
+    namesItsRegions,
     escapesTexts,
     hasTheWindowsOfCandidates,
     saysThatThereAreNoRequests,
@@ -186,8 +187,25 @@ function reportOf(name, content, ...flags) {
 }
 
 /** What clients write is text, whatever it is, wherever it is shown. */
+/** Those who hear the page go from region to region by their names. */
+async function namesItsRegions({ url }) {
+  const { page, close } = await open(url);
+  const names = await page.locator('section, [role=region]').evaluateAll((regions) =>
+    regions.map((region) => {
+      const title = region.getAttribute('aria-labelledby');
+      return title === null
+        ? region.getAttribute('aria-label')
+        : globalThis.document.getElementById(title)?.textContent;
+    }),
+  );
+  assert.ok(names.length > 5 && !names.includes(null) && !names.includes(undefined));
+  assert.deepEqual(new Set(names).size, names.length, names.join(', '));
+  await close();
+}
+
 async function escapesTexts() {
-  const taken = '</script><script>document.title = `taken`</script><img src=x onerror=document.title=1>\u2028<!--';
+  const taken =
+    '</script><script>document.title = `taken`</script><img src=x onerror=document.title=1>\u2028\u202e<!--';
   const path = '/<img/src=x/onerror=document.title=2>';
   const line = `203.0.113.7 - - [17/May/2026:10:05:03 +0000] "GET ${path} HTTP/1.1" 200 5 "-" "${taken}"\n`;
   const policy = ['--policy', 'fixedWindow --limit 1 --window 1m'];
@@ -196,6 +214,9 @@ async function escapesTexts() {
     const { page, problems, close } = await open(url);
     assert.equal(await page.title(), 'What a limit would do');
     assert.match(await page.locator('#candidates').textContent(), /<\/script><script>[^]*<!--/);
+    // What is not seen, or turns the order of what is around it, is shown as its number.
+    assert.match(await page.locator('#candidates').textContent(), /\\u\{2028\}\\u\{202e\}<!--/);
+    assert.doesNotMatch(await page.locator('main').textContent(), /[\u2028\u202e]/);
     assert.equal(await page.locator('main img, main script').count(), 0);
     assert.deepEqual(problems, []);
     await close();

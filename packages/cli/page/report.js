@@ -9,10 +9,13 @@
     return `${Number(value.toFixed(value === 0 || value >= 10 ? 1 : value >= 0.1 ? 2 : 4))}%`;
   };
   const instant = (ms) => (ms === null ? '–' : new Date(ms).toISOString().slice(0, 19).replace('T', ' '));
+  /** Characters that are not seen, or turn the order of those around them, are escaped as in a terminal. */
+  const visible = (text) =>
+    String(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (one) => `\\u{${one.codePointAt(0).toString(16)}}`);
   /** An element with a text, attributes and children. Texts of the log are never markup. */
   const element = (name, { text, ...attributes } = {}, ...children) => {
     const made = document.createElement(name);
-    if (text !== undefined) made.textContent = text;
+    if (text !== undefined) made.textContent = visible(text);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     made.append(...children);
     return made;
@@ -382,7 +385,7 @@
                     }),
                   ]
                 : []),
-              most(one.userAgents),
+              visible(most(one.userAgents)),
             ),
           ),
         ),
