@@ -64,7 +64,7 @@ describe('limits that are suggested for the first half of a month', () => {
       expect(expected).toBeLessThanOrEqual(PROMISED);
       expect({ policy, isKept: Math.abs(clientsShare - expected) <= chance }).toEqual({ policy, isKept: true });
     }
-    // The loss is made use of: a limit so lax that it denies nobody but abusers would be no answer.
+    // The loss is made use of: a limit so lax that it denies abusers alone would be no answer.
     for (const { clients } of suggestions.windows.slice(1)) expect(clients).toBeGreaterThan((CLIENTS * PROMISED) / 2);
   });
 });
