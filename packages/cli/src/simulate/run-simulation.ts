@@ -45,6 +45,10 @@ export async function runSimulation(
   const { key, candidates, context, routes } = await prepare(flags, globals);
   if (key.needsRoutes || candidates.some(({ limits }) => limits.some((limit) => limit.key.needsRoutes)))
     routes.found = await routesFor(flags.routes, sources, settings.makeFormat);
+  else if (flags.routes !== undefined)
+    throw new UsageError(
+      `--routes ${flags.routes} has no use: no key has the route; write --key route or --key ip,route`,
+    );
 
   const run: Run = { flags, settings, key, candidates, curves: flags.html !== undefined };
   const decisions = flags.decisions === undefined ? undefined : new DecisionsFile(flags.decisions);
