@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { collect } from './collect.ts';
+import { UsageError } from './failure.ts';
 import { globalsOf } from './session.ts';
 import { formatNames } from './simulate/formats/detect.ts';
 import type { SimulateFlags } from './simulate/options.ts';
@@ -7,7 +8,7 @@ import { runSimulation } from './simulate/run-simulation.ts';
 
 /** Adds `sluice simulate`. */
 export function addSimulate(sluice: Command): void {
-  sluice
+  const simulate = sluice
     .command('simulate')
     .summary('replay access logs through limits: whom they would have denied, and which limit to choose')
     .description(
@@ -68,4 +69,17 @@ export function addSimulate(sluice: Command): void {
     .action(async (logs: readonly string[], flags: SimulateFlags, command: Command) => {
       await runSimulation(logs, flags, globalsOf(command));
     });
+  for (const option of simulate.options) if (option.parseArg === undefined) takeOnce(simulate, option);
+}
+
+/** An option that is given again would silently take the place of the first: some have lists, some may be repeated. */
+function takeOnce(command: Command, option: Option): void {
+  let first: string | undefined;
+  command.on(`option:${option.name()}`, (value: string | null) => {
+    if (first !== undefined && value !== null)
+      throw new UsageError(
+        `${option.long ?? ''} is given twice, as ${JSON.stringify(first)} and ${JSON.stringify(value)}; write it once${option.long === '--key' ? ': several parts of a key have commas, as in ip,route' : ''}`,
+      );
+    first = value ?? undefined;
+  });
 }

@@ -64,7 +64,8 @@ function shareOf(text: string | undefined, flag: string): number | undefined {
 
 function wholeOf(text: string, flag: string): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (value < 1) throw new UsageError(`${flag} must be a whole number, at least 1, got ${JSON.stringify(text)}`);
+  if (value < 1)
+    throw new UsageError(`${flag} must be a whole number from 1 to 999999999, got ${JSON.stringify(text)}`);
   return value;
 }
 

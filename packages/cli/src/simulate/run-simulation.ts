@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { Failure, UsageError } from '../failure.ts';
 import type { GlobalOptions } from '../session.ts';
 import type { Candidate } from './candidates/candidate.ts';
@@ -11,7 +10,7 @@ import { RouteTemplates } from './keys/route-templates.ts';
 import { routesFor } from './keys/routes-file.ts';
 import { ManagedPolicies } from './managed-policies.ts';
 import { readSettings, type SimulateFlags, type SimulateSettings } from './options.ts';
-import { checkOutput } from './output-files.ts';
+import { checkOutputs, writeWhole, type NamedFile } from './output-files.ts';
 import { Progress } from './progress.ts';
 import { openSource, type Source } from './read/sources.ts';
 import { checkReport, exceeded, type CheckReport } from './report/check.ts';
@@ -40,8 +39,10 @@ export async function runSimulation(
   const checked = (flags.check ?? []).map(openSource);
   if (paths.filter((path) => path === '-').length > 1)
     throw new UsageError('the standard input can be only one of the logs');
-  for (const [flag, path] of Object.entries({ '--html': flags.html, '--decisions': flags.decisions }))
-    if (path !== undefined) checkOutput(flag, path, paths);
+  checkOutputs(named({ '--html': flags.html, '--decisions': flags.decisions }), [
+    ...paths.map((path): NamedFile => ['one of the logs', path]),
+    ...named({ 'the file of --limits': flags.limits, 'the file of --routes': flags.routes }),
+  ]);
   const { key, candidates, context, routes } = await prepare(flags, globals);
   if (key.needsRoutes || candidates.some(({ limits }) => limits.some((limit) => limit.key.needsRoutes)))
     routes.found = await routesFor(flags.routes, sources, settings.makeFormat);
@@ -59,7 +60,7 @@ export async function runSimulation(
   const over = exceeded(report, check, settings.bounds);
 
   if (flags.html !== undefined)
-    writeHtml(flags.html, htmlReport({ ...report, check, exceeded: over }, curvesOf(simulation)));
+    writeWhole('--html', flags.html, htmlReport({ ...report, check, exceeded: over }, curvesOf(simulation)));
   console.log(
     globals.json === true
       ? JSON.stringify({ ...report, check, exceeded: over }, null, 2)
@@ -148,10 +149,7 @@ async function runCheck(
   return checkReport(reportOf(simulation, run.key.text, run.settings.loss), suggested.length);
 }
 
-function writeHtml(path: string, text: string): void {
-  try {
-    writeFileSync(path, text);
-  } catch (error) {
-    throw new UsageError(`cannot write --html ${path}: ${(error as Error).message}`, { cause: error });
-  }
+/** The files that were named. */
+function named(paths: Readonly<Record<string, string | undefined>>): readonly NamedFile[] {
+  return Object.entries(paths).flatMap(([name, path]): NamedFile[] => (path === undefined ? [] : [[name, path]]));
 }

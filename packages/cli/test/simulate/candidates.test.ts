@@ -268,7 +268,7 @@ describe('a wrong command line', () => {
     [['--format', '$remote_addr$time_local'], /cannot be told apart/],
     [['--max-clients', 'few'], /--max-clients must be a share such as 0.1% or 0.001, got "few"/],
     [['--routes', 'routes.txt'], /--routes routes.txt has no use: no key has the route; write --key route/],
-    [['--max-keys', '0'], /--max-keys must be a whole number, at least 1/],
+    [['--max-keys', '0'], /--max-keys must be a whole number from 1 to 999999999/],
     [['--resort', '2h'], /--resort must be at most 1h/],
     [['--check', '/nowhere.log'], /cannot read the log \/nowhere.log/],
     [['--html', '/nowhere/report.html'], /cannot write --html/],

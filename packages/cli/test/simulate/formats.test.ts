@@ -1,5 +1,7 @@
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
+import { bytesOf, openSource } from '../../src/simulate/read/sources.ts';
 import { runSluice, startSluice } from '../sluice.ts';
 import { burst, clfStamp, combinedLog, first, START_MS, useSimulate } from './simulated.ts';
 
@@ -230,6 +232,63 @@ describe('a log that is not as it should be', () => {
 
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ requests: 25_000 });
+  });
+
+  it('with lines that are no requests is read in one go, however many these are', async () => {
+    const requests = combinedLog(burst(600, START_MS));
+    const rest = `${ADDRESS} \n`.repeat(500_000);
+
+    const { code, err } = await simulated.run(simulated.file(requests + rest), '--format', 'combined');
+
+    expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining(':601: most lines are not of') });
+  });
+
+  it('may begin with the mark of UTF-8 or, emptied while it was written, with zeros', async () => {
+    const good = combinedLog(burst(3, START_MS));
+    const json = [0, 1, 2].map((second) => stamped(iso(START_MS + second * 1000))).join('');
+
+    for (const log of [`\ufeff${good}`, `${'\0'.repeat(4096)}${good}`, `\ufeff${json}`])
+      expect(await simulated.report(simulated.file(log))).toMatchObject({
+        ...{ requests: 3, clients: 1, logs: [{ unreadable: 0 }] },
+      });
+  });
+
+  it('may have a status that is not known, and bytes behind it', async () => {
+    const line = `${ADDRESS} - - [${clfStamp(START_MS)}] "GET / HTTP/1.1" - 5000 "-" "curl"\n`;
+    const policy = 'fixedWindow --limit 10000 --window 1m --cost bytes';
+
+    expect(first(await simulated.report(simulated.file(line.repeat(3)), '--policy', policy)).denied).toBe(1);
+  });
+
+  it('may be of the first minute of 1970, where clocks of small devices begin', async () => {
+    const log = simulated.file(combinedLog([5000, 0, 70_000].map((atMs) => ({ atMs }))));
+
+    expect(await simulated.report(log)).toMatchObject({ requests: 3, late: 0, fromMs: 0, toMs: 70_000 });
+  });
+
+  it.each([
+    ['UTF-16', Buffer.from('\ufeffone\ntwo\n', 'utf16le'), 'iconv -f UTF-16 -t UTF-8 LOG'],
+    ['compressed by gzip twice', gzipSync(gzipSync('one\n')), 'zcat LOG'],
+    ['compressed by bzip2', Buffer.from('BZh91AY&SY\n'), 'bzcat LOG'],
+    ['compressed by zstd', Buffer.from('28b52ffd00', 'hex'), 'zstdcat LOG'],
+  ])('that is %s is an error that says what to write', async (kind, content, instead) => {
+    const log = simulated.file(content);
+
+    expect(await simulated.run(log)).toMatchObject({
+      code: 2,
+      err: `sluice: ${log} is ${kind}, and no text; write '${instead} | sluice simulate -'`,
+    });
+  });
+
+  it('that is compressed is read also from a pipe that hands on one byte first', async () => {
+    const log = combinedLog(burst(3, START_MS));
+    const packed = gzipSync(log);
+    const stream = Readable.from([packed.subarray(0, 1), packed.subarray(1)]);
+
+    const read: Buffer[] = [];
+    for await (const chunk of bytesOf({ ...openSource('-'), stream })) read.push(chunk);
+
+    expect(Buffer.concat(read).toString()).toBe(log);
   });
 
   it('that is cut off in its compression is an error', async () => {

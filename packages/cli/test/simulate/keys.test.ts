@@ -21,6 +21,22 @@ describe('the key of simulate', () => {
     });
   });
 
+  it('is a name that is not ASCII as it is written, whatever the format', async () => {
+    const names = ['M\u00fcller', 'M\u00f6ller', '\u0416\u0443\u043a'];
+    const json = names.map((name) => `${JSON.stringify({ time: '2026-05-17T00:00:00Z', ip: name })}\n`).join('');
+    const text = names.map((name) => `${name} [2026-05-17T00:00:00Z]\n`).join('');
+    const policy = ['--policy', 'fixedWindow --limit 0 --window 1m'];
+
+    for (const args of [
+      [simulated.file(json)],
+      [simulated.file(text), '--format', '$remote_addr [$time_iso8601]'],
+      [simulated.file(combinedLog(names.map((address) => ({ address, atMs: START_MS }))))],
+    ]) {
+      const { top } = first(await simulated.report(...args, ...policy));
+      expect(top.map(({ client }) => client)).toEqual(names.map((name) => name.toLowerCase()));
+    }
+  });
+
   it('leaves out requests without one, and counts them', async () => {
     const report = await simulated.report(logOf([{ address: '-' }, {}, {}]), ...ONE_A_MINUTE);
 

@@ -1,7 +1,15 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { Peaks } from '../../src/simulate/peaks/peaks.ts';
+import { windowSuggestions } from '../../src/simulate/peaks/suggestions.ts';
+import { Client } from '../../src/simulate/replay/client.ts';
 import { burst, combinedLog, first, randomNumbers, START_MS, useSimulate, type LoggedRequest } from './simulated.ts';
 
 const simulated = useSimulate();
+const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /** Half of a month of many clients and a few abusers; each half has other random numbers. */
 function halfMonth(seed: number): string {
@@ -73,6 +81,35 @@ describe('a suggested limit', () => {
     for (const { denied, limit } of suggestions.windows) {
       expect(limit).toBeGreaterThan(1);
       expect(denied).toBeLessThanOrEqual(requests * 0.02);
+    }
+  });
+
+  it('may deny all clients where only the requests are bounded', async () => {
+    const log = simulated.file(combinedLog(burst(10, START_MS)));
+
+    const { suggestions } = await simulated.report(log, '--max-clients', '100%', '--max-denied', '70%');
+
+    expect(suggestions.windows.map(({ limit, denied }) => [limit, denied])).toEqual([
+      [3, 7],
+      [3, 7],
+      [3, 7],
+    ]);
+  });
+
+  it('keeps to the loss, and states it, for a client of millions of requests', () => {
+    const peaks = new Peaks([{ text: '1h', ms: 3_600_000 }], undefined);
+    const client = new Client('192.0.2.1', 0);
+    const requests = 3_000_000;
+    for (let i = 0; i < requests; i++) peaks.add(client, START_MS, true);
+    peaks.fold(client);
+
+    for (const share of [0, 0.1, 0.5, 0.9]) {
+      const [{ limit, denied } = { limit: 0, denied: 0 }] = windowSuggestions(
+        ...([peaks, { clients: 1, denied: share }, requests] as const),
+      );
+      expect(denied).toBe(requests - Math.min(limit, requests));
+      expect(denied).toBeLessThanOrEqual(share * requests);
+      expect(limit).toBeLessThan(requests * (1 - share) + 1024);
     }
   });
 
@@ -319,6 +356,56 @@ describe('the report', () => {
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(`${flag} ${log} is one of the logs, which it would replace`);
     expect(simulated.read(`log-for${flag}`)).toBe(content);
+  });
+
+  it.each([
+    ['another output', ['--html', 'same', '--decisions', 'same'], '--decisions', '--html'],
+    ['the limits', ['--limits', 'limits.yaml', '--html', 'limits.yaml'], '--html', 'the file of --limits'],
+    ['the routes', ['--routes', 'routes', '--decisions', 'routes'], '--decisions', 'the file of --routes'],
+  ])('is not written over %s', async (_what, args, flag, what) => {
+    const paths = args.map((arg) => (arg.startsWith('--') ? arg : simulated.path(arg)));
+
+    expect(await simulated.run(simulated.file(''), ...paths)).toMatchObject({
+      code: 2,
+      err: `sluice: ${flag} ${paths[1] ?? ''} is ${what}, which it would replace; write the name of another file`,
+    });
+  });
+
+  it('stays as it was where a new one cannot be written as a whole', () => {
+    const log = simulated.file(combinedLog(burst(3, START_MS)));
+    const html = simulated.file('the report of yesterday', 'kept.html');
+    // No file may be longer than 4 KiB, as on a disk that is full.
+    const command = `ulimit -f 8; exec "$0" "$@" --html ${html}`;
+
+    const child = spawnSync('sh', ['-c', command, process.execPath, BUILT, 'simulate', log], { encoding: 'utf8' });
+
+    expect(child.stderr).toMatch(/^sluice: cannot write --html .*EFBIG/);
+    expect(child.status).toBe(2);
+    expect(simulated.read('kept.html')).toBe('the report of yesterday');
+    expect(readdirSync(dirname(html)).filter((name) => name.includes('.part'))).toEqual([]);
+  });
+
+  it('that cannot be printed, or its decisions written, is an error that says so', async () => {
+    const log = simulated.file(combinedLog(burst(3, START_MS)));
+    const policy = ['--policy', 'fixedWindow --limit 1 --window 1m'];
+
+    expect(await simulated.run(log, ...policy, '--decisions', '/dev/full')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^sluice: cannot write --decisions \/dev\/full: ENOSPC/),
+    });
+    const command = 'exec "$0" "$@" > /dev/full';
+    const child = spawnSync('sh', ['-c', command, process.execPath, BUILT, 'simulate', log], { encoding: 'utf8' });
+    expect(child.stderr).toMatch(/^sluice: cannot write the output: ENOSPC[^\n]*\n$/);
+    expect(child.status).toBe(1);
+  });
+
+  it.each(['--key', '--cost', '--html', '--max-clients', '--resort'])('takes %s once', async (flag) => {
+    const { code, err } = await simulated.run(simulated.file(''), flag, '1', flag, '2');
+
+    expect({ code, err }).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`${flag} is given twice, as "1" and "2"`),
+    });
   });
 
   it('is not begun where its file cannot be written', async () => {

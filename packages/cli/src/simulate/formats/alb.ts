@@ -15,6 +15,7 @@ export class AlbFormat implements LogFormat {
   readonly name = 'alb';
   hasFractions = false;
   readonly hasDurations = true;
+  readonly addressesAreBytes = true;
 
   read(text: string, from: number, to: number): LogEntry | undefined {
     const values = [...text.slice(from, to).matchAll(FIELD)].map((match) => match[1] ?? match[2] ?? '');

@@ -4,7 +4,7 @@ import { decoded } from '../read/text-blocks.ts';
 import { endOfQuoted, present, requestLine } from './request-line.ts';
 import { ClfStamps } from './stamps.ts';
 
-const [SPACE, BRACKET, QUOTE, ZERO, HYPHEN] = [32, 93, 34, 48, 45];
+const [SPACE, OPENING, BRACKET, QUOTE, ZERO, HYPHEN] = [32, 91, 93, 34, 48, 45];
 const STAMP = '17/May/2015:10:05:03 +0000'.length;
 
 /**
@@ -16,13 +16,17 @@ export class CombinedFormat implements LogFormat {
   readonly name = 'combined';
   readonly hasFractions = false;
   readonly hasDurations = false;
+  readonly addressesAreBytes = true;
   readonly #stamps = new ClfStamps();
 
   read(text: string, from: number, to: number): LogEntry | undefined {
-    const space = text.indexOf(' ', from);
-    const stamp = text.indexOf(' [', space) + 2;
+    // By hand, because indexOf would search on to the end of the text, for each line that has none.
+    let space = from;
+    while (space < to && text.charCodeAt(space) !== SPACE) space++;
+    let stamp = space + 2;
+    while (stamp < to && (text.charCodeAt(stamp - 1) !== OPENING || text.charCodeAt(stamp - 2) !== SPACE)) stamp++;
     const request = stamp + STAMP + 3;
-    if (space <= from || stamp === 1 || request >= to || text.charCodeAt(stamp + STAMP) !== BRACKET) return undefined;
+    if (space === from || request >= to || text.charCodeAt(stamp + STAMP) !== BRACKET) return undefined;
     const atMs = this.#stamps.read(text, stamp);
     if (Number.isNaN(atMs) || text.charCodeAt(request - 1) !== QUOTE) return undefined;
     const end = endOfQuoted(text, request, to);
@@ -32,6 +36,7 @@ export class CombinedFormat implements LogFormat {
     for (let code = text.charCodeAt(at) - ZERO; code >= 0 && code <= 9; code = text.charCodeAt(++at) - ZERO) {
       status = status * 10 + code;
     }
+    if (text.charCodeAt(at) === HYPHEN) at++;
     let bytes = 0;
     if (text.charCodeAt(at) === SPACE) {
       at++;

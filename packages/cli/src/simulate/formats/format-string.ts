@@ -61,6 +61,7 @@ export class FormatStringFormat implements LogFormat {
   readonly name: string;
   hasFractions = false;
   readonly hasDurations: boolean;
+  readonly addressesAreBytes = false;
   readonly #before: string;
   readonly #pieces: readonly Piece[];
   /** Whether quotes in a text are escaped: Envoy writes them as they are. */
@@ -84,7 +85,7 @@ export class FormatStringFormat implements LogFormat {
   }
 
   read(text: string, from: number, to: number): LogEntry | undefined {
-    const values = this.#values(text, from, to);
+    const values = this.#values(text.slice(from, to)); // so that no search goes on into later lines
     if (values === undefined) return undefined;
     const instant = readInstant(valueOf(values, [...STARTS, ...ENDS]));
     if (instant === undefined) return undefined;
@@ -112,23 +113,24 @@ export class FormatStringFormat implements LogFormat {
     };
   }
 
-  #values(text: string, from: number, to: number): ReadonlyMap<string, string> | undefined {
-    if (!text.startsWith(this.#before, from)) return undefined;
+  #values(line: string): ReadonlyMap<string, string> | undefined {
+    if (!line.startsWith(this.#before)) return undefined;
     const values = new Map<string, string>();
-    let at = from + this.#before.length;
+    const { length } = line;
+    let at = this.#before.length;
     for (const [i, { name, after, isPart }] of this.#pieces.entries()) {
-      const isQuoted = this.#isEscaped && after.startsWith('"') && text.charCodeAt(at - 1) === QUOTE;
+      const isQuoted = this.#isEscaped && after.startsWith('"') && line.charCodeAt(at - 1) === QUOTE;
       const isLast = i === this.#pieces.length - 1;
-      let end = after === '' ? to : isQuoted ? endOfQuoted(text, at, to) : text.indexOf(after, at);
+      let end = after === '' ? length : isQuoted ? endOfQuoted(line, at, length) : line.indexOf(after, at);
       // A list without quotes goes on behind each comma.
-      if (name === LIST) while (end > at && text.charCodeAt(end - 1) === COMMA) end = text.indexOf(after, end + 1);
-      if (end === -1 || end > to) return undefined;
-      if (end + after.length > to && !isLast) return undefined;
-      const value = decoded(text.slice(at, end));
+      if (name === LIST) while (end > at && line.charCodeAt(end - 1) === COMMA) end = line.indexOf(after, end + 1);
+      if (end === -1) return undefined;
+      if (end + after.length > length && !isLast) return undefined;
+      const value = decoded(line.slice(at, end));
       const piece = this.#pieces[i - 1];
       values.set(name, isPart && piece?.isPart === true ? `${values.get(name) ?? ''}${piece.after}${value}` : value);
       at = end + after.length;
-      if (isQuoted && !text.startsWith(after, end)) return undefined;
+      if (isQuoted && !line.startsWith(after, end)) return undefined;
     }
     return values;
   }

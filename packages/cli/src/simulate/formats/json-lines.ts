@@ -110,6 +110,7 @@ export class JsonLinesFormat implements LogFormat {
   readonly name: string;
   hasFractions = false;
   hasDurations = false;
+  readonly addressesAreBytes = false;
   readonly #mapping: JsonMapping;
 
   constructor(mapping: JsonMapping = USUAL, name = 'json') {

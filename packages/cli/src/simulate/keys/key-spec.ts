@@ -43,7 +43,7 @@ export function keySpec(text: string, routes: () => RouteTemplates): KeySpec {
 
 function partOf(name: string, routes: () => RouteTemplates): ReadPart {
   const bits = addressBits(name);
-  if (bits !== undefined) return (entry) => addressKey(entry.address, bits);
+  if (bits !== undefined) return (entry) => addressKey(entry, bits);
   const field = /^(?:field|header):(.+)$/.exec(name);
   if (field !== null) {
     const wanted = name.startsWith('header:') ? name : (field[1] ?? '');
@@ -83,7 +83,7 @@ function addressBits(name: string): number | undefined {
 }
 
 /** The canonical address. The name of a host, which a log may have instead, stands as it is. */
-export function addressKey(address: string, bits: number): string | undefined {
+export function addressKey({ address, format }: LogEntry, bits: number): string | undefined {
   if (address === '' || address === '-') return undefined;
-  return canonicalAddress(address, bits) ?? decoded(address).toLowerCase();
+  return canonicalAddress(address, bits) ?? (format.addressesAreBytes ? decoded(address) : address).toLowerCase();
 }

@@ -13,17 +13,15 @@ export class Distribution {
     return [...this.#counts].sort(([one], [other]) => one - other);
   }
 
-  /** The smallest value that at most this share exceeds; 0 without values. */
+  /** The smallest value that at most this share exceeds: one that occurred, or 0. */
   exceededByAtMost(share: number): number {
     const most = Math.floor(this.total * share + 1e-9);
     let above = 0;
-    let found = 0;
     for (const [value, count] of this.sorted().toReversed()) {
-      if (above > most) break;
-      found = value;
       above += count;
+      if (above > most) return value;
     }
-    return found;
+    return 0;
   }
 
   above(value: number): number {

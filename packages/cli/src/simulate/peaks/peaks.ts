@@ -128,18 +128,33 @@ export class Peaks {
   }
 }
 
-/** Later places of a window are counted as this one. */
-const MOST_PLACE = 2 ** 20;
+/** Up to here each place of a window is counted for itself; later ones by this many, and as the last of them. */
+const EACH_PLACE = 2 ** 20;
+const PLACES_TOGETHER = 1024;
 
 function increment(counts: number[], place: number): void {
-  const at = Math.min(place, MOST_PLACE);
+  const at = indexOf(place);
   while (counts.length <= at) counts.push(0);
   counts[at] = (counts[at] as number) + 1;
 }
 
-/** How many requests a limit denies: those at later places. */
+function indexOf(place: number): number {
+  return place <= EACH_PLACE ? place : EACH_PLACE + Math.ceil((place - EACH_PLACE) / PLACES_TOGETHER);
+}
+
+/** The smallest limit, from this one on, of which it is known exactly what it denies. */
+export function countedLimit(limit: number): number {
+  return placeAt(indexOf(limit));
+}
+
+/** The last place that is counted at an index. */
+export function placeAt(index: number): number {
+  return index <= EACH_PLACE ? index : EACH_PLACE + (index - EACH_PLACE) * PLACES_TOGETHER;
+}
+
+/** How many requests a limit denies, which is a {@link countedLimit}: those at later places. */
 export function deniedBy(ordinals: readonly number[], limit: number): number {
   let denied = 0;
-  for (let place = limit + 1; place < ordinals.length; place++) denied += ordinals[place] as number;
+  for (let at = indexOf(limit) + 1; at < ordinals.length; at++) denied += ordinals[at] as number;
   return denied;
 }

@@ -1,4 +1,4 @@
-import { deniedBy, RATES, type Ordinals, type Peaks } from './peaks.ts';
+import { countedLimit, deniedBy, placeAt, RATES, type Ordinals, type Peaks } from './peaks.ts';
 import type { Distribution } from './distribution.ts';
 
 /** The loss that a limit may cause, each as a share from 0 to 1. */
@@ -63,7 +63,9 @@ export function windowSuggestions(peaks: Peaks, loss: Loss, requests: number): r
     const peak = peaks.peaks[i] as Distribution;
     const { all, succeeded } = peaks.ordinals[i] as Ordinals;
     const byClients = Math.max(peak.exceededByAtMost(loss.clients), 1);
-    const limit = loss.denied === undefined ? byClients : Math.max(byClients, limitFor(all, loss.denied * requests));
+    const limit = countedLimit(
+      loss.denied === undefined ? byClients : Math.max(byClients, limitFor(all, loss.denied * requests)),
+    );
     return {
       policy: `fixedWindow --limit ${String(limit)} --window ${text}`,
       limit,
@@ -77,9 +79,9 @@ export function windowSuggestions(peaks: Peaks, loss: Loss, requests: number): r
 /** The smallest limit that denies no more than so many requests. */
 function limitFor(all: readonly number[], most: number): number {
   let denied = 0;
-  for (let place = all.length - 1; place > 1; place--) {
-    denied += all[place] as number;
-    if (denied > most + 1e-9) return place;
+  for (let at = all.length - 1; at > 1; at--) {
+    denied += all[at] as number;
+    if (denied > most + 1e-9) return placeAt(at);
   }
   return 1;
 }

@@ -1,6 +1,8 @@
 import type { LogEntry } from './log-entry.ts';
 
 const SECOND_MS = 1000;
+/** No entry is before 1970, where the clocks of small devices begin. */
+const BEFORE_1970 = -1;
 /** Entries that wait at most, whatever the window, and bytes of log behind them: so much memory, and no more. */
 const MOST_WAITING = 100_000;
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
@@ -50,7 +52,7 @@ export class InOrder {
   #advance(second: number): void {
     if (this.#newest !== -Infinity) this.#emitThrough(Math.min(second - this.#seconds, this.#newest));
     // A log that begins out of order: what is within the window before its first entry still comes in time.
-    else this.#emitted = second - this.#seconds;
+    else this.#emitted = Math.max(second - this.#seconds, BEFORE_1970);
     this.#emitted = Math.max(this.#emitted, second - this.#seconds);
     this.#newest = second;
   }

@@ -16,6 +16,8 @@ export interface LogFormat {
   readonly hasFractions: boolean;
   /** Whether lines state how long requests took, so that a line may be written long after its request began. */
   readonly hasDurations: boolean;
+  /** Whether addresses are as bytes came, a character for each; otherwise they are decoded. */
+  readonly addressesAreBytes: boolean;
   /** Reads the line from `from` to `to` of a text; undefined where it is of another format. */
   read(text: string, from: number, to: number): LogEntry | undefined;
   detail(entry: LogEntry): LogDetail;
@@ -25,7 +27,7 @@ export interface LogFormat {
 export class LogEntry {
   /** When the request began, in milliseconds since 1970. */
   atMs: number;
-  /** The client as the log names it; `-` or empty where it does not. */
+  /** The client as the log names it, see `LogFormat.addressesAreBytes`; `-` or empty where it does not. */
   readonly address: string;
   /** 0 where the log has none. */
   readonly status: number;

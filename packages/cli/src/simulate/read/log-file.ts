@@ -1,6 +1,7 @@
 import { UsageError } from '../../failure.ts';
 import { detectFormat, formatNames } from '../formats/detect.ts';
 import { isInstant } from '../formats/stamps.ts';
+import { checkText } from './check-text.ts';
 import type { LogEntry, LogFormat } from './log-entry.ts';
 import { bytesOf, type Source } from './sources.ts';
 import { StrayStamps } from './stray-stamps.ts';
@@ -34,6 +35,7 @@ export class LogFile {
    */
   async *entries(): AsyncGenerator<readonly LogEntry[]> {
     for await (const text of textBlocks(bytesOf(this.source))) {
+      if (this.lines === 0) checkText(text, this.source.name);
       const format = (this.format ??= this.#makeFormat?.() ?? detectFormat(text, this.source.name));
       if (format === undefined) this.lines += text.split('\n').length - 1;
       else yield this.#read(text, format);
@@ -54,6 +56,8 @@ export class LogFile {
       if (to > from && text.charCodeAt(to - 1) === CARRIAGE_RETURN) to--;
       this.lines++;
       if (to > from) {
+        // A log that was emptied while its server went on writing begins with zeros.
+        while (text.charCodeAt(from) === 0) from++;
         const entry = format.read(text, from, to);
         if (entry === undefined || !isInstant(entry.atMs)) this.#passOver(format);
         else {

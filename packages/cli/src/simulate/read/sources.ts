@@ -55,15 +55,14 @@ async function* decompressed(source: Source): AsyncGenerator<Buffer> {
     : createReadStream(source.name, { highWaterMark: CHUNK }));
   const raw = counted(stream, source);
   try {
-    const first = await raw.next();
-    if (first.done === true) return;
-    if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) {
-      yield first.value;
+    const first = await beginning(raw);
+    if (first[0] !== 0x1f || first[1] !== 0x8b) {
+      if (first.length > 0) yield first;
       yield* raw;
       return;
     }
     const { Readable: Readables } = await import('node:stream');
-    const packed = Readables.from(joined(first.value, raw));
+    const packed = Readables.from(joined(first, raw));
     const unpacked = createGunzip({ chunkSize: CHUNK });
     packed.on('error', (error) => unpacked.destroy(error));
     for await (const chunk of packed.pipe(unpacked)) yield chunk as Buffer;
@@ -77,6 +76,17 @@ async function* counted(stream: Readable, source: Source): AsyncGenerator<Buffer
     source.readBytes += (chunk as Buffer).length;
     yield chunk as Buffer;
   }
+}
+
+/** The first bytes, enough to tell gzip: a pipe may hand on one at a time. */
+async function beginning(raw: AsyncGenerator<Buffer>): Promise<Buffer> {
+  let found: Buffer = Buffer.alloc(0);
+  while (found.length < 2) {
+    const next = await raw.next();
+    if (next.done === true) break;
+    found = found.length === 0 ? next.value : Buffer.concat([found, next.value]);
+  }
+  return found;
 }
 
 async function* joined(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

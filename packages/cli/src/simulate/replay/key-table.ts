@@ -89,7 +89,7 @@ export class KeyTable<H extends Holder = Holder> {
     // A canonical address is found as it stands; no other text is equal to one.
     const found = this.#held.get(entry.address);
     if (found === undefined) {
-      const key = addressKey(entry.address, addressBits);
+      const key = addressKey(entry, addressBits);
       return key === undefined ? undefined : this.#at(key, entry.atMs);
     }
     found.lastBatch = this.#batch;

@@ -21,9 +21,14 @@ export function textReport(report: Report, check: CheckReport | null, exceeded: 
 }
 
 function heading({ requests, clients, key, fromMs, toMs, logs }: Report): string {
-  if (fromMs === null || toMs === null) return `no requests in ${logs.map(({ name }) => name).join(', ')}`;
+  if (fromMs === null || toMs === null) return `no requests in ${namesOf(logs)}`;
   const formats = [...new Set(logs.map(({ format }) => format))].join(', ');
   return `${counted(requests, 'request')} of ${counted(clients, 'client')} (by ${key}) from ${instant(fromMs)} to ${instant(toMs)}; format ${formats}`;
+}
+
+/** The logs, as a terminal may show them. */
+function namesOf(logs: Report['logs']): string {
+  return logs.map(({ name }) => printable(name)).join(', ');
 }
 
 function warnings(report: Report): readonly string[] {
@@ -33,8 +38,8 @@ function warnings(report: Report): readonly string[] {
     if (unreadable > 0)
       found.push(
         unreadable === 1
-          ? `${name}: line ${String(firstUnreadable)} is no request`
-          : `${name}: ${number(unreadable)} lines are no requests, the first of them line ${String(firstUnreadable)}`,
+          ? `${printable(name)}: line ${String(firstUnreadable)} is no request`
+          : `${printable(name)}: ${number(unreadable)} lines are no requests, the first of them line ${String(firstUnreadable)}`,
       );
     if (stray > 0)
       found.push(
@@ -160,7 +165,7 @@ function checkText({ logs, requests, clients, candidates, suggestions }: CheckRe
       number(one.deniedSucceeded),
     ];
   });
-  return `The same on ${logs.map(({ name }) => name).join(', ')}, ${number(requests)} requests of ${number(clients)} clients:\n${table(
+  return `The same on ${namesOf(logs)}, ${counted(requests, 'request')} of ${counted(clients, 'client')}:\n${table(
     ['POLICY', 'CLIENTS BEFORE', 'CLIENTS', 'REQUESTS', 'HAD SUCCEEDED'],
     rows,
   )}`;
