@@ -4,7 +4,7 @@ import { decoded } from '../read/text-blocks.ts';
 import { endOfQuoted, present, requestLine } from './request-line.ts';
 import { ClfStamps } from './stamps.ts';
 
-const [SPACE, OPENING, BRACKET, QUOTE, ZERO, HYPHEN] = [32, 91, 93, 34, 48, 45];
+const [SPACE, BRACKET, QUOTE, ZERO, HYPHEN] = [32, 93, 34, 48, 45];
 const STAMP = '17/May/2015:10:05:03 +0000'.length;
 
 /**
@@ -18,13 +18,14 @@ export class CombinedFormat implements LogFormat {
   readonly hasDurations = false;
   readonly addressesAreBytes = true;
   readonly #stamps = new ClfStamps();
+  #searched = '';
+  #searchedFrom = 0;
+  #opening: number = Infinity;
 
   read(text: string, from: number, to: number): LogEntry | undefined {
-    // By hand, because indexOf would search on to the end of the text, for each line that has none.
     let space = from;
     while (space < to && text.charCodeAt(space) !== SPACE) space++;
-    let stamp = space + 2;
-    while (stamp < to && (text.charCodeAt(stamp - 1) !== OPENING || text.charCodeAt(stamp - 2) !== SPACE)) stamp++;
+    const stamp = this.#stampAfter(text, space);
     const request = stamp + STAMP + 3;
     if (space === from || request >= to || text.charCodeAt(stamp + STAMP) !== BRACKET) return undefined;
     const atMs = this.#stamps.read(text, stamp);
@@ -50,6 +51,17 @@ export class CombinedFormat implements LogFormat {
 
   detail(entry: LogEntry): LogDetail {
     return new CombinedDetail(entry);
+  }
+
+  /** Where a stamp begins. A search that ends in a later line is not repeated for the lines between, which have none. */
+  #stampAfter(text: string, from: number): number {
+    if (text !== this.#searched || from < this.#searchedFrom || from > this.#opening) {
+      const opening = text.indexOf(' [', from);
+      this.#searched = text;
+      this.#searchedFrom = from;
+      this.#opening = opening === -1 ? Infinity : opening;
+    }
+    return this.#opening + 2;
   }
 }
 
