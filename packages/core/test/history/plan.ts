@@ -50,6 +50,8 @@ export interface Plan {
   readonly keys: readonly (readonly PolicyText[])[];
   /** The most calls that a process sometimes makes in one turn of its event loop. Default 3. */
   readonly together?: number;
+  /** How long a call waits for the server. Default 80: less than most faults last. */
+  readonly timeoutMs?: number;
   readonly faults: readonly { readonly afterMs: number; readonly fault: Fault }[];
 }
 

@@ -139,7 +139,7 @@ export class World {
       client,
       url: proxy?.through(storeUrl) ?? storeUrl,
       store: { breaker: { failures: 3, probeEveryMs: 50 } },
-      timeoutMs: 80,
+      timeoutMs: this.#plan.timeoutMs ?? 80,
       keys: this.#plan.keys,
       together: this.#plan.together ?? 3,
       seed: this.#plan.seed * 100 + number,

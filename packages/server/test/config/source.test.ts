@@ -270,11 +270,12 @@ describe('a configuration in a file', () => {
     const { source: other } = await open(path);
 
     source.close();
+    const { loads } = source; // more than one where the system told late that the file had been written
     await writeFile(path, file(2));
     await source.check();
     await untilRequests(other, 2);
 
-    expect([requestsOf(source), source.loads]).toEqual([1, 1]);
+    expect([requestsOf(source), source.loads]).toEqual([1, loads]);
   });
 });
 
