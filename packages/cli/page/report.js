@@ -240,8 +240,8 @@
     const columns = [
       ['client', 'Client', ({ client }) => client],
       ['requests', 'Requests', (one) => one.requests],
-      ...curves.windows.map(({ window }, i) => [`peak-${window}`, `Peak in ${window}`, (one) => one.peaks[i]]),
       ['denied', 'Denied', (one) => now.deniedOf(one)],
+      ...curves.windows.map(({ window }, i) => [`peak-${window}`, `Peak in ${window}`, (one) => one.peaks[i]]),
     ];
     const wanted = by('filter').value.trim().toLowerCase();
     const [, , of] = columns.find(([name]) => name === sort.column);
