@@ -15,6 +15,16 @@ const withStray = (at: number, ...strays: readonly number[]): readonly number[] 
 ];
 
 describe('a stamp far in the future', () => {
+  it('is told without what the name of its log would do to a terminal', async () => {
+    const instants = withStray(30, START_MS + YEAR_MS);
+    const log = simulated.file(combinedLog(instants.map((atMs) => ({ atMs }))), 'log-\u001b[31m');
+
+    const { out } = await simulated.run(log);
+
+    expect(out).toContain('[31m: line 31 is stamped');
+    expect(out).not.toContain('\u001b');
+  });
+
   it.each([
     ['in the middle', withStray(30, START_MS + 10 * YEAR_MS)],
     ['on the first line', withStray(0, START_MS + 10 * YEAR_MS)],

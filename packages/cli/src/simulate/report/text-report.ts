@@ -44,8 +44,8 @@ function warnings(report: Report): readonly string[] {
     if (stray > 0)
       found.push(
         stray === 1
-          ? `${name}: line ${String(firstStray)} is stamped more than a day after the lines that follow it, and counts at the instant that the log had reached`
-          : `${name}: ${number(stray)} lines are stamped more than a day after the lines that follow them, the first of them line ${String(firstStray)}, and count at the instant that the log had reached`,
+          ? `${printable(name)}: line ${String(firstStray)} is stamped more than a day after the lines that follow it, and counts at the instant that the log had reached`
+          : `${printable(name)}: ${number(stray)} lines are stamped more than a day after the lines that follow them, the first of them line ${String(firstStray)}, and count at the instant that the log had reached`,
       );
   }
   if (withoutKey > 0) found.push(`without a key, and not limited by it: ${counted(withoutKey, 'request')}`);
