@@ -11,7 +11,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { spawn, spawnSync } from 'node:child_process';
@@ -92,6 +91,7 @@ function withFolders(file) {
 // blocks after it hold commands, after `$ `, and what they print. Each can import the built packages and their
 // dependencies, also those for development.
 async function checkExamples(compilerOptions) {
+  const { freePort } = await import('../packages/testkit/dist/free-port.js'); // the links are checked without a build
   const port = await freePort();
   const examples = documents.flatMap((file) => examplesIn(file, port));
   const folder = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
@@ -178,14 +178,6 @@ function matches(lines, [expected, ...further]) {
 
 function untimed(line) {
   return line.replace(/(;t=|^retry-after: )\d+/gi, '$1n');
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  return port;
 }
 
 function compile(folder) {

@@ -5,12 +5,11 @@
 //   npm run test:packages              all rows
 //   npm run test:packages -- nest yarn the rows whose names hold one of these words
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../packages/testkit/dist/free-port.js';
 import { PACKAGES } from './packages.mjs';
 import { pnpm } from './pnpm.mjs';
 
@@ -341,15 +340,6 @@ async function startRedis(folder) {
     if (printed.includes('Ready to accept connections')) break;
   }
   return { url: `redis://127.0.0.1:${port}`, stop: () => child.kill() };
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** As the program `env` takes them. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { heldTo, MEASURED } from '../../packages/benchmarks/src/processes/cores.mjs';
-import { freePort } from '../../packages/testkit/dist/redis-process.js';
+import { freePort } from '../../packages/testkit/dist/free-port.js';
 
 const SLUICE = fileURLToPath(new URL('../../packages/cli/dist/main.js', import.meta.url));
 /** As the examples of a deployment run it. */

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort, startRedis } from '../../packages/testkit/dist/redis-server.js';
+import { freePort } from '../../packages/testkit/dist/free-port.js';
+import { startRedis } from '../../packages/testkit/dist/redis-server.js';
 import { findEnvoy } from './find-envoy.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

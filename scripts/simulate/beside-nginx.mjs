@@ -7,10 +7,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../packages/testkit/dist/free-port.js';
 import { randomOf } from './generate-log.mjs';
 
 const [seconds = 120] = process.argv.slice(2).map(Number);
@@ -39,14 +39,6 @@ try {
 } finally {
   nginx.kill('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port: found } = server.address();
-  server.close();
-  return found;
 }
 
 async function startNginx() {

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { askRedis } from './ask-redis.ts';
 import { nginxConf } from './nginx-conf.ts';
-import { Processes, type RoleProcess } from './processes.ts';
+import { accepts, Processes, type RoleProcess } from './processes.ts';
 import { MissingProgramError, nginxPath, redisPath } from './programs.ts';
 import { onStop } from './role.ts';
 import { readSettings, SettingError, type Settings } from './settings.ts';
@@ -103,11 +102,10 @@ async function startRedis(): Promise<string> {
   return `redis://127.0.0.1:${String(port)}`;
 }
 
+/** Below the ports that the system gives to connections and to servers without a port of their own. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(10_240, 32_768);
+    if (!(await accepts(port))) return port;
+  }
 }

@@ -33,7 +33,8 @@ export {
   type Listening,
 } from '@sluice/testing/internal';
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
-export { freePort, startRedis, type RedisServer } from './redis-server.ts';
+export { freePort } from './free-port.ts';
+export { startRedis, type RedisServer } from './redis-server.ts';
 export { PRODUCTION_LINE, TEST_LINE, testGeneral, virtualRedisStore } from './virtual-redis.ts';
 export { runtimes, type Runtime } from './runtimes.ts';
 export { useRedis, type RunningRedis } from './use-redis.ts';

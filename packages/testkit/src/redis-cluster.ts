@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import { ClusterAdmin } from './cluster-admin.ts';
 import { connectTo } from './connect-to.ts';
-import { freePort, startRedis, type RedisServer } from './redis-server.ts';
+import { freePort } from './free-port.ts';
+import { startRedis, type RedisServer } from './redis-server.ts';
 import { until } from './until.ts';
 
 /** Real servers that hold the hash slots among them. */

@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 import { leastPrivilege, STORE_USER } from './least-privilege.ts';
-import { freePort, startProcess, type RedisProcess, type Sign } from './redis-process.ts';
+import { startProcess, type RedisProcess, type Sign } from './redis-process.ts';
 import { tlsFixture } from './tls-fixture.ts';
-
-export { freePort } from './redis-process.ts';
 
 /** A Redis server of one test file, on a private port of the loopback. */
 export interface RedisServer {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 
 /** A TCP proxy before a server, whose faults are set while connections run through it. */
 export interface TcpProxy {
@@ -73,9 +74,9 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
     pass(server, client);
     server.on('close', () => pairs.delete(pair));
   });
-  listener.listen(0, '127.0.0.1');
+  const port = await freePort();
+  listener.listen(port, '127.0.0.1');
   await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
 
   const cut = (): void => {
     for (const { client, server } of pairs) {

@@ -12,7 +12,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
 });
 
-async function start(onFrame: (frame: SentFrame) => unknown = () => undefined, port = 0): Promise<ScriptedServer> {
+async function start(onFrame: (frame: SentFrame) => unknown = () => undefined, port?: number): Promise<ScriptedServer> {
   const server = await startScripted(onFrame, port);
   open.push(server);
   return server;

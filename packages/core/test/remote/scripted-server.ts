@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { FRAME, FrameReader, readText, writeFrame, type FrameType } from '@sluice/core/service';
+import { freePort } from '@sluice/testkit';
 
 /** A frame that a client has sent. */
 export interface SentFrame {
@@ -30,7 +31,7 @@ export const WELCOME = { protocol: 1, oneSubjectPerCall: false };
 /**
  * @param onFrame - Called with each frame. Hellos are welcomed before, unless it returns true.
  */
-export async function startScripted(onFrame: (frame: SentFrame) => unknown, port = 0): Promise<ScriptedServer> {
+export async function startScripted(onFrame: (frame: SentFrame) => unknown, port?: number): Promise<ScriptedServer> {
   const sockets = new Set<Socket>();
   const frames: SentFrame[] = [];
   let accepted = 0;
@@ -52,9 +53,9 @@ export async function startScripted(onFrame: (frame: SentFrame) => unknown, port
       reader.push(chunk);
     });
   });
-  server.listen(port, '127.0.0.1');
+  const bound = port ?? (await freePort());
+  server.listen(bound, '127.0.0.1');
   await once(server, 'listening');
-  const bound = (server.address() as AddressInfo).port;
   return {
     url: `sluice://127.0.0.1:${String(bound)}`,
     port: bound,

@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Store } from '@sluice/core';
 import { LimiterCore } from '@sluice/core/service';
+import { freePort } from '@sluice/testkit';
 import { Stats } from '../../src/admin/stats.ts';
 import { Access, type Entrance } from '../../src/access.ts';
 import type { Configuration, NamedLimit } from '../../src/config/configuration.ts';
@@ -57,16 +58,16 @@ export const PRIVATE: Entrance = { isPrivate: true };
 /** Serves frames on a free port of the loopback. */
 export async function listenForFrames(
   service: Service,
-  { entrance = PRIVATE, port = 0 }: { readonly entrance?: Entrance; readonly port?: number } = {},
+  { entrance = PRIVATE, port: given }: { readonly entrance?: Entrance; readonly port?: number } = {},
 ): Promise<FrameListener> {
   const { server, connections } = frameServer(service, entrance);
+  const port = given ?? (await freePort());
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  const bound = (server.address() as AddressInfo).port;
   return {
     service,
-    port: bound,
-    url: `sluice://127.0.0.1:${String(bound)}`,
+    port,
+    url: `sluice://127.0.0.1:${String(port)}`,
     connections,
     close: () => closed({ service, server, connections }),
   };

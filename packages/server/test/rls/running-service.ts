@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import {
   credentials,
   Metadata,
@@ -11,6 +10,7 @@ import {
 } from '@grpc/grpc-js';
 import { memoryStore, type Store } from '@sluice/core';
 import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { freePort } from '@sluice/testkit';
 import { Stats } from '../../src/admin/stats.ts';
 import { Access } from '../../src/access.ts';
 import type { Configuration, LimitOf, Rule, Unit } from '../../src/config/configuration.ts';
@@ -54,9 +54,9 @@ export async function runService(yaml: string, options: RunOptions = {}): Promis
   const { store = memoryStore(), timeoutMs = 10_000, token, shared = true, ...rls } = options;
   const service = makeService(yaml, store, timeoutMs, token, shared);
   const server = serveRls(service, { overrides: overridesOf(service.core), ...rls });
-  server.server.listen(0, '127.0.0.1');
+  const port = await freePort();
+  server.server.listen(port, '127.0.0.1');
   await once(server.server, 'listening');
-  const { port } = server.server.address() as AddressInfo;
   const client = connect(port);
   return {
     service,
