@@ -112,14 +112,15 @@ export function isSluiceError(error: unknown): error is SluiceError {
   return error instanceof Error && String((error as Partial<SluiceError>).code).startsWith('SLUICE_');
 }
 
+/** Anything can be thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Any error of a store as one of ours. */
 export function asStoreError(error: unknown): SluiceError {
   if (isSluiceError(error)) return error;
-  return new StoreError(
-    'SLUICE_STORE_FAILED',
-    `the store failed: ${error instanceof Error ? error.message : String(error)}`,
-    { cause: error },
-  );
+  return new StoreError('SLUICE_STORE_FAILED', `the store failed: ${messageOf(error)}`, { cause: error });
 }
 
 export function kindOf(error: unknown): StoreFailureKind {

@@ -1,4 +1,4 @@
-import { kindOf, type StoreFailureKind } from '../errors.ts';
+import { kindOf, messageOf, type StoreFailureKind } from '../errors.ts';
 import { breakers } from '../channels.ts';
 import { warnOnce } from '../warnings.ts';
 import type { Batching } from './batching/batching.ts';
@@ -203,7 +203,7 @@ function warnAway(limiters: readonly string[], cause: unknown): void {
   const more = limiters.length - MOST_NAMED;
   const names = `${limiters.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
   const kind = kindOf(cause);
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   warnOnce(
     'SLUICE_STORE_AWAY',
     `The store of ${names} keeps failing (${kind}): ${why}. Until it answers again, onStoreError decides.`,

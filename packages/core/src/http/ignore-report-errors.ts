@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts';
 import { warnOnce } from '../warnings.ts';
 
 /**
@@ -23,5 +24,5 @@ export function ignoreReportErrors<T>(
 }
 
 function warn(what: string, error: unknown): void {
-  warnOnce('SLUICE_REPORT_FAILED', `${what}: ${error instanceof Error ? error.message : String(error)}`);
+  warnOnce('SLUICE_REPORT_FAILED', `${what}: ${messageOf(error)}`);
 }

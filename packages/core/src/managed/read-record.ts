@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts';
 import type { PolicyBase } from '../algorithms/algorithm.ts';
 import { algorithms } from '../algorithms/index.ts';
 import { namePolicy, type NamedPolicy } from '../engine/policy.ts';
@@ -39,7 +40,7 @@ export function readRecord(name: string, given: unknown): PolicyDefinition {
   } catch (error) {
     const { algorithm } = record.policy as Partial<PolicyBase>;
     const isKnown = typeof algorithm !== 'string' || algorithms.some((known) => known.name === algorithm);
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     // An unknown algorithm is one of a newer release.
     return { state: isKnown ? 'broken' : 'newer', version, why };
   }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts';
 import { LONGEST_TIMER_MS } from '../../platform/clock.ts';
 import { warnOnce } from '../../warnings.ts';
 
@@ -68,7 +69,7 @@ export async function releaseWithRetry(slots: Pick<RenewableSlots, 'release'>): 
   } catch (error) {
     warnOnce(
       'SLUICE_RELEASE_FAILED',
-      `a slot could not be released, and is held until its ttl expires: ${error instanceof Error ? error.message : String(error)}`,
+      `a slot could not be released, and is held until its ttl expires: ${messageOf(error)}`,
     );
     return false;
   }

@@ -1,5 +1,5 @@
 import type { Decision } from '../../engine/decision.ts';
-import type { SluiceError } from '../../errors.ts';
+import { messageOf, type SluiceError } from '../../errors.ts';
 import { releaseWithRetry } from './keep-slots.ts';
 import { isNewHolder } from './holder.ts';
 import type { UnresolvedPart } from '../../managed/resolve.ts';
@@ -199,8 +199,5 @@ function areHeld(answers: readonly StoreAnswer[]): boolean {
 
 /** Reports the failure of a refund that runs in the background. */
 export function warnOfRefund(error: unknown): void {
-  warnOnce(
-    'SLUICE_REFUND_FAILED',
-    `units could not be given back: ${error instanceof Error ? error.message : String(error)}`,
-  );
+  warnOnce('SLUICE_REFUND_FAILED', `units could not be given back: ${messageOf(error)}`);
 }

@@ -1,4 +1,12 @@
-import { StoreError, isSluiceError, kindOf, shown, type SluiceErrorCode, type StoreFailureKind } from '../../errors.ts';
+import {
+  StoreError,
+  isSluiceError,
+  kindOf,
+  messageOf,
+  shown,
+  type SluiceErrorCode,
+  type StoreFailureKind,
+} from '../../errors.ts';
 
 /** An error as frames hold it. */
 interface WrittenFailure {
@@ -35,7 +43,7 @@ const LONGEST_MESSAGE = 4096;
 
 /** An error as JSON. Only its message, code and kind go out, not its cause. */
 export function failureToJson(error: unknown): WrittenFailure {
-  const message = (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_MESSAGE);
+  const message = messageOf(error).slice(0, LONGEST_MESSAGE);
   return { code: isSluiceError(error) ? error.code : 'SLUICE_STORE_FAILED', message, kind: kindOf(error) };
 }
 

@@ -1,4 +1,4 @@
-import { StoreError, isSluiceError, type SluiceError, type StoreFailureKind } from '../../errors.ts';
+import { StoreError, isSluiceError, messageOf, type SluiceError, type StoreFailureKind } from '../../errors.ts';
 
 /** The first words of servers' error messages. */
 const WORDS: Readonly<Record<string, StoreFailureKind>> = {
@@ -33,7 +33,7 @@ const WRONG_PASSWORD = '; the user or the password of the URL, or of the options
 /** The error of a call as a Sluice error, without the subjects of keys in its message. */
 export function failureOf(error: unknown): SluiceError {
   if (isSluiceError(error)) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const hint = /\bNOAUTH\b/.test(message) ? NEEDS_PASSWORD : /\bWRONGPASS\b/.test(message) ? WRONG_PASSWORD : '';
   return new StoreError('SLUICE_STORE_FAILED', `Redis did not decide: ${message.replace(SUBJECT, '{...}')}${hint}`, {
     cause: error,

@@ -121,6 +121,10 @@ class Connection {
   }
 }
 
+interface ReplyError extends Error {
+  readonly command?: { readonly name: string };
+}
+
 interface Client {
   readonly port: RedisClient;
   /** Whether an attempt failed, and no further one is made before the first use. */
@@ -137,6 +141,7 @@ function makeClient(
   connectTimeoutMs: number,
 ): Client {
   let isUsed = false;
+  const name = `${host}:${String(at)}${address.db === 0 ? '' : `/${String(address.db)}`}`;
   const redis = new Redis({
     host,
     port: at,
@@ -157,15 +162,22 @@ function makeClient(
     disableClientInfo: true,
   });
   let trouble: Error | undefined;
+  let isInDatabase = true;
   let pending = 0;
   let aliveAtMs = performance.now();
   // Failures reach their calls; without a listener ioredis would also print them.
-  redis.on('error', (error: Error) => (trouble = withoutCommand(error)));
+  redis.on('error', (error: ReplyError) => {
+    trouble = withoutCommand(error);
+    if (error.command?.name === 'select') isInDatabase = false; // ioredis would go on in database 0
+  });
   redis.on('connect', () => {
+    isInDatabase = true;
     aliveAtMs = performance.now();
     if (!isUsed) redis.stream.unref();
   });
-  redis.on('ready', () => (trouble = undefined));
+  redis.on('ready', () => {
+    if (isInDatabase) trouble = undefined;
+  });
 
   // Checked at every call, so that no timer is needed. TCP would wait a quarter of an hour for a host that is gone.
   const giveUpDead = (): void => {
@@ -178,9 +190,12 @@ function makeClient(
   };
   const checkReady = (): void => {
     giveUpDead();
-    if (redis.status === 'ready' && redis.stream.writable) return;
+    if (redis.status === 'ready' && redis.stream.writable) {
+      if (isInDatabase) return;
+      redis.disconnect(true);
+    }
     const waits = trouble === undefined && CONNECTING.has(redis.status) ? ': it has not answered yet' : '';
-    throw new Error(`there is no connection to ${host}:${String(at)}${waits}${reasonOf(trouble)}`, { cause: trouble });
+    throw new Error(`there is no connection to ${name}${waits}${reasonOf(trouble)}`, { cause: trouble });
   };
   const watched = async (call: () => Promise<unknown>): Promise<unknown> => {
     checkReady();

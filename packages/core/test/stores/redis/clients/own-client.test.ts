@@ -59,6 +59,46 @@ describe('the connection of a URL', () => {
     expect(await redis.admin.dbsize()).toBe(0);
   });
 
+  it('counts nothing in another database, where that of the URL is not there', async () => {
+    const limiter = limiterOn(`${redis.server.url}/99`);
+
+    for (let i = 0; i < 3; i++) {
+      await expect(limiter.consume('key')).rejects.toMatchObject({
+        message: expect.stringMatching(/no connection to .*\/99: ERR DB index is out of range/) as unknown,
+      });
+    }
+    expect(await redis.admin.dbsize()).toBe(0);
+  });
+
+  it('counts in the database of the URL once the server selects it, which it did not when the connection began', async () => {
+    const server = await startRedis(['--busy-reply-threshold', '1']);
+    const admin = connectTo(server.url);
+    closing.push(() => void admin.disconnect(), server.stop);
+    const killed = admin.eval('while true do end', 0).catch(() => undefined);
+    const killer = connectTo(server.url);
+    closing.push(() => void killer.disconnect());
+    await until('the server is busy', async () =>
+      killer.ping().then(
+        () => false,
+        () => true,
+      ),
+    );
+    const limiter = limiterOn(`${server.url}/3`);
+    await expect(limiter.consume('key')).rejects.toMatchObject({ kind: 'busy' });
+
+    await killer.call('SCRIPT', 'KILL');
+    await killed;
+
+    await until('a decision', async () =>
+      limiter.peek('key').then(
+        () => true,
+        () => false,
+      ),
+    );
+    await limiter.consume('key');
+    expect(await killer.info('keyspace')).toMatch(/^# Keyspace\r\ndb3:/);
+  });
+
   it('needs no rights but those of the script', async () => {
     await redis.admin.acl('LOG', 'RESET');
     await redis.admin.acl(
