@@ -216,6 +216,23 @@ describe('traffic', () => {
     assert.deepEqual([await count('allowed'), await count('denied')], [40, 10]);
     await done();
   });
+
+  test('of megabytes is pasted up to a length that a browser shows', async () => {
+    const { page, count, done } = await open();
+    await page.getByRole('button', { name: 'Paste…' }).click();
+    const field = page.getByLabel('Requests', { exact: true });
+    await field.evaluate((element) => {
+      const clipboardData = new globalThis.DataTransfer();
+      clipboardData.setData('text/plain', `0 1 ${'a'.repeat(1_000)}\n`.repeat(5_000));
+      element.dispatchEvent(new globalThis.ClipboardEvent('paste', { clipboardData, cancelable: true }));
+    });
+
+    assert.match(await page.locator('.notes').innerText(), /The beginning is here, and what follows left out/);
+    assert.equal((await field.inputValue()).length, 1_005 * Math.floor(1_000_000 / 1_005));
+    await page.getByRole('button', { name: /^Replay/ }).click();
+    assert.equal(await count('offered'), Math.floor(1_000_000 / 1_005));
+    await done();
+  });
 });
 
 describe('denied requests', () => {

@@ -78,6 +78,19 @@ const logs: readonly (readonly [format: string, log: string, flags?: readonly st
     text((atMs) => `${ADDRESS} - - [${clfStamp(atMs)}] "GET /a HTTP/1.1" 200 512 2000000`),
     ['--format', '%h %l %u %t "%r" %>s %b %D'],
   ],
+  [
+    'of the format string',
+    text((atMs) => `${ADDRESS} - - [${clfStamp(atMs + 2000)}] "GET /a HTTP/1.1" 200 'x' 2.000`),
+    [
+      '--format',
+      `log_format main '$remote_addr - $remote_user [$time_local] "$request" '\n  "$status 'x' "\n  '$request_time';\n`,
+    ],
+  ],
+  [
+    'of the format string',
+    text((atMs) => `${ADDRESS} - - [${clfStamp(atMs)}] "GET /a HTTP/1.1" 200 512 2000000`),
+    ['--format', String.raw`LogFormat "%h %l %u %t \"%r\" %>s %b %D" timed`],
+  ],
 ];
 
 describe('a log', () => {

@@ -17,6 +17,10 @@ const NGINX = /\$(?:\{(\w+)\}|(\w+))/g;
 const APACHE = /%[<>]?(?:\{([^}]*)\})?([a-zA-Z%])/g;
 const ENVOY = /%([A-Z_]+)(?:\(([^)]*)\))?(?::\d+)?%/g;
 
+/** nginx's `log_format main '...' '...';` and Apache's `LogFormat "..." main`. */
+const DIRECTIVE = /^\s*(?:log_format\s+\S+(?:\s+escape=\w+)?|LogFormat)\s+(['"].*['"])\s*[\w-]*\s*;?\s*$/s;
+const QUOTED = /(['"])((?:\\.|(?!\1)[^\\])*)\1/gs;
+
 /** Apache's letters, by the names that nginx has for the same. */
 const LETTERS: Readonly<Record<string, string>> = {
   a: 'remote_addr',
@@ -164,8 +168,8 @@ function durationOf(values: ReadonlyMap<string, string>): number {
 }
 
 function piecesOf(given: string): Pieces {
-  // As in a file of configuration; and Apache's path and query have nothing between them.
-  const text = given.replaceAll('\\"', '"').replace(/\\n$/, '').replaceAll('%U%q', '%{query}U');
+  // Apache's path and query have nothing between them.
+  const text = undirected(given).replaceAll('\\"', '"').replace(/\\n$/, '').replaceAll('%U%q', '%{query}U');
   const isEnvoy = /%[A-Z_]{3,}[(%:]/.test(text);
   const pattern = isEnvoy ? ENVOY : text.includes('$') ? NGINX : APACHE;
   const matches = [...text.matchAll(pattern)];
@@ -192,6 +196,13 @@ function piecesOf(given: string): Pieces {
   });
   const before = text.slice(0, first.index) + (pattern === APACHE && first[0] === '%t' ? '[' : '');
   return { before, pieces, isEscaped: !isEnvoy };
+}
+
+/** The format of a directive as a configuration file has it, in one piece. */
+function undirected(text: string): string {
+  const quoted = DIRECTIVE.exec(text)?.[1];
+  if (quoted === undefined) return text;
+  return [...quoted.matchAll(QUOTED)].map(([, , piece = '']) => piece.replace(/\\(['\\])/g, '$1')).join('');
 }
 
 interface Pieces {
