@@ -56,7 +56,10 @@ export default defineConfig({
       provider: 'local',
       options: {
         detailedView: false,
-        miniSearch: { searchOptions: { boost: { title: 4, titles: 1.5, text: 1 }, boostDocument } },
+        miniSearch: {
+          options: { tokenize: wordsOf },
+          searchOptions: { boost: { title: 4, titles: 1.5, text: 1 }, boostDocument },
+        },
       },
     },
     socialLinks: [{ icon: 'github', link: ADDRESSES.repository, ariaLabel: 'The repository' }],
@@ -110,8 +113,14 @@ function breakCodes(md) {
     render(...args).replace(/\bSLUICE_[A-Z_]+/g, (code) => code.replaceAll('_', '_<wbr>'));
 }
 
+/** Words, and compounds such as `max-clients` as a whole too: its words alone are in many sections. Runs in the browser. */
+function wordsOf(text) {
+  const compounds = text.match(/[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)+/gu) ?? [];
+  return [...text.split(/[\n\r\p{Z}\p{P}]+/u), ...compounds];
+}
+
 /** What explains comes before what lists: a name of the API is found by its exact spelling. Runs in the browser. */
 function boostDocument(id) {
   if (id.startsWith('/reference/api/')) return 0.4;
-  return /^\/(?:adr|changelog|contribute)\b/.test(id) ? 0.6 : 1;
+  return /^\/(?:adr|benchmarks|changelog|contribute)\b/.test(id) ? 0.6 : 1;
 }

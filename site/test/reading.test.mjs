@@ -25,6 +25,8 @@ for (const [query, expected] of [
   ['createLimiter', /^\/reference\/api\/@sluice\/core\/functions\/createLimiter/],
   ['express-rate-limit', /^\/guides\/coming-from-express-rate-limit/],
   ['redis is away', /^\/guides\/when-redis-fails/],
+  ['--max-clients', /^\/(reference\/cli|guides\/choosing-a-limit)#/],
+  ['429', /^\/reference\/headers/],
 ]) {
   test(`a search for "${query}" finds what is about it among the first five`, async () => {
     const { page, said, close } = await site.tab();
