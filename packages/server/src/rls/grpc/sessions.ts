@@ -48,6 +48,7 @@ export class Sessions {
   }
 
   add(session: ServerHttp2Session): void {
+    destroyAfterReading(session);
     this.#open.add(session);
     const stopAgeing = this.#endWhenOld(session);
     session.on('ping', countPing);
@@ -112,6 +113,20 @@ function leave(session: ServerHttp2Session): void {
   session.goaway(constants.NGHTTP2_NO_ERROR, EVERY_STREAM);
   session.ping(close);
   setTimeout(close, LONGEST_PING_MS).unref();
+}
+
+/**
+ * Node 22.23 aborts the process where a connection is destroyed while it is read, as Node itself does after a GOAWAY with an error, and
+ * a call follows in the same bytes: https://github.com/nodejs/node/issues/64850
+ */
+function destroyAfterReading(session: ServerHttp2Session): void {
+  const destroy = session.destroy.bind(session);
+  let isEnding = false;
+  session.destroy = (...reason) => {
+    if (isEnding) return;
+    isEnding = true;
+    setImmediate(destroy, ...reason);
+  };
 }
 
 /** Destroys a connection that is lost, and sends a ping to others. */

@@ -71,6 +71,22 @@ describe('a service that is sent mutated bytes', () => {
     expect((await service.memory()).used - before.used).toBeLessThan(MOST_GROWTH);
   });
 
+  it('outlives calls behind a GOAWAY with an error, in the same bytes', async () => {
+    const call = h2.callFrames(
+      3,
+      h2.fieldBlock(h2.callFields(METHODS.shouldRateLimit.path)),
+      frameOf(encodeRequest(REQUEST)),
+    );
+    const goaway = h2.frame(h2.TYPE.goaway, 0, 0, Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]));
+    for (let i = 0; i < 20; i++) {
+      const attacker = await Attacker.connect(service.grpc);
+      attacker.socket.end(Buffer.concat([h2.PREFACE, h2.settings(), goaway, call]));
+      await attacker.closed;
+    }
+
+    expect(await served()).toBe('OK');
+  });
+
   it('answers each of ten thousand mutated messages with a status of gRPC', async () => {
     const random = seeded(testSeed(20));
     const raw = new RawClient(service.grpc);
