@@ -15,3 +15,12 @@ export function parseName(value: unknown, field: string): string {
     `${field} must be a letter followed by up to 63 letters, digits, ".", "-" or "_" (it is part of header fields and keys), got ${shown(value)}`,
   );
 }
+
+/**
+ * The name that a policy states, if it states one.
+ *
+ * @throws PolicyError for an invalid name.
+ */
+export function ownName(name: unknown): { readonly name?: string } {
+  return name === undefined ? {} : { name: parseName(name, 'name') };
+}

@@ -1,5 +1,5 @@
 import { parseDuration, writtenDuration, type Duration } from '../../values/duration.ts';
-import { parseName } from '../../values/name.ts';
+import { ownName } from '../../values/name.ts';
 import { parseUnits } from '../../values/numbers.ts';
 import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
@@ -52,7 +52,7 @@ export function parseConcurrency(policy: ConcurrencyPolicy): ConcurrencyPolicy {
   const { name } = policy;
   return Object.freeze({
     algorithm: 'concurrency',
-    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    ...ownName(name),
     limit: parseUnits(policy.limit, 'limit', 0),
     ttlMs: parseDuration(policy.ttlMs, 'ttlMs'),
   });

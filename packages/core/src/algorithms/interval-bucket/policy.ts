@@ -1,6 +1,6 @@
 import { parseDuration } from '../../values/duration.ts';
 import { PolicyError } from '../../errors.ts';
-import { parseName } from '../../values/name.ts';
+import { ownName } from '../../values/name.ts';
 import { parseUnits, shareOf } from '../../values/numbers.ts';
 import type { PolicyBase } from '../algorithm.ts';
 
@@ -30,7 +30,7 @@ export function parseIntervalBucket(policy: IntervalBucketPolicy): IntervalBucke
   }
   return Object.freeze({
     algorithm: 'intervalBucket',
-    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    ...ownName(name),
     capacity,
     refill,
     everyMs,

@@ -1,6 +1,6 @@
 import { parseDuration, writtenDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError } from '../../errors.ts';
-import { parseName } from '../../values/name.ts';
+import { ownName } from '../../values/name.ts';
 import { gcd, LARGEST_LIMIT, parseUnits } from '../../values/numbers.ts';
 import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
@@ -78,7 +78,7 @@ export function parseLeakyBucket(policy: LeakyBucketPolicy): LeakyBucketPolicy {
   }
   return Object.freeze({
     algorithm: 'leakyBucket',
-    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    ...ownName(name),
     limit,
     windowMs,
     maxDelayMs,

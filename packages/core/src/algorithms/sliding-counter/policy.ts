@@ -1,6 +1,6 @@
 import { parseDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError } from '../../errors.ts';
-import { parseName } from '../../values/name.ts';
+import { ownName } from '../../values/name.ts';
 import { LARGEST_LIMIT, parseUnits, shareOf } from '../../values/numbers.ts';
 import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
@@ -59,7 +59,7 @@ export function parseSlidingCounter(policy: SlidingCounterPolicy): SlidingCounte
   }
   return Object.freeze({
     algorithm: 'slidingCounter',
-    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    ...ownName(name),
     limit,
     windowMs,
   });

@@ -1,6 +1,6 @@
 import { parseDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError, shown } from '../../errors.ts';
-import { parseName } from '../../values/name.ts';
+import { ownName } from '../../values/name.ts';
 import { parseUnits } from '../../values/numbers.ts';
 import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
@@ -61,7 +61,7 @@ export function parseSlidingLog(policy: SlidingLogPolicy): SlidingLogPolicy {
   const limit = parseUnits(given, 'limit', 0, LARGEST_LOG);
   return Object.freeze({
     algorithm: 'slidingLog',
-    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    ...ownName(name),
     limit,
     windowMs: parseDuration(policy.windowMs, 'windowMs'),
   });

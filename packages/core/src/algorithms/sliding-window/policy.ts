@@ -1,6 +1,6 @@
 import { parseDuration, writtenDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError, shown } from '../../errors.ts';
-import { parseName } from '../../values/name.ts';
+import { ownName } from '../../values/name.ts';
 import { parseUnits } from '../../values/numbers.ts';
 import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
@@ -82,7 +82,7 @@ export function parseSlidingWindow(policy: SlidingWindowPolicy): SlidingWindowPo
   }
   return Object.freeze({
     algorithm: 'slidingWindow',
-    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    ...ownName(name),
     limit: parseUnits(limit, 'limit', 0),
     windowMs,
     precisionMs,

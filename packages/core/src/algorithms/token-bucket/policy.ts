@@ -1,6 +1,6 @@
 import { parseDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError, shown } from '../../errors.ts';
-import { parseName } from '../../values/name.ts';
+import { ownName } from '../../values/name.ts';
 import { gcd, parseUnits, shareOf } from '../../values/numbers.ts';
 import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
@@ -97,7 +97,7 @@ export function parseTokenBucket(policy: TokenBucketPolicy): TokenBucketPolicy {
   }
   return Object.freeze({
     algorithm: 'tokenBucket',
-    ...(name === undefined ? {} : { name: parseName(name, 'name') }),
+    ...ownName(name),
     capacity,
     refill,
     everyMs,

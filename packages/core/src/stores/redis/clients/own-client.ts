@@ -121,10 +121,6 @@ class Connection {
   }
 }
 
-interface ReplyError extends Error {
-  readonly command?: { readonly name: string };
-}
-
 interface Client {
   readonly port: RedisClient;
   /** Whether an attempt failed, and no further one is made before the first use. */
@@ -162,26 +158,37 @@ function makeClient(
     disableClientInfo: true,
   });
   let trouble: Error | undefined;
-  let isInDatabase = true;
+  /** Undefined until the server has answered. ioredis goes on in database 0 where SELECT fails, and 5 before its answer. */
+  let isSelected: boolean | undefined;
+  let selecting: Promise<'OK'> | undefined;
+  const select = redis.select.bind(redis);
+  redis.select = (db) => {
+    selecting = select(db);
+    selecting.then(
+      () => {
+        isSelected = true;
+        trouble = undefined;
+      },
+      () => (isSelected = false),
+    );
+    return selecting;
+  };
   let pending = 0;
   let aliveAtMs = performance.now();
   // Failures reach their calls; without a listener ioredis would also print them.
-  redis.on('error', (error: ReplyError) => {
-    trouble = withoutCommand(error);
-    if (error.command?.name === 'select') isInDatabase = false; // ioredis would go on in database 0
-  });
+  redis.on('error', (error: Error) => (trouble = withoutCommand(error)));
   redis.on('connect', () => {
-    isInDatabase = true;
+    isSelected = address.db === 0 || undefined;
     aliveAtMs = performance.now();
     if (!isUsed) redis.stream.unref();
   });
   redis.on('ready', () => {
-    if (isInDatabase) trouble = undefined;
+    if (isSelected === true) trouble = undefined;
   });
 
   // Checked at every call, so that no timer is needed. TCP would wait a quarter of an hour for a host that is gone.
   const giveUpDead = (): void => {
-    const waiting = pending > 0 || redis.status === 'connect';
+    const waiting = pending > 0 || redis.status === 'connect' || (redis.status === 'ready' && isSelected === undefined);
     if (!waiting) aliveAtMs = performance.now();
     if (performance.now() - aliveAtMs <= DEAD_AFTER_MS) return;
     aliveAtMs = performance.now();
@@ -191,8 +198,8 @@ function makeClient(
   const checkReady = (): void => {
     giveUpDead();
     if (redis.status === 'ready' && redis.stream.writable) {
-      if (isInDatabase) return;
-      redis.disconnect(true);
+      if (isSelected === true) return;
+      if (isSelected === false) redis.disconnect(true);
     }
     const waits = trouble === undefined && CONNECTING.has(redis.status) ? ': it has not answered yet' : '';
     throw new Error(`there is no connection to ${name}${waits}${reasonOf(trouble)}`, { cause: trouble });
@@ -224,7 +231,7 @@ function makeClient(
       setImmediate(() => {
         if (!isUsed) streamOf(redis)?.unref();
       });
-      return connecting;
+      return connecting.then(() => selecting) as Promise<void>;
     },
     use: () => {
       isUsed = true;
