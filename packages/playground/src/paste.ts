@@ -35,9 +35,11 @@ const ACCESS_LOG = /^(\S+) \S+ .*?\[([^[\]]{1,40})\] "/;
  * ISO 8601, seconds or milliseconds since 1970, or seconds from the start.
  *
  * @param runsMs - How long each request runs.
+ * @param leftOut - Lines behind the text that were not kept.
  */
-export function parsePaste(text: string, runsMs: number): PasteResult {
-  const { lines, unread, unreadCount, more } = readLines(text);
+export function parsePaste(text: string, runsMs: number, leftOut = 0): PasteResult {
+  const { lines, unread, unreadCount, more: unshown } = readLines(text);
+  const more = unshown + leftOut;
   const notes: string[] = [];
   if (unread !== undefined) notes.push(`${linesOf(unreadCount)} could not be read, such as “${shortened(unread)}”.`);
   if (lines.length === 0) {

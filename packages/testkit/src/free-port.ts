@@ -1,20 +1,20 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 
 /** Below the ports that systems choose themselves for connections and `listen(0)`: Linux from 32 768, others from 49 152. */
 const FIRST = 10_240;
-const PARTS = 64;
-const PORTS_OF_PART = 352;
+const PARTS = 16;
+const PORTS_OF_PART = 1408;
 
-/** Tests side by side choose from different parts. */
+/** Processes side by side choose from different parts, but for one pair in sixteen. */
 const firstOfPart = FIRST + (process.pid % PARTS) * PORTS_OF_PART;
 let next = randomInt(PORTS_OF_PART);
 
 /**
- * A port of the loopback where nothing listens. It stays free until it is used, also while its server is down: the
- * system gives it to no connection and to no other server. A client that tries it meanwhile cannot reach itself either,
- * as it can on a port that the system chooses.
+ * A port of the loopback where nothing listens, and another one with each call. The system gives it to no connection and
+ * to no other server, also while its server is down, and a client that tries it meanwhile cannot reach itself, as it can
+ * on a port that the system chooses.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORTS_OF_PART; tries++) {
@@ -26,7 +26,7 @@ export async function freePort(): Promise<number> {
 }
 
 async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
+  const server = createServer((client: Socket) => client.destroy()).listen(port, '127.0.0.1');
   const isListening = await Promise.race([
     once(server, 'listening').then(() => true),
     once(server, 'error').then(() => false),

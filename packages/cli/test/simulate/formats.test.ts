@@ -83,7 +83,15 @@ const logs: readonly (readonly [format: string, log: string, flags?: readonly st
     text((atMs) => `${ADDRESS} - - [${clfStamp(atMs + 2000)}] "GET /a HTTP/1.1" 200 'x' 2.000`),
     [
       '--format',
-      `log_format main '$remote_addr - $remote_user [$time_local] "$request" '\n  "$status 'x' "\n  '$request_time';\n`,
+      `log_format main '$remote_addr - $remote_user [$time_local] "$request" ' # don't log the body\r\n  # '$http_referer '\n  "$status 'x' "\n  '$request_time'; # '$host'\naccess_log access.log main;\n`,
+    ],
+  ],
+  [
+    'of the format string',
+    text((atMs) => `time:${iso(atMs + 2000)}\thost:${ADDRESS}\treq:GET /a HTTP/1.1\tstatus:200\ttook:2.000`),
+    [
+      '--format',
+      String.raw`log_format ltsv escape=none 'time:$time_iso8601\t' 'host:$remote_addr\t' 'req:$request\t' 'status:$status\t' took:$request_time;`,
     ],
   ],
   [

@@ -50,7 +50,9 @@ export function useManaged(args: readonly string[] = []): Managed {
     for (const connection of connections.splice(0)) connection.disconnect();
   });
   const connect = (url = redis.server.url): Redis => {
-    const connection = new Redis(url, { retryStrategy: () => 50, disconnectTimeout: 50 });
+    // One that was closed while it is made may be made again and again, to a port that another test has.
+    const retryStrategy = (): number | null => (connections.includes(connection) ? 50 : null);
+    const connection: Redis = new Redis(url, { retryStrategy, disconnectTimeout: 50 });
     connection.on('error', () => undefined);
     connections.push(connection);
     return connection;

@@ -17,9 +17,11 @@ const NGINX = /\$(?:\{(\w+)\}|(\w+))/g;
 const APACHE = /%[<>]?(?:\{([^}]*)\})?([a-zA-Z%])/g;
 const ENVOY = /%([A-Z_]+)(?:\(([^)]*)\))?(?::\d+)?%/g;
 
-/** nginx's `log_format main '...' '...';` and Apache's `LogFormat "..." main`. */
-const DIRECTIVE = /^\s*(?:log_format\s+\S+(?:\s+escape=\w+)?|LogFormat)\s+(['"].*['"])\s*[\w-]*\s*;?\s*$/s;
-const QUOTED = /(['"])((?:\\.|(?!\1)[^\\])*)\1/gs;
+/** The beginning of nginx's `log_format main '...' '...';` and Apache's `LogFormat "..." main`. */
+const DIRECTIVE = /^\s*(?:log_format\s+\S+\s+(?:escape=\w+\s+)?|(logformat)\s+)/i;
+/** A piece of a format behind white space and comments: with quotes, or one word. */
+const PIECE = /(?:\s|#[^\n]*\n)*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^\s;#'"]+))/sy;
+const ESCAPES: Readonly<Record<string, string>> = { t: '\t', r: '\r', n: '\n', '"': '"', "'": "'", '\\': '\\' };
 
 /** Apache's letters, by the names that nginx has for the same. */
 const LETTERS: Readonly<Record<string, string>> = {
@@ -168,8 +170,8 @@ function durationOf(values: ReadonlyMap<string, string>): number {
 }
 
 function piecesOf(given: string): Pieces {
-  // Apache's path and query have nothing between them.
-  const text = undirected(given).replaceAll('\\"', '"').replace(/\\n$/, '').replaceAll('%U%q', '%{query}U');
+  const written = formatOfDirective(given) ?? given.replaceAll('\\"', '"').replace(/\\n$/, '');
+  const text = written.replaceAll('%U%q', '%{query}U'); // Apache's path and query have nothing between them
   const isEnvoy = /%[A-Z_]{3,}[(%:]/.test(text);
   const pattern = isEnvoy ? ENVOY : text.includes('$') ? NGINX : APACHE;
   const matches = [...text.matchAll(pattern)];
@@ -198,11 +200,20 @@ function piecesOf(given: string): Pieces {
   return { before, pieces, isEscaped: !isEnvoy };
 }
 
-/** The format of a directive as a configuration file has it, in one piece. */
-function undirected(text: string): string {
-  const quoted = DIRECTIVE.exec(text)?.[1];
-  if (quoted === undefined) return text;
-  return [...quoted.matchAll(QUOTED)].map(([, , piece = '']) => piece.replace(/\\(['\\])/g, '$1')).join('');
+/** The format of a directive as a configuration file has it; undefined for a text that is none. */
+function formatOfDirective(text: string): string | undefined {
+  const directive = DIRECTIVE.exec(text);
+  if (directive === null) return undefined;
+  const pieces: string[] = [];
+  PIECE.lastIndex = directive[0].length;
+  for (let match = PIECE.exec(text); match !== null; match = PIECE.exec(text)) {
+    const [, single, double, word] = match;
+    pieces.push(
+      (single ?? double ?? word ?? '').replace(/\\(.)/gs, (kept, escaped: string) => ESCAPES[escaped] ?? kept),
+    );
+    if (directive[1] !== undefined) break; // Apache has a name behind its format
+  }
+  return pieces.join('').trimEnd();
 }
 
 interface Pieces {

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
 import * as ioredis5 from 'ioredis-5';
+import type { Limiter } from '@sluice/core';
 import { startTcpProxy, until, useRedis } from '@sluice/testkit';
 
 jest.unstable_mockModule('ioredis', () => ioredis5);
@@ -12,7 +13,7 @@ afterEach(async () => {
 });
 
 /** With a proxy whose way to the server takes time: version 5 sends what follows before the answer to SELECT. */
-async function limiterOn(database: number): Promise<ReturnType<typeof createLimiter>> {
+async function limiterOn(database: number): Promise<Limiter> {
   const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
   proxy.delay(20);
   const store = redisStore(`${proxy.through(redis.server.url)}/${String(database)}`, { breaker: false });
@@ -46,7 +47,7 @@ it('a store of a URL counts nothing in database 0 where its own is not there', a
   await until('the connection was made several times', async () => {
     const settled = await calls();
     expect(settled.map(({ status }) => status)).toEqual(settled.map(() => 'rejected'));
-    return Number(/total_connections_received:(\d+)/.exec(await redis.admin.info('stats'))?.[1]) > 6;
+    return Number(/total_connections_received:(\d+)/.exec(String(await redis.admin.info('stats')))?.[1]) > 6;
   });
   expect(await redis.admin.dbsize()).toBe(0);
 });
