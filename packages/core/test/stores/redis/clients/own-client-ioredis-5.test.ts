@@ -47,7 +47,7 @@ it('a store of a URL counts nothing in database 0 where its own is not there', a
   await until('the connection was made several times', async () => {
     const settled = await calls();
     expect(settled.map(({ status }) => status)).toEqual(settled.map(() => 'rejected'));
-    return Number(/total_connections_received:(\d+)/.exec(String(await redis.admin.info('stats')))?.[1]) > 6;
+    return Number(/total_connections_received:(\d+)/.exec(await redis.admin.info('stats'))?.[1]) > 6;
   });
   expect(await redis.admin.dbsize()).toBe(0);
 });

@@ -73,10 +73,14 @@ describe('the connection of a URL', () => {
   it('counts in the database of the URL once the server selects it, which it did not when the connection began', async () => {
     const server = await startRedis(['--busy-reply-threshold', '1']);
     const admin = connectTo(server.url);
-    closing.push(() => void admin.disconnect(), server.stop);
+    closing.push(() => {
+      admin.disconnect();
+    }, server.stop);
     const killed = admin.eval('while true do end', 0).catch(() => undefined);
     const killer = connectTo(server.url);
-    closing.push(() => void killer.disconnect());
+    closing.push(() => {
+      killer.disconnect();
+    });
     await until('the server is busy', async () =>
       killer.ping().then(
         () => false,
