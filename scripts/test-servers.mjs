@@ -58,9 +58,11 @@ for (const [i, { passed, failed, total, failures, status }] of results.entries()
 process.exit(results.every(({ status }) => status === 0) ? 0 : 1);
 
 function installed() {
-  const folders = (process.env.PATH ?? '').split(delimiter);
+  // /bin may be /usr/bin. The programs themselves are not resolved: Debian's redis-server is a link to another name.
+  const there = (process.env.PATH ?? '').split(delimiter).filter((folder) => existsSync(folder));
+  const folders = [...new Set(there.map((folder) => realpathSync(folder)))];
   const onPath = ['redis-server', 'valkey-server'].flatMap((name) => folders.map((folder) => join(folder, name)));
-  const found = [...new Set(onPath.filter((path) => existsSync(path)).map((path) => realpathSync(path)))]; // /bin may be /usr/bin
+  const found = onPath.filter((path) => existsSync(path));
   return found.length > 0
     ? found
     : [join('node_modules/.cache/sluice', 'redis-server')].filter((path) => existsSync(path));
