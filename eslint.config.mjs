@@ -31,7 +31,11 @@ export default tseslint.config(
     languageOptions: {
       parserOptions: {
         // One program of everything; TypeScript's own decorators are another.
-        project: ['tsconfig.json', 'tsconfig/legacy-decorators.json', 'tsconfig/foreign-types.json'],
+        project: [
+          'tsconfig.json',
+          'packages/nestjs/tsconfig.legacy-decorators.json',
+          'examples/tsconfig.foreign-types.json',
+        ],
         tsconfigRootDir: import.meta.dirname,
       },
     },

@@ -21,44 +21,16 @@ const WORDS = new Map([
   ['is over', 'ends, expires; exceeds'],
 ]);
 
-/** Names that were private words, found where they are declared or called, but not in history (CHANGELOG, decision records). */
-const NAMES = new Map([
-  ['PlacedLimiter', 'LimiterImpl'],
-  ['Deciding', 'DecisionPipeline'],
-  ['\\w*Grounds', '...Deps'],
-  ['Facts', 'Context'],
-  ['FastLane|BatchedLane', 'FastPath, BatchedPath'],
-  ['Asker|Asking|Asked\\w*', 'LimitResolver, LimitRequest, Resolution, UnresolvedLimit'],
-  ['Sightings?|notices|besideRequests|onRequests', 'RequestMark, markOnce, weakMapMarks, privateFieldMarks'],
-  ['Raises|raises', 'Invalidations, invalidations'],
-  ['Standing', 'MembershipStatus'],
-  ['liesApart|askAcross', 'spansNodes, consumeAcrossNodes'],
-  ['tentative', 'provisional'],
-  ['standIns?|withStandIn|withoutStore|LocalStore', 'fallback, withFallback, decideWithoutStore, FallbackStore'],
-  ['(Earlier)?Editions?|bringOver', 'PolicyVersion, EarlierVersion, migrateStates'],
-  ['LostCalls', 'AbandonedCalls'],
-  ['quietly|eventually', 'ignoreReportErrors, mapMaybe'],
-  ['departure|onDeparture|hasLeft', 'disconnect, onClose, isGone'],
-  ['doctor|Doctor', 'diagnostics'],
-  ['KeyRuns|RunStore', 'CoalescedRequests, BatchStore'],
-  ['takeOne|takeFirst|takeFromKey', 'consumeOne, consumeFirst, consumeState'],
-  ['TurnQueue|HeldRequests', 'RefundQueue, PacedRequests'],
-  ['LimitMaker|Definitions?', 'LimitFactory, PolicyDefinition, PolicyCache'],
-  ['Given|Question|Seen|Places?', 'a type name that says what it is'],
-]);
-
 /** What other programs say. */
 const QUOTES = /connection refused|(?<=\|)refused(?=\|)/giu;
-const HISTORY = /^(CHANGELOG\.md|docs\/adr\/)/u;
 const CHECKED = /\.(ts|mjs|lua|md)$/u;
 /** Not written here: reports, the list of words itself, and the Contributor Covenant. */
 const UNCHECKED = /^(etc\/|scripts\/check-words\.mjs$|\.github\/CODE_OF_CONDUCT\.md$)/u;
 
-const DECLARED = 'class|interface|type|enum|function|const|let|readonly|import|get';
-const rules = [...WORDS].map(([word, instead]) => rule(`\\b(?:${word})\\b`, instead, 'giu'));
-const nameRules = [...NAMES].map(([name, instead]) =>
-  rule(`(?<=\\b(?:${DECLARED}) #?)(?:${name})\\b|(?<!\\w)(?:${name})(?=[(<])`, instead, 'gu'),
-);
+const rules = [...WORDS].map(([word, instead]) => ({
+  pattern: new RegExp(`\\b(?:${word})\\b`, 'giu'),
+  instead,
+}));
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', ...process.argv.slice(2)], { cwd: root });
@@ -70,20 +42,13 @@ const found = files.filter((file) => existsSync(new URL(`../${file}`, import.met
 if (found.length > 0) console.error(found.join('\n'));
 process.exitCode = found.length === 0 ? 0 : 1;
 
-function rule(source, instead, flags) {
-  return { pattern: new RegExp(source, flags), instead };
-}
-
 function wordsIn(file) {
-  const names = HISTORY.test(file) ? [] : nameRules;
   const lines = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8').split('\n');
-  return lines.flatMap((line, i) =>
-    [...matches(asWords(line), rules), ...matches(line, names)].map((match) => `${file}:${String(i + 1)}: ${match}`),
-  );
+  return lines.flatMap((line, i) => matches(asWords(line)).map((match) => `${file}:${String(i + 1)}: ${match}`));
 }
 
-function matches(line, among) {
-  return among.flatMap(({ pattern, instead }) =>
+function matches(line) {
+  return rules.flatMap(({ pattern, instead }) =>
     [...line.matchAll(pattern)].map(([word]) => `${word} -> say instead: ${instead}`),
   );
 }
