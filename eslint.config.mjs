@@ -60,16 +60,20 @@ export default tseslint.config(
   arrows(
     [
       'packages/core/src/*.ts',
-      'packages/core/src/{values,engine,guard,lease,limiter,managed,inspect,http}/**/*.ts',
+      'packages/core/src/{values,engine,guard,lease,limiter,managed,inspect}/**/*.ts',
+      'packages/{http,split,remote}/src/**/*.ts',
       'packages/core/src/stores/*.ts',
-      'packages/core/src/stores/{memory,split}/**/*.ts',
+      'packages/core/src/stores/memory/**/*.ts',
       'packages/core/src/stores/redis/*.ts',
     ],
     ['ioredis', 'prom-client', '@opentelemetry/*', 'express', 'fastify', 'koa', '@nestjs/*', 'hono'],
     'Only stores/redis/clients/ knows a Redis library, observe/ what metrics go to, and adapters their framework.',
   ),
   arrows(
-    ['packages/{cli,express,fastify,koa,nestjs,testkit,web}/src/**/*.ts', 'examples/**/*.ts'],
+    [
+      'packages/{cli,express,fastify,http,koa,nestjs,remote,server,split,testing,testkit,web}/src/**/*.ts',
+      'examples/**/*.ts',
+    ],
     ['**/core/src/**'],
     'Packages are imported by their names.',
   ),

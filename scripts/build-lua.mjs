@@ -1,22 +1,17 @@
 // Flattens the parts of each script that decides, and the kernel.lua of the algorithms it knows, into one, and writes
 // them, with their SHA-1, as a TypeScript module; and likewise the scripts that stand by themselves, a module for each folder of them.
-// With --check it only says whether the module is as it would be written. Another folder than packages/core/src can be named.
+// With --check it only says whether the modules are as they would be written. Another folder of packages can be named.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { BEFORE_ALL, SCRIPTS, beforeKernel, declarationOf, withoutComments } from './lua-parts.mjs';
+import { BEFORE_ALL, SCRIPTS, beforeKernel, declarationOf, standaloneScripts, withoutComments } from './lua-parts.mjs';
 
 const { values, positionals } = parseArgs({ options: { check: { type: 'boolean' } }, allowPositionals: true });
-const core =
-  positionals[0] === undefined
-    ? new URL('../packages/core/src/', import.meta.url)
-    : pathToFileURL(`${positionals[0]}/`);
-/** Per folder the scripts in it that stand by themselves, by the names they have in TypeScript. */
-const OTHERS = {
-  managed: { registryLoad: 'registry-load.lua', registryPut: 'registry-put.lua' },
-  'stores/split': { heartbeat: 'heartbeat.lua' },
-};
+const packages =
+  positionals[0] === undefined ? new URL('../packages/', import.meta.url) : pathToFileURL(`${positionals[0]}/`);
+const core = new URL('core/src/', packages);
 const read = (path) => readFileSync(new URL(path, core), 'utf8');
 
 /** Lua without comments and blank lines. Indentation makes 7 % of a script, which is sent once to each server. */
@@ -66,18 +61,22 @@ export const ${name}: ${SCRIPT} = {
 `;
 
 const modules = {
-  'stores/redis/scripts.generated.ts': `// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and lua/*.lua. Do not edit: edit those.
+  'core/src/stores/redis/scripts.generated.ts': `// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and lua/*.lua. Do not edit: edit those.
 ${scripts.map((script) => constant(...script)).join('\n')}`,
 };
-for (const [folder, scripts] of Object.entries(OTHERS)) {
-  const files = Object.entries(scripts);
+const standalone = standaloneScripts(packages);
+for (const folder of new Set(standalone.map(dirname))) {
+  const files = standalone.filter((file) => dirname(file) === folder);
+  const nameOf = (file) => basename(file, '.lua').replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
   modules[`${folder}/scripts.generated.ts`] =
-    `// Written by scripts/build-lua.mjs from ${files.map(([, file]) => file).join(' and ')}. Do not edit: edit those.\n` +
-    files.map(([name, file]) => constant(name, bare(read(`${folder}/${file}`)), [`${folder}/${file}`])).join('\n');
+    `// Written by scripts/build-lua.mjs from ${files.map((file) => basename(file)).join(' and ')}. Do not edit: edit those.\n` +
+    files
+      .map((file) => constant(nameOf(file), bare(readFileSync(new URL(file, packages), 'utf8')), [basename(file)]))
+      .join('\n');
 }
 
 for (const [path, generated] of Object.entries(modules)) {
-  const target = new URL(path, core);
+  const target = new URL(path, packages);
   let current;
   try {
     current = readFileSync(target, 'utf8');

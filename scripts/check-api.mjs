@@ -6,11 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { PACKAGES, nameOf } from './packages.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-// The further entry points of an adapter are those of core.
 const reports = Object.entries(PACKAGES).flatMap(([folder, { entries }]) =>
   Object.keys(entries)
     .map(nameOf)
-    .filter((name) => ['core', 'server', 'testing'].includes(folder) || name === 'index')
     .map((name) => ({ folder, name, report: name === 'index' ? folder : `${folder}-${name}` })),
 );
 const check = process.argv.includes('--check');

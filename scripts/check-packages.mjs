@@ -59,7 +59,7 @@ try {
     const shipped = run('tar', ['-tzf', tarball]).split('\n');
     for (const wanted of ['package/README.md', 'package/LICENSE'])
       if (!shipped.includes(wanted)) throw new Error(`${name} lacks ${wanted}`);
-    const stray = shipped.find((file) => /tsbuildinfo|(internal|kernels)\.(js|d\.ts)$|\.test\./.test(file));
+    const stray = shipped.find((file) => /tsbuildinfo|(internal|fields)\.(js|d\.ts)$|\.test\./.test(file));
     if (stray !== undefined) throw new Error(`${name} ships ${stray}`);
     console.log(`${name}: ${shipped.length} files, publint and attw agree`);
   }
@@ -114,12 +114,14 @@ import Fastify from 'fastify';
 import Koa from 'koa';
 import { byUser, createLimiter, fixedWindow, rateLimit, type Decision } from '@sluice/express';
 import { inspectKey, type KeyReport } from '@sluice/core/inspect';
+import { fixedMembership, splitStore } from '@sluice/split';
+import { remoteStore } from '@sluice/remote';
 import { collectMetrics } from '@sluice/core/metrics';
 import { reportToOpenTelemetry } from '@sluice/core/opentelemetry';
 import sluice from '@sluice/fastify';
 import { rateLimit as koaRateLimit } from '@sluice/koa';
 import { RateLimitModule } from '@sluice/nestjs';
-import { keysOf, performRequest } from '@sluice/core/custom-store';
+import { keysOf, performRequest } from '@sluice/core/spi';
 import { describeStore, expectLimited, fakeClock } from '@sluice/testing';
 import { describeAdapter, type AdapterTarget } from '@sluice/testing/adapter';
 import { serveTarget } from '@sluice/testing/adapter-target';
@@ -140,7 +142,8 @@ const handler: (request: Request) => unknown = webRateLimit({ limit: 1, window: 
 new Hono().use(honoRateLimit({ limit: 1, window: '1m', key: (c) => c.req.header('x-user') })).get('/', (c) => c.json(c.var.rateLimit?.decision.remaining));
 const report: KeyReport = inspectKey('sluice:{a}:api:2f', '', decision.atMs);
 const stops: (() => void)[] = [collectMetrics({ prefix: 'limits_' }), reportToOpenTelemetry()];
-const testing: readonly unknown[] = [keysOf, performRequest, describeStore, expectLimited, fakeClock];
+const stores = [splitStore({ membership: fixedMembership({ instances: 1, index: 0 }) }), remoteStore('sluice://127.0.0.1:1')];
+const testing: readonly unknown[] = [stores, keysOf, performRequest, describeStore, expectLimited, fakeClock];
 const prove = (target: AdapterTarget): void => describeAdapter(target, { parts: ['answers'], redis: 'redis://127.0.0.1:6379' });
 const program: (target: AdapterTarget) => Promise<void> = serveTarget;
 `,

@@ -7,7 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { BEFORE_ALL, SCRIPTS, beforeKernel, withoutComments } from './lua-parts.mjs';
+import { BEFORE_ALL, SCRIPTS, beforeKernel, standaloneScripts, withoutComments } from './lua-parts.mjs';
 
 /** What there is of each library on every server, and is used: a list to be extended with care. */
 const LIBRARIES = {
@@ -108,11 +108,11 @@ function lintAll() {
     // What was cut off must not be missed.
     found += luacheck(scriptOf(needs), ['--only', '11']);
   }
-  // The others stand by themselves.
-  for (const file of readdirSync(core, { recursive: true }).sort()) {
-    if (!file.endsWith('.lua') || files.has(file)) continue;
-    const source = read(file);
-    found += lint(fileURLToPath(new URL(file, core)), source) + luacheck(source);
+  const packages = new URL('../packages/', import.meta.url);
+  for (const file of standaloneScripts(packages)) {
+    const path = fileURLToPath(new URL(file, packages));
+    const source = readFileSync(path, 'utf8');
+    found += lint(path, source) + luacheck(source);
   }
   return found;
 }

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs';
 import luaparse from 'luaparse';
 
 const WHOLE_NUMBER = 'algorithms/whole-number.lua';
@@ -93,3 +94,14 @@ export const SCRIPTS = {
     needs: onlyDeciding,
   },
 };
+
+/** The scripts that no other file is a part of, by their paths in the folder of all packages. */
+export function standaloneScripts(packages) {
+  return readdirSync(packages, { withFileTypes: true })
+    .filter((entry) => existsSync(new URL(`${entry.name}/src/`, packages)))
+    .flatMap(({ name }) =>
+      readdirSync(new URL(`${name}/src/`, packages), { recursive: true }).map((file) => `${name}/src/${file}`),
+    )
+    .filter((file) => file.endsWith('.lua') && !/^core\/src\/(algorithms|stores\/redis\/lua)\//.test(file))
+    .sort();
+}

@@ -13,7 +13,6 @@ export const ADDRESSES = {
 };
 
 const BOTH = ['esm', 'cjs'];
-const OBSERVE = { './metrics': 'metrics.ts', './opentelemetry': 'opentelemetry.ts' };
 
 /**
  * Per folder of packages/:
@@ -28,22 +27,21 @@ export const PACKAGES = {
     formats: BOTH,
     entries: {
       '.': 'index.ts',
-      './custom-store': 'custom-store.ts',
-      './http': 'http/index.ts',
       './inspect': 'inspect/index.ts',
+      './kernels': 'kernels.ts',
       './metrics': 'observe/metrics.ts',
       './opentelemetry': 'observe/opentelemetry.ts',
-      './remote': 'remote/index.ts',
-      './service': 'service.ts',
-      './testing': 'testing.ts',
+      './spi': 'spi.ts',
     },
-    internal: { './internal': 'internal.ts', './kernels': 'kernels.ts' },
     more: { 'platform-node': 'platform/node.ts', 'platform-other': 'platform/other.ts' },
   },
-  express: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
-  fastify: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
-  koa: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
-  nestjs: { formats: BOTH, entries: { '.': 'index.ts', ...OBSERVE } },
+  http: { formats: BOTH, entries: { '.': 'index.ts', './spi': 'spi.ts' }, internal: { './fields': 'fields.ts' } },
+  split: { formats: BOTH, entries: { '.': 'index.ts' } },
+  remote: { formats: BOTH, entries: { '.': 'index.ts', './wire': 'wire/index.ts' } },
+  express: { formats: BOTH, entries: { '.': 'index.ts' } },
+  fastify: { formats: BOTH, entries: { '.': 'index.ts' } },
+  koa: { formats: BOTH, entries: { '.': 'index.ts' } },
+  nestjs: { formats: BOTH, entries: { '.': 'index.ts' } },
   testing: {
     formats: BOTH,
     entries: {
@@ -54,7 +52,7 @@ export const PACKAGES = {
     internal: { './internal': 'internal.ts' },
   },
   server: { formats: ['esm'], entries: { '.': 'index.ts', './configuration': 'configuration.ts' } },
-  web: { formats: BOTH, entries: { '.': 'index.ts', './hono': 'hono/index.ts', ...OBSERVE } },
+  web: { formats: BOTH, entries: { '.': 'index.ts', './hono': 'hono/index.ts' } },
   cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
 };
 

@@ -1,7 +1,7 @@
 const Fastify = require('fastify');
 const { sluice } = require('@sluice/fastify');
 const { register } = require('prom-client');
-const { collectMetrics } = require('@sluice/fastify/metrics');
+const { collectMetrics } = require('@sluice/core/metrics');
 
 async function main() {
   const { metricsCount, threeRequests } = await import('./limited.mjs');

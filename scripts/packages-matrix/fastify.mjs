@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { sluice } from '@sluice/fastify';
 import { register } from 'prom-client';
-import { collectMetrics } from '@sluice/fastify/metrics';
+import { collectMetrics } from '@sluice/core/metrics';
 import { metricsCount, threeRequests } from './limited.mjs';
 
 collectMetrics();

@@ -1,6 +1,6 @@
 import { byUser, fixedWindow, fromNode, rateLimit, type Checked, type RateLimitOptions } from '@sluice/web';
 import * as hono from '@sluice/web/hono';
-import { collectMetrics } from '@sluice/web/metrics';
+import { collectMetrics } from '@sluice/core/metrics';
 import { describeAdapter, type AdapterTarget } from '@sluice/testing/adapter';
 import { serveTarget } from '@sluice/testing/adapter-target';
 import { Hono } from 'hono';

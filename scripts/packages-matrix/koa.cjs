@@ -1,7 +1,7 @@
 const Koa = require('koa');
 const { rateLimit } = require('@sluice/koa');
 const { register } = require('prom-client');
-const { collectMetrics } = require('@sluice/koa/metrics');
+const { collectMetrics } = require('@sluice/core/metrics');
 
 async function main() {
   const { metricsCount, threeRequests } = await import('./limited.mjs');

@@ -1,7 +1,7 @@
 import Koa from 'koa';
 import { rateLimit } from '@sluice/koa';
 import { register } from 'prom-client';
-import { collectMetrics } from '@sluice/koa/metrics';
+import { collectMetrics } from '@sluice/core/metrics';
 import { metricsCount, threeRequests } from './limited.mjs';
 
 collectMetrics();

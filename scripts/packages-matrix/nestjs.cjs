@@ -3,7 +3,7 @@ const { Controller, Get, Module } = require('@nestjs/common');
 const { NestFactory } = require('@nestjs/core');
 const { RateLimitModule } = require('@sluice/nestjs');
 const { register } = require('prom-client');
-const { collectMetrics } = require('@sluice/nestjs/metrics');
+const { collectMetrics } = require('@sluice/core/metrics');
 
 async function main() {
   const { metricsCount, threeRequests } = await import('./limited.mjs');

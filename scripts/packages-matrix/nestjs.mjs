@@ -3,7 +3,7 @@ import { Controller, Get, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { RateLimitModule } from '@sluice/nestjs';
 import { register } from 'prom-client';
-import { collectMetrics } from '@sluice/nestjs/metrics';
+import { collectMetrics } from '@sluice/core/metrics';
 import { metricsCount, threeRequests } from './limited.mjs';
 
 collectMetrics();

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import * as core from '@sluice/core';
-import * as http from '@sluice/core/http';
+import * as http from '@sluice/http/spi';
 import * as express from '@sluice/express';
 
 const require = createRequire(import.meta.url);
 assert.equal(require('@sluice/core').createLimiter, core.createLimiter);
-assert.equal(require('@sluice/core/http').Layer, http.Layer);
+assert.equal(require('@sluice/http/spi').Layer, http.Layer);
 assert.equal(require('@sluice/express').createLimiter, core.createLimiter);
 
 const store = core.memoryStore();

@@ -1,11 +1,11 @@
 import express from 'express';
 import { byUser, createLimiter, fixedWindow, rateLimit, type Decision } from '@sluice/express';
 import { memoryStore, redisStore, type Policy } from '@sluice/core';
-import { createEnforcer } from '@sluice/core/http';
+import { createEnforcer } from '@sluice/http/spi';
 import { inspectKey, type KeyReport } from '@sluice/core/inspect';
-import { collectMetrics } from '@sluice/express/metrics';
-import { keysOf, performRequest } from '@sluice/core/custom-store';
-import { remoteStore } from '@sluice/core/remote';
+import { collectMetrics } from '@sluice/core/metrics';
+import { keysOf, performRequest } from '@sluice/core/spi';
+import { remoteStore } from '@sluice/remote';
 import { describeStore, expectLimited, fakeClock, redisStoreWithClock } from '@sluice/testing';
 import * as runner from 'node:test';
 

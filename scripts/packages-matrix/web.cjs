@@ -1,6 +1,6 @@
 const { serve } = require('@hono/node-server');
 const { fromNode, rateLimit } = require('@sluice/web/hono');
-const { collectMetrics } = require('@sluice/web/metrics');
+const { collectMetrics } = require('@sluice/core/metrics');
 const { Hono } = require('hono');
 const { register } = require('prom-client');
 

@@ -1,6 +1,6 @@
 import { serve } from '@hono/node-server';
 import { fromNode, rateLimit } from '@sluice/web/hono';
-import { collectMetrics } from '@sluice/web/metrics';
+import { collectMetrics } from '@sluice/core/metrics';
 import { Hono } from 'hono';
 import { register } from 'prom-client';
 import { metricsCount, threeRequests } from './limited.mjs';

@@ -10,7 +10,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { byAll, byIp, escalate, fixedWindow, memoryStore, slidingWindow, tokenBucket } from '@sluice/core';
+import { byAll, byIp } from '@sluice/http';
+import { escalate, fixedWindow, memoryStore, slidingWindow, tokenBucket } from '@sluice/core';
 
 const SLUICE = fileURLToPath(new URL('../../packages/cli/dist/main.js', import.meta.url));
 const [log] = process.argv.slice(2);

@@ -1,4 +1,5 @@
-import { redisMembership, redisStore, splitStore, type Store } from '@sluice/fastify';
+import { redisMembership, splitStore } from '@sluice/split';
+import { redisStore, type Store } from '@sluice/fastify';
 
 /** The store of a gateway, and what the gateway waits for before it accepts requests. */
 export interface GatewayStore {

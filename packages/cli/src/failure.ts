@@ -1,4 +1,4 @@
-import { SITE } from '@sluice/core/service';
+import { SITE } from '@sluice/core/spi';
 import { printable } from './table.ts';
 
 /** Exit codes of the command. */

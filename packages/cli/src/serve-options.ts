@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseDuration } from '@sluice/core/service';
+import { parseDuration } from '@sluice/core/spi';
 import type { ServerOptions, TlsListenerName } from '@sluice/server';
 import { UsageError } from './failure.ts';
 

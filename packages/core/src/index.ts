@@ -47,17 +47,6 @@ export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores
 export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis/client.ts';
 export type { RedisStoreOptions } from './stores/redis/redis-options.ts';
 export { redisStore, type RedisStore } from './stores/redis/redis-store.ts';
-export { fixedMembership } from './stores/split/fixed-membership.ts';
-export type {
-  Confirmation,
-  Epoch,
-  Membership,
-  UntimedConfirmation,
-  TimedConfirmation,
-} from './stores/split/membership.ts';
-export type { FixedMembershipOptions, RedisMembershipOptions, SplitStoreOptions } from './stores/split/options.ts';
-export { redisMembership } from './stores/split/redis-membership.ts';
-export { splitStore, type SplitStore } from './stores/split/split-store.ts';
 export type { NamedPolicy } from './engine/policy.ts';
 export type {
   CarryOver,
@@ -75,29 +64,3 @@ export type {
   BreakerState,
 } from './engine/store.ts';
 export { silenceWarnings, type SluiceWarningCode } from './warnings.ts';
-export {
-  byAll,
-  byHeader,
-  byIp,
-  byMethod,
-  byRoute,
-  byUser,
-  type ByIpOptions,
-  type Key,
-  type KeyPart,
-  type KeyReader,
-  type KeyValue,
-} from './http/keys/key-parts.ts';
-export type { Limited } from './http/with-limiter.ts';
-export type { RateLimitInfo } from './http/framework.ts';
-export type { HeaderFormat, HeadersOption } from './http/response/headers.ts';
-export type {
-  HttpLimitOptions,
-  KeyByLimit,
-  OnMissingKey,
-  PolicyOption,
-  RefundOptions,
-  RefundWhen,
-} from './http/option-types.ts';
-export { RateLimitError, type Denial, type DenialStatuses } from './http/response/denial.ts';
-export type { ResponsePlan } from './http/response/response-plan.ts';

@@ -1,4 +1,4 @@
-import { weakMapMarks, fieldText, userIdOf, type Framework } from '@sluice/core/http';
+import { weakMapMarks, fieldText, userIdOf, type Framework } from '@sluice/http/spi';
 import type { Request, Response } from 'express';
 import { routeTemplate } from './route-template.ts';
 

@@ -5,14 +5,12 @@ import {
   namedByPlace,
   withLimiter,
   Layer,
-  type KeyByLimit,
   type KeyEachOptions,
-  type Limited,
   type MethodDecorator,
   type OneKeyOptions,
-  type RateLimitInfo,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/core/http';
+} from '@sluice/http/spi';
+import type { KeyByLimit, Limited, RateLimitInfo } from '@sluice/http';
 import type { NextFunction, Request, Response } from 'express';
 import { frameworkFor } from './framework.ts';
 

@@ -1,4 +1,4 @@
-import { warnOnce } from '@sluice/core/http';
+import { warnOnce } from '@sluice/core/spi';
 import type { Request } from 'express';
 import { mountPath } from './mount-path.ts';
 import { appsOf, below, layersOf, matchOf, patternOf, templateOf, type App, type Layer } from './router-layers.ts';

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { answer, createEnforcer, type RateLimitInfo } from '@sluice/core/http';
+import { answer, createEnforcer } from '@sluice/http/spi';
+import type { RateLimitInfo } from '@sluice/http';
 import { fixedWindow, framework, rateLimit, type Policy } from '@sluice/express';
 import type { Request } from 'express';
 import request from 'supertest';

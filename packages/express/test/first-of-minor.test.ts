@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
-import { byRoute, fixedWindow, leakyBucket, concurrency } from '@sluice/core';
+import { concurrency, fixedWindow, leakyBucket } from '@sluice/core';
+import { byRoute } from '@sluice/http';
 
 const frozen = new URL('./first-of-minor/adapter.mjs', import.meta.url);
 const { rateLimit } = (await import(frozen.href)) as typeof import('@sluice/express');

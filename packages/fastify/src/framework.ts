@@ -1,4 +1,4 @@
-import { fieldText, userIdOf, type Framework } from '@sluice/core/http';
+import { fieldText, userIdOf, type Framework } from '@sluice/http/spi';
 import { announcedRoute } from './announced-route.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 

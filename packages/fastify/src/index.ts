@@ -1,4 +1,5 @@
 export * from '@sluice/core';
+export * from '@sluice/http';
 export { framework } from './framework.ts';
 export type { LimitHook, RateLimitOptions, RouteLimitOptions, SluiceOptions } from './options.ts';
 export { sluice, sluice as default, type RateLimitHook } from './plugin.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PolicyError, type Store } from '@sluice/core';
-import { Enforcer, Layer, atPlace, hasLimit, inheritOptions, outermost } from '@sluice/core/http';
+import { Enforcer, Layer, atPlace, hasLimit, inheritOptions, outermost } from '@sluice/http/spi';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 import { ROUTE_OPTIONS, checkLimit, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';

@@ -1,5 +1,5 @@
 import { PolicyError } from '@sluice/core';
-import { atPlace, checkPlace, type RateLimitOptions as NeutralOptions, type ScopeOptions } from '@sluice/core/http';
+import { atPlace, checkPlace, type RateLimitOptions as NeutralOptions, type ScopeOptions } from '@sluice/http/spi';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 

@@ -1,12 +1,5 @@
-import type { KeyByLimit, RateLimitInfo } from '@sluice/core';
-import {
-  Enforcer,
-  withLimiter,
-  type KeyEachOptions,
-  type Limited,
-  type OneKeyOptions,
-  type ResponsePlan,
-} from '@sluice/core/http';
+import type { KeyByLimit, RateLimitInfo, Limited, ResponsePlan } from '@sluice/http';
+import { Enforcer, withLimiter, type KeyEachOptions, type OneKeyOptions } from '@sluice/http/spi';
 import type {
   FastifyBaseLogger,
   FastifyInstance,

@@ -6,15 +6,12 @@ import {
   withLimiter,
   Layer,
   type Enforcer,
-  type KeyByLimit,
   type KeyEachOptions,
-  type Limited,
   type MethodDecorator,
   type OneKeyOptions,
-  type RateLimitInfo,
-  type ResponsePlan,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/core/http';
+} from '@sluice/http/spi';
+import type { KeyByLimit, Limited, RateLimitInfo, ResponsePlan } from '@sluice/http';
 import type { Context, DefaultContext, DefaultState, ExtendableContext, Next, ParameterizedContext } from 'koa';
 import { frameworkFor } from './framework.ts';
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { answer, type RateLimitInfo } from '@sluice/core/http';
+import { answer } from '@sluice/http/spi';
+import type { RateLimitInfo } from '@sluice/http';
 import { fixedWindow, framework, rateLimit, type Policy } from '@sluice/koa';
 import type { ParameterizedContext } from 'koa';
 import { frameworks } from './frameworks.ts';

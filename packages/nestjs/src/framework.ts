@@ -1,4 +1,5 @@
-import { NO_RESPONSE, weakMapMarks, fieldText, userIdOf, type Framework, type RateLimitInfo } from '@sluice/core/http';
+import { NO_RESPONSE, weakMapMarks, fieldText, userIdOf, type Framework } from '@sluice/http/spi';
+import type { RateLimitInfo } from '@sluice/http';
 import { rawRequestOf, record, type FoundRequest, type NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import type { NodeResponse } from './raw-reply.ts';

@@ -1,7 +1,8 @@
 import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { PolicyError, type RateLimitInfo } from '@sluice/core';
-import { atPlace, checkPlace } from '@sluice/core/http';
+import { PolicyError } from '@sluice/core';
+import type { RateLimitInfo } from '@sluice/http';
+import { atPlace, checkPlace } from '@sluice/http/spi';
 import { framework } from './framework.ts';
 import { infoOf } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';

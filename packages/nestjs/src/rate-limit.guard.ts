@@ -1,5 +1,5 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { warnOnce } from '@sluice/core/http';
+import { warnOnce } from '@sluice/core/spi';
 import { framework } from './framework.ts';
 import { infoOf, record, type NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';

@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import { APP_GUARD, ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { PolicyError } from '@sluice/core';
-import { atPlace, checkPlace } from '@sluice/core/http';
+import { atPlace, checkPlace } from '@sluice/http/spi';
 import { framework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';

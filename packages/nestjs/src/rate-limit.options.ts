@@ -1,4 +1,4 @@
-import type { RateLimitOptions as NeutralOptions, ScopeOptions } from '@sluice/core/http';
+import type { RateLimitOptions as NeutralOptions, ScopeOptions } from '@sluice/http/spi';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 

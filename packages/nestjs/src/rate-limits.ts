@@ -10,8 +10,8 @@ import {
   inheritOptions,
   namedByPlace,
   outermost,
-  type ResponsePlan,
-} from '@sluice/core/http';
+} from '@sluice/http/spi';
+import type { ResponsePlan } from '@sluice/http';
 import { executionFramework, framework, frameworkFor, middlewareFramework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';

@@ -1,4 +1,4 @@
-import type { RawResponse } from '@sluice/core/http';
+import type { RawResponse } from '@sluice/http/spi';
 import type { NestResponse } from './nest-response.ts';
 
 /** Node's own response. */

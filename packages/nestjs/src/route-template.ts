@@ -1,4 +1,4 @@
-import { warnOnce } from '@sluice/core/http';
+import { warnOnce } from '@sluice/core/spi';
 import type { ExpressApp, FoundRequest } from './nest-request.ts';
 
 /**

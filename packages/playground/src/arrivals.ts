@@ -1,4 +1,5 @@
-import { denialOf, type Decision } from '@sluice/core/kernels';
+import { denialOf } from '@sluice/http/fields';
+import type { Decision } from '@sluice/core/kernels';
 import { COLUMNS, type Offered, type Retries } from './traffic.ts';
 
 /** A request that comes, for the first time (0) or again. */

@@ -1,4 +1,4 @@
-import { denialOf, fieldWriter, type HeaderFormat } from '@sluice/core/kernels';
+import { denialOf, fieldWriter, type HeaderFormat } from '@sluice/http/fields';
 import type { Decision } from '@sluice/core/kernels';
 
 /** A format of header fields, as the option `headers` names it. */

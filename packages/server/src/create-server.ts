@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LimiterCore } from '@sluice/core/service';
+import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
 import { Stats } from './admin/stats.ts';
 import type { CloseOptions } from './close-options.ts';

@@ -56,3 +56,16 @@ export {
 } from './describe-redis-client/describe-redis-client.ts';
 export { cutReplication } from './replication.ts';
 export { startDeafRelay, type DeafRelay } from './describe-redis-client/deaf-relay.ts';
+export {
+  type TestRequest,
+  TestResponse,
+  type TestOptions,
+  type TestPlan,
+  testFramework,
+  testEnforcer,
+  lines,
+} from './test-framework.ts';
+export { type WatchedStore, nextTurn, watched } from './watched-store.ts';
+export { type Admission, mostPerWindow, mostPerInterval, mostBeyondRefill } from './simulation/bounds.ts';
+export { Machine } from './simulation/machine.ts';
+export { VirtualTime } from './simulation/virtual-time.ts';

@@ -1,2 +1,2 @@
 /** A Redis store that takes its instants from a clock. */
-export { clockedRedisStore as virtualRedisStore, PRODUCTION_LINE, TEST_LINE, testGeneral } from '@sluice/core/internal';
+export { clockedRedisStore as virtualRedisStore, PRODUCTION_LINE, TEST_LINE, testGeneral } from '@sluice/core/spi';

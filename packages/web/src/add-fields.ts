@@ -1,4 +1,4 @@
-import { PrivateFields } from '@sluice/core/http';
+import { PrivateFields } from '@sluice/core/spi';
 import type { HeaderField } from './exchange.ts';
 
 /**

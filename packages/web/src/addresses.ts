@@ -1,5 +1,5 @@
 import { PolicyError } from '@sluice/core';
-import { TrustedProxies } from '@sluice/core/http';
+import { TrustedProxies } from '@sluice/http/spi';
 import { kindOf } from './kind-of.ts';
 
 /**

@@ -1,4 +1,5 @@
-import { PrivateFields, type RawRequest, type RawResponse, type RequestMark } from '@sluice/core/http';
+import { PrivateFields } from '@sluice/core/spi';
+import type { RawRequest, RawResponse, RequestMark } from '@sluice/http/spi';
 
 type Event = 'close' | 'finish';
 /** Name and value of a header field. */

@@ -1,4 +1,5 @@
 export * from '@sluice/core';
+export * from '@sluice/http';
 export { fromBun, fromCloudflare, fromDeno, fromNode, fromProxy, fromVercel, type AddressSource } from './addresses.ts';
 export type { RateLimitOptions, WebOptions } from './options.ts';
 export { rateLimit, type Checked, type RateLimit } from './rate-limit.ts';

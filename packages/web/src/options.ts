@@ -1,4 +1,4 @@
-import type { RateLimitInfo } from '@sluice/core';
+import type { RateLimitInfo } from '@sluice/http';
 import {
   createEnforcer,
   userIdOf,
@@ -8,7 +8,7 @@ import {
   type Layer,
   type OneKeyOptions,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/core/http';
+} from '@sluice/http/spi';
 import { PolicyError } from '@sluice/core';
 import { parseAddress, type AddressSource } from './addresses.ts';
 import type { MakeResponse } from './denial.ts';

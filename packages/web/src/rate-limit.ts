@@ -1,5 +1,6 @@
-import { PolicyError, type Decision, type KeyByLimit, type Limiter, type RateLimitInfo } from '@sluice/core';
-import { answer, withLimiter } from '@sluice/core/http';
+import { PolicyError, type Decision, type Limiter } from '@sluice/core';
+import type { KeyByLimit, RateLimitInfo } from '@sluice/http';
+import { answer, withLimiter } from '@sluice/http/spi';
 import { send } from './conclude.ts';
 import { denialOf } from './denial.ts';
 import { Exchange } from './exchange.ts';

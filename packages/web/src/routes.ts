@@ -1,5 +1,6 @@
 import { PolicyError } from '@sluice/core';
-import { readingsOf, warnOnce } from '@sluice/core/http';
+import { readingsOf } from '@sluice/http/spi';
+import { warnOnce } from '@sluice/core/spi';
 import { kindOf } from './kind-of.ts';
 
 /** The parts of a `URLPattern` that tell a route. */

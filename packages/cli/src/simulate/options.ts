@@ -1,4 +1,4 @@
-import { parseDuration } from '@sluice/core/service';
+import { parseDuration } from '@sluice/core/spi';
 import { UsageError } from '../failure.ts';
 import { formatMaker } from './formats/detect.ts';
 import type { LogFormat } from './read/log-entry.ts';

@@ -5,7 +5,7 @@ import { request as plainRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow } from '@sluice/core';
-import { remoteStore } from '@sluice/core/remote';
+import { remoteStore } from '@sluice/remote';
 import { tlsFixture, until } from '@sluice/testkit';
 import { HealthClient, useServe } from './serving.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow, tokenBucket, type Policy } from '@sluice/core';
-import { namePolicies } from '@sluice/core/service';
+import { namePolicies } from '@sluice/core/spi';
 import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
 import { START_MS, useSimulate, type ReportJson } from './simulated.ts';
 

@@ -1,7 +1,7 @@
 // Written by scripts/build-lua.mjs from registry-load.lua and registry-put.lua. Do not edit: edit those.
 /**
  * In this order:
- * - managed/registry-load.lua
+ * - registry-load.lua
  */
 export const registryLoad: { readonly source: string; readonly sha1: string } = {
   sha1: 'de9273bc2f6c52a0496e919c128ffe500bca220b',
@@ -16,7 +16,7 @@ return reply`,
 
 /**
  * In this order:
- * - managed/registry-put.lua
+ * - registry-put.lua
  */
 export const registryPut: { readonly source: string; readonly sha1: string } = {
   sha1: 'a1f484741ac68fe6ea4da629e34fd1d84e8bc257',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { leakyBucket, type LeakyBucketPolicy } from '@sluice/core';
-import { algorithmOf } from '@sluice/core/internal';
+import { algorithmOf } from '@sluice/core/spi';
 import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
 
 const seed = testSeed(20_261_124);

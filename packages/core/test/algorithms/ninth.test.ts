@@ -113,7 +113,7 @@ describe('a ninth algorithm that is a folder and a line', () => {
     });
 
     it('is counted, leased and inspected, and the errors name it', async () => {
-      const used = await node([USE_NINTH, join(copy, 'packages/core'), redis.server.url]);
+      const used = await node([USE_NINTH, join(copy, 'packages'), redis.server.url]);
       const alone = await sluice('inspect', 'ann', '--json');
       const known = await sluice('inspect', 'ann', '--policy', 'shiftedWindow --limit 5 --window 1d --shift 6h');
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import type { LeakyBucketPolicy, Policy } from '@sluice/core';
-import { algorithms } from '@sluice/core/internal';
+import { algorithms } from '@sluice/core/spi';
 import { referenceOf } from '../laws/models/index.ts';
 
 interface Request {

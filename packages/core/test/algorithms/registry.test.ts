@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { algorithms, general } from '@sluice/core/internal';
+import { algorithms, general } from '@sluice/core/spi';
 import { references } from '../laws/models/index.ts';
 
 const folderOf = (algorithm: string): URL =>

@@ -1,7 +1,7 @@
 // Prints by how many megabytes keys that are cut from long texts make the heap grow, per part of the built package
 // that keeps keys.
 import { createLimiter, fixedWindow, memoryStore, slidingWindow } from '@sluice/core';
-import { DenialCache, Invalidations } from '@sluice/core/internal';
+import { DenialCache, Invalidations } from '@sluice/core/spi';
 
 const heapMegabytes = () => {
   globalThis.gc();

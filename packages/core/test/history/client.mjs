@@ -15,8 +15,8 @@ import {
   slidingWindow,
   tokenBucket,
 } from '@sluice/core';
-import { createRedisStore, general, batch } from '@sluice/core/internal';
-import { remoteStore } from '@sluice/core/remote';
+import { createRedisStore, general, batch } from '@sluice/core/spi';
+import { remoteStore } from '@sluice/remote';
 import { Redis } from 'ioredis';
 
 const options = JSON.parse(process.argv[2]);

@@ -16,7 +16,7 @@ import {
   type Policy,
 } from '@sluice/core';
 import { inspectKey, keyPattern, type KeyReport, type PolicyReport } from '@sluice/core/inspect';
-import { algorithms } from '@sluice/core/internal';
+import { algorithms } from '@sluice/core/spi';
 import { useRedis } from '@sluice/testkit';
 import { take } from '../laws/scene.ts';
 

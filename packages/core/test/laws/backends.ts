@@ -1,5 +1,5 @@
 import { memoryStore, type Store, type StoreRequest } from '@sluice/core';
-import { evaluate, type KeyState } from '@sluice/core/internal';
+import { evaluate, type KeyState } from '@sluice/core/spi';
 import { virtualRedisStore, type FakeClock, type RunningRedis } from '@sluice/testkit';
 
 /** An implementation that the laws are tested on. */

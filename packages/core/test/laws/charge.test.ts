@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { algorithmOf, type AnyAlgorithm } from '@sluice/core/internal';
+import { algorithmOf, type AnyAlgorithm } from '@sluice/core/spi';
 import type { Policy } from '@sluice/core';
 import { cases, seeded, useRedis, type Random } from '@sluice/testkit';
 import { references } from './models/index.ts';

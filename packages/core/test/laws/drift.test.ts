@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLimiter, tokenBucket, type TokenBucketPolicy } from '@sluice/core';
-import { algorithmOf } from '@sluice/core/internal';
+import { algorithmOf } from '@sluice/core/spi';
 import { cases, fakeClock, startRedis, virtualRedisStore, type RedisServer } from '@sluice/testkit';
 import { START_MS } from '../traces/step.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { escalate, memoryStore, type StoreAnswer, type StoreRequest } from '@sluice/core';
-import { keySuffixOf, namePolicies } from '@sluice/core/internal';
+import { keySuffixOf, namePolicies } from '@sluice/core/spi';
 import { fakeClock, useRedis } from '@sluice/testkit';
 import { START_MS } from '../traces/step.ts';
 import { kernels, memory, redisBackend } from './backends.ts';

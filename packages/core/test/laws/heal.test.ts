@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Decision } from '@sluice/core';
-import { encodeSubject, keySuffixOf, namePolicies } from '@sluice/core/internal';
+import { encodeSubject, keySuffixOf, namePolicies } from '@sluice/core/spi';
 import { useRedis } from '@sluice/testkit';
 import { kernels, memory, redisBackend } from './backends.ts';
 import { forAll, open, sceneKinds, type Scene, type ScenePlan } from './scene.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { algorithmOf } from '@sluice/core/internal';
+import { algorithmOf } from '@sluice/core/spi';
 import { cases, seeded } from '@sluice/testkit';
 import { references } from './models/index.ts';
 import { START_MS, nextInstant } from '../traces/step.ts';

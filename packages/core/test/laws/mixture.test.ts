@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { escalate, type Limit, type Part, type Policy, type StoreAnswer, type StoreRequest } from '@sluice/core';
-import { evaluate, keySuffixOf, namePolicies, type KeyState } from '@sluice/core/internal';
+import { evaluate, keySuffixOf, namePolicies, type KeyState } from '@sluice/core/spi';
 import {
   cases,
   fakeClock,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { memoryStore, type Limit, type Policy, type Store } from '@sluice/core';
-import { evaluate, keySuffixOf, namePolicies, type KeyState } from '@sluice/core/internal';
+import { evaluate, keySuffixOf, namePolicies, type KeyState } from '@sluice/core/spi';
 import { fakeClock, startRedis, virtualRedisStore, type FakeClock, type RedisServer } from '@sluice/testkit';
 import { references } from './models/index.ts';
 

@@ -12,12 +12,12 @@ import {
   slidingCounter,
   slidingLog,
   slidingWindow,
-  splitStore,
   tokenBucket,
   type LimiterOptions,
   type Policy,
   type Store,
 } from '@sluice/core';
+import { splitStore } from '@sluice/split';
 
 const policy = fixedWindow({ limit: 100, window: '1m' });
 /** Never connected to: nothing is sent before the first decision. */

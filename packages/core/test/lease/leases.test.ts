@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { fixedWindow, memoryStore, tokenBucket, type Policy } from '@sluice/core';
-import { Leases, keySuffixOf, leasedPolicy, namePolicies, type LeasePort } from '@sluice/core/internal';
+import { Leases, type LeasePort } from '../../src/lease/leases.ts';
+import { keySuffixOf, namePolicies } from '@sluice/core/spi';
+import { leasedPolicy } from '../../src/lease/lease-policy.ts';
 
 const START_MS = 1_795_262_400_000;
 const MIDNIGHT_MS = 1_795_305_600_000;

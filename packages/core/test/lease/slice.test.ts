@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Slice } from '@sluice/core/internal';
+import { Slice } from '../../src/lease/slice.ts';
 import { cases, seeded, testSeed } from '@sluice/testkit';
 
 const START_MS = 1_795_262_400_000;

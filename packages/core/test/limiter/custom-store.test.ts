@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, type Part, type Store, type StoreRequest } from '@sluice/core';
-import { evaluate, type KeyState } from '@sluice/core/internal';
-import { lines, testEnforcer } from '../http/test-framework.ts';
+import { evaluate, type KeyState } from '@sluice/core/spi';
+import { lines, testEnforcer } from '@sluice/testkit';
 
 /** A store as a user writes one: it keeps what was asked, and does not know when units come back. */
 function customStore(): { store: Store; parts: Part[] } {

@@ -5,13 +5,13 @@ import {
   fixedWindow,
   memoryStore,
   PolicyError,
-  splitStore,
   tokenBucket,
   type Decision,
   type Escalation,
   type Limiter,
   type Store,
 } from '@sluice/core';
+import { splitStore } from '@sluice/split';
 import { fakeClock, useRedis, virtualRedisStore, type FakeClock } from '@sluice/testkit';
 
 const redis = useRedis();

@@ -11,7 +11,7 @@ import {
   type Policy,
   type Store,
 } from '@sluice/core';
-import { algorithmOf } from '@sluice/core/internal';
+import { algorithmOf } from '@sluice/core/spi';
 import { limits, windows } from '../laws/models/sizes.ts';
 
 const away = (): Store => ({

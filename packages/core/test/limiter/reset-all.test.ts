@@ -3,18 +3,17 @@ import {
   concurrency,
   createLimiter,
   escalate,
-  fixedMembership,
   fixedWindow,
   managed,
   memoryStore,
   redisStore,
   silenceWarnings,
   slidingLog,
-  splitStore,
   type Limiter,
   type Store,
 } from '@sluice/core';
-import { remoteStore } from '@sluice/core/remote';
+import { fixedMembership, splitStore } from '@sluice/split';
+import { remoteStore } from '@sluice/remote';
 import { fakeClock } from '@sluice/testkit';
 import { registry } from '../managed/lagging-views.ts';
 

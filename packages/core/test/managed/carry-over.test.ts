@@ -12,7 +12,7 @@ import {
   type CarryOver,
   type Policy,
 } from '@sluice/core';
-import { algorithms } from '@sluice/core/internal';
+import { algorithms } from '@sluice/core/spi';
 import { until } from '@sluice/testkit';
 import { countedClient } from './counted-client.ts';
 import { take } from '../laws/scene.ts';

@@ -1,16 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  byAll,
-  byIp,
-  byUser,
-  createLimiter,
-  fixedWindow,
-  managed,
-  redisStore,
-  type ManagedReference,
-} from '@sluice/core';
-import { until } from '@sluice/testkit';
-import { lines, testEnforcer, TestResponse, type TestOptions, type TestRequest } from '../http/test-framework.ts';
+import { byAll, byIp, byUser } from '@sluice/http';
+import { createLimiter, fixedWindow, managed, redisStore, type ManagedReference } from '@sluice/core';
+import { until, lines, testEnforcer, TestResponse, type TestOptions, type TestRequest } from '@sluice/testkit';
 import { countedClient } from './counted-client.ts';
 import { useManaged } from './use-managed.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { byUser, fixedWindow, managed, redisStore } from '@sluice/core';
-import { testEnforcer, type TestRequest } from '../http/test-framework.ts';
+import { byUser } from '@sluice/http';
+import { fixedWindow, managed, redisStore } from '@sluice/core';
+import { testEnforcer, type TestRequest } from '@sluice/testkit';
 import { countedClient } from './counted-client.ts';
 import { useManaged } from './use-managed.ts';
 

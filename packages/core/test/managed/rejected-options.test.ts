@@ -2,14 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
   createPolicies,
-  fixedMembership,
   fixedWindow,
   managed,
   redisStore,
-  splitStore,
   type LimiterOptions,
   type Policies,
 } from '@sluice/core';
+import { fixedMembership, splitStore } from '@sluice/split';
 import { useManaged } from './use-managed.ts';
 
 const { redis, policies, keep, connect } = useManaged();

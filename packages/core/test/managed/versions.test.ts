@@ -10,7 +10,7 @@ import {
   type StoreAnswer,
   type StoreRequest,
 } from '@sluice/core';
-import { evaluate, namePolicies, type KeyState } from '@sluice/core/internal';
+import { evaluate, namePolicies, type KeyState } from '@sluice/core/spi';
 import {
   cases,
   fakeClock,

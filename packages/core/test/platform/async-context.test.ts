@@ -17,7 +17,7 @@ import {
   type LimiterOptions,
   type Store,
 } from '@sluice/core';
-import { remoteStore } from '@sluice/core/remote';
+import { remoteStore } from '@sluice/remote';
 import { freePort, useRedis } from '@sluice/testkit';
 import { localTime } from '../../src/platform/clock.ts';
 

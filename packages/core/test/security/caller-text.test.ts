@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import { createLimiter, fixedWindow, redisStore, tokenBucket } from '@sluice/core';
-import { batch, general } from '@sluice/core/internal';
+import { batch, general } from '@sluice/core/spi';
 
 interface Sent {
   readonly command: 'evalsha' | 'eval';

@@ -2,18 +2,17 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
   createPolicies,
-  fixedMembership,
   fixedWindow,
   managed,
   memoryStore,
   redisStore,
   slidingWindow,
-  splitStore,
   tokenBucket,
   type Limiter,
   type Policy,
   type SingleLimiterOptions,
 } from '@sluice/core';
+import { fixedMembership, splitStore } from '@sluice/split';
 import { until, useRedis } from '@sluice/testkit';
 
 const redis = useRedis();

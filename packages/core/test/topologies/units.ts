@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { fixedWindow, type NamedPolicy } from '@sluice/core';
-import { namePolicies } from '@sluice/core/internal';
+import { namePolicies } from '@sluice/core/spi';
 import type { Tally } from './load.ts';
 
 const [{ algorithm }] = namePolicies(fixedWindow({ limit: 1, window: 1 }), 'any') as [NamedPolicy];

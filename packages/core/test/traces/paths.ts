@@ -11,7 +11,7 @@ import {
   type StoreAnswer,
   type StoreRequest,
 } from '@sluice/core';
-import { evaluate, keySuffixOf, namePolicies, writeValue, type KeyState } from '@sluice/core/internal';
+import { evaluate, keySuffixOf, namePolicies, writeValue, type KeyState } from '@sluice/core/spi';
 import { fakeClock, virtualRedisStore, type FakeClock } from '@sluice/testkit';
 import type { ModelRules } from '../laws/models/model-escalation.ts';
 import { ModelKey, decideByModel } from '../laws/models/model-key.ts';

@@ -1,6 +1,8 @@
 // @sluice/express 0.1.0, as built. Written by scripts/freeze-adapter.mjs: do not edit.
-import { Layer, asError, createEnforcer, fieldText, methodDecorator, namedByPlace, userIdOf, warnOnce, weakMapMarks, withLimiter } from "@sluice/core/http";
+import { Layer, asError, createEnforcer, fieldText, methodDecorator, namedByPlace, userIdOf, weakMapMarks, withLimiter } from "@sluice/http/spi";
+import { warnOnce } from "@sluice/core/spi";
 export * from "@sluice/core";
+export * from "@sluice/http";
 function matchOf(layer, path) {
 	try {
 		const match = layer.match(path);

@@ -1,5 +1,5 @@
 import type { Policy, ManagedReference } from '@sluice/core';
-import type { LimitRef } from '@sluice/core/service';
+import type { LimitRef } from '@sluice/core/spi';
 
 /** One entry of a descriptor, in Envoy's words. */
 export interface DescriptorEntry {

@@ -1,6 +1,6 @@
 import { managed, PolicyError, type ManagedReference, type Policy } from '@sluice/core';
 import { policyFactories } from '@sluice/core/inspect';
-import { holdsSlots, type LimitRef } from '@sluice/core/service';
+import { holdsSlots, type LimitRef } from '@sluice/core/spi';
 import type { LimitOf } from './configuration.ts';
 import { insteadOf, quoted, type YamlField, type YamlValue } from './yaml-value.ts';
 

@@ -1,4 +1,4 @@
-import { encodeSubject } from '@sluice/core/service';
+import { encodeSubject } from '@sluice/core/spi';
 import type { DescriptorEntry, Rule } from './configuration.ts';
 import { MetricNames } from './metric-names.ts';
 import { escapePart, labelOf, segmentOf } from './subject.ts';

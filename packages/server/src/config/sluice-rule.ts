@@ -1,6 +1,6 @@
 import type { ManagedReference, Policy } from '@sluice/core';
 import { writtenPolicy } from '@sluice/core/inspect';
-import type { LimitRef } from '@sluice/core/service';
+import type { LimitRef } from '@sluice/core/spi';
 import type { LimitOf } from './configuration.ts';
 import { isName, limitAt, readPolicy } from './policy-value.ts';
 import type { YamlValue } from './yaml-value.ts';

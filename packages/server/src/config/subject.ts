@@ -1,4 +1,4 @@
-import { encodeSubject } from '@sluice/core/service';
+import { encodeSubject } from '@sluice/core/spi';
 import type { DescriptorEntry } from './configuration.ts';
 
 const BAR = 124;

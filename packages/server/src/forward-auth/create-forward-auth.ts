@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SluiceError } from '@sluice/core';
-import { TrustedProxies, warnOnce } from '@sluice/core/http';
+import { TrustedProxies } from '@sluice/http/spi';
+import { warnOnce } from '@sluice/core/spi';
 import type { Configuration, ForwardAuthSettings } from '../config/configuration.ts';
 import { sendProblem } from '../listeners/send.ts';
 import type { Service } from '../service.ts';

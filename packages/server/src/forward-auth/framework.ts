@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { fieldText, type Framework } from '@sluice/core/http';
+import { fieldText, type Framework } from '@sluice/http/spi';
 import type { OriginalRequest } from './original-request.ts';
 
 /** Reads what a gateway asks about, and writes the answer to the gateway. The route of a request is that of its rule. */

@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http';
-import { METHODS } from 'node:http';
-import { canonicalAddress, fieldText, type RawRequest, type TrustedProxies } from '@sluice/core/http';
+import { type IncomingMessage, METHODS } from 'node:http';
+import { canonicalAddress, fieldText, type RawRequest, type TrustedProxies } from '@sluice/http/spi';
 import { originalFields, stateMethod, stateTarget } from './original-fields.ts';
 import { peerOf } from './peer.ts';
 

@@ -1,6 +1,6 @@
 import type { ForwardAuthRule } from '../config/configuration.ts';
 import { PathPattern } from './path-pattern.ts';
-import { readingsOf } from '@sluice/core/http';
+import { readingsOf } from '@sluice/http/spi';
 
 /** One pattern of a rule: what `route` means in a key. */
 export interface RuleRoute {

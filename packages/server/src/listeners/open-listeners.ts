@@ -1,5 +1,5 @@
 import type { Server } from 'node:net';
-import { limitOfPolicy } from '@sluice/core/service';
+import { limitOfPolicy } from '@sluice/core/spi';
 import { adminRoutes, metricsRoute } from '../admin/routes.ts';
 import { Overrides } from '../config/overrides.ts';
 import { answerHealthcheck } from '../health/answer-healthcheck.ts';

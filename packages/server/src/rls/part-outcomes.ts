@@ -1,5 +1,5 @@
 import type { Decision, PolicyDecision } from '@sluice/core';
-import type { LimitRef } from '@sluice/core/service';
+import type { LimitRef } from '@sluice/core/spi';
 import type { LimitedDescriptor } from './plan.ts';
 
 /** What was decided about one descriptor. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createPolicies, fixedWindow } from '@sluice/core';
 import { policyFactories } from '@sluice/core/inspect';
-import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
 import { match, problemsOf, read } from './reading.ts';
 

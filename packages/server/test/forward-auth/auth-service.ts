@@ -3,7 +3,7 @@ import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { memoryStore, type OnStoreError, type Store } from '@sluice/core';
-import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
 import { Access } from '../../src/access.ts';
 import { Stats } from '../../src/admin/stats.ts';
 import type { Configuration } from '../../src/config/configuration.ts';

@@ -11,8 +11,8 @@ import {
   type RedisStore,
   type SingleLimiterOptions,
 } from '@sluice/core';
-import { remoteStore } from '@sluice/core/remote';
-import type { BatchAnswer, CoalescedRequests } from '@sluice/core/service';
+import { remoteStore } from '@sluice/remote';
+import type { BatchAnswer, CoalescedRequests } from '@sluice/core/spi';
 import { until, useRedis } from '@sluice/testkit';
 import { listenForFrames, serviceOf, type FrameListener } from './service.ts';
 

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect } from 'node:net';
 import { createLimiter, fixedWindow, memoryStore, type Limiter, type Store } from '@sluice/core';
-import { limitToJson } from '@sluice/core/internal';
-import { remoteStore, type RemoteStore } from '@sluice/core/remote';
-import { FRAME, writeFrame } from '@sluice/core/service';
+import { limitToJson, FRAME, writeFrame } from '@sluice/remote/wire';
+import { remoteStore, type RemoteStore } from '@sluice/remote';
 import { cases, seeded, testSeed, until, type Random } from '@sluice/testkit';
 import { NO_HELLO, rawClient, rawLimit, welcomedClient } from './raw-client.ts';
 import { listenForFrames, serviceOf, type FrameListener } from './service.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, memoryStore, type Decision, type Store, type StoreAnswers } from '@sluice/core';
-import { remoteStore, type RemoteStore } from '@sluice/core/remote';
-import { FRAME } from '@sluice/core/service';
+import { remoteStore, type RemoteStore } from '@sluice/remote';
+import { FRAME } from '@sluice/remote/wire';
 import { until } from '@sluice/testkit';
 import { welcomedClient } from './raw-client.ts';
 import { listenForFrames, serviceOf, type FrameListener } from './service.ts';

@@ -14,8 +14,8 @@ import {
   type StoreAnswers,
   type StoreRequest,
 } from '@sluice/core';
-import { isFastPathEligible, keySuffixOf, managedKeySuffix, namePolicies, shownMemory } from '@sluice/core/internal';
-import { remoteStore, type RemoteStore } from '@sluice/core/remote';
+import { isFastPathEligible, keySuffixOf, managedKeySuffix, namePolicies, shownMemory } from '@sluice/core/spi';
+import { remoteStore, type RemoteStore } from '@sluice/remote';
 import { cases, fakeClock, seeded, testSeed, useRedis, virtualRedisStore, type Random } from '@sluice/testkit';
 import { references } from '../../../core/test/laws/models/index.ts';
 import { PathListeners, serviceOf } from './service.ts';

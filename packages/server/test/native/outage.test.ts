@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, type Decision, type Limiter, type OnStoreError } from '@sluice/core';
-import { remoteStore, type RemoteStore } from '@sluice/core/remote';
+import { remoteStore, type RemoteStore } from '@sluice/remote';
 import { freePort, startRedis, until, type RedisServer } from '@sluice/testkit';
 import { FrameService } from './frame-service.ts';
 

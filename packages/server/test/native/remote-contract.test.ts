@@ -1,6 +1,6 @@
 import { describe } from '@jest/globals';
 import { memoryStore, type Store } from '@sluice/core';
-import { remoteStore } from '@sluice/core/remote';
+import { remoteStore } from '@sluice/remote';
 import { describeStore, startRedis, virtualRedisStore, type RedisServer } from '@sluice/testkit';
 import { Redis } from 'ioredis';
 import { PathListeners, serviceOf } from './service.ts';

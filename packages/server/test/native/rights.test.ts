@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, memoryStore } from '@sluice/core';
-import { remoteStore, type RemoteStoreOptions } from '@sluice/core/remote';
-import { FRAME } from '@sluice/core/service';
+import { remoteStore, type RemoteStoreOptions } from '@sluice/remote';
+import { FRAME } from '@sluice/remote/wire';
 import { until } from '@sluice/testkit';
 import { rawClient, welcomedClient } from './raw-client.ts';
 import { listenForFrames, serviceOf, type FrameListener, type ServiceOptions } from './service.ts';

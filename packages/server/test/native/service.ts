@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Store } from '@sluice/core';
-import { LimiterCore } from '@sluice/core/service';
+import { LimiterCore } from '@sluice/core/spi';
 import { freePort } from '@sluice/testkit';
 import { Stats } from '../../src/admin/stats.ts';
 import { Access, type Entrance } from '../../src/access.ts';

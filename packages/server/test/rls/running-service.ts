@@ -9,7 +9,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { memoryStore, type Store } from '@sluice/core';
-import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
 import { freePort } from '@sluice/testkit';
 import { Stats } from '../../src/admin/stats.ts';
 import { Access } from '../../src/access.ts';

@@ -1,4 +1,4 @@
-import type { RateLimitOptions } from '@sluice/core/http';
+import type { RateLimitOptions } from '@sluice/http/spi';
 
 /** A value of a description: JSON, in which `{ "$": name, ...parameters }` stands for what the table of names makes. */
 export type Described =

@@ -1,10 +1,5 @@
+import { byAll, byHeader, byIp, byMethod, byRoute, byUser } from '@sluice/http';
 import {
-  byAll,
-  byHeader,
-  byIp,
-  byMethod,
-  byRoute,
-  byUser,
   concurrency,
   createPolicies,
   escalate,

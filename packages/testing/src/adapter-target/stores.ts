@@ -1,6 +1,6 @@
 import { memoryStore, redisStore, type Store, type StoreAnswer, type StoreRequest } from '@sluice/core';
 import { Redis } from 'ioredis';
-import { clockedRedisStore } from '@sluice/core/testing';
+import { clockedRedisStore } from '@sluice/core/spi';
 import type { Scene } from './scene.ts';
 import type { AdapterTarget } from './target.ts';
 

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { RateLimitInfo, Store } from '@sluice/core';
-import type { RateLimitOptions } from '@sluice/core/http';
+import type { RateLimitInfo } from '@sluice/http';
+import type { Store } from '@sluice/core';
+import type { RateLimitOptions } from '@sluice/http/spi';
 
 /** The common part of requests of every framework: enough for the functions in the suite's options. */
 export interface AnyRequest {

@@ -1,5 +1,5 @@
 import { expect } from 'expect';
-import type { HeadersOption } from '@sluice/core';
+import type { HeadersOption } from '@sluice/http';
 import { fixedWindow } from './described.ts';
 import { describe, it } from './scenario.ts';
 import { PLACES, type Suite } from './suite.ts';

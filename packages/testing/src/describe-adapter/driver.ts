@@ -7,7 +7,8 @@ import type {
 } from '../adapter-target/descriptions.ts';
 import { limiterNamed, type Named } from './described.ts';
 import type { ControlLine } from './contract-target.ts';
-import type { Decision, RateLimitInfo } from '@sluice/core';
+import type { Decision } from '@sluice/core';
+import type { RateLimitInfo } from '@sluice/http';
 
 /** The call of a handler, as a target records it. */
 export interface RecordedCall {

@@ -1,5 +1,5 @@
 import { expect } from 'expect';
-import type { HeadersOption } from '@sluice/core';
+import type { HeadersOption } from '@sluice/http';
 import type { LimitDescription } from '../adapter-target/descriptions.ts';
 import { chosenBy, fixedWindow, header, later, onDecision, recorded, UNDEFINED, when } from './described.ts';
 import { describe, it } from './scenario.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'expect';
-import type { HeadersOption } from '@sluice/core';
+import type { HeadersOption } from '@sluice/http';
 import { fixedWindow, tokenBucket } from './described.ts';
 import { describe, it } from './scenario.ts';
 import { parseRateLimit } from 'ratelimit-header-parser';

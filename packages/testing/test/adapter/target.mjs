@@ -1,7 +1,7 @@
 // A target of plain `node:http`, written against what is public.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { createEnforcer } from '@sluice/core/http';
+import { createEnforcer } from '@sluice/http/spi';
 
 const framework = {
   address: (request) => (request.trusted && request.headers['x-forwarded-for']) || request.socket.remoteAddress,

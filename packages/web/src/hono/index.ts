@@ -1,4 +1,5 @@
 export * from '@sluice/core';
+export * from '@sluice/http';
 export {
   fromBun,
   fromCloudflare,

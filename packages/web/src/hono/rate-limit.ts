@@ -1,4 +1,4 @@
-import { RateLimitError, type KeyByLimit, type Limited, type RateLimitInfo } from '@sluice/core';
+import { RateLimitError, type KeyByLimit, type Limited, type RateLimitInfo } from '@sluice/http';
 import {
   createEnforcer,
   userIdOf,
@@ -6,7 +6,7 @@ import {
   type KeyEachOptions,
   type OneKeyOptions,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/core/http';
+} from '@sluice/http/spi';
 import type { Context, Env, MiddlewareHandler, Next } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { parseAddress, type AddressSource } from '../addresses.ts';

@@ -1,6 +1,6 @@
 import type { Limit, ManagedReference, NamedPolicy, Policy } from '@sluice/core';
 import { writtenPolicy } from '@sluice/core/inspect';
-import { namePolicies, type LimitRef } from '@sluice/core/service';
+import { namePolicies, type LimitRef } from '@sluice/core/spi';
 import {
   ConfigurationError,
   loadConfiguration,

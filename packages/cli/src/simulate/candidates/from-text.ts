@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { escalate, PolicyError, type ManagedPolicy, type Policy } from '@sluice/core';
 import { writtenPolicy } from '@sluice/core/inspect';
-import { holdsSlots, namePolicies } from '@sluice/core/service';
+import { holdsSlots, namePolicies } from '@sluice/core/spi';
 import { UsageError } from '../../failure.ts';
 import { FORM, addPolicyOptions, misspelt, policyFrom, wordsOf } from '../../policy-options.ts';
 import { costSpec } from '../keys/cost-spec.ts';

@@ -1,5 +1,4 @@
-import { canonicalAddress } from '@sluice/core/http';
-import { joinParts } from '@sluice/core/service';
+import { canonicalAddress, joinParts } from '@sluice/http/spi';
 import { UsageError } from '../../failure.ts';
 import { insteadOf } from '../../nearest.ts';
 import type { LogEntry } from '../read/log-entry.ts';

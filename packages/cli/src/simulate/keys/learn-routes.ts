@@ -1,4 +1,4 @@
-import { ownText } from '@sluice/core/service';
+import { ownText } from '@sluice/core/spi';
 import { Remembered } from './remembered.ts';
 import { RouteTemplates, segmentsOf } from './route-templates.ts';
 

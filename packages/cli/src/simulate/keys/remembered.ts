@@ -1,4 +1,4 @@
-import { ownText } from '@sluice/core/service';
+import { ownText } from '@sluice/core/spi';
 
 const MOST = 50_000;
 /** What is found for a longer path is found again each time. */

@@ -1,5 +1,5 @@
 import type { NamedPolicy, Part, PolicyDecision } from '@sluice/core';
-import { evaluate, type KeyState } from '@sluice/core/service';
+import { evaluate, type KeyState } from '@sluice/core/spi';
 import type { Candidate, CandidateLimit, SelectedLimit } from '../candidates/candidate.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 import type { LogEntry } from '../read/log-entry.ts';

@@ -1,5 +1,5 @@
 import type { Limit } from '@sluice/core';
-import { isFastPathEligible } from '@sluice/core/service';
+import { isFastPathEligible } from '@sluice/core/spi';
 import type { Candidate } from '../candidates/candidate.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 import { GeneralLane } from './general-lane.ts';

@@ -1,4 +1,4 @@
-import { ownText } from '@sluice/core/service';
+import { ownText } from '@sluice/core/spi';
 import type { LogEntry } from '../read/log-entry.ts';
 import type { Client } from './client.ts';
 import type { TimeSpans } from './time-series.ts';

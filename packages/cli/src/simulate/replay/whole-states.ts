@@ -1,5 +1,5 @@
 import type { Limit } from '@sluice/core';
-import { keyResetAtMs, type KeyState } from '@sluice/core/service';
+import { keyResetAtMs, type KeyState } from '@sluice/core/spi';
 
 /** The states of one limit as stores decode them, by the numbers of their keys. */
 export class WholeStates {

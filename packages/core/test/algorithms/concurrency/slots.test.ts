@@ -6,12 +6,12 @@ import {
   memoryStore,
   slidingWindow,
   slidingLog,
-  splitStore,
   type Acquisition,
   type Limiter,
   type Policy,
   type Store,
 } from '@sluice/core';
+import { splitStore } from '@sluice/split';
 import { fakeClock, useRedis, virtualRedisStore, type FakeClock } from '@sluice/testkit';
 import { START_MS } from '../../traces/step.ts';
 

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
+const COPIED = ['core', 'http', 'split', 'remote', 'server', 'cli', 'testing', 'testkit'];
 const NINTH = fileURLToPath(new URL('shifted-window/', import.meta.url));
 
-/** Copies core, the service, the command and what tests use into a folder, adds the algorithm of shifted-window/ and its line, and builds. */
+/** Copies core, the service, the command, their dependencies and what tests use into a folder, adds the algorithm of shifted-window/ and its line, and builds. */
 export function copyWithNinth(copy: string): void {
-  for (const name of ['core', 'server', 'cli', 'testing', 'testkit']) copyPackage(copy, name);
+  for (const name of COPIED) copyPackage(copy, name);
   linkDependencies(copy);
   write(
     join(copy, 'packages/core/jest.config.mjs'),
@@ -45,7 +46,7 @@ export default { ...core, rootDir: '.', testTimeout: config.testTimeout };
     './shifted-window.ts',
   );
 
-  run(ROOT, 'scripts/build-lua.mjs', join(core, 'src'));
+  run(ROOT, 'scripts/build-lua.mjs', join(copy, 'packages'));
   for (const name of ['core', 'cli']) {
     run(ROOT, 'node_modules/@typescript/native/bin/tsc', '-p', join(copy, 'packages', name));
   }
@@ -79,15 +80,8 @@ function linkDependencies(copy: string): void {
     mkdirSync(join(into, name, '..'), { recursive: true });
     symlinkSync(realpathSync(target), join(into, name));
   };
-  for (const name of ['core', 'server', 'testing', 'testkit']) link(join(copy, 'packages', name), `@sluice/${name}`);
-  for (const owner of [
-    'packages/core',
-    'packages/server',
-    'packages/cli',
-    'packages/testing',
-    'packages/testkit',
-    '.',
-  ]) {
+  for (const name of COPIED) link(join(copy, 'packages', name), `@sluice/${name}`);
+  for (const owner of [...COPIED.map((name) => `packages/${name}`), '.']) {
     const from = join(ROOT, owner, 'node_modules');
     for (const entry of readdirSync(from)) {
       if (entry === '@sluice' || entry === '.pnpm' || entry === '.bin') continue;

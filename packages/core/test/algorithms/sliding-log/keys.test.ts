@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, slidingLog, type Limit, type Limiter, type Part, type StoreRequest } from '@sluice/core';
-import { keySuffixOf, namePolicies } from '@sluice/core/internal';
+import { keySuffixOf, namePolicies } from '@sluice/core/spi';
 import { fakeClock, useRedis, virtualRedisStore, type FakeClock } from '@sluice/testkit';
 import { START_MS } from '../../traces/step.ts';
 

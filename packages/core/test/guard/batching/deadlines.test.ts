@@ -8,7 +8,7 @@ import {
   type SingleLimiterOptions,
   type Store,
 } from '@sluice/core';
-import { FAST_PATHS, networkFastPaths } from '@sluice/core/internal';
+import { FAST_PATHS, networkFastPaths } from '@sluice/core/spi';
 import { until, useRedis } from '@sluice/testkit';
 
 const redis = useRedis();

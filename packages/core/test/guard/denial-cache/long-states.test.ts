@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DenialCache, Invalidations, keySuffixOf, namePolicies, type LocalClocks } from '@sluice/core/internal';
+import { DenialCache, Invalidations, keySuffixOf, namePolicies, type LocalClocks } from '@sluice/core/spi';
 import { slidingLog, type Limit, type Part } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 import { START_MS } from '../../traces/step.ts';

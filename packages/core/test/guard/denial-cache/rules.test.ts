@@ -9,9 +9,9 @@ import {
   type DecisionMessage,
   type DenialCacheOptions,
   type RedisClient,
+  type Limit,
 } from '@sluice/core';
-import { DenialCache, Invalidations, keySuffixOf, namePolicies } from '@sluice/core/internal';
-import type { Limit } from '@sluice/core';
+import { DenialCache, Invalidations, keySuffixOf, namePolicies } from '@sluice/core/spi';
 import { useRedis } from '@sluice/testkit';
 
 const redis = useRedis();

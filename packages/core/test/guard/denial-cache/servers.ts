@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { evaluate, type KeyState } from '@sluice/core/internal';
+import { evaluate, type KeyState } from '@sluice/core/spi';
 import type { StoreAnswer, StoreRequest } from '@sluice/core';
 import { virtualRedisStore } from '@sluice/testkit';
 

@@ -7,7 +7,7 @@ import {
   namePolicies,
   settlementsOf,
   type LocalClocks,
-} from '@sluice/core/internal';
+} from '@sluice/core/spi';
 import type { Limit, Part, Policy, StoreAnswer, StoreRequest } from '@sluice/core';
 import { seeded, type Random } from '@sluice/testkit';
 import { START_MS } from '../../traces/step.ts';

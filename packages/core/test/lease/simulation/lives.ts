@@ -1,5 +1,4 @@
-import { seeded, type Random } from '@sluice/testkit';
-import { VirtualTime } from '../../simulation/virtual-time.ts';
+import { seeded, type Random, VirtualTime } from '@sluice/testkit';
 import { KINDS, World, type Process, type WorldPlan } from './world.ts';
 
 /** A whole second, so that windows begin as people expect. */

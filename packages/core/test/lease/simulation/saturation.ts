@@ -1,5 +1,4 @@
-import { seeded } from '@sluice/testkit';
-import { VirtualTime } from '../../simulation/virtual-time.ts';
+import { seeded, VirtualTime } from '@sluice/testkit';
 import { World, type WorldPlan } from './world.ts';
 
 const START_MS = 1_795_262_400_000;

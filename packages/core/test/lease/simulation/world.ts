@@ -1,18 +1,16 @@
 import { fixedWindow, memoryStore, slidingWindow, tokenBucket, type Decision, type Policy } from '@sluice/core';
+import { Leases, type LeasePort } from '../../../src/lease/leases.ts';
+import { encodeSubject, evaluate, keySuffixOf, namePolicies, type KeyState } from '@sluice/core/spi';
+import { leasedPolicy } from '../../../src/lease/lease-policy.ts';
 import {
-  Leases,
-  encodeSubject,
-  evaluate,
-  keySuffixOf,
-  leasedPolicy,
-  namePolicies,
-  type KeyState,
-  type LeasePort,
-} from '@sluice/core/internal';
-import type { Random } from '@sluice/testkit';
-import { mostBeyondRefill, mostPerInterval, mostPerWindow, type Admission } from '../../simulation/bounds.ts';
-import { Machine } from '../../simulation/machine.ts';
-import type { VirtualTime } from '../../simulation/virtual-time.ts';
+  type Random,
+  mostBeyondRefill,
+  mostPerInterval,
+  mostPerWindow,
+  type Admission,
+  Machine,
+  type VirtualTime,
+} from '@sluice/testkit';
 
 export const KINDS = ['fixed', 'clock', 'sliding', 'bucket', 'list'] as const;
 export type Kind = (typeof KINDS)[number];

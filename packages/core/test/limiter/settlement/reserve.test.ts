@@ -4,7 +4,6 @@ import {
   fixedWindow,
   memoryStore,
   slidingWindow,
-  splitStore,
   tokenBucket,
   type BreakerOptions,
   type Limiter,
@@ -13,7 +12,8 @@ import {
   type StoreAnswers,
   type StoreRequest,
 } from '@sluice/core';
-import { createSplitStore } from '@sluice/core/internal';
+import { splitStore } from '@sluice/split';
+import { createSplitStore } from '../../../../split/src/split-store.ts';
 import { fakeClock } from '@sluice/testkit';
 
 const policy = fixedWindow({ limit: 10, window: '1h' });

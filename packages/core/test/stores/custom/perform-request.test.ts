@@ -8,7 +8,7 @@ import {
   type Store,
   type StoreRequest,
 } from '@sluice/core';
-import { keysOf, performRequest } from '@sluice/core/custom-store';
+import { keysOf, performRequest } from '@sluice/core/spi';
 import { describeStore, fakeClock } from '@sluice/testkit';
 
 /** The smallest store of texts. */

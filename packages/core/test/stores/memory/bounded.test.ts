@@ -11,7 +11,7 @@ import {
   type MemoryStore,
   type StoreRequest,
 } from '@sluice/core';
-import { keySuffixOf, namePolicies } from '@sluice/core/internal';
+import { keySuffixOf, namePolicies } from '@sluice/core/spi';
 import { fakeClock, seeded, testSeed, type FakeClock } from '@sluice/testkit';
 
 interface Setup {

@@ -10,7 +10,7 @@ import {
   type IoredisClient,
   type StoreRequest,
 } from '@sluice/core';
-import { keySuffixOf, namePolicies } from '@sluice/core/internal';
+import { keySuffixOf, namePolicies } from '@sluice/core/spi';
 import { startRedisCluster, STORE_USER, type RedisCluster } from '@sluice/testkit';
 
 const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '@sluice/core';
-import { algorithmOf, type AnyAlgorithm } from '@sluice/core/internal';
+import { algorithmOf, type AnyAlgorithm } from '@sluice/core/spi';
 import { cases, seeded, testSeed, useRedis, type Random } from '@sluice/testkit';
 import { references } from '../../laws/models/index.ts';
 import { START_MS, nextInstant } from '../../traces/step.ts';

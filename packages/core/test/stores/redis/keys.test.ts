@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createLimiter, fixedWindow, memoryStore, redisStore, type Limiter, type Store } from '@sluice/core';
-import { encodeSubject, hashTag, redisKey } from '@sluice/core/internal';
+import { encodeSubject, hashTag, redisKey } from '@sluice/core/spi';
 import { cases, testSeed, useRedis } from '@sluice/testkit';
 
 const redis = useRedis();

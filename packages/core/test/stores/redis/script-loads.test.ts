@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { fixedWindow, redisStore, type RedisClient, type Store } from '@sluice/core';
-import { keySuffixOf, namePolicies } from '@sluice/core/internal';
+import { keySuffixOf, namePolicies } from '@sluice/core/spi';
 
 const policies = namePolicies(fixedWindow({ limit: 5, window: '1h' }), 'loads');
 const limit = { policies, keySuffix: keySuffixOf('loads', policies) };

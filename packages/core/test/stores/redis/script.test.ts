@@ -8,7 +8,7 @@ import {
   type Policy,
   type RedisClient,
 } from '@sluice/core';
-import { general } from '@sluice/core/internal';
+import { general } from '@sluice/core/spi';
 import { PRODUCTION_LINE, TEST_LINE, testGeneral, useRedis } from '@sluice/testkit';
 
 const redis = useRedis();

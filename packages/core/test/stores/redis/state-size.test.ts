@@ -12,7 +12,7 @@ import {
   type StoreRequest,
   tokenBucket,
 } from '@sluice/core';
-import { keySuffixOf, namePolicies } from '@sluice/core/internal';
+import { keySuffixOf, namePolicies } from '@sluice/core/spi';
 import { fakeClock, virtualRedisStore, useRedis } from '@sluice/testkit';
 import { START_MS } from '../../traces/step.ts';
 

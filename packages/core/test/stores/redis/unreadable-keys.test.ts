@@ -8,7 +8,7 @@ import {
   type StoreAnswers,
   type StoreRequest,
 } from '@sluice/core';
-import { keySuffixOf, namePolicies } from '@sluice/core/internal';
+import { keySuffixOf, namePolicies } from '@sluice/core/spi';
 import { useRedis } from '@sluice/testkit';
 import { references } from '../../laws/models/index.ts';
 

@@ -7,10 +7,9 @@ import {
   failureToJson,
   readText,
   requestsFromJson,
-  type BatchAnswer,
-  type CoalescedRequests,
   type FrameType,
-} from '@sluice/core/service';
+} from '@sluice/remote/wire';
+import type { BatchAnswer, CoalescedRequests } from '@sluice/core/spi';
 import type { ConnectionLimits } from './shared-limits.ts';
 import type { StoreCalls } from './store-calls.ts';
 

@@ -9,7 +9,7 @@ import {
   failureToJson,
   readText,
   writeFrame,
-} from '@sluice/core/service';
+} from '@sluice/remote/wire';
 import type { Entrance } from '../../access.ts';
 import type { Service } from '../../service.ts';
 import { FrameCalls } from './frame-calls.ts';

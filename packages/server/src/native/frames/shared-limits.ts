@@ -1,5 +1,5 @@
 import type { Limit, Store } from '@sluice/core';
-import { FrameError, MOST_LIMITS, limitFromJson, readText, uncountable } from '@sluice/core/service';
+import { FrameError, MOST_LIMITS, limitFromJson, readText, uncountable } from '@sluice/remote/wire';
 
 /** A limit that connections have named, and how many of them do. */
 interface SharedLimit {

@@ -1,14 +1,6 @@
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '@sluice/core';
-import {
-  MOST_BYTES,
-  MOST_KEYS,
-  isPending,
-  servedStore,
-  workOf,
-  type BatchAnswer,
-  type CoalescedRequests,
-  type ServedStore,
-} from '@sluice/core/service';
+import { MOST_BYTES, MOST_KEYS, isPending, workOf, type BatchAnswer, type CoalescedRequests } from '@sluice/core/spi';
+import { servedStore, type ServedStore } from '@sluice/remote/wire';
 
 /** Receives what the store answered, or why it failed. */
 export type Answered<Answer> = (answer: Answer | Error) => void;

@@ -1,5 +1,5 @@
 import type { Decision, Duration } from '@sluice/core';
-import { checkActual, LimiterImpl } from '@sluice/core/service';
+import { checkActual, LimiterImpl } from '@sluice/core/spi';
 import type { Configuration } from '../../config/configuration.ts';
 import { RequestProblem } from '../../listeners/request-problem.ts';
 import type { Service } from '../../service.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { fixedWindow, type Decision } from '@sluice/core';
-import { encodeSubject, limitOfPolicy, type LimitRef, type UnresolvedEdit } from '@sluice/core/service';
+import { encodeSubject, limitOfPolicy, type LimitRef, type UnresolvedEdit } from '@sluice/core/spi';
 import { RequestProblem } from '../../listeners/request-problem.ts';
 import type { Service } from '../../service.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, expect } from '@jest/globals';
 import type { Store } from '@sluice/core';
-import { remoteStore, type RemoteStore } from '@sluice/core/remote';
-import { servedStore } from '@sluice/core/service';
+import { remoteStore, type RemoteStore } from '@sluice/remote';
+import { servedStore } from '@sluice/remote/wire';
 import type { AdapterTarget } from '@sluice/testkit';
 import { frameworks } from '../../../../express/test/frameworks.ts';
 import { targetOf } from '../../../../express/test/target.ts';

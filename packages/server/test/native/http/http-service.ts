@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { memoryStore, type Store } from '@sluice/core';
-import { LimiterCore, limitOfPolicy } from '@sluice/core/service';
+import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
 import { Access } from '../../../src/access.ts';
 import { Stats } from '../../../src/admin/stats.ts';
 import type { Configuration } from '../../../src/config/configuration.ts';

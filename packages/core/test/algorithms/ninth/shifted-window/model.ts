@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Policy } from '@sluice/core';
-import type { PolicyBase } from '@sluice/core/internal';
+import type { PolicyBase } from '@sluice/core/spi';
 import {
   MOST_UNITS,
   big,

@@ -1,0 +1,212 @@
+import {
+  copiesHint,
+  shown,
+  type LimiterCore,
+  LimiterImpl,
+  isByName,
+  limitOfPolicy,
+  limitsByName,
+  type LimiterLimits,
+  listed,
+  isManagedReference,
+  type LimitRef,
+} from '@sluice/core/spi';
+import { slidingWindow, type Duration, PolicyError, type Policy } from '@sluice/core';
+import { mapMaybe } from './map-maybe.ts';
+import type { RequestReader } from './framework.ts';
+import { byIp, type Key } from './keys/key-parts.ts';
+import {
+  isOptionalKey,
+  keyFunction,
+  preflightKeyFunction,
+  type ReadKey,
+  type ReadPreflightKey,
+} from './keys/read-key.ts';
+import { PER_LIMIT_OPTIONS, aCost, aMissingKeyMode } from './options.ts';
+import type { HttpLimitOptions, OnMissingKey, PolicyOption } from './option-types.ts';
+
+type PickLimit<Request, Response> = (request: Request, response: Response | undefined) => LimitRef | Promise<LimitRef>;
+type CostOption<Request, Response> =
+  number | ((request: Request, response: Response | undefined) => number | Promise<number>);
+
+/** One limit of each request, with its options parsed. */
+export interface HttpLimit<Request, Response> {
+  readonly name: string;
+  readonly readKey: ReadKey<Request, Response>;
+  /** Undefined if CORS preflights do not have the key. */
+  readonly readPreflightKey: ReadPreflightKey<Request> | undefined;
+  readonly cost: CostOption<Request, Response>;
+  readonly onMissingKey: OnMissingKey;
+  /** Whether the user has said what a missing key means, so that a denied request is no mistake. */
+  readonly expectsMissingKeys: boolean;
+  /** The same for all requests, or picked for each request. */
+  readonly limit: LimitRef | PickLimit<Request, Response>;
+}
+
+/** The user's options about limits and keys, before it is checked which of them go together. */
+interface GivenLimits<Request, Response> {
+  policy?: PolicyOption<Request, Response> | undefined;
+  limit?: number | undefined;
+  window?: Duration | undefined;
+  limits?: readonly HttpLimitOptions<Request, Response>[] | undefined;
+  limiter?: unknown;
+  key?: Key<Request, Response> | undefined;
+  cost?: CostOption<Request, Response> | undefined;
+  onMissingKey?: OnMissingKey | undefined;
+}
+
+/** The limits of each request, and those of a limiter over them; undefined if a function picks a policy. */
+export interface ParsedLimits<Request, Response> {
+  readonly httpLimits: readonly HttpLimit<Request, Response>[];
+  readonly limits: LimiterLimits | undefined;
+}
+
+/**
+ * Parses the options `policy`, `limit` and `window`, `limits` or `limiter`, and `key`, `cost` and `onMissingKey`.
+ *
+ * @throws PolicyError with the field, what was expected and what was given.
+ */
+export function parseLimits<Request, Response>(
+  core: LimiterCore,
+  given: GivenLimits<Request, Response>,
+  reader: RequestReader<Request>,
+): ParsedLimits<Request, Response> {
+  if (given.limits !== undefined && given.limiter === undefined) return parseEntries(core, given, given.limits, reader);
+  const limit = given.limiter === undefined ? limitOf(core, policyOption(given)) : handedIn(given.limiter).limit;
+  const only = parseLimit(core.name, given, limit, reader, 'deny');
+  return { httpLimits: [only], limits: typeof limit === 'function' ? undefined : limit };
+}
+
+/**
+ * The core and the limit of the option `limiter`.
+ *
+ * @throws PolicyError for a value that is not a limiter, or a limiter with several limits.
+ */
+export function handedIn(limiter: unknown): { readonly core: LimiterCore; readonly limit: LimitRef } {
+  const parts = LimiterImpl.partsOf(limiter);
+  if (parts === undefined) {
+    throw new PolicyError(
+      'limiter',
+      `limiter must be made by createLimiter() of this copy of @sluice/core, got ${shown(limiter)}${copiesHint()}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  if (isByName(parts.limits)) {
+    throw new PolicyError(
+      'limiter',
+      `limiter must be one with a single key, got one with the limits ${listed([...parts.limits.keys()])}; give rateLimit those limits, with their keys`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  return { core: parts.core, limit: parts.limits };
+}
+
+function parseEntries<Request, Response>(
+  core: LimiterCore,
+  given: GivenLimits<Request, Response>,
+  entries: readonly HttpLimitOptions<Request, Response>[],
+  reader: RequestReader<Request>,
+): ParsedLimits<Request, Response> {
+  for (const [name, value] of Object.entries(given) as [string, unknown][]) {
+    if (value === undefined || !['policy', 'limit', 'window', 'key', 'onMissingKey'].includes(name)) continue;
+    throw new PolicyError(
+      name,
+      `${name} goes into the entries of limits, got ${shown(value)} beside them`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  const isFunction = (policy: unknown): boolean => typeof policy === 'function';
+  const limits = limitsByName(core, entries, ['name', 'policy', ...PER_LIMIT_OPTIONS], isFunction);
+  const httpLimits = entries.map((entry, i) => {
+    const limit = limits.get(entry.name) ?? limitOf(core, entry.policy);
+    const missing = entry.key !== undefined && isOptionalKey(entry.key) ? 'skip' : 'deny';
+    const withCost = given.cost === undefined || entry.cost !== undefined ? entry : { ...entry, cost: given.cost };
+    return parseLimit(entry.name, withCost, limit, reader, missing, `limits[${String(i)}].`);
+  });
+  return { httpLimits, limits: limits.size === entries.length ? limits : undefined };
+}
+
+interface PerLimit<Request, Response> {
+  key?: Key<Request, Response> | undefined;
+  cost?: CostOption<Request, Response> | undefined;
+  onMissingKey?: OnMissingKey | undefined;
+}
+
+function parseLimit<Request, Response>(
+  name: string,
+  options: PerLimit<Request, Response>,
+  limit: HttpLimit<Request, Response>['limit'],
+  reader: RequestReader<Request>,
+  missing: OnMissingKey,
+  where = '',
+): HttpLimit<Request, Response> {
+  const { key = byIp<Request>(), cost = 1 } = options;
+  const onMissingKey = options.onMissingKey === undefined ? missing : options.onMissingKey; // null is checked
+  aMissingKeyMode(onMissingKey, `${where}onMissingKey`);
+  aCost(cost, `${where}cost`);
+  const readKey = keyFunction(key, reader, `${where}key`);
+  const expectsMissingKeys = options.onMissingKey !== undefined;
+  const readPreflightKey = preflightKeyFunction(key, reader);
+  return { name, readKey, readPreflightKey, cost, onMissingKey, expectsMissingKeys, limit };
+}
+
+function policyOption<Request, Response>({
+  policy,
+  limit,
+  window,
+}: GivenLimits<Request, Response>): PolicyOption<Request, Response> {
+  if (policy !== undefined) {
+    if (limit === undefined && window === undefined) return policy;
+    throw new PolicyError(
+      'policy',
+      'rateLimit takes policy, or limit and window, got both; put the numbers into the policy',
+    );
+  }
+  if (limit === undefined && window === undefined) {
+    throw new PolicyError(
+      'policy',
+      'rateLimit needs limit and window, such as { limit: 100, window: "1m" }, or a policy, limits, or a limiter; got none of them',
+    );
+  }
+  return slidingWindow({ limit: limit as number, window: window as Duration });
+}
+
+const MOST_MANAGED = 1000;
+
+/** The limit of a policy option. A policy that a function returns repeatedly is checked once. */
+function limitOf<Request, Response>(
+  core: LimiterCore,
+  option: PolicyOption<Request, Response>,
+): HttpLimit<Request, Response>['limit'] {
+  if (typeof option !== 'function') return limitOfPolicy(core, option);
+  const known = new WeakMap<object, LimitRef>();
+  /** By name: a function may call `managed(name)` for every request. */
+  const knownManaged = new Map<string, LimitRef>();
+  const limitOfPicked = (policy: unknown): LimitRef => {
+    if (typeof policy !== 'object' || policy === null) {
+      throw new PolicyError(
+        'policy',
+        `the policy function must return a policy or a list of policies, got ${shown(policy)}; use skip for requests without a limit`,
+      );
+    }
+    let limit = isManagedReference(policy) ? knownManaged.get(policy.name) : known.get(policy);
+    if (limit === undefined && isManagedReference(policy)) {
+      limit = limitOfPolicy(core, policy);
+      if (knownManaged.size >= MOST_MANAGED) knownManaged.clear(); // names may come from clients, without end
+      knownManaged.set(policy.name, limit);
+    }
+    if (limit === undefined) {
+      for (const one of Array.isArray(policy) ? (policy as Policy[]) : [policy as Policy]) {
+        if ((one as Partial<Policy> | null)?.name !== undefined) continue;
+        throw new PolicyError(
+          'policy.name',
+          'a policy that a function returns needs a name: policies with different names never share state',
+        );
+      }
+      limit = limitOfPolicy(core, policy);
+      known.set(policy, limit);
+    }
+    return limit;
+  };
+  return (request, response) => mapMaybe<unknown, LimitRef>(option(request, response), limitOfPicked);
+}

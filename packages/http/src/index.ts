@@ -1,0 +1,26 @@
+export {
+  byAll,
+  byHeader,
+  byIp,
+  byMethod,
+  byRoute,
+  byUser,
+  type ByIpOptions,
+  type Key,
+  type KeyPart,
+  type KeyReader,
+  type KeyValue,
+} from './keys/key-parts.ts';
+export type { Limited } from './with-limiter.ts';
+export type { RateLimitInfo } from './framework.ts';
+export type { HeaderFormat, HeadersOption } from './response/headers.ts';
+export type {
+  HttpLimitOptions,
+  KeyByLimit,
+  OnMissingKey,
+  PolicyOption,
+  RefundOptions,
+  RefundWhen,
+} from './option-types.ts';
+export { RateLimitError, type Denial, type DenialStatuses } from './response/denial.ts';
+export type { ResponsePlan } from './response/response-plan.ts';

@@ -1,0 +1,75 @@
+import type { Decision } from '@sluice/core';
+import { typeError, keepRenewing, releaseWithRetry, type LimiterCore, warnOnce } from '@sluice/core/spi';
+import { hasEnded, onClose } from './disconnect.ts';
+import { NO_RESPONSE, type RawRequest, type RawResponse } from '../framework.ts';
+
+/**
+ * Holds the slots of a decision, if it has any, until the response ends in any way, and renews them until then. If
+ * the response has already ended, releases them immediately.
+ *
+ * @param maxHoldMs - Releases them after this time even if the response goes on.
+ * @param released - Called after the release.
+ * @throws TypeError `SLUICE_ACQUIRE_NEEDED` without a response, because there is no end to wait for.
+ */
+export function holdUntilClosed(
+  core: LimiterCore,
+  decision: Decision | undefined,
+  request: RawRequest,
+  response: RawResponse,
+  maxHoldMs: number,
+  released: () => void,
+): void {
+  const slots = decision?.allowed === true ? core.settlements.slotsOf(decision) : undefined;
+  if (slots === undefined) return;
+  const release = (): void => {
+    void releaseWithRetry(slots).then((isReleased) => {
+      if (isReleased) released();
+    });
+  };
+  if (response === NO_RESPONSE) {
+    release();
+    throw typeError(
+      'SLUICE_ACQUIRE_NEEDED',
+      'a concurrency policy holds slots until the response ends, and this call has no response: use limiter.acquire(key), return the response from responseOf(context) of the guard, or wrap a fetch handler with handle(handler)',
+    );
+  }
+  if (hasEnded(request, response)) {
+    release();
+    return;
+  }
+  const end = (): void => {
+    stopListening();
+    stopRenewing();
+    release();
+  };
+  const endMs = performance.now() + maxHoldMs;
+  const lost = (): void => {
+    warnOfLoss(core.name);
+  };
+  const stopRenewing = keepRenewing(slots, lost, endMs, () => {
+    if (hasEnded(request, response)) {
+      end();
+    } else if (performance.now() >= endMs) {
+      end();
+      warnOfTimeout(core.name, maxHoldMs);
+    }
+  });
+  const stopListening = onClose(request, response, end);
+}
+
+function warnOfLoss(name: string): void {
+  warnOnce(
+    'SLUICE_SLOT_LOST',
+    `a request of the limiter ${name} continues without its slot, which another request may hold now: the slot was not renewed within its ttl, or the store lost it.`,
+    name,
+  );
+}
+
+function warnOfTimeout(name: string, maxHoldMs: number): void {
+  warnOnce(
+    'SLUICE_SLOT_TIMEOUT',
+    `a request of the limiter ${name} still runs after maxHoldMs, ${String(maxHoldMs)} ms, and its slot was released: another request may run beside it. ` +
+      'If requests may take that long, set a longer maxHoldMs; else end them, or drop clients that do not read.',
+    name,
+  );
+}

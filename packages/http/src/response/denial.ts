@@ -1,0 +1,115 @@
+import { SluiceError, type Decision } from '@sluice/core/kernels';
+import { seconds, type Field } from './headers.ts';
+
+/** The response to a denied request: problem details (RFC 9457) and the header fields that go with them. */
+export interface Denial {
+  readonly status: number;
+  readonly fields: readonly Field[];
+  readonly contentType: 'application/problem+json';
+  readonly body: string;
+  /** The message of the error, with `throw: true`. Clients may see it. */
+  readonly reason: string;
+}
+
+const NO_STORE: Field = { name: 'Cache-Control', value: 'no-store', append: false };
+const CONTENT_TYPE = 'application/problem+json';
+const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
+
+/** The statuses of denials. */
+export interface DenialStatuses {
+  /** Of a request over its limit. */
+  readonly denied: number;
+  /** Of a key that is blocked. */
+  readonly blocked: number;
+  /** Of a client on a `deny` list. */
+  readonly deny: number;
+  /** Of a request without a key. */
+  readonly missingKey: number;
+}
+
+export const DENIAL_STATUSES: DenialStatuses = { denied: 429, blocked: 429, deny: 403, missingKey: 403 };
+
+/**
+ * The response to a denied request. It has Retry-After, unless waiting does not help or the wait is unknown. It never
+ * contains the key.
+ *
+ * @param slotRetryAfterMs - The wait to report when only concurrency slots are missing.
+ */
+export function denialOf(
+  decision: Decision,
+  slotRetryAfterMs?: number,
+  statuses: DenialStatuses = DENIAL_STATUSES,
+): Denial {
+  if (decision.outcome === 'unavailable') return problem(503, 'Service Unavailable', 'The rate limiter cannot decide');
+  if (decision.outcome === 'unconfigured') return problem(403, 'Forbidden', 'No rate limit is configured for this');
+  const violated = decision.policies.filter(({ allowed }) => !allowed).map(({ name }) => name);
+  const fields: Field[] = [NO_STORE];
+  const waitMs = waitOf(decision, slotRetryAfterMs);
+  if (waitMs !== undefined) {
+    fields.push({ name: 'Retry-After', value: String(Math.max(seconds(waitMs), 1)), append: false });
+  }
+  const status = decision.outcome === 'blocked' ? statuses.blocked : statuses.denied;
+  return {
+    status,
+    fields,
+    contentType: CONTENT_TYPE,
+    body: JSON.stringify({ type: QUOTA_EXCEEDED, title: 'Quota Exceeded', status, 'violated-policies': violated }),
+    reason: 'Too many requests',
+  };
+}
+
+/**
+ * The longest known wait. When a slot becomes free is unknown, unless the key is blocked: then it is when the block
+ * expires.
+ */
+function waitOf({ retryAfterMs, policies }: Decision, slotRetryAfterMs: number | undefined): number | undefined {
+  if (retryAfterMs === null) return undefined;
+  let longest: number | undefined;
+  for (const { allowed, unit, retryAfterMs: ownMs, nextAfterMs } of policies) {
+    const waitMs = unit === undefined ? ownMs : (nextAfterMs ?? slotRetryAfterMs);
+    if (!allowed && waitMs !== null && waitMs !== undefined) longest = Math.max(longest ?? 0, waitMs);
+  }
+  return longest;
+}
+
+/** The response to a request on which no limit has decided: see `undecided-denials.ts`, too. */
+export function problem(status: number, title: string, reason: string, detail?: string): Denial {
+  return {
+    status,
+    fields: [NO_STORE],
+    contentType: CONTENT_TYPE,
+    body: JSON.stringify({ type: 'about:blank', title, status, detail }),
+    reason,
+  };
+}
+
+/**
+ * The error that `throw: true` passes to the framework's error handler. Frameworks read its `status`, `headers` and
+ * `expose`.
+ */
+export class RateLimitError extends SluiceError {
+  override readonly name = 'RateLimitError';
+  readonly status: number;
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly expose = true;
+  /** Undefined without a decision: the request has no key, or its client is on a `deny` list. */
+  readonly decision: Decision | undefined;
+
+  /**
+   * @param written - Reads a header field from the response, with the items that other limiters of the request wrote.
+   */
+  constructor(
+    { status, fields, reason }: Denial,
+    decision: Decision | undefined,
+    ownFields: readonly Field[],
+    written: (name: string) => string | undefined,
+  ) {
+    super('SLUICE_DENIED', reason);
+    this.message = reason; // frameworks show it to the client
+    this.status = status;
+    this.statusCode = status;
+    this.headers = Object.fromEntries([...ownFields, ...fields].map(({ name }) => [name, written(name) ?? '']));
+    this.decision = decision;
+  }
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it } from '@jest/globals';
+import { createLimiter, createPolicies, escalate, fixedWindow, managed, tokenBucket } from '@sluice/core';
+import { remoteStore, type RemoteStoreOptions } from '@sluice/remote';
+
+const URL = 'sluice://127.0.0.1:1';
+
+describe('remoteStore', () => {
+  it.each([
+    'sluice://localhost',
+    'sluice://localhost:8082',
+    'sluice://one:8082,other:8083,[::1]:8084',
+    'SLUICES://limits.example.com:443/',
+    'sluice+unix:/run/sluice.sock',
+    'sluice+unix:///run/sluice.sock',
+    ['sluice://one', 'sluices://other'],
+  ])('takes the URL %j', (url) => {
+    expect(remoteStore(url)).toMatchObject({ source: 'remote', showsDenied: true });
+  });
+
+  it.each([
+    ['', '""'],
+    ['localhost:8082', '"localhost:8082"'],
+    ['http://localhost:8082', '"http://localhost:8082"'],
+    ['redis://localhost:6379', '"redis://localhost:6379"'],
+    ['sluice://', '"sluice://"'],
+    ['sluice://host:99999', '"sluice://host:99999"'],
+    ['sluice://host:80a', '"sluice://host:80a"'],
+    ['sluice://one,,other', '"sluice://one,,other"'],
+    ['sluice://host/path', '"sluice://host/path"'],
+    ['sluice://host?token=x', '"sluice://host?token=x"'],
+    ['sluice+unix:', '"sluice+unix:"'],
+    [[], 'an array of 0'],
+    [undefined, 'undefined'],
+    [8082, '8082'],
+  ])('names what is wrong with the URL %j', (url, got) => {
+    expect(() => remoteStore(url as string)).toThrow(
+      expect.objectContaining({
+        code: 'SLUICE_OPTION_INVALID',
+        field: 'url',
+        message: expect.stringContaining(`got ${got}`),
+      }),
+    );
+  });
+
+  it('says where a token goes, and shows none', () => {
+    expect(() => remoteStore('sluice://secret@host')).toThrow(
+      /remoteStore\(url, { token }\), got "sluice:\/\/...@host"/,
+    );
+  });
+
+  it.each([
+    [{ token: '' }, 'token', 'token must be 1 to 1024 printable characters without spaces, got a string of 0'],
+    [{ token: 'two words' }, 'token', 'got a string of 9'],
+    [{ token: 5 }, 'token', 'got a number'],
+    [{ breaker: { failures: 0 } }, 'breaker.failures', 'breaker.failures must be a whole number from 1'],
+    [{ batching: 'no' }, 'batching', 'batching must be true or false, got "no"'],
+    [{ coalescing: 1 }, 'coalescing', 'coalescing must be true or false, got 1'],
+    [{ prefix: 'x' }, 'prefix', 'remoteStore has no option "prefix"'],
+  ])('names what is wrong with the options %j', (options, field, message) => {
+    expect(() => remoteStore(URL, options as RemoteStoreOptions)).toThrow(
+      expect.objectContaining({ field, message: expect.stringContaining(message) }),
+    );
+  });
+});
+
+describe('a limiter over a remoteStore', () => {
+  it('leases, and escalates', () => {
+    const policy = tokenBucket({ capacity: 100, refill: 10, every: '1s' });
+
+    expect(() => createLimiter({ name: 'leased', policy, store: remoteStore(URL), lease: true })).not.toThrow();
+    const escalation = escalate({ after: 3, block: '1m', decay: '1h' });
+    expect(() => createLimiter({ policy, store: remoteStore(URL), escalate: escalation })).not.toThrow();
+  });
+
+  it('leases nothing where each decision is a frame', () => {
+    const policy = fixedWindow({ limit: 1, window: '1m' });
+
+    expect(() => createLimiter({ policy, store: remoteStore(URL, { batching: false }), lease: true })).toThrow(
+      'slices are taken from a redisStore or a remoteStore in batches, and this store cannot give any',
+    );
+  });
+
+  it('has managed policies from another source alone', () => {
+    expect(() => createPolicies(remoteStore(URL))).toThrow('a remoteStore keeps no policies');
+    expect(() => createLimiter({ policy: managed('orders'), app: 'shop', store: remoteStore(URL) })).toThrow(
+      'name another source with policies: createPolicies(source)',
+    );
+    const policies = createPolicies({ load: () => Promise.resolve({}) });
+    expect(() =>
+      createLimiter({ policy: managed('orders'), app: 'shop', policies, store: remoteStore(URL) }),
+    ).not.toThrow();
+  });
+});
