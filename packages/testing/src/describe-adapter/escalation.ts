@@ -112,31 +112,4 @@ export function escalatedLimits(suite: Suite): void {
       });
     },
   );
-
-  it('a limit with holdMs does not escalate, because a waiting request is denied many times', async () => {
-    const [memory] = suite.stores;
-    const serving = async (): Promise<Server> =>
-      suite.serve({
-        name: 'tries',
-        policy,
-        key,
-        escalate: escalation,
-        refund: { when: 'on-success', holdMs: 100 },
-        ...memory.fresh(),
-      });
-
-    await expect(serving()).rejects.toThrow('refund.holdMs excludes escalate and countDenied');
-  });
-
-  it('a limit with holdMs counts no denials, because a waiting request is denied many times', async () => {
-    const serving = async (): Promise<Server> =>
-      suite.serve({
-        name: 'tries',
-        policy: fixedWindow({ limit: 1, window: '1m', countDenied: true }),
-        key,
-        refund: { when: 'on-success', holdMs: 100 },
-      });
-
-    await expect(serving()).rejects.toThrow('refund.holdMs excludes escalate and countDenied');
-  });
 }

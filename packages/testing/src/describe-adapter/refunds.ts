@@ -6,7 +6,7 @@ import { describe, it } from './scenario.ts';
 import { open } from '../raw-http.ts';
 import { until } from '../until.ts';
 import { send, type HttpAnswer } from './http-client.ts';
-import { idOf, PLACES, type LimitPlace, type Server, type Suite } from './suite.ts';
+import { PLACES, type LimitPlace, type Server, type Suite } from './suite.ts';
 
 const fiveFailures = fixedWindow({ limit: 5, window: '1h' });
 const POST = 'POST /items HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n';
@@ -183,54 +183,6 @@ export function refunds(suite: Suite): void {
         expect(await highest(server)).toBe(5);
         expect(await server.calls.count()).toBe(5);
         expect(await server.statuses(6)).toEqual([200, 200, 200, 200, 200, 200]);
-      });
-
-      it('of 20 simultaneous requests lets all pass with holdMs, at most five at a time', async () => {
-        const refund = { when: 'on-success', holdMs: 30_000 };
-        const server = await manyAtOnce(suite, { refund, ...stores.fresh() }, place);
-
-        const answers = Array.from({ length: 20 }, async () => server.send());
-        await server.calls.reaches(5);
-        await suite.driver.opens('handlers');
-        const statuses = (await Promise.all(answers)).map(({ status }) => status);
-
-        expect(statuses).toEqual(statuses.map(() => 200));
-        expect(await highest(server)).toBe(5);
-        expect(await server.calls.count()).toBe(20);
-      });
-
-      it('consumes again for a request that waits with holdMs, and denies none for a try that came too early', async () => {
-        const exactly = stores.fresh(undefined, { watched: true });
-        const server = await suite.serve(
-          {
-            name: 'patient',
-            policy: fixedWindow({ limit: 1, window: '1h' }),
-            refund: { when: 'on-success', holdMs: 30_000 },
-            ...exactly,
-          },
-          { place, handle: { hold: 'handlers', body: 'hello' } },
-        );
-        const first = server.send();
-        await server.calls.reaches(1);
-        const second = server.send();
-        await suite.driver.list(idOf(exactly.store), 'calls').reaches(3); // once for the first, and twice for the second
-
-        await suite.driver.opens('handlers');
-        const statuses = [(await first).status, (await second).status];
-
-        expect(statuses).toEqual([200, 200]);
-        expect(await server.calls.count()).toBe(2);
-      });
-
-      it('denies a request that waited in vain', async () => {
-        const server = await suite.serve(
-          { name: 'vain', policy: fiveFailures, refund: { when: 'on-success', holdMs: 20 }, ...stores.fresh() },
-          { place, method: 'POST', handle: { status: 401 } },
-        );
-
-        const statuses = await server.statuses(6);
-
-        expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
       });
 
       it('never refunds into a later window', async () => {
