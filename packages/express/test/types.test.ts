@@ -173,7 +173,7 @@ export async function limiters(req: Request): Promise<void> {
 
   rateLimit({
     policy,
-    refund: { when: (asked, response) => response.statusCode === 200 && asked.ip === 'a', holdMs: 4 },
+    refund: { when: (asked, response) => response.statusCode === 200 && asked.ip === 'a', onAbort: true },
     allow: ['10.0.0.0/8'],
     deny: ['stolen'],
     mode: 'report',

@@ -154,33 +154,3 @@ describe('onDenied', () => {
     expect(await denied?.json()).toEqual({ slow: 'down' });
   });
 });
-
-describe('a client that leaves while the store is asked', () => {
-  it('reaches no handler where it was made to wait', async () => {
-    create();
-    let calls = 0;
-    await app.register(sluice, { policy: one, refund: { when: 'on-success', holdMs: 60_000 } });
-    let finish = (): void => {};
-    const first = new Promise<void>((resolve) => (finish = resolve));
-    app.get('/a', async () => {
-      calls++;
-      await first;
-      return 'a';
-    });
-    await app.listen({ host: '127.0.0.1', port: 0 });
-    const { port } = app.server.address() as { port: number };
-    const url = `http://127.0.0.1:${String(port)}/a`;
-
-    const held = fetch(url);
-    const leaving = new AbortController();
-    const left = fetch(url, { signal: leaving.signal }).catch(() => 'left');
-    await new Promise((resolve) => app.server.on('connection', resolve));
-    leaving.abort();
-    await left;
-    finish();
-
-    expect((await held).status).toBe(200);
-    expect(await statuses('/a')).toEqual([200]);
-    expect(calls).toBe(2);
-  });
-});

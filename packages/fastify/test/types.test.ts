@@ -51,7 +51,7 @@ export async function registers(app: FastifyInstance): Promise<void> {
     ],
     onDecision: (decision: Decision, { key, request }) => [decision, key, request.ip],
     onDenied: (request, reply, decision) => reply.code(429).send({ path: request.url, left: decision.remaining }),
-    refund: { when: (request, reply) => request.ip === '::1' && reply.statusCode < 400, holdMs: 100 },
+    refund: { when: (request, reply) => request.ip === '::1' && reply.statusCode < 400, onAbort: true },
   });
   await app.register(
     (_scope, _options, done) => {

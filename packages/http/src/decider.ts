@@ -4,7 +4,6 @@ import type { Framework } from './framework.ts';
 import { ignoreReportErrors } from './ignore-report-errors.ts';
 import type { Layer } from './layer.ts';
 import type { LimitRequest } from './limit-resolver.ts';
-import { consumeWhenRefunded, notifyWaiters } from './lifecycle/consume-when-refunded.ts';
 import { decidePaced } from './lifecycle/pacing.ts';
 import { refundOnResponse } from './lifecycle/refund-on-response.ts';
 import { holdUntilClosed } from './lifecycle/slots.ts';
@@ -12,26 +11,18 @@ import { mapMaybe } from './map-maybe.ts';
 import { PendingDecision } from './pending-decision.ts';
 import { planOf, type Decided, type ResponsePlan } from './response/response-plan.ts';
 
-/** Takes units for a request: now, or after a wait. Undefined when the client left meanwhile. */
-type ConsumeStrategy<Request, Response> = (
-  pending: PendingDecision<Request, Response>,
-) => Decision | undefined | Promise<Decision | undefined>;
-
 /**
  * Decides about what the layers of a request ask for, calls `onDecision`, and arranges refunds and the release of
  * slots.
  */
 export class Decider<Request, Response> {
   readonly #framework: Framework<Request, Response>;
-  readonly #consume: ConsumeStrategy<Request, Response>;
   /** Whether any layer has the option `refund`. */
   readonly #refunds: boolean;
 
   constructor(layers: readonly Layer<Request, Response>[], framework: Framework<Request, Response>) {
     this.#framework = framework;
     this.#refunds = layers.some(({ refund }) => refund !== undefined);
-    const waits = layers.some(({ refund }) => refund !== undefined && refund.holdMs > 0);
-    this.#consume = waits ? consumeWhenRefunded : (pending) => pending.consume();
   }
 
   /**
@@ -63,32 +54,29 @@ export class Decider<Request, Response> {
     if (innermost === undefined) return undefined;
     const raw = { request: this.#framework.rawRequest(request), response: this.#framework.rawResponse(response) };
     const pending = new PendingDecision(requests, innermost, raw.request, raw.response);
-    const conclude = (decision: Decision | undefined): Decided | Promise<Decided> =>
+    const conclude = (decision: Decision): Decided | Promise<Decided> =>
       this.#conclude(pending, decision, request, response);
     if (!pending.mayPace) return mapMaybe(this.#consumeAndHold(pending), conclude);
     return decidePaced(pending, () => this.#consumeAndHold(pending), conclude);
   }
 
   /** Takes units, and holds the slots among them until the response closes. */
-  #consumeAndHold(pending: PendingDecision<Request, Response>): Decision | undefined | Promise<Decision | undefined> {
-    const consumed = this.#consume(pending);
+  #consumeAndHold(pending: PendingDecision<Request, Response>): Decision | Promise<Decision> {
+    const consumed = pending.consume();
     if (!pending.mayHoldSlots) return consumed;
     return mapMaybe(consumed, (decision) => {
       const { core, rawRequest, rawResponse, maxHoldMs } = pending;
-      holdUntilClosed(core, decision, rawRequest, rawResponse, maxHoldMs, () => {
-        notifyWaiters(pending.requests);
-      });
+      holdUntilClosed(core, decision, rawRequest, rawResponse, maxHoldMs);
       return decision;
     });
   }
 
   #conclude(
     pending: PendingDecision<Request, Response>,
-    decision: Decision | undefined,
+    decision: Decision,
     request: Request,
     response: Response,
   ): Decided | Promise<Decided> {
-    if (decision === undefined) return 'gone';
     const { layer, core, requests } = pending;
     if (this.#refunds) refundOnResponse(this.#framework, core, requests, decision, request, response);
     const info = { key: pending.key, decision };

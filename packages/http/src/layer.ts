@@ -4,7 +4,6 @@ import {
   LimiterCore,
   LimiterImpl,
   isByName,
-  countsDenied,
   mayHoldSlots,
   mayPace,
   namesOf,
@@ -89,10 +88,7 @@ export class Layer<Request, Response> {
     this.#parsed = parseLimits(this.core, options, framework);
     this.limits = this.#parsed.httpLimits;
     this.hasOneKey = options.limits === undefined;
-    this.#settings =
-      origin === undefined
-        ? parseHttpOptions(options, this.core.escalation !== undefined || this.limits.some(countsDenials))
-        : origin.#settings;
+    this.#settings = origin === undefined ? parseHttpOptions(options) : origin.#settings;
     const { allow, deny, refund, pacedRequests, slotRetryAfterMs, maxHoldMs, statuses, writeFields } = this.#settings;
     this.options = options;
     this.refund = refund;
@@ -217,9 +213,4 @@ function coreOf<Request, Response>(options: RateLimitOptions<Request, Response>,
   if (options.limiter !== undefined) return handedIn(options.limiter).core;
   // A layer that only reports fails no request: `onDecision` gets the outcome `unavailable` instead.
   return new LimiterCore(reports && options.onStoreError === 'throw' ? { ...options, onStoreError: 'allow' } : options);
-}
-
-/** Whether a known policy of a limit counts denials. */
-function countsDenials<Request, Response>({ limit }: HttpLimit<Request, Response>): boolean {
-  return typeof limit === 'object' && 'policies' in limit && limit.policies.some(countsDenied);
 }

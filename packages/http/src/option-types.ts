@@ -49,15 +49,9 @@ export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitO
 export type RefundWhen<Request, Response> =
   'on-success' | 'on-failure' | ((request: Request, response: Response) => MaybePromise<boolean>);
 
-/** {@link RefundWhen}, and how long later requests wait for units that may be given back. */
+/** {@link RefundWhen}, and whether it also judges responses that were cut off. */
 export interface RefundOptions<Request, Response> {
   readonly when: RefundWhen<Request, Response>;
-  /**
-   * How long a request that would be denied waits for other requests to give their units back, in whole milliseconds.
-   * Default 0: it is denied immediately. First come first served, but a request that is allowed now does not wait behind
-   * a costlier one. Refunds of other processes are noticed within 100 ms.
-   */
-  readonly holdMs?: number;
   /**
    * Whether `when` also judges responses that were cut off, or whose client left before them: as failures, or by its
    * function. Default false: they give nothing back.

@@ -3,7 +3,6 @@ import { shown, CORE_OPTIONS, checkOptions, invalidOption, parseDuration } from 
 import { ClientList } from './client-list.ts';
 import { isForAll } from './keys/key-parts.ts';
 import { PacedRequests } from './lifecycle/paced-requests.ts';
-import { RefundQueue } from './lifecycle/refund-queue.ts';
 import type { PerLimitOptions, RateLimitOptions, RefundOptions, RefundWhen, SharedOptions } from './option-types.ts';
 import { DENIAL_STATUSES, type DenialStatuses } from './response/denial.ts';
 import { fieldWriter, type FieldWriter } from './response/headers.ts';
@@ -32,10 +31,6 @@ const aStatus = checkThat(
 const aRefundRule = checkThat(
   (value) => typeof value === 'function' || value === 'on-success' || value === 'on-failure',
   '"on-success", "on-failure" or a function of request and response',
-);
-const aHoldTime = checkThat(
-  (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= LONGEST_HOLD_MS,
-  'a whole number of milliseconds, at least 0',
 );
 const aLongestHold = checkThat(
   (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= LONGEST_HOLD_MS,
@@ -131,30 +126,21 @@ export interface HttpSettings<Request, Response> {
 /**
  * The second round, once the limits are known: parses the options that are kept in another form.
  *
- * @param countsDenials - Whether denials of its limits are counted: by `escalate`, or by a policy with `countDenied`.
  * @throws PolicyError for the first mistake.
  */
 export function parseHttpOptions<Request, Response>(
   options: RateLimitOptions<Request, Response>,
-  countsDenials: boolean,
 ): HttpSettings<Request, Response> {
   const { allow, deny, maxHeld, retryAfter, maxHoldMs = DEFAULT_MAX_HOLD_MS, headers, limits = [options] } = options;
   const lists = {
     allow: allow === undefined ? undefined : new ClientList(allow, 'allow'),
     deny: deny === undefined ? undefined : new ClientList(deny, 'deny'),
   };
-  const refund = parseRefund(options.refund, options.mode === 'report');
+  const refund = parseRefund(options.refund);
   const pacedRequests = new PacedRequests(
     parseMaxHeld(maxHeld),
     limits.every(({ key }) => isForAll(key)),
   );
-  if (refund !== undefined && refund.holdMs > 0 && countsDenials) {
-    throw new PolicyError(
-      'refund.holdMs',
-      'refund.holdMs excludes escalate and countDenied: a request that waits is denied many times over; leave one of them out',
-      'SLUICE_OPTION_INVALID',
-    );
-  }
   const slotRetryAfterMs =
     retryAfter === undefined ? undefined : parseDuration(retryAfter, 'retryAfter', 'SLUICE_OPTION_INVALID');
   const statuses = parseStatuses(options.status);
@@ -169,32 +155,19 @@ function parseStatuses(option: Partial<DenialStatuses> | undefined): DenialStatu
   return { ...DENIAL_STATUSES, ...Object.fromEntries(given) };
 }
 
-/** The option `refund`, and the requests that wait for others to give their units back. */
-export interface Refund<Request, Response> {
-  readonly when: RefundWhen<Request, Response>;
-  readonly holdMs: number;
-  /** Whether `when` is called for responses that are cut off. */
-  readonly onAbort: boolean;
-  readonly queue: RefundQueue;
-}
+/** The option `refund`, complete. */
+export type Refund<Request, Response> = Required<RefundOptions<Request, Response>>;
 
 function parseRefund<Request, Response>(
   option: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined,
-  reports: boolean,
 ): Refund<Request, Response> | undefined {
   if (option === undefined) return undefined;
   const isObject = typeof option === 'object' && (option as unknown) !== null;
-  if (isObject) checkOptions(option, ['when', 'holdMs', 'onAbort'], 'refund');
-  const {
-    when,
-    holdMs = 0,
-    onAbort = false,
-  } = (isObject ? option : { when: option }) as RefundOptions<Request, Response>;
+  if (isObject) checkOptions(option, ['when', 'onAbort'], 'refund');
+  const { when, onAbort = false } = (isObject ? option : { when: option }) as RefundOptions<Request, Response>;
   aRefundRule(when, isObject ? 'refund.when' : 'refund');
-  aHoldTime(holdMs, 'refund.holdMs');
   aBoolean(onAbort, 'refund.onAbort');
-  // A request that is never denied need not wait.
-  return { when, holdMs: reports ? 0 : holdMs, onAbort, queue: new RefundQueue() };
+  return { when, onAbort };
 }
 
 /** A held request keeps its socket and what its framework stores for it: about 20 to 50 KB. */

@@ -17,7 +17,6 @@ export class PendingDecision<Request, Response> {
   readonly #onStoreError: OnStoreError;
   /** When the store is late for all that this request asks, by `performance.now()`. Undefined: `timeoutMs` per call. */
   #endMs: number | undefined;
-  #wasLate = false;
 
   constructor(
     requests: readonly LimitRequest<Request, Response>[],
@@ -52,20 +51,12 @@ export class PendingDecision<Request, Response> {
     this.#endMs ??= performance.now() + this.core.timeoutMs;
   }
 
-  /** Starts that deadline again after a wait in a line, unless the store was late before. */
-  restartDeadline(): void {
-    if (!this.#wasLate) this.#endMs = performance.now() + this.core.timeoutMs;
-  }
-
   #decide(op: 'consume' | 'peek'): Decision | Promise<Decision> {
     const endMs = this.#endMs;
     const decided = this.core.decide(op, this.parts, this.#onStoreError, endMs);
     if (endMs === undefined || !(decided instanceof Promise)) return decided;
     return decided.then((decision) => {
-      if (performance.now() >= endMs - EARLY_MS) {
-        this.#wasLate = true;
-        this.#endMs = 0; // the store is not asked again
-      }
+      if (performance.now() >= endMs - EARLY_MS) this.#endMs = 0; // the store is not asked again
       return decision;
     });
   }

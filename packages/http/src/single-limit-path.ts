@@ -44,9 +44,8 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
   ): SingleLimitPath<Request, Response> | undefined {
     const [layer] = layers;
     if (layer === undefined || layers.length > 1 || layer.reports || !layer.hasOneKey) return undefined;
-    const { options, lists, refund } = layer;
+    const { options, lists } = layer;
     if (options.skip !== undefined || lists.allow !== undefined || lists.deny !== undefined) return undefined;
-    if (refund !== undefined && refund.holdMs > 0) return undefined;
     const [first] = layer.limits;
     if (first === undefined) return undefined;
     const { limit, cost } = first;

@@ -188,7 +188,7 @@ describe('preflights', () => {
         leakyBucket({ name: 'paced', limit: 1, window: '1h', maxDelay: '3h' }),
         concurrency({ name: 'slots', limit: 1, ttl: '30s' }),
       ],
-      refund: { when: 'on-failure', holdMs: 60_000 },
+      refund: 'on-failure',
       store,
     });
     const got = [];

@@ -73,7 +73,7 @@ describe('the mode report', () => {
 
   it('gives units back by its rule', async () => {
     const { enforcer, layer } = createEnforcer<TestRequest, TestResponse>(
-      { policy, mode: 'report', refund: { when: 'on-success', holdMs: 60_000 } },
+      { policy, mode: 'report', refund: 'on-success' },
       testFramework,
     );
     const response = new TestResponse();

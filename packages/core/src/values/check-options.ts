@@ -48,7 +48,6 @@ const NAMES_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   skipSuccessfulRequests: ['refund'],
   skipFailedRequests: ['refund'],
   requestWasSuccessful: ['refund'],
-  holdMs: ['refund'],
   skipIf: ['skip'],
   dryRun: ['mode'],
   shadow: ['mode'],
@@ -82,17 +81,17 @@ const WRITTEN_FOR_OPTION: Readonly<Record<string, string>> = {
 const WRITTEN_FOR_NAME: Readonly<Record<string, string>> = {
   skipSuccessfulRequests: 'refund: "on-success"',
   skipFailedRequests: 'refund: "on-failure"',
-  holdMs: 'refund: { when: "on-success", holdMs: 500 }',
   dryRun: 'mode: "report"',
   shadow: 'mode: "report"',
   shadowMode: 'mode: "report"',
   reportOnly: 'mode: "report"',
 };
 const BLOCKING = 'to deny a key for a while call limiter.block(key, "1h")';
-/** Option names of other limiters without an option here, and what to do instead. */
+/** Option names without an option here, and what to do instead. */
 const INSTEAD: Readonly<Record<string, string>> = {
   trustProxy: 'the framework itself has a setting for trusted proxies',
   requestPropertyName: 'the key and the decision are always on the request, as rateLimit',
+  holdMs: 'to wait for units call limiter.wait(key), and for a slot limiter.run(key, fn)',
   ban: BLOCKING,
   blockDuration: BLOCKING,
 };

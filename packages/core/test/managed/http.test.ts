@@ -150,19 +150,6 @@ describe('limits with an entry whose policy is not there, left out', () => {
 
     await until('it is given back', async () => statusOf(await enforce(ann)) === undefined);
   });
-
-  it('let a request wait for what may be given back', async () => {
-    await policies().put('per-user', one, { apps });
-    const refund = { when: 'on-failure', holdMs: 20_000 } as const;
-    const enforce = testEnforcer({ limits, onUnconfigured: 'allow', refund, ...common() });
-    const response = new TestResponse();
-    await enforce(ann, response);
-
-    const waiting = enforce({ ...ann, address: '192.0.2.99' });
-    response.finish(500);
-
-    expect(statusOf(await waiting)).toBeUndefined();
-  });
 });
 
 describe('a limiter that is handed in', () => {

@@ -3,7 +3,6 @@ import type { Decision } from '@sluice/core';
 import { isGone, onClose } from './disconnect.ts';
 import type { RawRequest, RawResponse } from '../framework.ts';
 import type { LimitRequest } from '../limit-resolver.ts';
-import { queueKey } from './consume-when-refunded.ts';
 import { PacedRequests } from './paced-requests.ts';
 import type { PendingDecision } from '../pending-decision.ts';
 
@@ -14,13 +13,13 @@ import type { PendingDecision } from '../pending-decision.ts';
  * Holds at most `maxHeld` requests per layer, and leaves room for other keys. Further requests are denied, and take
  * nothing.
  *
- * @param consume - Takes the units. Undefined when the client has left.
+ * @param consume - Takes the units.
  * @param conclude - Reports the decision to the application.
  */
 export async function decidePaced<Request, Response, Decided>(
   pending: PendingDecision<Request, Response>,
-  consume: () => Decision | undefined | Promise<Decision | undefined>,
-  conclude: (decision: Decision | undefined) => Decided | Promise<Decided>,
+  consume: () => Decision | Promise<Decision>,
+  conclude: (decision: Decision) => Decided | Promise<Decided>,
 ): Promise<Decided | 'gone'> {
   const { core, requests, rawRequest, rawResponse } = pending;
   const startMs = performance.now();
@@ -38,7 +37,7 @@ export async function decidePaced<Request, Response, Decided>(
     const consumed = consume(); // with a synchronous store, no other request is decided before this one is held
     const decision = consumed instanceof Promise ? await consumed : consumed;
     const arrivedMs = performance.now();
-    if (decision === undefined || !isDelayed(decision)) {
+    if (!isDelayed(decision)) {
       exit?.();
       return await conclude(decision);
     }
@@ -71,9 +70,14 @@ function enter<Request, Response>(requests: readonly LimitRequest<Request, Respo
   return PacedRequests.enter(
     requests.map(({ layer, parts }) => ({
       pacedRequests: layer.pacedRequests,
-      key: parts.map(queueKey).join(' '),
+      key: parts.map(lineKey).join(' '),
     })),
   );
+}
+
+/** The line in which a part's requests wait. */
+function lineKey({ limit, subject }: UnresolvedPart): string {
+  return `${limit.keySuffix} ${subject}`;
 }
 
 function isDelayed({ allowed, delayMs }: Decision): boolean {

@@ -3,7 +3,6 @@ import { type LimiterCore, type UnresolvedPart, warnOfRefund } from '@sluice/cor
 import { NO_RESPONSE, argumentOf, type Framework, type RawRequest, type RawResponse } from '../framework.ts';
 import type { LimitRequest } from '../limit-resolver.ts';
 import type { RefundWhen } from '../option-types.ts';
-import { notifyWaiters } from './consume-when-refunded.ts';
 import { isGone, onClose } from './disconnect.ts';
 
 /** Gives units back when the response has ended, by the option `refund` of the layers that took them. */
@@ -34,7 +33,6 @@ export function refundOnResponse<Request, Response>(
     if (chosen.size === 0) return;
     // A decision of one layer is refunded whole: its parts may be other objects than these.
     await core.settlements.refundParts(decision, (part) => requests.length === 1 || chosen.has(part));
-    notifyWaiters(requests);
   };
   const ended = (isCut: boolean): void => {
     settle(rawResponse.statusCode, isCut).catch(warnOfRefund);

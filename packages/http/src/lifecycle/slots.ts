@@ -8,23 +8,19 @@ import { NO_RESPONSE, type RawRequest, type RawResponse } from '../framework.ts'
  * the response has already ended, releases them immediately.
  *
  * @param maxHoldMs - Releases them after this time even if the response goes on.
- * @param released - Called after the release.
  * @throws TypeError `SLUICE_ACQUIRE_NEEDED` without a response, because there is no end to wait for.
  */
 export function holdUntilClosed(
   core: LimiterCore,
-  decision: Decision | undefined,
+  decision: Decision,
   request: RawRequest,
   response: RawResponse,
   maxHoldMs: number,
-  released: () => void,
 ): void {
-  const slots = decision?.allowed === true ? core.settlements.slotsOf(decision) : undefined;
+  const slots = decision.allowed ? core.settlements.slotsOf(decision) : undefined;
   if (slots === undefined) return;
   const release = (): void => {
-    void releaseWithRetry(slots).then((isReleased) => {
-      if (isReleased) released();
-    });
+    void releaseWithRetry(slots);
   };
   if (response === NO_RESPONSE) {
     release();

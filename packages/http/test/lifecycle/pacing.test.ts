@@ -236,28 +236,6 @@ describe('a request that is allowed with a delay', () => {
     await layer.core.close();
     await policies.close();
   });
-
-  it('waits for its turn first, where units may come back, and then for its start', async () => {
-    const [first, second] = sceneOfLayers([
-      { name: 'pace' },
-      {
-        name: 'window',
-        policy: fixedWindow({ limit: 1, window: '1h' }),
-        refund: { when: 'on-success', holdMs: 5_000 },
-      },
-    ]).visits(2) as [Visit, Visit];
-    await turns();
-    first.response.finish();
-    await turns();
-    expect(fate(second)).toBe('rests');
-    await pass(99);
-    expect(fate(second)).toBe('rests');
-
-    await pass(1);
-
-    expect(fate(second)).toBe('runs');
-    second.response.leave();
-  });
 });
 
 describe('a client that leaves while its request rests', () => {

@@ -328,22 +328,6 @@ describe('the slot of a request', () => {
     expect([before, store.closed]).toEqual([0, 1]);
   });
 
-  it('can be waited for, in turn, with holdMs', async () => {
-    const { visit } = scene({ refund: { when: () => false, holdMs: 60_000 } });
-    const responses = [new TestResponse(), new TestResponse()];
-    const [first, second] = responses.map((response) => visit(response));
-    await turns();
-    let isIn = false;
-    void second?.then(() => (isIn = true));
-    await turns();
-    const before = isIn;
-    responses[0]?.finish();
-    await turns();
-
-    expect([await first, before, isIn, await second]).toEqual([200, false, true, 200]);
-    responses[1]?.finish();
-  });
-
   it('is not held where there is no response, and so no end', async () => {
     const store = new MoodyStore();
     const { enforcer } = createEnforcer<TestRequest, TestResponse>(

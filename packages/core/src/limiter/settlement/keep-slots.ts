@@ -52,12 +52,8 @@ export function keepRenewing(
   };
 }
 
-/**
- * Releases slots, with a second attempt if the first fails. Slots that stay unreleased expire, which is warned about.
- *
- * @returns Whether they are released.
- */
-export async function releaseWithRetry(slots: Pick<RenewableSlots, 'release'>): Promise<boolean> {
+/** Releases slots, with a second attempt if the first fails. Slots that stay unreleased expire, which is warned about. */
+export async function releaseWithRetry(slots: Pick<RenewableSlots, 'release'>): Promise<void> {
   try {
     await slots.release().catch(async () => {
       await new Promise((resolve) => {
@@ -65,12 +61,10 @@ export async function releaseWithRetry(slots: Pick<RenewableSlots, 'release'>): 
       });
       await slots.release();
     });
-    return true;
   } catch (error) {
     warnOnce(
       'SLUICE_RELEASE_FAILED',
       `a slot could not be released, and is held until its ttl expires: ${messageOf(error)}`,
     );
-    return false;
   }
 }
