@@ -65,8 +65,8 @@ export class Decider<Request, Response> {
     const consumed = pending.consume();
     if (!pending.mayHoldSlots) return consumed;
     return mapMaybe(consumed, (decision) => {
-      const { core, rawRequest, rawResponse, maxHoldMs } = pending;
-      holdUntilClosed(core, decision, rawRequest, rawResponse, maxHoldMs);
+      const { core, rawRequest, rawResponse, maxSlotMs } = pending;
+      holdUntilClosed(core, decision, rawRequest, rawResponse, maxSlotMs);
       return decision;
     });
   }

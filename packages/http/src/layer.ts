@@ -53,7 +53,7 @@ export class Layer<Request, Response> {
   /** `Retry-After` of a request that is denied only because a concurrency slot is missing. */
   readonly slotRetryAfterMs: number | undefined;
   /** The longest time that a request holds its slots. */
-  readonly maxHoldMs: number;
+  readonly maxSlotMs: number;
   /** The statuses of its denials. */
   readonly statuses: DenialStatuses;
   /** Whether it reads the client's address before its first await. */
@@ -89,12 +89,12 @@ export class Layer<Request, Response> {
     this.limits = this.#parsed.httpLimits;
     this.hasOneKey = options.limits === undefined;
     this.#settings = origin === undefined ? parseHttpOptions(options) : origin.#settings;
-    const { allow, deny, refund, pacedRequests, slotRetryAfterMs, maxHoldMs, statuses, writeFields } = this.#settings;
+    const { allow, deny, refund, pacedRequests, slotRetryAfterMs, maxSlotMs, statuses, writeFields } = this.#settings;
     this.options = options;
     this.refund = refund;
     this.pacedRequests = pacedRequests;
     this.slotRetryAfterMs = slotRetryAfterMs;
-    this.maxHoldMs = maxHoldMs;
+    this.maxSlotMs = maxSlotMs;
     this.statuses = statuses;
     this.writeFields = this.reports ? () => [] : writeFields;
     this.framework = framework;

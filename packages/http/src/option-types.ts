@@ -90,7 +90,7 @@ export interface SharedOptions<Request, Response, Early = Response> {
    * are denied. A whole number; 0 holds none. Default 1000. A key that holds more than are free gets no other, so that
    * one client does not fill it; `byAll()` may.
    */
-  maxHeld?: number | undefined;
+  maxPaced?: number | undefined;
   /**
    * `Retry-After` when only slots of a `concurrency` policy are missing. By default such a denial has none, because
    * the time of the next release is unknown.
@@ -100,7 +100,7 @@ export interface SharedOptions<Request, Response, Early = Response> {
    * The longest time that a request holds its `concurrency` slots, in whole milliseconds. Afterwards they are released
    * although the response goes on, with the warning `SLUICE_SLOT_TIMEOUT`. Default 600 000: ten minutes.
    */
-  maxHoldMs?: number | undefined;
+  maxSlotMs?: number | undefined;
   /** Sends the response of a denied request. Status and header fields are set already. */
   onDenied?: ((request: Request, response: Early, decision: Decision) => unknown) | undefined;
   /** Called with every decision, for logs and metrics. It is awaited, and its error becomes the request's error. */

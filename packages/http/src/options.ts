@@ -13,9 +13,9 @@ type HttpOption = LimitOption | keyof SharedOptions<never, never> | keyof PerLim
 type Check = (value: unknown, field: string) => void;
 
 /** Longer timers overflow to 1 ms. */
-const LONGEST_HOLD_MS = 2 ** 31 - 1;
+const LONGEST_SLOT_MS = 2 ** 31 - 1;
 /** A client that never reads its response holds a slot no longer than this. */
-const DEFAULT_MAX_HOLD_MS = 600_000;
+const DEFAULT_MAX_SLOT_MS = 600_000;
 
 const aFunction = checkThat((value) => typeof value === 'function', 'a function');
 const aBoolean = checkThat((value) => typeof value === 'boolean', 'true or false');
@@ -32,11 +32,11 @@ const aRefundRule = checkThat(
   (value) => typeof value === 'function' || value === 'on-success' || value === 'on-failure',
   '"on-success", "on-failure" or a function of request and response',
 );
-const aLongestHold = checkThat(
-  (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= LONGEST_HOLD_MS,
-  `a whole number of milliseconds, from 1 to ${String(LONGEST_HOLD_MS)}`,
+const aSlotTime = checkThat(
+  (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= LONGEST_SLOT_MS,
+  `a whole number of milliseconds, from 1 to ${String(LONGEST_SLOT_MS)}`,
 );
-const aHeldCount = checkThat(
+const aPacedCount = checkThat(
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
   'a whole number of requests, at least 0',
 );
@@ -71,9 +71,9 @@ const OPTIONS: Readonly<Record<HttpOption, { readonly check: Check | undefined; 
   headers: { check: WHEN_PARSED, inherited: true },
   cors: { check: aBoolean, inherited: true },
   refund: { check: WHEN_PARSED, inherited: false },
-  maxHeld: { check: WHEN_PARSED, inherited: true },
+  maxPaced: { check: WHEN_PARSED, inherited: true },
   retryAfter: { check: WHEN_PARSED, inherited: true },
-  maxHoldMs: { check: aLongestHold, inherited: true },
+  maxSlotMs: { check: aSlotTime, inherited: true },
   onDenied: { check: aFunction, inherited: true },
   onDecision: { check: aFunction, inherited: true },
   throw: { check: aBoolean, inherited: true },
@@ -118,7 +118,7 @@ export interface HttpSettings<Request, Response> {
   readonly refund: Refund<Request, Response> | undefined;
   readonly pacedRequests: PacedRequests;
   readonly slotRetryAfterMs: number | undefined;
-  readonly maxHoldMs: number;
+  readonly maxSlotMs: number;
   readonly statuses: DenialStatuses;
   readonly writeFields: FieldWriter;
 }
@@ -131,20 +131,20 @@ export interface HttpSettings<Request, Response> {
 export function parseHttpOptions<Request, Response>(
   options: RateLimitOptions<Request, Response>,
 ): HttpSettings<Request, Response> {
-  const { allow, deny, maxHeld, retryAfter, maxHoldMs = DEFAULT_MAX_HOLD_MS, headers, limits = [options] } = options;
+  const { allow, deny, maxPaced, retryAfter, maxSlotMs = DEFAULT_MAX_SLOT_MS, headers, limits = [options] } = options;
   const lists = {
     allow: allow === undefined ? undefined : new ClientList(allow, 'allow'),
     deny: deny === undefined ? undefined : new ClientList(deny, 'deny'),
   };
   const refund = parseRefund(options.refund);
   const pacedRequests = new PacedRequests(
-    parseMaxHeld(maxHeld),
+    parseMaxPaced(maxPaced),
     limits.every(({ key }) => isForAll(key)),
   );
   const slotRetryAfterMs =
     retryAfter === undefined ? undefined : parseDuration(retryAfter, 'retryAfter', 'SLUICE_OPTION_INVALID');
   const statuses = parseStatuses(options.status);
-  return { ...lists, refund, pacedRequests, slotRetryAfterMs, maxHoldMs, statuses, writeFields: fieldWriter(headers) };
+  return { ...lists, refund, pacedRequests, slotRetryAfterMs, maxSlotMs, statuses, writeFields: fieldWriter(headers) };
 }
 
 function parseStatuses(option: Partial<DenialStatuses> | undefined): DenialStatuses {
@@ -171,10 +171,10 @@ function parseRefund<Request, Response>(
 }
 
 /** A held request keeps its socket and what its framework stores for it: about 20 to 50 KB. */
-const DEFAULT_MAX_HELD = 1000;
+const DEFAULT_MAX_PACED = 1000;
 
-function parseMaxHeld(option: number = DEFAULT_MAX_HELD): number {
-  aHeldCount(option, 'maxHeld');
+function parseMaxPaced(option: number = DEFAULT_MAX_PACED): number {
+  aPacedCount(option, 'maxPaced');
   return option;
 }
 

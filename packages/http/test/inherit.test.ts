@@ -14,7 +14,7 @@ describe('the options of a place inside another', () => {
   it('take over how requests are decided about and answered', () => {
     const how = {
       ...{ store, onStoreError: 'deny', timeoutMs: 50, skip: yes, allow: ['::1'], deny: ['10.0.0.1'], mode: 'report' },
-      ...{ headers: 'draft-7', cors: true, maxHeld: 3, onDenied: hook, onDecision: hook, throw: false },
+      ...{ headers: 'draft-7', cors: true, maxPaced: 3, onDenied: hook, onDecision: hook, throw: false },
       ...{ key, onMissingKey: 'skip' },
     };
 

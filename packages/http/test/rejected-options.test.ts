@@ -176,7 +176,7 @@ describe.each<[option: string, values: readonly unknown[], expected: string, fie
     'refund.when',
   ],
   ['refund', [['on-success']], 'refund takes an object with when and onAbort'],
-  ['maxHeld', [-1, 0.5, NaN, Infinity, '10', null], 'maxHeld must be a whole number of requests, at least 0'],
+  ['maxPaced', [-1, 0.5, NaN, Infinity, '10', null], 'maxPaced must be a whole number of requests, at least 0'],
   ['onMissingKey', ['allow', true, null], 'onMissingKey must be "deny", "skip" or "shared"'],
   ['headers', ['draft-12', true, null, {}], 'headers must be "draft-11"'],
 ])('the option %s', (option, values, expected, field = option) => {
@@ -208,6 +208,8 @@ describe('a name that means something elsewhere', () => {
     ['skipFailedRequests', 'did you mean refund: "on-failure"?'],
     ['requestWasSuccessful', 'did you mean "refund"?'],
     ['holdMs', 'to wait for units call limiter.wait(key), and for a slot limiter.run(key, fn)'],
+    ['maxHoldMs', 'did you mean "maxSlotMs"?'],
+    ['maxHeld', 'did you mean "maxPaced"?'],
     ['dryRun', 'did you mean mode: "report"?'],
     ['shadow', 'did you mean mode: "report"?'],
     ['shadowMode', 'did you mean mode: "report"?'],

@@ -1,7 +1,8 @@
 import { PolicyError, shown } from '../errors.ts';
 
 /**
- * Option names of other limiters, with the names here. The first that exists in the place of the option is suggested.
+ * Option names of other limiters, and former names of options here, with the names to suggest: the first that exists in
+ * the place of the option.
  */
 const NAMES_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   windowMs: ['window', 'every', 'policy'],
@@ -39,6 +40,8 @@ const NAMES_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   client: ['store'],
   timeout: ['timeoutMs'],
   maxSize: ['maxKeys'],
+  maxHoldMs: ['maxSlotMs'],
+  maxHeld: ['maxPaced'],
   whitelist: ['allow'],
   allowList: ['allow'],
   allowlist: ['allow'],

@@ -13,7 +13,7 @@ export class PacedRequests {
   #count = 0;
 
   /**
-   * @param max - The option `maxHeld`.
+   * @param max - The option `maxPaced`.
    * @param isOneLine - Whether all requests have the same key, so that no key has to leave room for others.
    */
   constructor(max: number, isOneLine: boolean) {

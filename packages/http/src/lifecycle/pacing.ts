@@ -10,7 +10,7 @@ import type { PendingDecision } from '../pending-decision.ts';
  * Decides, and holds a request that is allowed with a delay until it may start. Returns `gone` when its client leaves
  * during the wait: its position becomes free again if no other request is behind it.
  *
- * Holds at most `maxHeld` requests per layer, and leaves room for other keys. Further requests are denied, and take
+ * Holds at most `maxPaced` requests per layer, and leaves room for other keys. Further requests are denied, and take
  * nothing.
  *
  * @param consume - Takes the units.

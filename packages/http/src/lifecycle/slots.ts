@@ -7,7 +7,7 @@ import { NO_RESPONSE, type RawRequest, type RawResponse } from '../framework.ts'
  * Holds the slots of a decision, if it has any, until the response ends in any way, and renews them until then. If
  * the response has already ended, releases them immediately.
  *
- * @param maxHoldMs - Releases them after this time even if the response goes on.
+ * @param maxSlotMs - Releases them after this time even if the response goes on.
  * @throws TypeError `SLUICE_ACQUIRE_NEEDED` without a response, because there is no end to wait for.
  */
 export function holdUntilClosed(
@@ -15,7 +15,7 @@ export function holdUntilClosed(
   decision: Decision,
   request: RawRequest,
   response: RawResponse,
-  maxHoldMs: number,
+  maxSlotMs: number,
 ): void {
   const slots = decision.allowed ? core.settlements.slotsOf(decision) : undefined;
   if (slots === undefined) return;
@@ -38,7 +38,7 @@ export function holdUntilClosed(
     stopRenewing();
     release();
   };
-  const endMs = performance.now() + maxHoldMs;
+  const endMs = performance.now() + maxSlotMs;
   const lost = (): void => {
     warnOfLoss(core.name);
   };
@@ -47,7 +47,7 @@ export function holdUntilClosed(
       end();
     } else if (performance.now() >= endMs) {
       end();
-      warnOfTimeout(core.name, maxHoldMs);
+      warnOfTimeout(core.name, maxSlotMs);
     }
   });
   const stopListening = onClose(request, response, end);
@@ -61,11 +61,11 @@ function warnOfLoss(name: string): void {
   );
 }
 
-function warnOfTimeout(name: string, maxHoldMs: number): void {
+function warnOfTimeout(name: string, maxSlotMs: number): void {
   warnOnce(
     'SLUICE_SLOT_TIMEOUT',
-    `a request of the limiter ${name} still runs after maxHoldMs, ${String(maxHoldMs)} ms, and its slot was released: another request may run beside it. ` +
-      'If requests may take that long, set a longer maxHoldMs; else end them, or drop clients that do not read.',
+    `a request of the limiter ${name} still runs after maxSlotMs, ${String(maxSlotMs)} ms, and its slot was released: another request may run beside it. ` +
+      'If requests may take that long, set a longer maxSlotMs; else end them, or drop clients that do not read.',
     name,
   );
 }

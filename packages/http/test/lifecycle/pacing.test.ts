@@ -377,7 +377,7 @@ describe('the bound of requests that are held', () => {
   it('denies one more at once, and takes nothing', async () => {
     const store = watched(memoryStore({ clock }));
     const paced = scene({
-      maxHeld: 2,
+      maxPaced: 2,
       policy: [
         { ...tenPerSecond, name: 'pace' },
         { ...window, name: 'window' },
@@ -401,7 +401,7 @@ describe('the bound of requests that are held', () => {
       { ...tenPerSecond, name: 'pace' },
       { ...window, name: 'window' },
     ];
-    const { visits } = scene({ maxHeld: 0, policy, onDecision: (decision: Decision) => told.push(decision) });
+    const { visits } = scene({ maxPaced: 0, policy, onDecision: (decision: Decision) => told.push(decision) });
 
     const [, second] = visits(2) as [Visit, Visit];
     await turns();
@@ -428,7 +428,7 @@ describe('the bound of requests that are held', () => {
       if (op === 'consume') heard.push(decision.outcome);
     };
     subscribe('sluice:decision', listen);
-    scene({ maxHeld: 0 }).visits(2);
+    scene({ maxPaced: 0 }).visits(2);
     await turns();
     unsubscribe('sluice:decision', listen);
 
@@ -436,7 +436,7 @@ describe('the bound of requests that are held', () => {
   });
 
   it('delays no request that need not wait', async () => {
-    const { visit } = scene({ maxHeld: 1, key: byUser() });
+    const { visit } = scene({ maxPaced: 1, key: byUser() });
     const all = [visit({ user: 'ann' }), visit({ user: 'ann' }), visit({ user: 'ann' }), visit({ user: 'bob' })];
     await turns();
 
@@ -445,7 +445,7 @@ describe('the bound of requests that are held', () => {
   });
 
   it('leaves room for other keys, however many requests one key sends', async () => {
-    const { visit, visits } = scene({ maxHeld: 10, key: byUser(), policy: { ...tenPerSecond, maxDelayMs: 5_000 } });
+    const { visit, visits } = scene({ maxPaced: 10, key: byUser(), policy: { ...tenPerSecond, maxDelayMs: 5_000 } });
     const ofAnn = visits(30, { user: 'ann' });
     await turns();
     const ofBob = [visit({ user: 'bob' }), visit({ user: 'bob' })];
@@ -463,7 +463,7 @@ describe('the bound of requests that are held', () => {
       { name: 'all', policy: { ...tenPerSecond, maxDelayMs: 5_000 }, key: byAll<TestRequest>() },
       { name: 'each', policy: window, key: byUser<TestRequest>() },
     ];
-    const { visits } = scene({ maxHeld: 10, limits, policy: undefined, key: undefined } as Partial<TestOptions>);
+    const { visits } = scene({ maxPaced: 10, limits, policy: undefined, key: undefined } as Partial<TestOptions>);
     visits(30, { user: 'ann' });
     await turns();
     const [ofBob] = visits(1, { user: 'bob' }) as [Visit];
@@ -474,7 +474,7 @@ describe('the bound of requests that are held', () => {
   });
 
   it('is all for the one key of byAll', async () => {
-    const all = scene({ maxHeld: 10, policy: { ...tenPerSecond, maxDelayMs: 5_000 } }).visits(12);
+    const all = scene({ maxPaced: 10, policy: { ...tenPerSecond, maxDelayMs: 5_000 } }).visits(12);
     await turns();
 
     expect(fates(all)).toEqual(['runs', ...new Array<string>(10).fill('rests'), '429']);
@@ -484,7 +484,7 @@ describe('the bound of requests that are held', () => {
   it('has room again when one starts, leaves or fails', async () => {
     let isBroken = false;
     const { visit } = scene({
-      maxHeld: 1,
+      maxPaced: 1,
       onDecision: () => {
         if (isBroken) throw new Error('broken');
       },
@@ -510,7 +510,7 @@ describe('the bound of requests that are held', () => {
 
   it('holds for many that are asked about at once: who finds no room takes nothing', async () => {
     const slow = slowStore();
-    const { visits } = scene({ maxHeld: 2, store: slow.store, timeoutMs: 60_000 });
+    const { visits } = scene({ maxPaced: 2, store: slow.store, timeoutMs: 60_000 });
     const all = visits(5);
     await slow.answerAll();
 
@@ -525,7 +525,7 @@ describe('the bound of requests that are held', () => {
       { ...window, name: 'window' },
       { ...tenPerSecond, name: 'pace' },
     ];
-    const { visit, layer } = scene({ maxHeld: 0, policy, store: slow.store, timeoutMs: 60_000 });
+    const { visit, layer } = scene({ maxPaced: 0, policy, store: slow.store, timeoutMs: 60_000 });
     const both = [visit(), visit()];
     await slow.answerAll(); // both look, and neither would have to wait
     await slow.answerAll();
@@ -539,9 +539,9 @@ describe('the bound of requests that are held', () => {
   });
 
   it('is that of each place: a variant shares it, another layer has its own', async () => {
-    const paced = scene({ maxHeld: 1 });
+    const paced = scene({ maxPaced: 1 });
     const variant = sceneOf(new Enforcer([paced.layer.variant({})], testFramework), paced.layer);
-    const other = scene({ maxHeld: 1 });
+    const other = scene({ maxPaced: 1 });
 
     const all = [...paced.visits(2), variant.visit(), ...other.visits(2)];
     await turns();
@@ -553,9 +553,9 @@ describe('the bound of requests that are held', () => {
   it('is the least of all layers that pace, and not that of those that only count', async () => {
     const layers = (outer: number, inner: number): Scene =>
       sceneOfLayers([
-        { name: 'counts', policy: window, maxHeld: 0 },
-        { name: 'outer', maxHeld: outer },
-        { name: 'inner', maxHeld: inner },
+        { name: 'counts', policy: window, maxPaced: 0 },
+        { name: 'outer', maxPaced: outer },
+        { name: 'inner', maxPaced: inner },
       ]);
 
     const all = [...layers(1, 2).visits(3), ...layers(2, 1).visits(3)];
@@ -614,7 +614,7 @@ function source(): Parameters<typeof createPolicies>[0] {
 describe('a request that peeks first because the room is full', () => {
   it('waits for a store that hangs no longer than timeoutMs', async () => {
     const store = watched({ source: 'redis', breaker: false, perform: () => new Promise(() => undefined) });
-    const { visit } = scene({ key: byUser(({ user }: TestRequest) => user), store, maxHeld: 1, timeoutMs: 1000 });
+    const { visit } = scene({ key: byUser(({ user }: TestRequest) => user), store, maxPaced: 1, timeoutMs: 1000 });
     visit({ user: 'ann' });
     const second = visit({ user: 'bob' });
     await turns();

@@ -152,7 +152,7 @@ describe('the slot of a request', () => {
   });
 
   it('is renewed every third of its ttl, for as long as the response goes on', async () => {
-    const { store, visit, free } = scene({ maxHoldMs: 200 * TTL_MS });
+    const { store, visit, free } = scene({ maxSlotMs: 200 * TTL_MS });
     const response = new TestResponse();
     await visit(response);
 
@@ -202,7 +202,7 @@ describe('the slot of a request', () => {
     expect(await free()).toBe(1);
   });
 
-  it('is held for maxHoldMs at most, ten minutes by default, and the release is told of once', async () => {
+  it('is held for maxSlotMs at most, ten minutes by default, and the release is told of once', async () => {
     const { store, visit, free } = scene();
     const responses = [new TestResponse(), new TestResponse()] as const;
     await visit(responses[0]);
@@ -221,8 +221,8 @@ describe('the slot of a request', () => {
     expect(warnings).toEqual(['SLUICE_SLOT_TIMEOUT']);
   });
 
-  it('is held for less than a third of its ttl when maxHoldMs is shorter', async () => {
-    const { visit, free } = scene({ maxHoldMs: 2000 });
+  it('is held for less than a third of its ttl when maxSlotMs is shorter', async () => {
+    const { visit, free } = scene({ maxSlotMs: 2000 });
     await visit();
 
     await pass(1000);

@@ -189,9 +189,9 @@ export function pacing(suite: Suite): void {
         ]);
       });
 
-      it('holds at most maxHeld requests: one more is denied at once, and consumes nothing', async () => {
+      it('holds at most maxPaced requests: one more is denied at once, and consumes nothing', async () => {
         const { server, delays, refunds, visit, remaining } = await hourlyScene(suite, stores, place, {
-          maxHeld: 2,
+          maxPaced: 2,
         });
         const visits: Visit[] = [];
         for (let i = 1; i <= 3; i++) {
@@ -266,7 +266,7 @@ async function hourlyScene(
   suite: Suite,
   stores: SuiteStores,
   place: LimitPlace,
-  { policy = hourly, ...options }: { readonly policy?: Named | readonly Named[]; readonly maxHeld?: number } = {},
+  { policy = hourly, ...options }: { readonly policy?: Named | readonly Named[]; readonly maxPaced?: number } = {},
 ): Promise<HourlyScene> {
   const exactly = stores.fresh(suite.clock(), { watched: true });
   const own = { name: 'pace', shared: true, policy, ...exactly };

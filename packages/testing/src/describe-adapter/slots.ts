@@ -58,11 +58,11 @@ export function slots(suite: Suite): void {
         await asIfNeverUsed(limiter);
       });
 
-      it('frees the slots of clients that never read, after maxHoldMs', async () => {
+      it('frees the slots of clients that never read, after maxSlotMs', async () => {
         const exactly = stores.fresh(undefined, { watched: true });
         const { limiter, ...limit } = await inFlight(suite, exactly, 2);
         const server = await suite.serve(
-          { limiter: limiter.described, ...limit, maxHoldMs: 300 },
+          { limiter: limiter.described, ...limit, maxSlotMs: 300 },
           { place, handle: { body: 'x', times: 20_000_000 } },
         );
         const sockets = [await open(server.port), await open(server.port)];
