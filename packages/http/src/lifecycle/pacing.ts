@@ -1,4 +1,4 @@
-import { paces, warnOfRefund, schedule } from '@sluice/core/spi';
+import { paces, schedule, warnOfRefund, type UnresolvedPart } from '@sluice/core/spi';
 import type { Decision } from '@sluice/core';
 import { isGone, onClose } from './disconnect.ts';
 import type { RawRequest, RawResponse } from '../framework.ts';
