@@ -4,17 +4,12 @@ import { byMemory, byRedis, byScale } from './rows.mjs';
 
 /** The share of a core to plan with: the rest is for peaks. */
 const USED = 0.6;
-/** Bytes of TCP, IP and Ethernet around a packet each way, when a call travels alone. */
-const PACKET = 66;
 
 /** The figures for planning, and their consequences. Every table separates measured from computed figures. */
 export function capacityBlocks(results) {
   const isThere = results.scale && results.memory && results.redis;
   const measured = isThere ? readFigures(results) : undefined;
-  const tables = { figures: figuresTable, clients: clientsTable, machines: machinesTable };
-  return Object.fromEntries(
-    Object.entries(tables).map(([name, write]) => [`capacity-${name}`, isThere ? [write(measured)] : []]),
-  );
+  return { 'capacity-figures': measured ? [figuresTable(measured)] : [] };
 }
 
 function readFigures(results) {
@@ -58,48 +53,20 @@ function figuresTable({ lone, many, three, hot, denied, lease, ...bytes }) {
       line('one hot key with a lease', lease),
     ]),
     '',
-    `Bytes a key, measured at a million keys: ${figure(bytes.redisBytes)} in Redis (key, value, expiry and tables), ` +
-      `${figure(bytes.memoryBytes)} in a process's memory beyond the key itself.`,
+    `100 machines with 1 000 requests a second each need ${cores(1e5, many)} Redis cores when batched, ` +
+      `${cores(1e5, lone)} if requests never meet.`,
+    '',
+    `A million clients within a window take ${megabytes(1e6, bytes.redisBytes)} of Redis (${figure(bytes.redisBytes)} ` +
+      `bytes each: key, value, expiry and tables), or ${megabytes(1e6, bytes.memoryBytes)} of each process's memory ` +
+      `beyond the keys.`,
   ].join('\n');
 }
 
-function clientsTable({ redisBytes, memoryBytes }) {
-  const head = ['clients within a window', 'computed: Redis', 'computed: memory of each process, beyond the keys'];
-  const megabytes = (count, bytes) => `${spaced(Math.round((count * bytes.median) / 2 ** 20))} MB`;
-  const lines = [1e5, 1e6, 1e7, 1e8].map((count) => [
-    spaced(count),
-    megabytes(count, redisBytes),
-    megabytes(count, memoryBytes),
-  ]);
-  return table([head, ...lines]);
+/** The Redis cores that decide so many requests a second, each used to its share. */
+function cores(perSecond, { redisUs }) {
+  return Number(((perSecond * redisUs.median) / 1e6 / USED).toPrecision(2));
 }
 
-/** Requests a second of all machines, spread evenly, each decided by Redis. */
-function machinesTable({ lone, many }) {
-  const head = [
-    'machines',
-    'requests a second each',
-    'together',
-    'Redis cores, calls alone',
-    'Redis cores, batched',
-    'Mbit/s at Redis',
-  ];
-  const cores = (perSecond, { redisUs }) => Number(((perSecond * redisUs.median) / 1e6 / USED).toPrecision(2));
-  const lines = [1, 10, 100].flatMap((machines) =>
-    [1_000, 10_000].map((each) => {
-      const together = machines * each;
-      const bytes = lone.inBytes.median + lone.outBytes.median + 2 * PACKET;
-      const atMost = Math.round((together * bytes * 8) / 1e6);
-      const atLeast = Math.round((together * (many.inBytes.median + many.outBytes.median) * 8) / 1e6);
-      return [
-        spaced(machines),
-        spaced(each),
-        spaced(together),
-        String(cores(together, lone)),
-        String(cores(together, many)),
-        `${spaced(atLeast)} to ${spaced(atMost)}`,
-      ];
-    }),
-  );
-  return table([head, ...lines]);
+function megabytes(count, bytes) {
+  return `${spaced(Math.round((count * bytes.median) / 2 ** 20))} MB`;
 }
