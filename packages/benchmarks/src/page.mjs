@@ -1,5 +1,5 @@
-// Writes the results into the documents: the figures of docs/benchmarks.md and docs/guides/capacity-planning.md, and
-// docs/plots/bench-*.svg, all from packages/benchmarks/results/*.json.
+// Writes the results into the documents: docs/benchmarks.md (for users), docs/contribute/benchmarks.md (all figures and
+// the goals), docs/guides/capacity-planning.md and docs/plots/bench-*.svg, all from packages/benchmarks/results/*.json.
 //
 //   npm run bench:page               writes
 //   npm run bench:page -- --check    fails when a document or plot does not match the results
@@ -10,6 +10,7 @@ import { capacityBlocks } from './page/capacity.mjs';
 import { filled } from './page/fill.mjs';
 import { goalLines } from './page/goals.mjs';
 import { plotsOf } from './page/plots.mjs';
+import { httpQuestion, losses, memoryQuestion, redisQuestion } from './page/questions.mjs';
 import { readResults } from './page/results.mjs';
 import { algorithmsTable, httpTables, keyFormsTable, memoryTable, redisTables, scaleTables } from './page/tables.mjs';
 import { whereMeasured } from './page/where.mjs';
@@ -19,6 +20,10 @@ const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
 const plots = `${docs}plots/`;
 
 const blocks = {
+  losses: losses(results),
+  'memory-question': results.memory ? memoryQuestion(results) : [],
+  'redis-question': results.redis ? redisQuestion(results) : [],
+  'http-question': httpQuestion(results),
   where: whereMeasured(results),
   goals: goalLines(results),
   memory: results.memory ? [memoryTable(results)] : [],
@@ -30,7 +35,7 @@ const blocks = {
   ...capacityBlocks(results),
 };
 const files = new Map(Object.entries(plotsOf(results)).map(([name, drawn]) => [plots + name, drawn]));
-for (const page of ['benchmarks.md', 'guides/capacity-planning.md']) {
+for (const page of ['benchmarks.md', 'contribute/benchmarks.md', 'guides/capacity-planning.md']) {
   files.set(docs + page, filled(readFileSync(docs + page, 'utf8'), blocks, page));
 }
 const left = readdirSync(plots)

@@ -1,0 +1,125 @@
+import { table } from '../../../../scripts/faults/figures.mjs';
+import { shapes } from '../measure/shapes.mjs';
+import { inverse } from './goals.mjs';
+import { figure, rate } from './numbers.mjs';
+import { byHttp, byMemory, byRedis, valuesOf } from './rows.mjs';
+
+/** What users ask of Redis: each a column of the table. */
+const REDIS_QUESTIONS = [
+  { says: 'one request at a time', scene: { shape: 'many', policies: 1, inFlight: 1 } },
+  { says: '10 000 keys', scene: { shape: 'many', policies: 1, inFlight: 64 } },
+  { says: 'one hot key', scene: { shape: 'one', policies: 1, inFlight: 64 } },
+  { says: '90 % denied', scene: { shape: 'denied', policies: 1, inFlight: 64 } },
+  { says: 'three limits', scene: { shape: 'many', policies: 3, inFlight: 64 } },
+];
+const MEMORY_SHAPES = ['one', 'many', 'denied'];
+
+const NAMES = { express: 'Express', fastify: 'Fastify', koa: 'Koa', nestjs: 'NestJS' };
+
+/** Each question in which a peer is ahead of us, with the peers that are, the best one first. */
+export function losses(results) {
+  return [...memoryLosses(results), ...redisLosses(results), ...httpLosses(results)];
+}
+
+function memoryLosses(results) {
+  return MEMORY_SHAPES.flatMap((shape) => {
+    const [ours] = byMemory(results, { name: 'sluice, consume', shape });
+    const perSecond = (row) => row.figures.perSecond;
+    return loss(`In memory, ${shapes[shape].says}`, ours, byMemory(results, { kind: 'peer', shape }), perSecond, {
+      show: rate,
+      unit: 'decisions a second of CPU time',
+    });
+  });
+}
+
+function redisLosses(results) {
+  return REDIS_QUESTIONS.flatMap(({ says, scene }) => {
+    const [ours] = byRedis(results, { ...scene, name: 'sluice' });
+    const ofIncr = (row) => row.ofFloor?.perSecond;
+    return loss(`On Redis, ${says}`, ours, byRedis(results, { ...scene, kind: 'peer' }), ofIncr, {
+      show: percent,
+      unit: 'of a plain `INCR`',
+    });
+  });
+}
+
+function httpLosses(results) {
+  return servers(results).flatMap(({ says, rows }) =>
+    ['memory', 'redis'].flatMap((store) => {
+      const at = (kind) => rows.filter((row) => row.kind === kind && row.store === store);
+      const share = (row) => inverse(row.ofFloor.cpuUs);
+      return loss(`${says}, ${store === 'redis' ? 'on Redis' : 'in memory'}`, at('ours')[0], at('peer'), share, {
+        show: percent,
+        unit: 'of a server without a limit',
+      });
+    }),
+  );
+}
+
+const percent = ({ median }) => `${Math.round(median * 100)} %`;
+
+function loss(says, ours, peers, figureOf, { show, unit }) {
+  const own = ours && figureOf(ours);
+  if (own === undefined) return [];
+  const ahead = peers
+    .filter((peer) => figureOf(peer)?.median > own.median)
+    .sort((one, other) => figureOf(other).median - figureOf(one).median)
+    .map((peer) => `${peer.name} ${show(figureOf(peer))}`);
+  return ahead.length === 0 ? [] : [`- ${says}: sluice ${show(own)}, ${ahead.join(', ')} ${unit}.`];
+}
+
+/** Decisions a second of CPU time, and bytes of a key. */
+export function memoryQuestion(results) {
+  const head = ['decisions a second of CPU time', ...MEMORY_SHAPES.map((shape) => shapes[shape].says), 'bytes a key'];
+  const lines = valuesOf(byMemory(results, {}), 'name').map((name) => {
+    const at = (shape) => byMemory(results, { name, shape })[0]?.figures;
+    return [name, ...MEMORY_SHAPES.map((shape) => rate(at(shape)?.perSecond)), figure(at('many')?.bytesPerKey)];
+  });
+  return [table([head, ...lines])];
+}
+
+/** Decisions a second of those of a plain INCR, and what one of them costs. */
+export function redisQuestion(results) {
+  const head = ['of a plain INCR', ...REDIS_QUESTIONS.map(({ says }) => says), 'client µs', 'Redis µs', 'bytes a key'];
+  const rows = byRedis(results, { policies: 1, inFlight: 64 });
+  const lines = valuesOf(rows, 'name').map((name) => {
+    const at = (scene) => byRedis(results, { ...scene, name })[0];
+    const usual = at({ shape: 'many', policies: 1, inFlight: 64 })?.figures;
+    return [
+      name,
+      ...REDIS_QUESTIONS.map(({ scene }) => figure(at(scene)?.ofFloor?.perSecond)),
+      figure(usual?.cpuUs),
+      figure(usual?.redisUs),
+      figure(usual?.bytesPerKey),
+    ];
+  });
+  return [table([head, ...lines])];
+}
+
+/** The share of a server with two header fields and no limit that is left, by CPU time, with the time of a request. */
+export function httpQuestion(results) {
+  const lines = servers(results).flatMap(({ says, rows }) =>
+    valuesOf(
+      rows.filter(({ kind }) => kind === 'ours' || kind === 'peer'),
+      'name',
+    ).map((name) => {
+      const at = (store) => {
+        const row = rows.find((one) => one.name === name && one.store === store);
+        return row === undefined ? '' : `${percent(inverse(row.ofFloor.cpuUs))} (${figure(row.figures.cpuUs)} µs)`;
+      };
+      return [says, name, at('memory'), at('redis')];
+    }),
+  );
+  return lines.length === 0 ? [] : [table([['server', '', 'in memory', 'on Redis'], ...lines])];
+}
+
+function servers(results) {
+  return valuesOf(results.http?.rows ?? [], 'framework').flatMap((framework) =>
+    [false, true].flatMap((onOtherNode) => {
+      const rows = byHttp(results, { framework, onOtherNode });
+      return rows.length === 0
+        ? []
+        : [{ says: `${NAMES[framework] ?? framework}, Node ${rows[0].node.split('.')[0]}`, rows }];
+    }),
+  );
+}
