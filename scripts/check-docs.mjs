@@ -62,6 +62,11 @@ for (const file of documents) {
   }
 }
 
+const decisions = read('docs/adr/README.md');
+for (const name of readdirSync(join(root, 'docs/adr')))
+  if (/^\d{4}-/.test(name) && !decisions.includes(`](${name})`))
+    problems.push(`docs/adr/README.md has no question for ${name}`);
+
 if (!process.argv.includes('--links')) {
   await checkExamples({
     target: 'es2022',

@@ -1,6 +1,6 @@
-// Puts the pages of the site together in .cache/pages: the documents with links of the site, a page for each code, and
-// the list of decisions. VitePress builds that folder.
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+// Puts the pages of the site together in .cache/pages: the documents with links of the site, and a page for each code.
+// VitePress builds that folder.
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { codesIn, pageOfCode } from './codes.mjs';
@@ -18,7 +18,6 @@ export function assemble() {
   for (const document of documents()) assembleOne(document);
   cpSync(`${ROOT}docs/plots`, `${PAGES}plots`, { recursive: true });
   cpSync(PUBLIC, `${PAGES}public`, { recursive: true });
-  writePage('adr/index.md', decisions());
 }
 
 /** Writes the pages of one document. */
@@ -38,17 +37,6 @@ export function assembleOne({ source, page }) {
 function withSource(text, source) {
   const head = `---\nsource: ${source}\n`;
   return text.startsWith('---\n') ? head + text.slice('---\n'.length) : `${head}---\n\n${text}`;
-}
-
-function decisions() {
-  const lines = readdirSync(`${ROOT}docs/adr`)
-    .filter((name) => /^\d{4}-.*\.md$/.test(name))
-    .sort()
-    .map((name) => {
-      const [, number, title] = /^# (\d+)\. (.*)$/m.exec(readFileSync(`${ROOT}docs/adr/${name}`, 'utf8'));
-      return `${number}. [${title}](${name})`;
-    });
-  return `---\neditLink: false\n---\n\n# Decisions\n\nOne page for each choice between ways: its context, its price, and what was tried.\n\n${lines.join('\n')}\n`;
 }
 
 function writePage(page, text) {

@@ -10,6 +10,7 @@ export const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const PLACES = new Map([
   ['docs/README.md', 'documents.md'],
   ['docs/contribute/README.md', 'contribute/index.md'],
+  ['docs/adr/README.md', 'adr/index.md'],
   ['CONTRIBUTING.md', 'contribute/contributing.md'],
   ['ARCHITECTURE.md', 'contribute/architecture.md'],
   ['SECURITY.md', 'security.md'],
