@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { fixedWindow, type Decision } from '@sluice/core';
-import { encodeSubject, limitOfPolicy, type LimitRef, type UnresolvedEdit } from '@sluice/core/spi';
+import { encodeSubject, limitOfPolicy, type LimitRef, type UnresolvedPart } from '@sluice/core/spi';
 import { RequestProblem } from '../../listeners/request-problem.ts';
 import type { Service } from '../../service.ts';
 
@@ -11,8 +11,6 @@ interface Reserved {
   /** When they were taken, by the clock of the store. */
   readonly atMs: number;
   readonly estimate: number;
-  /** More than this is charged for callers alone that may charge in any case. */
-  readonly most: number;
   /** What was charged: the name of the limit, the subject, and until when each policy is charged. */
   readonly parts: readonly (readonly [name: string, subject: string, chargedUntilMs: readonly number[]])[];
 }
@@ -21,6 +19,14 @@ const KIND = 'reservation';
 /** How long a reservation can be settled, and how long it is remembered that it was: then no client settles it twice. */
 const LIFE_MS = 600_000;
 const ID_BYTES = 12;
+/** Others consume between the look at what is left and taking it; then it is looked at again. */
+const ATTEMPTS = 3;
+
+/** Where the units of a reservation were taken, with those that the actual cost differs by. */
+interface Charge {
+  readonly part: UnresolvedPart;
+  readonly chargedUntilMs: readonly number[];
+}
 
 /** Reservations of this service and its siblings: the client has all that is known of one. */
 export class Reservations {
@@ -42,16 +48,17 @@ export class Reservations {
     const { core, access } = this.#service;
     const chargedUntil = core.settlements.receipts.chargedUntilOf(decision);
     if (chargedUntil === undefined) return null;
-    const { atMs, cost: estimate, limit } = decision;
+    const { atMs, cost: estimate } = decision;
     const reserved: Reserved = {
-      ...{ id: randomBytes(ID_BYTES).toString('base64url'), atMs, estimate, most: estimate + limit },
+      ...{ id: randomBytes(ID_BYTES).toString('base64url'), atMs, estimate },
       parts: keys.map(([name, key], i) => [name, encodeSubject(key), chargedUntil[i] ?? []]),
     };
     return access.seal.close(KIND, reserved);
   }
 
   /**
-   * Changes the cost of a reservation to the actual one, once, however often it is sent.
+   * Changes the cost of a reservation to the actual one, once, however often and by whatever process it is settled. A caller
+   * without the right to charge takes no more than the keys have left: then settling denies no key for longer than consuming.
    *
    * @param isTrusted - Whether the caller may refund and charge in any case.
    * @throws (rejects) RequestProblem; StoreError.
@@ -60,20 +67,12 @@ export class Reservations {
     const { access, core } = this.#service;
     const reserved = access.seal.open(KIND, sealed, isTrusted);
     if (!isReserved(reserved)) throw unknownText(KIND, 'reserve');
-    const { id, atMs, estimate, most, parts } = reserved;
-    if (actual > most && !isTrusted) {
-      throw new RequestProblem(
-        403,
-        `more than ${String(most)} units, the estimate and the limit together, need the token of the service; nothing was settled`,
-      );
-    }
+    const { id, atMs, estimate, parts } = reserved;
     const beyond = actual - estimate;
-    if (beyond === 0) return;
-    const op = beyond > 0 ? 'charge' : 'refund';
-    const edits = parts.map(([name, subject, chargedUntilMs]): UnresolvedEdit => {
+    const charges = parts.map(([name, subject, chargedUntilMs]): Charge => {
       const limit = limitNamed(name, this.#service);
       if (!('policies' in limit) || limit.policies.length === chargedUntilMs.length) {
-        return { op, part: { limit, subject, cost: Math.abs(beyond) }, chargedUntilMs };
+        return { part: { limit, subject, cost: Math.abs(beyond) }, chargedUntilMs };
       }
       throw new RequestProblem(409, `the limit ${name} has other policies now; nothing was settled`);
     });
@@ -85,14 +84,36 @@ export class Reservations {
         'the reservation is older than ten minutes, and costs its estimate; nothing was settled',
       );
     }
-    if (once.allowed) await core.settle(edits);
+    if (!once.allowed || beyond === 0) return;
+    const op = beyond > 0 ? 'charge' : 'refund';
+    if (op === 'refund' || isTrusted) await core.settle(charges.map((charge) => ({ op, ...charge })));
+    else await this.#chargeWithinLimits(charges, once.atMs);
+  }
+
+  /** Takes the excess from what the keys have left, where the window of the estimate has not ended. */
+  async #chargeWithinLimits(charges: readonly Charge[], nowMs: number): Promise<void> {
+    const { core } = this.#service;
+    const open = charges.filter(({ chargedUntilMs }) => chargedUntilMs.some((untilMs) => untilMs > nowMs));
+    for (let attempt = 0; open.length > 0 && attempt < ATTEMPTS; attempt++) {
+      const parts = open.map(({ part }) => part);
+      const { outcome, policies } = await core.decide('peek', parts, 'throw');
+      const left = outcome === 'blocked' ? 0 : Math.min(...policies.map(({ remaining }) => remaining));
+      const cost = Math.min(parts[0]?.cost ?? 0, left);
+      if (!(cost > 0)) return;
+      const { allowed } = await core.decide(
+        'consume',
+        parts.map((part) => ({ ...part, cost })),
+        'throw',
+      );
+      if (allowed) return;
+    }
   }
 }
 
 /** Whether a text that was opened is a reservation: callers that may do all of this in any case can write such texts. */
 function isReserved(opened: unknown): opened is Reserved {
-  const { id, atMs, estimate, most, parts } = (opened ?? {}) as Partial<Reserved>;
-  const areNumbers = [atMs, estimate, most].every(Number.isSafeInteger);
+  const { id, atMs, estimate, parts } = (opened ?? {}) as Partial<Reserved>;
+  const areNumbers = [atMs, estimate].every(Number.isSafeInteger);
   return typeof id === 'string' && areNumbers && Array.isArray(parts) && parts.every(isPart);
 }
 
