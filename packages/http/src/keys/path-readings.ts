@@ -10,11 +10,14 @@ const STEPS: readonly ((path: string) => string)[] = [
   decodeWithoutSeparators,
   resolveDots,
   (path) => path.replaceAll(/\/{2,}/g, '/'),
-  (path) => path.replace(/^\/\/[^/]*/, '') || '/', // as the authority of a URL: `new URL('//a/b', base)` has the path /b
+  (path) => path.replace(/^[/\\]{2,}[^/\\]*/, '') || '/', // as the authority of a URL: `new URL('///a/b', base)` has the path /b
   (path) => path.replaceAll('\\', '/'),
   (path) => path.replaceAll(/;[^/]*/g, ''), // parameters of a segment, RFC 3986, section 3.3
   (path) => path.replaceAll(/(?<![. ])(?!(?<=\/)\.{1,2}(?:\/|$))[. ]+(?=\/|$)/g, ''), // as Windows with names of files
-  (path) => path.replace(/[\0?#].*$/s, ''),
+  (path) => path.replace(/;.*$/s, ''), // as the beginning of a query
+  // A string of C ends at NUL, a line of a pattern at its end; URL leaves tabs and line ends out.
+  (path) => path.replace(/[\0-\x1f\x7f?#].*$/s, ''),
+  (path) => path.replaceAll(/[\0-\x1f\x7f]/g, ''),
 ];
 
 /**

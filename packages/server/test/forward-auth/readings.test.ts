@@ -23,6 +23,12 @@ describe('the readings of a path', () => {
     ['//login', ['/login']],
     ['//host/login', ['/host/login', '/login']],
     ['/\\host/login', ['/login']],
+    ['///x/login', ['/login', '/x/login']],
+    ['/\\\\x/login', ['/login']],
+    ['/login;/~', ['/login', '/login/~']],
+    ['/users/9/orders%0a', ['/users/9/orders']],
+    ['/login%0d%0ax', ['/login', '/loginx']],
+    ['/log%09in', ['/login']],
     ['/./login', ['/login']],
     ['/x/../login', ['/login']],
     ['/x/%2e%2E/login', ['/login']],
@@ -121,6 +127,6 @@ describe('the routes that a request is held to', () => {
       { numRuns: cases(10_000), seed: testSeed(7) },
     );
 
-    expect(tooMany).toBeLessThan(decided / 4);
+    expect(tooMany).toBeLessThan(decided / 3); // of targets that hold two or three tricks at once
   });
 });

@@ -14,6 +14,11 @@ export const upstreams: Readonly<Record<string, UpstreamModel>> = {
         .replaceAll(/%2f/gi, '%252f')
         .replaceAll(/%25(?!2f)/gi, '%25'),
     ),
+  'Fastify with useSemicolonDelimiter': (target) => decoded(withoutQuery(target).split(';')[0] as string),
+  'a pattern that ends with $, which also matches before a line end': (target) =>
+    decoded(withoutQuery(target))?.replace(/\n$/, ''),
+  'C: up to the first line end': (target) => decoded(withoutQuery(target))?.split(/[\r\n]/)[0],
+  'without control characters': (target) => decoded(withoutQuery(target))?.replaceAll(/\p{Cc}/gu, ''),
   'Go: decoded, then cleaned': (target) => andThen(decoded(withoutQuery(target)), posix.normalize),
   'a servlet: without parameters, decoded, cleaned': (target) =>
     andThen(decoded(withoutParameters(withoutQuery(target))), posix.normalize),
@@ -62,8 +67,27 @@ function decoded(text: string): string | undefined {
 
 /** Pieces of which targets are made that upstreams may read as other paths. */
 export const PIECES = [
-  ...['/', '/', '/', '//', '/', '\\', '%2f', '%2F', '%5c', '%255c', '%252f'],
+  ...['/', '/', '/', '//', '///host', '/', '\\', '%2f', '%2F', '%5c', '%255c', '%252f'],
   ...['login', 'LOGIN', 'Login', '%6cogin', '%6Cogin', '%256cogin', 'static', 'STATIC', 'st%61tic', 'a', 'host'],
   ...['.', '..', '/..', '/../', '/./', '%2e', '%2E%2e', '.%2e', '%252e%252e'],
-  ...[';a=1', ';', '%3b', '..;', ';/', '%20', '%00', '%', '%zz', '#', '%23', '%3f', '?', '.'],
+  ...[
+    ';a=1',
+    ';',
+    '%3b',
+    '..;',
+    ';/',
+    ';/~',
+    '%20',
+    '%00',
+    '%0a',
+    '%0D%0a',
+    '%09',
+    '%',
+    '%zz',
+    '#',
+    '%23',
+    '%3f',
+    '?',
+    '.',
+  ],
 ] as const;

@@ -109,9 +109,10 @@ describe('a client without the token', () => {
             const { reservation } = (await call('reserve', { keys, estimate: step.units })) as Reserved;
             if (reservation !== null) reservations.push(reservation);
           } else {
-            const reservation = reservations[step.which];
+            const { which, units: actual } = step;
+            const reservation = reservations[which];
             if (reservation === undefined) continue;
-            await call('settle', { reservation, actual: step.units }).catch((error: unknown) => {
+            await call('settle', { reservation, actual }).catch((error: unknown) => {
               expect(error).toMatchObject({ status: 409 }); // older than ten minutes
             });
           }
