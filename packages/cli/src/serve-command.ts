@@ -27,6 +27,11 @@ export function addServe(sluice: Command): void {
         'what callers send to refund, reset, block and read metrics where a listener is not of the loopback; other users of the machine see arguments, so prefer the variable',
       ).env('SLUICE_TOKEN'),
     )
+    .option(
+      '--host-name <name>',
+      'a name of this machine by which clients on it call listeners of the loopback; may be given several times',
+      (name: string, names: readonly string[] | undefined) => [...(names ?? []), name],
+    )
     .option('--tls-cert <path>', 'the certificate of the listeners, in PEM form')
     .option('--tls-key <path>', 'its key')
     .option('--tls-client-ca <path>', 'the authorities of clients: those without a certificate are not served')

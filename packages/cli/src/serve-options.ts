@@ -14,6 +14,7 @@ export interface ServeFlags {
   readonly admin?: string;
   readonly workers: string;
   readonly token?: string;
+  readonly hostName?: readonly string[];
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly tlsClientCa?: string;
@@ -87,6 +88,7 @@ function flagsOf(flags: ServeFlags, command: Command): Partial<ServerOptions> {
     ...{ config, grpc, http, native, admin, token, mergeDomains, app },
     redis: given(command, 'redis'),
     prefix: given(command, 'prefix'),
+    hostNames: flags.hostName,
     tls: tlsOf(flags),
     timeoutMs: durationOf(flags.timeout, '--timeout'),
     maxConnectionAgeMs: durationOf(flags.maxConnectionAge, '--max-connection-age'),

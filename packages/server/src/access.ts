@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { Seal } from './seal.ts';
 
 /** Where a request came in. */
@@ -8,19 +8,19 @@ export interface Entrance {
   readonly isPrivate: boolean;
 }
 
-/** Where a request over HTTP came in. A page reaches what its browser reaches, such as the loopback: it has the rights of a stranger. */
-export function entranceOf({ headers }: IncomingMessage, { isPrivate }: Entrance): Entrance {
-  return { isPrivate: isPrivate && headers.origin === undefined };
-}
-
 /** Decides who may refund, charge, reset, block, unblock, and read metrics: callers that could raise limits, or learn of them. */
 export class Access {
   readonly #token: Buffer | undefined;
+  readonly #hostNames: ReadonlySet<string>;
   /** Signs what clients keep for the service. Processes with one token share it; without a token each has its own. */
   readonly seal: Seal;
 
-  /** @param token - The secret that callers send as `Authorization: Bearer TOKEN`. Undefined: no caller has one. */
-  constructor(token: string | undefined) {
+  /**
+   * @param token - The secret that callers send as `Authorization: Bearer TOKEN`. Undefined: no caller has one.
+   * @param hostNames - Names of this machine, by which private listeners are called beside the loopback.
+   */
+  constructor(token: string | undefined, hostNames: readonly string[] = []) {
+    this.#hostNames = new Set(hostNames.map((name) => name.toLowerCase()));
     this.#token = token === undefined ? undefined : digest(token);
     this.seal = new Seal(
       createHmac('sha256', this.#token ?? randomBytes(32))
@@ -35,6 +35,35 @@ export class Access {
     const given = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
     return given !== undefined && this.#token !== undefined && timingSafeEqual(digest(given), this.#token);
   }
+
+  /**
+   * Why a request is not served on a private listener: a page reaches what its browser reaches, such as the loopback, also under a name
+   * of its own (DNS rebinding). Undefined where it is served: on other listeners, and with the token.
+   */
+  problemOfPage({ headers, socket }: IncomingMessage, entrance: Entrance): string | undefined {
+    if (!entrance.isPrivate || this.allows({ isPrivate: false }, headers.authorization)) return undefined;
+    const { host = '', origin } = headers;
+    // A Unix socket has no name; no page reaches it but through a proxy.
+    if (socket.remoteAddress !== undefined && host !== '' && !this.#isOwn(host)) {
+      return `this listener is called by a name of the loopback, or with the token of the service; the field Host is ${JSON.stringify(host)}. If that is a name of this machine, start with --host-name ${hostNameOf(host)}`;
+    }
+    if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) {
+      return `this listener takes no requests of other pages without the token of the service; the field Origin is ${JSON.stringify(origin)}`;
+    }
+    const site = headers['sec-fetch-site'];
+    if (site === undefined || site === 'same-origin' || site === 'none') return undefined;
+    return `this listener takes no requests of other pages without the token of the service; the field Sec-Fetch-Site is ${JSON.stringify(site)}`;
+  }
+
+  #isOwn(host: string): boolean {
+    const name = hostNameOf(host).toLowerCase();
+    return name === 'localhost' || name === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(name) || this.#hostNames.has(name);
+  }
+}
+
+/** The field Host without its port. */
+function hostNameOf(host: string): string {
+  return host.replace(/:\d+$/, '');
 }
 
 /** Digests have one length, as the comparison in constant time requires. */

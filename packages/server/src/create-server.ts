@@ -82,10 +82,10 @@ class LiveService implements Service {
   readonly timeoutMs: number;
   #source: ConfigurationSource | undefined;
 
-  constructor(core: LimiterCore, { token, timeoutMs, siblings }: Settings) {
+  constructor(core: LimiterCore, { token, hostNames, timeoutMs, siblings }: Settings) {
     this.core = core;
     this.stats = new Stats(siblings);
-    this.access = new Access(token);
+    this.access = new Access(token, hostNames);
     this.timeoutMs = timeoutMs;
   }
 

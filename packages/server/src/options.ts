@@ -42,6 +42,8 @@ export interface ServerOptions {
   readonly admin?: ListenerOption | undefined;
   /** The secret of callers that may refund, charge, reset, block and read metrics where a listener is not on the loopback. */
   readonly token?: string | undefined;
+  /** Names of this machine by which clients on it call its private listeners, beside `localhost` and addresses of the loopback. */
+  readonly hostNames?: readonly string[] | undefined;
   /** TLS for every listener but that of operators. */
   readonly tls?: TlsOptions | undefined;
   /** The longest wait for Redis, in milliseconds. Default 15: Envoy waits for 20. */
@@ -76,6 +78,7 @@ export interface Settings {
   readonly store: Store | undefined;
   readonly listeners: Readonly<Record<ListenerName, Address | undefined>>;
   readonly token: string | undefined;
+  readonly hostNames: readonly string[];
   readonly tls: TlsOptions | undefined;
   readonly timeoutMs: number;
   readonly app: string;
@@ -93,7 +96,20 @@ const DAY_MS = 86_400_000;
 const LONGEST_AGE_MS: number = 36_500 * DAY_MS;
 
 const OPTIONS: readonly (keyof ServerOptions)[] = [
-  ...['config', 'mergeDomains', 'redis', 'prefix', 'store', 'grpc', 'http', 'native', 'admin', 'token', 'tls'],
+  ...[
+    'config',
+    'mergeDomains',
+    'redis',
+    'prefix',
+    'store',
+    'grpc',
+    'http',
+    'native',
+    'admin',
+    'token',
+    'hostNames',
+    'tls',
+  ],
   ...['timeoutMs', 'app', 'maxInFlight', 'maxConnectionAgeMs', 'drainMs', 'siblings', 'log'],
 ] as (keyof ServerOptions)[];
 
@@ -115,7 +131,7 @@ export function parseServerOptions(options: ServerOptions): Settings {
     const instead = meant === undefined ? `known: ${OPTIONS.join(', ')}` : `did you mean ${meant}?`;
     throw new SluiceError('SLUICE_OPTION_UNKNOWN', `createServer has no option ${name}; ${instead}`);
   }
-  const { config, mergeDomains = false, prefix, store, token, tls, app = 'sluice-server' } = options;
+  const { config, mergeDomains = false, prefix, store, token, hostNames = [], tls, app = 'sluice-server' } = options;
   check(isText(config), 'config', 'the path of a file of limits, or of a folder of them', config);
   check(typeof mergeDomains === 'boolean', 'mergeDomains', 'true or false', mergeDomains);
   check(
@@ -133,11 +149,17 @@ export function parseServerOptions(options: ServerOptions): Settings {
     `at least ${String(SHORTEST_TOKEN)} characters`,
     token === undefined ? token : 'fewer',
   );
+  check(
+    Array.isArray(hostNames) && hostNames.every((name: unknown) => isText(name) && /^[\w.-]+$/.test(name)),
+    'hostNames',
+    'a list of names such as ["limits.internal"], without ports',
+    hostNames,
+  );
   checkTls(tls);
   const listeners = parseListeners(options);
   checkTlsListeners(tls, listeners);
   return {
-    ...{ config, mergeDomains, prefix, store, token, tls, app },
+    ...{ config, mergeDomains, prefix, store, token, hostNames, tls, app },
     redis: parseRedis(options.redis),
     listeners,
     timeoutMs: parseNumber(options.timeoutMs, 15, 'timeoutMs', 1),

@@ -41,7 +41,10 @@ function guarded(
     path,
     method: 'GET',
     handle: async (request: IncomingMessage, response) => {
-      if (service.access.allows(entrance, request.headers.authorization)) {
+      const problem = service.access.problemOfPage(request, entrance);
+      if (problem !== undefined) {
+        sendProblem(response, 403, 'Forbidden', problem);
+      } else if (service.access.allows(entrance, request.headers.authorization)) {
         sendText(response, 200, await read(), type);
       } else {
         sendProblem(

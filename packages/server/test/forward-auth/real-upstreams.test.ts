@@ -27,7 +27,7 @@ async function bodyOf(server: Server, target: string): Promise<string> {
 }
 
 describe('a request that a real upstream routes to /login is held to its limit', () => {
-  const fastify = Fastify({ routerOptions: { useSemicolonDelimiter: true } });
+  const fastify = Fastify({ routerOptions: { useSemicolonDelimiter: true } as object }); // not in its types
   const byUrl = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://upstream');
     response.end(pathname === '/login' ? 'login' : 'rest');

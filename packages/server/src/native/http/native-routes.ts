@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { entranceOf, type Entrance } from '../../access.ts';
+import type { Entrance } from '../../access.ts';
 import type { Route } from '../../listeners/http.ts';
 import { Bodies } from '../../listeners/bodies.ts';
 import { readJson } from '../../listeners/read-json.ts';
@@ -53,7 +53,9 @@ async function answer(
   if (request.method !== 'POST') {
     throw new RequestProblem(405, `${PREFIX}${name} takes POST, got ${String(request.method)}`, {}, { allow: 'POST' });
   }
-  const isTrusted = access.allows(entranceOf(request, entrance), request.headers.authorization);
+  const problem = access.problemOfPage(request, entrance);
+  if (problem !== undefined) throw new RequestProblem(403, `${problem}; nothing was done`);
+  const isTrusted = access.allows(entrance, request.headers.authorization);
   if (operation.isPrivileged && !isTrusted) {
     throw new RequestProblem(
       401,

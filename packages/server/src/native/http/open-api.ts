@@ -200,7 +200,7 @@ const operations: Readonly<Record<string, Described>> = {
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   400: 'The request is wrong. Nothing was done.',
-  403: 'The reservation or slot is none of this service, or is settled far above the estimate without the token. Nothing was done.',
+  403: 'A page of another origin or a foreign Host on the loopback, without the token; or the reservation or slot is none of this service. Nothing was done.',
   404: 'There is no such limit. Nothing was done.',
   409: 'The configuration has changed, or a managed policy is not there. Nothing was done.',
   413: 'The body is too long.',

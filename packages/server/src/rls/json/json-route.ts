@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { entranceOf, type Entrance } from '../../access.ts';
+import type { Entrance } from '../../access.ts';
 import { Bodies, type BodiesOptions } from '../../listeners/bodies.ts';
 import type { Route } from '../../listeners/http.ts';
 import { RequestProblem } from '../../listeners/request-problem.ts';
@@ -33,10 +33,12 @@ export function jsonRoute(service: Service, options: JsonRouteOptions): Route {
     path: PATH,
     method: 'POST',
     async handle(request, response) {
+      const problem = service.access.problemOfPage(request, options.entrance);
+      if (problem !== undefined) throw new RequestProblem(403, `${problem}; nothing was consumed`);
       const body = await bodies.read(request);
       try {
         const decided = await decide(service, options.overrides, requestOfJson(parse(body)), {
-          entrance: entranceOf(request, options.entrance),
+          entrance: options.entrance,
           authorization: request.headers.authorization,
           endMs: undefined,
         });

@@ -39,6 +39,15 @@ export function answers(target: GatewayTarget): void {
     });
     const stack = useStack(target);
 
+    it('of a page is decided as any other, by the fields of its browser that the gateway copies', async () => {
+      await stack.limit(`name: all, ${limitOf(1)}`);
+      stack.serve(recorder().app);
+      const headers = { Host: 'shop.example', Origin: 'https://elsewhere.example', 'Sec-Fetch-Site': 'cross-site' };
+
+      expect((await send(stack.ports.gateway, { path: '/', headers })).status).toBe(200);
+      expect((await send(stack.ports.gateway, { path: '/', headers })).status).toBe(429);
+    });
+
     it('that is allowed reaches the application with its body, and its answer comes back with the fields', async () => {
       await stack.limit(`name: all, ${limitOf(5)}`);
       const { app, calls } = recorder();

@@ -42,8 +42,13 @@ afterAll(async () => {
 });
 
 /** The answer to a request, which matches its description. */
-async function ask(name: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-  const answer = await service.post(name, body, headers);
+async function ask(
+  name: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+  of: HttpService = service,
+): Promise<Answer> {
+  const answer = await of.post(name, body, headers);
   const described = paths[`/v1/${name}`]?.post.responses[String(answer.status)];
   expect(described).toBeDefined();
   const [content] = Object.entries(described?.content ?? {});
@@ -149,8 +154,10 @@ describe('the OpenAPI document', () => {
   });
 
   it('describes every problem', async () => {
+    const open = await serveHttp(LIMITS, { store: redisStore(redis.admin), isPrivate: false });
     const statuses = [
       await ask('consume', { keys, cost: '' }),
+      await ask('reset', { keys }, {}, open),
       await ask('reset', { keys }, { origin: 'http://page.example' }),
       await ask('settle', { reservation: 'x', actual: 1 }),
       await ask('consume', { keys: { logins: 'x' } }),
@@ -158,11 +165,12 @@ describe('the OpenAPI document', () => {
       await ask('consume', 'x'.repeat(70_000)),
       await ask('consume', { keys }, { 'content-type': 'text/plain' }),
     ].map(({ status }) => status);
+    await open.close();
     redis.server.pause();
     statuses.push((await ask('reset', { keys })).status);
     redis.server.resume();
 
-    expect(statuses).toEqual([400, 401, 403, 404, 409, 413, 415, 503]);
+    expect(statuses).toEqual([400, 401, 403, 403, 404, 409, 413, 415, 503]);
   });
 
   it('promises nothing that no answer has had', () => {

@@ -146,7 +146,7 @@ describe('who may refund, charge, reset, block and unblock', () => {
     );
     expect((await closed.post(name, body(name), { authorization: 'Bearer ' })).status).toBe(401);
     expect((await home.post(name, body(name))).status).toBe(204);
-    expect((await home.post(name, body(name), { origin: 'http://example.com' })).status).toBe(401);
+    expect((await home.post(name, body(name), { origin: 'http://example.com' })).status).toBe(403);
   });
 
   it('lets who has the token', async () => {

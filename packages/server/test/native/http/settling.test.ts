@@ -104,18 +104,16 @@ describe('a client without the token', () => {
         const reservations: string[] = [];
         for (const step of sequence) {
           if (step.act === 'wait') clock.advance(step.ms);
-          else if (step.act === 'consume') await call('consume', { keys, cost: step.units });
-          else if (step.act === 'reserve') {
-            const { reservation } = (await call('reserve', { keys, estimate: step.units })) as Reserved;
-            if (reservation !== null) reservations.push(reservation);
-          } else {
-            const { which, units: actual } = step;
-            const reservation = reservations[which];
+          else if (step.act === 'settle') {
+            const reservation = reservations[step.which];
             if (reservation === undefined) continue;
-            await call('settle', { reservation, actual }).catch((error: unknown) => {
+            await call('settle', { reservation, actual: step.units }).catch((error: unknown) => {
               expect(error).toMatchObject({ status: 409 }); // older than ten minutes
             });
-          }
+          } else if (step.act === 'reserve') {
+            const { reservation } = (await call('reserve', { keys, estimate: step.units })) as Reserved;
+            if (reservation !== null) reservations.push(reservation);
+          } else await call('consume', { keys, cost: step.units });
 
           expect(await retryAfterMs(call, keys)).toBeLessThanOrEqual(longestMs);
         }

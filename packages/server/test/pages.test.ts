@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer, type RunningServer } from '../src/create-server.ts';
+
+const TOKEN = 'token-of-the-tests';
+const folder = mkdtempSync(join(tmpdir(), 'sluice-pages-'));
+const config = join(folder, 'limits.yaml');
+writeFileSync(
+  config,
+  'domain: shop\ndescriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 100 } }]\nlimits: { login: { fixedWindow: { limit: 100, window: 1h } } }\n',
+);
+const settings = { config, grpc: 'off', token: TOKEN, hostNames: ['Limits.internal'], log: () => undefined } as const;
+
+let server: RunningServer;
+beforeAll(async () => {
+  server = await createServer({ ...settings, http: 0, admin: 0 });
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+type Operation = readonly [listener: 'http' | 'admin', method: 'GET' | 'POST', path: string, body?: string];
+
+function ask([listener, method, path, body]: Operation, headers: OutgoingHttpHeaders): Promise<Answer> {
+  const address = server.addresses[listener] ?? '';
+  const { hostname, port } = new URL(`http://${address}`);
+  const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    request({ hostname, port, method, path, headers: { ...type, ...headers } }, (response) => {
+      text(response).then((answered) => {
+        resolve({ status: response.statusCode, headers: response.headers, body: answered });
+      }, reject);
+    })
+      .on('error', reject)
+      .end(body);
+  });
+}
+
+const keys = JSON.stringify({ keys: { login: 'ann' } });
+const OPERATIONS: readonly Operation[] = [
+  ['http', 'GET', '/metrics'],
+  ['admin', 'GET', '/metrics'],
+  ['admin', 'GET', '/rlconfig'],
+  ['admin', 'GET', '/stats'],
+  ['http', 'POST', '/v1/consume', keys],
+  ['admin', 'POST', '/v1/reset', keys],
+  [
+    'http',
+    'POST',
+    '/json',
+    JSON.stringify({ domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 'ann' }] }] }),
+  ],
+];
+
+describe.each(OPERATIONS)('on the loopback: %s %s %s', (...operation) => {
+  it.each([
+    ['under a foreign name', { Host: 'rebound.example:6070' }, '--host-name rebound.example'],
+    ['of another page', { Host: 'localhost:6070', Origin: 'https://elsewhere.example' }, 'Origin'],
+    ['of a page without an origin', { Host: 'localhost:6070', Origin: 'null' }, 'Origin'],
+    ['of another page, without Origin', { Host: 'localhost:6070', 'Sec-Fetch-Site': 'cross-site' }, 'Sec-Fetch-Site'],
+    ['of a page on another port', { Host: 'localhost:6070', 'Sec-Fetch-Site': 'same-site' }, 'Sec-Fetch-Site'],
+  ])('a request %s gets 403, which names what to do, and with the token its answer', async (_what, fields, named) => {
+    const { status, body } = await ask(operation, fields);
+
+    expect(status).toBe(403);
+    expect(JSON.parse(body)).toMatchObject({ detail: expect.stringContaining(named) });
+    const trusted = await ask(operation, { ...fields, authorization: `Bearer ${TOKEN}` });
+    expect([200, 204]).toContain(trusted.status);
+  });
+
+  it.each([
+    [{ Host: 'localhost:6070' }],
+    [{ Host: '127.0.0.1' }],
+    [{ Host: '[::1]:8080' }],
+    [{ Host: 'limits.INTERNAL:6070' }],
+    [{ Host: 'localhost:6070', Origin: 'http://localhost:6070', 'Sec-Fetch-Site': 'same-origin' }],
+    [{ Host: 'localhost:6070', 'Sec-Fetch-Site': 'none' }],
+  ])('a request with %j is answered', async (fields) => {
+    expect([200, 204]).toContain((await ask(operation, fields)).status);
+  });
+});
+
+describe('health', () => {
+  it('is told to every request', async () => {
+    const fields = { Host: 'shop.example', Origin: 'https://elsewhere.example', 'Sec-Fetch-Site': 'cross-site' };
+
+    expect((await ask(['http', 'GET', '/healthcheck'], fields)).status).toBe(200);
+    expect((await ask(['admin', 'GET', '/healthcheck'], fields)).status).toBe(200);
+  });
+});
