@@ -148,15 +148,20 @@ const prove = (target: AdapterTarget): void => describeAdapter(target, { parts: 
 const program: (target: AdapterTarget) => Promise<void> = serveTarget;
 `,
   );
-  writeFileSync(
-    join(work, 'without-ioredis.mjs'),
-    `import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
-const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }), store: redisStore('redis://127.0.0.1:1'), timeoutMs: 10_000 });
-const code = await limiter.consume('a').then(() => 'none', (error) => error.code);
+  for (const [file, load] of [
+    ['without-ioredis.mjs', "import { redisStore } from '@sluice/core';"],
+    ['without-ioredis.cjs', "const { redisStore } = require('@sluice/core');"],
+  ]) {
+    writeFileSync(
+      join(work, file),
+      `${load}
+let code;
+try { redisStore('redis://127.0.0.1:1'); } catch (error) { code = error.code; }
 if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a URL gives \${code}\`);
 `,
-  );
-  run('node', ['without-ioredis.mjs'], work);
+    );
+    run('node', [file], work);
+  }
   const metrics =
     "if (inspectKey('sluice:{a}:api:2f', '', 1).problem !== null) throw new Error('no inspection');\nif (typeof collectMetrics() !== 'function' || typeof reportToOpenTelemetry() !== 'function') throw new Error('no metrics');\n";
   for (const [file, load] of [

@@ -11,7 +11,18 @@ import {
   isManagedReference,
   type LimitRef,
 } from '@sluice/core/spi';
-import { slidingWindow, type Duration, PolicyError, type Policy } from '@sluice/core';
+import {
+  concurrency,
+  fixedWindow,
+  leakyBucket,
+  PolicyError,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type Duration,
+  type Policy,
+} from '@sluice/core';
 import { mapMaybe } from './map-maybe.ts';
 import type { RequestReader } from './framework.ts';
 import { byIp, type Key } from './keys/key-parts.ts';
@@ -172,6 +183,10 @@ function policyOption<Request, Response>({
 }
 
 const MOST_MANAGED = 1000;
+/** What makes policies of options, and takes no request. */
+const FACTORIES: ReadonlySet<unknown> = new Set([
+  ...[fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket, concurrency],
+]);
 
 /** The limit of a policy option. A policy that a function returns repeatedly is checked once. */
 function limitOf<Request, Response>(
@@ -179,6 +194,12 @@ function limitOf<Request, Response>(
   option: PolicyOption<Request, Response>,
 ): HttpLimit<Request, Response>['limit'] {
   if (typeof option !== 'function') return limitOfPolicy(core, option);
+  if (FACTORIES.has(option)) {
+    throw new PolicyError(
+      'policy',
+      `policy must be a policy, or a function of the request that returns one, got the function ${option.name}, which was not called; write policy: ${option.name}({ ... })`,
+    );
+  }
   const known = new WeakMap<object, LimitRef>();
   /** By name: a function may call `managed(name)` for every request. */
   const knownManaged = new Map<string, LimitRef>();

@@ -190,17 +190,23 @@ describe('a request without a key', () => {
   });
 });
 
-describe('a window given as a bare number below a second', () => {
-  it('is warned of once: it was probably meant in seconds', () => {
+describe('a window given as a bare number that looks like seconds', () => {
+  it('is warned of once for each option: it was probably meant in seconds', () => {
     fixedWindow({ limit: 5, window: 1_000 });
     fixedWindow({ limit: 5, window: '60ms' });
+    fixedWindow({ limit: 5, window: 1_500 });
+    fixedWindow({ limit: 5, window: 60_000 });
     expect(warnings).toEqual([]);
 
     fixedWindow({ limit: 5, window: 60 });
-    tokenBucket({ capacity: 5, refill: 1, every: 30 });
+    fixedWindow({ limit: 5, window: 30 });
+    tokenBucket({ capacity: 5, refill: 1, every: 3_600 });
 
-    expect(warnings).toEqual(['SLUICE_UNIT_MISSING']);
-    expect(messages).toEqual(["window: 60 is 60 milliseconds: write window: '60ms' for that, or '60s' for seconds."]);
+    expect(warnings).toEqual(['SLUICE_UNIT_MISSING', 'SLUICE_UNIT_MISSING']);
+    expect(messages).toEqual([
+      "window: 60 is 60 milliseconds: write window: '60ms' for that, or '60s' for seconds.",
+      "every: 3600 is 3600 milliseconds: write every: '3600ms' for that, or '3600s' for seconds.",
+    ]);
   });
 });
 

@@ -112,6 +112,11 @@ describe.each<[string, unknown, string]>([
   ['a policy beside limits', { policy, limits: [{ name: 'a', policy }] }, 'policy goes into the entries of limits'],
   ['a key beside limits', { key: () => 'k', limits: [{ name: 'a', policy }] }, 'key goes into the entries of limits'],
   ['an empty list of limits', { limits: [] }, 'limits must be a list'],
+  [
+    'a function that makes policies, not called',
+    { policy: fixedWindow as unknown as () => Policy },
+    'which was not called; write policy: fixedWindow({ ... })',
+  ],
   ['an empty list of policies', { policy: [] }, 'policy must be a policy or a list of them'],
   ['what is no policy', { policy: { limit: 5 } }, 'policy'],
   ['an empty list of key parts', { policy, key: [] }, 'key must have at least one part'],

@@ -3,6 +3,7 @@ import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
 import { Stats } from './admin/stats.ts';
 import type { CloseOptions } from './close-options.ts';
+import { changesOf } from './config/changes.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import type { Configuration } from './config/configuration.ts';
 import { Health } from './health/health.ts';
@@ -102,7 +103,9 @@ class LiveService implements Service {
     this.#source = await ConfigurationSource.open(config, {
       mergeDomains,
       limitOf: limitsOf(this.core, settings),
-      onLoad: () => {
+      onLoad: (configuration) => {
+        if (this.#source !== undefined)
+          log(`a new configuration serves: ${changesOf(this.configuration, configuration)}`);
         this.stats.loaded();
       },
       onError: (error) => {

@@ -2,3 +2,5 @@
 import type * as node from './node.ts';
 
 export const isClusterWorker: typeof node.isClusterWorker = false;
+
+export const isInstalled: typeof node.isInstalled = () => undefined;

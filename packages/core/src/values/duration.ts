@@ -38,15 +38,21 @@ export function parseDuration(value: unknown, field: string, code?: SluiceErrorC
       code,
     );
   }
-  if (ms < 1_000 && typeof value === 'number' && LENGTHS.has(field)) warnOfUnit(field, ms);
+  if (typeof value === 'number' && LENGTHS.has(field) && looksLikeSeconds(ms)) warnOfUnit(field, ms);
   return ms;
 }
 
-/** A bare number below a second was probably meant as seconds: `window: 60`. */
+/** Below a second, as `window: 60`, or minutes, hours and days in seconds: 3600 and 86_400, and not 1500 or 60_000. */
+function looksLikeSeconds(ms: number): boolean {
+  return ms < 1_000 || (ms % 60 === 0 && ms % 500 !== 0);
+}
+
+/** The number was probably meant as seconds. */
 function warnOfUnit(field: string, ms: number): void {
   warnOnce(
     'SLUICE_UNIT_MISSING',
     `${field}: ${String(ms)} is ${String(ms)} milliseconds: write ${field}: '${String(ms)}ms' for that, or '${String(ms)}s' for seconds.`,
+    field,
   );
 }
 

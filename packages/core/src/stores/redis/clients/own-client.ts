@@ -1,5 +1,7 @@
+import { isInstalled } from '#platform';
 import { detached } from '../../../platform/detached.ts';
 import { StoreError } from '../../../errors.ts';
+import { warnOnce } from '../../../warnings.ts';
 import { adoptIoredis, withoutCommand } from './ioredis.ts';
 import type { OwnClient, RedisClient } from './port.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
@@ -24,15 +26,19 @@ const CONNECTING: ReadonlySet<string> = new Set(['connecting', 'connect']);
  * connection does.
  *
  * @param connectTimeoutMs - How long calls wait for the first attempt to connect.
- * @throws PolicyError for a bad URL. Opening rejects with StoreError `SLUICE_REDIS_CLIENT_MISSING` when ioredis is
- * not installed.
+ * @throws PolicyError for a bad URL; StoreError `SLUICE_REDIS_CLIENT_MISSING` when ioredis is not installed, where that is known:
+ * in a bundle, and on other runtimes than Node, opening rejects with it.
  */
 export function clientFor(url: string, connectTimeoutMs: number = CONNECT_TIMEOUT_MS): OwnClient {
   const address = parseRedisUrl(url);
+  if (isInstalled('ioredis') === false) throw clientMissing();
   // Loading takes longer than a decision may wait. A failure is reported when the module is needed.
   loadIoredis().catch(() => undefined);
   let connection: Connection | undefined;
-  const current = (): Connection => (connection ??= new Connection(address, connectTimeoutMs));
+  const current = (): Connection => {
+    if (connection === undefined) countOpened(address);
+    return (connection ??= new Connection(address, connectTimeoutMs));
+  };
   return {
     connect: () => void current(),
     get connecting() {
@@ -43,17 +49,43 @@ export function clientFor(url: string, connectTimeoutMs: number = CONNECT_TIMEOU
       try {
         return await opening.use();
       } catch (error) {
-        if (connection === opening) connection = undefined;
+        if (connection === opening) {
+          connection = undefined;
+          countClosed(address);
+        }
         throw error;
       }
     },
     close: async () => {
       const closing = connection;
       connection = undefined;
+      if (closing !== undefined) countClosed(address);
       // Not quit(), which waits for a server that may never reply: all decisions have settled by now.
       await closing?.end();
     },
   };
+}
+
+/** Connections of stores to one server that are open, by its address. Few processes have so many on purpose. */
+const open = new Map<string, number>();
+const MANY = 10;
+
+function countOpened({ host, port }: RedisAddress): void {
+  const server = `${host}:${String(port)}`;
+  const count = (open.get(server) ?? 0) + 1;
+  open.set(server, count);
+  if (count !== MANY) return;
+  warnOnce(
+    'SLUICE_LIMITER_PER_REQUEST',
+    `${String(MANY)} stores of this process are connected to ${server}, and none of these was closed. A store that is made for every ` +
+      'request opens a connection each. Make redisStore(url) once, outside the handler, and keep it.',
+    server,
+  );
+}
+
+function countClosed({ host, port }: RedisAddress): void {
+  const server = `${host}:${String(port)}`;
+  open.set(server, (open.get(server) ?? 1) - 1);
 }
 
 /** A client for one URL, and the first attempt to connect it. */
@@ -257,10 +289,14 @@ async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {
   try {
     return await import('ioredis');
   } catch (error) {
-    throw new StoreError(
-      'SLUICE_REDIS_CLIENT_MISSING',
-      'redisStore was given a URL, which needs the package ioredis: run `npm install ioredis`, or pass a client instead',
-      { cause: error },
-    );
+    throw clientMissing(error);
   }
+}
+
+function clientMissing(cause?: unknown): StoreError {
+  return new StoreError(
+    'SLUICE_REDIS_CLIENT_MISSING',
+    'redisStore was given a URL, which needs the package ioredis: run `npm install ioredis`, or pass a client instead',
+    { cause },
+  );
 }

@@ -1,7 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { inspect } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createLimiter, fixedWindow, redisStore, type Limiter } from '@sluice/core';
 import { STORE_USER, connectTo, startRedis, until, useRedis, type RedisServer } from '@sluice/testkit';
 
@@ -47,6 +47,28 @@ describe('the connection of a URL', () => {
     await other.close();
 
     await until('the server markOnce', async () => (await connections()) === before);
+  });
+
+  it('is warned of once where ten stores of a process have one each: a handler makes them', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const server = await startRedis();
+    closing.push(() => server.stop());
+    const consumeOnce = async (): Promise<unknown> => limiterOn(server.storeUrl).consume('key');
+
+    for (let i = 0; i < 9; i++) await consumeOnce();
+    expect(warn).not.toHaveBeenCalled();
+    await limiters.pop()?.close();
+    await consumeOnce();
+    expect(warn).not.toHaveBeenCalled();
+    for (let i = 0; i < 3; i++) await consumeOnce();
+
+    expect(warn.mock.calls).toEqual([
+      [
+        expect.stringContaining('Make redisStore(url) once'),
+        expect.objectContaining({ code: 'SLUICE_LIMITER_PER_REQUEST' }),
+      ],
+    ]);
+    warn.mockRestore();
   });
 
   it('is made for the user, with the password, in the database of the URL', async () => {
