@@ -71,7 +71,7 @@ export default tseslint.config(
   ),
   arrows(
     [
-      'packages/{cli,express,fastify,http,koa,nestjs,remote,server,split,testing,testkit,web}/src/**/*.ts',
+      'packages/{cli,simulate,express,fastify,http,koa,nestjs,remote,server,split,testing,testkit,web}/src/**/*.ts',
       'examples/**/*.ts',
     ],
     ['**/core/src/**'],
@@ -117,7 +117,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['packages/cli/page/*.js'],
+    files: ['packages/simulate/page/*.js'],
     languageOptions: {
       sourceType: 'script',
       globals: { document: 'readonly', matchMedia: 'readonly', addEventListener: 'readonly' },

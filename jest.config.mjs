@@ -53,6 +53,7 @@ export default {
     { ...project('nestjs'), ...onNest },
     project('remote'),
     project('server'),
+    project('simulate'),
     project('split'),
     project('testing'),
     { ...project('testkit'), ...release },

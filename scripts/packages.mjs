@@ -53,6 +53,7 @@ export const PACKAGES = {
   },
   server: { formats: ['esm'], entries: { '.': 'index.ts', './configuration': 'configuration.ts' } },
   web: { formats: BOTH, entries: { '.': 'index.ts', './hono': 'hono/index.ts' } },
+  simulate: { formats: ['esm'], entries: { '.': 'index.ts', './terminal': 'terminal/index.ts' } },
   cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
 };
 

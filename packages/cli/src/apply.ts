@@ -1,9 +1,8 @@
 import { PolicyError, type ManagedPolicy, type Policies } from '@sluice/core';
 import { writtenPolicy } from '@sluice/core/inspect';
-import { UsageError } from './failure.ts';
+import { UsageError, table } from '@sluice/simulate/terminal';
 import { readPoliciesFile, type PolicyDefinition } from './policies-file.ts';
 import type { Session } from './session.ts';
-import { table } from './table.ts';
 
 /** The options of `sluice policy apply`. */
 export interface ApplyOptions {

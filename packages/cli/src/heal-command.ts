@@ -2,11 +2,9 @@ import { Option, type Command } from 'commander';
 import { redisStore, type Policy } from '@sluice/core';
 import { inspectKey, limitOfKey, ownerOfExternalState } from '@sluice/core/inspect';
 import { collect } from './collect.ts';
-import { Failure } from './failure.ts';
-import { policyFromText } from './policy-options.ts';
+import { Failure, policyFromText, printable } from '@sluice/simulate/terminal';
 import { nowOf, read, recordsOf, scan } from './read-keys.ts';
 import { withSession, type Session } from './session.ts';
-import { printable } from './table.ts';
 
 /** Keys that are healed in one call. */
 const AT_A_TIME = 250;

@@ -9,10 +9,9 @@ import {
   type KeyReport,
 } from '@sluice/core/inspect';
 import { collect } from './collect.ts';
-import { policyFromText } from './policy-options.ts';
+import { policyFromText, printable, table } from '@sluice/simulate/terminal';
 import { nowOf, read, recordsOf, scan } from './read-keys.ts';
 import { globalsOf, withSession, type Session } from './session.ts';
-import { printable, table } from './table.ts';
 import { writtenInstant, writtenSpan } from './written.ts';
 
 /** Adds `sluice inspect KEY`. */

@@ -12,9 +12,7 @@ import {
 } from 'yaml';
 import { PolicyError, type CarryOver, type Policy } from '@sluice/core';
 import { nearest } from '@sluice/core/inspect';
-import { UsageError } from './failure.ts';
-import { insteadOf } from './nearest.ts';
-import { policyKinds, policyOf } from './policy-kinds.ts';
+import { UsageError, insteadOf, policyKinds, policyOf } from '@sluice/simulate/terminal';
 
 /** A managed policy as a file defines it. */
 export interface PolicyDefinition {

@@ -3,12 +3,17 @@ import { createPolicies, type CarryOver, type ManagedPolicy, type Policies } fro
 import { writtenPolicy } from '@sluice/core/inspect';
 import { applyFile, type ApplyOptions } from './apply.ts';
 import { collect } from './collect.ts';
-import { Failure, UsageError } from './failure.ts';
+import {
+  Failure,
+  UsageError,
+  policyKinds,
+  addPolicyOptions,
+  policyFrom,
+  printable,
+  table,
+} from '@sluice/simulate/terminal';
 import { CARRY_OVER } from './policies-file.ts';
-import { policyKinds } from './policy-kinds.ts';
-import { addPolicyOptions, policyFrom } from './policy-options.ts';
 import { withSession, type Session } from './session.ts';
-import { printable, table } from './table.ts';
 import { writtenInstant } from './written.ts';
 
 /** Adds `sluice policy list | get | put | remove | apply`. */

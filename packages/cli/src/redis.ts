@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
-import { Failure, isLate, UsageError } from './failure.ts';
+import { Failure, isLate, UsageError } from '@sluice/simulate/terminal';
 
 /** A working connection, to one server or to the cluster that it belongs to. */
 export type Connection = Redis | Cluster;

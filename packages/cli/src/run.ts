@@ -5,7 +5,7 @@ import { addInspect } from './inspect-command.ts';
 import { addPolicy } from './policy-commands.ts';
 import { addServe } from './serve-command.ts';
 import { addSimulate } from './simulate-command.ts';
-import { EXIT, exitCodeOf, printError } from './failure.ts';
+import { EXIT, exitCodeOf, printError } from '@sluice/simulate/terminal';
 
 /** Runs the command line, prints the result or the error, and resolves to the exit code. Never rejects. */
 export async function run(args: readonly string[]): Promise<number> {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { parseDuration } from '@sluice/core/spi';
 import type { ServerOptions, TlsListenerName } from '@sluice/server';
-import { UsageError } from './failure.ts';
+import { UsageError } from '@sluice/simulate/terminal';
 
 /** The options of `sluice serve` as they are written. */
 export interface ServeFlags {

@@ -1,8 +1,7 @@
 import cluster from 'node:cluster';
 import type { ServerOptions } from '@sluice/server';
-import { EXIT, Failure, UsageError } from './failure.ts';
+import { EXIT, Failure, UsageError, printable } from '@sluice/simulate/terminal';
 import type { ServeOptions } from './serve-options.ts';
-import { printable } from './table.ts';
 
 /**
  * Serves until a signal ends it, or (`check`) reads the configuration and ends.

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { Failure, isLate } from './failure.ts';
+import { Failure, isLate } from '@sluice/simulate/terminal';
 import { connect, silence, type Connection } from './redis.ts';
 
 /** The options of every command. */

@@ -1,10 +1,9 @@
 import { Option, type Command } from 'commander';
 import { collect } from './collect.ts';
-import { UsageError } from './failure.ts';
+import { UsageError } from '@sluice/simulate/terminal';
+import { ManagedPolicies } from './managed-policies.ts';
 import { globalsOf } from './session.ts';
-import { formatNames } from './simulate/formats/detect.ts';
-import type { SimulateFlags } from './simulate/options.ts';
-import { runSimulation } from './simulate/run-simulation.ts';
+import { formatNames, runSimulation, type SimulateFlags } from '@sluice/simulate';
 
 /** Adds `sluice simulate`. */
 export function addSimulate(sluice: Command): void {
@@ -67,7 +66,9 @@ export function addSimulate(sluice: Command): void {
       '\nExit code 1: a candidate exceeds --max-clients or --max-denied, on the log or on that of --check.',
     )
     .action(async (logs: readonly string[], flags: SimulateFlags, command: Command) => {
-      await runSimulation(logs, flags, globalsOf(command));
+      const globals = globalsOf(command);
+      const policies = new ManagedPolicies(globals);
+      await runSimulation(logs, flags, { json: globals.json === true, managed: async (name) => policies.get(name) });
     });
   for (const option of simulate.options) if (option.parseArg === undefined) takeOnce(simulate, option);
 }

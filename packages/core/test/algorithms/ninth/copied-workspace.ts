@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
-const COPIED = ['core', 'http', 'split', 'remote', 'server', 'cli', 'testing', 'testkit'];
+const COPIED = ['core', 'http', 'split', 'remote', 'server', 'simulate', 'cli', 'testing', 'testkit'];
 const NINTH = fileURLToPath(new URL('shifted-window/', import.meta.url));
 
 /** Copies core, the service, the command, their dependencies and what tests use into a folder, adds the algorithm of shifted-window/ and its line, and builds. */

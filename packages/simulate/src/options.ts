@@ -1,0 +1,81 @@
+import { parseDuration } from '@sluice/core/spi';
+import { UsageError } from './terminal/failure.ts';
+import { formatMaker } from './formats/detect.ts';
+import type { LogFormat } from './read/log-entry.ts';
+import type { Bounds } from './report/check.ts';
+import type { Loss } from './peaks/suggestions.ts';
+
+/** The flags of `sluice simulate`. */
+export interface SimulateFlags {
+  readonly policy?: readonly string[];
+  readonly limits?: string;
+  readonly descriptor?: readonly string[];
+  readonly key: string;
+  readonly cost: string;
+  readonly format?: string;
+  readonly routes?: string;
+  readonly maxClients?: string;
+  readonly maxDenied?: string;
+  readonly check?: readonly string[];
+  readonly retry?: true;
+  readonly html?: string;
+  readonly decisions?: string;
+  readonly maxKeys: string;
+  readonly resort: string;
+}
+
+/** The flags, read. */
+export interface SimulateSettings {
+  readonly makeFormat: (() => LogFormat) | undefined;
+  readonly bounds: Bounds;
+  readonly loss: Loss;
+  readonly maxKeys: number;
+  readonly resortMs: number;
+}
+
+/** What the suggested limits may cost where `--max-clients` does not say. */
+const USUAL_LOSS = 0.001;
+const LONGEST_RESORT_MS = 3_600_000;
+
+/** @throws UsageError that names the flag. */
+export function readSettings(flags: SimulateFlags): SimulateSettings {
+  const maxClients = shareOf(flags.maxClients, '--max-clients');
+  const maxDenied = shareOf(flags.maxDenied, '--max-denied');
+  if (flags.descriptor !== undefined && flags.limits === undefined) {
+    throw new UsageError('--descriptor describes the descriptors of a file; add --limits FILE');
+  }
+  return {
+    makeFormat: flags.format === undefined ? undefined : formatMaker(flags.format),
+    bounds: { maxClients, maxDenied },
+    loss: { clients: maxClients ?? USUAL_LOSS, denied: maxDenied },
+    maxKeys: wholeOf(flags.maxKeys, '--max-keys'),
+    resortMs: resortOf(flags.resort),
+  };
+}
+
+/** `0.1%`, or the share itself, from 0 to 1. */
+function shareOf(text: string | undefined, flag: string): number | undefined {
+  if (text === undefined) return undefined;
+  const match = /^(\d+(?:\.\d+)?|\.\d+)(%?)$/.exec(text.trim());
+  const share = match === null ? NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1);
+  if (share >= 0 && share <= 1) return share;
+  throw new UsageError(`${flag} must be a share such as 0.1% or 0.001, got ${JSON.stringify(text)}`);
+}
+
+function wholeOf(text: string, flag: string): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (value < 1)
+    throw new UsageError(`${flag} must be a whole number from 1 to 999999999, got ${JSON.stringify(text)}`);
+  return value;
+}
+
+function resortOf(text: string): number {
+  let ms: number;
+  try {
+    ms = parseDuration(/^\d+$/.test(text) ? Number(text) : text, '--resort', 'SLUICE_OPTION_INVALID', 0);
+  } catch (error) {
+    throw new UsageError((error as Error).message, { cause: error });
+  }
+  if (ms <= LONGEST_RESORT_MS) return ms;
+  throw new UsageError(`--resort must be at most 1h, because so much of the log is held, got ${JSON.stringify(text)}`);
+}

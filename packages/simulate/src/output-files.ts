@@ -1,0 +1,67 @@
+import { accessSync, constants, existsSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { UsageError } from './terminal/failure.ts';
+
+/** A file that the command line names, by its flag or as `one of the logs`. */
+export type NamedFile = readonly [name: string, path: string];
+
+/**
+ * Checks that the output files can be written, before the log is read: a log may take an hour.
+ *
+ * @param inputs - Files none of which is written over.
+ * @throws UsageError that names the flag.
+ */
+export function checkOutputs(outputs: readonly NamedFile[], inputs: readonly NamedFile[]): void {
+  for (const [i, [flag, path]] of outputs.entries()) {
+    const other = [...inputs, ...outputs.slice(0, i)].find(([, one]) => isSameFile(one, path));
+    if (other !== undefined)
+      throw new UsageError(`${flag} ${path} is ${other[0]}, which it would replace; write the name of another file`);
+    try {
+      if (existsSync(path) && statSync(path).isDirectory()) throw new Error('it is a folder; name a file in it');
+      accessSync(existsSync(path) ? path : dirname(path), constants.W_OK);
+    } catch (error) {
+      throw cannotWrite(flag, path, error);
+    }
+  }
+}
+
+/**
+ * Writes a file as a whole: where that fails, or is interrupted, what was there stays.
+ *
+ * @throws UsageError that names the flag.
+ */
+export function writeWhole(flag: string, path: string, text: string): void {
+  const isThere = existsSync(path);
+  try {
+    if (isThere && !statSync(path).isFile()) writeFileSync(path, text);
+    else replace(isThere ? realpathSync(path) : path, text);
+  } catch (error) {
+    throw cannotWrite(flag, path, error);
+  }
+}
+
+export function cannotWrite(flag: string, path: string, error: unknown): UsageError {
+  return new UsageError(`cannot write ${flag} ${path}: ${(error as Error).message}`, { cause: error });
+}
+
+function replace(path: string, text: string): void {
+  const part = `${path}.${String(process.pid)}.part`;
+  try {
+    // With the rights of the file that it replaces.
+    writeFileSync(part, text, existsSync(path) ? { mode: statSync(path).mode } : {});
+  } catch (error) {
+    rmSync(part, { force: true });
+    // Of a file that may be written in a folder that may not.
+    if (!['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    writeFileSync(path, text);
+    return;
+  }
+  renameSync(part, path);
+}
+
+function isSameFile(one: string, other: string): boolean {
+  if (one === '-') return false;
+  if (!existsSync(one) || !existsSync(other)) return resolve(one) === resolve(other);
+  const [first, second] = [statSync(one), statSync(other)];
+  return first.isFile() && first.dev === second.dev && first.ino === second.ino;
+}

@@ -1,0 +1,96 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { combinedLog, randomNumbers, START_MS, type LoggedRequest } from './simulated.ts';
+
+const GUIDE = fileURLToPath(new URL('../../../docs/guides/choosing-a-limit.md', import.meta.url));
+const SLUICE = fileURLToPath(new URL('../../cli/dist/main.js', import.meta.url));
+const DAY_MS = 86_400_000;
+
+/** The log of a day, which the guide is about: many clients, an office behind one address, and a scraper. */
+function dayOf(startMs: number, seed: number): string {
+  const random = randomNumbers(seed);
+  const requests: LoggedRequest[] = [];
+  const pages = ['/', '/search?q=shoes', '/cart', '/articles/7', '/static/site.css'];
+  const page = (): string => pages[Math.floor(random() * pages.length)] ?? '/';
+  for (let client = 0; client < 1500; client++) {
+    const atMs = startMs + Math.floor(random() * 80_000) * 1000;
+    const agent = ['Firefox/127', 'Chrome/126', 'Safari/17'][client % 3] ?? '';
+    const count = 1 + Math.floor(random() ** 3 * 24);
+    for (let i = 0; i < count; i++) {
+      requests.push({
+        address: `10.1.${String(client >> 8)}.${String(client & 255)}`,
+        atMs: atMs + i * 4000,
+        target: page(),
+        agent,
+      });
+    }
+  }
+  for (let i = 0; i < 900; i++) {
+    const agent = `${['Firefox', 'Chrome', 'Safari', 'Edge'][i % 4] ?? ''}/${String(100 + (i % 7))}`;
+    requests.push({ address: '198.51.100.20', atMs: startMs + 32_400_000 + i * 900, target: page(), agent });
+  }
+  for (let i = 0; i < 3000; i++) {
+    requests.push({
+      address: '192.0.2.66',
+      atMs: startMs + 7_200_000 + i * 200,
+      target: `/articles/${String(i)}`,
+      agent: 'python-requests/2.32',
+      status: i % 9 === 0 ? 404 : 200,
+    });
+  }
+  return combinedLog(requests.sort((one, other) => one.atMs - other.atMs));
+}
+
+const text = readFileSync(GUIDE, 'utf8');
+const blocks = [...text.matchAll(/^```console\n(.*?)^```$/gms)].flatMap(([, block = '']) =>
+  block
+    .split(/^\$ /m)
+    .slice(1)
+    .map((one) => {
+      const [command = '', ...printed] = one.trimEnd().split('\n');
+      return { command, printed };
+    }),
+);
+
+describe('the guide to choosing a limit', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-guide-'));
+  beforeAll(() => {
+    writeFileSync(join(folder, 'access.log'), dayOf(START_MS, 11));
+    writeFileSync(join(folder, 'next-day.log'), dayOf(START_MS + DAY_MS, 12));
+  });
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('has commands', () => {
+    expect(blocks.length).toBeGreaterThan(4);
+  });
+
+  it.each(blocks)('$command', ({ command, printed }) => {
+    const script = `sluice() { ${JSON.stringify(process.execPath)} ${JSON.stringify(SLUICE)} "$@"; }\n${command} 2>&1`;
+    const { stdout } = spawnSync('bash', ['-c', script], { cwd: folder, encoding: 'utf8' });
+
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.trimEnd());
+    if (process.env['SLUICE_SHOW_GUIDE'] !== undefined) console.log(`$ ${command}\n${lines.join('\n')}`);
+    expect(
+      matches(
+        lines,
+        printed.map((line) => line.trimEnd()),
+      ),
+    ).toBe(true);
+  });
+});
+
+/** Whether these are the lines of the guide, in which `...` stands for any lines. */
+function matches(lines: readonly string[], [expected, ...further]: readonly string[]): boolean {
+  if (expected === undefined) return lines.length === 0;
+  if (expected === '...') return lines.some((_, i) => matches(lines.slice(i), further)) || further.length === 0;
+  return lines[0] === expected && matches(lines.slice(1), further);
+}
