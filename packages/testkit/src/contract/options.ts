@@ -30,14 +30,19 @@ export function options(suite: Suite): void {
       const server = await suite.serve({ name: 'plans', policy, ...stores.fresh() }, { place });
 
       const free = [await server.send(onPlan('free')), await server.send(onPlan('free'))];
-      const paid = await server.statuses(3, onPlan('paid'));
+      const paid = await server.send(onPlan('paid'));
+      const paidLater = await server.statuses(2, onPlan('paid'));
       const both = await server.send(onPlan('both'));
+      const bothLater = await server.send(onPlan('both'));
 
       expect(free.map(({ status }) => status)).toEqual([200, 429]);
       expect(free[0]?.headers['ratelimit-policy']).toBe('"free";q=1;w=60');
-      expect(paid).toEqual([200, 200, 429]);
+      expect(paid.headers['ratelimit-policy']).toBe('"paid";q=2;w=60');
+      expect([paid.status, ...paidLater]).toEqual([200, 200, 429]);
       expect(both.status).toBe(200);
       expect(both.headers['ratelimit-policy']).toBe('"free";q=1;w=60, "hourly";q=5;w=3600');
+      expect(bothLater.status).toBe(429);
+      expect(bothLater.body).toContain('"violated-policies":["free"]');
     });
   });
 
