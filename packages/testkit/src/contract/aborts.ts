@@ -1,45 +1,31 @@
-import { once } from 'node:events';
-import type { Socket } from 'node:net';
 import { expect } from '@jest/globals';
 import { fixedWindow, memoryStore } from '@sluice/core';
-import { open } from '../raw-http.ts';
-import { isPing, type Route } from './adapter.ts';
+import { begin, isPing, leave, ping, pings } from './connections.ts';
 import { gate } from './gate.ts';
-import { send } from './http-client.ts';
 import { Log } from './log.ts';
 import { describe, it } from './scenario.ts';
 import { PLACES, type Suite } from './suite.ts';
 import { watched } from './watched-store.ts';
 
-const GET = 'GET /items HTTP/1.1\r\nHost: test\r\n\r\n';
 const oncePerHour = fixedWindow({ limit: 1, window: '1h' });
-const ping: Route = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) };
 
 /** Clients that disconnect before the decision. An unhandled rejection fails the test. */
 export function aborts(suite: Suite): void {
   describe.each(PLACES)('a limit %s', (place) => {
-    const leave = async (port: number, left: Socket): Promise<void> => {
-      const closed = once(left, 'close');
-      left.resetAndDestroy();
-      await closed;
-      // When another connection has its answer, the server has noticed this disconnect.
-      for (let i = 0; i < 3; i++) await send(port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
-    };
-
     it.each([
       ['allowed', 1],
       ['denied', 2],
     ])('continues when the client disconnects during the store call: %s', async (_outcome, cost) => {
       const answers = gate();
-      const store = watched(memoryStore(), { hold: answers, asRedis: true });
+      const { store } = watched({ store: memoryStore() }, { hold: answers, asRedis: true });
       const server = await suite.serve(
         { name: 'abort', policy: oncePerHour, cost, skip: isPing, store, timeoutMs: 60_000 },
         { place, more: [ping] },
       );
-      const socket = await open(server.port);
-      socket.write(GET);
+      const socket = await begin(server.port);
       await store.answered('consume').reaches(1);
-      await leave(server.port, socket);
+      await leave(socket);
+      await pings(server);
 
       answers.open();
       const statuses = await server.statuses(1);
@@ -66,10 +52,10 @@ export function aborts(suite: Suite): void {
         },
         { place, more: [ping] },
       );
-      const socket = await open(server.port);
-      socket.write(GET);
+      const socket = await begin(server.port);
       await begun.reaches(1);
-      await leave(server.port, socket);
+      await leave(socket);
+      await pings(server);
 
       skip.open();
       await keys.reaches(1);

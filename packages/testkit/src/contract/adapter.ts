@@ -108,8 +108,3 @@ export function header(request: AnyRequest, name: string): string | undefined {
 export function numberIn(request: AnyRequest, name: string, missing: number): number {
   return Number(header(request, name) ?? missing);
 }
-
-/** A request that asks for no limit: by the header `x-ping`. */
-export function isPing(request: AnyRequest): boolean {
-  return header(request, 'x-ping') === 'yes';
-}

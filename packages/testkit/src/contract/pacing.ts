@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect } from 'node:http2';
 import type { Socket } from 'node:net';
 import { expect } from '@jest/globals';
 import {
@@ -12,8 +10,9 @@ import {
   type StoreRequest,
 } from '@sluice/core';
 import { fakeClock } from '../fake-clock.ts';
-import { open, statuses } from '../raw-http.ts';
+import { statuses } from '../raw-http.ts';
 import { until } from '../until.ts';
+import { begin, GET, http2Session, leave } from './connections.ts';
 import { numberIn } from './adapter.ts';
 import type { HttpRequest } from './http-client.ts';
 import { fieldsOf } from './limiter-fields.ts';
@@ -22,7 +21,6 @@ import { describe, it } from './scenario.ts';
 import type { LimitPlace, RecordedCall, Server, Suite, SuiteStores } from './suite.ts';
 import { watched } from './watched-store.ts';
 
-const GET = 'GET /items HTTP/1.1\r\nHost: test\r\n\r\n';
 const HOUR_MS = 3_600_000;
 const SOON_MS = 200;
 /** One an hour, so that a waiting request waits longer than any test. */
@@ -128,8 +126,7 @@ export function pacing(suite: Suite): void {
     it('notices the end of a connection with several pipelined requests', async () => {
       const before = timers();
       const { server, decisions, refunds } = await hourlyScene(suite, stores, place, { policy: roomy });
-      const socket = await open(server.port);
-      socket.write(GET.repeat(MANY + 1));
+      const socket = await begin(server.port, GET.repeat(MANY + 1));
       await decisions.reaches(MANY + 1);
       await until('the first has started', () => server.calls.count === 1);
 
@@ -147,8 +144,7 @@ export function pacing(suite: Suite): void {
         { place },
       );
       await server.send();
-      const left = await open(server.port);
-      left.write(GET);
+      const left = await begin(server.port);
       await decisions.reaches(2);
       // The timer of the second request runs for an hour, however slow the machine is.
       clock.advance(2 * HOUR_MS - SOON_MS);
@@ -219,12 +215,7 @@ export function pacing(suite: Suite): void {
       const decisions = new Log<Decision>();
       const limit = { name: 'pace', policy: roomy, onDecision: decisions.add, ...stores.fresh() };
       const app = await suite.serve(limit, { http2: true });
-      const client = connect(`http://127.0.0.1:${String(app.port)}`);
-      suite.atEnd(async () => {
-        const closed = once(client, 'close');
-        client.destroy();
-        await closed;
-      });
+      const client = await http2Session(suite, app.port);
       const streams = Array.from({ length: MANY + 1 }, () => client.request({ ':path': '/items' }));
       await decisions.reaches(MANY + 1);
       await until('the first has started', () => app.calls.count === 1);
@@ -279,9 +270,8 @@ async function hourlyScene(
   place: LimitPlace,
   { policy = hourly, ...options }: { readonly policy?: Policy | readonly Policy[]; readonly maxPaced?: number } = {},
 ): Promise<HourlyScene> {
-  const exactly = stores.fresh(fakeClock());
-  const [store, decisions] = [watched(exactly.store), new Log<Decision>()];
-  const own = { name: 'pace', shared: true, policy, ...exactly, store };
+  const [exactly, decisions] = [watched(stores.fresh(fakeClock())), new Log<Decision>()];
+  const own = { name: 'pace', shared: true, policy, ...exactly };
   const limiter = createLimiter(own);
   const server = await suite.serve({ ...own, ...options, onDecision: decisions.add }, { place });
   return {
@@ -289,9 +279,9 @@ async function hourlyScene(
     limiter,
     decisions,
     delays: () => decisions.all.map(({ delayMs }) => delayMs),
-    refunds: store.answered('refund'),
+    refunds: exactly.store.answered('refund'),
     remaining: async () => (await limiter.peek('127.0.0.1')).remaining,
-    visit: async () => visitTo(await open(server.port)),
+    visit: async () => visitTo(await begin(server.port)),
   };
 }
 
@@ -299,14 +289,9 @@ function visitTo(socket: Socket): Visit {
   let text = '';
   socket.on('error', () => {}); // the server may be closed first
   socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
-  socket.write(GET);
   return {
     status: () => statuses(text)[0],
-    leave: async () => {
-      const closed = once(socket, 'close');
-      socket.resetAndDestroy();
-      await closed;
-    },
+    leave: async () => leave(socket),
   };
 }
 

@@ -1,18 +1,16 @@
 import { once } from 'node:events';
-import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import type { ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { expect } from '@jest/globals';
 import { fixedWindow, type Decision } from '@sluice/core';
 import { exchange, open, received, statuses } from '../raw-http.ts';
-import { isPing, type Route } from './adapter.ts';
+import { begin, http2Session, isPing, ping, pings, statusOf } from './connections.ts';
 import { gate } from './gate.ts';
-import { send } from './http-client.ts';
 import { Log } from './log.ts';
 import { describe, it } from './scenario.ts';
-import type { Server, Suite } from './suite.ts';
+import type { Suite } from './suite.ts';
 
 const policy = fixedWindow({ limit: 5, window: '1d' });
-const ping: Route = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) };
 const get = (last: boolean): string =>
   `GET /items HTTP/1.1\r\nHost: test\r\n${last ? 'Connection: close\r\n' : ''}\r\n`;
 
@@ -40,7 +38,7 @@ export function races(suite: Suite): void {
       const answers = sockets.map(received);
       for (const socket of sockets) socket.write(get(true).slice(0, -1));
       // Connections are accepted in order: when a later one has its response, all of them wait for their last byte.
-      await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+      await pings(server, 1);
 
       for (const socket of sockets) socket.write('\n');
       const outcomes = (await Promise.all(answers)).flatMap(statuses);
@@ -57,11 +55,7 @@ export function races(suite: Suite): void {
         { place, handle: () => handlers.opened.then(() => ({})) },
       );
       const sockets: Socket[] = [];
-      for (let i = 0; i < 5; i++) {
-        const socket = await open(server.port);
-        socket.write(get(true));
-        sockets.push(socket);
-      }
+      for (let i = 0; i < 5; i++) sockets.push(await begin(server.port, get(true)));
       await decisions.reaches(5);
       for (const socket of sockets) socket.resetAndDestroy();
 
@@ -75,8 +69,7 @@ export function races(suite: Suite): void {
     it('is not escaped by clients that disconnect at once (B14)', async () => {
       const server = await suite.serve({ name: 'leave', policy, ...stores.fresh() }, { place });
       for (let i = 0; i < 30; i++) {
-        const socket = await open(server.port);
-        socket.write(get(true));
+        const socket = await begin(server.port, get(true));
         const closed = once(socket, 'close');
         if (i % 2 === 0) socket.resetAndDestroy();
         else socket.destroy();
@@ -90,28 +83,9 @@ export function races(suite: Suite): void {
   });
 
   describe.each(suite.stores)('over HTTP/2 and $kind, a limit', (stores) => {
-    const session = async ({ port }: Server): Promise<ClientHttp2Session> => {
-      const client = connect(`http://127.0.0.1:${String(port)}`);
-      client.on('error', () => {});
-      suite.atEnd(async () => {
-        if (client.closed) return;
-        const closed = once(client, 'close');
-        client.destroy();
-        await closed;
-      });
-      await once(client, 'connect');
-      return client;
-    };
-    const statusOf = async (stream: ClientHttp2Stream): Promise<number> => {
-      const [headers] = (await once(stream, 'response')) as [{ ':status': number }];
-      stream.resume();
-      await once(stream, 'close');
-      return headers[':status'];
-    };
-
     it('allows exactly 5 of 30 streams that end in one packet (B13)', async () => {
       const app = await suite.serve({ name: 'h2', policy, ...stores.fresh() }, { method: 'POST', http2: true });
-      const client = await session(app);
+      const client = await http2Session(suite, app.port);
       const streams = Array.from({ length: 30 }, () => {
         const stream = client.request({ ':method': 'POST', ':path': '/items', 'content-type': 'application/json' });
         stream.on('error', () => {}); // denied before its body was complete
@@ -133,7 +107,7 @@ export function races(suite: Suite): void {
         { name: 'h2', policy, onDecision: decisions.add, ...stores.fresh() },
         { http2: true, handle: () => handlers.opened.then(() => ({})) },
       );
-      const client = await session(app);
+      const client = await http2Session(suite, app.port);
       const request = (): ClientHttp2Stream => {
         const stream = client.request({ ':path': '/items' });
         stream.on('error', () => {});

@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net';
 import { expect } from '@jest/globals';
-import { fixedWindow, type Decision } from '@sluice/core';
 import type { RefundOptions } from '@sluice/http';
+import { fixedWindow, type Decision } from '@sluice/core';
 import { fakeClock } from '../fake-clock.ts';
 import { open } from '../raw-http.ts';
 import { until } from '../until.ts';
-import { header, isPing, numberIn, type AnyRequest, type Route } from './adapter.ts';
+import { begin, isPing, ping, pings } from './connections.ts';
+import { header, numberIn, type AnyRequest } from './adapter.ts';
 import { gate } from './gate.ts';
-import { send, type HttpAnswer } from './http-client.ts';
+import type { HttpAnswer } from './http-client.ts';
 import { Log } from './log.ts';
 import { describe, it } from './scenario.ts';
 import type { Server, Suite } from './suite.ts';
 
 const fiveFailures = fixedWindow({ limit: 5, window: '1h' });
 const POST = 'POST /items HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n';
-const ping: Route = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) };
 const asksToWait = (request: AnyRequest): boolean => header(request, 'x-held') === 'yes';
 
 const stateOf = ({ headers }: HttpAnswer): string | undefined => headers['ratelimit'];
@@ -94,15 +94,10 @@ export function refunds(suite: Suite): void {
         },
       );
       const sockets: Socket[] = [];
-      for (let i = 0; i < 2; i++) {
-        const socket = await open(server.port);
-        socket.write(POST);
-        sockets.push(socket);
-      }
+      for (let i = 0; i < 2; i++) sockets.push(await begin(server.port, POST));
       await server.calls.reaches(2);
       for (const socket of sockets) socket.resetAndDestroy();
-      // When another connection has its response, the server has noticed these disconnects.
-      for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+      await pings(server);
 
       handlers.open();
       const statuses = await server.statuses(3);
@@ -137,9 +132,9 @@ export function refunds(suite: Suite): void {
       socket.write(`GET /ping HTTP/1.1\r\nHost: test\r\nX-Ping: yes\r\n\r\n${get('X-Held: yes\r\n')}${get()}`);
       await server.calls.reaches(2);
       handlers.open();
-      for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+      await pings(server);
       socket.resetAndDestroy();
-      for (let i = 0; i < 10; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+      await pings(server, 10);
 
       expect(await server.statuses(1)).toEqual([429]);
     });
@@ -157,8 +152,7 @@ export function refunds(suite: Suite): void {
         );
       const abort = async (server: Server): Promise<void> => {
         const before = server.calls.count;
-        const socket = await open(server.port);
-        socket.write('GET /items HTTP/1.1\r\nHost: test\r\nX-Held: yes\r\n\r\n');
+        const socket = await begin(server.port, 'GET /items HTTP/1.1\r\nHost: test\r\nX-Held: yes\r\n\r\n');
         await server.calls.reaches(before + 1);
         socket.resetAndDestroy();
       };

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
 import { byHeader, byIp, byUser } from '@sluice/http';
+import { fixedWindow } from '@sluice/core';
 import { fakeClock } from '../fake-clock.ts';
 import { numberIn } from './adapter.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';
@@ -22,16 +22,15 @@ export function severalLimits(suite: Suite): void {
 
   describe.each(suite.everywhere)('several limits $place, over $kind', ({ stores, place }) => {
     it('are decided in one call of the store', async () => {
-      const exactly = stores.fresh(fakeClock());
-      const store = watched(exactly.store);
+      const exactly = watched(stores.fresh(fakeClock()));
       const server = await suite.serve(
-        { name: 'several', limits: [twoPerIp, threePerUser], ...exactly, store },
+        { name: 'several', limits: [twoPerIp, threePerUser], ...exactly },
         { place, ...clients },
       );
 
       const answer = await server.send(as('203.0.113.1', 'ann'));
 
-      expect(store.calls.count).toBe(1);
+      expect(exactly.store.calls.count).toBe(1);
       expect(stateOf(answer)).toBe('"per-ip";r=1;t=1, "per-user";r=2;t=3600');
       expect(server.calls.all[0]?.rateLimit?.key).toEqual({ 'per-ip': '203.0.113.1', 'per-user': 'ann' });
     });

@@ -5,8 +5,8 @@ import { connect as connectHttp2, constants } from 'node:http2';
 import { expect } from '@jest/globals';
 import { concurrency, createLimiter, type Decision } from '@sluice/core';
 import { cases } from '../depth.ts';
-import { open } from '../raw-http.ts';
 import { until } from '../until.ts';
+import { begin } from './connections.ts';
 import { header, type AnyRequest, type Handle, type Limit } from './adapter.ts';
 import { gate, type Gate } from './gate.ts';
 import { Log } from './log.ts';
@@ -39,10 +39,9 @@ export function abortedSlots(suite: Suite): void {
     it(
       'are all free again, of HTTP/1 and HTTP/2, and each was released once',
       async () => {
-        const exactly = stores.fresh();
-        const [store, decisions] = [watched(exactly.store), new Log<Decision>()];
+        const [exactly, decisions] = [watched(stores.fresh()), new Log<Decision>()];
         const policy = concurrency({ limit: AT_ONCE, ttl: '1h' });
-        const limiter = createLimiter({ name: 'cut', policy, ...exactly, store });
+        const limiter = createLimiter({ name: 'cut', policy, ...exactly });
         let cuts: readonly Cut[] = [];
         const cutOf = (request: AnyRequest): Cut | undefined => cuts.find(({ id }) => id === header(request, 'x-id'));
         const waitIf = async (moment: Moment, cut: Cut | undefined): Promise<void> => {
@@ -93,7 +92,7 @@ export function abortedSlots(suite: Suite): void {
         expect(ids).toBe(aborts);
         expect(allowedCount).toBe(ids * 2);
         expect(decisions.count).toBe(allowedCount);
-        expect(store.answered('release').count).toBe(allowedCount);
+        expect(exactly.store.answered('release').count).toBe(allowedCount);
       },
       LONGEST_MS,
     );
@@ -102,10 +101,9 @@ export function abortedSlots(suite: Suite): void {
 
 /** Sends a request that completes and, on the same connection, one that is cut off. */
 async function cutHttp1(port: number, { id, moment, seen }: Cut, resets: boolean): Promise<void> {
-  const socket = await open(port);
+  const socket = await begin(port);
   socket.on('error', () => undefined);
   const closed = once(socket, 'close');
-  socket.write('GET /items HTTP/1.1\r\nHost: test\r\n\r\n');
   await wholeAnswer(socket);
   socket.write(`GET /items HTTP/1.1\r\nHost: test\r\nX-Id: ${id}\r\n\r\n`);
   await (moment === 'answered' ? once(socket, 'data') : seen.opened);

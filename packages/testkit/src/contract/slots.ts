@@ -1,27 +1,24 @@
-import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { expect } from '@jest/globals';
-import { concurrency, createLimiter, fixedWindow, type Decision, type Limiter } from '@sluice/core';
 import { byHeader } from '@sluice/http';
+import { concurrency, createLimiter, fixedWindow, type Decision, type Limiter } from '@sluice/core';
 import { open } from '../raw-http.ts';
 import { until } from '../until.ts';
-import { header, isPing, type AnyRequest, type Handle, type Route } from './adapter.ts';
+import { begin, GET, http2Session, isPing, leave, ping, pings, statusOf } from './connections.ts';
+import { header, type AnyRequest, type Handle } from './adapter.ts';
 import { gate, type Gate } from './gate.ts';
-import { send, type HttpAnswer } from './http-client.ts';
+import type { HttpAnswer } from './http-client.ts';
 import { fieldsOf } from './limiter-fields.ts';
 import { Log } from './log.ts';
 import { describe, it } from './scenario.ts';
 import type { Exactly, Suite } from './suite.ts';
 import { watched } from './watched-store.ts';
 
-const GET = 'GET /items HTTP/1.1\r\nHost: test\r\n\r\n';
 const PREFLIGHT = {
   method: 'OPTIONS',
   headers: { Origin: 'https://example.com', 'Access-Control-Request-Method': 'GET' },
 } as const;
 const key = (): string => 'all';
-const ping: Route = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) };
 
 /** A handler that waits for a gate. */
 function waiting(): { readonly handlers: Gate; readonly handle: Handle } {
@@ -63,9 +60,8 @@ export function slots(suite: Suite): void {
     });
 
     it('frees the slots of clients that never read, after maxSlotMs', async () => {
-      const exactly = stores.fresh();
-      const store = watched(exactly.store);
-      const limiter = inFlight({ ...exactly, store }, 2);
+      const exactly = watched(stores.fresh());
+      const limiter = inFlight(exactly, 2);
       const server = await suite.serve(
         { limiter, key, maxSlotMs: 300 },
         { place, handle: () => ({ body: 'x'.repeat(20_000_000) }) },
@@ -73,7 +69,7 @@ export function slots(suite: Suite): void {
       const sockets = [await open(server.port), await open(server.port)];
       for (const socket of sockets) socket.pause().write(GET);
       await server.calls.reaches(2);
-      await store.answered('release').reaches(2);
+      await exactly.store.answered('release').reaches(2);
 
       await asIfNeverUsed(limiter);
 
@@ -244,21 +240,17 @@ export function slots(suite: Suite): void {
     });
 
     it('releases at once the slot of a client that disconnects before the decision', async () => {
-      const [exactly, answers] = [stores.fresh(), gate()];
-      const store = watched(exactly.store, { hold: answers, asRedis: true });
-      const limiter = inFlight({ ...exactly, store }, 1);
+      const answers = gate();
+      const exactly = watched(stores.fresh(), { hold: answers, asRedis: true });
+      const limiter = inFlight(exactly, 1);
       const server = await suite.serve(
         { limiter, key, skip: isPing },
         { place, more: [ping], handle: () => new Promise(() => {}) },
       );
-      const socket = await open(server.port);
-      const closed = once(socket, 'close');
-      socket.write(GET);
-      await store.answered('consume').reaches(1);
-      socket.resetAndDestroy();
-      await closed;
-      // When another connection has its response, the server has noticed this disconnect.
-      for (let i = 0; i < 3; i++) await send(server.port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+      const socket = await begin(server.port);
+      await exactly.store.answered('consume').reaches(1);
+      await leave(socket);
+      await pings(server);
 
       answers.open();
 
@@ -267,8 +259,7 @@ export function slots(suite: Suite): void {
 
     it('releases a slot once, also with a refund', async () => {
       const { handlers, handle } = waiting();
-      const exactly = stores.fresh();
-      const store = watched(exactly.store);
+      const exactly = watched(stores.fresh());
       const limiter = createLimiter({
         name: 'mixed',
         policy: [
@@ -276,7 +267,6 @@ export function slots(suite: Suite): void {
           concurrency({ limit: 3, ttl: '1h', name: 'in-flight' }),
         ],
         ...exactly,
-        store,
       });
       const server = await suite.serve({ limiter, key, refund: 'on-success' }, { place, handle });
       const others = [server.send(), server.send()];
@@ -286,7 +276,7 @@ export function slots(suite: Suite): void {
       const quick = (await third).decision;
       handlers.open();
       await Promise.all(others);
-      await store.answered('release').reaches(2);
+      await exactly.store.answered('release').reaches(2);
 
       expect(quick.allowed).toBe(true);
       const left = await until('units are back, and the slot of another is not', async () => {
@@ -300,10 +290,9 @@ export function slots(suite: Suite): void {
 
   describe.each(suite.stores)('a limit of requests in flight, over $kind', (stores) => {
     it('keeps the slot of a response that lasts longer than the ttl', async () => {
-      const [exactly, rest] = [stores.fresh(), gate()];
-      const store = watched(exactly.store);
+      const [exactly, rest] = [watched(stores.fresh()), gate()];
       const server = await suite.serve(
-        { policy: concurrency({ limit: 1, ttl: 1500 }), key, ...exactly, store },
+        { policy: concurrency({ limit: 1, ttl: 1500 }), key, ...exactly },
         {
           handle(call) {
             if (header(call, 'x-long') !== 'yes') return { body: 'short' };
@@ -315,7 +304,7 @@ export function slots(suite: Suite): void {
         },
       );
       const long = server.send({ headers: { 'X-Long': 'yes' } });
-      await store.answered('renew').reaches(4);
+      await exactly.store.answered('renew').reaches(4);
       const during = await server.statuses(2);
       rest.open();
       const { status, body: sent } = await long;
@@ -329,22 +318,20 @@ export function slots(suite: Suite): void {
       const { handlers, handle } = waiting();
       const limiter = inFlight(stores.fresh(), 2);
       const app = await suite.serve({ limiter, key }, { http2: true, handle });
-      const session = connectHttp2(`http://127.0.0.1:${String(app.port)}`);
-      try {
-        const [first, second] = [statusOf(session), statusOf(session)];
-        await app.calls.reaches(2);
-        const denied = await statusOf(session);
-        handlers.open();
+      const session = await http2Session(suite, app.port);
+      const ask = async (): Promise<number> => statusOf(session.request({ ':path': '/items' }));
 
-        expect([await first, await second, denied]).toEqual([200, 200, 429]);
-        await asIfNeverUsed(limiter);
-        const later: number[] = [];
-        for (let i = 0; i < 10; i++) later.push(await statusOf(session));
-        expect(later).toEqual(later.map(() => 200));
-        await asIfNeverUsed(limiter);
-      } finally {
-        session.destroy();
-      }
+      const [first, second] = [ask(), ask()];
+      await app.calls.reaches(2);
+      const denied = await ask();
+      handlers.open();
+
+      expect([await first, await second, denied]).toEqual([200, 200, 429]);
+      await asIfNeverUsed(limiter);
+      const later: number[] = [];
+      for (let i = 0; i < 10; i++) later.push(await ask());
+      expect(later).toEqual(later.map(() => 200));
+      await asIfNeverUsed(limiter);
     });
   });
 }
@@ -359,12 +346,4 @@ async function asIfNeverUsed(limiter: Limiter): Promise<void> {
     const { remaining, limit, resetAfterMs } = await limiter.peek('all');
     return remaining === limit && resetAfterMs === 0;
   });
-}
-
-async function statusOf(session: ClientHttp2Session): Promise<number> {
-  const stream = session.request({ ':path': '/items' });
-  const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
-  stream.resume();
-  await once(stream, 'close');
-  return Number(headers[':status']);
 }

@@ -19,7 +19,12 @@ export interface Watch {
   readonly asRedis?: boolean;
 }
 
-export function watched(inner: Store, { hold, asRedis = false }: Watch = {}): WatchedStore {
+/** The same options with a watched store. */
+export function watched<Options extends { readonly store: Store }>(
+  options: Options,
+  { hold, asRedis = false }: Watch = {},
+): Options & { readonly store: WatchedStore } {
+  const { store: inner } = options;
   const calls = new Log<readonly StoreRequest[]>();
   const logs = new Map<string, Log<StoreRequest>>();
   const answered = (op: StoreRequest['op']): Log<StoreRequest> => {
@@ -35,7 +40,7 @@ export function watched(inner: Store, { hold, asRedis = false }: Watch = {}): Wa
     if (hold === undefined || !requests.some(({ op }) => op === 'consume')) return answers;
     return hold.opened.then(() => answers);
   };
-  return {
+  const store: WatchedStore = {
     source: asRedis ? 'redis' : inner.source,
     calls,
     answered,
@@ -47,6 +52,7 @@ export function watched(inner: Store, { hold, asRedis = false }: Watch = {}): Wa
         : answersTo(requests, answers);
     },
   };
+  return { ...options, store };
 }
 
 /** How a store fails. */
