@@ -45,21 +45,18 @@ for (const [folder, { formats, entries, internal = {}, more = {} }] of Object.en
     outputOptions: {
       comments: false,
       exports: 'named',
-      // What the entry points of testing have in common is several modules, because few of them need its peers.
-      ...(folder !== 'testing' && {
-        codeSplitting: {
-          groups: [
-            // Apart from the rest, so that a browser loads nothing else with the kernels.
-            {
-              name: 'pure',
-              test: /\/src\/(algorithms|values|engine(?!\/(key|lru-list|private-fields|batch-store))|errors|site\.generated)/,
-              minShareCount: 2,
-              priority: 1,
-            },
-            { name: 'shared', test: /\/src\//, minShareCount: 2 },
-          ],
-        },
-      }),
+      codeSplitting: {
+        groups: [
+          // Apart from the rest, so that a browser loads nothing else with the kernels.
+          {
+            name: 'pure',
+            test: /\/src\/(algorithms|values|engine(?!\/(key|lru-list|private-fields|batch-store))|errors|site\.generated)/,
+            minShareCount: 2,
+            priority: 1,
+          },
+          { name: 'shared', test: /\/src\//, minShareCount: 2 },
+        ],
+      },
     },
   });
   if (Object.keys(entry).length === 0) continue;

@@ -123,8 +123,6 @@ import { rateLimit as koaRateLimit } from '@sluice/koa';
 import { RateLimitModule } from '@sluice/nestjs';
 import { keysOf, performRequest } from '@sluice/core/spi';
 import { describeStore, expectLimited, fakeClock } from '@sluice/testing';
-import { describeAdapter, type AdapterTarget } from '@sluice/testing/adapter';
-import { serveTarget } from '@sluice/testing/adapter-target';
 import { fromNode, rateLimit as webRateLimit } from '@sluice/web';
 import { rateLimit as honoRateLimit } from '@sluice/web/hono';
 import { Hono } from 'hono';
@@ -144,8 +142,6 @@ const report: KeyReport = inspectKey('sluice:{a}:api:2f', '', decision.atMs);
 const stops: (() => void)[] = [collectMetrics({ prefix: 'limits_' }), reportToOpenTelemetry()];
 const stores = [splitStore({ membership: fixedMembership({ instances: 1, index: 0 }) }), remoteStore('sluice://127.0.0.1:1')];
 const testing: readonly unknown[] = [stores, keysOf, performRequest, describeStore, expectLimited, fakeClock];
-const prove = (target: AdapterTarget): void => describeAdapter(target, { parts: ['answers'], redis: 'redis://127.0.0.1:6379' });
-const program: (target: AdapterTarget) => Promise<void> = serveTarget;
 `,
   );
   for (const [file, load] of [

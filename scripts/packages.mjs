@@ -44,11 +44,7 @@ export const PACKAGES = {
   nestjs: { formats: BOTH, entries: { '.': 'index.ts' } },
   testing: {
     formats: BOTH,
-    entries: {
-      '.': 'index.ts',
-      './adapter': 'describe-adapter/index.ts',
-      './adapter-target': 'adapter-target/index.ts',
-    },
+    entries: { '.': 'index.ts' },
     internal: { './internal': 'internal.ts' },
   },
   server: { formats: ['esm'], entries: { '.': 'index.ts', './configuration': 'configuration.ts' } },

@@ -9,7 +9,6 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../packages/testkit/dist/free-port.js';
 import { PACKAGES } from './packages.mjs';
 import { pnpm } from './pnpm.mjs';
 
@@ -54,11 +53,6 @@ const NEXT = {
   ...{ typescript: '5.9', '@types/node': '20', '@types/react': '19' },
 };
 const NO_TELEMETRY = 'NEXT_TELEMETRY_DISABLED=1';
-/** What README.md of @sluice/testing says that the contract of adapters needs. */
-const CONTRACT = {
-  ...{ expect: '30', 'fast-check': '4', got: '14', ioredis: '6', 'jest-each': '30', ky: '1' },
-  ...{ 'ratelimit-header-parser': '0.1', 'structured-field-values': '2', 'structured-headers': '2', undici: '7' },
-};
 
 try {
   const tarballs = pack();
@@ -112,20 +106,6 @@ try {
     useNextExample(folder, version);
     await check(row, 'next build', () => run(folder, 'env', NO_TELEMETRY, 'npx', 'next', 'build'));
     await check(row, 'route handler and proxy', () => run(folder, 'env', NO_TELEMETRY, 'node', 'next.mjs'));
-  }
-  if (isWanted('Adapters contract')) {
-    const runners = { jest: '30', vitest: '3' };
-    const folder = await installed('Adapters contract', tarballs, ['testing'], { ...CONTRACT, ...runners });
-    cpSync(join(root, 'packages/testing/test/adapter/target.mjs'), join(folder, 'adapter-target.mjs'));
-    const redis = await startRedis(folder);
-    const env = { REDIS_URL: redis.url, NODE_OPTIONS: '--experimental-vm-modules' };
-    for (const [cell, command] of [
-      ['Vitest', ['npx', 'vitest', 'run', 'adapter.vitest.test.mjs']],
-      ['Jest', ['npx', 'jest', '--testMatch', '**/adapter.jest.test.mjs']],
-    ]) {
-      await check('Adapters contract', cell, () => run(folder, 'env', ...settings(env), ...command));
-    }
-    redis.stop();
   }
   if (isWanted('SQLite store')) {
     const folder = await installed('SQLite store', tarballs, ['testing'], { 'better-sqlite3': '13.2.0' });
@@ -327,24 +307,6 @@ function compile(folder, module, program, skipsLibraries = false) {
 
 function onNode(version, program) {
   return ['npx', '--yes', '-p', `node@${version}`, '-c', `node --version && node ${program}`];
-}
-
-/** A Redis for programs that are installed here. */
-async function startRedis(folder) {
-  const port = await freePort();
-  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
-  const child = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] });
-  let printed = '';
-  for await (const text of child.stdout) {
-    printed += text;
-    if (printed.includes('Ready to accept connections')) break;
-  }
-  return { url: `redis://127.0.0.1:${port}`, stop: () => child.kill() };
-}
-
-/** As the program `env` takes them. */
-function settings(env) {
-  return Object.entries(env).map(([name, value]) => `${name}=${value}`);
 }
 
 async function check(row, cell, work) {

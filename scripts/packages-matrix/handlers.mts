@@ -1,8 +1,6 @@
 import { byUser, fixedWindow, fromNode, rateLimit, type Checked, type RateLimitOptions } from '@sluice/web';
 import * as hono from '@sluice/web/hono';
 import { collectMetrics } from '@sluice/core/metrics';
-import { describeAdapter, type AdapterTarget } from '@sluice/testing/adapter';
-import { serveTarget } from '@sluice/testing/adapter-target';
 import { Hono } from 'hono';
 
 const options: RateLimitOptions = { limit: 1, window: '1m', address: fromNode };
@@ -38,7 +36,4 @@ app.get('/:id', hono.rateLimit({ limit: 1, window: '1m', key: hono.byAll() }), (
 // @ts-expect-error Hono knows the routes.
 hono.rateLimit({ limit: 1, window: '1m', address: fromNode, routes: ['/users/:id'] });
 
-const target: AdapterTarget = { name: 'none', start: () => Promise.reject(new Error('never started')) };
-describeAdapter(target, { redis: 'redis://127.0.0.1:6379', parts: ['answers'] });
-await serveTarget(target);
 collectMetrics();

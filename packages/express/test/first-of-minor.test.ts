@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
-import { concurrency, fixedWindow, leakyBucket } from '@sluice/core';
-import { byRoute } from '@sluice/http';
+import { concurrency, leakyBucket } from '@sluice/core';
+import { describeAdapter, smoke } from '@sluice/testkit';
+import { adapterOf } from './adapter.ts';
 
 const frozen = new URL('./first-of-minor/adapter.mjs', import.meta.url);
-const { rateLimit } = (await import(frozen.href)) as typeof import('@sluice/express');
+const adapter = (await import(frozen.href)) as typeof import('@sluice/express');
+const { rateLimit } = adapter;
 
 const minorOf = (version: string | undefined): string => (version ?? '').split('.').slice(0, 2).join('.');
 
@@ -17,37 +19,6 @@ describe('the first adapter of this minor version, on the core of today', () => 
 
     // Raised: npm run build && node scripts/freeze-adapter.mjs
     expect(minorOf(version)).toBe(minorOf(now.version));
-  });
-
-  it('allows, denies, writes the fields, and tells the application', async () => {
-    const app = express();
-    app.use(rateLimit({ limit: 1, window: '1h' }));
-    app.get('/', (req, res) => void res.send(String(req.rateLimit?.decision.remaining)));
-
-    const allowed = await request(app).get('/');
-    const denied = await request(app).get('/');
-
-    expect([allowed.status, allowed.text, allowed.headers['ratelimit']]).toEqual([
-      200,
-      '0',
-      expect.stringMatching(/;r=0;t=/),
-    ]);
-    expect(denied.status).toBe(429);
-    expect(denied.body).toMatchObject({ 'violated-policies': ['default'] });
-    expect(denied.headers['retry-after']).toMatch(/^\d+$/);
-  });
-
-  it('finds the routes of keys, for every spelling', async () => {
-    const app = express();
-    app.use(rateLimit({ policy: fixedWindow({ limit: 1, window: '1h' }), key: byRoute() }));
-    app.get('/users/:id', (_req, res) => void res.send('user'));
-    app.get('/orders', (_req, res) => void res.send('orders'));
-
-    const statuses = [];
-    for (const path of ['/users/1', '/users/2', '/USERS/3/', '/orders'])
-      statuses.push((await request(app).get(path)).status);
-
-    expect(statuses).toEqual([200, 429, 429, 200]);
   });
 
   it('gives back after the response, paces, holds slots, and decides without writing', async () => {
@@ -73,3 +44,5 @@ describe('the first adapter of this minor version, on the core of today', () => 
     expect(() => rateLimit({ limt: 1, window: '1h' } as never)).toThrow('rateLimit has no option "limt"');
   });
 });
+
+describeAdapter(adapterOf({ version: 'Express 5, as the first one of this minor version', express }, adapter), smoke);

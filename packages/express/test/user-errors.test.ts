@@ -38,19 +38,6 @@ describe.each(frameworks)('what a function of the user throws, on $version,', ({
     expect(answer.body).toMatchObject({ name: 'TypeError', message: 'of the user' });
   });
 
-  it.each([[undefined], [null], [''], [0], [false], ['route'], ['router']])(
-    'never lets a request pass, not even %j',
-    async (thrown) => {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what must not happen, and does
-      const app = appWith({ key: () => Promise.reject(thrown) });
-
-      const answer = await request(app).get('/');
-
-      expect(answer.status).toBe(500);
-      expect(answer.text).not.toBe('handled');
-    },
-  );
-
   it('keeps the functions after it from being asked: nothing of theirs fails unheard', async () => {
     const asked: string[] = [];
     const note = (name: string) => async () => {

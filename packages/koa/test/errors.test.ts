@@ -63,25 +63,6 @@ describe.each(frameworks)('on $version', ({ Koa }) => {
     expect([status, text]).toEqual([502, 'TypeError: of the user']);
   });
 
-  it.each([[undefined], [null], [''], [0], [false]])(
-    'never lets a request pass, not even when it is %j',
-    async (thrown) => {
-      let handled = 0;
-      const { ask } = await served(
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what must not happen, and does
-        { key: () => Promise.reject(thrown) },
-        () => {
-          handled++;
-        },
-      );
-
-      const { status } = await ask();
-
-      expect(status).toBe(500);
-      expect(handled).toBe(0);
-    },
-  );
-
   it('what a handler throws passes through untouched', async () => {
     class Missing extends Error {
       readonly status = 404;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import Router from '@koa/router';
-import { byHeader, byUser, fixedWindow, rateLimit } from '@sluice/koa';
+import { byUser, fixedWindow, rateLimit } from '@sluice/koa';
 import type { Middleware } from 'koa';
 import { frameworks } from './frameworks.ts';
 import { useServers } from './serve.ts';
@@ -12,38 +12,6 @@ const tellInfo: Middleware = (ctx) => {
 
 describe.each(frameworks)('on $version', ({ Koa }) => {
   const serve = useServers();
-
-  it('the key and the decision are on the state', async () => {
-    const app = new Koa();
-    app.use(rateLimit({ policy }));
-    app.use(tellInfo);
-    const { ask } = await serve(app);
-
-    const { text } = await ask();
-
-    expect(JSON.parse(text)).toMatchObject({
-      key: '127.0.0.1',
-      decision: { allowed: true, policy: 'default', limit: 2, remaining: 1 },
-    });
-  });
-
-  it('the keys of several limits are on the state by their names', async () => {
-    const app = new Koa();
-    app.use(
-      rateLimit({
-        limits: [
-          { name: 'per-ip', policy },
-          { name: 'per-app', policy, key: byHeader('x-app') },
-        ],
-      }),
-    );
-    app.use(tellInfo);
-    const { ask } = await serve(app);
-
-    const { text } = await ask('/', { headers: { 'X-App': 'shop' } });
-
-    expect(JSON.parse(text)).toMatchObject({ key: { 'per-ip': '127.0.0.1', 'per-app': 'shop' } });
-  });
 
   it.each([
     ['the id', { id: 7, sub: 'other' }, '7'],

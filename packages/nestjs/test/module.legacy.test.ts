@@ -60,23 +60,6 @@ describe.each(platforms)('RateLimitModule on %s', (platform) => {
     expect(await statuses('/orders', 1)).toEqual([429]);
   });
 
-  it('answers with problem details, byte for byte', async () => {
-    const { fetch } = await serve(platform, rootOf(RateLimitModule.forRoot({ policy })));
-    await fetch('/page');
-
-    const denied = await fetch('/page');
-
-    expect(denied.status).toBe(429);
-    expect(Object.fromEntries(denied.headers)).toMatchObject({
-      'content-type': 'application/problem+json',
-      'cache-control': 'no-store',
-      'ratelimit-policy': '"default";q=1;w=3600',
-    });
-    expect(await denied.text()).toBe(
-      '{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":429,"violated-policies":["default"]}',
-    );
-  });
-
   it.each<[string, (store: RateLimitScopeOptions['store']) => RateLimitScopeOptions]>([
     ['a store and formats', (store) => ({ store, headers: 'draft-7' })],
     ['nothing', () => ({})],

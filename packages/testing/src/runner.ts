@@ -12,8 +12,6 @@ export interface Runner {
   /** `node:test` and Mocha. */
   readonly before?: (run: () => Promise<void>) => unknown;
   readonly after?: (run: () => Promise<void>) => unknown;
-  /** All of them. `describeAdapter` needs it. */
-  readonly afterEach?: (run: () => Promise<void>) => unknown;
 }
 
 /** A runner with one name for each function. */
@@ -24,11 +22,8 @@ export interface Suite {
   readonly afterAll: (run: () => Promise<void>) => unknown;
 }
 
-const MODULES =
-  "pass its module as the last argument, such as `import * as runner from 'node:test'` (or 'vitest'); without one it takes the global functions of Jest or Mocha";
-
 /** @throws TypeError for what is no runner. */
-export function suiteOf(runner: Partial<Runner>, caller: string): Suite {
+export function suiteOf(runner: Partial<Runner>): Suite {
   const { describe, it } = runner;
   const beforeAll = runner.beforeAll ?? runner.before;
   const afterAll = runner.afterAll ?? runner.after;
@@ -36,20 +31,7 @@ export function suiteOf(runner: Partial<Runner>, caller: string): Suite {
   const missing = Object.entries(functions).find(([, found]) => typeof found !== 'function');
   if (missing === undefined) return functions as Suite;
   throw new TypeError(
-    `${caller} needs a test runner with describe, it, before(All) and after(All), got none with ${missing[0]}: ` +
-      MODULES,
+    `describeStore needs a test runner with describe, it, before(All) and after(All), got none with ${missing[0]}: ` +
+      "pass its module as the last argument, such as `import * as runner from 'node:test'` (or 'vitest'); without one it takes the global functions of Jest or Mocha",
   );
-}
-
-/** What the contract of adapters needs beside that. */
-export interface AdapterRunner extends Suite {
-  readonly afterEach: (run: () => Promise<void>) => unknown;
-}
-
-/** @throws TypeError for what is no runner, or has no afterEach. */
-export function adapterRunnerOf(runner: Partial<Runner>, caller: string): AdapterRunner {
-  const { afterEach } = runner;
-  if (typeof afterEach === 'function') return { ...suiteOf(runner, caller), afterEach };
-  suiteOf(runner, caller);
-  throw new TypeError(`${caller} needs a test runner with afterEach, got one without: ${MODULES}`);
 }

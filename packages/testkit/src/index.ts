@@ -1,37 +1,26 @@
 export { memory, realRedis, type ClockedStores } from './clocked-stores.ts';
-export { describeAdapter } from './describe-adapter.ts';
 export {
-  contractParts,
-  processTarget,
-  withoutHttp2,
-  type AdapterTarget,
+  header,
+  type AdapterUnderTest,
   type Answer,
   type AnyRequest,
+  type App,
   type Call,
-  type ContractPart,
-  type ContractTarget,
   type Impossible,
-  type ProcessTarget,
+  type Limit,
+  type Route,
   type RunningApp,
-  type SuiteApp,
-  type SuiteOptions,
-  type SuiteRoute,
-} from '@sluice/testing/adapter';
+} from './contract/adapter.ts';
+export { ipv4Spellings, ipv6Spellings } from './contract/addresses.ts';
+export { contractParts, describeAdapter, type ContractPart } from './contract/describe-adapter.ts';
+export { smoke } from './contract/smoke.ts';
+export { spellingsOf } from './contract/spellings.ts';
+export { withoutHttp2 } from './contract/without-http2.ts';
 export { describeStore, type StoreFactory } from '@sluice/testing';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { cases, depth, type Depth } from './depth.ts';
 export { seeded, testSeed, type Random } from './random.ts';
-export {
-  exchange,
-  ipv4Spellings,
-  ipv6Spellings,
-  listen,
-  open,
-  received,
-  spellingsOf,
-  statuses,
-  type Listening,
-} from '@sluice/testing/internal';
+export { exchange, listen, open, received, statuses, type Listening } from './raw-http.ts';
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort } from './free-port.ts';
 export { startRedis, type RedisServer } from './redis-server.ts';

@@ -1,18 +1,18 @@
 import { fromProxy, rateLimit, type AddressSource } from '@sluice/web';
-import type { Answer, Call, SuiteApp, SuiteOptions, SuiteRoute } from '@sluice/testkit/target';
+import type { Answer, App, Limit, Route } from '@sluice/testkit';
 
 /** A fetch handler, with what its server passes beside the request. */
 export type Fetch = (request: Request, context: never) => Response | Promise<Response>;
 
 /** An application of plain fetch handlers: a table of routes, and functions around it. */
-export function fetchApp(app: SuiteApp, peer: AddressSource): Fetch {
+export function fetchApp(app: App, peer: AddressSource): Fetch {
   const { limits = [], routes, before = {}, trustLoopback = false, users = false, methodOverride } = app;
   const more = {
     address: trustLoopback ? fromProxy(['127.0.0.1'], peer) : peer,
     routes: routes.map(({ path }) => path),
     deniedHeaders: before,
   };
-  const limiterOf = (options: SuiteOptions) => rateLimit({ ...options, ...more } as never);
+  const limiterOf = (options: Limit) => rateLimit({ ...options, ...more } as never);
 
   const handlers = routes.map((route) => ({ route, handle: handlerOf(route, limiterOf) }));
   let fetch: Fetch = async (request, context) => {
@@ -53,11 +53,6 @@ export function errorResponse(error: unknown): Response {
   return new Response(status === 500 ? 'Internal Server Error' : message, { status, headers });
 }
 
-/** A header of a request, or of what the suite's handlers get of one. */
-export function header({ headers }: Pick<Call, 'headers'>, name: string): string | undefined {
-  return (headers as Headers).get(name) ?? undefined;
-}
-
 function bodyOf(stream: NonNullable<Answer['stream']>): ReadableStream {
   const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   return new ReadableStream({
@@ -72,10 +67,7 @@ function bodyOf(stream: NonNullable<Answer['stream']>): ReadableStream {
   });
 }
 
-function handlerOf(
-  { limit, handle }: SuiteRoute,
-  limiterOf: (options: SuiteOptions) => ReturnType<typeof rateLimit>,
-): Fetch {
+function handlerOf({ limit, handle }: Route, limiterOf: (options: Limit) => ReturnType<typeof rateLimit>): Fetch {
   const own = async (request: Request): Promise<Response> => {
     const isJson = request.headers.get('content-type')?.startsWith('application/json') === true;
     const body: unknown = isJson ? await request.json() : undefined;

@@ -1,14 +1,14 @@
 import { fromProxy, rateLimit, type AddressSource } from '@sluice/web/hono';
-import type { Call, SuiteApp, SuiteOptions, SuiteRoute } from '@sluice/testkit/target';
+import type { App, Limit, Route } from '@sluice/testkit';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { methodOverride } from 'hono/method-override';
-import { header, responseOf } from './fetch-app.ts';
+import { responseOf } from './fetch-app.ts';
 
 /** An application of Hono. */
-export function honoApp(suiteApp: SuiteApp, peer: AddressSource): Hono {
+export function honoApp(suiteApp: App, peer: AddressSource): Hono {
   const { limits = [], routes, before = {}, trustLoopback = false, users = false } = suiteApp;
   const address = trustLoopback ? fromProxy(['127.0.0.1'], peer) : peer;
-  const limiterOf = (options: SuiteOptions): MiddlewareHandler =>
+  const limiterOf = (options: Limit): MiddlewareHandler =>
     rateLimit({ ...options, address } as never) as MiddlewareHandler;
   const app = new Hono();
   app.use(async (c, next) => {
@@ -31,12 +31,7 @@ export function honoApp(suiteApp: SuiteApp, peer: AddressSource): Hono {
   return app;
 }
 
-/** A header of a request of Hono, or of what the suite's handlers get of one. */
-export function honoHeader(request: Context | Call, name: string): string | undefined {
-  return 'req' in request ? request.req.header(name) : header(request, name);
-}
-
-function handlerOf(handle: SuiteRoute['handle']): (c: Context) => Promise<Response> {
+function handlerOf(handle: Route['handle']): (c: Context) => Promise<Response> {
   return async (c) => {
     const isJson = c.req.header('content-type')?.startsWith('application/json') === true;
     const body: unknown = isJson ? await c.req.json() : undefined;

@@ -73,17 +73,6 @@ describe('the middleware of Hono', () => {
     ]);
   });
 
-  it('throws an error that the default error handler can send', async () => {
-    const app = new Hono();
-    app.use(rateLimit({ policy, key: byAll(), store: memoryStore({ clock: fakeClock() }), throw: true }));
-    app.get('/', (c) => c.text('hello'));
-    await app.request('/');
-
-    const denied = await app.request('/');
-
-    expect([denied.status, denied.headers.get('retry-after')]).toEqual([429, '60']);
-  });
-
   it.each([
     ['the default error handler', undefined],
     ['one that makes a response by the context', (_error: Error, c: Context) => c.text('calm down', 429)],

@@ -1,5 +1,5 @@
 import { describeAdapter } from '@sluice/testkit';
 import { frameworks } from '../frameworks.ts';
-import { targetOf } from '../target.ts';
+import { adapterOf } from '../adapter.ts';
 
-for (const framework of frameworks) describeAdapter(targetOf(framework), ['waiting']);
+for (const framework of frameworks) describeAdapter(adapterOf(framework), 'waiting');

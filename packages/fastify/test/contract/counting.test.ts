@@ -1,4 +1,4 @@
 import { describeAdapter } from '@sluice/testkit';
-import { fastify5 } from '../target.ts';
+import { fastify5 } from '../adapter.ts';
 
-describeAdapter(fastify5, ['counting']);
+describeAdapter(fastify5, 'counting');

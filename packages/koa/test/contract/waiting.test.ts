@@ -1,4 +1,4 @@
 import { describeAdapter } from '@sluice/testkit';
-import { koa2, koa3 } from '../target.ts';
+import { koa2, koa3 } from '../adapter.ts';
 
-for (const target of [koa3, koa2]) describeAdapter(target, ['waiting']);
+for (const adapter of [koa3, koa2]) describeAdapter(adapter, 'waiting');

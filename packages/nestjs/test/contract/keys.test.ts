@@ -1,4 +1,4 @@
 import { describeAdapter } from '@sluice/testkit';
-import { nestOnExpress, nestOnFastify } from '../target.ts';
+import { nestOnExpress, nestOnFastify } from '../adapter.ts';
 
-for (const target of [nestOnExpress, nestOnFastify]) describeAdapter(target, ['keys']);
+for (const adapter of [nestOnExpress, nestOnFastify]) describeAdapter(adapter, 'keys');

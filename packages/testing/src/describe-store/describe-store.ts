@@ -51,7 +51,7 @@ export function describeStore(
   factory: StoreFactory,
   runner: Partial<Runner> = globalThis as Partial<Runner>,
 ): void {
-  const suite = suiteOf(runner, 'describeStore');
+  const suite = suiteOf(runner);
   const setup = setupOf(factory);
   suite.describe(`the store ${name}`, () => {
     suite.beforeAll(async () => factory.setUp?.());

@@ -1,4 +1,4 @@
 import { describeAdapter } from '@sluice/testkit';
-import { hono } from '../targets.ts';
+import { hono } from '../adapters.ts';
 
-describeAdapter(hono, ['answers']);
+describeAdapter(hono, 'answers');

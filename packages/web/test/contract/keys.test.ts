@@ -1,4 +1,4 @@
 import { describeAdapter } from '@sluice/testkit';
-import { web } from '../targets.ts';
+import { web } from '../adapters.ts';
 
-describeAdapter(web, ['keys']);
+describeAdapter(web, 'keys');

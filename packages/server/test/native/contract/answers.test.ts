@@ -1,4 +1,4 @@
 import { describeAdapter } from '@sluice/testkit';
-import { remoteTarget } from './remote-target.ts';
+import { remoteAdapter } from './remote-adapter.ts';
 
-describeAdapter(remoteTarget(), ['answers']);
+describeAdapter(remoteAdapter(), 'answers');

@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import * as current from '@sluice/express';
+import {
+  withoutHttp2,
+  type AdapterUnderTest,
+  type App,
+  type Limit,
+  type Route,
+  type RunningApp,
+} from '@sluice/testkit';
+import type { Express, Request, RequestHandler, Response } from 'express';
+
+type RateLimit = typeof current.rateLimit;
+
+/** The contract's applications, written with a version of Express; the adapter may be another than the present one. */
+export function adapterOf(
+  { version, express }: { readonly version: string; readonly express: () => Express },
+  { rateLimit }: { readonly rateLimit: RateLimit } = current,
+): AdapterUnderTest {
+  return {
+    name: version,
+    start: async (app) => listening(appOf(express(), app, rateLimit)),
+    answer(response: Response, { status = 200, body }) {
+      response.status(status).send(body);
+    },
+    impossible: withoutHttp2('Express speaks no HTTP/2'),
+  };
+}
+
+function appOf(
+  app: Express,
+  { limits = [], routes, before, trustLoopback, users, methodOverride }: App,
+  rateLimit: RateLimit,
+): Express {
+  const limiterOf = (options: Limit): RequestHandler => rateLimit(options as unknown as current.RateLimitOptions);
+  if (trustLoopback === true) app.set('trust proxy', 'loopback');
+  if (before !== undefined) {
+    app.use((_request, response, next) => {
+      response.set(before);
+      next();
+    });
+  }
+  if (users === true) {
+    app.use((request, _response, next) => {
+      const id = request.get('x-user');
+      if (id !== undefined) Object.assign(request, { user: { id } });
+      next();
+    });
+  }
+  if (methodOverride === 'before') app.use(overrideMethod);
+  for (const limit of limits) app.use(limiterOf(limit));
+  if (methodOverride === 'after') app.use(overrideMethod);
+  for (const route of routes) {
+    const method = route.method.toLowerCase() as 'get';
+    app[method](route.path, ...(route.limit === undefined ? [] : [limiterOf(route.limit)]), handlerOf(route));
+  }
+  return app;
+}
+
+const overrideMethod: RequestHandler = (request, _response, next) => {
+  request.method = request.get('x-http-method-override') ?? request.method;
+  next();
+};
+
+function handlerOf({ handle }: Route): RequestHandler {
+  return (request, response, next) => {
+    const { method, headers, rateLimit: info } = request;
+    const body: unknown = (request as Request & { body?: unknown }).body;
+    Promise.resolve()
+      .then(() => handle({ method, headers, body, rateLimit: info }))
+      .then((answer) => {
+        response.status(answer.status ?? 200).set(answer.headers ?? {});
+        if (answer.stream === undefined) response.send(answer.body ?? '');
+        else answer.stream.pipe(response);
+      })
+      .catch(next);
+  };
+}
+
+async function listening(app: Express): Promise<RunningApp> {
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

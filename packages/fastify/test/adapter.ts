@@ -1,0 +1,89 @@
+import { sluice } from '@sluice/fastify';
+import type { AdapterUnderTest, Call, RunningApp, App, Limit } from '@sluice/testkit';
+import type { Socket } from 'node:net';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+
+/** Fastify 5, as the contract starts it. */
+export const fastify5: AdapterUnderTest = {
+  name: 'Fastify 5',
+  start: (app) => run(Fastify(settings(app) as object), app),
+  startHttp2: (app) => run(Fastify({ ...settings(app), http2: true } as object), app),
+  answer: (reply: FastifyReply, { status = 200, body }) => reply.code(status).send(body),
+};
+
+function settings({ trustLoopback = false, methodOverride }: App) {
+  return {
+    trustProxy: trustLoopback ? '127.0.0.1' : false,
+    // Fastify routes before any hook runs: there is no other place for a change of the method.
+    ...(methodOverride !== undefined && {
+      rewriteUrl: (request: { method?: string; url?: string; headers: SuiteHeaders }) => {
+        const given = request.headers['x-http-method-override'];
+        if (typeof given === 'string') request.method = given;
+        return request.url ?? '/';
+      },
+    }),
+  };
+}
+
+type SuiteHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+async function run(
+  app: FastifyInstance,
+  { limits = [], routes, before = {}, users = false }: App,
+): Promise<RunningApp> {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(before);
+    const user = request.headers['x-user'];
+    if (users && typeof user === 'string') Object.assign(request, { user: { id: user } });
+  });
+  await app.register(sluice, (limits[0] ?? {}) as never);
+  for (const more of limits.slice(1)) app.addHook('onRequest', app.rateLimit(more as never) as never);
+  for (const { method, path, limit, handle } of routes) {
+    const config = limit === undefined ? {} : { rateLimit: ownStore(limit, limits) as never };
+    app.route({
+      method,
+      url: path,
+      config,
+      handler: async (request, reply) => {
+        const { status = 200, headers = {}, body = '', stream } = await handle(callOf(request));
+        return reply
+          .code(status)
+          .headers(headers)
+          .send(stream ?? body);
+      },
+    });
+  }
+  const connections = new Set<{ destroy(): void }>();
+  // A connection of HTTP/1, a session of HTTP/2.
+  for (const event of ['connection', 'session']) {
+    app.server.on(event, (connection: Socket) => {
+      connections.add(connection);
+      connection.once('close', () => connections.delete(connection));
+    });
+  }
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const address = app.server.address();
+  return {
+    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
+    close: async () => {
+      for (const connection of connections) connection.destroy();
+      await app.close();
+    },
+  };
+}
+
+/** Limits that act together stand in one store; where the suite says no other, in that of the application. */
+function ownStore(limit: Limit, limits: readonly Limit[]): Limit & { override?: boolean } {
+  const [outer] = limits;
+  const differs = outer !== undefined && limit.store !== undefined && outer.store !== limit.store;
+  return differs ? { ...limit, override: true } : limit;
+}
+
+function callOf(request: FastifyRequest): Call {
+  return {
+    method: request.method,
+    headers: request.headers,
+    body: request.body,
+    rateLimit: request.rateLimit,
+  };
+}

@@ -1,0 +1,141 @@
+import { Stream } from 'node:stream';
+import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import {
+  RateLimit,
+  RateLimitMiddleware,
+  RateLimitModule,
+  type NestRequest,
+  type NestResponse,
+  type RateLimitDecoratorOptions,
+} from '@sluice/nestjs';
+import {
+  withoutHttp2,
+  type AdapterUnderTest,
+  type Answer,
+  type AnyRequest,
+  type App,
+  type Limit,
+  type Route,
+  type RunningApp,
+} from '@sluice/testkit';
+import { serve, type Platform, type RootModule } from './serve.ts';
+
+type Handler = (request: AnyRequest & { method: string }, response: object, next: () => void) => void;
+
+const UPCOMING_ROUTE = {
+  'preflights of an application-wide limit by route': 'middleware runs before routing, and knows no routes',
+};
+
+const answer = (response: NestResponse, { status = 200, body }: Answer): unknown => response.status(status).send(body);
+
+/** NestJS 12 on Express, as the contract starts it. */
+export const nestOnExpress: AdapterUnderTest = {
+  name: 'NestJS 12 on Express',
+  start: (app) => run('Express', app),
+  answer,
+  impossible: {
+    ...UPCOMING_ROUTE,
+    ...withoutHttp2('NestJS on Express speaks no HTTP/2'),
+  },
+};
+
+/** NestJS 12 on Fastify, which routes before any middleware runs, so that no middleware changes a request's method. */
+export const nestOnFastify: AdapterUnderTest = {
+  name: 'NestJS 12 on Fastify',
+  start: (app) => run('Fastify', app),
+  answer,
+  startHttp2: (app) => run('Fastify', app, true),
+  impossible: {
+    ...UPCOMING_ROUTE,
+    ...Object.fromEntries(
+      ['before', 'after'].map((when) => [
+        `a method override ${when} the limiter`,
+        'Fastify routes before any middleware',
+      ]),
+    ),
+  },
+};
+
+async function run(platform: Platform, suiteApp: App, http2 = false): Promise<RunningApp> {
+  const { before, trustLoopback = false, users = false, methodOverride } = suiteApp;
+  const { port, close } = await serve(platform, rootOf(suiteApp), {
+    trustLoopback,
+    http2,
+    prepare: (nest) => {
+      const use = (middleware: Handler): unknown => nest.use(middleware);
+      if (before !== undefined) {
+        use((_request, response, next) => {
+          for (const [name, value] of Object.entries(before)) (response as Setter).setHeader(name, value);
+          next();
+        });
+      }
+      if (users) {
+        use((request, _response, next) => {
+          const id = (request.headers as Headers)['x-user'];
+          if (id !== undefined) Object.assign(request, { user: { id } });
+          next();
+        });
+      }
+      if (methodOverride === 'before') use(overrideMethod);
+    },
+  });
+  return { port, close };
+}
+
+/** Of Node. */
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+interface Setter {
+  setHeader(name: string, value: string): unknown;
+}
+
+const overrideMethod: Handler = (request, _response, next) => {
+  const given = (request.headers as Headers)['x-http-method-override'];
+  if (typeof given === 'string') request.method = given;
+  next();
+};
+
+/** The limit of the application stands in `forRoot`, and in the middleware for what guards never see. */
+function rootOf({ limits = [], routes, methodOverride }: App): RootModule {
+  const [limit, ...more] = limits;
+  if (more.length > 0) throw new Error('the module has one limit: with `limits`, a scenario may ask for several');
+  return {
+    imports: [RateLimitModule.forRoot((limit ?? {}) as object)],
+    controllers: routes.map((route) => controllerOf(route, limit)),
+    configure(consumer) {
+      consumer.apply(RateLimitMiddleware).forRoutes('{*path}');
+      if (methodOverride === 'after') consumer.apply(overrideMethod).forRoutes('{*path}');
+    },
+  };
+}
+
+const verbs = { GET: Get, POST: Post, PUT: Put, DELETE: Delete };
+
+/** A class with one handler, decorated by hand. */
+function controllerOf({ method, path, limit, handle }: Route, outer: Limit | undefined): new () => object {
+  class Suite {
+    async handle(request: NestRequest, response: NestResponse): Promise<void> {
+      const { method: asked, headers, body, rateLimit } = request;
+      const answer = await handle({ method: asked, headers, body, rateLimit });
+      response.status(answer.status ?? 200);
+      for (const [name, value] of Object.entries(answer.headers ?? {})) response.header(name, value);
+      if (answer.stream === undefined) response.send(answer.body ?? '');
+      else if (response instanceof Stream) answer.stream.pipe(response as object as NodeJS.WritableStream);
+      else response.send(answer.stream);
+    }
+  }
+  const { prototype } = Suite;
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, 'handle') as TypedPropertyDescriptor<unknown>;
+  Controller()(Suite);
+  verbs[method](path)(prototype, 'handle', descriptor);
+  Req()(prototype, 'handle', 0);
+  Res()(prototype, 'handle', 1);
+  if (limit !== undefined) RateLimit(ownStore(limit, outer))(prototype, 'handle', descriptor);
+  return Suite;
+}
+
+/** Limits that act together stand in one store; where the suite says another, the limit stands alone. */
+function ownStore(limit: Limit, outer: Limit | undefined): RateLimitDecoratorOptions {
+  const differs = outer !== undefined && limit.store !== undefined && outer.store !== limit.store;
+  return { ...(limit as unknown as RateLimitDecoratorOptions), ...(differs && { override: true }) };
+}

@@ -1,0 +1,110 @@
+import type { Readable } from 'node:stream';
+import type { RateLimitInfo } from '@sluice/http';
+import type { Store } from '@sluice/core';
+import type { RateLimitOptions } from '@sluice/http/spi';
+
+/** The common part of requests of every framework, for {@link header}. */
+export interface AnyRequest {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> | Headers;
+}
+
+type Options = RateLimitOptions<AnyRequest, never>;
+type NameIn<T> = T extends unknown ? keyof T : never;
+type ValueIn<T, Name> = T extends unknown ? (Name extends keyof T ? T[Name] : never) : never;
+
+/** Options of every adapter, as scenarios write them: all that each way to define a limit has. */
+export type Limit = { readonly [Name in NameIn<Options>]?: ValueIn<Options, Name> | undefined };
+
+/** The call of a handler, the same for every framework. */
+export interface Call extends AnyRequest {
+  readonly method: string;
+  /** The parsed body, where there is one. */
+  readonly body: unknown;
+  /** The key and the decision, as the adapter provides them to handlers. */
+  readonly rateLimit: RateLimitInfo | undefined;
+}
+
+/** The response of a handler. */
+export interface Answer {
+  /** Default 200. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default empty. */
+  readonly body?: string;
+  /** Instead of `body`: sent piece by piece. */
+  readonly stream?: Readable;
+}
+
+/** May throw: then the framework's own error answer is sent. */
+export type Handle = (call: Call) => Answer | Promise<Answer>;
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Such as `/login` or `/users/:id`. */
+  readonly path: string;
+  /**
+   * Limits of this route alone, declared as is usual in the framework: a middleware of the route, its config, a
+   * decorator.
+   */
+  readonly limit?: Limit;
+  readonly handle: Handle;
+}
+
+/** The application that a scenario needs. */
+export interface App {
+  /** Limits of the whole application, the outermost first: 404s and bare OPTIONS included. */
+  readonly limits?: readonly Limit[];
+  readonly routes: readonly Route[];
+  /** Header fields that are set before the limiter runs, as by a CORS middleware. */
+  readonly before?: Readonly<Record<string, string>>;
+  /** Trust X-Forwarded-For from 127.0.0.1, so that a test can be several clients. Default false: trust no proxy. */
+  readonly trustLoopback?: boolean;
+  /**
+   * Put the user named by the header `x-user` where the framework's usual authentication puts it, ahead of the
+   * limiter.
+   */
+  readonly users?: boolean;
+  /** Change the method to that of `x-http-method-override`, ahead of the limiter or behind it, before routing. */
+  readonly methodOverride?: 'before' | 'after';
+}
+
+export interface RunningApp {
+  /** On 127.0.0.1. */
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * Scenarios that cannot be played with an adapter: a title, of one test or of a block, or several that follow each other joined by
+ * ` › `; and the reason. Each must exist.
+ */
+export type Impossible = Readonly<Record<string, string>>;
+
+/** An adapter with its framework in one version: how applications are built with it, and served on a real port. */
+export interface AdapterUnderTest {
+  /** Such as `Express 5`. */
+  readonly name: string;
+  start(app: App): Promise<RunningApp>;
+  /** The same over HTTP/2 without TLS, where the framework speaks it. */
+  startHttp2?(app: App): Promise<RunningApp>;
+  /** Responds in the framework's own way, as an application's `onDenied` does; returns what that returns. */
+  answer(response: never, answer: Answer): unknown;
+  /** The store that an application is given in place of this one, such as one that counts in it from afar. */
+  through?(store: Store): Store;
+  /** Scenarios that cannot be played, by title: why not. */
+  readonly impossible?: Impossible;
+}
+
+/** A header of what any framework gives to functions of the request, or to handlers: undefined when there is none. */
+export function header(request: AnyRequest, name: string): string | undefined {
+  // A context of Hono has the request inside.
+  const { headers } = 'headers' in request ? request : (request as { readonly req: { readonly raw: Request } }).req.raw;
+  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  const value = headers[name];
+  return value === undefined || typeof value === 'string' ? value : value.join(', ');
+}
+
+/** The number in a header. */
+export function numberIn(request: AnyRequest, name: string, missing: number): number {
+  return Number(header(request, name) ?? missing);
+}

@@ -1,0 +1,128 @@
+import { expect } from '@jest/globals';
+import { fixedWindow } from '@sluice/core';
+import { byIp, byMethod, byRoute, byUser } from '@sluice/http';
+import { fakeClock } from '../fake-clock.ts';
+import type { Limit } from './adapter.ts';
+import type { HttpRequest } from './http-client.ts';
+import { NO_FIELDS, fieldsOf } from './limiter-fields.ts';
+import { Log } from './log.ts';
+import { describe, it } from './scenario.ts';
+import type { Suite } from './suite.ts';
+
+const FLOOD = 50;
+const two = fixedWindow({ limit: 2, window: '1h' });
+
+function preflight(path = '/items', method = 'GET', headers: HttpRequest['headers'] = {}): HttpRequest {
+  const asks = { Origin: 'https://shop.example', 'Access-Control-Request-Method': method };
+  return { method: 'OPTIONS', path, headers: { ...asks, ...headers } };
+}
+
+/** The option `preflights`: no free lane, no cost to requests, and no broken CORS. */
+export function preflights(suite: Suite): void {
+  describe.each(suite.stores)('preflights of an application-wide limit, over $kind', (stores) => {
+    const serve = (options: Limit) =>
+      suite.serve(
+        { name: 'preflights', policy: two, ...stores.fresh(fakeClock()), ...options },
+        {
+          place: 'application-wide',
+          trustLoopback: true,
+          more: [{ method: 'GET', path: '/other', handle: () => ({ body: 'other' }) }],
+        },
+      );
+
+    it('have an equal budget beside that of requests', async () => {
+      const server = await serve({});
+
+      const asked = await server.statuses(FLOOD, preflight());
+      const got = await server.statuses(3);
+
+      expect(asked.filter((status) => status !== 429)).toHaveLength(2);
+      expect(asked.slice(0, 2)).not.toContain(429);
+      expect(got).toEqual([200, 200, 429]);
+    });
+
+    it('get no fields, allowed or denied, but a denied one says when to come again', async () => {
+      const server = await serve({});
+
+      const answers = [];
+      for (let i = 0; i < 3; i++) answers.push(fieldsOf(await server.send(preflight())));
+
+      expect(answers.map(({ retryAfter, ...rest }) => ({ ...rest, retryAfter: retryAfter !== undefined }))).toEqual(
+        [false, false, true].map((retryAfter) => ({ ...NO_FIELDS, retryAfter })),
+      );
+    });
+
+    it('have budgets for each address and announced method, and not for methods that were invented', async () => {
+      const server = await serve({ key: [byIp(), byMethod()] });
+      const denied = async (...requests: HttpRequest[]): Promise<boolean[]> => {
+        const got = [];
+        for (const request of requests) got.push((await server.send(request)).status === 429);
+        return got;
+      };
+      const put = preflight('/items', 'PUT');
+      const elsewhere = preflight('/items', 'PUT', { 'X-Forwarded-For': '203.0.113.1' });
+
+      expect(await denied(put, put, put, preflight('/items', 'GET'), elsewhere)).toEqual([
+        ...[false, false, true, false, false],
+      ]);
+      expect(await denied(...['A', 'B', 'C'].map((method) => preflight('/items', method)))).toEqual([
+        ...[false, false, true],
+      ]);
+    });
+
+    it('call no function that may expect a user', async () => {
+      const functions = new Log<string>();
+      const fail = (name: string) => (): never => {
+        functions.add(name);
+        throw new Error(`${name} expects a user`);
+      };
+      const server = await serve({ key: fail('key'), cost: fail('cost'), policy: fail('policy') });
+
+      const statuses = await server.statuses(FLOOD, preflight());
+
+      expect(functions.all).toEqual([]);
+      expect(statuses.filter((status) => status === 429 || status >= 500)).toEqual([]);
+    });
+
+    it('are 600 a minute for each address where the limit is by user', async () => {
+      const server = await serve({ key: byUser() });
+      const here = preflight();
+
+      const statuses = (await Promise.all(Array.from({ length: 620 }, async () => server.send(here)))).map(
+        ({ status }) => status,
+      );
+      const elsewhere = await server.send(preflight('/items', 'GET', { 'X-Forwarded-For': '203.0.113.1' }));
+
+      expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
+      expect(statuses.filter((status) => status !== 429)).toHaveLength(600);
+      expect(elsewhere.status).not.toBe(429);
+    });
+
+    it('count like other requests where the option says so', async () => {
+      const server = await serve({ preflights: 'count' });
+
+      const statuses = [...(await server.statuses(2, preflight())), ...(await server.statuses(1))];
+
+      expect(statuses.map((status) => status === 429)).toEqual([false, false, true]);
+    });
+  });
+
+  describe('preflights of an application-wide limit by route', () => {
+    it('have a budget for each route of the announced method', async () => {
+      const server = await suite.serve(
+        { name: 'routes', policy: two, key: byRoute() },
+        {
+          place: 'application-wide',
+          path: '/items/:id',
+          more: [{ method: 'GET', path: '/other', handle: () => ({ body: 'other' }) }],
+        },
+      );
+      const paths = ['/items/1', '/items/2', '/other', '/items/%33', '/other?a=b', '/other'];
+
+      const denied = [];
+      for (const path of paths) denied.push((await server.send(preflight(path))).status === 429);
+
+      expect(denied).toEqual([false, false, false, true, false, true]);
+    });
+  });
+}
