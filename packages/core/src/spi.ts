@@ -67,7 +67,19 @@ export { algorithmOf, algorithms, type AnyAlgorithm } from './algorithms/index.t
 export type { Algorithm, Kernel, PolicyBase, PolicyPart, Split, SplitParts, Verdict } from './algorithms/algorithm.ts';
 
 // Values that users write, and the errors and warnings of wrong ones.
-export { checkOptions, invalidOption, listed, readOptions, type OptionTable } from './values/check-options.ts';
+export { checkOptions, invalidOption, listed } from './values/check-options.ts';
+export {
+  flag,
+  oneOf,
+  optional,
+  readOptions,
+  readValues,
+  timerMs,
+  valueThat,
+  type Option,
+  type OptionTable,
+  type SettingsOf,
+} from './values/option.ts';
 export { checkActual, checkCost } from './values/cost.ts';
 export { LONGEST_MS, parseDuration, writtenDuration } from './values/duration.ts';
 export { parseEscalation } from './values/escalate.ts';

@@ -22,7 +22,7 @@ export class Decider<Request, Response> {
 
   constructor(layers: readonly Layer<Request, Response>[], framework: Framework<Request, Response>) {
     this.#framework = framework;
-    this.#refunds = layers.some(({ refund }) => refund !== undefined);
+    this.#refunds = layers.some(({ settings }) => settings.refund !== undefined);
   }
 
   /**
@@ -80,7 +80,7 @@ export class Decider<Request, Response> {
     const { layer, core, requests } = pending;
     if (this.#refunds) refundOnResponse(this.#framework, core, requests, decision, request, response);
     const info = { key: pending.key, decision };
-    if (layer.options.onDecision === undefined) return info;
+    if (layer.settings.onDecision === undefined) return info;
     return mapMaybe(reportDecision(layer, info, request, response), () => info);
   }
 }

@@ -16,10 +16,10 @@ export interface DecisionPath<Request, Response, Marks> {
 
 /** Calls the option `onDecision`; a promise that it returns has to be awaited. */
 export function reportDecision<Request, Response>(
-  { options, framework }: Layer<Request, Response>,
+  { settings, framework }: Layer<Request, Response>,
   { key, decision }: RateLimitInfo,
   request: Request,
   response: Response,
 ): unknown {
-  return options.onDecision?.(decision, { key, request, response: argumentOf(framework, response) });
+  return settings.onDecision?.(decision, { key, request, response: argumentOf(framework, response) });
 }

@@ -36,7 +36,7 @@ export class Enforcer<Request, Response> {
     this.#diagnostics = new Diagnostics(framework);
     this.#readsAddress = first?.readsAddressFirst !== true;
     this.#path = SingleLimitPath.over(layers, framework) ?? new GeneralPath(layers, framework);
-    const { preflights = 'separate' } = layers.at(-1)?.options ?? {};
+    const { preflights = 'separate' } = layers.at(-1)?.settings ?? {};
     this.#preflights = preflights === 'separate' ? new PreflightLimits(layers, framework) : preflights;
   }
 

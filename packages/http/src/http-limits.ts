@@ -1,4 +1,6 @@
 import {
+  CORE_OPTIONS,
+  checkOptions,
   copiesHint,
   shown,
   type LimiterCore,
@@ -8,6 +10,8 @@ import {
   limitsByName,
   type LimiterLimits,
   listed,
+  oneOf,
+  valueThat,
   isManagedReference,
   type LimitRef,
 } from '@sluice/core/spi';
@@ -33,8 +37,8 @@ import {
   type ReadKey,
   type ReadPreflightKey,
 } from './keys/read-key.ts';
-import { PER_LIMIT_OPTIONS, aCost, aMissingKeyMode } from './options.ts';
-import type { HttpLimitOptions, OnMissingKey, PolicyOption } from './option-types.ts';
+import type { HttpLimitOptions, OnMissingKey, PerLimitOptions, PolicyOption } from './option-types.ts';
+import { SHARED_OPTIONS } from './options.ts';
 
 type PickLimit<Request, Response> = (request: Request, response: Response | undefined) => LimitRef | Promise<LimitRef>;
 type CostOption<Request, Response> =
@@ -52,6 +56,37 @@ export interface HttpLimit<Request, Response> {
   readonly expectsMissingKeys: boolean;
   /** The same for all requests, or picked for each request. */
   readonly limit: LimitRef | PickLimit<Request, Response>;
+}
+
+export const LIMIT_OPTIONS: readonly string[] = ['limit', 'window', 'policy', 'limits', 'limiter'];
+const PER_LIMIT_OPTIONS: readonly (keyof PerLimitOptions<never>)[] = ['key', 'cost', 'onMissingKey'];
+
+const aMissingKeyMode = oneOf(['deny', 'skip', 'shared']);
+const aCost = valueThat<unknown>(
+  (given) => typeof given === 'function' || (Number.isSafeInteger(given) && Number(given) >= 1),
+  'a whole number, at least 1, or a function of the request',
+  1,
+);
+
+/**
+ * Checks that all options exist, and that none contradicts a `limiter`.
+ *
+ * @param ownOptions - Further options, of the adapter itself.
+ * @throws PolicyError for the first mistake.
+ */
+export function checkNames(options: object, ownOptions: readonly string[]): void {
+  const known = [...LIMIT_OPTIONS, ...SHARED_OPTIONS, ...PER_LIMIT_OPTIONS, ...CORE_OPTIONS, ...ownOptions];
+  checkOptions(options, known, 'rateLimit');
+  const given = options as Readonly<Record<string, unknown>>;
+  if (given['limiter'] === undefined) return;
+  for (const name of ['policy', 'limit', 'window', 'limits', ...CORE_OPTIONS]) {
+    if (given[name] === undefined) continue;
+    throw new PolicyError(
+      name,
+      `${name} belongs to the limiter that is given, got ${shown(given[name])} beside it; set it where that limiter is made`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
 }
 
 /** The user's options about limits and keys, before it is checked which of them go together. */
@@ -151,10 +186,10 @@ function parseLimit<Request, Response>(
   missing: OnMissingKey,
   where = '',
 ): HttpLimit<Request, Response> {
-  const { key = byIp<Request>(), cost = 1 } = options;
-  const onMissingKey = options.onMissingKey === undefined ? missing : options.onMissingKey; // null is checked
-  aMissingKeyMode(onMissingKey, `${where}onMissingKey`);
-  aCost(cost, `${where}cost`);
+  const { key = byIp<Request>() } = options;
+  const given = options.onMissingKey === undefined ? missing : options.onMissingKey; // null is checked
+  const onMissingKey = aMissingKeyMode(given, `${where}onMissingKey`);
+  const cost = aCost(options.cost, `${where}cost`) as CostOption<Request, Response>;
   const readKey = keyFunction(key, reader, `${where}key`);
   const expectsMissingKeys = options.onMissingKey !== undefined;
   const readPreflightKey = preflightKeyFunction(key, reader);

@@ -1,9 +1,9 @@
 import { CORE_OPTIONS, shown, isManagedReference } from '@sluice/core/spi';
 import { memoryStore, PolicyError } from '@sluice/core';
-import { handedIn } from './http-limits.ts';
+import { LIMIT_OPTIONS, handedIn } from './http-limits.ts';
 import type { Framework } from './framework.ts';
 import { Layer } from './layer.ts';
-import { INHERITED_OPTIONS, LIMIT_OPTIONS } from './options.ts';
+import { INHERITED_OPTIONS } from './options.ts';
 import type { RateLimitOptions } from './option-types.ts';
 
 /** The options of a place that may have no limit of its own, and then only sets what places inside it inherit. */

@@ -9,15 +9,14 @@ import {
   namesOf,
   type LimitRef,
 } from '@sluice/core/spi';
-import { parseLimits, handedIn, type HttpLimit, type ParsedLimits } from './http-limits.ts';
+import { checkNames, handedIn, parseLimits, type HttpLimit, type ParsedLimits } from './http-limits.ts';
 import type { ClientList } from './client-list.ts';
 import type { Framework } from './framework.ts';
-import type { DenialStatuses } from './response/denial.ts';
 import type { FieldWriter } from './response/headers.ts';
-import type { PacedRequests } from './lifecycle/paced-requests.ts';
-import { addressMissing, beginsWithAddress } from './keys/key-parts.ts';
+import { PacedRequests } from './lifecycle/paced-requests.ts';
+import { addressMissing, beginsWithAddress, isForAll } from './keys/key-parts.ts';
 import type { RateLimitOptions } from './option-types.ts';
-import { checkHttpOptions, parseHttpOptions, type HttpSettings, type Refund } from './options.ts';
+import { readSharedOptions, type HttpSettings } from './options.ts';
 import {
   NO_KEYS,
   firstMark,
@@ -40,29 +39,24 @@ interface ClientLists {
  */
 export class Layer<Request, Response> {
   readonly core: LimiterCore;
+  /** The options as they were given. */
   readonly options: RateLimitOptions<Request, Response>;
+  /** The options about requests and responses, checked, with their defaults. */
+  readonly settings: HttpSettings<Request, Response>;
   readonly framework: Framework<Request, Response>;
   /** Whether it only reports. */
   readonly reports: boolean;
   /** The clients that the options `allow` and `deny` name. A layer that only reports denies none. */
   readonly lists: ClientLists;
-  readonly refund: Refund<Request, Response> | undefined;
   /** Requests that wait until they may start. */
   readonly pacedRequests: PacedRequests;
   readonly writeFields: FieldWriter;
-  /** `Retry-After` of a request that is denied only because a concurrency slot is missing. */
-  readonly slotRetryAfterMs: number | undefined;
-  /** The longest time that a request holds its slots. */
-  readonly maxSlotMs: number;
-  /** The statuses of its denials. */
-  readonly statuses: DenialStatuses;
   /** Whether it reads the client's address before its first await. */
   readonly readsAddressFirst: boolean;
   /** The limits of each request. */
   readonly limits: readonly HttpLimit<Request, Response>[];
   /** Whether the key of a request is a string, and not one for each limit. */
   readonly hasOneKey: boolean;
-  readonly #settings: HttpSettings<Request, Response>;
   readonly #marks: RequestMarks;
   readonly #parsed: ParsedLimits<Request, Response>;
   /** The layer of which this is a variant, or itself. All variants share their marks of requests. */
@@ -81,27 +75,24 @@ export class Layer<Request, Response> {
     ownOptions: readonly string[] = [],
     origin?: Layer<Request, Response>,
   ) {
-    if (origin === undefined) checkHttpOptions(options, ownOptions);
+    if (origin === undefined) checkNames(options, ownOptions);
     this.#root = origin === undefined ? this : origin.#root;
-    this.reports = options.mode === 'report';
+    this.options = options;
+    this.settings = origin?.settings ?? readSharedOptions(options);
+    const { allow, deny, skip, headers, maxPaced } = this.settings;
+    this.reports = this.settings.mode === 'report';
     this.core = origin?.core ?? coreOf(options, this.reports);
     this.#parsed = parseLimits(this.core, options, framework);
     this.limits = this.#parsed.httpLimits;
     this.hasOneKey = options.limits === undefined;
-    this.#settings = origin === undefined ? parseHttpOptions(options) : origin.#settings;
-    const { allow, deny, refund, pacedRequests, slotRetryAfterMs, maxSlotMs, statuses, writeFields } = this.#settings;
-    this.options = options;
-    this.refund = refund;
-    this.pacedRequests = pacedRequests;
-    this.slotRetryAfterMs = slotRetryAfterMs;
-    this.maxSlotMs = maxSlotMs;
-    this.statuses = statuses;
-    this.writeFields = this.reports ? () => [] : writeFields;
+    const { limits: entries = [options] } = options;
+    const isOneLine = entries.every(({ key }) => isForAll(key));
+    this.pacedRequests = origin?.pacedRequests ?? new PacedRequests(maxPaced, isOneLine);
+    this.writeFields = this.reports ? () => [] : headers;
     this.framework = framework;
     this.#marks = framework.marks ?? privateFieldMarks;
-    const [first = options] = options.limits ?? [];
     const isListed = allow !== undefined || (deny !== undefined && !this.reports);
-    this.readsAddressFirst = isListed || (options.skip === undefined && beginsWithAddress(first.key));
+    this.readsAddressFirst = isListed || (skip === undefined && beginsWithAddress(entries[0]?.key));
     const needsAddress = allow?.hasAddresses === true ? 'allow' : deny?.hasAddresses === true ? 'deny' : undefined;
     if (needsAddress !== undefined && framework.noAddress !== undefined) {
       throw addressMissing(needsAddress, framework.noAddress);
@@ -115,7 +106,7 @@ export class Layer<Request, Response> {
 
   /** Whether a request may wait in it, or something waits for the end of its response: pacing, slots and refunds. */
   get followsRequests(): boolean {
-    if (this.refund !== undefined) return true;
+    if (this.settings.refund !== undefined) return true;
     return this.limits.some(({ limit }) => typeof limit === 'function' || mayHoldSlots(limit) || mayPace(limit));
   }
 

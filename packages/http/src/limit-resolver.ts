@@ -65,7 +65,7 @@ export class LimitResolver<Request, Response> {
     let isAllowed = false;
     if (deny !== undefined || allow !== undefined) {
       const address = this.#framework.address(request);
-      if (deny?.hasAddress(address) === true) return forbiddenDenial(this.#layer.statuses);
+      if (deny?.hasAddress(address) === true) return forbiddenDenial(this.#layer.settings.status);
       isAllowed = allow?.hasAddress(address) === true;
       if (isAllowed && deny?.hasKeys !== true) return undefined;
     }
@@ -79,7 +79,7 @@ export class LimitResolver<Request, Response> {
       keys: {},
       isMissing: false,
     };
-    const { skip } = this.#layer.options;
+    const { skip } = this.#layer.settings;
     return skip === undefined
       ? this.#resolveFrom(0, progress)
       : mapMaybe(skip(request, response), (skips) => (skips ? undefined : this.#resolveFrom(0, progress)));
@@ -116,7 +116,7 @@ export class LimitResolver<Request, Response> {
       if (limit.onMissingKey === 'deny' && !limit.expectsMissingKeys)
         warnOfMissingKey(this.#layer.name, progress.request);
     } else {
-      if (deny?.hasKey(key) === true) return forbiddenDenial(this.#layer.statuses);
+      if (deny?.hasKey(key) === true) return forbiddenDenial(this.#layer.settings.status);
       if (this.#layer.hasOneKey) progress.key = key;
       else progress.keys[limit.name] = key;
       // Lifts this limit alone: the keys of other limits may be ones that any client can send.
@@ -147,7 +147,7 @@ export class LimitResolver<Request, Response> {
   }
 
   #denyMissing(): Denial | undefined {
-    return this.#layer.reports ? undefined : missingKeyDenial(this.#layer.statuses);
+    return this.#layer.reports ? undefined : missingKeyDenial(this.#layer.settings.status);
   }
 }
 

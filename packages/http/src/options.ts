@@ -1,186 +1,183 @@
-import { PolicyError } from '@sluice/core';
-import { shown, CORE_OPTIONS, checkOptions, invalidOption, parseDuration } from '@sluice/core/spi';
+import type { Decision, Duration } from '@sluice/core';
+import {
+  checkOptions,
+  flag,
+  oneOf,
+  optional,
+  parseDuration,
+  readValues,
+  timerMs,
+  valueThat,
+  type OptionTable,
+  type SettingsOf,
+} from '@sluice/core/spi';
 import { ClientList } from './client-list.ts';
-import { isForAll } from './keys/key-parts.ts';
-import { PacedRequests } from './lifecycle/paced-requests.ts';
-import type { PerLimitOptions, RateLimitOptions, RefundOptions, RefundWhen, SharedOptions } from './option-types.ts';
 import { DENIAL_STATUSES, type DenialStatuses } from './response/denial.ts';
-import { fieldWriter, type FieldWriter } from './response/headers.ts';
+import { fieldWriter, type FieldWriter, type HeadersOption } from './response/headers.ts';
 
-type LimitOption = 'limit' | 'window' | 'policy' | 'limits' | 'limiter';
-type HttpOption = LimitOption | keyof SharedOptions<never, never> | keyof PerLimitOptions<never>;
-/** Throws PolicyError for a bad value. */
-type Check = (value: unknown, field: string) => void;
-
-/** Longer timers overflow to 1 ms. */
-const LONGEST_SLOT_MS = 2 ** 31 - 1;
-/** A client that never reads its response holds a slot no longer than this. */
-const DEFAULT_MAX_SLOT_MS = 600_000;
-
-const aFunction = checkThat((value) => typeof value === 'function', 'a function');
-const aBoolean = checkThat((value) => typeof value === 'boolean', 'true or false');
-const aMode = checkThat((value) => value === 'enforce' || value === 'report', '"enforce" or "report"');
-const aPreflightMode = checkThat(
-  (value) => value === 'separate' || value === 'count' || value === 'skip',
-  '"separate", "count" or "skip"',
-);
-const aStatus = checkThat(
-  (value) => Number.isInteger(value) && (value as number) >= 400 && (value as number) <= 599,
-  'a whole number from 400 to 599',
-);
-const aRefundRule = checkThat(
-  (value) => typeof value === 'function' || value === 'on-success' || value === 'on-failure',
-  '"on-success", "on-failure" or a function of request and response',
-);
-const aSlotTime = checkThat(
-  (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= LONGEST_SLOT_MS,
-  `a whole number of milliseconds, from 1 to ${String(LONGEST_SLOT_MS)}`,
-);
-const aPacedCount = checkThat(
-  (value) => Number.isSafeInteger(value) && (value as number) >= 0,
-  'a whole number of requests, at least 0',
-);
-/** The checks of `onMissingKey` and `cost`, which stand in the options and in each entry of `limits`. */
-export const aMissingKeyMode: Check = checkThat(
-  (value) => value === 'deny' || value === 'skip' || value === 'shared',
-  '"deny", "skip" or "shared"',
-);
-export const aCost: Check = checkThat(
-  (value) => typeof value === 'function' || (Number.isSafeInteger(value) && (value as number) >= 1),
-  'a whole number, at least 1, or a function of the request',
-);
-/** Checked together with the policies, after all other checks of this table: see `parseLimits`. */
-const WITH_LIMITS = undefined;
-/** Checked when it is parsed, after the limits: see {@link parseHttpOptions}. */
-const WHEN_PARSED = undefined;
+type MaybePromise<T> = T | Promise<T>;
+/** A function of the request and its response, which is undefined where none is at hand, as in `keyFor(request)`. */
+export type OfRequest<Request, Response, T> = (request: Request, response: Response | undefined) => MaybePromise<T>;
 
 /**
- * Every option of `rateLimit` but those of its limiter ({@link CORE_OPTIONS}): its check, and whether a place inside
- * another inherits it from there.
+ * Which responses give their units back: status below 400, status 400 and above, or those for which a function
+ * returns true.
  */
-const OPTIONS: Readonly<Record<HttpOption, { readonly check: Check | undefined; readonly inherited: boolean }>> = {
-  limit: { check: WITH_LIMITS, inherited: false },
-  window: { check: WITH_LIMITS, inherited: false },
-  policy: { check: WITH_LIMITS, inherited: false },
-  limits: { check: WITH_LIMITS, inherited: false },
-  limiter: { check: WITH_LIMITS, inherited: false },
-  skip: { check: aFunction, inherited: true },
-  allow: { check: WHEN_PARSED, inherited: true },
-  deny: { check: WHEN_PARSED, inherited: true },
-  mode: { check: aMode, inherited: true },
-  headers: { check: WHEN_PARSED, inherited: true },
-  cors: { check: aBoolean, inherited: true },
-  refund: { check: WHEN_PARSED, inherited: false },
-  maxPaced: { check: WHEN_PARSED, inherited: true },
-  retryAfter: { check: WHEN_PARSED, inherited: true },
-  maxSlotMs: { check: aSlotTime, inherited: true },
-  onDenied: { check: aFunction, inherited: true },
-  onDecision: { check: aFunction, inherited: true },
-  throw: { check: aBoolean, inherited: true },
-  status: { check: WHEN_PARSED, inherited: true },
-  preflights: { check: aPreflightMode, inherited: true },
-  // Inherited together, by a limit that sets neither: see `inheritOptions`.
-  key: { check: WITH_LIMITS, inherited: false },
-  cost: { check: WITH_LIMITS, inherited: false },
-  onMissingKey: { check: WITH_LIMITS, inherited: false },
-};
+export type RefundWhen<Request, Response> =
+  'on-success' | 'on-failure' | ((request: Request, response: Response) => MaybePromise<boolean>);
 
-const HTTP_OPTIONS = Object.keys(OPTIONS) as readonly HttpOption[];
-export const LIMIT_OPTIONS: readonly LimitOption[] = ['limit', 'window', 'policy', 'limits', 'limiter'];
-export const PER_LIMIT_OPTIONS: readonly (keyof PerLimitOptions<never>)[] = ['key', 'cost', 'onMissingKey'];
-export const INHERITED_OPTIONS: readonly HttpOption[] = HTTP_OPTIONS.filter((name) => OPTIONS[name].inherited);
+/** {@link RefundWhen}, and whether it also judges responses that were cut off. */
+export interface RefundOptions<Request, Response> {
+  readonly when: RefundWhen<Request, Response>;
+  /**
+   * Whether `when` also judges responses that were cut off, or whose client left before them: as failures, or by its
+   * function. Default false: they give nothing back.
+   */
+  readonly onAbort?: boolean;
+}
 
 /**
- * The first round of checks: that all options exist, are of the right kind, and do not contradict a `limiter`.
+ * The options about requests and responses.
  *
- * @param ownOptions - Further options, of the adapter itself.
- * @throws PolicyError for the first mistake.
+ * @typeParam Early - What functions get as the response that are called before there is one: undefined in frameworks
+ * whose handlers return it.
  */
-export function checkHttpOptions(options: object, ownOptions: readonly string[]): void {
-  checkOptions(options, [...HTTP_OPTIONS, ...CORE_OPTIONS, ...ownOptions], 'rateLimit');
-  const given = options as Readonly<Record<string, unknown>>;
-  for (const name of HTTP_OPTIONS) if (given[name] !== undefined) OPTIONS[name].check?.(given[name], name);
-  if (given['limiter'] === undefined) return;
-  for (const name of ['policy', 'limit', 'window', 'limits', ...CORE_OPTIONS]) {
-    if (given[name] === undefined) continue;
-    throw new PolicyError(
-      name,
-      `${name} belongs to the limiter that is given, got ${shown(given[name])} beside it; set it where that limiter is made`,
-      'SLUICE_OPTION_INVALID',
-    );
+export interface SharedOptions<Request, Response, Early = Response> {
+  /** Requests that are not limited at all. */
+  skip?: OfRequest<Request, Early, boolean> | undefined;
+  /** Clients that are not limited: addresses, CIDR ranges, or whole keys. */
+  allow?: readonly string[] | undefined;
+  /** Clients that get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
+  deny?: readonly string[] | undefined;
+  /**
+   * `report` decides, counts and calls `onDecision`, but denies no request and sends no fields. Default `enforce`.
+   */
+  mode?: 'enforce' | 'report' | undefined;
+  /** Default `draft-11`. */
+  headers?: HeadersOption | undefined;
+  /** Adds the fields to Access-Control-Expose-Headers if the response allows an origin. Default false. */
+  cors?: boolean | undefined;
+  /**
+   * Gives units back when the response has ended. They are taken before, so concurrent requests cannot exceed the
+   * limit. A response that is cut off gives nothing back, unless `onAbort` is true.
+   */
+  refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined;
+  /**
+   * The most requests that this process holds at the same time until a `leakyBucket` lets them start. Further ones
+   * are denied. A whole number; 0 holds none. Default 1000. A key that holds more than are free gets no other, so that
+   * one client does not fill it; `byAll()` may.
+   */
+  maxPaced?: number | undefined;
+  /**
+   * `Retry-After` when only slots of a `concurrency` policy are missing. By default such a denial has none, because
+   * the time of the next release is unknown.
+   */
+  retryAfter?: Duration | undefined;
+  /**
+   * The longest time that a request holds its `concurrency` slots, in whole milliseconds. Afterwards they are released
+   * although the response goes on, with the warning `SLUICE_SLOT_TIMEOUT`. Default 600 000: ten minutes.
+   */
+  maxSlotMs?: number | undefined;
+  /** Sends the response of a denied request. Status and header fields are set already. */
+  onDenied?: ((request: Request, response: Early, decision: Decision) => unknown) | undefined;
+  /** Called with every decision, for logs and metrics. It is awaited, and its error becomes the request's error. */
+  onDecision?:
+    | ((
+        decision: Decision,
+        context: {
+          readonly key: string | Readonly<Record<string, string>>;
+          readonly request: Request;
+          readonly response: Early;
+        },
+      ) => unknown)
+    | undefined;
+  /** The statuses of denials, from 400 to 599. Default `{ denied: 429, blocked: 429, deny: 403, missingKey: 403 }`. */
+  status?: Partial<DenialStatuses> | undefined;
+  /**
+   * CORS preflights. `separate` gives them budgets of their own: the same policies, by what of the keys preflights have,
+   * else 600 a minute for each address. `count` counts them like other requests, `skip` lets them pass. Default `separate`.
+   */
+  preflights?: 'separate' | 'count' | 'skip' | undefined;
+  /**
+   * Passes a denial to the framework's error handler, as an error with status, code and headers, instead of sending a
+   * response.
+   */
+  throw?: boolean | undefined;
+}
+
+/** The options as a layer keeps them: checked, and those that are kept in another form. */
+export type HttpSettings<Request, Response> = SettingsOf<
+  SharedOptions<Request, Response>,
+  Pick<SharedOptions<Request, Response>, 'skip' | 'onDenied' | 'onDecision'> & {
+    readonly allow: ClientList | undefined;
+    readonly deny: ClientList | undefined;
+    readonly headers: FieldWriter;
+    readonly refund: Refund<Request, Response> | undefined;
+    readonly retryAfter: number | undefined;
+    readonly status: DenialStatuses;
   }
-}
-
-/** What a layer makes of its options, beside its limiter and limits. */
-export interface HttpSettings<Request, Response> {
-  readonly allow: ClientList | undefined;
-  readonly deny: ClientList | undefined;
-  readonly refund: Refund<Request, Response> | undefined;
-  readonly pacedRequests: PacedRequests;
-  readonly slotRetryAfterMs: number | undefined;
-  readonly maxSlotMs: number;
-  readonly statuses: DenialStatuses;
-  readonly writeFields: FieldWriter;
-}
-
-/**
- * The second round, once the limits are known: parses the options that are kept in another form.
- *
- * @throws PolicyError for the first mistake.
- */
-export function parseHttpOptions<Request, Response>(
-  options: RateLimitOptions<Request, Response>,
-): HttpSettings<Request, Response> {
-  const { allow, deny, maxPaced, retryAfter, maxSlotMs = DEFAULT_MAX_SLOT_MS, headers, limits = [options] } = options;
-  const lists = {
-    allow: allow === undefined ? undefined : new ClientList(allow, 'allow'),
-    deny: deny === undefined ? undefined : new ClientList(deny, 'deny'),
-  };
-  const refund = parseRefund(options.refund);
-  const pacedRequests = new PacedRequests(
-    parseMaxPaced(maxPaced),
-    limits.every(({ key }) => isForAll(key)),
-  );
-  const slotRetryAfterMs =
-    retryAfter === undefined ? undefined : parseDuration(retryAfter, 'retryAfter', 'SLUICE_OPTION_INVALID');
-  const statuses = parseStatuses(options.status);
-  return { ...lists, refund, pacedRequests, slotRetryAfterMs, maxSlotMs, statuses, writeFields: fieldWriter(headers) };
-}
-
-function parseStatuses(option: Partial<DenialStatuses> | undefined): DenialStatuses {
-  if (option === undefined) return DENIAL_STATUSES;
-  checkOptions(option, Object.keys(DENIAL_STATUSES), 'status');
-  const given = Object.entries(option).filter(([, status]) => (status as unknown) !== undefined);
-  for (const [name, status] of given) aStatus(status, `status.${name}`);
-  return { ...DENIAL_STATUSES, ...Object.fromEntries(given) };
-}
+>;
 
 /** The option `refund`, complete. */
 export type Refund<Request, Response> = Required<RefundOptions<Request, Response>>;
 
-function parseRefund<Request, Response>(
-  option: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined,
-): Refund<Request, Response> | undefined {
-  if (option === undefined) return undefined;
-  const isObject = typeof option === 'object' && (option as unknown) !== null;
-  if (isObject) checkOptions(option, ['when', 'onAbort'], 'refund');
-  const { when, onAbort = false } = (isObject ? option : { when: option }) as RefundOptions<Request, Response>;
-  aRefundRule(when, isObject ? 'refund.when' : 'refund');
-  aBoolean(onAbort, 'refund.onAbort');
-  return { when, onAbort };
+const listOfClients = optional((given, name) => new ClientList(given, name));
+const aFunction = optional(valueThat<never>((given) => typeof given === 'function', 'a function'));
+
+/** The options above: the check and the default of each. In this order: the first bad option is reported. */
+const OPTIONS: OptionTable<HttpSettings<never, never>> = {
+  skip: aFunction,
+  allow: listOfClients,
+  deny: listOfClients,
+  preflights: oneOf(['separate', 'count', 'skip']),
+  mode: oneOf(['enforce', 'report']),
+  headers: (given) => fieldWriter(given as HeadersOption | undefined),
+  cors: flag(false),
+  onDenied: aFunction,
+  throw: flag(false),
+  status: parseStatuses,
+  onDecision: aFunction,
+  refund: optional(parseRefund),
+  retryAfter: optional((given, name) => parseDuration(given, name, 'SLUICE_OPTION_INVALID')),
+  maxSlotMs: timerMs(600_000),
+  maxPaced: valueThat(
+    (given) => Number.isSafeInteger(given) && Number(given) >= 0,
+    'a whole number of requests, at least 0',
+    1000,
+  ),
+};
+
+export const SHARED_OPTIONS: readonly string[] = Object.keys(OPTIONS);
+/** Those that a place inside another inherits from there: all but `refund`, which belongs to one limit. */
+export const INHERITED_OPTIONS: readonly string[] = SHARED_OPTIONS.filter((name) => name !== 'refund');
+
+/** @throws PolicyError for the first bad option. */
+export function readSharedOptions<Request, Response>(options: object): HttpSettings<Request, Response> {
+  return readValues(options, OPTIONS) as HttpSettings<Request, Response>;
 }
 
-/** A held request keeps its socket and what its framework stores for it: about 20 to 50 KB. */
-const DEFAULT_MAX_PACED = 1000;
+const aStatus = valueThat<number>(
+  (given) => Number.isInteger(given) && Number(given) >= 400 && Number(given) <= 599,
+  'a whole number from 400 to 599',
+);
 
-function parseMaxPaced(option: number = DEFAULT_MAX_PACED): number {
-  aPacedCount(option, 'maxPaced');
-  return option;
-}
-
-function checkThat(is: (value: unknown) => boolean, expected: string): Check {
-  return (value, field) => {
-    if (is(value)) return;
-    throw invalidOption(field, expected, value);
+function parseStatuses(option: unknown = {}): DenialStatuses {
+  checkOptions(option, Object.keys(DENIAL_STATUSES), 'status');
+  const given = Object.entries(option as object).filter(([, status]) => status !== undefined);
+  return {
+    ...DENIAL_STATUSES,
+    ...Object.fromEntries(given.map(([name, to]) => [name, aStatus(to, `status.${name}`)])),
   };
+}
+
+const aRefundRule = valueThat<RefundWhen<never, never>>(
+  (given) => typeof given === 'function' || given === 'on-success' || given === 'on-failure',
+  '"on-success", "on-failure" or a function of request and response',
+);
+
+function parseRefund(option: unknown): Refund<never, never> {
+  if (typeof option !== 'object' || option === null) return { when: aRefundRule(option, 'refund'), onAbort: false };
+  checkOptions(option, ['when', 'onAbort'], 'refund');
+  const { when, onAbort } = option as Record<'when' | 'onAbort', unknown>;
+  return { when: aRefundRule(when, 'refund.when'), onAbort: flag(false)(onAbort, 'refund.onAbort') };
 }

@@ -74,7 +74,7 @@ export class PendingDecision<Request, Response> {
   /** The longest time that the request holds its slots: the shortest that a layer with slots sets. */
   get maxSlotMs(): number {
     const holding = this.requests.filter(({ parts }) => parts.some(({ holder }) => holder !== undefined));
-    return Math.min(...holding.map(({ layer }) => layer.maxSlotMs));
+    return Math.min(...holding.map(({ layer }) => layer.settings.maxSlotMs));
   }
 
   /** The key or, for limits with a key each, the keys by the name of their limit. */

@@ -67,7 +67,7 @@ export class PreflightLimits<Request, Response> {
     const enforced: typeof marked = [];
     for (const layer of marked) {
       if (layer.lists.allow?.hasAddress(address) === true) continue;
-      const { skip } = layer.options;
+      const { skip } = layer.settings;
       const skips = skip === undefined ? undefined : ignoreReportErrors(() => skip(request, argument), SKIP_FAILED);
       if ((await skips) !== true) enforced.push(layer);
     }
@@ -94,7 +94,7 @@ export class PreflightLimits<Request, Response> {
     const info = { key: pending.key, decision };
     await ignoreReportErrors(() => reportDecision(layer, info, request, response), ON_DECISION_FAILED);
     if (decision.allowed) return PASS;
-    return { ...PASS, denial: denialOf(decision, undefined, layer.statuses), options: layer.options };
+    return { ...PASS, denial: denialOf(decision, undefined, layer.settings.status), settings: layer.settings };
   }
 
   #fallbackOf(layer: Layer<Request, Response>): PreflightLimit<Request, Response> {

@@ -44,8 +44,8 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
   ): SingleLimitPath<Request, Response> | undefined {
     const [layer] = layers;
     if (layer === undefined || layers.length > 1 || layer.reports || !layer.hasOneKey) return undefined;
-    const { options, lists } = layer;
-    if (options.skip !== undefined || lists.allow !== undefined || lists.deny !== undefined) return undefined;
+    const { settings, lists } = layer;
+    if (settings.skip !== undefined || lists.allow !== undefined || lists.deny !== undefined) return undefined;
     const [first] = layer.limits;
     if (first === undefined) return undefined;
     const { limit, cost } = first;
@@ -82,7 +82,7 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
       if (onMissingKey === 'deny' && !expectsMissingKeys) warnOfMissingKey(this.#layer.name, request);
       return planWithoutDecision(
         this.#layer,
-        onMissingKey === 'deny' ? missingKeyDenial(this.#layer.statuses) : undefined,
+        onMissingKey === 'deny' ? missingKeyDenial(this.#layer.settings.status) : undefined,
       );
     }
     const decision = this.#layer.core.consume(limit, subjectOf(key), cost, key);
@@ -98,14 +98,14 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
     response: Response,
   ): ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>> {
     const layer = this.#layer;
-    if (layer.refund !== undefined) {
+    if (layer.settings.refund !== undefined) {
       const { limit, cost } = this.#limit;
       const parts = [{ limit, subject: subjectOf(key), cost }];
       const requests = [{ layer, parts, keys: key ?? NO_KEYS }];
       refundOnResponse(this.#framework, layer.core, requests, decision, request, response);
     }
     const info = { key: key ?? '', decision };
-    if (layer.options.onDecision === undefined) return planOf(info, layer);
+    if (layer.settings.onDecision === undefined) return planOf(info, layer);
     return mapMaybe(reportDecision(layer, info, request, response), () => planOf(info, layer));
   }
 }

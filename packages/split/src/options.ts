@@ -63,12 +63,12 @@ export const SPLIT_STORE: OptionTable<SplitStoreSettings> = {
       'redisMembership(client), fixedMembership({ instances, index }), an object with id, ttlMs and join, or a number of instances';
     throw invalidOption('membership', expected, given);
   },
-  graceMs: (given, { membership }) => {
+  graceMs: (given, name, { membership }) => {
     if (given === undefined) return undefined;
     const ttlMs = typeof membership === 'number' ? Infinity : membership.ttlMs;
     const least = ttlMs === Infinity ? 0 : Math.floor(ttlMs) + 1;
     const why = "(more than the membership's ttlMs, because an instance acts by its last confirmation for that long)";
-    return wholeNumber(given, 'graceMs', 'milliseconds', { least, most: LONGEST_TIMER_MS, why });
+    return wholeNumber(given, name, 'milliseconds', { least, most: LONGEST_TIMER_MS, why });
   },
   maxKeys: (given) => given as number | undefined, // checked by memoryStore
 };
@@ -77,9 +77,9 @@ const MOST_INSTANCES = 100_000;
 
 export const FIXED_MEMBERSHIP: OptionTable<FixedMembershipOptions> = {
   instances: (given) => instances(given, 'instances'),
-  index: (given, { instances: count }) => {
+  index: (given, name, { instances: count }) => {
     if (Number.isInteger(given) && Number(given) >= 0 && Number(given) < count) return Number(given);
-    throw invalidOption('index', `a whole number from 0 to ${String(count - 1)}`, given);
+    throw invalidOption(name, `a whole number from 0 to ${String(count - 1)}`, given);
   },
 };
 
@@ -109,8 +109,8 @@ export const REDIS_MEMBERSHIP: OptionTable<RedisMembershipSettings> = {
     throw invalidOption('group', '1 to 64 of letters, digits, ".", "_" and "-"', given);
   },
   heartbeatMs: (given = 1000) => wholeNumber(given, 'heartbeatMs', 'milliseconds', { least: 10, most: LONGEST_MS }),
-  ttlMs: (given, { heartbeatMs }) =>
-    wholeNumber(given === undefined ? 3 * heartbeatMs : given, 'ttlMs', 'milliseconds', {
+  ttlMs: (given, name, { heartbeatMs }) =>
+    wholeNumber(given === undefined ? 3 * heartbeatMs : given, name, 'milliseconds', {
       least: 2 * heartbeatMs,
       most: LONGEST_MS,
     }),

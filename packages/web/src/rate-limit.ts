@@ -91,7 +91,7 @@ export function rateLimit<Req extends Request = Request>(
 ): RateLimit<string | KeyByLimit, Req>;
 export function rateLimit(given: object): RateLimit<never> {
   const { enforcer, layer, framework, make } = parse(given as RateLimitOptions);
-  const exposes = layer.options.cors === true;
+  const exposes = layer.settings.cors;
   const follows = layer.followsRequests;
   const keyed = withLimiter({}, layer);
   return {
@@ -100,7 +100,7 @@ export function rateLimit(given: object): RateLimit<never> {
       return handlerWith(handler, { enforcer, make, exposes, follows });
     }) as RateLimit['handle'],
     async check(request, ...context) {
-      if (layer.refund !== undefined) throw needsHandle();
+      if (layer.settings.refund !== undefined) throw needsHandle();
       checkRequest(request);
       const open = Exchange.of(request);
       const isInside = open?.isOpen === true;

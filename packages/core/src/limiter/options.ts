@@ -1,7 +1,6 @@
 import { PolicyError } from '../errors.ts';
 import { performsBatches } from '../engine/batch-store.ts';
 import type { Store } from '../engine/store.ts';
-import { checkTimeout } from '../guard/deadline.ts';
 import { DENIAL_AGE_MS } from '../guard/denial-cache.ts';
 import { fastPathsOf } from '../guard/fast-paths.ts';
 import { parseApp } from '../managed/app.ts';
@@ -13,6 +12,16 @@ import { checkOptions, invalidOption } from '../values/check-options.ts';
 import { parseDuration, type Duration } from '../values/duration.ts';
 import { parseEscalation, type Escalation } from '../values/escalate.ts';
 import { parseName } from '../values/name.ts';
+import {
+  flag,
+  oneOf,
+  optional,
+  readValues,
+  timerMs,
+  valueThat,
+  type OptionTable,
+  type SettingsOf,
+} from '../values/option.ts';
 
 /**
  * What decides when the store does not: a memory store of this process (`local`), a fixed outcome (`allow`,
@@ -88,61 +97,45 @@ export interface LeaseOptions {
 }
 
 /** The options with their defaults, checked. */
-export interface CoreSettings {
-  readonly name: string;
-  readonly shared: boolean;
-  readonly store: Store;
-  readonly onStoreError: OnStoreError;
-  readonly timeoutMs: number;
-  readonly onUnconfigured: OnUnconfigured;
-  readonly policies: Policies | undefined;
-  readonly app: string | undefined;
-  readonly localShare: number;
-  readonly escalate: Escalation | undefined;
-  readonly lease: { readonly maxAgeMs: number } | undefined;
-  /** Undefined where nothing is kept. The age goes with each limit, because limits of several limiters meet in one request. */
-  readonly denialCache: { readonly ageMs: number; readonly maxKeys: number } | undefined;
-}
+export type CoreSettings = SettingsOf<
+  LimiterCoreOptions,
+  Pick<LimiterCoreOptions, 'app' | 'policies' | 'escalate'> & {
+    readonly lease: { readonly maxAgeMs: number } | undefined;
+    /** Undefined where nothing is kept. The age goes with each limit, because limits of several limiters meet in one request. */
+    readonly denialCache: { readonly ageMs: number; readonly maxKeys: number } | undefined;
+  }
+>;
 
 const LEAST_LEASE_MS = 20;
 /** What another process does to a key (block, reset) takes effect no later than that. */
 const LONGEST_LEASE_MS = 500;
 const DENIED_KEYS = 10_000;
 
-/** Every option, its default, and what it has to be. In this order: the first bad option is reported. */
-const OPTIONS: { readonly [Name in keyof CoreSettings]: (given: unknown) => CoreSettings[Name] } = {
-  name: (given = 'default') => parseName(given, 'name'),
-  shared: (given = false) => checked(given, typeof given === 'boolean', 'shared', 'true or false') as boolean,
-  store: (given) => parseStore(given),
-  onStoreError: (given = 'local') => oneOf(given, ['local', 'allow', 'deny', 'throw'], 'onStoreError'),
-  timeoutMs: (given = 100) => {
-    checkTimeout(given);
-    return given as number;
-  },
-  onUnconfigured: (given = 'deny') => oneOf(given, ['deny', 'allow'], 'onUnconfigured'),
-  policies: (given) =>
-    checked(given, given === undefined || isPolicies(given), 'policies', 'the result of createPolicies()') as
-      Policies | undefined,
-  app: (given) => (given === undefined ? undefined : parseApp(given, 'app')),
-  localShare: (given = 1) =>
-    checked(
-      given,
-      typeof given === 'number' && given > 0 && given <= 1,
-      'localShare',
-      'a number above 0 and at most 1, such as 0.25 for one of four processes',
-    ) as number,
-  escalate: (given) => (given === undefined ? undefined : parseEscalation(given)),
-  lease: (given) => parseLease(given),
-  denialCache: (given) => parseDenialCache(given),
+/** Every option, its default, and what it has to be: {@link LimiterCoreOptions} says what each means. */
+const OPTIONS: OptionTable<CoreSettings> = {
+  name: (given = 'default', name) => parseName(given, name),
+  shared: flag(false),
+  store: parseStore,
+  onStoreError: oneOf(['local', 'allow', 'deny', 'throw']),
+  timeoutMs: timerMs(100),
+  onUnconfigured: oneOf(['deny', 'allow']),
+  policies: optional(valueThat<Policies>(isPolicies, 'the result of createPolicies()')),
+  app: optional(parseApp),
+  localShare: valueThat(
+    (given) => typeof given === 'number' && given > 0 && given <= 1,
+    'a number above 0 and at most 1, such as 0.25 for one of four processes',
+    1,
+  ),
+  escalate: optional(parseEscalation),
+  lease: parseLease,
+  denialCache: parseDenialCache,
 };
 
 export const CORE_OPTIONS: readonly (keyof LimiterCoreOptions)[] = Object.keys(OPTIONS) as (keyof CoreSettings)[];
 
 /** @throws PolicyError for a bad option, `SLUICE_OPTION_INVALID`. */
 export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
-  const settings = Object.fromEntries(
-    Object.entries(OPTIONS).map(([name, parse]) => [name, parse(options[name as keyof CoreSettings])]),
-  ) as unknown as CoreSettings;
+  const settings = readValues(options, OPTIONS);
   const { onStoreError, localShare, lease } = settings;
   if (options.localShare !== undefined) {
     checked(localShare, onStoreError === 'local', 'localShare', 'left out where onStoreError is not "local"');
@@ -154,12 +147,6 @@ export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
 function checked(given: unknown, is: boolean, field: string, expected: string): unknown {
   if (is) return given;
   throw invalidOption(field, expected, given);
-}
-
-function oneOf<const Value extends string>(given: unknown, known: readonly Value[], field: string): Value {
-  const quoted = known.map((value) => `"${value}"`);
-  const expected = `${quoted.slice(0, -1).join(', ')} or ${String(quoted.at(-1))}`;
-  return checked(given, known.includes(given as Value), field, expected) as Value;
 }
 
 function parseStore(given: unknown = memoryStore()): Store {

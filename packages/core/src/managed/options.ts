@@ -1,6 +1,7 @@
 import type { CarryOver } from '../engine/store.ts';
 import { parsePrefix } from '../stores/redis/connection.ts';
-import { invalidOption, type OptionTable } from '../values/check-options.ts';
+import { invalidOption } from '../values/check-options.ts';
+import type { OptionTable } from '../values/option.ts';
 import { parseApp } from './app.ts';
 import { isCarryOver } from './read-record.ts';
 

@@ -1,7 +1,7 @@
 import type { PolicyBase } from '../algorithms/algorithm.ts';
 import { PolicyError, SluiceError, StoreError } from '../errors.ts';
 import { parseName } from '../values/name.ts';
-import { readOptions } from '../values/check-options.ts';
+import { readOptions } from '../values/option.ts';
 import { namePolicy, type Policy } from '../engine/policy.ts';
 import type { Store } from '../engine/store.ts';
 import type { IoredisClient, NodeRedisClient, RedisClient } from '../stores/redis/client.ts';

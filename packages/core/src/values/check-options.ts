@@ -127,32 +127,6 @@ export function invalidOption(field: string, expected: string, got: unknown): Po
   return new PolicyError(field, `${field} must be ${expected}, got ${shown(got)}`, 'SLUICE_OPTION_INVALID');
 }
 
-/**
- * Per option a function that checks the given value and returns it, or the default. `before` has the options above it
- * in the table.
- */
-export type OptionTable<Settings> = {
-  readonly [Name in keyof Settings]: (given: unknown, before: Settings) => Settings[Name];
-};
-
-/**
- * Reads the options of a table, in its order.
- *
- * @throws PolicyError as {@link checkOptions} does, and as the functions of the table do.
- */
-export function readOptions<Settings extends object>(
-  options: unknown,
-  table: OptionTable<Settings>,
-  where: string,
-): Settings {
-  const names = Object.keys(table) as (keyof Settings & string)[];
-  checkOptions(options, names, where);
-  const settings = {} as Settings;
-  for (const name of names)
-    settings[name] = table[name]((options as Readonly<Record<string, unknown>>)[name], settings);
-  return settings;
-}
-
 function hintFor(name: string, known: readonly string[]): string {
   const instead = entryOf(INSTEAD, name);
   if (instead !== undefined) return instead;

@@ -2,7 +2,7 @@ import type { Decision } from '@sluice/core';
 import { type LimiterCore, type UnresolvedPart, warnOfRefund } from '@sluice/core/spi';
 import { NO_RESPONSE, argumentOf, type Framework, type RawRequest, type RawResponse } from '../framework.ts';
 import type { LimitRequest } from '../limit-resolver.ts';
-import type { RefundWhen } from '../option-types.ts';
+import type { RefundWhen } from '../options.ts';
 import { isGone, onClose } from './disconnect.ts';
 
 /** Gives units back when the response has ended, by the option `refund` of the layers that took them. */
@@ -14,16 +14,17 @@ export function refundOnResponse<Request, Response>(
   request: Request,
   response: Response,
 ): void {
-  if (!decision.allowed || requests.every(({ layer }) => layer.refund === undefined)) return;
+  if (!decision.allowed || requests.every(({ layer }) => layer.settings.refund === undefined)) return;
   const rawRequest = framework.rawRequest(request);
   const rawResponse = framework.rawResponse(response);
   const settle = async (status: number, isCut: boolean): Promise<void> => {
     const argument = argumentOf(framework, response);
     const chosen = new Set<UnresolvedPart>();
     for (const { layer, parts } of requests) {
-      if (layer.refund === undefined || (isCut && !layer.refund.onAbort)) continue;
+      const { refund } = layer.settings;
+      if (refund === undefined || (isCut && !refund.onAbort)) continue;
       try {
-        if (!(await givesBack(layer.refund.when, request, argument, isCut ? ABORTED : status))) continue;
+        if (!(await givesBack(refund.when, request, argument, isCut ? ABORTED : status))) continue;
       } catch (error) {
         warnOfRefund(error); // the other layers still apply their rules
         continue;
@@ -37,7 +38,7 @@ export function refundOnResponse<Request, Response>(
   const ended = (isCut: boolean): void => {
     settle(rawResponse.statusCode, isCut).catch(warnOfRefund);
   };
-  if (requests.some(({ layer }) => layer.refund?.onAbort === true)) whenEnded(rawRequest, rawResponse, ended);
+  if (requests.some(({ layer }) => layer.settings.refund?.onAbort === true)) whenEnded(rawRequest, rawResponse, ended);
   else whenSent(rawRequest, rawResponse, ended);
 }
 

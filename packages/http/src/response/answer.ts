@@ -20,7 +20,7 @@ export function answer<Request, Response>(
   request: Request,
   response: Response,
 ): boolean | Promise<boolean> {
-  const { fields, info, denial, options } = plan;
+  const { fields, info, denial, settings } = plan;
   if (info !== undefined) framework.record(request, info);
   const raw = framework.rawResponse(response);
   if (plan.isGone === true || raw.writableEnded) return false; // the client left, or got a response during the call to the store
@@ -30,7 +30,7 @@ export function answer<Request, Response>(
   }
   writeFields(framework, response, fields);
   if (denial !== undefined) writeFields(framework, response, denial.fields);
-  if (options?.cors === true) {
+  if (settings?.cors === true) {
     const written = denial === undefined ? fields : [...fields, ...denial.fields];
     exposeFields(
       framework,
@@ -48,11 +48,11 @@ function deny<Request, Response>(
   request: Request,
   response: Response,
 ): false | Promise<false> {
-  const { info, options } = plan;
-  if (options?.throw === true) throw errorOf(framework, plan, denial, response);
+  const { info, settings } = plan;
+  if (settings?.throw === true) throw errorOf(framework, plan, denial, response);
   framework.setStatus(response, denial.status);
-  if (info !== undefined && options?.onDenied !== undefined) {
-    return mapMaybe(options.onDenied(request, argumentOf(framework, response), info.decision), (value) => {
+  if (info !== undefined && settings?.onDenied !== undefined) {
+    return mapMaybe(settings.onDenied(request, argumentOf(framework, response), info.decision), (value) => {
       const isResponse = value === response || value === framework.rawResponse(response);
       if (value !== undefined && !isResponse) framework.answerWith?.(response, value);
       return false as const;

@@ -1,7 +1,7 @@
 import type { RateLimitInfo } from '../framework.ts';
 import type { Field } from './headers.ts';
 import type { Layer } from '../layer.ts';
-import type { RateLimitOptions } from '../option-types.ts';
+import type { HttpSettings } from '../options.ts';
 import { denialOf, type Denial } from './denial.ts';
 
 /** What the response of a request gets: header fields and, if the request is denied, status and body. */
@@ -14,8 +14,8 @@ export interface ResponsePlan<Request, Response> {
    * Set when the request is denied: the response, unless `onDenied` sends another or `throw` turns it into an error.
    */
   readonly denial: Denial | undefined;
-  /** The options of the layer that formats the response. */
-  readonly options?: RateLimitOptions<Request, Response>;
+  /** The settings of the layer that formats the response. */
+  readonly settings?: HttpSettings<Request, Response>;
   /** Whether the client left while its request waited: no response is sent. */
   readonly isGone?: boolean;
 }
@@ -33,10 +33,10 @@ export type Decided = RateLimitInfo | 'gone' | undefined;
 
 /** The plan without a decision: the layer lets the request pass, or denies it. */
 export function planWithoutDecision<Request, Response>(
-  { options }: Layer<Request, Response>,
+  { settings }: Layer<Request, Response>,
   denial: Denial | undefined,
 ): ResponsePlan<Request, Response> {
-  return denial === undefined ? PASS : { ...PASS, denial, options };
+  return denial === undefined ? PASS : { ...PASS, denial, settings };
 }
 
 /** @param layer - The innermost enforcing layer; undefined when the decision is only a report. */
@@ -47,10 +47,11 @@ export function planOf<Request, Response>(
   if (info === 'gone') return GONE;
   if (info === undefined || layer === undefined) return { ...PASS, info };
   const { decision } = info;
+  const { settings } = layer;
   return {
     fields: decision.policies.length === 0 ? PASS.fields : layer.writeFields(decision),
     info,
-    denial: decision.allowed ? undefined : denialOf(decision, layer.slotRetryAfterMs, layer.statuses),
-    options: layer.options,
+    denial: decision.allowed ? undefined : denialOf(decision, settings.retryAfter, settings.status),
+    settings,
   };
 }

@@ -83,7 +83,7 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
   );
   const own = options as NeutralOptions<Context, Exchange<Context>>;
   const { enforcer, layer } = createEnforcer(own, framework, ['address']);
-  const exposes = layer.options.cors === true;
+  const exposes = layer.settings.cors;
   const follows = layer.followsRequests;
   const middleware = (c: Context, next: Next): Promise<Response | undefined> => {
     const open = Exchange.of(c);

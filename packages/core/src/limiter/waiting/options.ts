@@ -1,6 +1,7 @@
 import type { AcquireOptions } from '../settlement/acquisition.ts';
 import { checkCost } from '../../values/cost.ts';
-import { invalidOption, readOptions, type OptionTable } from '../../values/check-options.ts';
+import { invalidOption } from '../../values/check-options.ts';
+import { readOptions, type OptionTable } from '../../values/option.ts';
 
 export interface WaitOptions {
   /** Units: a whole number. Default 1. */
