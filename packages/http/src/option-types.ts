@@ -19,14 +19,17 @@ export type PolicyOption<Request, Response = unknown> =
 export type KeyByLimit = Readonly<Record<string, string | undefined>>;
 
 export interface PerLimitOptions<Request, Response = unknown> {
-  /** What is limited. Default `byIp()`. */
+  /** By what requests are counted: see docs/guides/choosing-keys.md. Default `byIp()`. */
   key?: Key<Request, Response> | undefined;
   /**
    * Units that a request takes: a whole number, or a function that returns one. If the function returns 0, this limit
-   * is left out. Default 1.
+   * is left out. A cost above the limit is denied without `Retry-After`. Default `1`.
    */
   cost?: number | OfRequest<Request, Response, number> | undefined;
-  /** Default `deny`; among `limits`, `skip` for `byUser()` and `byHeader()`. */
+  /**
+   * A key is missing if a part is undefined, null or `''`: then `deny` responds 403, `skip` does not limit,
+   * `shared` uses one budget for all. Among `limits` it is `skip` for `byUser()` and `byHeader()`. Default `deny`.
+   */
   onMissingKey?: OnMissingKey | undefined;
 }
 

@@ -36,51 +36,51 @@ export interface RefundOptions<Request, Response> {
   readonly onAbort?: boolean;
 }
 
-/**
- * The options about requests and responses.
- *
- * @typeParam Early - What functions get as the response that are called before there is one: undefined in frameworks
- * whose handlers return it.
- */
-export interface SharedOptions<Request, Response, Early = Response> {
-  /** Requests that are not limited at all. */
+/** The options on which requests are limited. */
+export interface RequestOptions<Request, Early> {
+  /** Requests that are not limited at all: those for which the function returns true. */
   skip?: OfRequest<Request, Early, boolean> | undefined;
-  /** Clients that are not limited: addresses, CIDR ranges, or whole keys. */
+  /**
+   * Clients that are not limited: addresses, CIDR ranges (`'10.0.0.0/8'`), or whole keys. In `limits`, an allowed key is
+   * exempt from its own limit only.
+   */
   allow?: readonly string[] | undefined;
   /** Clients that get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
   deny?: readonly string[] | undefined;
   /**
+   * CORS preflights. `separate` gives them budgets of their own: the same policies, by what of the keys preflights have,
+   * else 600 a minute for each address. `count` counts them like other requests, `skip` lets them pass. Default `separate`.
+   */
+  preflights?: 'separate' | 'count' | 'skip' | undefined;
+}
+
+/** The options on what follows from a decision. */
+export interface ResponseOptions<Request, Response, Early> {
+  /**
    * `report` decides, counts and calls `onDecision`, but denies no request and sends no fields. Default `enforce`.
    */
   mode?: 'enforce' | 'report' | undefined;
-  /** Default `draft-11`. */
+  /** The formats of header fields: see docs/reference/headers.md. `false` sends none. Default `draft-11`. */
   headers?: HeadersOption | undefined;
-  /** Adds the fields to Access-Control-Expose-Headers if the response allows an origin. Default false. */
+  /** Adds the fields to Access-Control-Expose-Headers if the response allows an origin. Default `false`. */
   cors?: boolean | undefined;
   /**
-   * Gives units back when the response has ended. They are taken before, so concurrent requests cannot exceed the
-   * limit. A response that is cut off gives nothing back, unless `onAbort` is true.
+   * Sends the response of a denied request. Status and header fields are set already. End the response or, in Fastify and
+   * NestJS, return it; else the client waits forever. In Koa both arguments are the context. It also runs for 503, but not
+   * for 403.
    */
-  refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined;
-  /**
-   * The most requests that this process holds at the same time until a `leakyBucket` lets them start. Further ones
-   * are denied. A whole number; 0 holds none. Default 1000. A key that holds more than are free gets no other, so that
-   * one client does not fill it; `byAll()` may.
-   */
-  maxPaced?: number | undefined;
-  /**
-   * `Retry-After` when only slots of a `concurrency` policy are missing. By default such a denial has none, because
-   * the time of the next release is unknown.
-   */
-  retryAfter?: Duration | undefined;
-  /**
-   * The longest time that a request holds its `concurrency` slots, in whole milliseconds. Afterwards they are released
-   * although the response goes on, with the warning `SLUICE_SLOT_TIMEOUT`. Default 600 000: ten minutes.
-   */
-  maxSlotMs?: number | undefined;
-  /** Sends the response of a denied request. Status and header fields are set already. */
   onDenied?: ((request: Request, response: Early, decision: Decision) => unknown) | undefined;
-  /** Called with every decision, for logs and metrics. It is awaited, and its error becomes the request's error. */
+  /**
+   * Passes a denial to the framework's error handler, as a `RateLimitError` with `status`, `statusCode`, `code`,
+   * `headers` and `decision`, instead of sending a response. Takes precedence over `onDenied`. Default `false`.
+   */
+  throw?: boolean | undefined;
+  /** The statuses of denials, from 400 to 599. Default `{ denied: 429, blocked: 429, deny: 403, missingKey: 403 }`. */
+  status?: Partial<DenialStatuses> | undefined;
+  /**
+   * Called with every decision, for logs and metrics. It is awaited, and its error becomes the request's error. Never use
+   * the key as a metric label.
+   */
   onDecision?:
     | ((
         decision: Decision,
@@ -91,19 +91,38 @@ export interface SharedOptions<Request, Response, Early = Response> {
         },
       ) => unknown)
     | undefined;
-  /** The statuses of denials, from 400 to 599. Default `{ denied: 429, blocked: 429, deny: 403, missingKey: 403 }`. */
-  status?: Partial<DenialStatuses> | undefined;
   /**
-   * CORS preflights. `separate` gives them budgets of their own: the same policies, by what of the keys preflights have,
-   * else 600 a minute for each address. `count` counts them like other requests, `skip` lets them pass. Default `separate`.
+   * Gives units back when the response has ended. They are taken before, so concurrent requests cannot exceed the
+   * limit. A response that is cut off gives nothing back, unless `onAbort` is true. See docs/guides/refunds.md.
    */
-  preflights?: 'separate' | 'count' | 'skip' | undefined;
+  refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined;
   /**
-   * Passes a denial to the framework's error handler, as an error with status, code and headers, instead of sending a
-   * response.
+   * `Retry-After` when only slots of a `concurrency` policy are missing. Without it such a denial has none, because
+   * the time of the next release is unknown.
    */
-  throw?: boolean | undefined;
+  retryAfter?: Duration | undefined;
+  /**
+   * The longest time that a request holds its `concurrency` slots, in whole milliseconds: ten minutes. Afterwards they are
+   * released although the response goes on, with the warning `SLUICE_SLOT_TIMEOUT`. See docs/guides/concurrency.md. Default
+   * `600 000`.
+   */
+  maxSlotMs?: number | undefined;
+  /**
+   * The most requests that this process holds at the same time until a `leakyBucket` lets them start. Further ones are
+   * denied with their delay as `Retry-After`, and take nothing; 0 holds none. A key that holds more than are free gets no
+   * other, so that one client does not fill it; `byAll()` may. See docs/guides/pacing.md. Default `1000`.
+   */
+  maxPaced?: number | undefined;
 }
+
+/**
+ * The options about requests and responses.
+ *
+ * @typeParam Early - What functions get as the response that are called before there is one: undefined in frameworks
+ * whose handlers return it.
+ */
+export interface SharedOptions<Request, Response, Early = Response>
+  extends RequestOptions<Request, Early>, ResponseOptions<Request, Response, Early> {}
 
 /** The options as a layer keeps them: checked, and those that are kept in another form. */
 export type HttpSettings<Request, Response> = SettingsOf<

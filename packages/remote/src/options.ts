@@ -8,8 +8,8 @@ export interface RemoteStoreOptions {
   /** For `sluices:` URLs: certificates and the like, as `tls.connect` takes them. */
   tls?: ConnectionOptions | undefined;
   /**
-   * When decisions stop waiting for a server that fails (default: after 5 failures in a row), and how often it is probed
-   * then (default: every 500 ms). `false`: every decision calls the server and waits.
+   * When decisions stop waiting for a server that fails, and how often it is probed then. Default
+   * `{ failures: 5, probeEveryMs: 500 }`. `false`: every decision calls the server and waits.
    */
   breaker?: BreakerOptions | false | undefined;
   /**

@@ -14,7 +14,7 @@ export interface SplitStoreOptions {
   membership: Membership | number;
   /**
    * How long after a change of members some instance may still act by the old members: more than the membership's
-   * `ttlMs`. Default: `ttlMs` and a second, or 0 where the members never change.
+   * `ttlMs`, by default a second more; 0 where the members never change.
    */
   graceMs?: number;
   /** As for `memoryStore`. */

@@ -31,46 +31,53 @@ export type OnStoreError = 'local' | 'allow' | 'deny' | 'throw';
 
 /** The options of a limiter on where and how it decides, for every kind of limit. */
 export interface LimiterCoreOptions {
-  /** Part of keys and header fields. A letter, then up to 63 letters, digits, `.`, `-` or `_`. Default `default`. */
+  /**
+   * Part of keys and header fields; unique per store, whatever the case. A letter, then up to 63 letters, digits, `.`, `-` or
+   * `_`. Default `default`.
+   */
   name?: string | undefined;
-  /** Allows other limiters of this name on this store, which then share its budgets. Default false. */
+  /** Allows other limiters of this name on this store, which then share its budgets. Default `false`. */
   shared?: boolean | undefined;
-  /** Default: a memory store of its own. */
+  /**
+   * Where it is counted: `memoryStore()`, `redisStore(client or URL)`, or yours: see docs/guides/creating-a-store.md.
+   * Default: a memory store of its own.
+   */
   store?: Store | undefined;
   /**
-   * What decides when the store fails or is late. Default `local`: a memory limiter of this process, with the same
-   * policies.
+   * What decides when the store fails or is late. By default
+   * a memory limiter of this process, with the same policies. See docs/guides/when-redis-fails.md. Default `local`.
    */
   onStoreError?: OnStoreError | undefined;
   /**
    * The share of each limit that `local` allows in this process, above 0 and at most 1: `1 / processes` keeps the limit
-   * over all of them. Rounded down, at least one unit. Default 1.
+   * over all of them. Rounded down, at least one unit. Default `1`.
    */
   localShare?: number | undefined;
   /**
    * The longest a decision may wait for the store, in milliseconds; up to 40 more after a stall of this process
-   * itself. Default 100.
+   * itself. Default `100`.
    */
   timeoutMs?: number | undefined;
   /**
    * Whether this process denies by itself what its store would deny, from what earlier denials have shown, without
-   * a call. Default true where the store is not this process's memory. Refunds, resets and unblocks of other
-   * processes take effect here after `maxAge`.
+   * a call. Refunds, resets and unblocks of other processes take effect here after `maxAge`. No effect with a
+   * `memoryStore`. See docs/guides/fast-paths.md. Default `true`.
    */
   denialCache?: boolean | DenialCacheOptions | undefined;
   /**
    * Whether this process takes slices of frequently requested keys, and spends them from memory: for keys with more
-   * traffic than one Redis can decide. Default false. All processes of a limiter need the same setting. Has an
-   * effect on a `redisStore` or `remoteStore` alone; a memory store has nothing to fetch, and decides as before.
+   * traffic than one Redis can decide. All processes of a limiter need the same setting. Has an
+   * effect on a `redisStore` or `remoteStore` alone; a memory store has nothing to fetch, and decides as before. See
+   * docs/guides/fast-paths.md. Default `false`.
    */
   lease?: boolean | LeaseOptions | undefined;
-  /** The consequence of repeated denials: `escalate({ after: 5, block: '1m', decay: '1h' })`. Default: none. */
+  /** The consequence of repeated denials: `escalate({ after: 5, block: '1m', decay: '1h' })`. See docs/guides/escalation.md. */
   escalate?: Escalation | undefined;
-  /** The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`. */
+  /** The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`: see docs/guides/managed-policies.md. */
   app?: string | undefined;
   /**
-   * What happens to a request whose managed policy does not exist, or not for this application. Default `deny`
-   * (403). `allow` skips the limit.
+   * For a request whose managed policy does not exist, or not for this application: `deny` responds 403, `allow` skips
+   * the limit. Default `deny`.
    */
   onUnconfigured?: OnUnconfigured | undefined;
   /** The source of managed policies: what `createPolicies(source)` returned. Default: the Redis of `store`. */

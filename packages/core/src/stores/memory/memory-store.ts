@@ -20,7 +20,7 @@ import { consumeOne } from './consume-one.ts';
 import { decideKey } from './decide-key.ts';
 
 export interface MemoryStoreOptions {
-  /** Keys held at once, at least 1; during a flood others are held in compact form. Default 100 000. */
+  /** Keys held at once, at least 1; during a flood others are held in compact form. Default `100 000`. */
   maxKeys?: number;
   /**
    * The source of the time, in milliseconds: an object with `now()`, such as `Date`, or a function. Default: the

@@ -10,7 +10,7 @@ export interface RedisStoreOptions {
   prefix?: string;
   /**
    * For a URL: how long decisions wait for the first connection, in milliseconds, whatever their `timeoutMs`. An error of the
-   * connection ends this at once. Default 2000.
+   * connection ends this at once. Default `2000`.
    */
   connectTimeoutMs?: number;
   /**
@@ -19,9 +19,10 @@ export interface RedisStoreOptions {
    */
   check?: boolean;
   /**
-   * When decisions stop waiting for a Redis that fails (default: after 5 failures in a row), and how often it is
-   * probed then (default: every 500 ms). In a cluster each node has a breaker or, if the client does not know the
-   * nodes, every 256 hash slots. `false`: every decision calls Redis and waits.
+   * When decisions stop waiting for a Redis that fails, and how often it is probed then. Default
+   * `{ failures: 5, probeEveryMs: 500 }`. In a cluster each node has a breaker or, if the client does not know the
+   * nodes, every 256 hash slots. `false`: every decision calls Redis and waits. See
+   * docs/guides/when-redis-fails.md.
    */
   breaker?: BreakerOptions | false;
   /**
