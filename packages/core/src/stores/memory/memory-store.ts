@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '../../platform/clock.ts';
-import { PolicyError, shown } from '../../errors.ts';
-import { checkOptions } from '../../values/check-options.ts';
+import { shown } from '../../errors.ts';
+import { readOptions, valueThat, type OptionTable, type SettingsOf } from '../../values/option.ts';
 import { hasLongStates } from '../../engine/policy.ts';
 import type { Decision } from '../../engine/decision.ts';
 import { evaluate } from '../../engine/evaluate.ts';
@@ -38,7 +38,24 @@ export interface MemoryStore extends Store {
   readonly size: number;
 }
 
-const DEFAULT_MAX_KEYS = 100_000;
+const OPTIONS: OptionTable<SettingsOf<MemoryStoreOptions>> = {
+  maxKeys: valueThat(
+    (given) => Number.isSafeInteger(given) && Number(given) >= 1,
+    'a whole number, at least 1',
+    100_000,
+  ),
+  clock: valueThat<Clock | (() => number)>(
+    (given) => hasNow(given) || typeof given === 'function',
+    'an object with now() or a function, in milliseconds',
+    systemClock,
+  ),
+};
+
+/** Looked at first, because Date is a function too. */
+function hasNow(clock: unknown): clock is Clock {
+  return typeof (clock as Partial<Clock> | null)?.now === 'function';
+}
+
 /**
  * The default store: this process's memory, with the same kernels, the same decisions and the same laws as Redis.
  *
@@ -55,25 +72,8 @@ const DEFAULT_MAX_KEYS = 100_000;
  * @throws PolicyError for a bad or unknown option.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  checkOptions(options, ['maxKeys', 'clock'], 'memoryStore');
-  const { maxKeys = DEFAULT_MAX_KEYS, clock = systemClock } = options;
-  if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
-    throw new PolicyError(
-      'maxKeys',
-      `maxKeys must be a whole number, at least 1, got ${shown(maxKeys)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  // now() is checked first because Date is a function too.
-  const hasNow = typeof (clock as Partial<Clock> | null)?.now === 'function';
-  if (!hasNow && typeof clock !== 'function') {
-    throw new PolicyError(
-      'clock',
-      `clock must be an object with now() or a function, in milliseconds, got ${shown(clock)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  return new BoundedMemoryStore(maxKeys, hasNow ? () => (clock as Clock).now() : (clock as () => number));
+  const { maxKeys, clock } = readOptions(options, OPTIONS, 'memoryStore');
+  return new BoundedMemoryStore(maxKeys, hasNow(clock) ? () => clock.now() : clock);
 }
 
 /** A memory store for limiters of other processes, which are shown the states of their keys. */
