@@ -11,7 +11,7 @@ import {
   type OptionTable,
   type SettingsOf,
 } from '@sluice/core/spi';
-import { ClientList } from './client-list.ts';
+import { ClientList } from './keys/client-list.ts';
 import { DENIAL_STATUSES, type DenialStatuses } from './response/denial.ts';
 import { fieldWriter, type FieldWriter, type HeadersOption } from './response/headers.ts';
 

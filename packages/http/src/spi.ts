@@ -25,6 +25,6 @@ export { withLimiter, type Limited } from './with-limiter.ts';
 export type { KeyByLimit, KeyEachOptions, OneKeyOptions, RateLimitOptions } from './option-types.ts';
 export { denialOf, type Denial } from './response/denial.ts';
 export { weakMapMarks, type RequestMark, type RequestMarks } from './request-marks.ts';
-export { ClientList } from './client-list.ts';
+export { ClientList } from './keys/client-list.ts';
 export { isPreflight } from './preflight.ts';
 export { joinParts } from './keys/read-key.ts';

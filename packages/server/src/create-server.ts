@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
-import { Stats } from './admin/stats.ts';
+import { Stats } from './stats/stats.ts';
 import type { CloseOptions } from './close-options.ts';
 import { changesOf } from './config/changes.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
@@ -10,7 +10,7 @@ import { Health } from './health/health.ts';
 import { limitsOf } from './limit-of.ts';
 import { logStore } from './log-store.ts';
 import { openListeners, type Listener } from './listeners/open-listeners.ts';
-import { writtenAddress } from './listeners/address.ts';
+import { writtenAddress } from './transport/address.ts';
 import { LISTENERS, parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
 import type { Service } from './service.ts';
 import { openStore } from './store.ts';

@@ -1,18 +1,15 @@
 import { SluiceError, type Store } from '@sluice/core';
 import { nearest } from '@sluice/core/inspect';
 import { check, isText, parseNumber } from './check-option.ts';
-import { parseAddress, type Address } from './listeners/address.ts';
-import type { Siblings } from './workers/siblings.ts';
+import { parseAddress, type Address } from './transport/address.ts';
+import type { CertificateFiles } from './transport/certificates.ts';
+import type { Siblings } from './stats/siblings.ts';
 
 /** Where a listener accepts connections: a port (on the loopback), `host:port`, `unix:path`, or `off`. */
 export type ListenerOption = number | string | false;
 
-export interface TlsOptions {
-  /** Files in PEM form. They are read again when they change. */
-  readonly cert: string;
-  readonly key: string;
-  /** The authorities of client certificates. With it, only clients that have one are served. */
-  readonly clientCa?: string | undefined;
+/** Files in PEM form, read again when they change. With `clientCa` only clients that have a certificate of these authorities are served. */
+export interface TlsOptions extends CertificateFiles {
   /** The listeners that have TLS. Default `grpc`, `http` and `native`. */
   readonly listeners?: readonly TlsListenerName[] | undefined;
 }

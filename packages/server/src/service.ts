@@ -1,7 +1,7 @@
 import type { Store } from '@sluice/core';
 import type { LimiterCore } from '@sluice/core/spi';
 import type { Access } from './access.ts';
-import type { Stats } from './admin/stats.ts';
+import type { Stats } from './stats/stats.ts';
 import type { Configuration } from './config/configuration.ts';
 import type { Health } from './health/health.ts';
 

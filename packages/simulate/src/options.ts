@@ -1,7 +1,7 @@
 import { parseDuration } from '@sluice/core/spi';
 import { UsageError } from './terminal/failure.ts';
 import { formatMaker } from './formats/detect.ts';
-import type { LogFormat } from './read/log-entry.ts';
+import type { LogFormat } from './formats/log-entry.ts';
 import type { Bounds } from './report/check.ts';
 import type { Loss } from './peaks/suggestions.ts';
 

@@ -2,7 +2,7 @@ import type { Candidate } from './candidates/candidate.ts';
 import type { KeySpec } from './keys/key-spec.ts';
 import { InOrder } from './read/in-order.ts';
 import { LogFile } from './read/log-file.ts';
-import type { LogFormat } from './read/log-entry.ts';
+import type { LogFormat } from './formats/log-entry.ts';
 import { merge } from './read/merge.ts';
 import { closeSource, type Source } from './read/sources.ts';
 import { Replay, type OnDecision } from './replay/replay.ts';

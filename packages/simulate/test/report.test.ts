@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { Peaks } from '../src/peaks/peaks.ts';
 import { windowSuggestions } from '../src/peaks/suggestions.ts';
-import { Client } from '../src/replay/client.ts';
+import { Client } from '../src/clients/client.ts';
 import { burst, combinedLog, first, randomNumbers, START_MS, useSimulate, type LoggedRequest } from './simulated.ts';
 
 const simulated = useSimulate();

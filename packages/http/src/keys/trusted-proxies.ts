@@ -1,4 +1,4 @@
-import { ClientList } from '../client-list.ts';
+import { ClientList } from './client-list.ts';
 
 const MOST_KNOWN = 256;
 /** The proxies whose header fields are believed. */

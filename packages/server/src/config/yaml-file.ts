@@ -11,7 +11,7 @@ import {
   type CST,
 } from 'yaml';
 import type { Problem } from './configuration-error.ts';
-import { YamlValue } from './yaml-value.ts';
+import { YamlValue, type ValueFile } from './yaml-value.ts';
 
 /** Open collections at once: a parser that is recursive, like the one of `yaml`, ends the process on many thousands. */
 const DEEPEST = 200;
@@ -19,7 +19,7 @@ const DEEPEST = 200;
 const MOST_NODES = 5_000_000;
 
 /** A file of YAML: its documents, and the problems that are found in it. */
-export class YamlFile {
+export class YamlFile implements ValueFile {
   readonly path: string;
   /** One for each document that is not empty. Empty where the text is not YAML. */
   readonly documents: readonly YamlValue[];

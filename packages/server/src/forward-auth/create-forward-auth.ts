@@ -3,7 +3,7 @@ import { SluiceError } from '@sluice/core';
 import { TrustedProxies } from '@sluice/http/spi';
 import { warnOnce } from '@sluice/core/spi';
 import type { Configuration, ForwardAuthSettings } from '../config/configuration.ts';
-import { sendProblem } from '../listeners/send.ts';
+import { sendProblem } from '../transport/send.ts';
 import type { Service } from '../service.ts';
 import { methodsOf } from './methods.ts';
 import { readOriginal, type Unusable } from './original-request.ts';

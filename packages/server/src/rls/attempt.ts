@@ -1,6 +1,6 @@
 import type { Decision } from '@sluice/core';
 import type { Service } from '../service.ts';
-import { CallError, Status } from './grpc/status.ts';
+import { CallError, Status } from '../grpc/status.ts';
 import { outcomesOf, type Outcome } from './part-outcomes.ts';
 import type { LimitedDescriptor } from './plan.ts';
 

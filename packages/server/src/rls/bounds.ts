@@ -1,4 +1,4 @@
-import { CallError, Status } from './grpc/status.ts';
+import { CallError, Status } from '../grpc/status.ts';
 
 /** The longest message of a request, in bytes: the default of gRPC. */
 export const LONGEST_MESSAGE: number = 4 * 1024 * 1024;

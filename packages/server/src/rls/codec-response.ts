@@ -1,5 +1,5 @@
 import type { DescriptorStatus, RateLimitResponse } from './messages.ts';
-import { WireWriter } from './wire-writer.ts';
+import { WireWriter } from '../protobuf/wire-writer.ts';
 
 const writer = new WireWriter();
 

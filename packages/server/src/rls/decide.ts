@@ -3,7 +3,7 @@ import { isPending } from '@sluice/core/spi';
 import type { Entrance } from '../access.ts';
 import type { Service } from '../service.ts';
 import { Attempt } from './attempt.ts';
-import { CallError, Status } from './grpc/status.ts';
+import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitRequest } from './messages.ts';
 import { outcomesOf, type Outcome } from './part-outcomes.ts';
 import { planOf, type LimitedDescriptor, type OverrideRules, type Plan } from './plan.ts';

@@ -1,7 +1,7 @@
 import type { UnresolvedPart } from '@sluice/core/spi';
 import { subjectOf } from '../config/subject.ts';
 import type { Configuration, Match, Rule, RuleTree, Unit } from '../config/configuration.ts';
-import { CallError, Status } from './grpc/status.ts';
+import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitDescriptor, RateLimitRequest } from './messages.ts';
 
 /** The rules of limits that requests bring with them. */

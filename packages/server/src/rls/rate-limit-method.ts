@@ -5,9 +5,9 @@ import { responseOf } from './answer.ts';
 import { decodeRateLimitRequest } from './codec-request.ts';
 import { encodeRateLimitResponse } from './codec-response.ts';
 import { decide, type Decided } from './decide.ts';
-import { PREFIX_BYTES, framed } from './grpc/body.ts';
-import type { Call, Method } from './grpc/call.ts';
-import { CallError, Status } from './grpc/status.ts';
+import { PREFIX_BYTES, framed } from '../grpc/body.ts';
+import type { Call, Method } from '../grpc/call.ts';
+import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitRequest } from './messages.ts';
 import type { OverrideRules } from './plan.ts';
 

@@ -1,4 +1,4 @@
-import type { StatsReport } from '../admin/stats-report.ts';
+import type { StatsReport } from '../stats/stats-report.ts';
 
 /** What a worker tells the process that has started it. */
 export type FromWorker =

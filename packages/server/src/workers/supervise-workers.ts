@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { mergedReport, retiredReport, type StatsReport } from '../admin/stats-report.ts';
+import { mergedReport, retiredReport, type StatsReport } from '../stats/stats-report.ts';
 import type { CloseOptions } from '../close-options.ts';
 import { isFromWorker, type FromWorker, type ToWorker } from './messages.ts';
 

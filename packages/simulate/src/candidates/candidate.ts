@@ -1,5 +1,5 @@
 import type { Limit, NamedPolicy } from '@sluice/core';
-import type { LogEntry } from '../read/log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 import type { CostSpec } from '../keys/cost-spec.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 

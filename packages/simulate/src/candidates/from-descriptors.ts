@@ -3,7 +3,7 @@ import type { Match, RuleTree } from '@sluice/server/configuration';
 import { UsageError } from '../terminal/failure.ts';
 import { costSpec } from '../keys/cost-spec.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
-import type { LogEntry } from '../read/log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 import { limitOf, type Candidate, type CandidateLimit, type SelectedLimit } from './candidate.ts';
 import type { CandidateContext } from './from-text.ts';
 

@@ -13,7 +13,7 @@ import { UsageError } from '../terminal/failure.ts';
 import { costSpec } from '../keys/cost-spec.ts';
 import { keySpec, type KeySpec } from '../keys/key-spec.ts';
 import { RouteTemplates } from '../keys/route-templates.ts';
-import type { LogEntry } from '../read/log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 import { limitOf, type Candidate, type CandidateLimit } from './candidate.ts';
 import type { CandidateContext } from './from-text.ts';
 import { descriptorCandidates, type DescriptorTexts } from './from-descriptors.ts';

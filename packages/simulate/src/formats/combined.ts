@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { LogEntry, type LogDetail, type LogFormat } from '../read/log-entry.ts';
-import { decoded } from '../read/text-blocks.ts';
+import { LogEntry, type LogDetail, type LogFormat } from './log-entry.ts';
+import { decoded } from './decoded.ts';
 import { endOfQuoted, present, requestLine } from './request-line.ts';
 import { ClfStamps } from './stamps.ts';
 

@@ -1,5 +1,5 @@
 import { UsageError } from '../terminal/failure.ts';
-import type { LogFormat } from '../read/log-entry.ts';
+import type { LogFormat } from './log-entry.ts';
 import { AlbFormat } from './alb.ts';
 import { CombinedFormat } from './combined.ts';
 import { FormatStringFormat } from './format-string.ts';

@@ -1,6 +1,6 @@
 import { UsageError } from '../terminal/failure.ts';
-import { LogEntry, type LogDetail, type LogFormat } from '../read/log-entry.ts';
-import { decoded } from '../read/text-blocks.ts';
+import { LogEntry, type LogDetail, type LogFormat } from './log-entry.ts';
+import { decoded } from './decoded.ts';
 import { lastAddress } from './json-lines.ts';
 import { endOfQuoted, present, requestLine } from './request-line.ts';
 import { readInstant } from './stamps.ts';

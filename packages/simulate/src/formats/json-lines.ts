@@ -1,7 +1,7 @@
 import { UsageError } from '../terminal/failure.ts';
 import { insteadOf } from '../terminal/nearest.ts';
-import { LogEntry, type LogDetail, type LogFormat } from '../read/log-entry.ts';
-import { decoded } from '../read/text-blocks.ts';
+import { LogEntry, type LogDetail, type LogFormat } from './log-entry.ts';
+import { decoded } from './decoded.ts';
 import { present, requestLine } from './request-line.ts';
 import { readInstant } from './stamps.ts';
 

@@ -1,5 +1,5 @@
 import { UsageError } from '../terminal/failure.ts';
-import type { LogEntry } from '../read/log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 import { RouteTemplates } from './route-templates.ts';
 
 /** What a request costs. */

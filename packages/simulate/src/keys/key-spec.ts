@@ -1,8 +1,8 @@
 import { canonicalAddress, joinParts } from '@sluice/http/spi';
 import { UsageError } from '../terminal/failure.ts';
 import { insteadOf } from '../terminal/nearest.ts';
-import type { LogEntry } from '../read/log-entry.ts';
-import { decoded } from '../read/text-blocks.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
+import { decoded } from '../formats/decoded.ts';
 import type { RouteTemplates } from './route-templates.ts';
 
 const PARTS = ['ip', 'route', 'path', 'method', 'user', 'user-agent', 'all'] as const;

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { UsageError } from '../terminal/failure.ts';
-import type { LogFormat } from '../read/log-entry.ts';
+import type { LogFormat } from '../formats/log-entry.ts';
 import { LogFile } from '../read/log-file.ts';
 import { bytesOf, closeSource, openSource, type Source } from '../read/sources.ts';
 import { RouteLearner } from './learn-routes.ts';

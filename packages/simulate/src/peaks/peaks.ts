@@ -1,5 +1,5 @@
-import type { Client } from '../replay/client.ts';
-import type { TimeSpans } from '../replay/time-series.ts';
+import type { Client } from '../clients/client.ts';
+import type { TimeSpans } from '../clients/time-series.ts';
 import { Distribution } from './distribution.ts';
 import type { Levels } from './levels.ts';
 import type { PeakWindow } from './windows.ts';

@@ -1,4 +1,4 @@
-import type { LogEntry } from './log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 
 const SECOND_MS = 1000;
 /** No entry is before 1970, where the clocks of small devices begin. */

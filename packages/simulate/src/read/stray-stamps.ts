@@ -1,4 +1,4 @@
-import type { LogEntry } from './log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 
 /** A stamp that is further ahead of the log waits for the lines that follow it. */
 const AHEAD_MS = 86_400_000;

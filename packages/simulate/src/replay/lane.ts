@@ -1,8 +1,8 @@
 import type { LimitMode } from '../candidates/candidate.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
-import type { LogEntry } from '../read/log-entry.ts';
-import type { Client } from './client.ts';
-import type { Holder, KeyTable } from './key-table.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
+import type { Client } from '../clients/client.ts';
+import type { Holder, KeyTable } from '../clients/key-table.ts';
 
 /** A limit that a request is held to, with the key and the cost that were found: what a denied request comes back with. */
 export interface HeldPart {

@@ -3,14 +3,14 @@ import type { KeySpec } from '../keys/key-spec.ts';
 import { Levels } from '../peaks/levels.ts';
 import { Peaks } from '../peaks/peaks.ts';
 import { windowsFor } from '../peaks/windows.ts';
-import type { LogEntry } from '../read/log-entry.ts';
-import { Client } from './client.ts';
-import { Holder, KeyTable } from './key-table.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
+import { Client } from '../clients/client.ts';
+import { Holder, KeyTable } from '../clients/key-table.ts';
 import { laneOf } from './lane-of.ts';
 import type { Lane } from './lane.ts';
 import { Retries } from './retries.ts';
 import { Tally } from './tally.ts';
-import { TimeSpans } from './time-series.ts';
+import { TimeSpans } from '../clients/time-series.ts';
 
 const SECOND_MS = 1000;
 

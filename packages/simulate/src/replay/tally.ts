@@ -1,7 +1,7 @@
 import { ownText } from '@sluice/core/spi';
-import type { LogEntry } from '../read/log-entry.ts';
-import type { Client } from './client.ts';
-import type { TimeSpans } from './time-series.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
+import type { Client } from '../clients/client.ts';
+import type { TimeSpans } from '../clients/time-series.ts';
 
 /** What the denied requests of one client had in common. */
 export interface DeniedDetail {

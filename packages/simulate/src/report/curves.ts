@@ -1,5 +1,5 @@
 import { deniedBy, type Peaks } from '../peaks/peaks.ts';
-import type { Client } from '../replay/client.ts';
+import type { Client } from '../clients/client.ts';
 import type { Simulation } from '../simulate.ts';
 
 /** Clients in the table of the HTML report: those denied most, and those with the highest peaks. */

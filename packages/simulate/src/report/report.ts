@@ -7,7 +7,7 @@ import {
   type PeakReport,
   type Suggestion,
 } from '../peaks/suggestions.ts';
-import type { Client } from '../replay/client.ts';
+import type { Client } from '../clients/client.ts';
 import type { Trial } from '../replay/replay.ts';
 import type { RetryOutcome } from '../replay/retries.ts';
 import type { Simulation } from '../simulate.ts';

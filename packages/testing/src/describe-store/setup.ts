@@ -1,6 +1,22 @@
 import { createLimiter, fixedWindow, type Decision, type Limiter, type Policy, type Store } from '@sluice/core';
 import { fakeClock, type FakeClock } from '../fake-clock.ts';
-import type { StoreFactory } from './describe-store.ts';
+
+/** A store under test. */
+export interface StoreFactory {
+  /**
+   * Makes a store that tells the time by this clock. It is empty, or holds what earlier ones of this run have written:
+   * each test has a limiter with a name of its own.
+   */
+  create(clock: FakeClock): Store;
+  /** What `source` its decisions name. */
+  readonly source: Decision['source'];
+  /** Where the clocks start, in milliseconds since 1970. Default: a fixed day in November 2026. */
+  readonly clockAtMs?: number;
+  /** Called before the first test. */
+  setUp?(): Promise<void>;
+  /** Called after the last test. */
+  tearDown?(): Promise<void>;
+}
 
 /** What createLimiter is given, but for its policies. */
 export interface LimiterOfSuite {

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Entrance } from '../../access.ts';
-import type { Route } from '../../listeners/http.ts';
-import { Bodies } from '../../listeners/bodies.ts';
-import { readJson } from '../../listeners/read-json.ts';
-import { RequestProblem } from '../../listeners/request-problem.ts';
-import { sendJson } from '../../listeners/send.ts';
+import type { Route } from '../../transport/http.ts';
+import { Bodies } from '../../transport/bodies.ts';
+import { readJson } from '../../transport/read-json.ts';
+import { RequestProblem } from '../../transport/request-problem.ts';
+import { sendJson } from '../../transport/send.ts';
 import type { Service } from '../../service.ts';
 import { openApi } from './open-api.ts';
 import { Operations } from './operations.ts';

@@ -1,7 +1,7 @@
 import type { Decision, Duration } from '@sluice/core';
 import { checkActual, LimiterImpl } from '@sluice/core/spi';
 import type { Configuration } from '../../config/configuration.ts';
-import { RequestProblem } from '../../listeners/request-problem.ts';
+import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 import { badRequest, fieldsOf, shown, type Fields } from './fields.ts';
 import { Reservations } from './reservations.ts';

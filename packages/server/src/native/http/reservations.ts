@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { fixedWindow, type Decision } from '@sluice/core';
 import { encodeSubject, limitOfPolicy, type LimitRef, type UnresolvedPart } from '@sluice/core/spi';
-import { RequestProblem } from '../../listeners/request-problem.ts';
+import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 
 /** Units that were taken on an estimate, as the client keeps them. */

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { Entrance } from '../../access.ts';
-import { Bodies, type BodiesOptions } from '../../listeners/bodies.ts';
-import type { Route } from '../../listeners/http.ts';
-import { RequestProblem } from '../../listeners/request-problem.ts';
+import { Bodies, type BodiesOptions } from '../../transport/bodies.ts';
+import type { Route } from '../../transport/http.ts';
+import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 import { responseOf } from '../answer.ts';
 import { decide, type Decided } from '../decide.ts';
-import { CallError, Status, type StatusCode } from '../grpc/status.ts';
+import { CallError, Status, type StatusCode } from '../../grpc/status.ts';
 import { OK, type RateLimitResponse } from '../messages.ts';
 import type { OverrideRules } from '../plan.ts';
 import { requestOfJson } from './read-request.ts';

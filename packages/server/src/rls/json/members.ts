@@ -1,4 +1,4 @@
-import { CallError, Status } from '../grpc/status.ts';
+import { CallError, Status } from '../../grpc/status.ts';
 
 /**
  * The members of an object, by the names that JSON has for fields of protobuf (`hitsAddend`) or by those of the `.proto` file

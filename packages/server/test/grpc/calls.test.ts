@@ -1,8 +1,8 @@
 import { compressionAlgorithms } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { METHODS, decodeResponse, encodeRequest } from '../protocol.ts';
-import { RawClient, frameOf } from '../raw-call.ts';
-import { ask, connect, descriptor, runService, statusOf, type RunningService } from '../running-service.ts';
+import { METHODS, decodeResponse, encodeRequest } from '../rls/protocol.ts';
+import { RawClient, frameOf } from '../rls/raw-call.ts';
+import { ask, connect, descriptor, runService, statusOf, type RunningService } from '../rls/running-service.ts';
 
 const LIMITS = `
 domain: basic

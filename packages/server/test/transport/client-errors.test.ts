@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createHttpListener } from '../../src/listeners/http.ts';
+import { createHttpListener } from '../../src/transport/http.ts';
 
 type HttpListener = ReturnType<typeof createHttpListener>;
 

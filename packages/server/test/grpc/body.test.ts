@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { cases, seeded, testSeed } from '@sluice/testkit';
-import { failingWith } from '../failing-with.ts';
-import { Body, framed } from '../../../src/rls/grpc/body.ts';
+import { failingWith } from '../rls/failing-with.ts';
+import { Body, framed } from '../../src/grpc/body.ts';
 
 const LONGEST = 10_000;
 

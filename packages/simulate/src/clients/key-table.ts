@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ownText } from '@sluice/core/spi';
 import { type KeySpec, addressKey } from '../keys/key-spec.ts';
-import type { LogEntry } from '../read/log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 
 /** What is held under one key: the states of all candidates that count by it. */
 export class Holder {

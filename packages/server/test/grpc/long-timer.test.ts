@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { startTimer } from '../../../src/rls/grpc/long-timer.ts';
+import { startTimer } from '../../src/grpc/long-timer.ts';
 
 describe('a timer', () => {
   beforeEach(() => void jest.useFakeTimers());

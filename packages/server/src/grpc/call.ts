@@ -3,7 +3,7 @@ import { Body } from './body.ts';
 import type { OpenCall, OpenCalls } from './open-calls.ts';
 import { CallError, Status, encodeMessage, type StatusCode } from './status.ts';
 import { parseTimeout } from './timeout.ts';
-import { WireError } from '../wire.ts';
+import { WireError } from '../protobuf/wire.ts';
 
 /** A method of a service. Its request is one message. */
 export interface Method {
@@ -40,8 +40,8 @@ const OK_TRAILERS = { 'grpc-status': '0' };
 
 /** One call, from its header fields to its status. */
 export class Call implements OpenCall {
-  older: Call | undefined;
-  newer: Call | undefined;
+  older: OpenCall | undefined;
+  newer: OpenCall | undefined;
   readonly stream: ServerHttp2Stream;
   /** By `performance.now()`. */
   readonly arrivedAtMs: number = performance.now();

@@ -2,10 +2,17 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { SluiceError } from '@sluice/core';
-import type { TlsOptions } from '../options.ts';
 
 /** How often the files are looked at. */
 const LOOK_MS = 2_000;
+
+/** Files in PEM form. */
+export interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
+  /** The authorities of client certificates. */
+  readonly clientCa?: string | undefined;
+}
 
 /** What servers of TLS are made with. */
 export type TlsSettings = SecureContextOptions & { readonly requestCert: boolean };
@@ -16,7 +23,7 @@ export type TlsSettings = SecureContextOptions & { readonly requestCert: boolean
  * @throws SluiceError `SLUICE_OPTION_INVALID`, which names the option and the file, for what cannot be read or is not what its
  * option says. Authorities are checked too: a file without any would reject every client.
  */
-export function readTls({ cert, key, clientCa }: TlsOptions): TlsSettings {
+export function readTls({ cert, key, clientCa }: CertificateFiles): TlsSettings {
   const identity = { cert: read('tls.cert', cert), key: read('tls.key', key) };
   usable('tls.cert', 'a certificate in PEM form', cert, () => createSecureContext({ cert: identity.cert }));
   usable('tls.key', 'the key of tls.cert in PEM form, without a passphrase', key, () => createSecureContext(identity));
@@ -64,7 +71,7 @@ export interface SecureServer {
  * @returns A function that stops looking.
  */
 export function followTls(
-  tls: TlsOptions,
+  tls: CertificateFiles,
   servers: readonly SecureServer[],
   failed: (error: Error) => void,
 ): () => void {

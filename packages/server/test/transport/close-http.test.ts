@@ -6,8 +6,8 @@ import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { tlsFixture, until } from '@sluice/testkit';
 import { readFileSync } from 'node:fs';
-import { closeHttp } from '../../src/listeners/close-http.ts';
-import { createHttpListener } from '../../src/listeners/http.ts';
+import { closeHttp } from '../../src/transport/close-http.ts';
+import { createHttpListener } from '../../src/transport/http.ts';
 
 type HttpListener = ReturnType<typeof createHttpListener>;
 

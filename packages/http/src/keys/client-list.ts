@@ -1,6 +1,6 @@
 import { PolicyError } from '@sluice/core';
 import { shown } from '@sluice/core/spi';
-import { addressBits, isIpv4, writtenBits } from './keys/address.ts';
+import { addressBits, isIpv4, writtenBits } from './address.ts';
 
 /** The addresses whose first `prefix` bits equal those of `bits`, eight groups of 16 bits. */
 interface Range {

@@ -1,6 +1,6 @@
 import { Counter, Registry } from 'prom-client';
 import { collectMetrics } from '@sluice/core/metrics';
-import type { Siblings } from '../workers/siblings.ts';
+import type { Siblings } from './siblings.ts';
 import type { StatsReport } from './stats-report.ts';
 
 /** What one rule decided about one descriptor. */

@@ -1,5 +1,3 @@
-import type { Call } from './call.ts';
-
 /** Calls whose end is awaited at most, in a process: far more than decisions take part of. */
 const MOST_CALLS = 8192;
 /** Bytes of incomplete messages at most, in a process. */
@@ -8,10 +6,15 @@ const MOST_BYTES: number = 64 * 1024 * 1024;
 const LONGEST_MS = 10_000;
 const SWEEP_MS = 1000;
 
-/** Links of a call in {@link OpenCalls}. */
+/** A call as {@link OpenCalls} knows it, with its links there. */
 export interface OpenCall {
-  older: Call | undefined;
-  newer: Call | undefined;
+  older: OpenCall | undefined;
+  newer: OpenCall | undefined;
+  readonly arrivedAtMs: number;
+  /** Bytes of its incomplete message. */
+  readonly heldBytes: number;
+  /** Ends it without an answer. */
+  drop(): void;
 }
 
 /**
@@ -22,8 +25,8 @@ export interface OpenCall {
  */
 export class OpenCalls {
   readonly #sweeper: NodeJS.Timeout;
-  #oldest: Call | undefined;
-  #newest: Call | undefined;
+  #oldest: OpenCall | undefined;
+  #newest: OpenCall | undefined;
   #size = 0;
   #bytes = 0;
 
@@ -37,7 +40,7 @@ export class OpenCalls {
     return this.#size;
   }
 
-  add(call: Call): void {
+  add(call: OpenCall): void {
     if (this.#size >= MOST_CALLS) this.#dropOldest();
     call.older = this.#newest;
     if (this.#newest === undefined) this.#oldest = call;
@@ -47,7 +50,7 @@ export class OpenCalls {
   }
 
   /** Forgets a call, which may be forgotten already. */
-  delete(call: Call): void {
+  delete(call: OpenCall): void {
     const { older, newer } = call;
     if (older === undefined && this.#oldest !== call) return;
     if (older === undefined) this.#oldest = newer;

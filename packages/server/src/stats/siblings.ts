@@ -1,4 +1,4 @@
-import type { StatsReport } from '../admin/stats-report.ts';
+import type { StatsReport } from './stats-report.ts';
 
 /** The processes of one service, which share its listeners: each adds what the others have counted at /metrics and /stats. */
 export interface Siblings {

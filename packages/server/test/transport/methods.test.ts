@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createHttpListener } from '../../src/listeners/http.ts';
-import { sendText } from '../../src/listeners/send.ts';
+import { createHttpListener } from '../../src/transport/http.ts';
+import { sendText } from '../../src/transport/send.ts';
 
 describe('a route', () => {
   let server: Server;
