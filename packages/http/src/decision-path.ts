@@ -1,6 +1,6 @@
 import { argumentOf, type RateLimitInfo, type RawRequest } from './framework.ts';
 import type { Layer } from './layer.ts';
-import type { ResponsePlan } from './response/response-plan.ts';
+import type { ResponsePlan } from './response-plan.ts';
 
 /** How an enforcer decides about its requests: by the `SingleLimitPath` or the `GeneralPath`, chosen when it is made. */
 export interface DecisionPath<Request, Response, Marks> {

@@ -1,9 +1,9 @@
 import { PolicyError } from '@sluice/core';
 import { shown, checkDistinct } from '@sluice/core/spi';
-import { answer } from './response/answer.ts';
+import { answer } from './answer.ts';
 import type { DecisionPath } from './decision-path.ts';
 import { Diagnostics } from './diagnostics.ts';
-import { PASS, type ResponsePlan } from './response/response-plan.ts';
+import { PASS, type ResponsePlan } from './response-plan.ts';
 import { SingleLimitPath } from './single-limit-path.ts';
 import { asError, type Framework, type RawRequest } from './framework.ts';
 import { GeneralPath } from './general-path.ts';

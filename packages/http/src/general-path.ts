@@ -5,7 +5,7 @@ import { ignoreReportErrors } from './ignore-report-errors.ts';
 import type { Layer } from './layer.ts';
 import { LimitResolver, type LimitRequest, type Resolution } from './limit-resolver.ts';
 import type { RequestMark } from './request-marks.ts';
-import { planWithoutDecision, type ResponsePlan } from './response/response-plan.ts';
+import { planWithoutDecision, type ResponsePlan } from './response-plan.ts';
 
 /** A layer that sees a request for the first time. */
 interface MarkedLayer<Request, Response> {

@@ -18,7 +18,7 @@ import type { LimitRequest } from './limit-resolver.ts';
 import { PendingDecision } from './pending-decision.ts';
 import { NO_KEYS } from './request-marks.ts';
 import { denialOf } from './response/denial.ts';
-import { PASS, type ResponsePlan } from './response/response-plan.ts';
+import { PASS, type ResponsePlan } from './response-plan.ts';
 
 /** Begins the subjects of preflights. Equals the beginning of no other: a key that begins with `#` is hashed. */
 const MARK = '#preflight';

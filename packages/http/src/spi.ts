@@ -1,7 +1,7 @@
 // For packages that adapt a framework: from its requests to decisions and responses. Applications import the index.
-export { answer, exposeFields } from './response/answer.ts';
+export { answer, exposeFields } from './answer.ts';
 export { methodDecorator, type MethodDecorator } from './decorate.ts';
-export type { ResponsePlan } from './response/response-plan.ts';
+export type { ResponsePlan } from './response-plan.ts';
 export { Enforcer, createEnforcer } from './enforcer.ts';
 export {
   NO_RESPONSE,

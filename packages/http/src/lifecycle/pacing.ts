@@ -3,7 +3,7 @@ import type { Decision } from '@sluice/core';
 import { isGone, onClose } from './disconnect.ts';
 import type { RawRequest, RawResponse } from '../framework.ts';
 import type { LimitRequest } from '../limit-resolver.ts';
-import { PacedRequests } from './paced-requests.ts';
+import { PacedRequests } from '../paced-requests.ts';
 import type { PendingDecision } from '../pending-decision.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { ResponsePlan } from './response-plan.ts';
-import { mapMaybe } from '../map-maybe.ts';
-import { argumentOf, type Framework } from '../framework.ts';
-import type { Field } from './headers.ts';
-import { RateLimitError, type Denial } from './denial.ts';
+import { mapMaybe } from './map-maybe.ts';
+import { argumentOf, type Framework } from './framework.ts';
+import type { Field } from './response/headers.ts';
+import { RateLimitError, type Denial } from './response/denial.ts';
 
 /** Header fields about another body, which middleware before the limiter may have set. */
 const OF_ANOTHER_BODY = ['Content-Length', 'Content-Encoding', 'ETag'] as const;

@@ -1,8 +1,8 @@
-import type { RateLimitInfo } from '../framework.ts';
-import type { Field } from './headers.ts';
-import type { Layer } from '../layer.ts';
-import type { HttpSettings } from '../options.ts';
-import { denialOf, type Denial } from './denial.ts';
+import type { RateLimitInfo } from './framework.ts';
+import type { Field } from './response/headers.ts';
+import type { Layer } from './layer.ts';
+import type { HttpSettings } from './options.ts';
+import { denialOf, type Denial } from './response/denial.ts';
 
 /** What the response of a request gets: header fields and, if the request is denied, status and body. */
 export interface ResponsePlan<Request, Response> {
