@@ -16,7 +16,9 @@ const STEPS: readonly ((path: string) => string)[] = [
   (path) => path.replaceAll(/(?<![. ])(?!(?<=\/)\.{1,2}(?:\/|$))[. ]+(?=\/|$)/g, ''), // as Windows with names of files
   (path) => path.replace(/;.*$/s, ''), // as the beginning of a query
   // A string of C ends at NUL, a line of a pattern at its end; URL leaves tabs and line ends out.
+  // eslint-disable-next-line no-control-regex -- they are meant
   (path) => path.replace(/[\0-\x1f\x7f?#].*$/s, ''),
+  // eslint-disable-next-line no-control-regex -- they are meant
   (path) => path.replaceAll(/[\0-\x1f\x7f]/g, ''),
 ];
 
