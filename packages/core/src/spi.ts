@@ -72,7 +72,6 @@ export { checkActual, checkCost } from './values/cost.ts';
 export { LONGEST_MS, parseDuration, writtenDuration } from './values/duration.ts';
 export { parseEscalation } from './values/escalate.ts';
 export { LARGEST_LIMIT, MOST_UNITS } from './values/numbers.ts';
-export { parseSwitch } from './values/switch.ts';
 export { asStoreError, isSluiceError, kindOf, messageOf, shown, typeError } from './errors.ts';
 export { warnOnce } from './warnings.ts';
 export { SITE } from './site.generated.ts';

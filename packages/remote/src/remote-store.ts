@@ -1,5 +1,7 @@
 import {
+  type BatchAnswer,
   type BatchStore,
+  type CoalescedRequests,
   FAST_PATHS,
   type FastPaths,
   type FastStore,
@@ -54,31 +56,28 @@ export function remoteStore(url: string | readonly string[], options: RemoteStor
   return new FramedStore(new Links(parseServerUrls(url), settings), settings);
 }
 
-class FramedStore implements RemoteStore, FastStore {
+class FramedStore implements RemoteStore, BatchStore, FastStore {
   // Not a field: a bundler keeps every class whose fields have names that are computed.
   declare readonly [FAST_PATHS]: FastPaths;
   readonly source = 'remote';
   readonly showsDenied = true;
   readonly breaker: BreakerOptions | false;
-  readonly coalescing: boolean;
-  /** Absent where each decision is a frame. */
-  readonly performBatch?: BatchStore['performBatch'];
   readonly #links: Links;
   #closings = 0;
 
-  constructor(links: Links, { breaker, batching, coalescing }: RemoteSettings) {
+  constructor(links: Links, { breaker }: RemoteSettings) {
     this[FAST_PATHS] = networkFastPaths;
     this.#links = links;
     this.breaker = breaker;
-    this.coalescing = coalescing;
-    if (batching) {
-      this.performBatch = (keys, call) => this.#onLink(call, (link) => link.performBatch(keys, leftMsOf(call)));
-    }
   }
 
   /** Known once the service has welcomed a connection. Before that it decides over several subjects by itself. */
   get oneSubjectPerCall(): boolean {
-    return this.#links.current?.welcome.oneSubjectPerCall ?? false;
+    return this.#links.current?.welcome.hasNodes ?? false;
+  }
+
+  get decidesBatches(): boolean {
+    return this.#links.current?.welcome.hasBatches ?? false;
   }
 
   perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers> {
@@ -86,6 +85,10 @@ class FramedStore implements RemoteStore, FastStore {
     if (requests.length === 0) return Promise.resolve([]);
     if (more.length === 0) return this.#onLink(call, (link) => link.perform(first, leftMsOf(call)));
     return this.#onLink(call, (link) => performEach(link, [first, ...more], call));
+  }
+
+  performBatch(keys: readonly CoalescedRequests[], call?: StoreCall): Promise<BatchAnswer> {
+    return this.#onLink(call, (link) => link.performBatch(keys, leftMsOf(call)));
   }
 
   async ready(timeoutMs = 5000): Promise<void> {

@@ -14,8 +14,8 @@ import type { Store, StoreAnswer, StoreAnswers, StoreCall, StoreRequest } from '
 
 /** A store as a service offers it to the `remoteStore` of other processes. */
 export interface ServedStore {
-  /** See `Store.oneSubjectPerCall`. A call with several subjects is answered all the same. */
-  readonly oneSubjectPerCall: boolean;
+  /** Whether keys of different subjects live on different nodes. A call with several subjects is answered all the same. */
+  readonly hasNodes: boolean;
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
   /** Absent where the store decides no batches. */
   performBatch?(keys: readonly CoalescedRequests[], call?: StoreCall): BatchAnswer | Promise<BatchAnswer>;
@@ -27,16 +27,16 @@ export interface ServedStore {
  */
 export function servedStore(store: Store): ServedStore {
   const memory = shownMemory(store);
-  if (memory !== undefined) return { oneSubjectPerCall: false, ...memory };
+  if (memory !== undefined) return { hasNodes: false, ...memory };
   if (store.oneSubjectPerCall === true) return new NodesServed(store);
   const perform: ServedStore['perform'] = (requests, call) => store.perform(requests, call);
-  if (!performsBatches(store)) return { oneSubjectPerCall: false, perform };
-  return { oneSubjectPerCall: false, perform, performBatch: (keys, call) => store.performBatch(keys, call) };
+  if (!performsBatches(store)) return { hasNodes: false, perform };
+  return { hasNodes: false, perform, performBatch: (keys, call) => store.performBatch(keys, call) };
 }
 
 /** A store whose subjects live on different nodes. The decisions of one node hold, even if another one fails. */
 class NodesServed implements ServedStore {
-  readonly oneSubjectPerCall = true;
+  readonly hasNodes = true;
   readonly performBatch?: BatchStore['performBatch'];
   readonly #store: Store;
   readonly #denials = new RecentDenials();

@@ -264,7 +264,7 @@ describe('a connection', () => {
   });
 
   it.each([
-    [{ protocol: 2, oneSubjectPerCall: false }, FRAME.welcome, 'not the native listener of a Sluice service'],
+    [{ ...WELCOME, protocol: 1 }, FRAME.welcome, 'not the native listener of a Sluice service'],
     [null, FRAME.welcome, 'not the native listener of a Sluice service'],
     [[], FRAME.answers, 'not the native listener of a Sluice service'],
     [{ code: 'SLUICE_STORE_FAILED', message: 'wrong token', kind: 'denied' }, FRAME.rejected, 'wrong token'],
@@ -290,7 +290,7 @@ describe('a connection', () => {
 
     await storeOf(server.url, { token: 'secret' }).perform([peek('a')]);
 
-    expect(texts[0]).toEqual({ protocol: 1, token: 'secret' });
+    expect(texts[0]).toEqual({ protocol: 2, token: 'secret' });
     expect(JSON.stringify(texts.slice(1))).not.toContain('secret');
   });
 
@@ -320,7 +320,7 @@ describe('a connection', () => {
   it('over which the server says that keys live on several nodes carries one subject a call', async () => {
     const server = await start(({ type, answer, text }) => {
       if (type === FRAME.hello) {
-        answer(FRAME.welcome, { ...WELCOME, oneSubjectPerCall: true });
+        answer(FRAME.welcome, { ...WELCOME, hasNodes: true });
         return true;
       }
       if (type === FRAME.perform) answer(FRAME.answers, [blocked]);
@@ -329,7 +329,6 @@ describe('a connection', () => {
     });
     const store = storeOf(server.url);
     await store.perform([peek('a')]);
-    expect(store.oneSubjectPerCall).toBe(true);
     const limiter = createLimiter({
       policy: fixedWindow({ limit: 10, window: '1m' }),
       store,

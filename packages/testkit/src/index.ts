@@ -36,6 +36,7 @@ export { startSentinel, type RedisSentinel, type RedisSentinelOptions } from './
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { tlsFixture } from './tls-fixture.ts';
 export { until } from './until.ts';
+export { withoutFastPath } from './without-fast-path.ts';
 export {
   describeRedisClient,
   type AnyClient,

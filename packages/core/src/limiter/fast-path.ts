@@ -63,6 +63,7 @@ export class FastPath {
     if (!limit.fastPathEligible || cost === 0) return undefined;
     let decision = this.#leases?.consume(limit, subject, cost) ?? this.#denialCache?.deny(limit, subject, cost);
     if (decision === undefined) {
+      if (this.#batching?.isReady === false) return undefined;
       this.#leases?.recordMiss(limit, subject, cost);
       if (this.#batching !== undefined) {
         return this.#inBatch(this.#batching, { limit, subject, cost }, onStoreError, endMs);

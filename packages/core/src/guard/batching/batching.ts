@@ -37,6 +37,11 @@ export class Batching {
     this.#shardOf = shardOf;
   }
 
+  /** Whether the store decides batches now: see {@link BatchStore.decidesBatches}. */
+  get isReady(): boolean {
+    return this.#store.decidesBatches !== false;
+  }
+
   /**
    * Consumes units of a key, in the next call.
    *
@@ -123,12 +128,9 @@ export class Batching {
    * the turn.
    */
   #schedule(): void {
-    if (this.#store.batching === false) {
-      this.flush();
-    } else if (!this.#isScheduled) {
-      this.#isScheduled = true;
-      if (this.#onItsWay === 0) process.nextTick(this.#flush);
-      else setImmediate(this.#flush);
-    }
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    if (this.#onItsWay === 0) process.nextTick(this.#flush);
+    else setImmediate(this.#flush);
   }
 }

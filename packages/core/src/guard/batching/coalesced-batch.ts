@@ -48,12 +48,12 @@ export class WaitingCoalesced extends Waiting implements CoalescedRequests {
   }
 
   /** Adds another that waits for the same key. Returns whether that made another run. */
-  follow(waiting: WaitingCoalesced, coalesces: boolean): boolean {
+  follow(waiting: WaitingCoalesced): boolean {
     (this.#last ?? this).next = waiting;
     this.#last = waiting;
     const runs = (this.runs ??= [1, 1]);
     const end = runs.length - 2;
-    if (coalesces && runs[end] === waiting.cost) {
+    if (runs[end] === waiting.cost) {
       runs[end + 1] = (runs[end + 1] as number) + waiting.count;
       return false;
     }
@@ -71,7 +71,6 @@ export class CoalescedBatch implements Batch {
   /** The first waiting requests of each key. */
   readonly #waiting: WaitingCoalesced[] = [];
   readonly #timeouts: number[] = [];
-  readonly #coalesces: boolean;
   readonly #isCallPerKey: boolean;
   /** By key suffix and subject: made when a second one is added. */
   #known: Map<string, Map<string, WaitingCoalesced>> | undefined = undefined;
@@ -82,8 +81,7 @@ export class CoalescedBatch implements Batch {
   #work = 0;
   #bytes = 0;
 
-  constructor({ coalescing, oneSubjectPerCall }: BatchStore) {
-    this.#coalesces = coalescing !== false;
+  constructor({ oneSubjectPerCall }: BatchStore) {
     this.#isCallPerKey = oneSubjectPerCall === true;
   }
 
@@ -105,7 +103,7 @@ export class CoalescedBatch implements Batch {
       this.#index(waiting);
     } else if (known.limit !== limit || (known.runs?.length ?? 0) >= 2 * MOST_KEYS) {
       return false;
-    } else if (known.follow(waiting, this.#coalesces)) {
+    } else if (known.follow(waiting)) {
       this.#work += this.#workOfRun;
     }
     addTimeout(this.#timeouts, waiting.timeoutMs);

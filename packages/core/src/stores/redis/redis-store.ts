@@ -145,8 +145,6 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   readonly #own: OwnClient | undefined;
   readonly #adopted: RedisClient | undefined;
   readonly breaker: BreakerOptions | false;
-  readonly batching: boolean;
-  readonly coalescing: boolean;
   readonly #settings: StoreSettings;
   /** How often the store has been closed: a pending `ready` gives up then. */
   #closings = 0;
@@ -162,8 +160,6 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     this.oneSubjectPerCall = adopted?.cluster === true;
     this.showsDenied = settings.instantOf === undefined;
     this.breaker = settings.breaker;
-    this.batching = settings.batching;
-    this.coalescing = settings.coalescing;
     this.#settings = settings;
   }
 

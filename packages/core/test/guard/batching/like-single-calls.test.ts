@@ -1,7 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { createPolicies, fixedWindow, type Decision, type Policies } from '@sluice/core';
-import { cases, fakeClock, seeded, testSeed, useRedis, type FakeClock, type Random } from '@sluice/testkit';
+import {
+  cases,
+  fakeClock,
+  seeded,
+  testSeed,
+  useRedis,
+  type FakeClock,
+  type Random,
+  withoutFastPath,
+} from '@sluice/testkit';
 import { references } from '../../laws/models/index.ts';
 import { START_MS, nextInstant } from '../../traces/step.ts';
 import { Way, heldUnder, inBatches, oneByOne, type Answer, type Service, type Task } from './way.ts';
@@ -90,15 +99,15 @@ async function spoil(random: Random, prefixes: readonly string[]): Promise<void>
 }
 
 describe('requests that are asked for in one turn of the event loop', () => {
-  const ways = ['one', 'all', 'own', 'off'] as const;
+  const ways = ['one', 'all', 'each'] as const;
   const prefixOf = (way: string, number: number): string => `sluice:${String(number)}:${way}`;
 
   function waysOf(number: number, clock: FakeClock, service: Service): readonly Way[] {
     return ways.map((way) => {
       const prefix = prefixOf(way, number);
-      const options = { prefix, check: false, batching: way !== 'off', coalescing: way === 'all' };
-      const store = way === 'one' ? oneByOne(redis.client, clock, prefix) : inBatches(redis.client, clock, options);
-      return new Way(prefix, store, service, policies);
+      if (way === 'one') return new Way(prefix, oneByOne(redis.client, clock, prefix), service, policies);
+      const store = inBatches(redis.client, clock, { prefix, check: false });
+      return new Way(prefix, way === 'all' ? store : withoutFastPath(store), service, policies);
     });
   }
 

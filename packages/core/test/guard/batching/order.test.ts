@@ -9,10 +9,10 @@ import {
   type Decision,
   type Limiter,
   type Policy,
-  type RedisStoreOptions,
   type SingleLimiterOptions,
+  type Store,
 } from '@sluice/core';
-import { useRedis } from '@sluice/testkit';
+import { useRedis, withoutFastPath } from '@sluice/testkit';
 import { watchedClient, type WatchedClient } from './watched-client.ts';
 
 const redis = useRedis();
@@ -37,21 +37,17 @@ async function limiterOf(policy: Policy, options: Partial<SingleLimiterOptions> 
 const digits = (decisions: readonly Decision[]): string =>
   decisions.map(({ allowed }) => (allowed ? '1' : '0')).join('');
 
-const switches: readonly RedisStoreOptions[] = [
-  {},
-  { coalescing: false },
-  { batching: false },
-  { batching: false, coalescing: false },
-];
-
-describe.each(switches)('requests for one key in one turn, with %j', (options) => {
+describe.each<[string, () => Store]>([
+  ['a call for all', () => redisStore(client)],
+  ['a call for each', () => withoutFastPath(redisStore(client))],
+])('requests for one key in one turn, %s', (_how, storeOf) => {
   it.each<[string, Policy, Partial<SingleLimiterOptions>]>([
     ['a window', six, {}],
     ['a bucket', tokenBucket({ capacity: 6, refill: 1, every: '1d' }), {}],
     ['a log', slidingLog({ limit: 6, window: '1h' }), {}],
     ['a limit that escalates', six, { escalate: escalate({ after: 9, block: '1m', decay: '1h' }) }],
   ])('are decided in the order of calling: %s', async (_what, policy, more) => {
-    const limiter = await limiterOf(policy, { store: redisStore(client, options), ...more });
+    const limiter = await limiterOf(policy, { store: storeOf(), ...more });
 
     const decisions = await Promise.all([5, 1, 1, 5, 1].map((cost) => limiter.consume('ann', cost)));
 
@@ -60,7 +56,7 @@ describe.each(switches)('requests for one key in one turn, with %j', (options) =
   });
 
   it('see what was asked for before them, whatever that was', async () => {
-    const limiter = await limiterOf(six, { store: redisStore(client, options) });
+    const limiter = await limiterOf(six, { store: storeOf() });
 
     const [first, peeked, second, , third, , fourth, last] = await Promise.all([
       limiter.consume('ann', 4),
@@ -85,7 +81,7 @@ describe.each(switches)('requests for one key in one turn, with %j', (options) =
   });
 
   it('of two limiters that share it are decided in the order of calling', async () => {
-    const store = redisStore(client, options);
+    const store = storeOf();
     const six_ = await limiterOf(six, { store, name: 'one', shared: true });
     const nine = await limiterOf(fixedWindow({ limit: 9, window: '1h' }), { store, name: 'one', shared: true });
 
@@ -155,14 +151,6 @@ describe('requests for several keys in one turn', () => {
     await Promise.all([one.consume('ann'), two.consume('ann'), one.consume('ben'), two.consume('ben')]);
 
     expect(client.sent.map(({ keys }) => keys.length)).toEqual([4]);
-  });
-
-  it('are a call each where batching is off', async () => {
-    const limiter = await limiterOf(six, { store: redisStore(client, { batching: false }) });
-
-    await Promise.all(['ann', 'ben', 'ann'].map((key) => limiter.consume(key)));
-
-    expect(client.sent.map(({ keys }) => keys.length)).toEqual([1, 1, 1]);
   });
 
   it('are a single run for each key and cost, where they are equal', async () => {
