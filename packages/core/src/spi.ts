@@ -5,6 +5,7 @@ export { keysOf, performRequest, type KeyChange, type Performed } from './stores
 export {
   isFastPathEligible,
   isPending,
+  partsOf,
   settlementsOf,
   type KeySnapshot,
   type KeyState,
@@ -31,10 +32,8 @@ export { StoreGuard } from './guard/store-guard.ts';
 export { parseBreaker } from './guard/breaker-options.ts';
 export { checkTimeout } from './guard/deadline.ts';
 export { untilReady } from './guard/until-ready.ts';
-export { consumeAcrossNodes, spansNodes } from './guard/multi-node.ts';
 export { DenialCache } from './guard/denial-cache.ts';
 export { Invalidations } from './guard/invalidations.ts';
-export { RecentDenials } from './guard/recent-denials.ts';
 
 // Decisions over limits that arrive with requests, or live in a file.
 export { LimiterCore } from './limiter/core.ts';
@@ -82,11 +81,11 @@ export { failureOf } from './stores/redis/failure.ts';
 export { runScript } from './stores/redis/run-script.ts';
 export { clockedRedisStore, PRODUCTION_LINE, TEST_LINE, testGeneral } from './stores/redis/clocked-redis-store.ts';
 export { createRedisStore } from './stores/redis/redis-store.ts';
+export { SeveralNodes } from './stores/redis/cluster/several-nodes.ts';
 export { batch, general } from './stores/redis/scripts.generated.ts';
 export { externalStateKey, hashTag, redisKey } from './stores/redis/redis-key.ts';
 export { readStates, readValue, writeValue } from './stores/redis/value.ts';
 export { withinBounds } from './stores/redis/within-bounds.ts';
-export { partsOf } from './stores/redis/write-call.ts';
 export { shownMemory } from './stores/memory/memory-store.ts';
 
 // The process: clocks, timers, and what outlives a request.

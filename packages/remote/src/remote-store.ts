@@ -71,8 +71,8 @@ class FramedStore implements RemoteStore, BatchStore, FastStore {
     this.breaker = breaker;
   }
 
-  /** Known once the service has welcomed a connection. Before that it decides over several subjects by itself. */
-  get oneSubjectPerCall(): boolean {
+  /** Known once the service has welcomed a connection. */
+  get hasNodes(): boolean {
     return this.#links.current?.welcome.hasNodes ?? false;
   }
 

@@ -296,6 +296,7 @@ describe('a connection', () => {
 
   it('is closed with the last limiter, and opened again by the next', async () => {
     const server = await start(({ type, text, answer }) => {
+      if (type === FRAME.perform) answer(FRAME.answers, [[1_000, []]]);
       if (type === FRAME.batch)
         answer(FRAME.batchAnswer, [
           1_000,
@@ -310,6 +311,7 @@ describe('a connection', () => {
 
     for (let i = 1; i <= 2; i++) {
       const limiter = createLimiter(common);
+      await store.ready();
       expect(await limiter.consume('key')).toMatchObject({ allowed: true, source: 'remote', atMs: 1_000 });
       await limiter.close();
       await until('it is closed', () => server.sockets.size === 0);

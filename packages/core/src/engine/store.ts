@@ -98,11 +98,8 @@ export interface Part {
 
 /** One operation of a store. Each is atomic. */
 export type StoreRequest =
-  /**
-   * Consumes the cost of every part or, when one part denies, of none. `peek` consumes nothing. `provisional`: the units
-   * may be refunded at once, so the answer also contains the decision without them.
-   */
-  | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[]; readonly provisional?: boolean }
+  /** Consumes the cost of every part or, when one part denies, of none. `peek` consumes nothing. */
+  | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[] }
   /**
    * Refunds the cost to each policy, in the window that ends at `chargedUntilMs[i]`; 0 leaves that policy unchanged.
    * Without `chargedUntilMs`: to each policy, from its newest units, at most as many as are used. Does nothing at or after
@@ -170,8 +167,6 @@ export interface PartAnswer {
   readonly policies: readonly PolicyDecision[];
   /** After a peek that would be allowed: the policies after a consume. */
   readonly ifConsumed?: readonly PolicyDecision[];
-  /** After a provisional consume that was allowed: the policies without it. */
-  readonly ifNotConsumed?: readonly PolicyDecision[];
   /** Until the counted denials expire, for a limit with an escalation. */
   readonly forgottenAfterMs?: number;
   /** The instant at which this part was decided, if it is not the answer's `atMs`. */
@@ -197,6 +192,20 @@ export interface StoreCall {
    * caller's time begins then.
    */
   connecting?: Promise<unknown> | undefined;
+  /** Set where the subjects of a request live on several nodes: see {@link Store.shardOf}. */
+  readonly nodes?: Nodes;
+}
+
+/** How a store asks its nodes for a request over several of them: each in the time of the call, behind a breaker of its own. */
+export interface Nodes {
+  /** Performs requests for one subject. */
+  ask(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
+  /** Refunds the units of one subject, in a time of its own. */
+  refund(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
+  /** Receives work that continues after the answer, such as refunds. It never rejects. */
+  inBackground(work: Promise<unknown>): void;
+  /** Receives failures that the caller does not get: of another node, or of a refund. */
+  reportFailure(error: unknown): void;
 }
 
 /**
@@ -222,15 +231,16 @@ export interface BreakerOptions {
  */
 export interface Store {
   readonly source: DecisionSource;
-  /** Set where the keys of different subjects may live on different nodes, so that one call has one subject. */
-  readonly oneSubjectPerCall?: boolean;
   /**
    * Set where answers contain the keys of denied requests ({@link StoreAnswer.snapshots}), and the store's clock runs at the
    * rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves, where the store brings
    * that along, as `redisStore` and `remoteStore` do.
    */
   readonly showsDenied?: boolean;
-  /** The node that holds a subject, where nodes fail independently. */
+  /**
+   * The node that holds a subject, where nodes fail independently. For a request over several of them, `perform` asks each
+   * node through `call.nodes`.
+   */
   shardOf?(subject: string): string | undefined;
   /** When the breaker opens. Default: `failures` 5, `probeEveryMs` 500. `false`: never. */
   readonly breaker?: BreakerOptions | false;
@@ -248,6 +258,23 @@ export interface Store {
   connect?(): void;
   /** Closes what the store itself opened. The next use opens it again. */
   close?(): Promise<void> | void;
+}
+
+/** Whether requests reach the store in one call, which fails as a whole: not where they have several subjects, on nodes. */
+export function isOneCall(store: Store, requests: readonly StoreRequest[]): boolean {
+  if (store.shardOf === undefined) return true;
+  let first: string | undefined;
+  for (const request of requests) {
+    for (const { subject } of partsOf(request)) {
+      first ??= subject;
+      if (subject !== first && store.shardOf(subject) !== undefined) return false;
+    }
+  }
+  return true;
+}
+
+export function partsOf(request: StoreRequest): readonly Part[] {
+  return 'parts' in request ? request.parts : [request.part];
 }
 
 export function isPending<T>(answer: T | Promise<T>): answer is Promise<T> {

@@ -44,7 +44,7 @@ export class DenialCache {
   /** By key suffix and subject. */
   readonly #keys = new Map<string, Map<string, DeniedKey>>();
   readonly #order = new LruList<DeniedKey>();
-  /** Key suffixes of limits whose units are consumed provisionally and refunded. */
+  /** Key suffixes of limits whose units are consumed on several nodes and refunded when one denies. */
   readonly #excluded = new Set<string>();
   #size = 0;
 

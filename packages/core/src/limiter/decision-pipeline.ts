@@ -11,11 +11,12 @@ import {
   type UnresolvedPart,
 } from '../managed/resolve.ts';
 import { holdsSlots } from '../engine/policy.ts';
-import { consumeAcrossNodes, spansNodes } from '../guard/multi-node.ts';
 import type { Sent } from '../guard/batching/waiting.ts';
 import { timeoutError, withinDeadline } from '../guard/deadline.ts';
 import { fallbackPart } from '../stores/fallback.ts';
+import type { BatchStore } from '../engine/batch-store.ts';
 import {
+  isOneCall,
   isPending,
   type DecidingRequest,
   type Part,
@@ -174,18 +175,9 @@ export class DecisionPipeline {
     if (guard === undefined) return store.perform([request]);
     const timeoutMs = leftMs(this.#deps.timeoutMs, context.endMs);
     if (timeoutMs <= 0) throw timeoutError(this.#deps.timeoutMs);
-    if (!spansNodes(store, request.parts)) return guard.decide(request, timeoutMs);
+    if (request.parts.length === 1 || !mayRefund(store, request)) return guard.decide(request, timeoutMs);
     for (const { limit } of request.parts) this.#deps.denialCache?.exclude(limit);
-    guard.checkPassing(request.parts); // before other nodes consume what they would have to refund
-    const timed = { ...context, endMs: context.endMs ?? performance.now() + timeoutMs };
-    return consumeAcrossNodes(request, {
-      denials: guard.recentDenials,
-      ask: (requests) => {
-        const restMs = leftMs(this.#deps.timeoutMs, timed.endMs);
-        if (restMs <= 0) throw timeoutError(this.#deps.timeoutMs);
-        return guard.perform(requests, restMs);
-      },
-      refund: (requests) => guard.perform(requests, this.#deps.timeoutMs),
+    return guard.decide(request, timeoutMs, {
       inBackground: (work) => void this.#deps.inFlight.track(work),
       reportFailure: (error) => void this.#deps.reportFailure(error),
     });
@@ -284,6 +276,11 @@ function checkHolders(parts: readonly Part[]): void {
     'SLUICE_ACQUIRE_NEEDED',
     `the policy ${shown(held.limit.policies.find((named) => holdsSlots([named]))?.name)} holds slots until they are released: use limiter.acquire(key), which returns a function that releases them, or limiter.run(key, fn); nothing was consumed`,
   );
+}
+
+/** Whether the store may consume units on one node and refund them at once, because another node denies. */
+function mayRefund(store: Store, request: DecidingRequest): boolean {
+  return (store as Partial<BatchStore>).hasNodes === true || !isOneCall(store, [request]);
 }
 
 function lateError(timeoutMs: number): StoreError {

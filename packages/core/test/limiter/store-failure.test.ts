@@ -188,7 +188,7 @@ async function oneByOne(limiter: Limiter, count: number): Promise<ReadonlySet<st
 }
 
 describe('a server that hangs', () => {
-  it('is sent no more once no caller waits for ten thousand calls, and again when it answers', async () => {
+  it('is sent no more once no caller waits for four thousand calls, and again when it answers', async () => {
     let sent = 0;
     let answer = (_reply: unknown): void => {};
     const pending = new Promise((resolve) => (answer = resolve));
@@ -202,12 +202,15 @@ describe('a server that hangs', () => {
     const limiter = createLimiter({ policy, store, timeoutMs: 1, onStoreError: 'throw' });
     await oneByOne(limiter, 10_000);
 
+    const most = sent;
     await expect(limiter.consume('key')).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
-    expect(sent).toBe(10_000);
+    expect(most).toBeGreaterThan(3_990);
+    expect(most).toBeLessThan(5_000);
+    expect(sent).toBe(most);
     answer([1_795_262_400_250, '']);
     await new Promise(setImmediate);
     expect((await limiter.consume('key')).source).toBe('redis');
-    expect(sent).toBe(10_001);
+    expect(sent).toBe(most + 1);
   });
 
   it('is sent one call a second by then, and all again when that is answered, though others never are', async () => {
@@ -224,6 +227,7 @@ describe('a server that hangs', () => {
     let atMs = Math.floor(performance.now()); // a fraction may be rounded when 1000 is added
     const now = jest.spyOn(performance, 'now').mockImplementation(() => atMs);
     await oneByOne(limiter, 10_000);
+    const most = sent;
     reply = Promise.resolve([1_795_262_400_250, '']);
 
     expect((await limiter.consume('key')).source).toBe('local');
@@ -232,7 +236,8 @@ describe('a server that hangs', () => {
     now.mockRestore();
 
     expect(decisions.map(({ source }) => source)).toEqual(['redis', 'redis', 'redis']);
-    expect(sent).toBe(10_003);
+    expect(most).toBeLessThan(5_000);
+    expect(sent).toBe(most + 3);
   });
 
   it('is sent every call of a burst that a caller waits for', async () => {

@@ -81,8 +81,8 @@ export class CoalescedBatch implements Batch {
   #work = 0;
   #bytes = 0;
 
-  constructor({ oneSubjectPerCall }: BatchStore) {
-    this.#isCallPerKey = oneSubjectPerCall === true;
+  constructor({ hasNodes }: BatchStore) {
+    this.#isCallPerKey = hasNodes === true;
   }
 
   /** Returns false when the batch is full, or has the same key under other numbers. */
@@ -129,7 +129,7 @@ export class CoalescedBatch implements Batch {
 
   send(store: BatchStore, isIdle: boolean): readonly Promise<unknown>[] {
     const waiting = this.#waiting;
-    if (store.oneSubjectPerCall === true) return waiting.map((one) => this.#send(store, [one], timeoutsOf(one)));
+    if (store.hasNodes === true) return waiting.map((one) => this.#send(store, [one], timeoutsOf(one)));
     if (!isIdle || waiting.length < WORTH_HALVING) return [this.#send(store, waiting)];
     const half = waiting.length >> 1;
     return [this.#send(store, waiting.slice(0, half)), this.#send(store, waiting.slice(half))];

@@ -47,7 +47,7 @@ export class GeneralBatch implements Batch {
 
   send(store: BatchStore): readonly Promise<unknown>[] {
     const waiting = this.#waiting;
-    if (store.oneSubjectPerCall === true) return waiting.map((one) => this.#send(store, [one], [one.timeoutMs]));
+    if (store.hasNodes === true) return waiting.map((one) => this.#send(store, [one], [one.timeoutMs]));
     return [this.#send(store, waiting)];
   }
 

@@ -1,7 +1,7 @@
-import { localClocks, type LocalClocks } from '../platform/clock.ts';
-import { ownText } from '../engine/own-text.ts';
-import { LruList, type Linked } from '../engine/lru-list.ts';
-import type { Part } from '../engine/store.ts';
+import { localClocks, type LocalClocks } from '../../../platform/clock.ts';
+import { ownText } from '../../../engine/own-text.ts';
+import { LruList, type Linked } from '../../../engine/lru-list.ts';
+import type { Part } from '../../../engine/store.ts';
 
 const MOST_KEYS = 10_000;
 /** How long after its last denial a key is remembered. */

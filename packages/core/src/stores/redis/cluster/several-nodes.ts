@@ -1,17 +1,20 @@
-import { isFault, staleError } from '../errors.ts';
-import { countsDenials } from '../engine/policy.ts';
+import { asStoreError, isFault, staleError } from '../../../errors.ts';
+import { countsDenials } from '../../../engine/policy.ts';
 import {
+  partsOf,
   settlementsOf,
   type DecidingRequest,
+  type DecisionSettlement,
+  type Nodes,
   type Part,
   type PartAnswer,
-  type DecisionSettlement,
-  type Store,
   type StoreAnswer,
   type StoreAnswers,
+  type StoreCall,
   type StoreRequest,
-} from '../engine/store.ts';
-import type { RecentDenials } from './recent-denials.ts';
+} from '../../../engine/store.ts';
+import { forkOf } from './forked-calls.ts';
+import { RecentDenials } from './recent-denials.ts';
 
 /** The parts of one subject, and their positions in the request. */
 interface Group {
@@ -19,23 +22,68 @@ interface Group {
   readonly positions: number[];
 }
 
-/** Access to the nodes, one subject a call. */
-export interface Nodes {
-  /** The keys that have denied lately. */
-  readonly denials: RecentDenials;
-  /** Asks within the deadline of the decision. */
-  ask(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
-  /** Refunds, in a time of its own. */
-  refund(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
-  /** Receives work that continues after the answer, such as refunds. It never rejects. */
-  inBackground(work: Promise<unknown>): void;
-  /** Receives failures that the caller does not get: of another node, or of a refund. */
-  reportFailure(error: unknown): void;
+/** What a node says to a group: its answer, and the policies without the request, where it has consumed. */
+interface GroupAnswer extends StoreAnswer {
+  readonly unconsumed?: readonly PartAnswer[];
 }
 
-/** Whether a request has subjects that one call cannot decide over. */
-export function spansNodes({ oneSubjectPerCall }: Store, parts: readonly Part[]): boolean {
-  return oneSubjectPerCall === true && parts.some(({ subject }) => subject !== parts[0]?.subject);
+/** Sends requests for one subject to its node. */
+type Send = (requests: readonly StoreRequest[], call: StoreCall | undefined) => StoreAnswers | Promise<StoreAnswers>;
+
+/**
+ * Performs requests whose subjects live on different nodes: those of one subject together, others each by itself, and the
+ * result of each holds even if others fail.
+ */
+export class SeveralNodes {
+  readonly #send: Send;
+  /** The keys of requests over several subjects that have denied lately. */
+  readonly #denials = new RecentDenials();
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  async perform(requests: readonly StoreRequest[], call: StoreCall | undefined): Promise<StoreAnswers> {
+    const [first, ...others] = requests;
+    if (first === undefined) return [];
+    const { subject } = partsOf(first)[0] as Part;
+    if (requests.every((request) => partsOf(request).every((part) => part.subject === subject))) {
+      return this.#send(requests, call);
+    }
+    if (others.length === 0) return [await this.#perform(first, call, () => call)];
+    const fork = forkOf(call);
+    return Promise.all(
+      requests.map(async (request) => {
+        try {
+          return await this.#perform(request, call, fork);
+        } catch (error) {
+          return asStoreError(error);
+        }
+      }),
+    );
+  }
+
+  async #perform(
+    request: StoreRequest,
+    call: StoreCall | undefined,
+    fork: () => StoreCall | undefined,
+  ): Promise<StoreAnswer | Error> {
+    if ('parts' in request && request.parts.some(({ subject }) => subject !== request.parts[0]?.subject)) {
+      return decideOnNodes(request, call?.nodes ?? this.#nodesOf(forkOf(fork())), this.#denials);
+    }
+    const [answer] = await this.#send([request], fork());
+    return answer as StoreAnswer | Error;
+  }
+
+  /** For a call that brings no access of its own. */
+  #nodesOf(fork: () => StoreCall | undefined): Nodes {
+    return {
+      ask: (requests) => this.#send(requests, fork()),
+      refund: (requests) => this.#send(requests, undefined),
+      inBackground: () => undefined, // it never rejects
+      reportFailure: () => undefined, // of another node, whose own callers learn of it
+    };
+  }
 }
 
 /**
@@ -47,14 +95,18 @@ export function spansNodes({ oneSubjectPerCall }: Store, parts: readonly Part[])
  *
  * Keys that have denied lately are asked first, so that their denials take nothing elsewhere.
  */
-export async function consumeAcrossNodes({ op, parts }: DecidingRequest, nodes: Nodes): Promise<StoreAnswers> {
-  const attempt = new Attempt(bySubject(parts), nodes);
+async function decideOnNodes(
+  { op, parts }: DecidingRequest,
+  nodes: Nodes,
+  denials: RecentDenials,
+): Promise<StoreAnswer> {
+  const attempt = new Attempt(bySubject(parts), nodes, denials);
   const { groups } = attempt;
-  const suspects = op === 'peek' ? [] : groups.filter((group) => group.parts.some((part) => nodes.denials.has(part)));
+  const suspects = op === 'peek' ? [] : groups.filter((group) => group.parts.some((part) => denials.has(part)));
   if (suspects.length === 0) await attempt.ask(op, groups);
   else await consumeSuspectsFirst(attempt, suspects);
   if (op === 'consume') attempt.settle();
-  return [attempt.answer()];
+  return attempt.answer();
 }
 
 /**
@@ -82,15 +134,17 @@ async function consumeSuspectsFirst(attempt: Attempt, suspects: readonly Group[]
 class Attempt {
   readonly groups: readonly Group[];
   readonly #nodes: Nodes;
-  readonly #answers = new Map<Group, StoreAnswer>();
+  readonly #denials: RecentDenials;
+  readonly #answers = new Map<Group, GroupAnswer>();
   readonly #consumed = new Set<Group>();
   /** The groups whose latest answer is that of a peek. */
   readonly #peeked = new Set<Group>();
   readonly #failures: unknown[] = [];
 
-  constructor(groups: readonly Group[], nodes: Nodes) {
+  constructor(groups: readonly Group[], nodes: Nodes, denials: RecentDenials) {
     this.groups = groups;
     this.#nodes = nodes;
+    this.#denials = denials;
   }
 
   /** Whether no answer so far denies, and no node has failed. */
@@ -102,10 +156,17 @@ class Attempt {
   async ask(op: DecidingRequest['op'], groups: readonly Group[]): Promise<void> {
     const asked = groups.filter((group) => !this.#consumed.has(group));
     const outcomes = await Promise.allSettled(
-      asked.map(async ({ parts }) => {
-        const [answer] = await this.#nodes.ask([{ op, parts, provisional: true }]);
-        if (answer instanceof Error || answer === undefined) throw answer ?? new RangeError('the store gave no answer');
-        return answer;
+      asked.map(async ({ parts }): Promise<GroupAnswer> => {
+        // The peek says how the policies stand without the request, should its units be given back.
+        const peek: DecidingRequest = { op: 'peek', parts };
+        const answers = await this.#nodes.ask(op === 'peek' ? [peek] : [peek, { op, parts }]);
+        const [unconsumed, answer = unconsumed] = answers;
+        const failure = answers.find((one) => one instanceof Error);
+        if (failure !== undefined || answer === undefined) throw failure ?? new RangeError('the store gave no answer');
+        const isTaken = op === 'consume' && isAllowed(answer as StoreAnswer);
+        return isTaken
+          ? { ...(answer as StoreAnswer), unconsumed: (unconsumed as StoreAnswer).parts }
+          : (answer as StoreAnswer);
       }),
     );
     outcomes.forEach((outcome, i) => {
@@ -145,13 +206,13 @@ class Attempt {
     for (const [group, answer] of this.#answers) {
       if (answer.stale === undefined && !isAllowed(answer)) {
         group.parts.forEach((part, i) => {
-          if (!allows(answer.parts[i])) this.#nodes.denials.add(part);
+          if (!allows(answer.parts[i])) this.#denials.add(part);
         });
       }
     }
     if (this.#consumed.size === this.groups.length) return;
     const refunds = [...this.#consumed].flatMap((group) =>
-      returnsOf(group.parts, this.#answers.get(group) as StoreAnswer),
+      returnsOf(group.parts, this.#answers.get(group) as GroupAnswer),
     );
     if (refunds.length === 0) return;
     this.#nodes.inBackground(Promise.all(refunds.map(async (request) => giveBack(request, this.#nodes))));
@@ -164,20 +225,22 @@ class Attempt {
       for (const other of this.#failures) if (other !== thrown) this.#nodes.reportFailure(other);
       throw thrown as Error;
     }
-    const answers = this.groups.map((group) => this.#answers.get(group) as StoreAnswer);
+    const answers = this.groups.map((group) => this.#answers.get(group) as GroupAnswer);
     const isStale = answers.some(({ stale }) => stale !== undefined);
     return isStale ? allStale(this.groups, answers) : joined(this.groups, answers);
   }
 }
 
 /** The refunds of an answer, except for slots that their holder had before, and keeps. */
-function returnsOf(parts: readonly Part[], answer: StoreAnswer): readonly DecisionSettlement[] {
+function returnsOf(parts: readonly Part[], answer: GroupAnswer): readonly DecisionSettlement[] {
   const requests = settlementsOf('refund', parts, answer);
   return requests.map((request) => {
-    const { policies, ifNotConsumed } = answer.parts[parts.indexOf(request.part)] as PartAnswer;
+    const index = parts.indexOf(request.part);
+    const { policies } = answer.parts[index] as PartAnswer;
+    const { policies: unconsumed } = answer.unconsumed?.[index] ?? { policies: [] };
     const chargedUntilMs = request.chargedUntilMs.map((untilMs, j) => {
       const isSlot = request.part.limit.policies[j]?.algorithm.renew !== undefined;
-      const isAsBefore = policies[j]?.remaining === ifNotConsumed?.[j]?.remaining;
+      const isAsBefore = policies[j]?.remaining === unconsumed[j]?.remaining;
       return isSlot && isAsBefore ? 0 : untilMs;
     });
     return { ...request, chargedUntilMs };
@@ -226,14 +289,15 @@ function allows(part: PartAnswer | undefined): boolean {
  * One answer from several, each by the clock of its node. Refunded policies are stated as they are without the
  * request.
  */
-function joined(groups: readonly Group[], answers: readonly StoreAnswer[]): StoreAnswer {
+function joined(groups: readonly Group[], answers: readonly GroupAnswer[]): StoreAnswer {
   const allowed = answers.every(isAllowed);
   const parts: PartAnswer[] = [];
   groups.forEach(({ positions }, i) => {
-    const { atMs, parts: answered } = answers[i] as StoreAnswer;
+    const { atMs, parts: answered, unconsumed } = answers[i] as GroupAnswer;
     positions.forEach((position, j) => {
-      const { ifNotConsumed, ...part } = answered[j] as PartAnswer;
-      parts[position] = { ...part, policies: allowed ? part.policies : (ifNotConsumed ?? part.policies), atMs };
+      const part = answered[j] as PartAnswer;
+      const { policies } = (allowed ? undefined : unconsumed?.[j]) ?? part;
+      parts[position] = { ...part, policies, atMs };
     });
   });
   return { atMs: Math.max(...answers.map(({ atMs }) => atMs)), parts };
