@@ -26,14 +26,14 @@ export {
   type BatchStore,
   type CoalescedRequests,
 } from './engine/batch-store.ts';
-export { FAST_PATHS, type FastPaths, type FastStore } from './guard/fast-paths.ts';
-export { networkFastPaths } from './guard/network-fast-paths.ts';
+export type { Fast, FastHost, FastStore } from './engine/fast.ts';
+export { flushBatches, NetworkFast, performInOrder } from './stores/redis/fast/network-fast.ts';
 export { StoreGuard } from './guard/store-guard.ts';
 export { parseBreaker } from './guard/breaker-options.ts';
 export { checkTimeout } from './guard/deadline.ts';
 export { untilReady } from './guard/until-ready.ts';
-export { DenialCache } from './guard/denial-cache.ts';
-export { Invalidations } from './guard/invalidations.ts';
+export { DenialCache } from './stores/redis/fast/denial-cache.ts';
+export { Invalidations } from './stores/redis/fast/invalidations.ts';
 
 // Decisions over limits that arrive with requests, or live in a file.
 export { LimiterCore } from './limiter/core.ts';

@@ -2,10 +2,12 @@ import {
   type BatchAnswer,
   type BatchStore,
   type CoalescedRequests,
-  FAST_PATHS,
-  type FastPaths,
+  type Fast,
+  type FastHost,
   type FastStore,
-  networkFastPaths,
+  flushBatches,
+  NetworkFast,
+  performInOrder,
   StoreGuard,
   untilReady,
   withinBounds,
@@ -57,8 +59,6 @@ export function remoteStore(url: string | readonly string[], options: RemoteStor
 }
 
 class FramedStore implements RemoteStore, BatchStore, FastStore {
-  // Not a field: a bundler keeps every class whose fields have names that are computed.
-  declare readonly [FAST_PATHS]: FastPaths;
   readonly source = 'remote';
   readonly showsDenied = true;
   readonly breaker: BreakerOptions | false;
@@ -66,7 +66,6 @@ class FramedStore implements RemoteStore, BatchStore, FastStore {
   #closings = 0;
 
   constructor(links: Links, { breaker }: RemoteSettings) {
-    this[FAST_PATHS] = networkFastPaths;
     this.#links = links;
     this.breaker = breaker;
   }
@@ -80,7 +79,15 @@ class FramedStore implements RemoteStore, BatchStore, FastStore {
     return this.#links.current?.welcome.hasBatches ?? false;
   }
 
-  perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers> {
+  fast(host: FastHost): Fast {
+    return new NetworkFast(this, host);
+  }
+
+  async perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers> {
+    return performInOrder(this, requests, () => this.#perform(requests, call));
+  }
+
+  #perform(requests: readonly StoreRequest[], call: StoreCall | undefined): Promise<StoreAnswers> {
     const [first = [], ...more] = withinBounds(requests);
     if (requests.length === 0) return Promise.resolve([]);
     if (more.length === 0) return this.#onLink(call, (link) => link.perform(first, leftMsOf(call)));
@@ -98,6 +105,7 @@ class FramedStore implements RemoteStore, BatchStore, FastStore {
 
   close(): Promise<void> {
     this.#closings++;
+    flushBatches(this);
     StoreGuard.closeOf(this);
     this.#links.close();
     return Promise.resolve();

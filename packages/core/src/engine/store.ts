@@ -1,7 +1,9 @@
-import type { Decision, DecisionSource, PolicyDecision } from './decision.ts';
+import type { DecisionSource, PolicyDecision } from './decision.ts';
 import type { Escalation } from '../values/escalate.ts';
 import { countsDenied, type NamedPolicy } from './policy.ts';
 import type { DenialCount } from './denial-count.ts';
+
+export const DENIAL_AGE_MS = 1000;
 
 /** Policies that share one key, and where in the store they live: made once per limiter. */
 export interface Limit {
@@ -13,7 +15,7 @@ export interface Limit {
    * because denials from a cache are not counted.
    */
   readonly escalation?: Escalation;
-  /** How long denials may be decided from the `DenialCache`. 0: never. */
+  /** How long denials may be decided from what earlier ones have shown. 0: never. Default {@link DENIAL_AGE_MS}. */
   readonly denialAgeMs?: number;
   /** Set where the numbers of the policies change while states live on. */
   readonly policyVersion?: PolicyVersion;
@@ -90,7 +92,7 @@ export interface Part {
    */
   readonly subject: string;
   readonly cost: number;
-  /** The caller's key as it is, of any length; absent in requests that follow from a store's own `take` or `performBatch`. */
+  /** The caller's key as it is, of any length; absent in requests that follow from a store's own `performBatch`. */
   readonly key?: string | undefined;
   /** The holder of slots, in digits: see `holderOf`. */
   readonly holder?: string;
@@ -137,6 +139,8 @@ export interface StoreAnswer {
   /** The store's instant of the decision, in whole milliseconds. */
   readonly atMs: number;
   readonly parts: readonly PartAnswer[];
+  /** Set where something else than the store has decided: a cache. */
+  readonly source?: DecisionSource;
   /**
    * Set when nothing was decided or changed: a version that its limit does not know wrote the state of some part. Per
    * part, the version found; undefined without a state.
@@ -248,11 +252,6 @@ export interface Store {
    * Called with each limit when its limiter is made: a store that cannot count it throws PolicyError.
    */
   checkLimit?(limit: Limit): void;
-  /**
-   * Consumes units of one key at once, by a shorter path than `perform`. The limit is `fastPathEligible`, and `cost` is
-   * at least 1. Undefined where the store cannot: then nothing has changed, and the caller uses `perform`.
-   */
-  take?(limit: Limit, subject: string, cost: number): Decision | undefined;
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
   /** Called when a limiter takes the store. What it opens keeps the process alive only from the first call on. */
   connect?(): void;

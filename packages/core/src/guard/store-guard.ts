@@ -1,18 +1,14 @@
 import { asStoreError, kindOf, messageOf, type StoreFailureKind } from '../errors.ts';
 import { breakers } from '../channels.ts';
 import { warnOnce } from '../warnings.ts';
-import type { Batching } from './batching/batching.ts';
 import { Breaker } from './breaker.ts';
 import { timeoutError, withinDeadline } from './deadline.ts';
 import { probe } from './probe.ts';
-import { fastPathsOf, type FastPaths } from './fast-paths.ts';
-import { performsBatches } from '../engine/batch-store.ts';
 import { Shard } from './shard.ts';
 import {
   isOneCall,
   isPending,
   partsOf,
-  type DecidingRequest,
   type Nodes,
   type Part,
   type Store,
@@ -43,24 +39,19 @@ const guards = new WeakMap<Store, StoreGuard>();
 export class StoreGuard {
   readonly #store: Store;
   readonly #namesOf: () => readonly string[];
-  readonly #fastPaths: FastPaths | undefined;
   /** The kinds of failures that were warned about. */
   readonly #warned = new Set<StoreFailureKind>();
   readonly #shards = new Map<string | undefined, Shard>();
   /** The `timeoutMs` of each limiter that uses the store. */
   readonly #timeoutsMs: number[] = [];
-  /** Set where the store decides many keys in one call, and brings what collects them: most decisions use it. */
-  readonly batching: Batching | undefined;
 
   private constructor(store: Store, namesOf: () => readonly string[]) {
     this.#store = store;
     this.#namesOf = namesOf;
-    this.#fastPaths = fastPathsOf(store);
-    if (performsBatches(store)) this.batching = this.#fastPaths?.batching(store, (subject) => this.#shardOf(subject));
   }
 
   /** @param namesOf - Returns the names of the limiters that use the store. */
-  static of(store: Store, namesOf: () => readonly string[]): StoreGuard {
+  static of(store: Store, namesOf: () => readonly string[] = () => []): StoreGuard {
     let guard = guards.get(store);
     if (guard === undefined) guards.set(store, (guard = new StoreGuard(store, namesOf)));
     return guard;
@@ -103,9 +94,7 @@ export class StoreGuard {
     behind: BehindAnswer = NOTHING_BEHIND,
   ): StoreAnswers | Promise<StoreAnswers> {
     if (!isOneCall(this.#store, requests)) return this.#performOnShards(requests, timeoutMs, behind);
-    const subject = subjectOf(requests[0]);
-    const send = (): StoreAnswers | Promise<StoreAnswers> => this.#perform(requests, subject, timeoutMs);
-    return this.#fastPaths === undefined ? send() : this.#fastPaths.invalidating(requests, send);
+    return this.#perform(requests, subjectOf(requests[0]), timeoutMs);
   }
 
   /** Each request by itself. Its result holds even if others fail. */
@@ -146,7 +135,7 @@ export class StoreGuard {
     subject: string,
     timeoutMs: number,
   ): StoreAnswers | Promise<StoreAnswers> {
-    const shard = this.#shardOf(subject);
+    const shard = this.shardOf(subject);
     const generation = shard.breaker.enter();
     const fail = (error: unknown, answers?: Promise<unknown>): never => {
       shard.subject = subject;
@@ -157,7 +146,6 @@ export class StoreGuard {
       shard.breaker.succeeded(generation);
       return answered;
     };
-    this.batching?.flush(); // earlier requests are decided earlier
     const call: StoreCall = { abandoned: false, endMs: performance.now() + timeoutMs };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
@@ -168,12 +156,6 @@ export class StoreGuard {
     if (!isPending(answers)) return succeed(answers);
     const pending = answers;
     return withinDeadline(pending, timeoutMs, call).then(succeed, (error: unknown) => fail(error, pending));
-  }
-
-  /** As {@link perform}, for one decision, batched with others of the same turn of the event loop. */
-  decide(request: DecidingRequest, timeoutMs: number, behind?: BehindAnswer): StoreAnswers | Promise<StoreAnswers> {
-    const isBatched = this.batching !== undefined && isOneCall(this.#store, [request]);
-    return isBatched ? this.batching.decide(request, timeoutMs) : this.perform([request], timeoutMs, behind);
   }
 
   /** @throws StoreError `SLUICE_BREAKER_OPEN` when the breaker of one of these subjects is open. */
@@ -188,12 +170,12 @@ export class StoreGuard {
 
   /** Ends probing, because no limiter uses the store any more. */
   close(): void {
-    this.batching?.flush(); // a batch that is sent later would open the store again
     for (const { breaker } of this.#shards.values()) breaker.reset();
     this.#shards.clear();
   }
 
-  #shardOf(subject: string): Shard {
+  /** The shard that a subject lives in. */
+  shardOf(subject: string): Shard {
     const name = this.#store.shardOf?.(subject);
     let shard = this.#shards.get(name);
     if (shard === undefined) {

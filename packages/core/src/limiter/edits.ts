@@ -1,6 +1,6 @@
 import { SluiceError, isFault, shown, staleError, typeError } from '../errors.ts';
 import { holdsSlots } from '../engine/policy.ts';
-import type { OnStoreError } from './options.ts';
+import type { OnStoreError } from '../engine/fast.ts';
 import type { LimiterDeps } from './deps.ts';
 import { areResolved, renewParts, resolve, unknownSources, type UnresolvedPart } from '../managed/resolve.ts';
 import { withinDeadline } from '../guard/deadline.ts';

@@ -1,9 +1,8 @@
 import { PolicyError, shown } from '../../errors.ts';
 import { warnOnce } from '../../warnings.ts';
 import { untilReady } from '../../guard/until-ready.ts';
-import { FAST_PATHS, type FastPaths, type FastStore } from '../../guard/fast-paths.ts';
-import { networkFastPaths } from '../../guard/network-fast-paths.ts';
 import { StoreGuard } from '../../guard/store-guard.ts';
+import type { Fast, FastHost, FastStore } from '../../engine/fast.ts';
 import { type CoalescedRequests, type BatchStore, type BatchAnswer } from '../../engine/batch-store.ts';
 import {
   partsOf,
@@ -22,6 +21,7 @@ import { failureOf } from './failure.ts';
 import { batchOnNodes } from './cluster/batch-on-nodes.ts';
 import { hashSlot } from './cluster/hash-slot.ts';
 import { SeveralNodes } from './cluster/several-nodes.ts';
+import { flushBatches, NetworkFast, performInOrder } from './fast/network-fast.ts';
 import { AbandonedCalls, MOST_ABANDONED_BYTES } from './abandoned-calls.ts';
 import { HealedKeys } from './healed-keys.ts';
 import { ServerClock } from './server-clock.ts';
@@ -140,8 +140,6 @@ interface Node {
 }
 
 class ScriptedStore implements RedisStore, BatchStore, FastStore {
-  // Not a field: a bundler keeps every class whose fields have names that are computed.
-  declare readonly [FAST_PATHS]: FastPaths;
   readonly source = 'redis';
   readonly hasNodes: boolean;
   readonly showsDenied: boolean;
@@ -158,7 +156,6 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   readonly #severalNodes = new SeveralNodes((requests, waiting) => this.#performOnNode(requests, waiting));
 
   constructor(own: OwnClient | undefined, adopted: RedisClient | undefined, settings: StoreSettings) {
-    this[FAST_PATHS] = networkFastPaths;
     this.#own = own;
     this.#adopted = adopted;
     this.hasNodes = adopted?.cluster === true;
@@ -177,7 +174,15 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     return this.#adopted?.nodeOf?.(slot) ?? `slots from ${String((slot >> SHARD_SHIFT) << SHARD_SHIFT)}`;
   }
 
-  perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
+  fast(host: FastHost): Fast {
+    return new NetworkFast(this, host);
+  }
+
+  async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
+    return performInOrder(this, requests, () => this.#perform(requests, waiting));
+  }
+
+  #perform(requests: readonly StoreRequest[], waiting: StoreCall | undefined): Promise<StoreAnswers> {
     return this.hasNodes ? this.#severalNodes.perform(requests, waiting) : this.#performOnNode(requests, waiting);
   }
 
@@ -328,6 +333,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
 
   async close(): Promise<void> {
     this.#closings++;
+    flushBatches(this); // a batch that is sent later would open the store again
     StoreGuard.closeOf(this);
     await this.#own?.close();
   }
