@@ -11,8 +11,13 @@ import { delimiter, join, relative } from 'node:path';
 
 /** The suites for Redis 6.2: the contracts of stores and of an adapter, both twins, laws, fast paths, waiting, slots. */
 const ON_6 = [
-  ...['stores/contract', 'stores/every-store', 'laws/(vectors|parity|mixture|charge|refund|heal)', 'lease/on-redis'],
-  ...['guard/denial-cache', 'limiter/(waiting|units-of-keys)', 'algorithms/concurrency/(evicted-value|processes)'],
+  ...[
+    'stores/contract',
+    'stores/every-store',
+    'laws/(vectors|parity|mixture|charge|refund|heal)',
+    'redis/lease/on-redis',
+  ],
+  ...['fast/denial-cache', 'limiter/(waiting|units-of-keys)', 'algorithms/concurrency/(evicted-value|processes)'],
 ]
   .map((path) => `packages/core/test/${path}`)
   .concat('packages/express/test');

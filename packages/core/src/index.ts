@@ -34,7 +34,8 @@ export type { AcquireOptions, Acquisition } from './limiter/settlement/acquisiti
 export type { RunOptions, WaitOptions } from './limiter/waiting/options.ts';
 export type { Running } from './limiter/waiting/run.ts';
 export type { Reservation } from './limiter/settlement/reservation.ts';
-export type { DenialCacheOptions, LeaseOptions, LimiterCoreOptions, OnStoreError } from './limiter/options.ts';
+export type { OnStoreError } from './engine/fast.ts';
+export type { DenialCacheOptions, LeaseOptions, LimiterCoreOptions } from './limiter/options.ts';
 export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './channels.ts';
 export type { Status } from './observe/live-limiters.ts';
 export { managed } from './managed/managed.ts';

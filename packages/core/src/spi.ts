@@ -5,6 +5,7 @@ export { keysOf, performRequest, type KeyChange, type Performed } from './stores
 export {
   isFastPathEligible,
   isPending,
+  partsOf,
   settlementsOf,
   type KeySnapshot,
   type KeyState,
@@ -25,16 +26,14 @@ export {
   type BatchStore,
   type CoalescedRequests,
 } from './engine/batch-store.ts';
-export { FAST_PATHS, type FastPaths, type FastStore } from './guard/fast-paths.ts';
-export { networkFastPaths } from './guard/network-fast-paths.ts';
+export type { Fast, FastHost, FastStore } from './engine/fast.ts';
+export { flushBatches, NetworkFast, performInOrder } from './stores/redis/fast/network-fast.ts';
 export { StoreGuard } from './guard/store-guard.ts';
 export { parseBreaker } from './guard/breaker-options.ts';
 export { checkTimeout } from './guard/deadline.ts';
 export { untilReady } from './guard/until-ready.ts';
-export { consumeAcrossNodes, spansNodes } from './guard/multi-node.ts';
-export { DenialCache } from './guard/denial-cache.ts';
-export { Invalidations } from './guard/invalidations.ts';
-export { RecentDenials } from './guard/recent-denials.ts';
+export { DenialCache } from './stores/redis/fast/denial-cache.ts';
+export { Invalidations } from './stores/redis/fast/invalidations.ts';
 
 // Decisions over limits that arrive with requests, or live in a file.
 export { LimiterCore } from './limiter/core.ts';
@@ -84,7 +83,6 @@ export { checkActual, checkCost } from './values/cost.ts';
 export { LONGEST_MS, parseDuration, writtenDuration } from './values/duration.ts';
 export { parseEscalation } from './values/escalate.ts';
 export { LARGEST_LIMIT, MOST_UNITS } from './values/numbers.ts';
-export { parseSwitch } from './values/switch.ts';
 export { asStoreError, isSluiceError, kindOf, messageOf, shown, typeError } from './errors.ts';
 export { warnOnce } from './warnings.ts';
 export { SITE } from './site.generated.ts';
@@ -95,11 +93,11 @@ export { failureOf } from './stores/redis/failure.ts';
 export { runScript } from './stores/redis/run-script.ts';
 export { clockedRedisStore, PRODUCTION_LINE, TEST_LINE, testGeneral } from './stores/redis/clocked-redis-store.ts';
 export { createRedisStore } from './stores/redis/redis-store.ts';
+export { SeveralNodes } from './stores/redis/cluster/several-nodes.ts';
 export { batch, general } from './stores/redis/scripts.generated.ts';
 export { externalStateKey, hashTag, redisKey } from './stores/redis/redis-key.ts';
 export { readStates, readValue, writeValue } from './stores/redis/value.ts';
 export { withinBounds } from './stores/redis/within-bounds.ts';
-export { partsOf } from './stores/redis/write-call.ts';
 export { shownMemory } from './stores/memory/memory-store.ts';
 
 // The process: clocks, timers, and what outlives a request.

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { byAll, byIp, byUser } from '@sluice/http';
 import { createLimiter, fixedWindow, memoryStore, type Limiter, type Store } from '@sluice/core';
 import { Enforcer, Layer } from '@sluice/http/spi';
-import { testFramework, TestResponse, type TestOptions, type TestRequest, watched } from '@sluice/testkit';
+import { onNodes, testFramework, TestResponse, type TestOptions, type TestRequest, watched } from '@sluice/testkit';
 
 type PlainLayer = Layer<TestRequest, TestResponse>;
 
@@ -242,7 +242,10 @@ describe('a layer that reports, beside others', () => {
 
   it('may have its own store, the name of another, and a cluster', async () => {
     const app = layerOf('app', { store: memoryStore() });
-    const trial = layerOf('APP', { store: { ...watched(memoryStore()), oneSubjectPerCall: true }, mode: 'report' });
+    const trial = layerOf('APP', {
+      store: onNodes({ ...watched(memoryStore()), shardOf: (subject: string) => subject }),
+      mode: 'report',
+    });
 
     expect((await send(over(app, trial))).statusCode).toBe(200);
   });
@@ -265,7 +268,7 @@ describe('a layer that reports, beside others', () => {
 
 describe('layers that cannot be decided together', () => {
   const store = memoryStore();
-  const cluster: Store = { ...watched(memoryStore()), oneSubjectPerCall: true };
+  const cluster: Store = onNodes({ ...watched(memoryStore()), shardOf: (subject: string) => subject });
   const limiter = createLimiter({ name: 'handed-in', ...windowOf(9), store });
 
   it.each<[string, PlainLayer[], string, RegExp]>([

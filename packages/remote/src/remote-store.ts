@@ -1,9 +1,13 @@
 import {
+  type BatchAnswer,
   type BatchStore,
-  FAST_PATHS,
-  type FastPaths,
+  type CoalescedRequests,
+  type Fast,
+  type FastHost,
   type FastStore,
-  networkFastPaths,
+  flushBatches,
+  NetworkFast,
+  performInOrder,
   StoreGuard,
   untilReady,
   withinBounds,
@@ -54,38 +58,44 @@ export function remoteStore(url: string | readonly string[], options: RemoteStor
   return new FramedStore(new Links(parseServerUrls(url), settings), settings);
 }
 
-class FramedStore implements RemoteStore, FastStore {
-  // Not a field: a bundler keeps every class whose fields have names that are computed.
-  declare readonly [FAST_PATHS]: FastPaths;
+class FramedStore implements RemoteStore, BatchStore, FastStore {
   readonly source = 'remote';
   readonly showsDenied = true;
   readonly breaker: BreakerOptions | false;
-  readonly coalescing: boolean;
-  /** Absent where each decision is a frame. */
-  readonly performBatch?: BatchStore['performBatch'];
   readonly #links: Links;
   #closings = 0;
 
-  constructor(links: Links, { breaker, batching, coalescing }: RemoteSettings) {
-    this[FAST_PATHS] = networkFastPaths;
+  constructor(links: Links, { breaker }: RemoteSettings) {
     this.#links = links;
     this.breaker = breaker;
-    this.coalescing = coalescing;
-    if (batching) {
-      this.performBatch = (keys, call) => this.#onLink(call, (link) => link.performBatch(keys, leftMsOf(call)));
-    }
   }
 
-  /** Known once the service has welcomed a connection. Before that it decides over several subjects by itself. */
-  get oneSubjectPerCall(): boolean {
-    return this.#links.current?.welcome.oneSubjectPerCall ?? false;
+  /** Known once the service has welcomed a connection. */
+  get hasNodes(): boolean {
+    return this.#links.current?.welcome.hasNodes ?? false;
   }
 
-  perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers> {
+  get decidesBatches(): boolean {
+    return this.#links.current?.welcome.hasBatches ?? false;
+  }
+
+  fast(host: FastHost): Fast {
+    return new NetworkFast(this, host);
+  }
+
+  async perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers> {
+    return performInOrder(this, requests, () => this.#perform(requests, call));
+  }
+
+  #perform(requests: readonly StoreRequest[], call: StoreCall | undefined): Promise<StoreAnswers> {
     const [first = [], ...more] = withinBounds(requests);
     if (requests.length === 0) return Promise.resolve([]);
     if (more.length === 0) return this.#onLink(call, (link) => link.perform(first, leftMsOf(call)));
     return this.#onLink(call, (link) => performEach(link, [first, ...more], call));
+  }
+
+  performBatch(keys: readonly CoalescedRequests[], call?: StoreCall): Promise<BatchAnswer> {
+    return this.#onLink(call, (link) => link.performBatch(keys, leftMsOf(call)));
   }
 
   async ready(timeoutMs = 5000): Promise<void> {
@@ -95,6 +105,7 @@ class FramedStore implements RemoteStore, FastStore {
 
   close(): Promise<void> {
     this.#closings++;
+    flushBatches(this);
     StoreGuard.closeOf(this);
     this.#links.close();
     return Promise.resolve();

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { escalate, fixedWindow, tokenBucket, type Limit } from '@sluice/core';
 import { keySuffixOf, namePolicies } from '@sluice/core/spi';
-import { leasedPolicy } from '../../core/src/lease/lease-policy.ts';
+import { leasedPolicy } from '../../core/src/engine/lease-policy.ts';
 import { limitToJson, limitFromJson } from '@sluice/remote/wire';
 import { cases, testSeed } from '@sluice/testkit';
 import { references } from '../../core/test/laws/models/index.ts';

@@ -25,6 +25,7 @@ export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort } from './free-port.ts';
 export { startRedis, type RedisServer } from './redis-server.ts';
 export { PRODUCTION_LINE, TEST_LINE, testGeneral, virtualRedisStore } from './virtual-redis.ts';
+export { onNodes } from './on-nodes.ts';
 export { runtimes, type Runtime } from './runtimes.ts';
 export { useRedis, type RunningRedis } from './use-redis.ts';
 export { ClusterAdmin } from './cluster-admin.ts';
@@ -36,6 +37,7 @@ export { startSentinel, type RedisSentinel, type RedisSentinelOptions } from './
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { tlsFixture } from './tls-fixture.ts';
 export { until } from './until.ts';
+export { withoutFastPath } from './without-fast-path.ts';
 export {
   describeRedisClient,
   type AnyClient,

@@ -1,7 +1,9 @@
-import type { Decision, DecisionSource, PolicyDecision } from './decision.ts';
+import type { DecisionSource, PolicyDecision } from './decision.ts';
 import type { Escalation } from '../values/escalate.ts';
 import { countsDenied, type NamedPolicy } from './policy.ts';
 import type { DenialCount } from './denial-count.ts';
+
+export const DENIAL_AGE_MS = 1000;
 
 /** Policies that share one key, and where in the store they live: made once per limiter. */
 export interface Limit {
@@ -13,7 +15,7 @@ export interface Limit {
    * because denials from a cache are not counted.
    */
   readonly escalation?: Escalation;
-  /** How long denials may be decided from the `DenialCache`. 0: never. */
+  /** How long denials may be decided from what earlier ones have shown. 0: never. Default {@link DENIAL_AGE_MS}. */
   readonly denialAgeMs?: number;
   /** Set where the numbers of the policies change while states live on. */
   readonly policyVersion?: PolicyVersion;
@@ -90,7 +92,7 @@ export interface Part {
    */
   readonly subject: string;
   readonly cost: number;
-  /** The caller's key as it is, of any length; absent in requests that follow from a store's own `take` or `performBatch`. */
+  /** The caller's key as it is, of any length; absent in requests that follow from a store's own `performBatch`. */
   readonly key?: string | undefined;
   /** The holder of slots, in digits: see `holderOf`. */
   readonly holder?: string;
@@ -98,11 +100,8 @@ export interface Part {
 
 /** One operation of a store. Each is atomic. */
 export type StoreRequest =
-  /**
-   * Consumes the cost of every part or, when one part denies, of none. `peek` consumes nothing. `provisional`: the units
-   * may be refunded at once, so the answer also contains the decision without them.
-   */
-  | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[]; readonly provisional?: boolean }
+  /** Consumes the cost of every part or, when one part denies, of none. `peek` consumes nothing. */
+  | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[] }
   /**
    * Refunds the cost to each policy, in the window that ends at `chargedUntilMs[i]`; 0 leaves that policy unchanged.
    * Without `chargedUntilMs`: to each policy, from its newest units, at most as many as are used. Does nothing at or after
@@ -140,6 +139,8 @@ export interface StoreAnswer {
   /** The store's instant of the decision, in whole milliseconds. */
   readonly atMs: number;
   readonly parts: readonly PartAnswer[];
+  /** Set where something else than the store has decided: a cache. */
+  readonly source?: DecisionSource;
   /**
    * Set when nothing was decided or changed: a version that its limit does not know wrote the state of some part. Per
    * part, the version found; undefined without a state.
@@ -170,8 +171,6 @@ export interface PartAnswer {
   readonly policies: readonly PolicyDecision[];
   /** After a peek that would be allowed: the policies after a consume. */
   readonly ifConsumed?: readonly PolicyDecision[];
-  /** After a provisional consume that was allowed: the policies without it. */
-  readonly ifNotConsumed?: readonly PolicyDecision[];
   /** Until the counted denials expire, for a limit with an escalation. */
   readonly forgottenAfterMs?: number;
   /** The instant at which this part was decided, if it is not the answer's `atMs`. */
@@ -197,6 +196,20 @@ export interface StoreCall {
    * caller's time begins then.
    */
   connecting?: Promise<unknown> | undefined;
+  /** Set where the subjects of a request live on several nodes: see {@link Store.shardOf}. */
+  readonly nodes?: Nodes;
+}
+
+/** How a store asks its nodes for a request over several of them: each in the time of the call, behind a breaker of its own. */
+export interface Nodes {
+  /** Performs requests for one subject. */
+  ask(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
+  /** Refunds the units of one subject, in a time of its own. */
+  refund(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
+  /** Receives work that continues after the answer, such as refunds. It never rejects. */
+  inBackground(work: Promise<unknown>): void;
+  /** Receives failures that the caller does not get: of another node, or of a refund. */
+  reportFailure(error: unknown): void;
 }
 
 /**
@@ -222,15 +235,16 @@ export interface BreakerOptions {
  */
 export interface Store {
   readonly source: DecisionSource;
-  /** Set where the keys of different subjects may live on different nodes, so that one call has one subject. */
-  readonly oneSubjectPerCall?: boolean;
   /**
    * Set where answers contain the keys of denied requests ({@link StoreAnswer.snapshots}), and the store's clock runs at the
    * rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves, where the store brings
    * that along, as `redisStore` and `remoteStore` do.
    */
   readonly showsDenied?: boolean;
-  /** The node that holds a subject, where nodes fail independently. */
+  /**
+   * The node that holds a subject, where nodes fail independently. For a request over several of them, `perform` asks each
+   * node through `call.nodes`.
+   */
   shardOf?(subject: string): string | undefined;
   /** When the breaker opens. Default: `failures` 5, `probeEveryMs` 500. `false`: never. */
   readonly breaker?: BreakerOptions | false;
@@ -238,16 +252,28 @@ export interface Store {
    * Called with each limit when its limiter is made: a store that cannot count it throws PolicyError.
    */
   checkLimit?(limit: Limit): void;
-  /**
-   * Consumes units of one key at once, by a shorter path than `perform`. The limit is `fastPathEligible`, and `cost` is
-   * at least 1. Undefined where the store cannot: then nothing has changed, and the caller uses `perform`.
-   */
-  take?(limit: Limit, subject: string, cost: number): Decision | undefined;
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
   /** Called when a limiter takes the store. What it opens keeps the process alive only from the first call on. */
   connect?(): void;
   /** Closes what the store itself opened. The next use opens it again. */
   close?(): Promise<void> | void;
+}
+
+/** Whether requests reach the store in one call, which fails as a whole: not where they have several subjects, on nodes. */
+export function isOneCall(store: Store, requests: readonly StoreRequest[]): boolean {
+  if (store.shardOf === undefined) return true;
+  let first: string | undefined;
+  for (const request of requests) {
+    for (const { subject } of partsOf(request)) {
+      first ??= subject;
+      if (subject !== first && store.shardOf(subject) !== undefined) return false;
+    }
+  }
+  return true;
+}
+
+export function partsOf(request: StoreRequest): readonly Part[] {
+  return 'parts' in request ? request.parts : [request.part];
 }
 
 export function isPending<T>(answer: T | Promise<T>): answer is Promise<T> {

@@ -1,6 +1,6 @@
 import { combine, undecided, type Decision } from '../engine/decision.ts';
 import type { LimiterDeps } from './deps.ts';
-import type { OnStoreError } from './options.ts';
+import type { OnStoreError } from '../engine/fast.ts';
 import { StoreError, isFault, shown, typeError } from '../errors.ts';
 import {
   areResolved,
@@ -11,8 +11,7 @@ import {
   type UnresolvedPart,
 } from '../managed/resolve.ts';
 import { holdsSlots } from '../engine/policy.ts';
-import { consumeAcrossNodes, spansNodes } from '../guard/multi-node.ts';
-import type { Sent } from '../guard/batching/waiting.ts';
+import type { BehindAnswer } from '../guard/store-guard.ts';
 import { timeoutError, withinDeadline } from '../guard/deadline.ts';
 import { fallbackPart } from '../stores/fallback.ts';
 import {
@@ -40,9 +39,14 @@ export interface DecisionContext {
 /** Decides over parts in one store, within a deadline: every request that the fast path leaves. */
 export class DecisionPipeline {
   readonly #deps: LimiterDeps;
+  readonly #behind: BehindAnswer;
 
   constructor(deps: LimiterDeps) {
     this.#deps = deps;
+    this.#behind = {
+      inBackground: (work) => void deps.inFlight.track(work),
+      reportFailure: (error) => void deps.reportFailure(error),
+    };
   }
 
   /**
@@ -121,23 +125,16 @@ export class DecisionPipeline {
 
   #decide(request: DecidingRequest, context: DecisionContext): Decision | Promise<Decision> {
     if (request.op === 'consume') checkHolders(request.parts);
-    const known = this.#deps.denialCache?.denyAll(request.parts);
-    if (known !== undefined) {
-      this.#deps.settlements.receipts.writeSpent(known);
-      return known;
-    }
-    const sent =
-      this.#deps.denialCache === undefined ? undefined : { sentMs: performance.now(), sentDateMs: Date.now() };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = this.#ask(request, context);
     } catch (error) {
       return this.fallback(request, error, context);
     }
-    if (!isPending(answers)) return this.#conclude(this.#deps.store, request, answers[0], context, sent);
+    if (!isPending(answers)) return this.#conclude(this.#deps.store, request, answers[0], context);
     return this.#deps.inFlight.track(
       answers.then(
-        ([answer]) => this.#conclude(this.#deps.store, request, answer, context, sent),
+        ([answer]) => this.#conclude(this.#deps.store, request, answer, context),
         (error: unknown) => this.fallback(request, error, context),
       ),
     );
@@ -170,25 +167,12 @@ export class DecisionPipeline {
   }
 
   #ask(request: DecidingRequest, context: DecisionContext): StoreAnswers | Promise<StoreAnswers> {
-    const { guard, store } = this.#deps;
+    const { guard, store, fast } = this.#deps;
     if (guard === undefined) return store.perform([request]);
     const timeoutMs = leftMs(this.#deps.timeoutMs, context.endMs);
+    if (fast?.decide !== undefined) return fast.decide(request, timeoutMs);
     if (timeoutMs <= 0) throw timeoutError(this.#deps.timeoutMs);
-    if (!spansNodes(store, request.parts)) return guard.decide(request, timeoutMs);
-    for (const { limit } of request.parts) this.#deps.denialCache?.exclude(limit);
-    guard.checkPassing(request.parts); // before other nodes consume what they would have to refund
-    const timed = { ...context, endMs: context.endMs ?? performance.now() + timeoutMs };
-    return consumeAcrossNodes(request, {
-      denials: guard.recentDenials,
-      ask: (requests) => {
-        const restMs = leftMs(this.#deps.timeoutMs, timed.endMs);
-        if (restMs <= 0) throw timeoutError(this.#deps.timeoutMs);
-        return guard.perform(requests, restMs);
-      },
-      refund: (requests) => guard.perform(requests, this.#deps.timeoutMs),
-      inBackground: (work) => void this.#deps.inFlight.track(work),
-      reportFailure: (error) => void this.#deps.reportFailure(error),
-    });
+    return guard.perform([request], timeoutMs, this.#behind);
   }
 
   #conclude(
@@ -196,16 +180,12 @@ export class DecisionPipeline {
     request: DecidingRequest,
     answer: StoreAnswer | Error | undefined,
     context: DecisionContext,
-    sent?: Omit<Sent, 'receivedMs'>,
   ): Decision | Promise<Decision> {
     if (answer instanceof Error) return this.fallback(request, answer, context);
     if (answer?.stale !== undefined) return this.#decideAgain(request, answer.stale, context);
     if (answer === undefined || !answer.parts.some(({ policies }) => policies.length > 0)) {
       const error = new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer');
       return this.fallback(request, error, context);
-    }
-    if (answer.snapshots !== undefined && sent !== undefined) {
-      this.#deps.denialCache?.rememberAll(request.parts, answer, { ...sent, receivedMs: performance.now() });
     }
     return this.#decisionOf(store, request, answer, context);
   }
@@ -216,7 +196,7 @@ export class DecisionPipeline {
     answer: StoreAnswer,
     { requested, error }: DecisionContext,
   ): Decision {
-    const { source } = store;
+    const { source = store.source } = answer;
     const policies = answer.parts.flatMap((part) => part.policies);
     const ifConsumed = answer.parts.flatMap((part) => part.ifConsumed ?? part.policies);
     const blocked = answer.parts.some((part) => part.blocked);
@@ -226,13 +206,6 @@ export class DecisionPipeline {
     const decision = combine(policies, { cost, blocked, source, atMs, forgottenAfterMs }, ifConsumed);
     // Not a copy: while the breaker is open, each decision comes this way.
     if (error !== undefined) (decision as { error?: Error }).error = error;
-    const { name, fastPaths } = this.#deps;
-    const { snapshots } = answer;
-    if (snapshots !== undefined && store.showsDenied === true) {
-      parts.forEach(({ limit }, i) => {
-        fastPaths?.warnOfStateAhead(name, limit, snapshots[i]?.states ?? [], decision);
-      });
-    }
     this.#deps.settlements.receipts.write(decision, {
       store,
       requested,

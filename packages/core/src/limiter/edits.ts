@@ -1,6 +1,6 @@
-import { SluiceError, asStoreError, isFault, shown, staleError, typeError } from '../errors.ts';
+import { SluiceError, isFault, shown, staleError, typeError } from '../errors.ts';
 import { holdsSlots } from '../engine/policy.ts';
-import type { OnStoreError } from './options.ts';
+import type { OnStoreError } from '../engine/fast.ts';
 import type { LimiterDeps } from './deps.ts';
 import { areResolved, renewParts, resolve, unknownSources, type UnresolvedPart } from '../managed/resolve.ts';
 import { withinDeadline } from '../guard/deadline.ts';
@@ -145,23 +145,13 @@ export async function performEdits(
   return [...done, ...(await performEdits(renewedRequests, deps, store, { endMs, found: versions }))];
 }
 
-/** Through the guard where the store is the limiter's own: on a Cluster one call each, as their keys live on different nodes. */
+/** Through the guard where the store is the limiter's own. */
 function ask(
   requests: readonly EditingRequest[],
   { store: own, guard, timeoutMs }: LimiterDeps,
   store: Store,
 ): StoreAnswers | Promise<StoreAnswers> {
-  if (store !== own || guard === undefined) return store.perform(requests);
-  if (store.oneSubjectPerCall !== true) return guard.perform(requests, timeoutMs);
-  return Promise.all(
-    requests.map(async (request) => {
-      try {
-        return await guard.perform([request], timeoutMs);
-      } catch (error) {
-        return [asStoreError(error)];
-      }
-    }),
-  ).then((answers) => answers.flat());
+  return store !== own || guard === undefined ? store.perform(requests) : guard.perform(requests, timeoutMs);
 }
 
 /** Whether an edit settles units of a decision, which a policy change may have dropped since. */

@@ -4,7 +4,7 @@ import type { PolicyCache } from '../managed/policy-cache.ts';
 import { makerOf, type ManagedReference } from '../managed/reference.ts';
 import type { ManagedLimit } from '../managed/managed-limit.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
-import { leasedPolicy } from '../lease/lease-policy.ts';
+import { leasedPolicy } from '../engine/lease-policy.ts';
 import { withFallback } from '../stores/fallback.ts';
 import { isFastPathEligible, type Limit } from '../engine/store.ts';
 

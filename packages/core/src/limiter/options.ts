@@ -1,8 +1,6 @@
 import { PolicyError } from '../errors.ts';
-import { performsBatches } from '../engine/batch-store.ts';
-import type { Store } from '../engine/store.ts';
-import { DENIAL_AGE_MS } from '../guard/denial-cache.ts';
-import { fastPathsOf } from '../guard/fast-paths.ts';
+import { bringsFast, type OnStoreError } from '../engine/fast.ts';
+import { DENIAL_AGE_MS, type Store } from '../engine/store.ts';
 import { parseApp } from '../managed/app.ts';
 import type { OnUnconfigured } from '../managed/managed-limit.ts';
 import type { Policies } from '../managed/policies.ts';
@@ -22,12 +20,6 @@ import {
   type OptionTable,
   type SettingsOf,
 } from '../values/option.ts';
-
-/**
- * What decides when the store does not: a memory store of this process (`local`), a fixed outcome (`allow`,
- * `deny`), or the caller, which gets the error (`throw`).
- */
-export type OnStoreError = 'local' | 'allow' | 'deny' | 'throw';
 
 /** The options of a limiter on where and how it decides, for every kind of limit. */
 export interface LimiterCoreOptions {
@@ -199,7 +191,7 @@ function checkLeasable({ store, escalate }: CoreSettings): void {
   if (store.source === 'split') {
     throw rejection('a split limit is decided in this process as it is, and cannot be leased: leave lease out');
   }
-  if (store.source !== 'memory' && !(performsBatches(store) && fastPathsOf(store) !== undefined)) {
+  if (store.source !== 'memory' && !bringsFast(store)) {
     throw rejection(
       'slices are taken from a redisStore or a remoteStore in batches, and this store cannot give any: leave lease out',
     );

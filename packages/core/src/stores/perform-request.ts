@@ -1,7 +1,7 @@
 import { evaluate } from '../engine/evaluate.ts';
 import { hashed } from '../engine/key.ts';
 import { keyResetAtMs } from '../engine/key-contents.ts';
-import type { KeyState, Part, StoreAnswer, StoreRequest } from '../engine/store.ts';
+import { partsOf, type KeyState, type Part, type StoreAnswer, type StoreRequest } from '../engine/store.ts';
 import { readValue, withStates, writeWhole } from './redis/value.ts';
 
 /** What a store writes after a request: all of it, in the transaction that has read the texts. */
@@ -68,10 +68,6 @@ function readKey(part: Part, text: string | undefined): KeyState | Error {
   const name = `{${part.subject}}${part.limit.keySuffix}`;
   const key = readValue(text, name, part.limit);
   return key instanceof Error ? key : withStates(key, part.limit, name);
-}
-
-function partsOf(request: StoreRequest): readonly Part[] {
-  return 'parts' in request ? request.parts : [request.part];
 }
 
 /**

@@ -95,6 +95,8 @@ const INSTEAD: Readonly<Record<string, string>> = {
   trustProxy: 'the framework itself has a setting for trusted proxies',
   requestPropertyName: 'the key and the decision are always on the request, as rateLimit',
   holdMs: 'to wait for units call limiter.wait(key), and for a slot limiter.run(key, fn)',
+  batching: 'concurrent decisions always share calls',
+  coalescing: 'equal requests for one key in one call are always one step',
   ban: BLOCKING,
   blockDuration: BLOCKING,
 };

@@ -176,7 +176,7 @@ describe('calls that mix everything', () => {
                 parts.push(random.percent(60) || first === 0 || part.cost === 0 ? { ...part, cost: first } : part);
               }
             }
-            return { op, parts, ...(random.percent(20) ? { provisional: true } : {}) };
+            return { op, parts };
           }
           case 'refund':
           case 'charge': {

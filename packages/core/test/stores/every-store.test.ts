@@ -13,7 +13,7 @@ import {
   type SingleLimiterOptions,
 } from '@sluice/core';
 import { fixedMembership, splitStore } from '@sluice/split';
-import { until, useRedis } from '@sluice/testkit';
+import { until, useRedis, withoutFastPath } from '@sluice/testkit';
 
 const redis = useRedis();
 let open: { close(): Promise<void> }[] = [];
@@ -36,8 +36,7 @@ const SETUPS: Readonly<Record<string, (policy: Policy) => Limiter | Promise<Limi
   Redis: (policy) => limiterOf({ policy, store: redisStore(redis.client) }),
   'Redis without a denial cache': (policy) =>
     limiterOf({ policy, store: redisStore(redis.client), denialCache: false }),
-  'Redis, one call a request': (policy) =>
-    limiterOf({ policy, store: redisStore(redis.client, { batching: false, coalescing: false }) }),
+  'Redis, one call a request': (policy) => limiterOf({ policy, store: withoutFastPath(redisStore(redis.client)) }),
   split: (policy) =>
     limiterOf({ policy, store: splitStore({ membership: fixedMembership({ instances: 1, index: 0 }) }) }),
   // No server listens on port 1.

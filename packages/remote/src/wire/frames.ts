@@ -30,7 +30,7 @@ export const FRAME = {
 export type FrameType = (typeof FRAME)[keyof typeof FRAME];
 
 /** The version of the protocol that this release speaks. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 /** The longest text of a frame, in bytes. */
 export const MOST_FRAME_BYTES = 1_048_576;
 /** How many limits a connection names at once: the client begins again after so many. */

@@ -70,7 +70,6 @@ function requestOf(random: Random, limits: readonly Limit[], atMs: number): Stor
     { op: 'consume', parts },
     { op: 'consume', parts },
     { op: 'consume', parts },
-    { op: 'consume', parts, provisional: true },
     { op: 'peek', parts },
     { op: 'refund', part, ...chargedUntilMs },
     { op: 'refund', part, ...chargedUntilMs, byMs: atMs + random.integer(-1, 1) },

@@ -7,7 +7,7 @@ import { holdsSlots } from '../../engine/policy.ts';
 import { warnOnce } from '../../warnings.ts';
 import { registerSlots } from './acquired-slots.ts';
 import { Receipts, type Settlement } from './receipts.ts';
-import type { EditingRequest, Part, Store, StoreAnswer } from '../../engine/store.ts';
+import { isOneCall, type EditingRequest, type Part, type Store, type StoreAnswer } from '../../engine/store.ts';
 
 /** Slots that a request holds, taken by one decision. */
 export interface HeldSlots {
@@ -173,8 +173,8 @@ export class Settlements {
     try {
       await this.#perform(what.requests, what.store);
     } catch (error) {
-      const isOneCall = what.requests.length === 1 || what.store.oneSubjectPerCall !== true;
-      if (isOneCall && (error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') what.undo();
+      const nothingWasSent = isOneCall(what.store, what.requests);
+      if (nothingWasSent && (error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') what.undo();
       throw error;
     }
   }

@@ -2,12 +2,11 @@ import { systemClock, type Clock } from '../../platform/clock.ts';
 import { shown } from '../../errors.ts';
 import { readOptions, valueThat, type OptionTable, type SettingsOf } from '../../values/option.ts';
 import { hasLongStates } from '../../engine/policy.ts';
-import type { Decision } from '../../engine/decision.ts';
+import type { Fast, FastHost, FastStore } from '../../engine/fast.ts';
 import { evaluate } from '../../engine/evaluate.ts';
 import type { BatchAnswer, CoalescedRequests } from '../../engine/batch-store.ts';
 import {
   withSnapshots,
-  type Limit,
   type Part,
   type PartAnswer,
   type Store,
@@ -16,7 +15,7 @@ import {
 } from '../../engine/store.ts';
 import type { Entry } from './entry.ts';
 import { Keys } from './keys.ts';
-import { consumeOne } from './consume-one.ts';
+import { MemoryFast } from './memory-fast.ts';
 import { decideKey } from './decide-key.ts';
 
 export interface MemoryStoreOptions {
@@ -30,9 +29,8 @@ export interface MemoryStoreOptions {
 }
 
 /** A store in this process's memory. */
-export interface MemoryStore extends Store {
+export interface MemoryStore extends FastStore {
   readonly source: 'memory';
-  take(limit: Limit, subject: string, cost: number): Decision | undefined;
   perform(requests: readonly StoreRequest[]): readonly StoreAnswer[];
   /** Keys held at present, also in compact form, including those that have ended but are not removed yet. */
   readonly size: number;
@@ -136,11 +134,8 @@ class BoundedMemoryStore implements MemoryStore {
     return requests.map((request) => this.#performOne(request, nowMs, false));
   }
 
-  take(limit: Limit, subject: string, cost: number): Decision | undefined {
-    if (limit.policies.length !== 1) return undefined;
-    const nowMs = Math.floor(this.#now());
-    if (!Number.isSafeInteger(nowMs)) return undefined;
-    return consumeOne(this.#keys, limit, subject, cost, nowMs);
+  fast(host: FastHost): Fast {
+    return new MemoryFast(this.#keys, this.#now, host);
   }
 
   #nowMs(): number {

@@ -1,5 +1,5 @@
 import { countsDenied, type NamedPolicy } from '../../engine/policy.ts';
-import type { CarryOver, Limit, Part, StoreRequest } from '../../engine/store.ts';
+import { partsOf, type CarryOver, type Limit, type Part, type StoreRequest } from '../../engine/store.ts';
 import { externalStateKey, identityKey, redisKey } from './redis-key.ts';
 import { keptMs, writePolicy } from './write-policy.ts';
 
@@ -267,8 +267,4 @@ function writeEscalation({ escalation }: Limit): readonly string[] {
   if (escalation === undefined) return ['0'];
   const { after, blocksMs, decayMs } = escalation;
   return [blocksMs.length, after, decayMs, ...blocksMs].map(String);
-}
-
-export function partsOf(request: StoreRequest): readonly Part[] {
-  return 'parts' in request ? request.parts : [request.part];
 }

@@ -14,7 +14,7 @@ import {
 } from '@sluice/core';
 import { splitStore } from '@sluice/split';
 import { createSplitStore } from '../../../../split/src/split-store.ts';
-import { fakeClock } from '@sluice/testkit';
+import { fakeClock, onNodes } from '@sluice/testkit';
 
 const policy = fixedWindow({ limit: 10, window: '1h' });
 const remaining = async (limiter: Limiter, key = 'key'): Promise<number> => (await limiter.peek(key, 0)).remaining;
@@ -23,15 +23,13 @@ const remaining = async (limiter: Limiter, key = 'key'): Promise<number> => (awa
 class Watched implements Store {
   readonly source = 'redis';
   readonly breaker: BreakerOptions | false;
-  readonly oneSubjectPerCall: boolean;
   readonly calls: StoreRequest['op'][][] = [];
   isAway = false;
   turns = 0;
   readonly #memory = memoryStore();
 
-  constructor({ breaker = false, apart = false }: { breaker?: BreakerOptions | false; apart?: boolean } = {}) {
+  constructor({ breaker = false }: { breaker?: BreakerOptions | false } = {}) {
     this.breaker = breaker;
-    this.oneSubjectPerCall = apart;
   }
 
   async perform(requests: readonly StoreRequest[]): Promise<StoreAnswers> {
@@ -153,7 +151,7 @@ describe('a reservation', () => {
   });
 
   it('settles on several nodes of a cluster', async () => {
-    const store = new Watched({ apart: true });
+    const store = onNodes(new Watched());
     const limits = [
       { name: 'one', policy },
       { name: 'other', policy },

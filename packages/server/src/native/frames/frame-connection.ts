@@ -38,7 +38,7 @@ export class FrameConnection {
   readonly #limits: ConnectionLimits;
   readonly #calls: FrameCalls;
   readonly #reader: FrameReader;
-  readonly #oneSubjectPerCall: boolean;
+  readonly #welcome: object;
   #state: 'new' | 'welcome' | 'ended' = 'new';
   #isCorked = false;
   /** Whether no more calls are read: the connection ends with the last answer. */
@@ -53,7 +53,8 @@ export class FrameConnection {
     this.#socket = socket;
     this.#service = service;
     this.#entrance = entrance;
-    this.#oneSubjectPerCall = calls.store.oneSubjectPerCall;
+    const { store } = calls;
+    this.#welcome = { protocol: PROTOCOL, hasNodes: store.hasNodes, hasBatches: store.performBatch !== undefined };
     this.#limits = new ConnectionLimits(service.store);
     this.#calls = new FrameCalls(calls, this.#limits, service.timeoutMs, (type, id, answer) => {
       this.#write(writeFrame(type, id, JSON.stringify(answer)));
@@ -125,8 +126,7 @@ export class FrameConnection {
     this.#endIn(undefined);
     this.#state = 'welcome';
     this.#reader.mostBytes = MOST_FRAME_BYTES;
-    const welcome = { protocol: PROTOCOL, oneSubjectPerCall: this.#oneSubjectPerCall };
-    this.#write(writeFrame(FRAME.welcome, 0, JSON.stringify(welcome)));
+    this.#write(writeFrame(FRAME.welcome, 0, JSON.stringify(this.#welcome)));
     const { health } = this.#service;
     this.#unwatch = health.watch(() => {
       if (!health.isServing) this.#leave();
