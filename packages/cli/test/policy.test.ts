@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLimiter, createPolicies, managed, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
+import { createLimiter, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
+import { createPolicies, managed } from '@sluice/managed';
 import type { KeyReport } from '@sluice/core/inspect';
 import { until } from '@sluice/testkit';
 import { contents, runSluice, useCli } from './sluice.ts';

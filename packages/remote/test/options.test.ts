@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, createPolicies, escalate, fixedWindow, managed, tokenBucket } from '@sluice/core';
+import { createLimiter, escalate, fixedWindow, tokenBucket } from '@sluice/core';
 import { remoteStore, type RemoteStoreOptions } from '@sluice/remote';
 
 const URL = 'sluice://127.0.0.1:1';
@@ -78,16 +78,5 @@ describe('a limiter over a remoteStore', () => {
     expect(() => createLimiter({ policy, store: remoteStore(URL, { batching: false }), lease: true })).toThrow(
       'slices are taken from a redisStore or a remoteStore in batches, and this store cannot give any',
     );
-  });
-
-  it('has managed policies from another source alone', () => {
-    expect(() => createPolicies(remoteStore(URL))).toThrow('a remoteStore keeps no policies');
-    expect(() => createLimiter({ policy: managed('orders'), app: 'shop', store: remoteStore(URL) })).toThrow(
-      'name another source with policies: createPolicies(source)',
-    );
-    const policies = createPolicies({ load: () => Promise.resolve({}) });
-    expect(() =>
-      createLimiter({ policy: managed('orders'), app: 'shop', policies, store: remoteStore(URL) }),
-    ).not.toThrow();
   });
 });

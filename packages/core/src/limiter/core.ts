@@ -9,7 +9,8 @@ import { LimitFactory } from './limit-factory.ts';
 import { claimName, isInUse, namesOn, releaseName, stayOn } from './names.ts';
 import { FastPath } from './fast-path.ts';
 import { edit, performEdits, settleKeys, settleParts, type UnresolvedEdit } from './edits.ts';
-import { isManaged, type LimitRef, type UnresolvedPart } from '../managed/resolve.ts';
+import type { LimitRef, LimitSource } from '../engine/limit-source.ts';
+import type { UnresolvedPart } from './resolve.ts';
 import { InFlight } from './in-flight.ts';
 import { decisions, storeErrors } from '../channels.ts';
 import { unwatch, watchForDrop } from './dropped-limiters.ts';
@@ -238,14 +239,14 @@ export class LimiterCore {
   }
 
   /**
-   * Forgets all that the limiter has counted, under every policy that it has had, and what these managed policies have. A
+   * Forgets all that the limiter has counted, under every policy that it has had, and what these sources have. A
    * memory store has no denial cache, no leases, no fallback and no calls in flight that could know more.
    *
    * @throws SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other store.
    */
-  resetAll(managed: readonly LimitRef[]): void {
+  resetAll(sources: readonly LimitSource[]): void {
     this.#checkOpen();
-    const owners = [`:${this.name}`, ...managed.map(({ keySuffix }) => keySuffix)];
+    const owners = [`:${this.name}`, ...sources.map(({ keySuffix }) => keySuffix)];
     if (!forgetKeys(this.store, owners)) {
       throw new SluiceError(
         'SLUICE_RESET_ALL_UNSUPPORTED',
@@ -261,7 +262,7 @@ export class LimiterCore {
     this.#checkOpen();
     for (const { limit, subject } of requested) {
       // What no request has used is not refunded, and serves no request after a charge.
-      if (!isManaged(limit)) this.#deps.fastPaths?.giveBackLeases(this.store, subject, limit.keySuffix);
+      this.#deps.fastPaths?.giveBackLeases(this.store, subject, limit.keySuffix);
     }
     await this.#deps.inFlight.track(settleKeys(op, requested, this.#deps, this.#settings.onStoreError));
   }
@@ -275,7 +276,7 @@ export class LimiterCore {
   /** Drops the leases that this process holds of edited keys. */
   #dropLeased(requested: readonly UnresolvedEdit[]): void {
     for (const { part } of requested) {
-      if (!isManaged(part.limit)) this.#deps.fastPaths?.dropLeases(this.store, part.subject, part.limit.keySuffix);
+      this.#deps.fastPaths?.dropLeases(this.store, part.subject, part.limit.keySuffix);
     }
   }
 

@@ -2,7 +2,8 @@ import type { OnStoreError } from './options.ts';
 import type { LimiterDeps } from './deps.ts';
 import type { DecisionPipeline } from './decision-pipeline.ts';
 import type { Decision } from '../engine/decision.ts';
-import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
+import { currentOf, type LimitRef } from '../engine/limit-source.ts';
+import type { UnresolvedPart } from './resolve.ts';
 import type { DenialCache } from '../guard/denial-cache.ts';
 import type { Leases } from '../lease/leases.ts';
 import type { Receipts } from './settlement/receipts.ts';
@@ -54,13 +55,14 @@ export class FastPath {
    * @returns Undefined where the pipeline has to decide: nothing has happened then.
    */
   consume(
-    limit: LimitRef,
+    ref: LimitRef,
     subject: string,
     cost: number,
     onStoreError: OnStoreError,
     endMs?: number,
   ): Decision | Promise<Decision> | undefined {
-    if (!limit.fastPathEligible || cost === 0) return undefined;
+    const limit = 'policies' in ref ? ref : currentOf(ref, subject);
+    if (limit?.fastPathEligible !== true || cost === 0) return undefined;
     let decision = this.#leases?.consume(limit, subject, cost) ?? this.#denialCache?.deny(limit, subject, cost);
     if (decision === undefined) {
       this.#leases?.recordMiss(limit, subject, cost);
@@ -80,8 +82,10 @@ export class FastPath {
 
   /** @returns Undefined where the pipeline has to decide. */
   peek(parts: readonly UnresolvedPart[]): Decision | undefined {
-    const { limit, subject, cost } = parts[0] as UnresolvedPart;
-    if (this.#leases === undefined || parts.length > 1 || cost === 0 || !limit.fastPathEligible) return undefined;
+    if (this.#leases === undefined || parts.length > 1) return undefined;
+    const { limit: ref, subject, cost } = parts[0] as UnresolvedPart;
+    const limit = currentOf(ref, subject);
+    if (limit?.fastPathEligible !== true || cost === 0) return undefined;
     const decision = this.#leases.consume(limit, subject, cost, 'peek');
     if (decision !== undefined) this.#receipts.writeSpent(decision);
     return decision;

@@ -6,10 +6,8 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import {
   concurrency,
   createLimiter,
-  createPolicies,
   fixedWindow,
   leakyBucket,
-  managed,
   memoryStore,
   redisStore,
   tokenBucket,
@@ -17,6 +15,7 @@ import {
   type LimiterOptions,
   type Store,
 } from '@sluice/core';
+import { createPolicies, managed } from '@sluice/managed';
 import { remoteStore } from '@sluice/remote';
 import { freePort, useRedis } from '@sluice/testkit';
 import { localTime } from '../../src/platform/clock.ts';

@@ -2,7 +2,7 @@ import {
   type PolicyBase,
   shown,
   keySuffixOf,
-  managedKeySuffix,
+  sourceKeySuffix,
   checkDistinct,
   namePolicy,
   isFastPathEligible,
@@ -106,11 +106,11 @@ function versionFromJson(given: unknown, policies: readonly NamedPolicy[]): Poli
   return { version: checkVersion(version), earlier: new Map(known) };
 }
 
-function checkKeySuffix(given: unknown, policies: readonly NamedPolicy[], isManaged: boolean): string {
+function checkKeySuffix(given: unknown, policies: readonly NamedPolicy[], hasVersions: boolean): string {
   const limiter = typeof given === 'string' ? LIMITER.exec(given)?.[1] : undefined;
-  const expected =
-    limiter === undefined ? undefined : isManaged ? managedKeySuffix(limiter) : keySuffixOf(limiter, policies);
-  if (given === expected && expected !== undefined) return expected;
+  const ofSource = limiter === undefined ? undefined : sourceKeySuffix(limiter);
+  const expected = limiter === undefined || hasVersions ? ofSource : keySuffixOf(limiter, policies);
+  if (expected !== undefined && (given === expected || given === ofSource)) return given as string;
   throw new PolicyError(
     'limit.keySuffix',
     `the server stores states of this limit under keys that end with ${shown(expected ?? ':<limiter>:<policies>')}, and the client under ${shown(given)}: ` +

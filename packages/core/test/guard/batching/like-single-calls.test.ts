@@ -1,7 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { createPolicies, fixedWindow, type Decision, type Policies } from '@sluice/core';
-import { cases, fakeClock, seeded, testSeed, useRedis, type FakeClock, type Random } from '@sluice/testkit';
+import { fixedWindow, type Decision } from '@sluice/core';
+import {
+  cases,
+  changingPolicy,
+  fakeClock,
+  seeded,
+  testSeed,
+  useRedis,
+  type FakeClock,
+  type Random,
+} from '@sluice/testkit';
 import { references } from '../../laws/models/index.ts';
 import { START_MS, nextInstant } from '../../traces/step.ts';
 import { Way, heldUnder, inBatches, oneByOne, type Answer, type Service, type Task } from './way.ts';
@@ -14,15 +23,12 @@ const KEYS = ['ann', 'ben', 'cat'] as const;
 /** Numbers of the limiters, see {@link Way}: the last one is asked for two keys at once. */
 const LIMITERS = 9;
 
-let policies: Policies;
+const changing = changingPolicy('orders', fixedWindow({ limit: 4, window: '1s' }));
+changing.change(fixedWindow({ limit: 5, window: '1s' }), 'keep');
+
 beforeEach(async () => {
   jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   await redis.admin.flushall();
-  policies = createPolicies(redis.admin);
-  await policies.put('orders', fixedWindow({ limit: 5, window: '1s' }), { apps: ['checkout'] });
-});
-afterEach(async () => {
-  await policies.close();
 });
 
 const plainPolicies = references.filter(({ algorithm }) => algorithm !== 'slidingLog' && algorithm !== 'concurrency');
@@ -98,7 +104,7 @@ describe('requests that are asked for in one turn of the event loop', () => {
       const prefix = prefixOf(way, number);
       const options = { prefix, check: false, batching: way !== 'off', coalescing: way === 'all' };
       const store = way === 'one' ? oneByOne(redis.client, clock, prefix) : inBatches(redis.client, clock, options);
-      return new Way(prefix, store, service, policies);
+      return new Way(prefix, store, service, changing);
     });
   }
 
