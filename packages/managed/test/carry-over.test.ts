@@ -17,7 +17,7 @@ import { take, until } from '@sluice/testkit';
 import { countedClient } from './counted-client.ts';
 import { useManaged } from './use-managed.ts';
 
-const { redis, policies, limiter } = useManaged();
+const { redis, policies, limiter, warnings } = useManaged();
 
 const apps = ['checkout'];
 const policy = managed('orders');
@@ -62,21 +62,16 @@ it('these tests cover every kind of policy', () => {
 });
 
 describe.each(pairs)('from %s to %s', (from, to) => {
-  // 6 of 10 are used. In proportion: 6 * 20 / 10 = 12; 6 * 7 / 10 = 4.2, rounded up to 5; 6 * 1 / 10, rounded up to 1.
   it.each([
     ['keep', 20, 14],
     ['keep', 7, 1],
     ['keep', 6, 0],
     ['keep', 3, 0],
-    ['proportional', 20, 8],
-    ['proportional', 7, 2],
-    ['proportional', 1, 0],
+    ['keep', 1, 0],
     ['reset', 20, 20],
     ['reset', 3, 3],
   ] as const)('%s: of %i units %i are left, after 6 of 10 were used', async (carryOver, limit, left) => {
-    // Who holds a slot goes on holding it, as it is.
-    const isHeld = from === 'concurrency' && to === 'concurrency' && carryOver === 'proportional';
-    expect(await leftAfter([from, to], 6, limit, carryOver)).toBe(isHeld ? Math.max(limit - 6, 0) : left);
+    expect(await leftAfter([from, to], 6, limit, carryOver)).toBe(left);
   });
 
   it('keep: a lowered limit waits the old units out, and what was denied stays denied', async () => {
@@ -95,17 +90,12 @@ describe.each(pairs)('from %s to %s', (from, to) => {
 });
 
 describe('a window that goes on under another limit', () => {
-  it.each([
-    ['fixedWindow', 'keep'],
-    ['fixedWindow', 'proportional'],
-    ['slidingWindow', 'keep'],
-    ['slidingWindow', 'proportional'],
-  ] as const)('%s, %s: ends when it would have ended', async (kind, carryOver) => {
+  it.each(['fixedWindow', 'slidingWindow'] as const)('%s: ends when it would have ended', async (kind) => {
     const here = policies();
     await here.put('orders', KINDS[kind](10), { apps });
     const orders = limiter({ policy });
     const before = await orders.consume('ann', 4);
-    await here.put('orders', KINDS[kind](20), { apps, carryOver });
+    await here.put('orders', KINDS[kind](20), { apps });
     await until('the change is known', async () => (await orders.peek('bob')).limit === 20);
 
     const after = await orders.consume('ann');
@@ -140,16 +130,15 @@ describe('a key that was not used during several changes', () => {
     await limiter({ policy }).consume('ann', 6);
     await here.put('orders', KINDS.slidingWindow(100), { apps });
     await here.put('orders', KINDS.tokenBucket(1000), { apps });
-    await here.put('orders', KINDS.fixedWindow(5), { apps, carryOver: 'proportional' });
+    await here.put('orders', KINDS.fixedWindow(8), { apps });
     const client = countedClient(redis.admin);
     const orders = limiter({ policy, store: redisStore(client) });
 
-    // 6 of 10 are 3 of 5. By way of the two others they would have been 1.
     const first = await orders.consume('ann');
     const roundTrips = client.decisions.length;
     const second = await orders.consume('ann');
 
-    expect(first).toMatchObject({ allowed: true, limit: 5, remaining: 1 });
+    expect(first).toMatchObject({ allowed: true, limit: 8, remaining: 1 });
     expect(roundTrips).toBe(2);
     expect(second).toMatchObject({ allowed: true, remaining: 0 });
     expect(client.decisions).toHaveLength(3);
@@ -157,8 +146,8 @@ describe('a key that was not used during several changes', () => {
 
   it.each([
     ['first', ['reset', 'keep', 'keep']],
-    ['next', ['keep', 'reset', 'proportional']],
-    ['last', ['keep', 'proportional', 'reset']],
+    ['next', ['keep', 'reset', 'keep']],
+    ['last', ['keep', 'keep', 'reset']],
   ] as const)('is reset, if the %s of the changes was a reset', async (_which, carryOvers) => {
     const here = policies();
     await here.put('orders', KINDS.fixedWindow(10), { apps });
@@ -197,5 +186,27 @@ describe('a key that was not used during several changes', () => {
     expect(await forgotten.consume('bob')).toMatchObject({ allowed: true, remaining: 116 });
     await forgotten.reset('ann');
     expect((await forgotten.consume('ann')).allowed).toBe(true);
+  });
+});
+
+describe('a record that was put with carryOver: "proportional"', () => {
+  it('is read as "keep", with one warning, and is put without it', async () => {
+    const here = policies();
+    await here.put('orders', KINDS.fixedWindow(10), { apps });
+    await limiter({ policy }).consume('ann', 6);
+    await here.put('orders', KINDS.fixedWindow(20), { apps });
+    const stored = async (): Promise<string> => (await redis.admin.hget('sluice:policies', 'orders')) ?? '';
+    const proportional = (await stored()).replaceAll('"keep"', '"proportional"');
+    await redis.admin.hset('sluice:policies', 'orders', proportional, '#revision', 'by-hand');
+
+    const orders = limiter({ policy });
+    expect(await orders.consume('ann')).toMatchObject({ allowed: true, limit: 20, used: 7 });
+    expect(await limiter({ policy }).peek('ann')).toMatchObject({ used: 7 });
+    expect(warnings.filter((text) => text.startsWith('SLUICE_CARRY_OVER_PROPORTIONAL'))).toHaveLength(1);
+    await policies().put('orders', KINDS.fixedWindow(30), { apps });
+
+    expect(await stored()).not.toContain('proportional');
+    await until('the change is known', async () => (await orders.peek('ann')).limit === 30);
+    expect(await orders.peek('ann')).toMatchObject({ used: 7 });
   });
 });

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 const HUNDRED = fixedWindow({ limit: 100, window: '1h' });
-const put = (policy: Policy, carryOver: 'keep' | 'proportional' | 'reset' = 'keep') =>
+const put = (policy: Policy, carryOver: 'keep' | 'reset' = 'keep') =>
   policies.put('orders', policy, { apps: ['checkout'], carryOver });
 
 const limiterOf = (): Limiter => {
@@ -105,12 +105,10 @@ describe('the key of a managed policy', () => {
 });
 
 describe('a state of an earlier version', () => {
-  it.each<['keep' | 'proportional' | 'reset', Policy]>([
+  it.each<['keep' | 'reset', Policy]>([
     ['keep', fixedWindow({ limit: 50, window: '1h' })],
-    ['proportional', fixedWindow({ limit: 50, window: '1h' })],
     ['reset', fixedWindow({ limit: 50, window: '1h' })],
     ['keep', slidingWindow({ limit: 50, window: '1h' })],
-    ['proportional', slidingWindow({ limit: 50, window: '1h' })],
     ['keep', tokenBucket({ capacity: 50, refill: 1, every: '1h' })],
     ['keep', tokenBucket({ capacity: 50, refill: 1, every: '1h', mode: 'interval' })],
   ])('is reported as a limiter would find it: %s, %j', async (carryOver, policy) => {

@@ -37,8 +37,8 @@ export function isFastPathEligible({ policies, escalation, policyVersion }: Limi
   );
 }
 
-/** How many of the units used go over into a changed policy: all, in proportion to the limits, or none. */
-export type CarryOver = 'keep' | 'proportional' | 'reset';
+/** How many of the units used go over into a changed policy: all, or none. */
+export type CarryOver = 'keep' | 'reset';
 
 /** The policies that read a state written under other numbers. */
 export interface EarlierVersion {

@@ -32,7 +32,7 @@ interface WrittenLimit {
 
 const MOST_POLICIES = 64;
 const MOST_VERSIONS = 256;
-const CARRY_OVERS: readonly unknown[] = ['keep', 'proportional', 'reset', 'unknown'];
+const CARRY_OVERS: readonly unknown[] = ['keep', 'reset', 'unknown'];
 /** The limiter of a key suffix. That of a probe begins with a minus. */
 const LIMITER = /^:(-?[A-Za-z][A-Za-z0-9._-]{0,63}):/;
 
@@ -98,7 +98,7 @@ function versionFromJson(given: unknown, policies: readonly NamedPolicy[]): Poli
       if (!CARRY_OVERS.includes(carryOver)) throw invalid('limit.version[1]', 'a way to carry states over', carryOver);
       const earlierVersion = {
         carryOver: carryOver as CarryOver,
-        policies: policiesFromJson(before, carryOver === 'keep' || carryOver === 'proportional' ? 1 : 0),
+        policies: policiesFromJson(before, carryOver === 'keep' ? 1 : 0),
       };
       return [checkVersion(number), carryOver === 'unknown' ? carryOver : earlierVersion];
     },
