@@ -21,6 +21,7 @@ export { startSentinel, type RedisSentinel, type RedisSentinelOptions } from './
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { tlsFixture } from './tls-fixture.ts';
 export { closing, describeSetUps, limiterForSetUp, type SetUp } from './describe-set-ups.ts';
+export { isFreedAfter } from './freed.ts';
 export { take } from './take.ts';
 export { changingPolicy, type ChangingPolicy } from '@sluice/testing/internal';
 export { until } from './until.ts';

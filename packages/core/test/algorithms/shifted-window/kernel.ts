@@ -1,6 +1,6 @@
-import type { Kernel } from '../../../../src/algorithms/algorithm.ts';
-import { decodePair, encodePair } from '../../../../src/algorithms/instant-and-field.ts';
-import { MOST_UNITS } from '../../../../src/values/numbers.ts';
+import type { Kernel } from '../../../src/algorithms/algorithm.ts';
+import { decodePair, encodePair } from '../../../src/algorithms/instant-and-field.ts';
+import { MOST_UNITS } from '../../../src/values/numbers.ts';
 import type { ShiftedWindowPolicy } from './policy.ts';
 
 /** The window that counts: when it ends, and the units used in it. */

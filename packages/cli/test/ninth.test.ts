@@ -23,7 +23,7 @@ interface JestReport {
 }
 
 const SUITES = ['laws', 'algorithms/registry'].map((name) => `test/${name}`);
-const JEST = fileURLToPath(new URL('../../../../node_modules/jest/bin/jest.js', import.meta.url));
+const JEST = fileURLToPath(new URL('../../../node_modules/jest/bin/jest.js', import.meta.url));
 const USE_NINTH = fileURLToPath(new URL('ninth/use-ninth.mjs', import.meta.url));
 
 const copy = realpathSync(mkdtempSync(join(tmpdir(), 'sluice-ninth-')));
@@ -117,6 +117,7 @@ describe('a ninth algorithm that is a folder and a line', () => {
       const alone = await sluice('inspect', 'ann', '--json');
       const known = await sluice('inspect', 'ann', '--policy', 'shiftedWindow --limit 5 --window 1d --shift 6h');
 
+      expect(used.err).toBe('');
       const told = JSON.parse(used.out) as Readonly<Record<'decision' | 'first' | 'split' | 'unknown', unknown>>;
       expect(told.decision).toMatchObject({ allowed: true, limit: 5, remaining: 3 });
       expect(told.first).toMatchObject({ allowed: true, limit: 5, remaining: 4 });

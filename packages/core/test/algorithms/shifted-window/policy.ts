@@ -1,9 +1,9 @@
-import type { Factory, PolicyBase } from '../../../../src/algorithms/algorithm.ts';
-import { LIMIT, WINDOW, perWindow } from '../../../../src/algorithms/written.ts';
-import { parseDuration, writtenDuration, type Duration } from '../../../../src/values/duration.ts';
-import { parseName } from '../../../../src/values/name.ts';
-import { parseUnits } from '../../../../src/values/numbers.ts';
-import { checkOptions } from '../../../../src/values/check-options.ts';
+import type { Factory, PolicyBase } from '../../../src/algorithms/algorithm.ts';
+import { LIMIT, WINDOW, perWindow } from '../../../src/algorithms/written.ts';
+import { parseDuration, writtenDuration, type Duration } from '../../../src/values/duration.ts';
+import { parseName } from '../../../src/values/name.ts';
+import { parseUnits } from '../../../src/values/numbers.ts';
+import { checkOptions } from '../../../src/values/check-options.ts';
 
 /** `limit` units per window. Windows begin `shiftMs` after whole multiples of `windowMs` since 1970: days that begin at six. */
 export interface ShiftedWindowPolicy extends PolicyBase {

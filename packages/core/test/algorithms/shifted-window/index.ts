@@ -1,5 +1,5 @@
-import type { Algorithm } from '../../../../src/algorithms/algorithm.ts';
-import { shareOf } from '../../../../src/values/numbers.ts';
+import type { Algorithm } from '../../../src/algorithms/algorithm.ts';
+import { shareOf } from '../../../src/values/numbers.ts';
 import {
   migrateShiftedWindow,
   chargeShiftedWindow,

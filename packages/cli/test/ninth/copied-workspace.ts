@@ -3,9 +3,9 @@ import { cpSync, mkdirSync, readFileSync, readdirSync, realpathSync, symlinkSync
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
-const COPIED = ['core', 'http', 'split', 'remote', 'server', 'simulate', 'cli', 'testing', 'testkit'];
-const NINTH = fileURLToPath(new URL('shifted-window/', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+const COPIED = ['core', 'http', 'managed', 'split', 'remote', 'server', 'simulate', 'cli', 'testing', 'testkit'];
+const NINTH = fileURLToPath(new URL('../../../core/test/algorithms/shifted-window/', import.meta.url));
 
 /** Copies core, the service, the command, their dependencies and what tests use into a folder, adds the algorithm of shifted-window/ and its line, and builds. */
 export function copyWithNinth(copy: string): void {
@@ -25,12 +25,12 @@ export default { ...core, rootDir: '.', testTimeout: config.testTimeout };
   mkdirSync(folder);
   for (const file of ['policy.ts', 'kernel.ts', 'kernel.lua', 'vectors.json', 'index.ts']) {
     // What is imported lies one folder nearer to the algorithm there.
-    write(join(folder, file), read(join(NINTH, file)).replaceAll("'../../../../src/", "'../../"));
+    write(join(folder, file), read(join(NINTH, file)).replaceAll("'../../../src/", "'../../"));
   }
   write(
     join(core, 'test/laws/models/shifted-window.ts'),
     read(join(NINTH, 'model.ts'))
-      .replaceAll("'../../../laws/models/", "'./")
+      .replaceAll("'../../laws/models/", "'./")
       .replaceAll("'./policy.ts'", "'../../../src/algorithms/shifted-window/policy.ts'"),
   );
   register(
