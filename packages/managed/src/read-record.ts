@@ -23,7 +23,7 @@ const LATEST_VERSION = Number.MAX_SAFE_INTEGER - 1;
 
 /** Reads a record, which may have any form. */
 export function readRecord(name: string, given: unknown): PolicyDefinition {
-  const record = withoutProportion(name, isObject(given) ? (given) : {});
+  const record = withoutProportion(name, isObject(given) ? given : {});
   const version = isVersion(record.version) ? record.version : 0;
   if (typeof record.format === 'number' && record.format > FORMAT) {
     return {
