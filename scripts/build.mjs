@@ -61,7 +61,7 @@ for (const [folder, { formats, entries, internal = {}, more = {} }] of Object.en
   });
   if (Object.keys(entry).length === 0) continue;
   // The types of both formats are the same ones where no entry point has a default export, whose meaning differs.
-  const sharesTypes = ['core', 'http', 'split', 'remote'].includes(folder);
+  const sharesTypes = ['core', 'http', 'managed', 'split', 'remote'].includes(folder);
   for (const format of sharesTypes ? ['cjs'] : formats) {
     await build({
       ...common(folder),

@@ -36,6 +36,7 @@ export const PACKAGES = {
     more: { 'platform-node': 'platform/node.ts', 'platform-other': 'platform/other.ts' },
   },
   http: { formats: BOTH, entries: { '.': 'index.ts', './spi': 'spi.ts' }, internal: { './fields': 'fields.ts' } },
+  managed: { formats: BOTH, entries: { '.': 'index.ts' } },
   split: { formats: BOTH, entries: { '.': 'index.ts' } },
   remote: { formats: BOTH, entries: { '.': 'index.ts', './wire': 'wire/index.ts' } },
   express: { formats: BOTH, entries: { '.': 'index.ts' } },

@@ -24,7 +24,7 @@ export interface PolicyDefinition {
   readonly at: string;
 }
 
-export const CARRY_OVER: readonly CarryOver[] = ['keep', 'proportional', 'reset'];
+export const CARRY_OVER: readonly CarryOver[] = ['keep', 'reset'];
 
 const FIELDS = ['apps', 'carryOver'];
 
@@ -154,7 +154,7 @@ class PoliciesFile {
     if (field === undefined) return undefined;
     const value = this.#resolved(field.value);
     const found = CARRY_OVER.find((one) => isScalar(value) && value.value === one);
-    if (found === undefined) this.#problem(field.key, `carryOver of ${name} must be keep, proportional or reset`);
+    if (found === undefined) this.#problem(field.key, `carryOver of ${name} must be keep or reset`);
     return found;
   }
 

@@ -30,7 +30,7 @@ export type { Fast, FastHost, FastStore } from './engine/fast.ts';
 export { flushBatches, NetworkFast, performInOrder } from './stores/redis/fast/network-fast.ts';
 export { StoreGuard } from './guard/store-guard.ts';
 export { parseBreaker } from './guard/breaker-options.ts';
-export { checkTimeout } from './guard/deadline.ts';
+export { checkTimeout, withinDeadline } from './guard/deadline.ts';
 export { untilReady } from './guard/until-ready.ts';
 export { DenialCache } from './stores/redis/fast/denial-cache.ts';
 export { Invalidations } from './stores/redis/fast/invalidations.ts';
@@ -40,24 +40,36 @@ export { LimiterCore } from './limiter/core.ts';
 export type { UnresolvedEdit } from './limiter/edits.ts';
 export { LimiterImpl, type HeldPart } from './limiter/limiter.ts';
 export { isByName, limitOfPolicy, limitsByName, type LimiterLimits } from './limiter/limits.ts';
-export { CORE_OPTIONS } from './limiter/options.ts';
+export { CORE_OPTIONS, LONGEST_APP } from './limiter/options.ts';
 export { newHolder } from './limiter/settlement/holder.ts';
 export { keepRenewing, releaseWithRetry } from './limiter/settlement/keep-slots.ts';
 export { warnOfRefund } from './limiter/settlement/settlements.ts';
-export { isManagedReference } from './managed/reference.ts';
+export { countsDenialsNow, type UnresolvedPart } from './limiter/resolve.ts';
+
+// Limits whose numbers are not fixed, and what a program writes in place of a policy to name them.
 export {
-  countsDenialsNow,
-  isManaged,
+  currentOf,
+  isSource,
   mayHoldSlots,
   mayPace,
   namesOf,
   paces,
+  type LimitFeed,
   type LimitRef,
-  type UnresolvedPart,
-} from './managed/resolve.ts';
+  type LimitSource,
+} from './engine/limit-source.ts';
+export {
+  isReference,
+  KEEPS_LIMITS,
+  MAKES_SOURCE,
+  type LimitReference,
+  type LimitRegistry,
+  type SourceSettings,
+} from './limiter/limit-reference.ts';
+export { withFallback } from './stores/fallback.ts';
 
 // Names and keys.
-export { encodeSubject, keySuffixOf, managedKeySuffix } from './engine/key.ts';
+export { encodeSubject, keySuffixOf, sourceKeySuffix } from './engine/key.ts';
 export { checkDistinct, countsDenied, holdsSlots, namePolicies, namePolicy } from './engine/policy.ts';
 export { ownText } from './engine/own-text.ts';
 
@@ -82,8 +94,9 @@ export {
 export { checkActual, checkCost } from './values/cost.ts';
 export { LONGEST_MS, parseDuration, writtenDuration } from './values/duration.ts';
 export { parseEscalation } from './values/escalate.ts';
+export { parseName } from './values/name.ts';
 export { LARGEST_LIMIT, MOST_UNITS } from './values/numbers.ts';
-export { asStoreError, isSluiceError, kindOf, messageOf, shown, typeError } from './errors.ts';
+export { asStoreError, isSluiceError, kindOf, messageOf, shown, staleError, typeError } from './errors.ts';
 export { warnOnce } from './warnings.ts';
 export { SITE } from './site.generated.ts';
 

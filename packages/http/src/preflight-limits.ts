@@ -4,7 +4,8 @@ import {
   holdsSlots,
   namePolicy,
   type LimiterCore,
-  isManaged,
+  currentOf,
+  isSource,
   type LimitRef,
   type UnresolvedPart,
 } from '@sluice/core/spi';
@@ -130,12 +131,7 @@ function limitOf<Request, Response>(
 
 /** The policies of a limit that hold no slots; undefined if all do. */
 function withoutSlots(core: LimiterCore, limit: LimitRef): (() => LimitRef | undefined) | undefined {
-  if (isManaged(limit)) {
-    return () => {
-      const current = limit.policyCache.isLoaded ? limit.current() : undefined;
-      return current === undefined || !holdsSlots(current.policies) ? limit : undefined;
-    };
-  }
+  if (isSource(limit)) return () => (holdsSlots(currentOf(limit)?.policies ?? []) ? undefined : limit);
   const policies = limit.policies.filter((policy) => !holdsSlots([policy]));
   if (policies.length === 0) return undefined;
   const rest = policies.length === limit.policies.length ? limit : core.limits.of(policies);

@@ -48,7 +48,7 @@ describe('a limit that a client sends', () => {
   it('has its version, and the earlier ones', () => {
     const [now, before] = [5, 9].map((limit) => namePolicies(fixedWindow({ limit, window: '1m' }), 'shown'));
     const earlier = new Map<number, unknown>([
-      [3, { carryOver: 'proportional', policies: before }],
+      [3, { carryOver: 'keep', policies: before }],
       [2, { carryOver: 'reset', policies: [] }],
       [1, 'unknown'],
     ]);

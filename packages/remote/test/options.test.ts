@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, createPolicies, escalate, managed, tokenBucket } from '@sluice/core';
+import { createLimiter, escalate, tokenBucket } from '@sluice/core';
 import { remoteStore, type RemoteStoreOptions } from '@sluice/remote';
 
 const URL = 'sluice://127.0.0.1:1';
@@ -74,16 +74,5 @@ describe('a limiter over a remoteStore', () => {
     expect(() => createLimiter({ name: 'leased', policy, store: remoteStore(URL), lease: true })).not.toThrow();
     const escalation = escalate({ after: 3, block: '1m', decay: '1h' });
     expect(() => createLimiter({ policy, store: remoteStore(URL), escalate: escalation })).not.toThrow();
-  });
-
-  it('has managed policies from another source alone', () => {
-    expect(() => createPolicies(remoteStore(URL))).toThrow('a remoteStore keeps no policies');
-    expect(() => createLimiter({ policy: managed('orders'), app: 'shop', store: remoteStore(URL) })).toThrow(
-      'name another source with policies: createPolicies(source)',
-    );
-    const policies = createPolicies({ load: () => Promise.resolve({}) });
-    expect(() =>
-      createLimiter({ policy: managed('orders'), app: 'shop', policies, store: remoteStore(URL) }),
-    ).not.toThrow();
   });
 });

@@ -39,8 +39,8 @@ export function isFastPathEligible({ policies, escalation, policyVersion }: Limi
   );
 }
 
-/** How many of the units used go over into a changed policy: all, in proportion to the limits, or none. */
-export type CarryOver = 'keep' | 'proportional' | 'reset';
+/** How many of the units used go over into a changed policy: all, or none. */
+export type CarryOver = 'keep' | 'reset';
 
 /** The policies that read a state written under other numbers. */
 export interface EarlierVersion {
@@ -59,14 +59,14 @@ export interface PolicyVersion {
   /** The versions from which states are converted; `unknown`: their numbers are not known any more. */
   readonly earlier: ReadonlyMap<number, EarlierVersion | 'unknown'>;
   /**
-   * Loads the newest version of the limit after a store has found a state of another version. Undefined when the policy
-   * was removed.
+   * Loads the newest version of a subject's limit after a store has found a state of another version. Undefined when the
+   * policy was removed.
    *
    * @param found - The version of the state.
    * @param since - For a settlement: the version under which the units were consumed. The result is undefined as well
    * when a later version has dropped those units.
    */
-  renew?(found: number | undefined, since?: number): Promise<Limit | undefined>;
+  renew?(subject: string, found: number | undefined, since?: number): Promise<Limit | undefined>;
 }
 
 /** The decoded value of one key. `evaluate` changes it in place. */

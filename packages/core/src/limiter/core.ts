@@ -8,7 +8,8 @@ import { SluiceError, asStoreError, kindOf, shown } from '../errors.ts';
 import { LimitFactory } from './limit-factory.ts';
 import { claimName, isInUse, namesOn, releaseName, stayOn } from './names.ts';
 import { edit, performEdits, settleKeys, settleParts, type UnresolvedEdit } from './edits.ts';
-import type { LimitRef, UnresolvedPart } from '../managed/resolve.ts';
+import { currentOf, type LimitRef, type LimitSource } from '../engine/limit-source.ts';
+import type { UnresolvedPart } from './resolve.ts';
 import { InFlight } from './in-flight.ts';
 import { decisions, storeErrors } from '../channels.ts';
 import { unwatch, watchForDrop } from './dropped-limiters.ts';
@@ -203,22 +204,29 @@ export class LimiterCore {
     const isUsual = op === 'consume' && parts.length === 1 && holder === undefined;
     const decided = isUsual
       ? this.#consumeFast(limit, subject, cost, onStoreError, endMs)
-      : op === 'peek' && parts.length === 1 && cost !== 0 && limit.fastPathEligible
-        ? this.#deps.fast?.peek?.(limit, subject, cost)
+      : op === 'peek' && parts.length === 1
+        ? this.#peekFast(limit, subject, cost)
         : undefined;
     return decided ?? this.#pipeline.decide(op, parts, onStoreError, endMs);
   }
 
   /** Undefined where the pipeline has to decide: nothing has happened then. */
   #consumeFast(
-    limit: LimitRef,
+    ref: LimitRef,
     subject: string,
     cost: number,
     onStoreError: OnStoreError,
     endMs: number | undefined,
   ): Decision | Promise<Decision> | undefined {
-    if (!limit.fastPathEligible || cost === 0) return undefined;
+    const limit = 'policies' in ref ? ref : currentOf(ref, subject);
+    if (limit?.fastPathEligible !== true || cost === 0) return undefined;
     return this.#deps.fast?.consume(limit, subject, cost, onStoreError, endMs);
+  }
+
+  #peekFast(ref: LimitRef, subject: string, cost: number): Decision | undefined {
+    const limit = currentOf(ref, subject);
+    if (limit?.fastPathEligible !== true || cost === 0) return undefined;
+    return this.#deps.fast?.peek?.(limit, subject, cost);
   }
 
   #publish(
@@ -244,14 +252,14 @@ export class LimiterCore {
   }
 
   /**
-   * Forgets all that the limiter has counted, under every policy that it has had, and what these managed policies have. A
+   * Forgets all that the limiter has counted, under every policy that it has had, and what these sources have. A
    * memory store has no denial cache, no leases, no fallback and no calls in flight that could know more.
    *
    * @throws SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other store.
    */
-  resetAll(managed: readonly LimitRef[]): void {
+  resetAll(sources: readonly LimitSource[]): void {
     this.#checkOpen();
-    const owners = [`:${this.name}`, ...managed.map(({ keySuffix }) => keySuffix)];
+    const owners = [`:${this.name}`, ...sources.map(({ keySuffix }) => keySuffix)];
     if (!forgetKeys(this.store, owners)) {
       throw new SluiceError(
         'SLUICE_RESET_ALL_UNSUPPORTED',

@@ -2,14 +2,8 @@ import { combine, undecided, type Decision } from '../engine/decision.ts';
 import type { LimiterDeps } from './deps.ts';
 import type { OnStoreError } from '../engine/fast.ts';
 import { StoreError, isFault, shown, typeError } from '../errors.ts';
-import {
-  areResolved,
-  isManaged,
-  renewParts,
-  resolve,
-  unknownSources,
-  type UnresolvedPart,
-} from '../managed/resolve.ts';
+import { isSource } from '../engine/limit-source.ts';
+import { areResolved, renewParts, resolve, unreadFeeds, type UnresolvedPart } from './resolve.ts';
 import { holdsSlots } from '../engine/policy.ts';
 import type { BehindAnswer } from '../guard/store-guard.ts';
 import { timeoutError, withinDeadline } from '../guard/deadline.ts';
@@ -65,50 +59,38 @@ export class DecisionPipeline {
       return this.#decide({ op, parts: requested }, { requested, onStoreError, endMs });
     }
     const context = { requested, onStoreError, endMs: endMs ?? performance.now() + this.#deps.timeoutMs };
-    const sources = unknownSources(requested);
-    if (sources.length === 0) return this.#decideManaged(op, context);
-    // A failed source is loaded again in the background, twice a second: no decision waits for it.
-    const failed = sources.find(({ failure }) => failure !== undefined);
-    if (failed !== undefined) return this.#withoutPolicies(failed.failure, context);
-    const loads = Promise.all(sources.map((source) => source.loaded()));
+    const feeds = unreadFeeds(requested);
+    if (feeds.length === 0) return this.#decideCurrent(op, context);
+    const failed = feeds.find(({ failure }) => failure !== undefined);
+    if (failed !== undefined) return this.#withoutLimits(failed.failure, context);
+    const loads = Promise.all(feeds.map((feed) => feed.loaded()));
     return this.#deps.inFlight.track(
       withinDeadline(loads, Math.max(leftMs(this.#deps.timeoutMs, context.endMs), 1), { abandoned: false }).then(
-        () => this.#decideManaged(op, context),
-        (error: unknown) => this.#withoutPolicies(error, context),
+        () => this.#decideCurrent(op, context),
+        (error: unknown) => this.#withoutLimits(error, context),
       ),
     );
   }
 
-  #decideManaged(op: 'consume' | 'peek', context: DecisionContext): Decision | Promise<Decision> {
-    const { requested, parts, unconfigured } = resolve(context.requested);
-    if (unconfigured?.onUnconfigured === 'deny' || (unconfigured !== undefined && parts.length === 0)) {
-      return this.#undecided(
-        'unconfigured',
-        unconfigured.onUnconfigured === 'allow',
-        context.requested,
-        unconfigured.name,
-      );
+  #decideCurrent(op: 'consume' | 'peek', context: DecisionContext): Decision | Promise<Decision> {
+    const { requested, parts, missing } = resolve(context.requested);
+    if (missing?.onMissing === 'deny' || (missing !== undefined && parts.length === 0)) {
+      return this.#undecided('unconfigured', missing.onMissing === 'allow', context.requested, missing.name);
     }
     return this.#decide({ op, parts }, { ...context, requested });
   }
 
-  /** No policy is known, because its source has not answered yet. */
-  #withoutPolicies(error: unknown, { requested, onStoreError }: DecisionContext): Decision {
+  /** No limit is known, because its feed has not answered yet. */
+  #withoutLimits(error: unknown, { requested, onStoreError }: DecisionContext): Decision {
     const failure = this.#deps.reportFailure(error, onStoreError === 'throw');
     if (onStoreError === 'throw' || isFault(failure)) throw failure;
-    const managed = requested.map(({ limit }) => limit).find(isManaged);
+    const source = requested.map(({ limit }) => limit).find(isSource);
     warnOnce(
       'SLUICE_POLICIES_UNKNOWN',
       `the limiter ${this.#deps.name} has not been able to load its managed policies yet (${failure.message}); its requests are ${onStoreError === 'deny' ? 'denied' : 'let through'} until it has, as onStoreError says.`,
       this.#deps.name,
     );
-    return this.#undecided(
-      'unavailable',
-      onStoreError !== 'deny',
-      requested,
-      managed?.name ?? this.#deps.name,
-      failure,
-    );
+    return this.#undecided('unavailable', onStoreError !== 'deny', requested, source?.name ?? this.#deps.name, failure);
   }
 
   #undecided(
@@ -158,7 +140,7 @@ export class DecisionPipeline {
             return this.fallback(request, lateError(this.#deps.timeoutMs), context);
           // A deleted policy is looked up again, which leads to `onUnconfigured`.
           return parts === undefined
-            ? this.#decideManaged(request.op, context)
+            ? this.#decideCurrent(request.op, context)
             : this.#decide({ ...request, parts }, context);
         },
         (error: unknown) => this.fallback(request, error, context),

@@ -2,7 +2,7 @@ import { SluiceError, isFault, shown, staleError, typeError } from '../errors.ts
 import { holdsSlots } from '../engine/policy.ts';
 import type { OnStoreError } from '../engine/fast.ts';
 import type { LimiterDeps } from './deps.ts';
-import { areResolved, renewParts, resolve, unknownSources, type UnresolvedPart } from '../managed/resolve.ts';
+import { areResolved, renewParts, resolve, unreadFeeds, type UnresolvedPart } from './resolve.ts';
 import { withinDeadline } from '../guard/deadline.ts';
 import { fallbackPart } from '../stores/fallback.ts';
 import {
@@ -60,7 +60,7 @@ export async function settleKeys(
  * Settles what an earlier decision took, of which only the numbers are known: refunds, charges, releases or renews in the store,
  * and not in the fallback.
  *
- * @returns The answers, without those of managed policies that are not there any more.
+ * @returns The answers, without those of limits that are not there any more.
  * @throws (rejects) StoreError.
  */
 export async function settleParts(
@@ -89,20 +89,20 @@ async function lookUp(
   requested: readonly UnresolvedEdit[],
   { timeoutMs, reportFailure }: LimiterDeps,
 ): Promise<readonly EditingRequest[]> {
-  const sources = unknownSources(requested.map(({ part }) => part));
+  const feeds = unreadFeeds(requested.map(({ part }) => part));
   try {
-    await withinDeadline(Promise.all(sources.map((source) => source.loaded())), timeoutMs, { abandoned: false });
+    await withinDeadline(Promise.all(feeds.map((feed) => feed.loaded())), timeoutMs, { abandoned: false });
   } catch (error) {
     throw reportFailure(error);
   }
   const found = requested.map((request): EditingRequest | undefined => {
-    const { parts, unconfigured } = resolve([request.part]);
+    const { parts, missing } = resolve([request.part]);
     const [part] = parts;
     if (part !== undefined) return { ...request, part };
-    if (unconfigured?.onUnconfigured === 'allow' && requested.length > 1) return undefined;
+    if (missing?.onMissing === 'allow' && requested.length > 1) return undefined;
     throw new SluiceError(
       'SLUICE_POLICY_UNCONFIGURED',
-      `the managed policy ${shown(unconfigured?.name)} is not there, or not for this application: nothing was done`,
+      `the managed policy ${shown(missing?.name)} is not there, or not for this application: nothing was done`,
     );
   });
   return found.filter((request) => request !== undefined);

@@ -8,9 +8,10 @@ import { LimiterCore } from './core.ts';
 import type { Status } from '../observe/live-limiters.ts';
 import { checkOptions } from '../values/check-options.ts';
 import { reservationOf, type Reservation } from './settlement/reservation.ts';
-import { holdsSlots, type Policy } from '../engine/policy.ts';
-import type { ManagedReference } from '../managed/reference.ts';
-import { isManaged, type LimitRef, type UnresolvedPart } from '../managed/resolve.ts';
+import type { Policy } from '../engine/policy.ts';
+import { isSource, mayHoldSlots, type LimitRef } from '../engine/limit-source.ts';
+import type { LimitReference } from './limit-reference.ts';
+import type { UnresolvedPart } from './resolve.ts';
 import {
   areKeys,
   isByName,
@@ -32,7 +33,7 @@ export interface SingleLimiterOptions extends LimiterCoreOptions {
    * All must allow, or nothing is taken. Several need names. Or a reference to a stored policy:
    * `managed('orders')`.
    */
-  policy: Policy | readonly Policy[] | ManagedReference;
+  policy: Policy | readonly Policy[] | LimitReference;
   limits?: never;
 }
 
@@ -312,7 +313,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     if (cost === 0) {
       throw rangeError('SLUICE_COST_INVALID', 'a slot is at least 1 unit, got a cost of 0; nothing was consumed');
     }
-    if (!parts.some(mayHoldSlots)) {
+    if (!parts.some(({ limit }) => mayHoldSlots(limit))) {
       throw typeError(
         'SLUICE_ACQUIRE_NOT_NEEDED',
         `the limiter ${this.name} has no policy that holds slots: use consume, or add concurrency({ limit, ttl }); nothing was consumed`,
@@ -342,7 +343,9 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     const settings = readWaitOptions(options, 'run');
     const { cost } = settings;
     const parts = this.#partsOf(key, cost);
-    const held = parts.some(mayHoldSlots) ? this.slotParts(key, { cost, holder: options.holder }) : parts;
+    const held = parts.some(({ limit }) => mayHoldSlots(limit))
+      ? this.slotParts(key, { cost, holder: options.holder })
+      : parts;
     const decision = await this.#core.waiting.wait(held, settings);
     return runHolding(this.#core, decision, settings.signal, fn);
   }
@@ -354,7 +357,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
   // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
   async resetAll(): Promise<void> {
     const limits = isByName(this.#limits) ? [...this.#limits.values()] : [this.#limits];
-    this.#core.resetAll(limits.filter(isManaged));
+    this.#core.resetAll(limits.filter(isSource));
   }
 
   async block(key: Key, duration: Duration, options: BlockOptions = {}): Promise<void> {
@@ -394,9 +397,4 @@ export class LimiterImpl<Key> implements Limiter<Key> {
   ): Promise<void> {
     await this.#core.edit(this.#partsOf(key, 0).map(requestOf));
   }
-}
-
-/** Whether a part holds slots, or may, because its policy is managed. */
-function mayHoldSlots({ limit }: UnresolvedPart): boolean {
-  return isManaged(limit) || holdsSlots(limit.policies);
 }

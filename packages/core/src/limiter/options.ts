@@ -1,10 +1,8 @@
 import { PolicyError } from '../errors.ts';
 import { bringsFast, type OnStoreError } from '../engine/fast.ts';
+import type { OnUnconfigured } from '../engine/limit-source.ts';
 import { DENIAL_AGE_MS, type Store } from '../engine/store.ts';
-import { parseApp } from '../managed/app.ts';
-import type { OnUnconfigured } from '../managed/managed-limit.ts';
-import type { Policies } from '../managed/policies.ts';
-import { isPolicies } from '../managed/shared-caches.ts';
+import { isRegistry, type LimitRegistry } from './limit-reference.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { checkOptions, invalidOption } from '../values/check-options.ts';
 import { parseDuration, type Duration } from '../values/duration.ts';
@@ -65,7 +63,7 @@ export interface LimiterCoreOptions {
   lease?: boolean | LeaseOptions | undefined;
   /** The consequence of repeated denials: `escalate({ after: 5, block: '1m', decay: '1h' })`. See docs/guides/escalation.md. */
   escalate?: Escalation | undefined;
-  /** The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`: see docs/guides/managed-policies.md. */
+  /** The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`, of `@sluice/managed`: see docs/guides/managed-policies.md. */
   app?: string | undefined;
   /**
    * For a request whose managed policy does not exist, or not for this application: `deny` responds 403, `allow` skips
@@ -73,7 +71,7 @@ export interface LimiterCoreOptions {
    */
   onUnconfigured?: OnUnconfigured | undefined;
   /** The source of managed policies: what `createPolicies(source)` returned. Default: the Redis of `store`. */
-  policies?: Policies | undefined;
+  policies?: LimitRegistry | undefined;
 }
 
 /** How long and how many denied keys a limiter remembers, to deny them without a call to its store. */
@@ -109,6 +107,8 @@ const LEAST_LEASE_MS = 20;
 /** What another process does to a key (block, reset) takes effect no later than that. */
 const LONGEST_LEASE_MS = 500;
 const DENIED_KEYS = 10_000;
+/** Names of applications are compared exactly, and kept with every policy that lists them. */
+export const LONGEST_APP = 128;
 
 /** Every option, its default, and what it has to be: {@link LimiterCoreOptions} says what each means. */
 const OPTIONS: OptionTable<CoreSettings> = {
@@ -118,8 +118,8 @@ const OPTIONS: OptionTable<CoreSettings> = {
   onStoreError: oneOf(['local', 'allow', 'deny', 'throw']),
   timeoutMs: timerMs(100),
   onUnconfigured: oneOf(['deny', 'allow']),
-  policies: optional(valueThat<Policies>(isPolicies, 'the result of createPolicies()')),
-  app: optional(parseApp),
+  policies: optional(valueThat<LimitRegistry>(isRegistry, 'the result of createPolicies()')),
+  app: optional(valueThat(isApp, `the name of an application, 1 to ${String(LONGEST_APP)} characters`)),
   localShare: valueThat(
     (given) => typeof given === 'number' && given > 0 && given <= 1,
     'a number above 0 and at most 1, such as 0.25 for one of four processes',
@@ -196,4 +196,8 @@ function checkLeasable({ store, escalate }: CoreSettings): void {
       'slices are taken from a redisStore or a remoteStore in batches, and this store cannot give any: leave lease out',
     );
   }
+}
+
+function isApp(given: unknown): given is string {
+  return typeof given === 'string' && given !== '' && given.length <= LONGEST_APP;
 }

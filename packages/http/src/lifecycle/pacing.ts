@@ -42,7 +42,7 @@ export async function decidePaced<Request, Response, Decided>(
       return await conclude(decision);
     }
     if (exit === undefined || pacing.length === 0) {
-      // The situation changed during the decision: other requests came, or a managed policy began to pace.
+      // The situation changed during the decision: other requests came, or a policy that changes began to pace.
       exit = enter(pacing.length === 0 ? requests : pacing);
       if (exit === undefined) {
         core.settlements.refund(decision).catch(warnOfRefund);

@@ -1,4 +1,5 @@
-import type { Policy, ManagedReference } from '@sluice/core';
+import type { Policy } from '@sluice/core';
+import type { ManagedReference } from '@sluice/managed';
 import type { LimitRef } from '@sluice/core/spi';
 
 /** One entry of a descriptor, in Envoy's words. */

@@ -1,4 +1,5 @@
-import { managed, PolicyError, type ManagedReference, type Policy } from '@sluice/core';
+import { PolicyError, type Policy } from '@sluice/core';
+import { managed, type ManagedReference } from '@sluice/managed';
 import { policyFactories } from '@sluice/core/inspect';
 import { holdsSlots, type LimitRef } from '@sluice/core/spi';
 import type { LimitOf } from './configuration.ts';

@@ -1,4 +1,5 @@
-import type { ManagedReference, Policy } from '@sluice/core';
+import type { Policy } from '@sluice/core';
+import type { ManagedReference } from '@sluice/managed';
 import { writtenPolicy } from '@sluice/core/inspect';
 import type { LimitRef } from '@sluice/core/spi';
 import type { LimitOf } from './configuration.ts';

@@ -10,6 +10,7 @@ import type { Cut, History } from '../../../core/test/history/history.ts';
 import { planOf, policyOf } from '../../../core/test/history/plan.ts';
 import { FrameService } from './frame-service.ts';
 
+const REMOTE = { module: new URL('../../../remote/dist/index.js', import.meta.url).href, make: 'remoteStore' };
 const CLIENTS = 3;
 const RUN_MS = 2_500;
 const SIGNAL_MS = 5;
@@ -42,7 +43,7 @@ async function run(seed: number): Promise<History> {
     for (let number = 0; number < CLIENTS; number++) {
       clients.push(
         await startClient(number, {
-          ...{ client: 'remote', url, store: { breaker: { failures: 3, probeEveryMs: 50 } }, timeoutMs: 80 },
+          ...{ client: REMOTE, url, store: { breaker: { failures: 3, probeEveryMs: 50 } }, timeoutMs: 80 },
           ...{
             keys,
             together: 3,

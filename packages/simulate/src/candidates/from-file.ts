@@ -1,4 +1,5 @@
-import type { Limit, ManagedReference, NamedPolicy, Policy } from '@sluice/core';
+import type { Limit, NamedPolicy, Policy } from '@sluice/core';
+import type { ManagedReference } from '@sluice/managed';
 import { writtenPolicy } from '@sluice/core/inspect';
 import { namePolicies, type LimitRef } from '@sluice/core/spi';
 import {

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { escalate, PolicyError, type ManagedPolicy, type Policy } from '@sluice/core';
+import { escalate, PolicyError, type Policy } from '@sluice/core';
+import type { ManagedPolicy } from '@sluice/managed';
 import { writtenPolicy } from '@sluice/core/inspect';
 import { holdsSlots, namePolicies } from '@sluice/core/spi';
 import { UsageError } from '../terminal/failure.ts';

@@ -1,7 +1,8 @@
 import { PrivateFields } from '../../engine/private-fields.ts';
 import type { Decision } from '../../engine/decision.ts';
 import { rangeError, shown, typeError } from '../../errors.ts';
-import { isManaged, type UnresolvedPart } from '../../managed/resolve.ts';
+import { currentOf } from '../../engine/limit-source.ts';
+import type { UnresolvedPart } from '../resolve.ts';
 import { holdsSlots } from '../../engine/policy.ts';
 import {
   settlementsOf,
@@ -163,8 +164,8 @@ export class Receipts {
     const { requested, counted } = Receipted.receiptOf(decision, this, this.#store) as Receipt;
     const ttls = counted.flatMap((part, i) => {
       if (!isHeld(part)) return [];
-      const limit = requested[i]?.limit;
-      const { policies } = (limit !== undefined && isManaged(limit) ? limit.current() : limit) ?? part.limit;
+      const { limit, subject } = requested[i] ?? part;
+      const { policies } = currentOf(limit, subject) ?? part.limit;
       return policies.filter((named) => holdsSlots([named])).map(({ windowMs }) => windowMs);
     });
     return Math.min(...ttls);

@@ -2,7 +2,7 @@ import type { Decision } from '../../engine/decision.ts';
 import { messageOf, type SluiceError } from '../../errors.ts';
 import { releaseWithRetry } from './keep-slots.ts';
 import { isNewHolder } from './holder.ts';
-import type { UnresolvedPart } from '../../managed/resolve.ts';
+import type { UnresolvedPart } from '../resolve.ts';
 import { holdsSlots } from '../../engine/policy.ts';
 import { warnOnce } from '../../warnings.ts';
 import { registerSlots } from './acquired-slots.ts';

@@ -1,7 +1,8 @@
 import type { Decision } from '../../engine/decision.ts';
 import { isPending } from '../../engine/store.ts';
 import { SluiceError } from '../../errors.ts';
-import { countsDenialsNow, mayPace, type UnresolvedPart } from '../../managed/resolve.ts';
+import { mayPace } from '../../engine/limit-source.ts';
+import { countsDenialsNow, type UnresolvedPart } from '../resolve.ts';
 import { schedule } from '../../platform/schedule.ts';
 import { withNewHolders } from '../settlement/holder.ts';
 import type { WaitSettings } from './options.ts';

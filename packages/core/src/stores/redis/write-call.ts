@@ -1,5 +1,5 @@
 import { countsDenied, type NamedPolicy } from '../../engine/policy.ts';
-import { partsOf, type CarryOver, type Limit, type Part, type StoreRequest } from '../../engine/store.ts';
+import { partsOf, type Limit, type Part, type StoreRequest } from '../../engine/store.ts';
 import { externalStateKey, identityKey, redisKey } from './redis-key.ts';
 import { keptMs, writePolicy } from './write-policy.ts';
 
@@ -248,8 +248,6 @@ function findExternalPolicies({ policies, policyVersion }: Limit): readonly Exte
   return found;
 }
 
-const CARRY_OVER: Readonly<Record<Exclude<CarryOver, 'reset'>, string>> = { keep: 'k', proportional: 'p' };
-
 /** Only limits of a single policy have policy versions in Redis: managed ones. */
 function writePolicyVersion({ policyVersion }: Limit, letters: Set<string>): readonly string[] {
   if (policyVersion === undefined) return ['0'];
@@ -258,7 +256,7 @@ function writePolicyVersion({ policyVersion }: Limit, letters: Set<string>): rea
     written.push(String(version));
     if (earlier === 'unknown') written.push('u');
     else if (earlier.carryOver === 'reset') written.push('r');
-    else written.push(CARRY_OVER[earlier.carryOver], ...writePolicy(earlier.policies[0] as NamedPolicy, letters));
+    else written.push('k', ...writePolicy(earlier.policies[0] as NamedPolicy, letters));
   }
   return written;
 }

@@ -1,7 +1,7 @@
 import { afterAll, expect } from '@jest/globals';
 import type { Store } from '@sluice/core';
 import { remoteStore, type RemoteStore } from '@sluice/remote';
-import type { AdapterUnderTest } from '@sluice/testkit';
+import type { AdapterUnderTest } from '@sluice/testkit/contract';
 import { frameworks } from '../../../../express/test/frameworks.ts';
 import { adapterOf } from '../../../../express/test/adapter.ts';
 import { PathListeners, serviceOf } from '../service.ts';

@@ -2,11 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import {
   concurrency,
   createLimiter,
-  createPolicies,
   escalate,
   fixedWindow,
   leakyBucket,
-  managed,
   memoryStore,
   redisStore,
   slidingCounter,
@@ -17,7 +15,6 @@ import {
   type Policy,
   type Store,
 } from '@sluice/core';
-import { splitStore } from '@sluice/split';
 
 const policy = fixedWindow({ limit: 100, window: '1m' });
 /** Never connected to: nothing is sent before the first decision. */
@@ -64,14 +61,10 @@ describe('a limiter that leases', () => {
     expect(() => leased({ policy: of(50), lease: { maxAge: '490ms' } })).not.toThrow();
   });
 
-  it('denies managed policies, escalate, a split store, and a store that gives no slices', () => {
+  it('denies escalate, and a store that gives no slices', () => {
     const own: Store = { source: 'remote', perform: () => [] };
 
-    expect(() => leased({ policy: managed('orders'), app: 'checkout', policies: createPolicies(store) })).toThrow(
-      /lease excludes managed\("orders"\)/,
-    );
     expect(() => leased({ escalate: escalate({ after: 5, block: '1m', decay: '1h' }) })).toThrow(/beside escalate/);
-    expect(() => leased({ store: splitStore({ membership: 2 }) })).toThrow(/a split limit/);
     expect(() => leased({ store: own })).toThrow(/cannot give any/);
   });
 

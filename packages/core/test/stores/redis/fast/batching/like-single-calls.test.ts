@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { createPolicies, fixedWindow, type Decision, type Policies } from '@sluice/core';
+import { fixedWindow, type Decision } from '@sluice/core';
 import {
   cases,
+  changingPolicy,
   fakeClock,
   seeded,
   testSeed,
@@ -23,15 +24,12 @@ const KEYS = ['ann', 'ben', 'cat'] as const;
 /** Numbers of the limiters, see {@link Way}: the last one is asked for two keys at once. */
 const LIMITERS = 9;
 
-let policies: Policies;
+const changing = changingPolicy('orders', fixedWindow({ limit: 4, window: '1s' }));
+changing.change(fixedWindow({ limit: 5, window: '1s' }), 'keep');
+
 beforeEach(async () => {
   jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   await redis.admin.flushall();
-  policies = createPolicies(redis.admin);
-  await policies.put('orders', fixedWindow({ limit: 5, window: '1s' }), { apps: ['checkout'] });
-});
-afterEach(async () => {
-  await policies.close();
 });
 
 const plainPolicies = references.filter(({ algorithm }) => algorithm !== 'slidingLog' && algorithm !== 'concurrency');
@@ -105,9 +103,9 @@ describe('requests that are asked for in one turn of the event loop', () => {
   function waysOf(number: number, clock: FakeClock, service: Service): readonly Way[] {
     return ways.map((way) => {
       const prefix = prefixOf(way, number);
-      if (way === 'one') return new Way(prefix, oneByOne(redis.client, clock, prefix), service, policies);
+      if (way === 'one') return new Way(prefix, oneByOne(redis.client, clock, prefix), service, changing);
       const store = inBatches(redis.client, clock, { prefix, check: false });
-      return new Way(prefix, way === 'all' ? store : withoutFastPath(store), service, policies);
+      return new Way(prefix, way === 'all' ? store : withoutFastPath(store), service, changing);
     });
   }
 

@@ -3,19 +3,17 @@ import {
   concurrency,
   createLimiter,
   escalate,
-  managed,
   slidingLog,
   type Acquisition,
   type Clock,
   type Decision,
   type Limiter,
-  type Policies,
   type Policy,
   type RedisStoreOptions,
   type SingleLimiterOptions,
   type Store,
 } from '@sluice/core';
-import { virtualRedisStore } from '@sluice/testkit';
+import { virtualRedisStore, type ChangingPolicy } from '@sluice/testkit';
 
 /** What the limiters of a service count by, in the order in which they are numbered in a {@link Task}. */
 export interface Service {
@@ -55,7 +53,7 @@ export class Way {
   readonly #held = new Map<string, Acquisition>();
   readonly #refunds = new Map<number, (cost: number) => Promise<void>>();
 
-  constructor(prefix: string, store: Store, service: Service, policies: Policies) {
+  constructor(prefix: string, store: Store, service: Service, changing: ChangingPolicy) {
     const make = (name: string, options: Partial<SingleLimiterOptions>): Limiter =>
       createLimiter({ name, store, ...common, ...options } as SingleLimiterOptions);
     const [first, ...others] = service.plain.map((list, i) =>
@@ -70,7 +68,7 @@ export class Way {
       make('log', { policy: slidingLog({ limit: 4, window: '1s' }) }),
       make('strict', { policy: strict, shared: true, escalate: escalate({ after: 3, block: '2s', decay: '10s' }) }),
       make('strict', { policy: strict, shared: true }),
-      make('managed', { policy: managed('orders'), app: 'checkout', policies }),
+      make('changing', { policy: changing.reference() }),
     ];
     this.#pair = createLimiter({
       name: 'pair',

@@ -2,9 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
-  createPolicies,
   fixedWindow,
-  managed,
   redisStore,
   type DecisionMessage,
   type DenialCacheOptions,
@@ -79,30 +77,6 @@ describe('what is kept', () => {
     }
 
     expect(sources).toEqual(Array(5).fill('redis'));
-  });
-
-  it('is nothing of a managed policy that this process has changed', async () => {
-    const store = redisStore(redis.admin);
-    const policies = createPolicies(store);
-    const put = (limit: number): Promise<unknown> =>
-      policies.put('orders', fixedWindow({ limit, window: '1h' }), { apps: ['shop'] });
-    await put(1);
-    const limiter = createLimiter({
-      ...{ policy: managed('orders'), app: 'shop', store, policies, denialCache: { maxAge: '1h' as const } },
-      ...strict,
-    });
-    ends.push(
-      () => limiter.close(),
-      () => policies.close(),
-    );
-    await limiter.consume('key');
-    await limiter.consume('key');
-    const known = await limiter.consume('key');
-
-    await put(5);
-
-    expect([known.source, known.allowed]).toEqual(['cache', false]);
-    expect(await limiter.consume('key')).toMatchObject({ source: 'redis', allowed: true });
   });
 
   it('is told of like every decision', async () => {
