@@ -218,7 +218,7 @@ function policyOption<Request, Response>({
 }
 
 const MOST_MANAGED = 1000;
-/** What makes policies of options, and takes no request. */
+/** A source of policies made of options, without a request. */
 const FACTORIES: ReadonlySet<unknown> = new Set([
   ...[fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket, concurrency],
 ]);

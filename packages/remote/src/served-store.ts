@@ -22,8 +22,8 @@ export interface ServedStore {
 }
 
 /**
- * The store of a service for other processes, which need the states of keys: a memory store shows its own, and a store on
- * several nodes is called once for each subject.
+ * The store of a service for other processes, which need the states of keys: a memory store shows its own, and a store
+ * on several nodes is called once for each subject.
  */
 export function servedStore(store: Store): ServedStore {
   const memory = shownMemory(store);

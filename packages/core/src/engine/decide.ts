@@ -94,7 +94,7 @@ export function decide(
   return { answer, changed: false };
 }
 
-/** What a policy that counts what it denies has denied. */
+/** The denied units of a policy that counts denials. */
 interface DeniedCost {
   readonly key: KeyState;
   readonly named: NamedPolicy;

@@ -7,8 +7,8 @@ import type { DenialCache } from './denial-cache.ts';
 import type { Shard } from './shard.ts';
 
 /**
- * What decides faster than a call for each request. A store for which that is worth it brings it along, so that a
- * program in which all stores are memory does not load it.
+ * Shortcuts that avoid one store call per request. A store that gains by them brings them along, so that a program with
+ * memory stores alone does not load them.
  */
 export interface FastPaths {
   batching(store: BatchStore, shardOf: (subject: string) => Shard): Batching;
@@ -16,7 +16,7 @@ export interface FastPaths {
   leases(maxAgeMs: number, store: Store, port: LeasePort): Leases;
   /** Drops what every limiter of this process holds of a key in a store. */
   dropLeases(store: Store, subject: string, keySuffix: string): void;
-  /** Gives back what every limiter of this process holds of a key in a store: sent before whatever the caller sends next. */
+  /** Gives back what every limiter of this process holds of a key in a store: sent before the caller's next call. */
   giveBackLeases(store: Store, subject: string, keySuffix: string): void;
   /** Sends requests, and records which of them may make more available than the denial caches know. */
   invalidating<T>(requests: readonly StoreRequest[], send: () => T | Promise<T>): T | Promise<T>;

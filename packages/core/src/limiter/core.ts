@@ -238,8 +238,8 @@ export class LimiterCore {
   }
 
   /**
-   * Forgets all that the limiter has counted, under every policy that it has had, and what these managed policies have. A
-   * memory store has no denial cache, no leases, no fallback and no calls in flight that could know more.
+   * Forgets all that the limiter has counted, under every policy that it has had, and what these managed policies have.
+   * A memory store has no denial cache, no leases, no fallback and no calls in flight that could know more.
    *
    * @throws SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other store.
    */
@@ -260,7 +260,7 @@ export class LimiterCore {
   async settleKeys(op: 'refund' | 'charge', requested: readonly UnresolvedPart[]): Promise<void> {
     this.#checkOpen();
     for (const { limit, subject } of requested) {
-      // What no request has used is not refunded, and serves no request after a charge.
+      // Unused units of a lease are not refunded, and serve no request after a charge.
       if (!isManaged(limit)) this.#deps.fastPaths?.giveBackLeases(this.store, subject, limit.keySuffix);
     }
     await this.#deps.inFlight.track(settleKeys(op, requested, this.#deps, this.#settings.onStoreError));

@@ -10,7 +10,7 @@ import { earlierVersion, isResetSince, type PolicyDefinition } from './read-reco
 import type { PolicyCache } from './policy-cache.ts';
 import type { PolicyRecord } from './policy-source.ts';
 
-/** What happens to a request whose policy does not exist, or does not list this application. */
+/** Decides a request whose policy does not exist, or does not list this application. */
 export type OnUnconfigured = 'allow' | 'deny';
 
 export interface ManagedLimitOptions {

@@ -9,7 +9,7 @@ export interface PutOptions {
   /** The applications that may use the policy, compared exactly. An empty list allows none. */
   readonly apps: readonly string[];
   /**
-   * What happens to the units that clients have used when the policy changes. `keep` (default): they stay used.
+   * The fate of used units when the policy changes. `keep` (default): they stay used.
    * `proportional`: the same part of the new limit is used as of the old one, rounded up. `reset`: all clients start
    * again, so within one window both limits may be allowed.
    */

@@ -21,7 +21,7 @@ export function isManagedReference(policy: unknown): policy is ManagedReference 
 }
 
 /**
- * What makes the limit of a reference.
+ * Makes the limit of a reference.
  *
  * @throws PolicyError for a reference that `managed` has not made.
  */

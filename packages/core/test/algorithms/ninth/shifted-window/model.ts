@@ -13,7 +13,10 @@ import {
 import { limits, windows } from '../../../laws/models/sizes.ts';
 import { shiftedWindow, type ShiftedWindowOptions, type ShiftedWindowPolicy } from './policy.ts';
 
-/** Keeps what was charged per window, each under the instant at which it ends. The last window opened counts until it ends. */
+/**
+ * Keeps what was charged per window, each under the instant at which it ends. The last window opened counts until it
+ * ends.
+ */
 class ShiftedWindowModel implements Model {
   readonly limit: bigint;
   readonly windowMs: bigint;
