@@ -1,6 +1,7 @@
 // Flattens the parts of each script that decides, and the kernel.lua of the algorithms it knows, into one, and writes
-// them, with their SHA-1, as a TypeScript module; and likewise the scripts that stand by themselves, a module for each folder of them.
-// With --check it only says whether the modules are as they would be written. Another folder of packages can be named.
+// them, with their SHA-1, as a TypeScript module; and likewise the scripts that stand by themselves, a module for each
+// folder of them. With --check it only says whether the modules are as they would be written. Another folder of
+// packages can be named.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';

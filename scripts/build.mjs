@@ -24,7 +24,7 @@ const common = (folder) => ({
   hash: false,
   logLevel: 'warn',
   outExtensions: ({ format }) => EXTENSIONS[format === 'cjs' ? 'cjs' : 'esm'],
-  // What differs by runtime is found by the package's own `imports`, when it runs.
+  // The parts that differ by runtime are found by the package's own `imports`, when it runs.
   deps: { neverBundle: [/^#/], skipNodeModulesBundle: true },
 });
 const inSrc = (files) => Object.fromEntries(Object.entries(files).map(([name, file]) => [name, `src/${file}`]));

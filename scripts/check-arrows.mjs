@@ -60,7 +60,10 @@ function roomOf(file) {
   return file.split('/')[0];
 }
 
-/** What the table of a package's rooms forbids. Folders inside a room belong to it; rooms of one row may import each other. */
+/**
+ * What the table of a package's rooms forbids. Folders inside a room belong to it; rooms of one row may import each
+ * other.
+ */
 function againstTable(name, ofFiles) {
   const rows = rowsOf(`The rooms of packages/${name}/src`)
     .map((cells) => namesIn(cells[0]).filter((room) => !room.includes('/')))

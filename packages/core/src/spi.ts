@@ -1,4 +1,5 @@
-// For packages that plug into core: stores, sources of limits, frameworks, services and tools. Applications import the index.
+// For packages that plug into core: stores, sources of limits, frameworks, services and tools. Applications import the
+// index.
 
 // A store: what counts is done here, and the store keeps a text for each key. See docs/guides/creating-a-store.md.
 export { keysOf, performRequest, type KeyChange, type Performed } from './stores/perform-request.ts';

@@ -22,7 +22,7 @@ export class Enforcer<Request, Response> {
   /** Whether the address has to be read before anything else. */
   readonly #readsAddress: boolean;
   readonly #path: DecisionPath<Request, Response, unknown>;
-  /** What happens to CORS preflights: the option of the innermost layer. */
+  /** The treatment of CORS preflights: the option of the innermost layer. */
   readonly #preflights: 'count' | 'skip' | PreflightLimits<Request, Response>;
 
   /**

@@ -14,7 +14,7 @@ interface MarkedLayer<Request, Response> {
   readonly mark: RequestMark;
 }
 
-/** What the layers of a request ask for, as far as they have been resolved. */
+/** The resolved requests of the layers of a request. */
 interface Resolved<Request, Response> {
   readonly request: Request;
   readonly response: Response;

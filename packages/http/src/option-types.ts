@@ -2,7 +2,7 @@ import type { Duration, LimiterCoreOptions, Limiter, LimitReference, Policy } fr
 import type { Key } from './keys/key-parts.ts';
 import type { OfRequest, SharedOptions } from './options.ts';
 
-/** What happens to a request that has no key: 403, no limit, or one budget for all of them. */
+/** The treatment of a request without a key: 403, no limit, or one budget for all of them. */
 export type OnMissingKey = 'deny' | 'skip' | 'shared';
 
 /**
@@ -46,7 +46,10 @@ type OneKey<Request, Response, NoLimits> =
       PerLimitOptions<Request, Response> & {
         /** Units in any interval as long as the window: short for a `slidingWindow`. */
         limit: number;
-        /** Units come back up to 10 % of it late: after 60 to 66 s for `'1m'`. `fixedWindow` and `slidingLog` give them back on time. */
+        /**
+         * Units come back up to 10 % of it late: after 60 to 66 s for `'1m'`. `fixedWindow` and `slidingLog` give them
+         * back on time.
+         */
         window: Duration;
         policy?: never;
         limits?: NoLimits;

@@ -27,7 +27,7 @@ const MARK = '#preflight';
 const SKIP_FAILED = 'skip failed for a CORS preflight, which counts';
 const ON_DECISION_FAILED = 'onDecision failed for a CORS preflight';
 
-/** A limit of which preflights have the key. */
+/** A limit whose key can be read from a preflight. */
 interface PreflightLimit<Request, Response> {
   readonly layer: Layer<Request, Response>;
   readonly name: string;
@@ -39,8 +39,8 @@ interface PreflightLimit<Request, Response> {
 }
 
 /**
- * The budgets of CORS preflights, beside those of the requests that they announce: the same policies, under keys that no
- * client can send. They take no slot, do not wait, are not refunded, and get no header fields. An error of `skip` or
+ * The budgets of CORS preflights, beside those of the requests that they announce: the same policies, under keys that
+ * no client can send. They take no slot, do not wait, are not refunded, and get no header fields. An error of `skip` or
  * `onDecision`, which may expect a user, fails no preflight.
  */
 export class PreflightLimits<Request, Response> {
@@ -113,7 +113,10 @@ export class PreflightLimits<Request, Response> {
   }
 }
 
-/** The policy of preflights that have the key of no limit. A split store counts only windows that are aligned to the clock. */
+/**
+ * The policy of preflights that have the key of no limit. A split store counts only windows that are aligned to the
+ * clock.
+ */
 function fallbackPolicy({ store }: LimiterCore): NamedPolicy {
   const align = store.source === 'split' ? 'clock' : 'first-hit';
   return namePolicy(fixedWindow({ limit: 600, window: '1m', align }), 'preflights');
@@ -138,7 +141,7 @@ function withoutSlots(core: LimiterCore, limit: LimitRef): (() => LimitRef | und
   return () => rest;
 }
 
-/** What these layers ask for, by the limits that preflights have there. */
+/** The requests of these layers, by the limits that preflights have there. */
 function requestsOf<Request, Response>(
   limits: readonly PreflightLimit<Request, Response>[],
   layers: readonly Layer<Request, Response>[],

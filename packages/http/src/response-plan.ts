@@ -4,7 +4,7 @@ import type { Layer } from './layer.ts';
 import type { HttpSettings } from './options.ts';
 import { denialOf, type Denial } from './response/denial.ts';
 
-/** What the response of a request gets: header fields and, if the request is denied, status and body. */
+/** The additions to a response: header fields and, if the request is denied, status and body. */
 export interface ResponsePlan<Request, Response> {
   /** Header fields of the response, allowed or denied. */
   readonly fields: readonly Field[];

@@ -21,8 +21,8 @@ export interface Managed {
   /** The policies in that Redis, as one process more sees them; or those of another source. */
   policies(source?: Source): Policies;
   /**
-   * A limiter of one process more: it has a connection of its own, and so its own view of the policies. A store that fails
-   * rejects.
+   * A limiter of one process more: it has a connection of its own, and so its own view of the policies. A store that
+   * fails rejects.
    */
   limiter(options: Partial<SingleLimiterOptions>): Limiter;
   /** To be closed with the others. */

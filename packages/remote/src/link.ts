@@ -16,7 +16,7 @@ import {
 import { limitToJson } from './wire/limit.ts';
 import { requestsToJson } from './wire/requests.ts';
 
-/** What a server states in its welcome. */
+/** The contents of a server's welcome. */
 export interface Welcome {
   /** Whether the keys of different subjects live on different nodes there, which fail independently. */
   readonly hasNodes: boolean;

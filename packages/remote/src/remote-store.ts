@@ -30,8 +30,8 @@ export interface RemoteStore extends Store {
   readonly source: 'remote';
   perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers>;
   /**
-   * Resolves when the service can decide, so that the first requests do not wait for a connection; tries again until then.
-   * A limiter does not need this call.
+   * Resolves when the service can decide, so that the first requests do not wait for a connection; tries again until
+   * then. A limiter does not need this call.
    *
    * @param timeoutMs - Rejects after so many milliseconds, or when the store is closed, with the last error. Default
    * 5000.
@@ -43,14 +43,15 @@ export interface RemoteStore extends Store {
 
 /**
  * Limits that a service counts, for processes that may not reach its Redis: `sluice serve --native 8082`. Every list of
- * requests is one frame over one connection, and one round trip; the service decides it atomically in its own store. Leases, batches
- * and the denial cache work as with a `redisStore`. Limits are made here, and sent to the service once a connection.
+ * requests is one frame over one connection, and one round trip; the service decides it atomically in its own store.
+ * Leases, batches and the denial cache work as with a `redisStore`. Limits are made here, and sent to the service once
+ * a connection.
  *
  * Connects on first use, fails at once while there is no connection, and sends nothing twice: a call in flight when the
  * connection ends may have counted. Connects again within half a second; with several servers to the next one at once.
  *
- * @param url - `sluice://host:8082`, `sluices://host:8082` over TLS, `sluice+unix:/run/sluice.sock`; or several servers of one
- * Redis, as `sluice://one:8082,other:8082` or a list. A process starts with any of them.
+ * @param url - `sluice://host:8082`, `sluices://host:8082` over TLS, `sluice+unix:/run/sluice.sock`; or several servers
+ * of one Redis, as `sluice://one:8082,other:8082` or a list. A process starts with any of them.
  * @throws PolicyError for any other URL, and for bad or unknown options. Nothing is sent before the first decision.
  */
 export function remoteStore(url: string | readonly string[], options: RemoteStoreOptions = {}): RemoteStore {

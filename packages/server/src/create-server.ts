@@ -22,23 +22,23 @@ export interface RunningServer {
   /** Reads the configuration now. Changes of its files are noticed without this. */
   reload(): Promise<void>;
   /**
-   * Stops: health says NOT_SERVING; after `delayMs` connections get a GOAWAY or `Connection: close`, and requests that run are
-   * answered, within `drainMs`. Later calls return the same promise.
+   * Stops: health says NOT_SERVING; after `delayMs` connections get a GOAWAY or `Connection: close`, and requests that
+   * run are answered, within `drainMs`. Later calls return the same promise.
    */
   close(options?: CloseOptions): Promise<void>;
 }
 
 /**
- * Starts the service: Envoy's rate limit protocol, forward auth, and the native protocol, over the limits of a file. Resolves
- * when every listener accepts connections.
+ * Starts the service: Envoy's rate limit protocol, forward auth, and the native protocol, over the limits of a file.
+ * Resolves when every listener accepts connections.
  *
  * @example
  * ```ts
  * const server = await createServer({ config: 'limits.yaml', redis: 'redis://127.0.0.1:6379' });
  * ```
  *
- * @throws (rejects) SluiceError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`; ConfigurationError with every problem of the
- * file, by line and column; what cannot be read or listened on.
+ * @throws (rejects) SluiceError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`; ConfigurationError with every problem
+ * of the file, by line and column; what cannot be read or listened on.
  */
 export async function createServer(options: ServerOptions): Promise<RunningServer> {
   const settings = parseServerOptions(options);

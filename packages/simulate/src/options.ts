@@ -33,7 +33,7 @@ export interface SimulateSettings {
   readonly resortMs: number;
 }
 
-/** What the suggested limits may cost where `--max-clients` does not say. */
+/** The default of `--max-clients` for suggested limits. */
 const USUAL_LOSS = 0.001;
 const LONGEST_RESORT_MS = 3_600_000;
 

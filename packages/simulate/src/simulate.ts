@@ -7,7 +7,7 @@ import { merge } from './read/merge.ts';
 import { closeSource, type Source } from './read/sources.ts';
 import { Replay, type OnDecision } from './replay/replay.ts';
 
-/** What is replayed, and how. */
+/** The logs and candidates of a replay, and its settings. */
 export interface SimulateOptions {
   readonly sources: readonly Source[];
   readonly makeFormat: (() => LogFormat) | undefined;
@@ -34,8 +34,8 @@ export interface Simulation {
 }
 
 /**
- * Replays logs through candidates. Takes memory for `maxKeys` keys and for what waits to be ordered, however long the log
- * is.
+ * Replays logs through candidates. Takes memory for `maxKeys` keys and for what waits to be ordered, however long the
+ * log is.
  *
  * @throws (rejects) UsageError for a log that cannot be read.
  */

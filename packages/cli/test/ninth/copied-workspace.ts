@@ -7,7 +7,10 @@ const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const COPIED = ['core', 'http', 'managed', 'split', 'remote', 'server', 'simulate', 'cli', 'testing', 'testkit'];
 const NINTH = fileURLToPath(new URL('../../../core/test/algorithms/shifted-window/', import.meta.url));
 
-/** Copies core, the service, the command, their dependencies and what tests use into a folder, adds the algorithm of shifted-window/ and its line, and builds. */
+/**
+ * Copies core, the service, the command, their dependencies and what tests use into a folder, adds the algorithm of
+ * shifted-window/ and its line, and builds.
+ */
 export function copyWithNinth(copy: string): void {
   for (const name of COPIED) copyPackage(copy, name);
   linkDependencies(copy);
@@ -53,7 +56,9 @@ export default { ...core, rootDir: '.', testTimeout: config.testTimeout };
   run(ROOT, 'scripts/build.mjs', copy);
 }
 
-/** Adds a name beside another one wherever that stands in a list, and imports it: what one line says of an algorithm. */
+/**
+ * Adds a name beside another one wherever that stands in a list, and imports it: what one line says of an algorithm.
+ */
 function register(path: string, beside: string, name: string, from: string): void {
   const text = read(path);
   const listed = text.replace(new RegExp(`^( +(?:typeof )?)${beside},$`, 'gm'), `$&\n$1${name},`);

@@ -10,7 +10,8 @@ export interface CoalescedRequests {
 }
 
 /**
- * What a store found. It has decided the requests, and consumed what was allowed; the kernels derive the decisions.
+ * The findings of a store. It has decided the requests, and consumed what was allowed; the kernels derive the
+ * decisions.
  */
 export interface BatchAnswer {
   /** The store's clock when it decided, whole milliseconds. */

@@ -83,7 +83,7 @@ export function decide({ op, parts }: DecidingRequest, keys: readonly KeyState[]
   return { answer, changed: false };
 }
 
-/** What a policy that counts what it denies has denied. */
+/** The denied units of a policy that counts denials. */
 interface DeniedCost {
   readonly key: KeyState;
   readonly named: NamedPolicy;

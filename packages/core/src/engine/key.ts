@@ -9,8 +9,8 @@ const LONGEST_SCHEMA = 40;
 export const LAYOUT = '2';
 
 /**
- * The subject that stores use for a key: the caller's string. A long string, or one that begins with `#`, becomes `#` and
- * its hash, so that no caller's string equals the hash of another or a subject of Sluice itself.
+ * The subject that stores use for a key: the caller's string. A long string, or one that begins with `#`, becomes `#`
+ * and its hash, so that no caller's string equals the hash of another or a subject of Sluice itself.
  */
 export function encodeSubject(key: string): string {
   return key.length > LONGEST_SUBJECT || key.charCodeAt(0) === 35 /* # */ ? hashed(key) : key;

@@ -44,7 +44,7 @@ export type CarryOver = 'keep' | 'reset';
 
 /** The policies that read a state written under other numbers. */
 export interface EarlierVersion {
-  /** None where nothing is carried over. */
+  /** Empty if nothing is carried over. */
   readonly policies: readonly NamedPolicy[];
   readonly carryOver: CarryOver;
 }
@@ -79,7 +79,9 @@ export interface KeyState {
   version?: number;
   /** The counted denials of a limit with an escalation. Other limits leave it unchanged. */
   denials?: DenialCount | undefined;
-  /** Set when the value is written even if the request is denied: its states were converted, or a denial was counted. */
+  /**
+   * Set when the value is written even if the request is denied: its states were converted, or a denial was counted.
+   */
   touched?: boolean;
 }
 
@@ -104,20 +106,23 @@ export type StoreRequest =
   | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[] }
   /**
    * Refunds the cost to each policy, in the window that ends at `chargedUntilMs[i]`; 0 leaves that policy unchanged.
-   * Without `chargedUntilMs`: to each policy, from its newest units, at most as many as are used. Does nothing at or after
-   * the store's instant `byMs`.
+   * Without `chargedUntilMs`: to each policy, from its newest units, at most as many as are used. Does nothing at or
+   * after the store's instant `byMs`.
    */
   | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs?: readonly number[]; readonly byMs?: number }
-  /** Releases the slots of the part's holder, or extends those still held to a full `ttl` from now. Other units stay. */
+  /**
+   * Releases the slots of the part's holder, or extends those still held to a full `ttl` from now. Other units stay.
+   */
   | { readonly op: 'release' | 'renew'; readonly part: Part }
   /**
    * Charges a cost that has been used already: it is never denied. Each policy counts it in the window that ends at
-   * `chargedUntilMs[i]`, if that has not ended; 0 leaves that policy unchanged. Without `chargedUntilMs`: it is used now.
+   * `chargedUntilMs[i]`, if that has not ended; 0 leaves that policy unchanged. Without `chargedUntilMs`: it is used
+   * now.
    */
   | { readonly op: 'charge'; readonly part: Part; readonly chargedUntilMs?: readonly number[] }
   /**
-   * `reset` removes the units and the counted denials, and keeps a block. `unblock` ends a block, and removes the counted
-   * denials and earlier blocks.
+   * `reset` removes the units and the counted denials, and keeps a block. `unblock` ends a block, and removes the
+   * counted denials and earlier blocks.
    */
   | { readonly op: 'reset' | 'unblock'; readonly part: Part }
   /** `reset`: in the same step, what `reset` does. */
@@ -236,9 +241,9 @@ export interface BreakerOptions {
 export interface Store {
   readonly source: DecisionSource;
   /**
-   * Set where answers contain the keys of denied requests ({@link StoreAnswer.snapshots}), and the store's clock runs at the
-   * rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves, where the store brings
-   * that along, as `redisStore` and `remoteStore` do.
+   * Set where answers contain the keys of denied requests ({@link StoreAnswer.snapshots}), and the store's clock runs
+   * at the rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves, where the
+   * store brings that along, as `redisStore` and `remoteStore` do.
    */
   readonly showsDenied?: boolean;
   /**
@@ -253,7 +258,7 @@ export interface Store {
    */
   checkLimit?(limit: Limit): void;
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
-  /** Called when a limiter takes the store. What it opens keeps the process alive only from the first call on. */
+  /** Called when a limiter takes the store. Its connections keep the process alive only from the first call on. */
   connect?(): void;
   /** Closes what the store itself opened. The next use opens it again. */
   close?(): Promise<void> | void;
@@ -280,7 +285,9 @@ export function isPending<T>(answer: T | Promise<T>): answer is Promise<T> {
   return typeof (answer as Partial<Promise<T>>).then === 'function';
 }
 
-/** The requests that refund the cost of each part of an answer, or charge it once more, in the windows that counted it. */
+/**
+ * The requests that refund the cost of each part of an answer, or charge it once more, in the windows that counted it.
+ */
 export function settlementsOf(
   op: SettlingRequest['op'],
   parts: readonly Part[],

@@ -9,7 +9,7 @@ import { externalStateKeyOf, ownerOfExternalState, readKeyText, type KeyText } f
 import { isWrittenByAnother, reportPolicy, type KnownPolicy } from './report-policy.ts';
 import type { KeyReport } from './report.ts';
 
-/** What a key itself does not tell: the prefix of its store, and the numbers of its policies. */
+/** Facts that a key does not hold: the prefix of its store, and the numbers of its policies. */
 export interface InspectOptions {
   /** The `prefix` of the store. Default `sluice`. */
   readonly prefix?: string;

@@ -16,7 +16,7 @@ export interface KnownKey {
  * nothing.
  *
  * @param value - As GET returns it: tells which version of a managed policy wrote it.
- * @returns Undefined for a key that is none of a limiter, and where the numbers of a policy are not known.
+ * @returns Undefined for a key that belongs to no limiter, and where the numbers of a policy are not known.
  * @throws PolicyError if one of `policies` is invalid.
  */
 export function limitOfKey(key: string, value: string, options: InspectOptions = {}): KnownKey | undefined {

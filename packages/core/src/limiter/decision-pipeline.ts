@@ -19,7 +19,7 @@ import {
 import { leftMs } from './left-ms.ts';
 import { warnOnce } from '../warnings.ts';
 
-/** What a decision needs besides its request. */
+/** The settings of a decision besides its request. */
 export interface DecisionContext {
   /** The parts before their limits were looked up. */
   readonly requested: readonly UnresolvedPart[];

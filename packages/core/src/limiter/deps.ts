@@ -6,7 +6,7 @@ import type { FallbackStore } from '../stores/fallback.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Settlements } from './settlement/settlements.ts';
 
-/** What the parts of one limiter share. */
+/** The objects that the parts of one limiter share. */
 export interface LimiterDeps {
   readonly name: string;
   readonly store: Store;

@@ -33,8 +33,8 @@ export async function edit(requested: readonly UnresolvedEdit[], deps: LimiterDe
 }
 
 /**
- * Refunds or charges units of keys where no decision is at hand. Where the store fails and `onStoreError` is `local`, in
- * the fallback store.
+ * Refunds or charges units of keys where no decision is at hand. Where the store fails and `onStoreError` is `local`,
+ * in the fallback store.
  *
  * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` where a policy holds slots: units alone do not say whose.
  */
@@ -57,8 +57,8 @@ export async function settleKeys(
 }
 
 /**
- * Settles what an earlier decision took, of which only the numbers are known: refunds, charges, releases or renews in the store,
- * and not in the fallback.
+ * Settles what an earlier decision took, of which only the numbers are known: refunds, charges, releases or renews in
+ * the store, and not in the fallback.
  *
  * @returns The answers, without those of limits that are not there any more.
  * @throws (rejects) StoreError.
@@ -84,7 +84,7 @@ function isResolved(request: UnresolvedEdit): request is EditingRequest {
   return areResolved([request.part]);
 }
 
-/** The edits with their current limits. What decisions leave out is left out here too. */
+/** The edits with their current limits. Limits that decisions leave out are left out here too. */
 async function lookUp(
   requested: readonly UnresolvedEdit[],
   { timeoutMs, reportFailure }: LimiterDeps,

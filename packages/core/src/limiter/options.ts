@@ -22,8 +22,8 @@ import {
 /** The options of a limiter on where and how it decides, for every kind of limit. */
 export interface LimiterCoreOptions {
   /**
-   * Part of keys and header fields; unique per store, whatever the case. A letter, then up to 63 letters, digits, `.`, `-` or
-   * `_`. Default `default`.
+   * Part of keys and header fields; unique per store, whatever the case. A letter, then up to 63 letters, digits, `.`,
+   * `-` or `_`. Default `default`.
    */
   name?: string | undefined;
   /** Allows other limiters of this name on this store, which then share its budgets. Default `false`. */
@@ -34,7 +34,7 @@ export interface LimiterCoreOptions {
    */
   store?: Store | undefined;
   /**
-   * What decides when the store fails or is late. By default
+   * The replacement for a store that fails or is late. By default
    * a memory limiter of this process, with the same policies. See docs/guides/when-redis-fails.md. Default `local`.
    */
   onStoreError?: OnStoreError | undefined;
@@ -61,7 +61,10 @@ export interface LimiterCoreOptions {
    * docs/guides/fast-paths.md. Default `false`.
    */
   lease?: boolean | LeaseOptions | undefined;
-  /** The consequence of repeated denials: `escalate({ after: 5, block: '1m', decay: '1h' })`. See docs/guides/escalation.md. */
+  /**
+   * The consequence of repeated denials: `escalate({ after: 5, block: '1m', decay: '1h' })`. See
+   * docs/guides/escalation.md.
+   */
   escalate?: Escalation | undefined;
   /** The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`, of `@sluice/managed`: see docs/guides/managed-policies.md. */
   app?: string | undefined;
@@ -77,8 +80,8 @@ export interface LimiterCoreOptions {
 /** How long and how many denied keys a limiter remembers, to deny them without a call to its store. */
 export interface DenialCacheOptions {
   /**
-   * How long at most this process goes on denying a key for which another process has made room: by a refund, a reset, the
-   * end of a block, another policy. Default `'1s'`.
+   * How long at most this process goes on denying a key for which another process has made room: by a refund, a reset,
+   * the end of a block, another policy. Default `'1s'`.
    */
   maxAge?: Duration | undefined;
   /** Keys remembered at most, the most recently requested ones. Some 300 bytes each. Default 10 000. */
@@ -98,13 +101,16 @@ export type CoreSettings = SettingsOf<
   LimiterCoreOptions,
   Pick<LimiterCoreOptions, 'app' | 'policies' | 'escalate'> & {
     readonly lease: { readonly maxAgeMs: number } | undefined;
-    /** Undefined where nothing is kept. The age goes with each limit, because limits of several limiters meet in one request. */
+    /**
+     * Undefined where nothing is kept. The age goes with each limit, because limits of several limiters meet in one
+     * request.
+     */
     readonly denialCache: { readonly ageMs: number; readonly maxKeys: number } | undefined;
   }
 >;
 
 const LEAST_LEASE_MS = 20;
-/** What another process does to a key (block, reset) takes effect no later than that. */
+/** Changes by another process (block, reset) take effect no later than that. */
 const LONGEST_LEASE_MS = 500;
 const DENIED_KEYS = 10_000;
 /** Names of applications are compared exactly, and kept with every policy that lists them. */

@@ -80,7 +80,7 @@ const NAMES_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
 const WRITTEN_FOR_OPTION: Readonly<Record<string, string>> = {
   policy: 'policy: fixedWindow({ limit: 100, window: "1m" })',
 };
-/** What to write for a name from elsewhere, if that is more than the name of an option. */
+/** Suggestions for names of other packages that are more than the name of an option. */
 const WRITTEN_FOR_NAME: Readonly<Record<string, string>> = {
   skipSuccessfulRequests: 'refund: "on-success"',
   skipFailedRequests: 'refund: "on-failure"',

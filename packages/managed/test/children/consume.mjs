@@ -3,7 +3,8 @@
 //
 // argv: url, how it learns of changes (`both`, `notifications`, `polling`), requests a second (0: as fast as possible)
 //
-// Prints { registryCalls, limits: [limit, first, last][] in the order seen, with its own clock, windows: { [end]: { allowed, limits } } }
+// Prints { registryCalls, limits: [limit, first, last][] in the order seen, with its own clock, windows: { [end]: {
+// allowed, limits } } }
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 

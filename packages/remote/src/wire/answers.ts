@@ -16,7 +16,7 @@ import { failureFromJson, failureToJson, strangeAnswer } from './failure.ts';
 const FIELDS = ['limit', 'remaining', 'retryAfterMs', 'resetAfterMs', 'delayMs', 'nextAfterMs', 'used'] as const;
 const NULLABLE: readonly string[] = ['retryAfterMs', 'nextAfterMs'];
 
-/** What most answers do not have. */
+/** The fields that most answers do not have. */
 interface WrittenRest {
   readonly stale?: readonly (number | null)[];
   readonly held?: boolean;

@@ -55,7 +55,10 @@ export class YamlFile implements ValueFile {
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
-  /** The node that an alias stands for. Null, with a problem, where there is none, or where aliases multiply without end. */
+  /**
+   * The node that an alias stands for. Null, with a problem, where there is none, or where aliases multiply without
+   * end.
+   */
   resolved(node: Node | null, depth: number): Node | null {
     this.#nodes++;
     if (this.#nodes > MOST_NODES || depth > DEEPEST) {
@@ -77,7 +80,7 @@ export class YamlFile implements ValueFile {
     const composer = new Composer({ version: '1.1', logLevel: 'silent' });
     const documents = [...composer.compose(tokens)];
     for (const { errors, warnings } of documents) {
-      // What follows a colon is the text of the file, which may be a secret: it may be any file.
+      // The text after a colon is from the file, and may be a secret: this may be any file.
       for (const { message, pos } of [...errors, ...warnings]) this.problem(pos[0], message.split(':', 1).join(''));
     }
     for (const { message, pos } of composer.streamInfo().errors) this.problem(pos[0], message.split(':', 1).join(''));

@@ -17,7 +17,7 @@ export interface YamlField {
 
 const LONGEST_SHOWN = 60;
 
-/** A value of a file, or the place where one is missing. What it cannot be read as, it reports as a problem. */
+/** A value of a file, or the place where one is missing. A value that cannot be read is reported as a problem. */
 export class YamlValue {
   readonly #file: ValueFile;
   readonly #node: Node | null;
@@ -205,7 +205,7 @@ export function quoted(text: string): string {
   return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text);
 }
 
-/** What to write instead of a name that does not exist. */
+/** A suggestion for a name that does not exist. */
 export function insteadOf(name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
   return meant === undefined ? `known: ${known.join(', ')}` : `did you mean ${meant}?`;

@@ -14,8 +14,9 @@ const FIRST_CAPACITY = 1024;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The body of a unary call: one message, in any number of chunks. An incomplete message is copied, because a chunk is a view
- * of the 64 KiB that were read from the socket together. The copy grows with what has arrived, not with what is announced.
+ * The body of a unary call: one message, in any number of chunks. An incomplete message is copied, because a chunk is a
+ * view of the 64 KiB that were read from the socket together. The copy grows with what has arrived, not with what is
+ * announced.
  */
 export class Body {
   readonly #longest: number;
@@ -36,8 +37,8 @@ export class Body {
   /**
    * Adds a chunk. Returns the message when it has become complete: possibly a view of the chunk.
    *
-   * @throws CallError `RESOURCE_EXHAUSTED` once the announced length is too large; `UNIMPLEMENTED` for a compressed message,
-   * and for more than one; `INTERNAL` for unknown flags.
+   * @throws CallError `RESOURCE_EXHAUSTED` once the announced length is too large; `UNIMPLEMENTED` for a compressed
+   * message, and for more than one; `INTERNAL` for unknown flags.
    */
   add(chunk: Buffer): Buffer | undefined {
     if (chunk.length === 0) return undefined;

@@ -13,11 +13,11 @@ export interface Method {
    * @throws CallError, or WireError for bytes that are no message.
    */
   decode(message: Buffer): unknown;
-  /** Begins to answer the call, whose request is complete. What it throws ends the call. */
+  /** Begins to answer the call, whose request is complete. An error that it throws ends the call. */
   answer(call: Call): void;
 }
 
-/** What calls of one server share. */
+/** The objects that calls of one server share. */
 export interface CallDeps {
   readonly openCalls: OpenCalls;
   readonly longestMessage: number;
@@ -27,7 +27,10 @@ export interface CallDeps {
   ended(code: StatusCode): void;
 }
 
-/** The stream of a call. Listeners are functions of the module that find their call here: a closure each would cost more. */
+/**
+ * The stream of a call. Listeners are functions of the module that find their call here: a closure each would cost
+ * more.
+ */
 interface CallStream extends ServerHttp2Stream {
   [CALL]?: Call | undefined;
 }
@@ -198,8 +201,9 @@ function resetIncomplete(stream: ServerHttp2Stream): void {
 }
 
 /**
- * Ends an answered stream whose client does not read. Called after the connection has been read to its end, and not with `CANCEL`:
- * within reading, and with that code, Node 20 keeps resets for later, and its memory can grow without end.
+ * Ends an answered stream whose client does not read. Called after the connection has been read to its end, and not
+ * with `CANCEL`: within reading, and with that code, Node 20 keeps resets for later, and its memory can grow without
+ * end.
  */
 function reset(stream: ServerHttp2Stream): void {
   if (!stream.destroyed) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);

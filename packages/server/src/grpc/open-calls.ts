@@ -18,10 +18,11 @@ export interface OpenCall {
 }
 
 /**
- * The calls that have begun and not ended, the oldest first, as a list through the calls themselves: a set that loses an entry for
- * each one it gets keeps the calls of every table that it has outgrown, until the old generation is collected. Bounds their number, their bytes, and their time, so that clients
- * that send requests without end, or do not read responses, cost little. Where there are too many, the oldest one is dropped:
- * calls of other clients end within milliseconds.
+ * The calls that have begun and not ended, the oldest first, as a list through the calls themselves: a set that loses
+ * an entry for each one it gets keeps the calls of every table that it has outgrown, until the old generation is
+ * collected. Bounds their number, their bytes, and their time, so that clients that send requests without end, or do
+ * not read responses, cost little. Where there are too many, the oldest one is dropped: calls of other clients end
+ * within milliseconds.
  */
 export class OpenCalls {
   readonly #sweeper: NodeJS.Timeout;

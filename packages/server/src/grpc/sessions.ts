@@ -32,8 +32,9 @@ const PINGS = Symbol('pings');
 const UNANSWERED = Symbol('unanswered');
 
 /**
- * The connections of a server: their age, their end, clients that send pings without end, and those that are lost. After some errors
- * of a client, Node 20 reads nothing more and ends nothing (frames of a wrong size, header fields that cannot be decompressed), so that only pings tell such a connection from an idle one.
+ * The connections of a server: their age, their end, clients that send pings without end, and those that are lost.
+ * After some errors of a client, Node 20 reads nothing more and ends nothing (frames of a wrong size, header fields
+ * that cannot be decompressed), so that only pings tell such a connection from an idle one.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -102,8 +103,8 @@ export class Sessions {
 }
 
 /**
- * Asks a client to leave: it makes a new connection for further calls. The connection takes what was on its way meanwhile, and
- * closes when its calls have ended.
+ * Asks a client to leave: it makes a new connection for further calls. The connection takes what was on its way
+ * meanwhile, and closes when its calls have ended.
  */
 function leave(session: ServerHttp2Session): void {
   if (session.destroyed || session.closed) return;

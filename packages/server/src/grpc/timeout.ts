@@ -13,8 +13,8 @@ let lastText: string | undefined;
 let lastMs = 0;
 
 /**
- * The milliseconds of a field `grpc-timeout`: up to eight digits and a unit. Clients send the same one with every call, so the
- * last one is remembered.
+ * The milliseconds of a field `grpc-timeout`: up to eight digits and a unit. Clients send the same one with every call,
+ * so the last one is remembered.
  *
  * @throws CallError `INTERNAL`, as other servers do.
  */

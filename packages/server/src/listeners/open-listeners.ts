@@ -34,7 +34,7 @@ interface Made {
   close(drainMs: number): Promise<void>;
 }
 
-/** What the rate limit service shares between gRPC and JSON. */
+/** The part of the rate limit service that gRPC and JSON share. */
 interface Rls {
   readonly overrides: OverrideRules;
   readonly decided: (decided: Decided) => void;

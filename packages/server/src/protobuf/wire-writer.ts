@@ -4,8 +4,8 @@ const FIRST_SIZE = 4096;
 const LONGEST_LOOP = 64;
 
 /**
- * Writes fields of protobuf into a buffer of its own, which is used again for the next message. `field` is the number of a
- * field, up to 15.
+ * Writes fields of protobuf into a buffer of its own, which is used again for the next message. `field` is the number
+ * of a field, up to 15.
  */
 export class WireWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_SIZE);
@@ -48,7 +48,10 @@ export class WireWriter {
     this.close(start);
   }
 
-  /** Writes a short text of ASCII, in less time than the call into C++ takes. Returns false where it is not ASCII: nothing is written then. */
+  /**
+   * Writes a short text of ASCII, in less time than the call into C++ takes. Returns false where it is not ASCII:
+   * nothing is written then.
+   */
   #ascii(value: string): boolean {
     const bytes = this.#bytes;
     let at = this.#at;

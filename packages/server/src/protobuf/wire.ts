@@ -18,8 +18,8 @@ export class WireError extends Error {
 }
 
 /**
- * Reads the fields of a message in order. The caller loops `while (reader.next())` and reads the value of each field that it
- * knows by number and wire type, or calls {@link skip}.
+ * Reads the fields of a message in order. The caller loops `while (reader.next())` and reads the value of each field
+ * that it knows by number and wire type, or calls {@link skip}.
  *
  * Every method throws WireError where the bytes end too early or mean nothing.
  */

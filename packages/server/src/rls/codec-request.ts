@@ -4,8 +4,8 @@ import type { RateLimitDescriptor, RateLimitOverride, RateLimitRequest } from '.
 import { DELIMITED, VARINT, WireReader } from '../protobuf/wire.ts';
 
 /**
- * Decodes a `RateLimitRequest`. As protobuf has it, of a field that comes twice the last value counts, and messages that come
- * twice are merged. Unknown fields are skipped.
+ * Decodes a `RateLimitRequest`. As protobuf has it, of a field that comes twice the last value counts, and messages
+ * that come twice are merged. Unknown fields are skipped.
  *
  * The bounds are checked while it decodes, so that a request of a hundred thousand descriptors costs no more than its
  * bytes.

@@ -17,7 +17,7 @@ export interface Caller {
   readonly endMs: number | undefined;
 }
 
-/** What was decided about a request. */
+/** The result for a request. */
 export interface Decided {
   readonly request: RateLimitRequest;
   readonly plan: Plan;
@@ -36,8 +36,8 @@ export interface Decided {
  *   and hits in one request the decision needs two calls of the store.
  * - Refunds are made whatever is decided about the others.
  *
- * @throws CallError for a bad request (see {@link planOf}), and `PERMISSION_DENIED` for refunds of a caller that may not.
- * Nothing is consumed then. Rejects with the core's errors.
+ * @throws CallError for a bad request (see {@link planOf}), and `PERMISSION_DENIED` for refunds of a caller that may
+ * not. Nothing is consumed then. Rejects with the core's errors.
  */
 export function decide(
   service: Service,

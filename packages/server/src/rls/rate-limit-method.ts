@@ -67,7 +67,10 @@ export class RateLimitMethod implements Method {
     call.answer(framed(encodeRateLimitResponse(responseOf(decided), PREFIX_BYTES)));
   }
 
-  /** When the decision is late, so that the answer is there before the client stops waiting. Undefined: in the service's own time. */
+  /**
+   * When the decision is late, so that the answer is there before the client stops waiting. Undefined: in the service's
+   * own time.
+   */
   #endOf({ deadlineAtMs, arrivedAtMs }: Call): number | undefined {
     if (deadlineAtMs === undefined) return undefined;
     const givenMs = deadlineAtMs - arrivedAtMs;

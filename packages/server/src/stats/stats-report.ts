@@ -1,6 +1,6 @@
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 
-/** What one process has counted, as data that another one can add to its own. */
+/** The counts of one process, as data that another process can add to its own. */
 export type StatsReport = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 /** The sum of several processes. */
@@ -8,7 +8,7 @@ export async function mergedReport(reports: readonly StatsReport[]): Promise<Sta
   return AggregatorRegistry.aggregate([...reports]).getMetricsAsJSON();
 }
 
-/** What stays of a process that has ended: all but its gauges, which told what it held. */
+/** The counts of a process that has ended: all but its gauges. */
 export function retiredReport(report: StatsReport): StatsReport {
   return report.filter(({ type }) => (type as unknown) !== 'gauge');
 }

@@ -3,7 +3,7 @@ import { collectMetrics } from '@sluice/core/metrics';
 import type { Siblings } from './siblings.ts';
 import type { StatsReport } from './stats-report.ts';
 
-/** What one rule decided about one descriptor. */
+/** The result of one rule for one descriptor. */
 export interface RuleDecision {
   readonly hits: number;
   readonly allowed: boolean;
@@ -27,7 +27,9 @@ const COUNTERS = {
 type CounterName = keyof typeof COUNTERS;
 const NAMES = Object.keys(COUNTERS) as CounterName[];
 
-/** The names of rules are bounded by the configuration; this is for a configuration that is larger than it should be. */
+/**
+ * The names of rules are bounded by the configuration; this is for a configuration that is larger than it should be.
+ */
 const MOST_RULES = 10_000;
 const OTHER = 'other';
 
@@ -82,7 +84,7 @@ export class Stats {
     this.#loadErrors++;
   }
 
-  /** What every process of the service has counted. */
+  /** The counts of every process of the service. */
   async reports(): Promise<readonly StatsReport[]> {
     return this.#siblings === undefined ? [await this.#report()] : this.#siblings.gather();
   }

@@ -10,7 +10,8 @@ const LARGEST_PORT = 65_535;
 const FORM = 'a port such as 8081, host:port such as 0.0.0.0:8081, unix:/path/to/socket, or off';
 
 /**
- * Reads the address of a listener. A port alone listens on the loopback only; a host has to be named to serve other machines.
+ * Reads the address of a listener. A port alone listens on the loopback only; a host has to be named to serve other
+ * machines.
  *
  * @param given - A number, or text; `off` and undefined: there is no such listener.
  * @throws SluiceError `SLUICE_OPTION_INVALID` for anything else.

@@ -30,15 +30,15 @@ export class Bodies {
   }
 
   /**
-   * @throws (rejects) RequestProblem: 400 where it ends early, 408, 413 for what is too long, 503 where there are too many. The
-   * connection ends with the answer, because what is left of the body is not read.
+   * @throws (rejects) RequestProblem: 400 where it ends early, 408, 413 for what is too long, 503 where there are too
+   * many. The connection ends with the answer, because what is left of the body is not read.
    */
   read(request: IncomingMessage): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let length = 0;
     const tooLong = (): string => `the body has at most ${String(this.#longest)} bytes, got more`;
     return new Promise<Buffer>((resolve, reject) => {
-      /** Ends what this body takes. What is done after the first time changes nothing. */
+      /** Ends what this body takes. Further calls change nothing. */
       const end = (): void => {
         request.off('data', receive);
         clearTimeout(timer);

@@ -14,14 +14,14 @@ export interface CertificateFiles {
   readonly clientCa?: string | undefined;
 }
 
-/** What servers of TLS are made with. */
+/** The options of TLS servers. */
 export type TlsSettings = SecureContextOptions & { readonly requestCert: boolean };
 
 /**
  * Reads the files of a certificate.
  *
- * @throws SluiceError `SLUICE_OPTION_INVALID`, which names the option and the file, for what cannot be read or is not what its
- * option says. Authorities are checked too: a file without any would reject every client.
+ * @throws SluiceError `SLUICE_OPTION_INVALID`, which names the option and the file, for what cannot be read or is not
+ * what its option says. Authorities are checked too: a file without any would reject every client.
  */
 export function readTls({ cert, key, clientCa }: CertificateFiles): TlsSettings {
   const identity = { cert: read('tls.cert', cert), key: read('tls.key', key) };

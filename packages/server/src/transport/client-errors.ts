@@ -8,9 +8,9 @@ const LINGER_BYTES = 1_048_576;
 const STATUS: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
 /**
- * Answers what is no HTTP request with 400, 408 or 431, and closes the connection only after the client: a connection that is
- * closed while the client sends is reset, and the answer may be lost. A gateway takes that for a service that is down, and
- * may forward the request.
+ * Answers what is no HTTP request with 400, 408 or 431, and closes the connection only after the client: a connection
+ * that is closed while the client sends is reset, and the answer may be lost. A gateway takes that for a service that
+ * is down, and may forward the request.
  */
 export function answerClientErrors(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {

@@ -7,8 +7,9 @@ import { endUnused } from './unused-connections.ts';
 const UNUSED_MS = 500;
 
 /**
- * Accepts no more connections, and resolves once every request that runs is answered. What is left after `drainMs` is ended.
- * Connections end with their next response, those over which none is asked for after half a second.
+ * Accepts no more connections, and resolves once every request that runs is answered. Requests that are left after
+ * `drainMs` are ended. Connections end with their next response, those over which none is asked for after half a
+ * second.
  */
 export async function closeHttp(server: Server, drainMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {

@@ -7,7 +7,7 @@ import { RequestProblem } from './request-problem.ts';
 import { sendProblem } from './send.ts';
 import { trackConnections } from './unused-connections.ts';
 
-/** What answers a path, or every path below it. */
+/** The handler of a path, or of every path below it. */
 export interface Route {
   /** `/auth`, or `/v1/` for every path that begins so. */
   readonly path: string;
@@ -23,14 +23,16 @@ export interface HttpListenerOptions {
   readonly maxInFlight: number;
 }
 
-/** Above what gateways accept from their clients, so that no client causes an error between its gateway and the service. */
+/**
+ * Above what gateways accept from their clients, so that no client causes an error between its gateway and the service.
+ */
 const HEADER_BYTES = 65_536;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 /** Above the idle time of the usual gateways (nginx 60 s), so that the gateway closes first. */
 const IDLE_MS = 75_000;
 
-/** A server of HTTP/1.1 over routes. What it is sent is bounded in bytes and in time. */
+/** A server of HTTP/1.1 over routes. Requests are bounded in bytes and in time. */
 export function createHttpListener(routes: readonly Route[], { tls, maxInFlight }: HttpListenerOptions): Server {
   const settings = {
     maxHeaderSize: HEADER_BYTES,

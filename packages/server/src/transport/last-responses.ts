@@ -8,8 +8,8 @@ export function trackResponses(server: Server, responses: ReadonlySet<ServerResp
 }
 
 /**
- * From now on every response is the last one of its connection, and says so to its client, which then sends the next request elsewhere. A
- * connection that simply ended could have a request on its way.
+ * From now on every response is the last one of its connection, and says so to its client, which then sends the next
+ * request elsewhere. A connection that simply ended could have a request on its way.
  */
 export function endWithResponses(server: Server): void {
   for (const response of running.get(server) ?? []) {

@@ -4,8 +4,8 @@ import { connect, type AddressInfo, type Server } from 'node:net';
 import type { Address } from './address.ts';
 
 /**
- * Starts to accept connections. A Unix socket that a process has left behind is replaced; one that accepts connections is
- * not.
+ * Starts to accept connections. A Unix socket that a process has left behind is replaced; one that accepts connections
+ * is not.
  *
  * @returns The address with the port that the system chose, where port 0 was asked for.
  * @throws (rejects) the errors of the system, such as EADDRINUSE.

@@ -7,7 +7,8 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json *(?:;|$)/i;
 /**
  * Reads the body of a request as JSON.
  *
- * @throws (rejects) RequestProblem: 415 for another type, 400 for what is no JSON or no UTF-8, and as {@link Bodies.read} does.
+ * @throws (rejects) RequestProblem: 415 for another type, 400 for what is no JSON or no UTF-8, and as
+ * {@link Bodies.read} does.
  */
 export async function readJson(request: IncomingMessage, bodies: Bodies): Promise<unknown> {
   const type = request.headers['content-type'];

@@ -3,7 +3,10 @@ import type { Socket } from 'node:net';
 
 const connections = new WeakMap<Server, Set<Socket>>();
 
-/** Records the connections of a server, so that those over which nothing has come can be ended: clients open some in advance. */
+/**
+ * Records the connections of a server, so that those over which nothing has come can be ended: clients open some in
+ * advance.
+ */
 export function trackConnections(server: Server, event: 'connection' | 'secureConnection'): void {
   const sockets = new Set<Socket>();
   connections.set(server, sockets);

@@ -154,7 +154,10 @@ describe('a remoteStore', () => {
   });
 });
 
-/** An answer as frames hold it: snapshots name versions of limits that have some, and are left out where they cannot be read. */
+/**
+ * An answer as frames hold it: snapshots name versions of limits that have some, and are left out where they cannot be
+ * read.
+ */
 function onTheWire(answer: StoreAnswers[number], request: StoreRequest): StoreAnswers[number] {
   if (answer instanceof Error || answer.snapshots === undefined) return answer;
   const { snapshots, ...rest } = answer;

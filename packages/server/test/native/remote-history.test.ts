@@ -14,7 +14,9 @@ const REMOTE = { module: new URL('../../../remote/dist/index.js', import.meta.ur
 const CLIENTS = 3;
 const RUN_MS = 2_500;
 const SIGNAL_MS = 5;
-/** How long a call that its process has given up may wait in a service: for the connection, the script, the processor. */
+/**
+ * How long a call that its process has given up may wait in a service: for the connection, the script, the processor.
+ */
 const LATE_MS = 1_000;
 
 const first = testSeed(1);

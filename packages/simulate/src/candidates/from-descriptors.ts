@@ -43,14 +43,14 @@ function entryReader(part: string, text: string, keyOf: (text: string) => KeySpe
   return { key, value: (entry) => literal ?? spec?.read(entry) };
 }
 
-/** What a rule of a descriptor counts by, and where its limit is among those of the candidate. */
+/** The key of a rule of a descriptor, and the index of its limit in the candidate. */
 interface RulePlace {
   readonly place: number;
   /** By request, found when it is selected. */
   readonly subjects: WeakMap<LogEntry, string>;
 }
 
-/** What the service decides together for a request; see `planOf` and `Attempt` there. */
+/** The limits that the service decides together for a request; see `planOf` and `Attempt` there. */
 function domainCandidate(domain: string, tree: RuleTree, descriptors: readonly (readonly EntryReader[])[]): Candidate {
   const limits: CandidateLimit[] = [];
   /** Rules are found by request, so that the limits of the candidate grow as the log meets them. */

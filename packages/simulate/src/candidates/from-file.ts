@@ -20,8 +20,8 @@ import type { CandidateContext } from './from-text.ts';
 import { descriptorCandidates, type DescriptorTexts } from './from-descriptors.ts';
 
 /**
- * The candidates of the service's file: one for the rules of `forward_auth`, one for each of `limits` (by `--key`), and one for
- * each domain whose descriptors `--descriptor` describes.
+ * The candidates of the service's file: one for the rules of `forward_auth`, one for each of `limits` (by `--key`), and
+ * one for each domain whose descriptors `--descriptor` describes.
  *
  * @throws (rejects) UsageError with every problem of the file, or for a file of which nothing can be tried.
  */

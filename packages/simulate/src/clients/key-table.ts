@@ -3,7 +3,7 @@ import { ownText } from '@sluice/core/spi';
 import { type KeySpec, addressKey } from '../keys/key-spec.ts';
 import type { LogEntry } from '../formats/log-entry.ts';
 
-/** What is held under one key: the states of all candidates that count by it. */
+/** The contents of one key: the states of all candidates that count by it. */
 export class Holder {
   readonly key: string;
   /** Its number in the table: small, and used again when it is dropped. States are kept by it. */
@@ -19,7 +19,7 @@ export class Holder {
   }
 }
 
-/** What one limit of one candidate keeps of the keys of a table, by their numbers. */
+/** The states of one limit of one candidate for the keys of a table, by their numbers. */
 export interface KeptStates {
   /** The instant from which a key is as if never used; 0 where it is. */
   resetAtMs(id: number): number;
@@ -27,16 +27,19 @@ export interface KeptStates {
   write(id: number, state: undefined): void;
 }
 
-/** Of a full table, this share is dropped at once. */
+/** The share of a full table that is dropped at once. */
 const DROPPED_SHARE = 0.1;
 const SAMPLED = 1000;
-/** A longer key is held as its beginning and a hash: memory depends on how many keys there are, and not on what clients send. */
+/**
+ * A longer key is held as its beginning and a hash: memory depends on how many keys there are, and not on what clients
+ * send.
+ */
 const LONGEST_KEY = 256;
 const SHOWN_OF_LONG = 200;
 
 /**
- * The keys of one kind, at most `maxKeys`, and those of the batch at hand. When there are more, those that were used longest ago
- * are dropped: their states are forgotten, which changes decisions only if a state has not ended yet.
+ * The keys of one kind, at most `maxKeys`, and those of the batch at hand. When there are more, those that were used
+ * longest ago are dropped: their states are forgotten, which changes decisions only if a state has not ended yet.
  */
 export class KeyTable<H extends Holder = Holder> {
   readonly spec: KeySpec;
@@ -113,7 +116,7 @@ export class KeyTable<H extends Holder = Holder> {
   }
 
   #drop(nowMs: number): void {
-    // What the batch at hand uses stays, so that the table may hold more than `maxKeys` for so long.
+    // The keys of the present batch stay, so that the table may hold more than `maxKeys` for so long.
     const before = Math.min(this.#oldestBatch(), this.#batch - 1);
     let most = Math.max(Math.floor(this.#maxKeys * DROPPED_SHARE), this.#held.size - this.#maxKeys, 1);
     for (const [key, holder] of this.#held) {

@@ -1,4 +1,4 @@
-/** What is read of a line only when a report or a key needs it. */
+/** The fields of a line that are read only when a report or a key needs them. */
 export interface LogDetail {
   readonly method: string;
   /** The path and the query, as the client wrote them; `-` where the log has none. */

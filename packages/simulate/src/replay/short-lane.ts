@@ -7,7 +7,9 @@ import type { Holder, KeyTable } from '../clients/key-table.ts';
 import type { HeldPart, Lane } from './lane.ts';
 import { PackedStates } from './packed-states.ts';
 
-/** One policy by the key of the clients, which nothing but its state decides: the kernel alone, as in `consumeState`. */
+/**
+ * One policy by the key of the clients, which nothing but its state decides: the kernel alone, as in `consumeState`.
+ */
 export class ShortLane implements Lane {
   readonly id: number;
   readonly isPerClient = true;

@@ -51,7 +51,7 @@ export function describeCalls({ describe, it }: Suite, { clock: newClock, open }
   });
 }
 
-/** What a limiter asks the store for. */
+/** The requests of a limiter to the store. */
 async function partOf(options: SingleLimiterOptions & { readonly store: Store }): Promise<Part> {
   const { store } = options;
   const parts: Part[] = [];

@@ -12,12 +12,12 @@ import { describeUsedUnits } from './used-units.ts';
 
 /**
  * Describes the contract of every store, as some 90 tests: every operation over every policy; atomic, also with many
- * requests at once; exact to the millisecond; keys apart; denials that change nothing. It uses the public interface of a
- * limiter, so that it applies to every kind of store, and asserts with `node:assert`.
+ * requests at once; exact to the millisecond; keys apart; denials that change nothing. It uses the public interface of
+ * a limiter, so that it applies to every kind of store, and asserts with `node:assert`.
  *
  * @param name - Where the store keeps its keys: the tests are named after it.
- * @param runner - The module of the test runner: `node:test`, `vitest`, `@jest/globals`, `bun:test`. Default: the global
- * functions, which Jest and Mocha have.
+ * @param runner - The module of the test runner: `node:test`, `vitest`, `@jest/globals`, `bun:test`. Default: the
+ * global functions, which Jest and Mocha have.
  * @throws TypeError without a runner.
  *
  * @example

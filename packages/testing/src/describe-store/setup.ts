@@ -8,7 +8,7 @@ export interface StoreFactory {
    * each test has a limiter with a name of its own.
    */
   create(clock: FakeClock): Store;
-  /** What `source` its decisions name. */
+  /** The `source` in its decisions. */
   readonly source: Decision['source'];
   /** Where the clocks start, in milliseconds since 1970. Default: a fixed day in November 2026. */
   readonly clockAtMs?: number;
@@ -18,7 +18,7 @@ export interface StoreFactory {
   tearDown?(): Promise<void>;
 }
 
-/** What createLimiter is given, but for its policies. */
+/** The options of createLimiter without its policies. */
 export interface LimiterOfSuite {
   readonly name: string;
   readonly store: Store;
@@ -26,7 +26,7 @@ export interface LimiterOfSuite {
   readonly timeoutMs: number;
 }
 
-/** What the parts of the contract of stores are given. */
+/** The input of the parts of the stores' contract. */
 export interface StoreSetup {
   readonly source: Decision['source'];
   /** A limiter of these policies on a new store, with the clock of that store. */

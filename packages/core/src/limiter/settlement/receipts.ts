@@ -15,7 +15,7 @@ import {
   type StoreAnswer,
 } from '../../engine/store.ts';
 
-/** What a decision took, and from where: needed for refunds and charges. */
+/** The units that a decision took, and their place: needed for refunds and charges. */
 interface Receipt {
   readonly store: Store;
   /** The requested parts, and what the store counted for them: the same except for a local share. */
@@ -150,8 +150,8 @@ export class Receipts {
   }
 
   /**
-   * Until when each part of a decision that has a cost, and each policy of it, is charged: what another process needs to settle
-   * it. Undefined where it took nothing from the limiter's own store.
+   * Until when each part of a decision that has a cost, and each policy of it, is charged: what another process needs
+   * to settle it. Undefined where it took nothing from the limiter's own store.
    */
   chargedUntilOf(decision: Decision): readonly (readonly number[])[] | undefined {
     const receipt = Receipted.receiptOf(decision, this, this.#store);

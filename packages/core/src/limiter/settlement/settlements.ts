@@ -70,7 +70,9 @@ export class Settlements {
     await this.#send(this.receipts.refundOfParts(decision, chosen));
   }
 
-  /** Gives back all that a decision took, slots included, for a request that never runs; also while the limiter closes. */
+  /**
+   * Gives back all that a decision took, slots included, for a request that never runs; also while the limiter closes.
+   */
   async giveBack(decision: Decision): Promise<void> {
     const slots = this.acquiredSlotsOf(decision);
     await Promise.all([

@@ -60,12 +60,12 @@ function hasNow(clock: unknown): clock is Clock {
  * It holds at most `maxKeys` keys. When it is full, a new key replaces the least recently used one that is not being
  * denied. No client is denied because of the number of other clients.
  *
- * Of the keys that are being denied (or blocked, or hold slots) half of `maxKeys` are held in full. Beyond that, the
- * oldest ones of the limiter that has most of them become compact: each is a text under a keyed hash, still
- * exact. At least the last `maxKeys` of these are remembered (8192 where `maxKeys` is less), at most twice as many. So a
- * flood frees a denied key only if it gets one and a half times `maxKeys` keys denied meanwhile; it frees none of a
- * limiter that has less than its share, and ends no block by `block()`, of which half of `maxKeys` are held apart. The
- * store warns with code `SLUICE_MEMORY_SATURATED`. See docs/adr/0005-memory-store.md.
+ * Keys that are being denied (or blocked, or hold slots) are held in full up to half of `maxKeys`. Beyond that, the
+ * oldest ones of the limiter that has most of them become compact: each is a text under a keyed hash, still exact. At
+ * least the last `maxKeys` of these are remembered (8192 where `maxKeys` is less), at most twice as many. So a flood
+ * frees a denied key only if it gets one and a half times `maxKeys` keys denied meanwhile; it frees none of a limiter
+ * that has less than its share, and ends no block by `block()`, of which half of `maxKeys` are held apart. The store
+ * warns with code `SLUICE_MEMORY_SATURATED`. See docs/adr/0005-memory-store.md.
  *
  * @throws PolicyError for a bad or unknown option.
  */
@@ -81,7 +81,7 @@ export interface ShownMemory {
   performBatch(requests: readonly CoalescedRequests[]): BatchAnswer;
 }
 
-/** What shows the states of a memory store; undefined for another store. */
+/** The states of a memory store, for tests; undefined for another store. */
 export function shownMemory(store: Store): ShownMemory | undefined {
   return BoundedMemoryStore.shown(store);
 }

@@ -29,9 +29,9 @@ export function testGeneral(): Script {
 const ERA_MS = 2 * 2520 * 86_400_000;
 
 /**
- * A Redis store that takes its instants from `clock`, for tests: the scripts of `redisStore`, but for the line that asks the
- * server for the time. Redis itself stays in the present, so instants are shifted into the future, all by the same whole
- * number of windows: no expiry is in the past. `atMs` in decisions is shifted back.
+ * A Redis store that takes its instants from `clock`, for tests: the scripts of `redisStore`, but for the line that
+ * asks the server for the time. Redis itself stays in the present, so instants are shifted into the future, all by the
+ * same whole number of windows: no expiry is in the past. `atMs` in decisions is shifted back.
  *
  * @param eraMs - The shift. Windows that do not divide the default one need a clock that is itself in the future,
  * and 0 here: then the store decides in batches as well, which it does not when it shifts.

@@ -8,8 +8,8 @@ export interface RedisStoreOptions {
   /** The prefix of all keys. Letters, digits, `.`, `_`, `-`, `:` and `/`. Default `sluice`. */
   prefix?: string;
   /**
-   * For a URL: how long decisions wait for the first connection, in milliseconds, whatever their `timeoutMs`. An error of the
-   * connection ends this at once. Default `2000`.
+   * For a URL: how long decisions wait for the first connection, in milliseconds, whatever their `timeoutMs`. An error
+   * of the connection ends this at once. Default `2000`.
    */
   connectTimeoutMs?: number;
   /**

@@ -57,10 +57,10 @@ export interface RedisStore extends Store {
  * server's clock, in whole milliseconds. One key per limiter and subject; every key expires. Needs Redis 6.2 or
  * later, or Valkey.
  *
- * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see {@link
- * RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it makes one
- * with ioredis, connects it when a limiter takes the store, and closes it with the last limiter that uses the store. Before
- * the first decision the connection keeps no process alive.
+ * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see
+ * {@link RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it
+ * makes one with ioredis, connects it when a limiter takes the store, and closes it with the last limiter that uses the
+ * store. Before the first decision the connection keeps no process alive.
  * @throws PolicyError for any other client, and for bad or unknown options. Nothing is sent before the first
  * decision.
  */
@@ -105,7 +105,7 @@ export function createRedisStore(
   if (own === undefined && settings.connectTimeoutMs !== undefined) {
     throw new PolicyError(
       'connectTimeoutMs',
-      'connectTimeoutMs is for a store whose Redis is a URL: a client that is handed in connects by itself, got a client',
+      'connectTimeoutMs needs a URL; your own client connects itself, got a client',
       'SLUICE_OPTION_INVALID',
     );
   }
@@ -132,7 +132,7 @@ const NODE_PARTS_SHIFT = 4;
 
 const NO_ANSWER: BatchAnswer = { atMs: 0, keys: [] };
 
-/** What is known of a part of the store that can fail by itself, and has a clock of its own. */
+/** The state of a part of the store that can fail by itself, and has a clock of its own. */
 interface Node {
   readonly abandonedCalls: AbandonedCalls;
   readonly clock: ServerClock;

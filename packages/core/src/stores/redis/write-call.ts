@@ -143,7 +143,10 @@ class KeysSection {
     return [...this.#external.keys()];
   }
 
-  /** How many external states there are, and per state its key's index, the kind of its algorithm, and its policy's number. */
+  /**
+   * How many external states there are, and per state its key's index, the kind of its algorithm, and its policy's
+   * number.
+   */
   externalArgs(): readonly string[] {
     return this.#hasExternal ? [String(this.#external.size), ...[...this.#external.values()].flat()] : [];
   }

@@ -5,7 +5,10 @@ import { MOST_UNITS, big, greatest, least, type Model, type Receipt, type Refere
 import { limits, windows } from '../../laws/models/sizes.ts';
 import { shiftedWindow, type ShiftedWindowOptions, type ShiftedWindowPolicy } from './policy.ts';
 
-/** Keeps what was charged per window, each under the instant at which it ends. The last window opened counts until it ends. */
+/**
+ * Keeps what was charged per window, each under the instant at which it ends. The last window opened counts until it
+ * ends.
+ */
 class ShiftedWindowModel implements Model {
   readonly limit: bigint;
   readonly windowMs: bigint;

@@ -5,7 +5,10 @@ import { parseName } from '../../../src/values/name.ts';
 import { parseUnits } from '../../../src/values/numbers.ts';
 import { checkOptions } from '../../../src/values/check-options.ts';
 
-/** `limit` units per window. Windows begin `shiftMs` after whole multiples of `windowMs` since 1970: days that begin at six. */
+/**
+ * `limit` units per window. Windows begin `shiftMs` after whole multiples of `windowMs` since 1970: days that begin at
+ * six.
+ */
 export interface ShiftedWindowPolicy extends PolicyBase {
   readonly algorithm: 'shiftedWindow';
   readonly limit: number;

@@ -27,7 +27,9 @@ const MOST_UNREAD_BYTES = 1_048_576;
 const UNREAD_MS = 10_000;
 /** How long a client has to read the last of what it was sent. */
 const LAST_MS = 1_000;
-/** How long a client may still call that was told to leave: it connects to another server meanwhile, if there is one. */
+/**
+ * How long a client may still call that was told to leave: it connects to another server meanwhile, if there is one.
+ */
 const LEAVING_MS = 1_000;
 
 /** One connection of a `remoteStore`. Whatever a client sends, it is bounded, and fails this connection alone. */
@@ -133,7 +135,7 @@ export class FrameConnection {
     });
   }
 
-  /** Tells the client to leave. What it sends within a second is answered; then the connection ends. */
+  /** Tells the client to leave. Requests within a second are answered; then the connection ends. */
   #leave(): void {
     this.#write(writeFrame(FRAME.leaving, 0, ''));
     this.#leavingTimer ??= setTimeout(() => {
@@ -170,7 +172,7 @@ export class FrameConnection {
     this.#endSoon();
   }
 
-  /** Closes the connection once the client has what was written. What it sends until then is dropped. */
+  /** Closes the connection once the client has what was written. Frames that arrive until then are dropped. */
   #endSoon(): void {
     const socket = this.#socket;
     this.#ended();

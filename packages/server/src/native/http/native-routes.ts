@@ -79,7 +79,7 @@ function asProblem(error: unknown): unknown {
   const detail = message.replace(/ \[SLUICE_[A-Z_]+\]$/, '');
   if (code === 'SLUICE_POLICY_UNCONFIGURED') return new RequestProblem(409, detail, { code });
   if (code === 'SLUICE_LIMITER_CLOSED') return new RequestProblem(503, 'the service ends', { code }, SOON);
-  // What a store says may hold addresses: clients get the code alone.
+  // Messages of a store may hold addresses: clients get the code alone.
   if (name === 'StoreError') {
     return new RequestProblem(503, 'the store does not answer: the operation may have been done', { code }, SOON);
   }

@@ -247,7 +247,7 @@ function returnsOf(parts: readonly Part[], answer: GroupAnswer): readonly Decisi
   });
 }
 
-/** The answer where no decision was made. What was consumed is refunded. */
+/** The answer where no decision was made. Consumed units are refunded. */
 function allStale(groups: readonly Group[], answers: readonly StoreAnswer[]): StoreAnswer {
   const stale: (number | undefined)[] = [];
   groups.forEach(({ positions }, i) => {

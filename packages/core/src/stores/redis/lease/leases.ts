@@ -36,7 +36,7 @@ export function dropLeases(store: Store, subject: string, keySuffix: string): vo
   for (const leases of leasesOf(store)) leases.drop(subject, keySuffix);
 }
 
-/** Gives back what every limiter of this process holds of a key in a store: sent before whatever the caller sends next. */
+/** Gives back what every limiter of this process holds of a key in a store: sent before the caller's next call. */
 export function giveBackLeases(store: Store, subject: string, keySuffix: string): void {
   for (const leases of leasesOf(store)) leases.giveBack(subject, keySuffix);
 }

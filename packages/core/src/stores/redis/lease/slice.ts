@@ -17,7 +17,7 @@ export interface GrantReply {
 /** The units available under a key, now or as far as is known. */
 export interface Grant {
   readonly units: number;
-  /** What is left besides them. */
+  /** The rest. */
   readonly left: number;
   /** The states after these units are consumed. */
   readonly states: readonly unknown[];
@@ -26,7 +26,7 @@ export interface Grant {
   readonly shown: readonly ShownPolicy[];
 }
 
-/** What decisions from a slice state of one policy. Instants of the store's clock. */
+/** The figures of one policy in decisions from a slice. Instants of the store's clock. */
 export interface ShownPolicy {
   readonly name: string;
   readonly limit: number;

@@ -7,8 +7,8 @@ const SHOWN = { name: 'hot', limit: 100, windowMs: 1000, untilMs: START_MS + 100
 const MOST_AGE_MS = 500;
 
 /**
- * A slice that a store gave at `START_MS`, by its clock, to a process that asked `askedMs` and sent `sentMs` before, and
- * whose clocks run at `rate`. What its clocks showed at true times, in ms since then.
+ * A slice that a store gave at `START_MS`, by its clock, to a process that asked `askedMs` and sent `sentMs` before,
+ * and whose clocks run at `rate`. What its clocks showed at true times, in ms since then.
  */
 function scene(endMs: number, rate: number, sentMs: number, askedMs: number) {
   const clocks = {

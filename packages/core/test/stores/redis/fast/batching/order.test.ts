@@ -25,7 +25,9 @@ beforeEach(async () => {
 const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
 const six = fixedWindow({ limit: 6, window: '1h' });
 
-/** A limiter whose scripts the server knows: one that it does not know is sent again, behind what was sent meanwhile. */
+/**
+ * A limiter whose scripts the server knows: one that it does not know is sent again, behind what was sent meanwhile.
+ */
 async function limiterOf(policy: Policy, options: Partial<SingleLimiterOptions> = {}): Promise<Limiter> {
   const limiter = createLimiter({ policy, store: redisStore(client), ...strict, ...options } as SingleLimiterOptions);
   await limiter.consume('warm');

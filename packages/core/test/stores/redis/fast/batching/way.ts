@@ -163,8 +163,8 @@ export function inBatches(client: Redis, clock: Clock, options: RedisStoreOption
 }
 
 /**
- * All that lies under a prefix, by what follows it. A key that is used under two sets of numbers may expire as the one says
- * or the other: a window that goes on keeps the expiry that it was given.
+ * All that lies under a prefix, by what follows it. A key that is used under two sets of numbers may expire as the one
+ * says or the other: a window that goes on keeps the expiry that it was given.
  */
 export async function heldUnder(admin: Redis, prefix: string): Promise<ReadonlyMap<string, Held>> {
   const isIdentity = (key: string): boolean => /:~[^:]*$/.test(key); // of a refund: random by intent

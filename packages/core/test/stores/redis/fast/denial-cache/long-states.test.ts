@@ -7,7 +7,10 @@ import { redisServer } from './servers.ts';
 
 const redis = useRedis();
 
-/** A log of four units that were taken 100 ms apart, of which a reply shows no more than concerns the cost that is asked for. */
+/**
+ * A log of four units that were taken 100 ms apart, of which a reply shows no more than concerns the cost that is asked
+ * for.
+ */
 async function deniedAt(cost: number, askedCost: number, laterMs: number): Promise<boolean> {
   const policies = namePolicies(slidingLog({ limit: 4, window: 1000 }), 'log');
   const limit: Limit = { policies, keySuffix: keySuffixOf('log', policies) };

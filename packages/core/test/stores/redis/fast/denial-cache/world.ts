@@ -60,8 +60,9 @@ interface Actor {
 const SUBJECTS = ['a', 'b'];
 
 /**
- * Processes with clocks that drift, and machines that are suspended now and then, ask one server over a network that takes
- * its time. Whatever one of them denies by itself is compared with what the server would say in that very millisecond.
+ * Processes with clocks that drift, and machines that are suspended now and then, ask one server over a network that
+ * takes its time. Whatever one of them denies by itself is compared with what the server would say in that very
+ * millisecond.
  */
 export class World {
   readonly outcome: Outcome = { deniedHere: 0, wrong: [], excused: 0 };

@@ -108,7 +108,10 @@ export async function brokenWorlds(first: number, count: number): Promise<readon
   return broken;
 }
 
-/** Processes spend less of a bucket than comes back, so that it is full while they hold slices of it, and all of it at once now and then. */
+/**
+ * Processes spend less of a bucket than comes back, so that it is full while they hold slices of it, and all of it at
+ * once now and then.
+ */
 export async function floods(seed: number): Promise<World> {
   const random = seeded(seed);
   const time = new VirtualTime(START_MS);
@@ -128,8 +131,8 @@ export async function floods(seed: number): Promise<World> {
 }
 
 /**
- * A process takes slices of a bucket and goes idle; what it gives back is held up on its way until the bucket has refilled as
- * much, and another has spent that.
+ * A process takes slices of a bucket and goes idle; what it gives back is held up on its way until the bucket has
+ * refilled as much, and another has spent that.
  */
 export async function heldUp(seed: number): Promise<World> {
   const time = new VirtualTime(START_MS);
