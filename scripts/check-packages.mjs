@@ -114,6 +114,7 @@ import Fastify from 'fastify';
 import Koa from 'koa';
 import { byUser, createLimiter, fixedWindow, rateLimit, type Decision } from '@sluice/express';
 import { inspectKey, type KeyReport } from '@sluice/core/inspect';
+import { createPolicies, managed } from '@sluice/managed';
 import { fixedMembership, splitStore } from '@sluice/split';
 import { remoteStore } from '@sluice/remote';
 import { collectMetrics } from '@sluice/core/metrics';
@@ -141,7 +142,9 @@ new Hono().use(honoRateLimit({ limit: 1, window: '1m', key: (c) => c.req.header(
 const report: KeyReport = inspectKey('sluice:{a}:api:2f', '', decision.atMs);
 const stops: (() => void)[] = [collectMetrics({ prefix: 'limits_' }), reportToOpenTelemetry()];
 const stores = [splitStore({ membership: fixedMembership({ instances: 1, index: 0 }) }), remoteStore('sluice://127.0.0.1:1')];
-const testing: readonly unknown[] = [stores, keysOf, performRequest, describeStore, expectLimited, fakeClock];
+const policies = createPolicies({ load: () => Promise.resolve({}) });
+const stored = [rateLimit({ policy: managed('orders'), app: 'shop', policies }), createLimiter({ policy: managed('orders'), app: 'shop', policies })];
+const testing: readonly unknown[] = [stores, stored, keysOf, performRequest, describeStore, expectLimited, fakeClock];
 `,
   );
   for (const [file, load] of [

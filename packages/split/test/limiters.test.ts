@@ -11,6 +11,7 @@ import {
   type Reservation,
 } from '@sluice/core';
 import { splitStore } from '@sluice/split';
+import { createSplitStore } from '../src/split-store.ts';
 
 describe('a reservation of a share of a split limit', () => {
   it.each([
@@ -31,6 +32,27 @@ describe('a reservation of a share of a split limit', () => {
 
     expect(await limiter.peek('key', 0)).toMatchObject({ source: 'split', limit: 20, remaining: 10 - 1 - 6 });
     expect(await limiter.peek('other')).toMatchObject({ allowed: false, remaining: 0 });
+    await limiter.close();
+  });
+});
+
+describe('a share of a fixed window whose clocks do not run quite alike', () => {
+  it.each([
+    ['given back', 1, 10 - 1],
+    ['charged', 6, 10 - 6],
+  ])('knows the window in which units are %s', async (_what, actual, left) => {
+    let [monotonicMs, dateMs] = [5000, 1_795_262_400_000];
+    const clocks = { monotonicMs: () => monotonicMs, dateMs: () => dateMs };
+    const store = createSplitStore({ membership: 2 }, clocks);
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 20, window: '1d', align: 'clock' }), store });
+    dateMs += 1; // ahead by a millisecond, and then no more
+    const { settle } = await limiter.reserve('key', 4);
+    monotonicMs += 1000;
+    dateMs += 998.5;
+
+    await settle(actual);
+
+    expect((await limiter.peek('key', 0)).remaining).toBe(left);
     await limiter.close();
   });
 });

@@ -14,7 +14,6 @@ import * as esm from '@sluice/core';
 import * as esmMetrics from '@sluice/core/metrics';
 import * as esmOpenTelemetry from '@sluice/core/opentelemetry';
 import prometheus from 'prom-client';
-import { createEnforcer } from '../../../http/dist/spi.js';
 
 const require = createRequire(import.meta.url);
 const copies = {
@@ -54,17 +53,6 @@ const store = esm.memoryStore();
 const shop = esm.createLimiter({ name: 'shop', policy, store });
 const nameTwice = codeOf(() => copies.cjs.createLimiter({ name: 'shop', policy, store }));
 await shop.close();
-const foreign = copies.cjs.createLimiter({
-  name: 'foreign',
-  policy: copies.cjs.fixedWindow({ limit: 1, window: '1h' }),
-});
-let ofOtherCopy;
-try {
-  createEnforcer({ limiter: foreign }, {});
-} catch ({ message }) {
-  ofOtherCopy = message;
-}
-await foreign.close();
 
 const samples = async (name) =>
   (await prometheus.register.getMetricsAsJSON())
@@ -83,7 +71,6 @@ process.stdout.write(
     sameModule: copies.esm.createLimiter === copies.cjs.createLimiter,
     sameByRequire: copies.esm.createLimiter === require('@sluice/core').createLimiter,
     nameTwice,
-    ofOtherCopy,
     twice,
     decisions: await samples('sluice_decisions_total'),
     keys: await samples('sluice_keys_in_memory'),

@@ -15,9 +15,6 @@ describe('two copies of the package in one process', () => {
       sameModule: false,
       sameByRequire: true,
       nameTwice: 'SLUICE_LIMITER_NAME_TAKEN',
-      ofOtherCopy: expect.stringMatching(
-        /^limiter must be made by .* This process has loaded 2 copies of @sluice\/core/,
-      ),
       twice: ['SLUICE_OPTION_INVALID', 'SLUICE_OPTION_INVALID'],
       decisions: ['esm 1', 'cjs 1'],
       keys: ['esm 1', 'cjs 1'],

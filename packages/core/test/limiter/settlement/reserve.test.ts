@@ -12,7 +12,6 @@ import {
   type StoreAnswers,
   type StoreRequest,
 } from '@sluice/core';
-import { createSplitStore } from '../../../../split/src/split-store.ts';
 import { fakeClock, onNodes } from '@sluice/testkit';
 
 const policy = fixedWindow({ limit: 10, window: '1h' });
@@ -245,27 +244,6 @@ describe('a reservation that this process took in place of its store', () => {
     await settle(5);
 
     expect(await remaining(limiter)).toBe(10);
-  });
-});
-
-describe('a share of a fixed window whose clocks do not run quite alike', () => {
-  it.each([
-    ['given back', 1, 10 - 1],
-    ['charged', 6, 10 - 6],
-  ])('knows the window in which units are %s', async (_what, actual, left) => {
-    let [monotonicMs, dateMs] = [5000, 1_795_262_400_000];
-    const clocks = { monotonicMs: () => monotonicMs, dateMs: () => dateMs };
-    const store = createSplitStore({ membership: 2 }, clocks);
-    const limiter = createLimiter({ policy: fixedWindow({ limit: 20, window: '1d', align: 'clock' }), store });
-    dateMs += 1; // ahead by a millisecond, and then no more
-    const { settle } = await limiter.reserve('key', 4);
-    monotonicMs += 1000;
-    dateMs += 998.5;
-
-    await settle(actual);
-
-    expect(await remaining(limiter)).toBe(left);
-    await limiter.close();
   });
 });
 
