@@ -134,8 +134,8 @@ class BoundedMemoryStore implements MemoryStore {
     return requests.map((request) => this.#performOne(request, nowMs, false));
   }
 
-  fast(host: FastHost): Fast {
-    return new MemoryFast(this.#keys, this.#now, host);
+  fast({ receipts }: FastHost): Fast {
+    return new MemoryFast(this.#keys, this.#now, receipts);
   }
 
   #nowMs(): number {
