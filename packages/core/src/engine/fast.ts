@@ -67,7 +67,8 @@ export interface FastHost {
 
 /** A store that brings a {@link Fast} to each of its limiters. */
 export interface FastStore extends Store {
-  fast(host: FastHost): Fast;
+  /** Undefined for an object that only has the store as its prototype: its own `perform` decides. */
+  fast(host: FastHost): Fast | undefined;
 }
 
 export function bringsFast(store: Store): store is FastStore {

@@ -134,7 +134,8 @@ class BoundedMemoryStore implements MemoryStore {
     return requests.map((request) => this.#performOne(request, nowMs, false));
   }
 
-  fast({ receipts }: FastHost): Fast {
+  fast({ receipts }: FastHost): Fast | undefined {
+    if (!(#keys in this)) return undefined;
     return new MemoryFast(this.#keys, this.#now, receipts);
   }
 

@@ -187,6 +187,20 @@ describe('a decision of the fast path', () => {
     expect(JSON.parse(JSON.stringify(decision))).toStrictEqual(decision);
   });
 
+  it('is not made for an object that has the store as its prototype: its own perform decides', async () => {
+    const inner = memoryStore();
+    const asked: string[] = [];
+    const store = Object.assign(Object.create(inner) as MemoryStore, {
+      perform: (requests: Parameters<MemoryStore['perform']>[0]) => {
+        asked.push(...requests.map(({ op }) => op));
+        return inner.perform(requests);
+      },
+    });
+
+    expect((await createLimiter({ policy, store }).consume('key')).remaining).toBe(2);
+    expect(asked).toEqual(['consume']);
+  });
+
   it('is given back itself, once, and a copy of it never', async () => {
     const limiter = createLimiter({ policy });
     const decision = await limiter.consume('key', 2);
