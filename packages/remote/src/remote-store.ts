@@ -84,7 +84,7 @@ class FramedStore implements RemoteStore, BatchStore, FastStore {
     return new NetworkFast(this, host);
   }
 
-  async perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers> {
+  perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers> {
     return performInOrder(this, requests, () => this.#perform(requests, call));
   }
 

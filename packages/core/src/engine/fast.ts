@@ -36,6 +36,14 @@ export interface Fast {
   close?(): void;
 }
 
+/** What can be settled of a decision later. */
+export interface DecisionReceipts {
+  /** For a decision of `consume`. */
+  writeLazily(decision: Decision, limit: Limit, subject: string): void;
+  /** For a decision of `peek`, which leaves nothing to settle. */
+  writeSpent(decision: Decision): void;
+}
+
 /** The limiter, as what a store brings sees it. */
 export interface FastHost {
   readonly name: string;
@@ -43,10 +51,8 @@ export interface FastHost {
   /** The options of the limiter; undefined where they are off. */
   readonly lease: { readonly maxAgeMs: number } | undefined;
   readonly denialCache: { readonly maxKeys: number } | undefined;
-  /** Receives each decision of `consume` before its caller does. */
-  decided(decision: Decision, limit: Limit, subject: string): void;
-  /** Receives each decision of `peek` before its caller does. */
-  peeked(decision: Decision): void;
+  /** Receives each decision before its caller does. */
+  readonly receipts: DecisionReceipts;
   /** Decides as `onStoreError` states, after the store failed or was late. */
   fallback(part: Part, error: unknown, onStoreError: OnStoreError): Decision | Promise<Decision>;
   /** Called around a decision that is pending: the limiter waits for it before it closes. */

@@ -18,7 +18,7 @@ import { Settlements, warnOfRefund } from './settlement/settlements.ts';
 import { forgetKeys } from '../stores/memory/memory-store.ts';
 import { fallbackStore, type FallbackStore } from '../stores/fallback.ts';
 import { StoreGuard } from '../guard/store-guard.ts';
-import { bringsFast, type FastHost, type OnStoreError } from '../engine/fast.ts';
+import { bringsFast, type Fast, type FastHost, type OnStoreError } from '../engine/fast.ts';
 import { isPending, type Store, type StoreAnswer } from '../engine/store.ts';
 import { WaitQueues } from './waiting/wait-queues.ts';
 import { warnOnce } from '../warnings.ts';
@@ -41,6 +41,8 @@ export class LimiterCore {
   readonly #settings: CoreSettings;
   readonly #deps: LimiterDeps;
   readonly #pipeline: DecisionPipeline;
+  /** As in the deps: one look-up less for a decision. */
+  readonly #fast: Fast | undefined;
   /** Whether its memory is its own, because no store was given. */
   readonly #ownsMemory: boolean;
   #leaveGuard: (() => void) | undefined;
@@ -92,18 +94,13 @@ export class LimiterCore {
       reportFailure: (error, isDecision) => this.#reportFailure(error, isDecision),
     };
     this.#pipeline = new DecisionPipeline(this.#deps);
+    this.#fast = this.#deps.fast;
   }
 
   #fastHost({ name, timeoutMs, lease, denialCache }: CoreSettings, inFlight: InFlight): FastHost {
     const { receipts } = this.settlements;
     return {
-      ...{ name, timeoutMs, lease, denialCache },
-      decided: (decision, limit, subject) => {
-        receipts.writeLazily(decision, limit, subject);
-      },
-      peeked: (decision) => {
-        receipts.writeSpent(decision);
-      },
+      ...{ name, timeoutMs, lease, denialCache, receipts },
       fallback: (part, error, onStoreError) => {
         const parts = [part];
         return this.#pipeline.fallback({ op: 'consume', parts }, error, { requested: parts, onStoreError });
@@ -220,13 +217,13 @@ export class LimiterCore {
   ): Decision | Promise<Decision> | undefined {
     const limit = 'policies' in ref ? ref : currentOf(ref, subject);
     if (limit?.fastPathEligible !== true || cost === 0) return undefined;
-    return this.#deps.fast?.consume(limit, subject, cost, onStoreError, endMs);
+    return this.#fast?.consume(limit, subject, cost, onStoreError, endMs);
   }
 
   #peekFast(ref: LimitRef, subject: string, cost: number): Decision | undefined {
     const limit = currentOf(ref, subject);
     if (limit?.fastPathEligible !== true || cost === 0) return undefined;
-    return this.#deps.fast?.peek?.(limit, subject, cost);
+    return this.#fast?.peek?.(limit, subject, cost);
   }
 
   #publish(
@@ -284,7 +281,7 @@ export class LimiterCore {
   }
 
   #edited(requested: readonly UnresolvedEdit[]): void {
-    for (const { op, part } of requested) this.#deps.fast?.edited?.(op, part.subject, part.limit.keySuffix);
+    for (const { op, part } of requested) this.#fast?.edited?.(op, part.subject, part.limit.keySuffix);
   }
 
   /**
@@ -308,7 +305,7 @@ export class LimiterCore {
 
   async #close(): Promise<void> {
     const asked = this.waiting.close();
-    this.#deps.fast?.close?.();
+    this.#fast?.close?.();
     if (asked !== undefined) await asked;
     const idle = this.#deps.inFlight.idle();
     if (idle !== undefined) await idle; // synchronous when idle, so that a close inside a breaker's listener takes effect there

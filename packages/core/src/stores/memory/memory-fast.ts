@@ -1,5 +1,5 @@
 import type { Decision } from '../../engine/decision.ts';
-import type { Fast, FastHost } from '../../engine/fast.ts';
+import type { DecisionReceipts, Fast } from '../../engine/fast.ts';
 import type { Limit } from '../../engine/store.ts';
 import { consumeOne } from './consume-one.ts';
 import type { Keys } from './keys.ts';
@@ -8,12 +8,12 @@ import type { Keys } from './keys.ts';
 export class MemoryFast implements Fast {
   readonly #keys: Keys;
   readonly #now: () => number;
-  readonly #host: FastHost;
+  readonly #receipts: DecisionReceipts;
 
-  constructor(keys: Keys, now: () => number, host: FastHost) {
+  constructor(keys: Keys, now: () => number, receipts: DecisionReceipts) {
     this.#keys = keys;
     this.#now = now;
-    this.#host = host;
+    this.#receipts = receipts;
   }
 
   consume(limit: Limit, subject: string, cost: number): Decision | undefined {
@@ -26,7 +26,7 @@ export class MemoryFast implements Fast {
     } catch {
       return undefined; // such as a clock that throws: `perform` meets the same error, and reports it
     }
-    if (decision !== undefined) this.#host.decided(decision, limit, subject);
+    if (decision !== undefined) this.#receipts.writeLazily(decision, limit, subject);
     return decision;
   }
 }

@@ -134,9 +134,9 @@ class BoundedMemoryStore implements MemoryStore {
     return requests.map((request) => this.#performOne(request, nowMs, false));
   }
 
-  fast(host: FastHost): Fast | undefined {
+  fast({ receipts }: FastHost): Fast | undefined {
     if (!(#keys in this)) return undefined;
-    return new MemoryFast(this.#keys, this.#now, host);
+    return new MemoryFast(this.#keys, this.#now, receipts);
   }
 
   #nowMs(): number {

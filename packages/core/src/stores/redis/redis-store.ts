@@ -178,7 +178,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     return new NetworkFast(this, host);
   }
 
-  async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
+  perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
     return performInOrder(this, requests, () => this.#perform(requests, waiting));
   }
 

@@ -50,12 +50,17 @@ function limiterOf(maxKeys: number, clock: FakeClock, isFast: boolean): Path {
   const held = memoryStore({ maxKeys, clock });
   const bring = held.fast.bind(held);
   let decided = 0;
-  held.fast = (host) =>
+  held.fast = ({ receipts, ...host }) =>
     bring({
       ...host,
-      decided: (...decision) => {
-        decided++;
-        host.decided(...decision);
+      receipts: {
+        writeLazily: (...given) => {
+          decided++;
+          receipts.writeLazily(...given);
+        },
+        writeSpent: (decision) => {
+          receipts.writeSpent(decision);
+        },
       },
     });
   const store = isFast ? held : withoutFastPath(held);

@@ -44,7 +44,7 @@ export class BatchedDecision implements Recipient {
       this.#denialCache?.remember(part, key, atMs, sent);
       if (showsDenied === true) warnOfStateAhead(this.#host.name, part.limit, key.states, decision);
     }
-    this.#host.decided(decision, part.limit, part.subject);
+    this.#host.receipts.writeLazily(decision, part.limit, part.subject);
     this.#resolve(decision);
     this.#host.end();
   }

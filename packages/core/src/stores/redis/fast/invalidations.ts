@@ -1,5 +1,5 @@
 import { localClocks, type LocalClocks } from '../../../platform/clock.ts';
-import { isPending, type StoreRequest } from '../../../engine/store.ts';
+import type { StoreRequest } from '../../../engine/store.ts';
 
 /** Hash cells of subjects. Two subjects in one cell only lose entries that could have been kept. */
 const CELLS = 1024;
@@ -20,25 +20,14 @@ export class Invalidations {
   }
 
   /** Sends requests, and records which of them may make more available. */
-  around<T>(requests: readonly StoreRequest[], send: () => T | Promise<T>): T | Promise<T> {
+  around<T>(requests: readonly StoreRequest[], send: () => Promise<T>): Promise<T> {
     const subjects = changedBy(requests);
     if (subjects.length === 0) return send();
     for (const subject of subjects) this.sending(subject);
     const end = (): void => {
       for (const subject of subjects) this.answered(subject);
     };
-    let sent: T | Promise<T>;
-    try {
-      sent = send();
-    } catch (error) {
-      end();
-      throw error;
-    }
-    if (!isPending(sent)) {
-      end();
-      return sent;
-    }
-    return sent.finally(end);
+    return send().finally(end);
   }
 
   /** Called before a change of this subject is sent. Every call is followed by one of {@link answered}. */

@@ -1,9 +1,8 @@
 import type { BatchStore } from '../../../engine/batch-store.ts';
 import type { Decision } from '../../../engine/decision.ts';
-import type { Fast, FastHost, OnStoreError } from '../../../engine/fast.ts';
+import type { DecisionReceipts, Fast, FastHost, OnStoreError } from '../../../engine/fast.ts';
 import {
   isOneCall,
-  isPending,
   type DecidingRequest,
   type EditingRequest,
   type Limit,
@@ -19,6 +18,7 @@ import { localTime } from '../../../platform/clock.ts';
 import { dropLeases, giveBackLeases, Leases, type LeasePort } from '../lease/leases.ts';
 import { BatchedDecision } from './batched-decision.ts';
 import { Batching } from './batching/batching.ts';
+import type { Sent } from './batching/waiting.ts';
 import { DenialCache } from './denial-cache.ts';
 import { invalidations } from './invalidations.ts';
 import { warnOfStateAhead } from './state-ahead.ts';
@@ -42,11 +42,7 @@ export function flushBatches(store: Store): void {
 }
 
 /** Calls a store that brings {@link NetworkFast}: after what waits for it, and the denial caches learn of edits. */
-export function performInOrder<T>(
-  store: Store,
-  requests: readonly StoreRequest[],
-  send: () => Promise<T>,
-): T | Promise<T> {
+export function performInOrder<T>(store: Store, requests: readonly StoreRequest[], send: () => Promise<T>): Promise<T> {
   flushBatches(store);
   return invalidations.around(requests, send);
 }
@@ -62,6 +58,7 @@ export function performInOrder<T>(
 export class NetworkFast implements Fast {
   readonly #store: BatchStore;
   readonly #host: FastHost;
+  readonly #receipts: DecisionReceipts;
   readonly #batching: Batching;
   readonly #denialCache: DenialCache | undefined;
   readonly #leases: Leases | undefined;
@@ -70,6 +67,7 @@ export class NetworkFast implements Fast {
     const { denialCache, lease } = host;
     this.#store = store;
     this.#host = host;
+    this.#receipts = host.receipts;
     this.#batching = batchingOf(store);
     if (denialCache !== undefined && store.showsDenied === true) {
       this.#denialCache = new DenialCache(denialCache.maxKeys, invalidations);
@@ -86,7 +84,7 @@ export class NetworkFast implements Fast {
   ): Decision | Promise<Decision> | undefined {
     const decision = this.#leases?.consume(limit, subject, cost) ?? this.#denialCache?.deny(limit, subject, cost);
     if (decision !== undefined) {
-      this.#host.decided(decision, limit, subject);
+      this.#receipts.writeLazily(decision, limit, subject);
       return decision;
     }
     if (this.#store.decidesBatches === false) return undefined;
@@ -96,7 +94,7 @@ export class NetworkFast implements Fast {
 
   peek(limit: Limit, subject: string, cost: number): Decision | undefined {
     const decision = this.#leases?.consume(limit, subject, cost, 'peek');
-    if (decision !== undefined) this.#host.peeked(decision);
+    if (decision !== undefined) this.#receipts.writeSpent(decision);
     return decision;
   }
 
@@ -110,20 +108,17 @@ export class NetworkFast implements Fast {
       // Their units may be taken on one node, and given back because another denies.
       for (const { limit } of parts) cache?.exclude(limit);
     }
-    const sentMs = performance.now();
-    const sentDateMs = Date.now();
-    const answers = isOneCall(this.#store, [request])
-      ? this.#batching.decide(request, timeoutMs)
+    // What several nodes answer shows no keys.
+    return isOneCall(this.#store, [request])
+      ? this.#batching.decide(request, timeoutMs, this.#learn)
       : StoreGuard.of(this.#store).perform([request], timeoutMs, this.#host);
-    if (this.#store.showsDenied !== true || !isPending(answers)) return answers;
-    return answers.then((answered) => {
-      const [answer] = answered;
-      if (answer === undefined || answer instanceof Error || answer.snapshots === undefined) return answered;
-      cache?.rememberAll(parts, answer, { sentMs, sentDateMs, receivedMs: performance.now() });
-      this.#warnOfStates(parts, answer);
-      return answered;
-    });
   }
+
+  readonly #learn = ({ parts }: DecidingRequest, answer: StoreAnswer, sent: Sent): void => {
+    if (answer.snapshots === undefined || this.#store.showsDenied !== true) return;
+    this.#denialCache?.rememberAll(parts, answer, sent);
+    this.#warnOfStates(parts, answer);
+  };
 
   edited(op: EditingRequest['op'], subject: string, keySuffix: string): void {
     // What no request has used is not refunded, and serves no request after a charge.

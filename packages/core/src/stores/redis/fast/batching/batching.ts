@@ -2,7 +2,7 @@ import type { BatchStore } from '../../../../engine/batch-store.ts';
 import type { Shard } from '../../../../guard/shard.ts';
 import { fittingUnits } from '../../../../engine/consume-state.ts';
 import type { DecidingRequest, KeyState, Limit, StoreAnswers } from '../../../../engine/store.ts';
-import { GeneralBatch, WaitingRequest } from './general-batch.ts';
+import { GeneralBatch, WaitingRequest, type Learn } from './general-batch.ts';
 import { CoalescedBatch, WaitingCoalesced, type Recipient } from './coalesced-batch.ts';
 import type { Sent, Waiting } from './waiting.ts';
 
@@ -84,11 +84,12 @@ export class Batching {
   /**
    * Requests a decision of any kind, in the next call.
    *
+   * @param learn - Receives the answer before the caller does.
    * @throws (rejects) StoreError `SLUICE_BREAKER_OPEN`, `SLUICE_STORE_TIMEOUT`, and as the store does.
    */
-  decide(request: DecidingRequest, timeoutMs: number): Promise<StoreAnswers> {
+  decide(request: DecidingRequest, timeoutMs: number, learn: Learn): Promise<StoreAnswers> {
     return new Promise((resolve, reject) => {
-      const waiting = new WaitingRequest(request, timeoutMs, resolve, reject);
+      const waiting = new WaitingRequest(request, timeoutMs, learn, resolve, reject);
       this.#enter(waiting);
       const last = this.#batches.at(-1);
       if (!(last instanceof GeneralBatch && last.add(waiting))) {

@@ -1,30 +1,38 @@
 import type { BatchStore } from '../../../../engine/batch-store.ts';
 import type { DecidingRequest, StoreAnswer, StoreAnswers } from '../../../../engine/store.ts';
-import { Waiting, addTimeout, sendTogether, type Batch } from './waiting.ts';
+import { Waiting, addTimeout, sendTogether, type Batch, type Sent } from './waiting.ts';
 
 /** The store itself splits calls of more requests. */
 const MOST_REQUESTS = 256;
 
+/** Receives what the store has answered to a request that still waited. */
+export type Learn = (request: DecidingRequest, answer: StoreAnswer, sent: Sent) => void;
+
 /** A decision of any kind that waits for its call. */
 export class WaitingRequest extends Waiting {
   readonly request: DecidingRequest;
+  readonly #learn: Learn;
   readonly #resolve: (answers: StoreAnswers) => void;
   readonly #reject: (error: unknown) => void;
 
   constructor(
     request: DecidingRequest,
     timeoutMs: number,
+    learn: Learn,
     resolve: (answers: StoreAnswers) => void,
     reject: (error: unknown) => void,
   ) {
     super(request.parts[0]?.subject ?? '', timeoutMs);
     this.request = request;
+    this.#learn = learn;
     this.#resolve = resolve;
     this.#reject = reject;
   }
 
-  answer(answer: StoreAnswer | Error | undefined): void {
-    if (this.leave()) this.#resolve(answer === undefined ? [] : [answer]);
+  answer(answer: StoreAnswer | Error | undefined, sent: Sent): void {
+    if (!this.leave()) return;
+    if (answer !== undefined && !(answer instanceof Error)) this.#learn(this.request, answer, sent);
+    this.#resolve(answer === undefined ? [] : [answer]);
   }
 
   fail(error: unknown): void {
@@ -58,8 +66,8 @@ export class GeneralBatch implements Batch {
   ): Promise<unknown> {
     const requests = waiting.map(({ request }) => request);
     return sendTogether(async (call) => store.perform(requests, call), timeouts, {
-      answer: (answers) => {
-        for (let i = 0; i < waiting.length; i++) waiting[i]?.answer(answers[i]);
+      answer: (answers, sent) => {
+        for (let i = 0; i < waiting.length; i++) waiting[i]?.answer(answers[i], sent);
       },
       fail: (error, timeoutMs, answers) => {
         for (const one of waiting) if (one.timeoutMs <= timeoutMs) one.leaveWith(error, answers);
