@@ -1,6 +1,6 @@
 // Writes into the manifest of each published package what follows from scripts/packages.mjs and from the manifest at
 // the root: its entry points, and the addresses of repository and site. Writes these addresses into the packages' READMEs,
-// into what the issue forms link to and, for the messages, into core, too.
+// into what the issue forms link to and, for the messages, into core, too; and into .changeset which packages have one version.
 // With --check it writes nothing, and fails when a file is stale.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { format } from 'prettier';
@@ -51,6 +51,10 @@ for (const [folder, { formats, entries, internal = {} }] of Object.entries(PACKA
   const readme = `packages/${folder}/README.md`;
   await write(readme, read(readme).replace(/https:\/\/[^\s)]+(?=\/(?:blob|tree)\/main\/)/g, ADDRESSES.repository));
 }
+
+const changesets = '.changeset/config.json';
+const fixed = [Object.keys(PACKAGES).map((name) => `@sluice/${name}`)];
+await write(changesets, { ...JSON.parse(read(changesets)), fixed }, 'json');
 
 const contacts = '.github/ISSUE_TEMPLATE/config.yml';
 await write(contacts, read(contacts).replace(/https:\/\/\S+(?=\/(?:tree\/main|security)\/)/g, ADDRESSES.repository));
@@ -105,9 +109,9 @@ function typesVersionsOf(formats, entries) {
   return { typesVersions: { '*': Object.fromEntries(names.map((name) => [name, [`./dist/${name}.d.cts`]])) } };
 }
 
-async function write(path, content) {
+async function write(path, content, parser = PARSERS[path.split('.').at(-1)]) {
   const text = typeof content === 'string' ? content : JSON.stringify(content);
-  const written = await format(text, { ...style, parser: PARSERS[path.split('.').at(-1)] });
+  const written = await format(text, { ...style, parser });
   let current;
   try {
     current = read(path);
