@@ -46,11 +46,11 @@ export default { ...core, rootDir: '.', testTimeout: config.testTimeout };
     './shifted-window.ts',
   );
 
-  run(ROOT, 'scripts/build-lua.mjs', join(copy, 'packages'));
+  run(ROOT, 'scripts/build/build-lua.mjs', join(copy, 'packages'));
   for (const name of ['core', 'cli']) {
     run(ROOT, 'node_modules/@typescript/native/bin/tsc', '-p', join(copy, 'packages', name));
   }
-  run(ROOT, 'scripts/build.mjs', copy);
+  run(ROOT, 'scripts/build/build.mjs', copy);
 }
 
 /** Adds a name beside another one wherever that stands in a list, and imports it: what one line says of an algorithm. */
