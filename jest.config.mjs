@@ -73,8 +73,9 @@ export default {
   ],
   // A deep run takes ten times as many cases.
   testTimeout: process.env.SLUICE_DEPTH === 'deep' ? 3_600_000 : 120_000,
-  // Each worker runs its own Redis server, and the tests of exactness start processes: two at a time fit two cores.
-  maxWorkers: 2,
+  // Tests wait for servers, windows and processes for more than a third of their time: three at a time use two cores.
+  maxWorkers: 3,
+  testSequencer: `${import.meta.dirname}/scripts/test/longest-first.mjs`,
   // Node does not free the modules of a test file that has ended: after a hundred files a worker mostly collects garbage.
   // A worker whose heap has grown to this size is replaced between two files.
   workerIdleMemoryLimit: '1GB',
