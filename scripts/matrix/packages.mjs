@@ -60,8 +60,8 @@ try {
     if (!isWanted(row)) continue;
     const folder = await installed(row, tarballs, [adapter], { ...framework, ...PROMETHEUS });
     for (const node of NODES) {
-      await check(row, `Node ${node}, import`, () => run(folder, ...onNode(node, `${adapter}.mjs`)));
-      await check(row, `Node ${node}, require`, () => run(folder, ...onNode(node, `${adapter}.cjs`)));
+      await check(row, `Node ${node}, import`, () => run(folder, ...onNode(node, `framework.mjs ${adapter}`)));
+      await check(row, `Node ${node}, require`, () => run(folder, ...onNode(node, `framework.cjs ${adapter}`)));
     }
   }
   if (isWanted('One copy')) {

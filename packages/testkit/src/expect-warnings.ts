@@ -8,7 +8,7 @@ import { afterAll, expect } from '@jest/globals';
  */
 export function expectWarnings(...codes: readonly string[]): void {
   const given = new Set<string>();
-  const { emitWarning } = process;
+  const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = ((warning: string | Error, options?: string | { readonly code?: string }) => {
     given.add((typeof options === 'object' ? options.code : undefined) ?? String(warning));
   }) as typeof process.emitWarning;

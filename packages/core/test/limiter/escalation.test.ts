@@ -12,7 +12,9 @@ import {
   type Store,
 } from '@sluice/core';
 import { splitStore } from '@sluice/split';
-import { fakeClock, useRedis, virtualRedisStore, type FakeClock } from '@sluice/testkit';
+import { expectWarnings, fakeClock, type FakeClock, useRedis, virtualRedisStore } from '@sluice/testkit';
+
+expectWarnings('SLUICE_MEMORY_SATURATED');
 
 const redis = useRedis();
 

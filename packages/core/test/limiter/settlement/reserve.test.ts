@@ -14,7 +14,9 @@ import {
 } from '@sluice/core';
 import { splitStore } from '@sluice/split';
 import { createSplitStore } from '../../../../split/src/split-store.ts';
-import { fakeClock } from '@sluice/testkit';
+import { expectWarnings, fakeClock } from '@sluice/testkit';
+
+expectWarnings('SLUICE_STORE_AWAY');
 
 const policy = fixedWindow({ limit: 10, window: '1h' });
 const remaining = async (limiter: Limiter, key = 'key'): Promise<number> => (await limiter.peek(key, 0)).remaining;

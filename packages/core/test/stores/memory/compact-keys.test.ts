@@ -19,8 +19,10 @@ import {
   type Policy,
   type Reservation,
 } from '@sluice/core';
-import { fakeClock, seeded, testSeed, type FakeClock } from '@sluice/testkit';
+import { expectWarnings, fakeClock, type FakeClock, seeded, testSeed } from '@sluice/testkit';
 import { registry } from '../../managed/lagging-views.ts';
+
+expectWarnings('SLUICE_MEMORY_SATURATED');
 
 interface Rules {
   readonly policy: Policy | readonly Policy[];
