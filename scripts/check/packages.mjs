@@ -1,7 +1,8 @@
-// Packs every public package as it would be published, and checks the tarball: publint, attw, and three programs that
-// import it (ES module, CommonJS, TypeScript). The command is not imported: publint and a run check it.
+// Packs every public package as it would be published, and checks the tarball: publint, attw, and programs that import it (ES module,
+// CommonJS, TypeScript), which `npm run matrix -- packages` runs too. The command is not imported: publint and a run check it.
 import { spawnSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -18,6 +19,9 @@ import { fileURLToPath } from 'node:url';
 import { pnpm } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const programs = join(root, 'scripts/matrix/packages');
+const ADAPTERS = ['express', 'fastify', 'koa', 'nestjs', 'web'];
+const TYPED = ['program.mts', 'program.cts', 'handlers.mts', 'handlers.cts', 'adapters.mts'];
 const work = mkdtempSync(join(tmpdir(), 'sluice-packages-'));
 const run = (command, args, cwd = root) => {
   const { status, stdout, error } = spawnSync(command, args, {
@@ -69,8 +73,8 @@ try {
     ['packages/express', 'express', '@types/express'],
     ['packages/fastify', 'fastify', 'fastify-plugin'],
     ['packages/koa', 'koa', '@types/koa'],
-    ['packages/web', 'hono'],
-    ['packages/nestjs', '@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
+    ['packages/web', 'hono', '@hono/node-server'],
+    ['packages/nestjs', '@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'],
     ['.', '@types/node'],
   ]) {
     for (const name of names) {
@@ -78,72 +82,7 @@ try {
       symlinkSync(realpathSync(join(root, owner, 'node_modules', name)), join(modules, name));
     }
   }
-  const program = "const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) });\n";
-  const main =
-    'const first = await limiter.consume("a");\nconst second = await limiter.consume("a");\nif (!first.allowed || second.allowed) throw new Error("a limit of 1 does not hold");\n';
-  const frameworks = {
-    express: "if (typeof rateLimit({ limit: 1, window: '1m' }) !== 'function') throw new Error('no middleware');\n",
-    fastify: "if (typeof sluice !== 'function') throw new Error('no plugin');\n",
-    koa: "if (typeof rateLimit({ limit: 1, window: '1m' }) !== 'function') throw new Error('no middleware');\n",
-    web: "if (typeof rateLimit({ limit: 1, window: '1m', address: () => '203.0.113.7' }).handle !== 'function') throw new Error('no limit');\n",
-    nestjs:
-      "if (RateLimitModule.forRoot({ limit: 1, window: '1m' }).module !== RateLimitModule) throw new Error('no module');\n",
-  };
-  const own = {
-    express: 'rateLimit',
-    fastify: 'sluice',
-    koa: 'rateLimit',
-    nestjs: 'RateLimitModule',
-    web: 'rateLimit',
-  };
-  for (const [framework, check] of Object.entries(frameworks)) {
-    const names = `{ createLimiter, fixedWindow, ${own[framework]} }`;
-    writeFileSync(
-      join(work, `${framework}.mjs`),
-      `import ${names} from '@sluice/${framework}';\n${program}${main}${check}`,
-    );
-    writeFileSync(
-      join(work, `${framework}.cjs`),
-      `const ${names} = require('@sluice/${framework}');\n${program}(async () => {\n${main}${check}})().catch((error) => { console.error(error); process.exit(1); });\n`,
-    );
-  }
-  writeFileSync(
-    join(work, 'program.mts'),
-    `import express from 'express';
-import Fastify from 'fastify';
-import Koa from 'koa';
-import { byUser, createLimiter, fixedWindow, rateLimit, type Decision } from '@sluice/express';
-import { inspectKey, type KeyReport } from '@sluice/core/inspect';
-import { fixedMembership, splitStore } from '@sluice/split';
-import { remoteStore } from '@sluice/remote';
-import { collectMetrics } from '@sluice/core/metrics';
-import { reportToOpenTelemetry } from '@sluice/core/opentelemetry';
-import sluice from '@sluice/fastify';
-import { rateLimit as koaRateLimit } from '@sluice/koa';
-import { RateLimitModule } from '@sluice/nestjs';
-import { keysOf, performRequest } from '@sluice/core/spi';
-import { describeStore, expectLimited, fakeClock } from '@sluice/testing';
-import { fromNode, rateLimit as webRateLimit } from '@sluice/web';
-import { rateLimit as honoRateLimit } from '@sluice/web/hono';
-import { Hono } from 'hono';
-const limiter = createLimiter({ limits: [{ name: 'per-ip', policy: fixedWindow({ limit: 1, window: '1m' }) }] });
-const decision: Decision = await limiter.consume({ 'per-ip': 'a' });
-express().use(rateLimit({ limit: 1, window: '1m', key: byUser((request) => request.get('x-user')) }), (request, response) => {
-  response.json(request.rateLimit?.decision.remaining ?? decision.remaining);
-});
-const app = Fastify();
-await app.register(sluice, { limit: 1, window: '1m', key: byUser((request) => request.id) });
-app.get('/', { onRequest: app.rateLimit({ limit: 1, window: '1m' }), config: { rateLimit: false } }, (request) => request.rateLimit?.decision.remaining);
-new Koa().use(koaRateLimit({ limit: 1, window: '1m', key: (ctx) => ctx.ip })).use((ctx) => (ctx.body = ctx.state.rateLimit?.decision.remaining));
-RateLimitModule.forRoot({ limit: 1, window: '1m' });
-const handler: (request: Request) => unknown = webRateLimit({ limit: 1, window: '1m', key: (request) => request.url, address: fromNode }).handle((request: Request) => new Response(String(request.rateLimit?.key)));
-new Hono().use(honoRateLimit({ limit: 1, window: '1m', key: (c) => c.req.header('x-user') })).get('/', (c) => c.json(c.var.rateLimit?.decision.remaining));
-const report: KeyReport = inspectKey('sluice:{a}:api:2f', '', decision.atMs);
-const stops: (() => void)[] = [collectMetrics({ prefix: 'limits_' }), reportToOpenTelemetry()];
-const stores = [splitStore({ membership: fixedMembership({ instances: 1, index: 0 }) }), remoteStore('sluice://127.0.0.1:1')];
-const testing: readonly unknown[] = [stores, keysOf, performRequest, describeStore, expectLimited, fakeClock];
-`,
-  );
+  for (const file of readdirSync(programs)) cpSync(join(programs, file), join(work, file));
   for (const [file, load] of [
     ['without-ioredis.mjs', "import { redisStore } from '@sluice/core';"],
     ['without-ioredis.cjs', "const { redisStore } = require('@sluice/core');"],
@@ -158,51 +97,17 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
     );
     run('node', [file], work);
   }
-  const metrics =
-    "if (inspectKey('sluice:{a}:api:2f', '', 1).problem !== null) throw new Error('no inspection');\nif (typeof collectMetrics() !== 'function' || typeof reportToOpenTelemetry() !== 'function') throw new Error('no metrics');\n";
-  for (const [file, load] of [
-    ['metrics.mjs', (name, path) => `import { ${name} } from '${path}';\n`],
-    ['metrics.cjs', (name, path) => `const { ${name} } = require('${path}');\n`],
-  ]) {
-    const loaded =
-      load('inspectKey', '@sluice/core/inspect') +
-      load('collectMetrics', '@sluice/core/metrics') +
-      load('reportToOpenTelemetry', '@sluice/core/opentelemetry');
-    writeFileSync(join(work, file), loaded + metrics);
-    run('node', [file], work);
-  }
-  for (const [file, load] of [
-    ['testing.mjs', "import { fakeClock } from '@sluice/testing';\n"],
-    ['testing.cjs', "const { fakeClock } = require('@sluice/testing');\n"],
-  ]) {
-    writeFileSync(
-      join(work, file),
-      `${load}const clock = fakeClock(5);\nclock.advance(2);\nif (clock.now() !== 7) throw new Error('no clock');\n`,
-    );
-    run('node', [file], work);
-  }
-  for (const framework of Object.keys(frameworks)) {
-    run('node', [`${framework}.mjs`], work);
-    run('node', [`${framework}.cjs`], work);
-  }
+  for (const adapter of ADAPTERS) for (const type of ['mjs', 'cjs']) run('node', [`framework.${type}`, adapter], work);
+  run('node', ['one-copy.mjs'], work);
+  const used = "reportToOpenTelemetry()(); if (fakeClock(5).now() !== 5) throw new Error('no clock');";
+  const [telemetry, testing] = ['@sluice/core/opentelemetry', '@sluice/testing'];
+  const imported = `import { reportToOpenTelemetry } from '${telemetry}'; import { fakeClock } from '${testing}'; ${used}`;
+  run('node', ['--input-type=module', '-e', imported], work);
+  const required = `const { reportToOpenTelemetry } = require('${telemetry}'), { fakeClock } = require('${testing}'); ${used}`;
+  run('node', ['-e', required], work);
   const tsc = join(root, 'node_modules/@typescript/native/bin/tsc');
-  run(
-    'node',
-    [
-      tsc,
-      '--noEmit',
-      '--strict',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2022',
-      '--types',
-      'node',
-      '--skipLibCheck',
-      'program.mts',
-    ],
-    work,
-  );
+  const types = ['--types', 'node', '--skipLibCheck'];
+  run('node', [tsc, '--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', ...types, ...TYPED], work);
   console.log('imported from ES modules, CommonJS and TypeScript');
 
   // Last, because ioredis must not be installed before.

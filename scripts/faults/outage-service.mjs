@@ -10,19 +10,14 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Child } from './children.mjs';
-import { now, sleep } from './clock.mjs';
 import { failovers } from './failovers.mjs';
 import { quantile, table } from './figures.mjs';
+import { AFTER_MS, ms, observeFault, sharedSince } from './observe.mjs';
 import { situations, startPlace } from './situations.mjs';
 
 const LIMITS =
   'domain: outage\ndescriptors: [{ key: user, sluice: { slidingWindow: { limit: 1000000, window: 1d } } }]\n';
 const KEYS = 100;
-const WARM_UP_MS = 3000;
-const BEFORE_MS = 4000;
-const AFTER_MS = 5000;
-/** After this many decisions of Redis in a row in each process, limits count as shared since the first of them. */
-const IN_A_ROW = 10;
 /** From the instant at which Redis can answer again. */
 const TARGETS = { p999Ms: 20, sharedMs: 1000 };
 const SITUATIONS = {
@@ -58,7 +53,7 @@ for (const { name, errors, before, fault, sharedMs } of results) {
 }
 process.exitCode = missed > 0 ? 1 : 0;
 
-async function observe({ by, run, start = startPlace, inARow = IN_A_ROW }) {
+async function observe({ by, run, start = startPlace, inARow }) {
   const place = await start();
   const services = [1, 2].map(
     () => new Child(new URL('./service.mjs', import.meta.url), { url: place.url(by), limits: LIMITS }),
@@ -68,15 +63,7 @@ async function observe({ by, run, start = startPlace, inARow = IN_A_ROW }) {
     ...{ ports, rate, keys: KEYS, timeout: given.timeout },
   });
 
-  await load.ask({ what: 'start' });
-  await sleep(WARM_UP_MS);
-  const beginAt = now();
-  await sleep(BEFORE_MS);
-  const faultAt = now();
-  await run(place, faultMs);
-  const healedAt = now();
-  await sleep(AFTER_MS);
-  const { rows } = await load.ask({ what: 'stop' });
+  const { rows, beginAt, faultAt, healedAt } = await observeFault(load, () => run(place, faultMs));
   await Promise.all([...services, load].map((child) => child.end()));
   await place.end();
 
@@ -103,21 +90,6 @@ function waits(rows) {
     sinceSent: quantile(sinceSent, 0.999),
     longest: quantile(all, 1),
   };
-}
-
-function sharedSince(rows, server, fromAt, wanted) {
-  let first = Infinity;
-  let inARow = 0;
-  for (const { dueAt, source } of rows.filter((row) => row.server === server && row.dueAt >= fromAt)) {
-    if (source !== 'redis') inARow = 0;
-    else if (++inARow === 1) first = dueAt;
-    if (inARow === wanted) return first;
-  }
-  return Infinity;
-}
-
-function ms(value) {
-  return value === undefined ? '-' : value.toFixed(value < 1 ? 2 : value < 100 ? 1 : 0);
 }
 
 function print(all) {

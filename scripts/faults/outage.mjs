@@ -14,18 +14,13 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Child } from './children.mjs';
-import { now, sleep } from './clock.mjs';
 import { mostWithin, quantile, table } from './figures.mjs';
+import { ms, observeFault, sharedSince } from './observe.mjs';
 import { situations, startPlace } from './situations.mjs';
 
 const LIMIT = 100;
 const WINDOW_MS = 1000;
 const TIMEOUT_MS = 100;
-const WARM_UP_MS = 3000;
-const BEFORE_MS = 4000;
-const AFTER_MS = 5000;
-/** After this many decisions of Redis in a row in each process, limits count as shared since the first of them. */
-const IN_A_ROW = 10;
 const TARGETS = { longestMs: TIMEOUT_MS + 50, openP99Ms: 5, sharedMs: 2000 };
 
 const { values: given } = parseArgs({
@@ -62,15 +57,7 @@ async function observe({ by, run }) {
   const ports = await Promise.all(apps.map((app) => app.ask({ what: 'port' })));
   const load = new Child(new URL('./load.mjs', import.meta.url), { ports, rate, unlimitedRate: rate / 5 });
 
-  await load.ask({ what: 'start' });
-  await sleep(WARM_UP_MS);
-  const beginAt = now();
-  await sleep(BEFORE_MS);
-  const faultAt = now();
-  await run(place, faultMs);
-  const healedAt = now();
-  await sleep(AFTER_MS);
-  const { rows } = await load.ask({ what: 'stop' });
+  const { rows, beginAt, faultAt, healedAt } = await observeFault(load, () => run(place, faultMs));
   const reports = await Promise.all(apps.map((app) => app.ask({ what: 'report' })));
 
   await Promise.all([...apps, load].map((child) => child.end()));
@@ -122,17 +109,6 @@ function figuresOf({ rows, reports, changes, beginAt, faultAt, healedAt }) {
   };
 }
 
-function sharedSince(rows, server, fromAt) {
-  let first = Infinity;
-  let inARow = 0;
-  for (const { dueAt, source } of rows.filter((row) => row.server === server && row.dueAt >= fromAt)) {
-    if (source !== 'redis') inARow = 0;
-    else if (++inARow === 1) first = dueAt;
-    if (inARow === IN_A_ROW) return first;
-  }
-  return Infinity;
-}
-
 function waits(rows) {
   const all = rows.map(({ waitMs }) => waitMs);
   return { p50: quantile(all, 0.5), p99: quantile(all, 0.99), longest: quantile(all, 1) };
@@ -169,11 +145,6 @@ function said({ missed, excused, unlimited, before, openSinceSentP99 }) {
     `before the fault ${ms(before.longest)} and ${ms(before.p99)}; since it was really sent, p99 was ${ms(openSinceSentP99)}`;
   if (missed.length === 0 && excused.length === 0) return 'all targets hold';
   return [...missed.map((what) => `MISSED: ${what}`), ...excused.map((what) => `${what} (${machine})`)].join('; ');
-}
-
-function ms(value) {
-  if (value === undefined) return '-';
-  return value.toFixed(value < 1 ? 2 : value < 100 ? 1 : 0);
 }
 
 function print(all) {

@@ -13,11 +13,14 @@
 // And no request has failed.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { built } from './built.mjs';
 import { Child } from './children.mjs';
 import { now, sleep } from './clock.mjs';
 import { slope, table } from './figures.mjs';
 import { passing, situations, startPlace } from './situations.mjs';
 import { lines } from '../plots/lines.mjs';
+
+const { seeded } = await built('testkit/dist/random.js');
 
 const RATE = 200;
 const LIMIT = 20;
@@ -36,7 +39,7 @@ const { values: given } = parseArgs({
   },
 });
 const seconds = Number(given.minutes) * 60;
-const random = randomOf(Number(given.seed));
+const random = seeded(Number(given.seed));
 
 const place = await startPlace();
 const app = new Child(
@@ -70,10 +73,10 @@ report();
 /** One fault after the other, with some seconds between them and half a minute without faults at the end. */
 async function goWrong() {
   for (;;) {
-    await sleep(2000 + random() * 6000);
-    const lastsMs = Math.round(500 + random() * 4000);
+    await sleep(random.integer(2000, 8000));
+    const lastsMs = random.integer(500, 4500);
     if (secondsNow() + lastsMs / 1000 > seconds - Math.min(30, seconds / 4)) return;
-    const name = passing[Math.floor(random() * passing.length)];
+    const name = random.pick(passing);
     const from = secondsNow();
     await situations[name].run(place, lastsMs);
     bands.push({ name, from, to: secondsNow() });
@@ -202,15 +205,4 @@ function report() {
     }),
   );
   process.exitCode = holds.every(([, isSo]) => isSo) ? 0 : 1;
-}
-
-/** Mulberry32. */
-function randomOf(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -9,6 +9,10 @@ const require = createRequire(import.meta.url);
 assert.equal(require('@sluice/core').createLimiter, core.createLimiter);
 assert.equal(require('@sluice/http/spi').Layer, http.Layer);
 assert.equal(require('@sluice/express').createLimiter, core.createLimiter);
+for (const path of ['inspect', 'kernels', 'metrics', 'spi']) {
+  const [imported, required] = [await import(`@sluice/core/${path}`), require(`@sluice/core/${path}`)];
+  assert.deepEqual(Object.keys(imported).sort(), Object.keys(required).sort());
+}
 
 const store = core.memoryStore();
 const limiter = core.createLimiter({ name: 'shop', policy: core.fixedWindow({ limit: 1, window: '1m' }), store });
