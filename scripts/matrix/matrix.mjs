@@ -57,12 +57,11 @@ const APART = {
   ],
   replay: [
     'an access log through Express, in memory and on Redis: both deny the same requests',
-    `${BUILT} node scripts/measure/replay-log.mjs`,
+    `${BUILT} node scripts/faults/replay-log.mjs`,
   ],
-  waits: ['what waiting costs: order, rate, calls of the store', `${BUILT} node scripts/measure/waits.mjs`],
   ratelimit: [
     'the service beside envoyproxy/ratelimit, which go builds: decisions per second of CPU, and waits; four minutes',
-    `${BUILT} node scripts/measure/beside-ratelimit.mjs`,
+    `${BUILT} node packages/benchmarks/src/beside-ratelimit.mjs`,
   ],
 };
 

@@ -2,7 +2,16 @@ import { describe, expect, it } from '@jest/globals';
 import { byAll, byIp, byUser } from '@sluice/http';
 import { createLimiter, fixedWindow, memoryStore, type Limiter, type Store } from '@sluice/core';
 import { Enforcer, Layer } from '@sluice/http/spi';
-import { testFramework, TestResponse, type TestOptions, type TestRequest, watched } from '@sluice/testkit';
+import {
+  expectWarnings,
+  testFramework,
+  type TestOptions,
+  type TestRequest,
+  TestResponse,
+  watched,
+} from '@sluice/testkit';
+
+expectWarnings('SLUICE_KEY_MISSING');
 
 type PlainLayer = Layer<TestRequest, TestResponse>;
 

@@ -10,8 +10,10 @@ import {
   type Limiter,
   type Policy,
 } from '@sluice/core';
-import { cases, fakeClock, seeded, testSeed, type FakeClock, type Random } from '@sluice/testkit';
+import { cases, expectWarnings, fakeClock, type FakeClock, type Random, seeded, testSeed } from '@sluice/testkit';
 import { registry, type View } from './lagging-views.ts';
+
+expectWarnings('SLUICE_UNIT_MISSING');
 
 const seed = testSeed(20_261_122);
 const RUNS = cases(30);

@@ -3,7 +3,7 @@
 // trusted proxy header, its instant through the clock of the store. Requests are sent in the order of their instants
 // or, with --as-written, in the order of the file, where the clock sometimes goes back. Run `npm run build` first.
 //
-//   node scripts/measure/replay-log.mjs access.log
+//   node scripts/faults/replay-log.mjs access.log
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
@@ -41,7 +41,7 @@ const limits = [
 ];
 
 const [path] = process.argv.slice(2);
-if (path === undefined) fail('usage: node scripts/measure/replay-log.mjs <access log in the Apache combined format>');
+if (path === undefined) fail('usage: node scripts/faults/replay-log.mjs <access log in the Apache combined format>');
 const { requests, passedOver } = readLog(path);
 if (requests.length === 0) fail(`${path} has no line in the Apache combined format`);
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const VERSION = 'v1.4.1-0.20260122083618-3fb702589d36';
 const PACKAGE = 'github.com/envoyproxy/ratelimit/src/service_cmd';
 const GOS = ['go', '/usr/local/go/bin/go', '/usr/lib/go/bin/go'];
-const cache = fileURLToPath(new URL(`../../node_modules/.cache/sluice/ratelimit/${VERSION}/`, import.meta.url));
+const cache = fileURLToPath(new URL(`../../../../node_modules/.cache/sluice/ratelimit/${VERSION}/`, import.meta.url));
 
 /**
  * An executable of envoyproxy/ratelimit: `RATELIMIT` of the environment, or one that go makes of the module, and that is kept. Undefined where

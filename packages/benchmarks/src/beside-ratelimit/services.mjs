@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { heldTo, MEASURED } from '../../packages/benchmarks/src/processes/cores.mjs';
-import { freePort } from '../../packages/testkit/dist/free-port.js';
+import { heldTo, MEASURED } from '../processes/cores.mjs';
+import { freePort } from '../../../testkit/dist/free-port.js';
 
-const SLUICE = fileURLToPath(new URL('../../packages/cli/dist/main.js', import.meta.url));
+const SLUICE = fileURLToPath(new URL('../../../cli/dist/main.js', import.meta.url));
 /** As the examples of a deployment run it. */
 const FLAGS = ['--max-semi-space-size=4'];
 const DOMAIN = 'many';

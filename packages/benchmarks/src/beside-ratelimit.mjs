@@ -2,17 +2,17 @@
 // shares the other core with the load, called in turn at a rate, in an open loop. Prints decisions per second of CPU and waits. Needs go
 // (Debian, Ubuntu: apt-get install golang-go), or RATELIMIT, the path of a built one. Run `npm run build` first.
 //
-//   node scripts/measure/beside-ratelimit.mjs [--rates 4000,10000] [--rounds 3] [--slice-ms 10000]
+//   node packages/benchmarks/src/beside-ratelimit.mjs [--rates 4000,10000] [--rounds 3] [--slice-ms 10000]
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
-import { findRatelimit } from '../setup/find-ratelimit.mjs';
-import { startOurs, startTheirs } from './services.mjs';
-import { interleave } from '../../packages/benchmarks/src/measure/interleave.mjs';
-import { median } from '../../packages/benchmarks/src/measure/spread.mjs';
-import { isPinned, OTHER } from '../../packages/benchmarks/src/processes/cores.mjs';
-import { readMeter, startServer } from '../../packages/benchmarks/src/processes/redis.mjs';
-import { Worker } from '../../packages/benchmarks/src/processes/worker.mjs';
-import { table } from '../faults/figures.mjs';
+import { findRatelimit } from './beside-ratelimit/find-ratelimit.mjs';
+import { startOurs, startTheirs } from './beside-ratelimit/services.mjs';
+import { interleave } from './measure/interleave.mjs';
+import { median } from './measure/spread.mjs';
+import { isPinned, OTHER } from './processes/cores.mjs';
+import { readMeter, startServer } from './processes/redis.mjs';
+import { Worker } from './processes/worker.mjs';
+import { table } from '../../../scripts/faults/figures.mjs';
 
 const KEYS = 10_000;
 const WARM_MS = 5_000;
