@@ -17,7 +17,9 @@ import {
   type Reservation,
   type Store,
 } from '@sluice/core';
-import { fakeClock, seeded, testSeed, type FakeClock, type Random } from '@sluice/testkit';
+import { expectWarnings, fakeClock, type FakeClock, type Random, seeded, testSeed } from '@sluice/testkit';
+
+expectWarnings('SLUICE_MEMORY_SATURATED');
 
 /** A memory store that is only ever asked in its general way. */
 function withoutFastPath(store: MemoryStore): Store {
