@@ -61,7 +61,7 @@ export default tseslint.config(
     [
       'packages/core/src/*.ts',
       'packages/core/src/{values,engine,guard,lease,limiter,managed,inspect}/**/*.ts',
-      'packages/{http,split,remote}/src/**/*.ts',
+      'packages/{http,managed,split,remote}/src/**/*.ts',
       'packages/core/src/stores/*.ts',
       'packages/core/src/stores/memory/**/*.ts',
       'packages/core/src/stores/redis/*.ts',
@@ -71,7 +71,7 @@ export default tseslint.config(
   ),
   arrows(
     [
-      'packages/{cli,simulate,express,fastify,http,koa,nestjs,remote,server,split,testing,testkit,web}/src/**/*.ts',
+      'packages/{cli,simulate,express,fastify,http,koa,managed,nestjs,remote,server,split,testing,testkit,web}/src/**/*.ts',
       'examples/**/*.ts',
     ],
     ['**/core/src/**'],

@@ -49,6 +49,7 @@ export default {
     project('fastify'),
     project('http'),
     project('koa'),
+    project('managed'),
     project('playground'),
     { ...project('nestjs'), ...onNest },
     project('remote'),

@@ -23,7 +23,7 @@ export function assemble() {
 /** Writes the pages of one document. */
 export function assembleOne({ source, page }) {
   const text = readFileSync(ROOT + source, 'utf8');
-  // What a block of code is checked for is between the document and its checks.
+  // The word for the checks of a block of code is not shown.
   const shown = text.replace(/^( *```\w+) (?:run|check|serve)$/gm, '$1').replace(/^( *```)(?:promql)$/gm, '$1txt'); // no grammar here
   writePage(page, withSource(withLinksOfSite(shown, { source, page }), source));
   if (source !== ERRORS) return;

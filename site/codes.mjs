@@ -1,5 +1,5 @@
-// A page for every code of an error or warning, from its section of docs/reference/errors.md: what a search for the code
-// finds. The address that warnings print is the section's.
+// A page for every code of an error or warning, from its section of docs/reference/errors.md: what a search for the
+// code finds. The address that warnings print is the section's.
 import { anchorOf } from './anchors.mjs';
 
 /** The sections of docs/reference/errors.md: code, text, and the title of their group. */

@@ -1,5 +1,5 @@
-// Links between documents are written so that they work in the repository. Here they are made to work on the site: to the
-// page that shows the file, or to the file in the repository if no page does.
+// Links between documents are written so that they work in the repository. Here they are made to work on the site: to
+// the page that shows the file, or to the file in the repository if no page does.
 import { statSync } from 'node:fs';
 import { posix } from 'node:path';
 import { ADDRESSES } from '../scripts/build/packages.mjs';

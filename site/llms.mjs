@@ -1,5 +1,5 @@
-// What programs read instead of the site: every page as the text that it was made from, beside it as `.md`; llms.txt, a
-// list of them; llms-full.txt, the documents for users in one file.
+// The files that programs read instead of the site: every page as the text that it was made from, beside it as `.md`;
+// llms.txt, a list of them; llms-full.txt, the documents for users in one file.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ADDRESSES } from '../scripts/build/packages.mjs';

@@ -10,8 +10,8 @@ const LIST = 'docs/README.md';
 const PLACE = { source: LIST, page: 'index.md' };
 
 /**
- * The chapters of docs/README.md: `title`, and `sections` with a `title` (empty for what stands before the first one) and
- * `entries`, each with a `text`, a `link`, and what is said `about` it. Links to what is no page are left out.
+ * The chapters of docs/README.md: `title`, and `sections` with a `title` (empty for what stands before the first one)
+ * and `entries`, each with a `text`, a `link`, and what is said `about` it. Links to what is no page are left out.
  */
 export function chapters() {
   return readFileSync(ROOT + LIST, 'utf8')

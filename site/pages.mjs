@@ -1,4 +1,4 @@
-// Which documents of the repository are pages of the site, and where. What is not named here stays in the repository.
+// Which documents of the repository are pages of the site, and where. Other documents stay in the repository.
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { PACKAGES } from '../scripts/build/packages.mjs';

@@ -13,7 +13,7 @@ export const ENTRY_POINTS = Object.entries(PACKAGES).flatMap(([folder, { entries
   Object.entries(entries)
     .filter(([path]) => folder === 'core' || path === '.')
     .map(([path, file]) => ({
-      /** What is written after `from`. */
+      /** The specifier after `from`. */
       specifier: `@sluice/${folder}${path.slice(1)}`,
       /** The folder of its pages. */
       name: path === '.' ? folder : `${folder}-${nameOf(path)}`,

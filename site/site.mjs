@@ -33,7 +33,7 @@ if (command === 'build') {
   await serve();
 }
 
-/** What the site alone needs: a workspace of its own, installed when first asked for. */
+/** The dependencies of the site alone: a workspace of its own, installed when first used. */
 function install() {
   const { status } = pnpm(['install', '--frozen-lockfile', '--prefer-offline', '--loglevel=warn'], here);
   if (status !== 0) process.exit(status ?? 1);

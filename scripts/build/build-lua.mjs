@@ -1,6 +1,7 @@
 // Flattens the parts of each script that decides, and the kernel.lua of the algorithms it knows, into one, and writes
-// them, with their SHA-1, as a TypeScript module; and likewise the scripts that stand by themselves, a module for each folder of them.
-// With --check it only says whether the modules are as they would be written. Another folder of packages can be named.
+// them, with their SHA-1, as a TypeScript module; and likewise the scripts that stand by themselves, a module for each
+// folder of them. With --check it only says whether the modules are as they would be written. Another folder of
+// packages can be named.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -12,6 +13,7 @@ const { values, positionals } = parseArgs({ options: { check: { type: 'boolean' 
 const packages =
   positionals[0] === undefined ? new URL('../../packages/', import.meta.url) : pathToFileURL(`${positionals[0]}/`);
 const core = new URL('core/src/', packages);
+const AS_RUN = 'sliding-window';
 const read = (path) => readFileSync(new URL(path, core), 'utf8');
 
 /** Lua without comments and blank lines. Indentation makes 7 % of a script, which is sent once to each server. */
@@ -60,7 +62,29 @@ export const ${name}: ${SCRIPT} = {
 };
 `;
 
+/** The usual call as Redis runs it, to be read: of the batch script what decides one request of a sliding window, comments and all. */
+const { kernel, kind, module } = kernels.find(({ folder }) => folder === AS_RUN);
+const indented = (lua) => lua.trim().replace(/^(?=.)/gm, '  ');
+const asRun = [
+  `-- Written by scripts/build/build-lua.mjs: one request for one key of ${AS_RUN}, as Redis runs it. Do not edit: edit lua/single.lua`,
+  `-- and ${AS_RUN}/kernel.lua. The script that is sent has the other kernels too, lua/batch.lua behind this, and no comments.`,
+  'local kinds, algorithms = ARGV[1], {}',
+  read(BEFORE_ALL).trim(),
+  `if kinds == "${kind}" or #kinds > 1 and string.find(kinds, "${kind}", 1, true) then`,
+  ...[...beforeKernel(SCRIPTS.batch.needs(kernel)).map(read), SCRIPTS.batch.needs(kernel)].map(indented),
+  `  algorithms.${kind} = ${module}`,
+  'end',
+  ...SCRIPTS.batch.parts
+    .slice(0, SCRIPTS.batch.parts.findIndex((part) => part.endsWith('/single.lua')) + 1)
+    .map((part) => read(part).trim()),
+]
+  .join('\n')
+  .replace(/(?:^ *-- .*\n)+(?=\n| *algorithms)/gm, '') // of functions that are left out
+  .replace(/\n{3,}/g, '\n\n')
+  .concat('\n');
+
 const modules = {
+  'core/src/stores/redis/lua/as-run/single.lua': asRun,
   'core/src/stores/redis/scripts.generated.ts': `// Written by scripts/build/build-lua.mjs from the kernel.lua of every algorithm and lua/*.lua. Do not edit: edit those.
 ${scripts.map((script) => constant(...script)).join('\n')}`,
 };

@@ -24,7 +24,7 @@ const common = (folder) => ({
   hash: false,
   logLevel: 'warn',
   outExtensions: ({ format }) => EXTENSIONS[format === 'cjs' ? 'cjs' : 'esm'],
-  // What differs by runtime is found by the package's own `imports`, when it runs.
+  // The parts that differ by runtime are found by the package's own `imports`, when it runs.
   deps: { neverBundle: [/^#/], skipNodeModulesBundle: true },
 });
 const inSrc = (files) => Object.fromEntries(Object.entries(files).map(([name, file]) => [name, `src/${file}`]));
@@ -61,7 +61,7 @@ for (const [folder, { formats, entries, internal = {}, more = {} }] of Object.en
   });
   if (Object.keys(entry).length === 0) continue;
   // The types of both formats are the same ones where no entry point has a default export, whose meaning differs.
-  const sharesTypes = ['core', 'http', 'split', 'remote'].includes(folder);
+  const sharesTypes = ['core', 'http', 'managed', 'split', 'remote'].includes(folder);
   for (const format of sharesTypes ? ['cjs'] : formats) {
     await build({
       ...common(folder),

@@ -4,7 +4,7 @@ import luaparse from 'luaparse';
 const WHOLE_NUMBER = 'algorithms/whole-number.lua';
 const parts = (names) => names.map((name) => `stores/redis/lua/${name}.lua`);
 
-/** What stands before all kernels, and what before each of those that use it: those that are usual do without. */
+/** The Lua before all kernels, and that before each kernel that uses it: common kernels do without. */
 export const BEFORE_ALL = 'algorithms/instant-and-field.lua';
 export const beforeKernel = (kernel) =>
   parse(kernel).globals.some(({ name }) => name === 'to_integer') ? [WHOLE_NUMBER] : [];
@@ -37,7 +37,7 @@ export function withoutComments(lua) {
     );
 }
 
-/** What a kernel declares of itself: the fields of the table that it makes, and where that table ends. */
+/** The declarations of a kernel: the fields of the table that it makes, and where that table ends. */
 export function declarationOf(kernel) {
   const { fields } = parse(kernel).body.find(({ init }) => init?.[0]?.type === 'TableConstructorExpression').init[0];
   const values = fields.map(({ key, value }) => [
@@ -47,7 +47,7 @@ export function declarationOf(kernel) {
   return { ...Object.fromEntries(values), end: fields.at(-1).range[1] };
 }
 
-/** A kernel that can do nothing but decide: what it takes to make a function is paid at every call, be it called or not. */
+/** A kernel that can do nothing but decide: every function definition costs time on every call, even unused. */
 function onlyDeciding(kernel) {
   const { arity, end } = declarationOf(kernel);
   if (arity > MOST_NUMBERS) throw new Error(`lua/single.lua reads ${MOST_NUMBERS} numbers of a policy, not ${arity}`);

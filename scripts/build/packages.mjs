@@ -1,4 +1,4 @@
-// What the packages of this workspace have in common: where they live, what each has as entry points, and how an entry
+// Facts about the packages of this workspace: where they live, what each has as entry points, and how an entry
 // point is called in a manifest. scripts/build/build.mjs builds from it, scripts/build/manifests.mjs writes it into the manifests.
 import { readFileSync } from 'node:fs';
 
@@ -36,6 +36,7 @@ export const PACKAGES = {
     more: { 'platform-node': 'platform/node.ts', 'platform-other': 'platform/other.ts' },
   },
   http: { formats: BOTH, entries: { '.': 'index.ts', './spi': 'spi.ts' }, internal: { './fields': 'fields.ts' } },
+  managed: { formats: BOTH, entries: { '.': 'index.ts' } },
   split: { formats: BOTH, entries: { '.': 'index.ts' } },
   remote: { formats: BOTH, entries: { '.': 'index.ts', './wire': 'wire/index.ts' } },
   express: { formats: BOTH, entries: { '.': 'index.ts' } },

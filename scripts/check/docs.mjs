@@ -92,9 +92,9 @@ function withFolders(file) {
 }
 
 // A block ```ts check``` has no type errors. A block ```js run``` or ```ts run``` is a program; its `// prints`
-// comments hold what it prints. A block ```js serve``` or ```ts serve``` is a server on port 3000, and the ```console```
-// blocks after it hold commands, after `$ `, and what they print. Each can import the built packages and their
-// dependencies, also those for development.
+// comments hold what it prints. A block ```js serve``` or ```ts serve``` is a server on port 3000, and the
+// ```console``` blocks after it hold commands, after `$ `, and what they print. Each can import the built packages and
+// their dependencies, also those for development.
 async function checkExamples(compilerOptions) {
   const { freePort } = await import('../../packages/testkit/dist/free-port.js'); // the links are checked without a build
   const port = await freePort();
@@ -156,7 +156,8 @@ function commandsIn(block, port) {
     });
 }
 
-// Each line of the document is one that the command prints, in this order; a line `...` stands for any lines. Times may differ.
+// Each line of the document is one that the command prints, in this order; a line `...` stands for any lines. Times may
+// differ.
 async function checkServer(place, program, port, commands) {
   const server = spawn(process.execPath, [program], { cwd: dirname(program), stdio: ['ignore', 'inherit', 'inherit'] });
   try {

@@ -1,5 +1,6 @@
-// Lints the Lua for what keeps it running on every Redis, Valkey, compatible server and managed service, on Lua 5.1 and on 5.4: see docs/adr/0004-one-script.md.
-// Then luacheck (Debian: lua-check) looks for globals and for what is not used, in all of it as it is run: kernels and the parts around them in one script.
+// Lints the Lua for what keeps it running on every Redis, Valkey, compatible server and managed service, on Lua 5.1 and
+// on 5.4: see docs/adr/0004-one-script.md. Then luacheck (Debian: lua-check) looks for globals and for what is not
+// used, in all of it as it is run: kernels and the parts around them in one script.
 //
 //   node scripts/check/lint-lua.mjs             all
 //   node scripts/check/lint-lua.mjs file.lua... these files, by the rules below alone
@@ -9,7 +10,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { BEFORE_ALL, SCRIPTS, beforeKernel, standaloneScripts, withoutComments } from '../build/lua-parts.mjs';
 
-/** What there is of each library on every server, and is used: a list to be extended with care. */
+/** The functions of each library that every server has, and that we use: a list to be extended with care. */
 const LIBRARIES = {
   redis: ['call', 'pcall'],
   string: ['byte', 'find', 'format', 'gmatch', 'gsub', 'match', 'rep', 'sub'],
@@ -105,7 +106,7 @@ function lintAll() {
       return script;
     };
     found += luacheck(scriptOf((kernel) => kernel));
-    // What was cut off must not be missed.
+    // The removed part must not be needed.
     found += luacheck(scriptOf(needs), ['--only', '11']);
   }
   const packages = new URL('../../packages/', import.meta.url);

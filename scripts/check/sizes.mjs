@@ -1,4 +1,5 @@
-// Compares what users install, bundle and load with etc/sizes.json, and fails where a size is more than 5 % above what is recorded.
+// Compares what users install, bundle and load with etc/sizes.json, and fails where a size is more than 5 % above what
+// is recorded.
 //
 //   node scripts/check/sizes.mjs            compares; needs a build
 //   node scripts/check/sizes.mjs --write    records the sizes of now, in the commit that needs them
@@ -86,7 +87,10 @@ function tarballs() {
   }
 }
 
-/** The modules of ours that an import reads before the program begins, as they are in dist/. Loading on demand does not count. */
+/**
+ * The modules of ours that an import reads before the program begins, as they are in dist/. Loading on demand does not
+ * count.
+ */
 async function imports() {
   const sizes = {};
   for (const name of ['@sluice/core', '@sluice/express']) {

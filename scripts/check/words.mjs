@@ -1,5 +1,5 @@
-// Finds words that must not come back: in code (names, comments and strings, tests and Lua too), documentation and messages.
-// One fact has one word, the standard one, and a component is not a person.
+// Finds words that must not come back: in code (names, comments and strings, tests and Lua too), documentation and
+// messages. One fact has one word, the standard one, and a component is not a person.
 //
 //   node scripts/check/words.mjs [FOLDER or FILE...]
 import { execFileSync } from 'node:child_process';
@@ -21,7 +21,7 @@ const WORDS = new Map([
   ['is over', 'ends, expires; exceeds'],
 ]);
 
-/** What other programs say. */
+/** Words of other programs. */
 const QUOTES = /connection refused|(?<=\|)refused(?=\|)/giu;
 const CHECKED = /\.(ts|mjs|lua|md)$/u;
 /** Not written here: reports, the list of words itself, and the Contributor Covenant. */

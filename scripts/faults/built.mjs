@@ -1,4 +1,4 @@
-// What the fault scripts import: the built packages, and the development dependencies of those.
+// The imports of the fault scripts: the built packages, and the development dependencies of those.
 import { createRequire } from 'node:module';
 
 /** A module of a built package, such as `core/dist/index.js`. */

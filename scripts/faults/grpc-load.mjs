@@ -1,5 +1,5 @@
-// A process of its own: calls the rate limit service at a steady rate on one connection to each port, in an open loop. A
-// call is made when it is due, also while earlier ones are pending, and its wait is counted from then. Every call has
+// A process of its own: calls the rate limit service at a steady rate on one connection to each port, in an open loop.
+// A call is made when it is due, also while earlier ones are pending, and its wait is counted from then. Every call has
 // Envoy's timeout.
 import { connect } from 'node:http2';
 import { clearInterval, setInterval } from 'node:timers';

@@ -1,7 +1,7 @@
-// Measures what calls of the rate limit service wait while Redis is hung, killed or fails over. Two services, each in a process of
-// its own with the defaults of `sluice serve`, share limits on a real redis-server. A third process calls both at a
-// steady rate, in an open loop, with a grpc-timeout that the calls must meet. Prints waits, errors, and the time until
-// limits were shared again. Exits with 1 when a target is missed. Run `npm run build` first.
+// Measures what calls of the rate limit service wait while Redis is hung, killed or fails over. Two services, each in a
+// process of its own with the defaults of `sluice serve`, share limits on a real redis-server. A third process calls
+// both at a steady rate, in an open loop, with a grpc-timeout that the calls must meet. Prints waits, errors, and the
+// time until limits were shared again. Exits with 1 when a target is missed. Run `npm run build` first.
 //
 // Waits are counted from the instant at which a call was due. Those since it was really sent leave out what the load
 // generator was late. A target for waits that calls before the fault have missed as well is the machine's doing.

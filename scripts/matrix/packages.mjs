@@ -19,7 +19,7 @@ const NODES = ['20.19', '22', '24', '26'];
 const wanted = process.argv.slice(2);
 const results = [];
 
-/** What each framework's row installs beside Sluice. */
+/** The packages that each framework's row installs beside Sluice. */
 const FRAMEWORKS = {
   'Express 4': ['express', { express: '4' }],
   'Express 5': ['express', { express: '5' }],
@@ -31,7 +31,10 @@ const FRAMEWORKS = {
   'NestJS 11': ['nestjs', nest('11')],
   'NestJS 12': ['nestjs', nest('12')],
 };
-/** What each example prints when it has started. Undefined: it needs servers, and is built alone; its own tests start it. */
+/**
+ * The output of each example when it has started. Undefined: it needs servers, and is built alone; its own tests start
+ * it.
+ */
 const EXAMPLES = {
   'consul-policies': undefined,
   express: /^Listening on/m,
@@ -47,7 +50,7 @@ const EXAMPLES = {
   nextjs: /^Listening on/m,
 };
 const PROMETHEUS = { 'prom-client': '15' };
-/** What an application of Next.js with TypeScript has. */
+/** The files of an application of Next.js with TypeScript. */
 const NEXT = {
   ...{ react: '19', 'react-dom': '19', ioredis: '6' },
   ...{ typescript: '5.9', '@types/node': '20', '@types/react': '19' },

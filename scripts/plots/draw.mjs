@@ -4,13 +4,13 @@ import { beside, heading, picture, unitBelow } from './picture.mjs';
 import { WINDOW_MS, written } from './specimens.mjs';
 
 const WINDOW_S = WINDOW_MS / 1000;
-/** What all policies allow in a window's length, in the long run. */
+/** The units that all policies allow in a window's length, in the long run. */
 const RATE = 40;
 /** The top of the upper panel. */
 const MOST_A_SECOND = 24;
 const MARGINS = { marginLeft: 44, marginRight: 150 };
 
-/** What a picture shows, in numbers. */
+/** The figures of a picture. */
 export function figures(specimen, { requests }) {
   const unitsOf = (some) => some.reduce((sum, { units }) => sum + units, 0);
   const allowed = requests.filter(({ allowed }) => allowed);

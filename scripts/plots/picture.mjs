@@ -3,7 +3,7 @@ import { parseHTML } from 'linkedom';
 
 const { document } = parseHTML('<html></html>');
 
-/** What a mark's `className` can be: the colour on a light ground and on a dark one. */
+/** The values of a mark's `className`: the colour on a light ground and on a dark one. */
 const COLOURS = {
   blue: ['#0969da', '#4493f8'],
   purple: ['#8250df', '#d2a8ff'],
@@ -65,7 +65,7 @@ export function heading(text, options) {
   return Plot.text([text], { frameAnchor: 'top-left', textAnchor: 'start', lineAnchor: 'bottom', dy: -8, ...options });
 }
 
-/** What the numbers below a panel are, to the right of the last one. */
+/** The unit of the numbers below a panel, to the right of the last one. */
 export function unitBelow(text, dx) {
   return Plot.text([text], { frameAnchor: 'bottom-right', textAnchor: 'start', lineAnchor: 'top', dx, dy: 9 });
 }

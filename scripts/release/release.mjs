@@ -1,5 +1,5 @@
-// Publishes all packages at one version. Only the workflow .github/workflows/release.yml does so: it proves where the packages come
-// from. Everywhere else:
+// Publishes all packages at one version. Only the workflow .github/workflows/release.yml does so: it proves where the
+// packages come from. Everywhere else:
 //
 //   npm run release -- --dry-run   builds, checks, packs, and prints what would be published
 //   npm run release -- --notes     prints what CHANGELOG.md says about the version
@@ -62,7 +62,9 @@ function treeProblems() {
   return changed === '' ? [] : [`The tree has changes that are not committed:\n${changed}`];
 }
 
-/** A version that is published has a section in CHANGELOG.md, which `npm run version-packages` writes from changesets. */
+/**
+ * A version that is published has a section in CHANGELOG.md, which `npm run version-packages` writes from changesets.
+ */
 function changesetProblems() {
   const tagged = git('rev-list', '-n', '1', `v${version}`);
   if (pending !== undefined) {

@@ -1,5 +1,5 @@
-// Makes a version of the changesets: `npm run version-packages`. It raises all published packages to the same version, removes the
-// changesets, and writes their texts into a section of CHANGELOG.md. It commits nothing.
+// Makes a version of the changesets: `npm run version-packages`. It raises all published packages to the same version,
+// removes the changesets, and writes their texts into a section of CHANGELOG.md. It commits nothing.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,10 +1,11 @@
-// Finds a Chromium for the tests that look at pages: CHROMIUM, or what is on the path. Where none is, Debian's is installed
-// with apt-get, as root or with sudo. (Ubuntu's is a snap, which does not start in a container: its runners have Chrome.)
+// Finds a Chromium for the tests that look at pages: CHROMIUM, or what is on the path. Where none is, Debian's is
+// installed with apt-get, as root or with sudo. (Ubuntu's is a snap, which does not start in a container: its runners
+// have Chrome.)
 import { spawnSync } from 'node:child_process';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** What a browser in a test does without: a sandbox inside a sandbox, a graphics card, and the network. */
+/** The features that a browser in a test does without: a sandbox inside a sandbox, a graphics card, and the network. */
 export const CHROMIUM_ARGS = [
   '--no-sandbox',
   '--disable-gpu',

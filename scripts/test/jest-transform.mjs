@@ -1,5 +1,5 @@
-// Compiles TypeScript for Jest with SWC. Each module gets constants for the globals that no test replaces: in Jest's sandbox
-// a look at a global takes half a microsecond, a third of the CPU time of the laws.
+// Compiles TypeScript for Jest with SWC. Each module gets constants for the globals that no test replaces: in Jest's
+// sandbox a look at a global takes half a microsecond, a third of the CPU time of the laws.
 import { createTransformer as createSwcTransformer } from '@swc/jest';
 
 const NAMES = ['Array', 'BigInt', 'JSON', 'Map', 'Math', 'Number', 'Object', 'Promise', 'Set', 'String', 'Symbol'];

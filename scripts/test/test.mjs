@@ -11,7 +11,7 @@ import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** What the quick run leaves to the full one. The adapters' contract runs on Express. */
+/** The tests that the quick run leaves to the full one. The adapters' contract runs on Express. */
 const SLOW = ['packages/(fastify|koa|nestjs|web)/test/contract/', 'packages/cli/test/', 'examples/gateway/test/'];
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

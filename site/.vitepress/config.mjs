@@ -113,7 +113,9 @@ function breakCodes(md) {
     render(...args).replace(/\bSLUICE_[A-Z_]+/g, (code) => code.replaceAll('_', '_<wbr>'));
 }
 
-/** Words, and compounds such as `max-clients` as a whole too: its words alone are in many sections. Runs in the browser. */
+/**
+ * Words, and compounds such as `max-clients` as a whole too: its words alone are in many sections. Runs in the browser.
+ */
 function wordsOf(text) {
   const compounds = text.match(/[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)+/gu) ?? [];
   return [...text.split(/[\n\r\p{Z}\p{P}]+/u), ...compounds];

@@ -11,7 +11,9 @@ let site;
 before(async () => (site = await Site.open()));
 after(() => site?.close());
 
-/** Opens a page with nothing in the cache, and scrolls to its end: the bytes it received, and how far its parts moved. */
+/**
+ * Opens a page with nothing in the cache, and scrolls to its end: the bytes it received, and how far its parts moved.
+ */
 async function costOf(address, viewport) {
   const { page, said, close } = await site.tab({ viewport });
   await page.addInitScript(() => {

@@ -1,4 +1,5 @@
-import { createPolicies, fixedWindow, type Duration, type Policies } from '@sluice/express';
+import { fixedWindow, type Duration } from '@sluice/express';
+import { createPolicies, type Policies } from '@sluice/managed';
 import { APP, LIMIT, messageOf, sourceOf } from './settings.ts';
 
 const [limit = '', window = ''] = process.argv.slice(2);

@@ -1,4 +1,5 @@
-import { createLimiter, createPolicies, managed, memoryStore, redisStore, type PolicySource } from '@sluice/express';
+import { createLimiter, memoryStore, redisStore } from '@sluice/express';
+import { createPolicies, managed, type PolicySource } from '@sluice/managed';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';

@@ -1,4 +1,5 @@
-import { createPolicies, fixedWindow, silenceWarnings, type Policies, type PolicySource } from '@sluice/express';
+import { fixedWindow, silenceWarnings } from '@sluice/express';
+import { createPolicies, type Policies, type PolicySource } from '@sluice/managed';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@sluice/testkit';
 import { consulSource, type ConsulSourceOptions } from '../src/consul-source.ts';

@@ -1,15 +1,13 @@
 import {
   createLimiter,
-  createPolicies,
   fixedWindow,
-  managed,
   memoryStore,
   redisStore,
   silenceWarnings,
   type Limiter,
-  type Policies,
   type Store,
 } from '@sluice/express';
+import { createPolicies, managed, type Policies } from '@sluice/managed';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until, useRedis } from '@sluice/testkit';
 import { consulSource } from '../src/consul-source.ts';

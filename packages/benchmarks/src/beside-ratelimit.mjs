@@ -1,6 +1,7 @@
-// Measures the service beside envoyproxy/ratelimit, which go builds here: one process of each on the same core, in front of one Redis that
-// shares the other core with the load, called in turn at a rate, in an open loop. Prints decisions per second of CPU and waits. Needs go
-// (Debian, Ubuntu: apt-get install golang-go), or RATELIMIT, the path of a built one. Run `npm run build` first.
+// Measures the service beside envoyproxy/ratelimit, which go builds here: one process of each on the same core, in
+// front of one Redis that shares the other core with the load, called in turn at a rate, in an open loop. Prints
+// decisions per second of CPU and waits. Needs go (Debian, Ubuntu: apt-get install golang-go), or RATELIMIT, the path
+// of a built one. Run `npm run build` first.
 //
 //   node packages/benchmarks/src/beside-ratelimit.mjs [--rates 4000,10000] [--rounds 3] [--slice-ms 10000]
 import { cpus } from 'node:os';

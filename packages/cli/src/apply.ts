@@ -1,4 +1,5 @@
-import { PolicyError, type ManagedPolicy, type Policies } from '@sluice/core';
+import { PolicyError } from '@sluice/core';
+import type { ManagedPolicy, Policies } from '@sluice/managed';
 import { writtenPolicy } from '@sluice/core/inspect';
 import { UsageError, table } from '@sluice/simulate/terminal';
 import { readPoliciesFile, type PolicyDefinition } from './policies-file.ts';

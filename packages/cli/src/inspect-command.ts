@@ -8,6 +8,7 @@ import {
   writtenPolicy,
   type KeyReport,
 } from '@sluice/core/inspect';
+import { definitionsOf } from '@sluice/managed';
 import { collect } from './collect.ts';
 import { policyFromText, printable, table } from '@sluice/simulate/terminal';
 import { nowOf, read, recordsOf, scan } from './read-keys.ts';
@@ -55,7 +56,7 @@ async function inspect(
     const value = values[i];
     if (value === null || value === undefined) return []; // expired, or deleted meanwhile
     if (typeof value !== 'string') return [unreadable(one, value.problem)];
-    return [inspectKey(one, value, atMs, { prefix, policies, records })];
+    return [inspectKey(one, value, atMs, { prefix, policies, definitions: definitionsOf(records) })];
   });
   print({ key, atMs, keys: reports }, () => textOf(key, atMs, reports));
 }

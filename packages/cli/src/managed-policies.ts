@@ -1,4 +1,5 @@
-import { createPolicies, redisStore, type ManagedPolicy } from '@sluice/core';
+import { redisStore } from '@sluice/core';
+import { createPolicies, type ManagedPolicy } from '@sluice/managed';
 import { Failure } from '@sluice/simulate/terminal';
 import { connect } from './redis.ts';
 import type { GlobalOptions } from './session.ts';

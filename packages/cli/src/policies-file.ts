@@ -24,7 +24,7 @@ export interface PolicyDefinition {
   readonly at: string;
 }
 
-export const CARRY_OVER: readonly CarryOver[] = ['keep', 'proportional', 'reset'];
+export const CARRY_OVER: readonly CarryOver[] = ['keep', 'reset'];
 
 const FIELDS = ['apps', 'carryOver'];
 
@@ -58,7 +58,7 @@ class PoliciesFile {
   constructor(path: string, text: string) {
     this.#path = path === '-' ? 'standard input' : path;
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
-    // What follows a colon is the text of the file, which may be a secret: nothing says yet that this is our file.
+    // The text after a colon is from the file, and may be a secret: this may be any file.
     for (const { message, pos } of this.#document.errors) {
       this.#problems.push({ offset: pos[0], message: message.split(':', 1).join('') });
     }
@@ -154,7 +154,7 @@ class PoliciesFile {
     if (field === undefined) return undefined;
     const value = this.#resolved(field.value);
     const found = CARRY_OVER.find((one) => isScalar(value) && value.value === one);
-    if (found === undefined) this.#problem(field.key, `carryOver of ${name} must be keep, proportional or reset`);
+    if (found === undefined) this.#problem(field.key, `carryOver of ${name} must be keep or reset`);
     return found;
   }
 

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
-import { createPolicies, type CarryOver, type ManagedPolicy, type Policies } from '@sluice/core';
+import { type CarryOver } from '@sluice/core';
+import { createPolicies, type ManagedPolicy, type Policies } from '@sluice/managed';
 import { writtenPolicy } from '@sluice/core/inspect';
 import { applyFile, type ApplyOptions } from './apply.ts';
 import { collect } from './collect.ts';

@@ -28,7 +28,7 @@ export interface ServeFlags {
   readonly app?: string;
 }
 
-/** What to serve, and how. */
+/** The options of `sluice serve`. */
 export interface ServeOptions {
   readonly server: ServerOptions;
   readonly workers: number;
@@ -39,12 +39,12 @@ export interface ServeOptions {
 }
 
 const MOST_WORKERS = 256;
-/** What a timer of Node can wait, in whole days. */
+/** The longest wait of a timer of Node, in whole days. */
 const LONGEST_DELAY_MS = 24 * 86_400_000;
 
 /**
- * The flags, and what the environment says where there is no flag. Prints a line for each name of the environment that means
- * nothing here.
+ * The flags, and what the environment says where there is no flag. Prints a line for each name of the environment that
+ * means nothing here.
  *
  * @throws (rejects) UsageError.
  */

@@ -110,7 +110,7 @@ function tellReady(addresses: Readonly<Partial<Record<string, string>>>, workers
   );
 }
 
-/** What is wrong with options and files, as errors of this command. */
+/** Turns errors of options and files into errors of this command. */
 async function usable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

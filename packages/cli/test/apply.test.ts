@@ -174,7 +174,7 @@ describe('a file that is wrong', () => {
       expect.stringMatching(/^8:7: tokenBucket has no option "refil" .*did you mean "refill"\?/),
       expect.stringMatching(/^11:3: name must be a letter followed by /),
       '13:5: 9lives needs apps: the names of the applications that may use it, such as apps: [checkout]',
-      '14:5: carryOver of 9lives must be keep, proportional or reset',
+      '14:5: carryOver of 9lives must be keep or reset',
       '17:5: twice has two policies, fixedWindow and slidingWindow; only one is allowed',
       '19:1: the file has no field "polices"; did you mean policies?',
     ]);

@@ -1,15 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
-  createPolicies,
   fixedWindow,
-  managed,
   redisStore,
   slidingLog,
   type Limiter,
   type Policy,
   type Store,
 } from '@sluice/core';
+import { createPolicies, managed } from '@sluice/managed';
 import { PRODUCTION_LINE } from '@sluice/testkit';
 import { runSluice, useCli } from './sluice.ts';
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLimiter, createPolicies, managed, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
+import { createLimiter, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
+import { createPolicies, managed } from '@sluice/managed';
 import type { KeyReport } from '@sluice/core/inspect';
 import { until } from '@sluice/testkit';
 import { contents, runSluice, useCli } from './sluice.ts';
@@ -110,10 +111,10 @@ describe('policy put', () => {
     const limiter = limiterOf('checkout');
     await limiter.consume('a', 10);
 
-    await cli.sluice(...ORDERS.map((word) => (word === '100' ? '50' : word)), '--carry-over', 'proportional');
+    await cli.sluice(...ORDERS.map((word) => (word === '100' ? '50' : word)), '--carry-over', 'reset');
 
     await until('the limiter has the change', async () => (await limiter.peek('a')).limit === 50);
-    expect(await limiter.peek('a')).toMatchObject({ limit: 50, remaining: 45 });
+    expect(await limiter.peek('a')).toMatchObject({ limit: 50, remaining: 50 });
   });
 
   it('prints in a dry run what would change, and changes nothing', async () => {
@@ -140,7 +141,7 @@ describe('policy put', () => {
     ['put orders fixedWindow --limt 5 --window 1m --app a', "unknown option '--limt'"],
     ['put orders fixedWindow --limit 5 --window 1m', 'put needs --app'],
     ['put 9orders fixedWindow --limit 5 --window 1m --app a', 'must be a letter followed by'],
-    ['put orders fixedWindow --limit 5 --window 1m --app a --carry-over all', 'Allowed choices are keep, proportional'],
+    ['put orders fixedWindow --limit 5 --window 1m --app a --carry-over all', 'Allowed choices are keep, reset'],
     ['put orders', "missing required argument 'kind'"],
   ])('rejects: %s', async (line, expected) => {
     const { code, out, err } = await cli.sluice('policy', ...line.split(' '));
@@ -271,10 +272,10 @@ describe('inspect of a key under a managed policy', () => {
   it('shows the state under a changed policy before the next request', async () => {
     await cli.sluice(...ORDERS);
     await limiterOf('checkout').consume('a', 30);
-    await cli.sluice(...ORDERS.map((word) => (word === '100' ? '50' : word)), '--carry-over', 'proportional');
+    await cli.sluice(...ORDERS.map((word) => (word === '100' ? '50' : word)));
     const before = await cli.admin.get((await cli.admin.keys('*:orders:*'))[0] ?? '');
 
-    expect(await inspected('a')).toMatchObject({ policies: [{ used: 15, limit: 50, remaining: 35 }] });
+    expect(await inspected('a')).toMatchObject({ policies: [{ used: 30, limit: 50, remaining: 20 }] });
     expect(await cli.admin.get((await cli.admin.keys('*:orders:*'))[0] ?? '')).toBe(before);
   });
 

@@ -6,7 +6,7 @@ import type { SluiceErrorCode, StoreFailureKind } from './errors.ts';
 /** Published on `sluice:decision`: every decision, from any source. */
 export interface DecisionMessage {
   readonly limiter: string;
-  /** What was asked for: a peek takes nothing, whatever it answers. A cost of 0 is still a consume here. */
+  /** The operation: a peek takes nothing, whatever it answers. A cost of 0 is still a consume here. */
   readonly op: 'consume' | 'peek';
   /** Without its `error`. */
   readonly decision: Decision;
@@ -14,7 +14,7 @@ export interface DecisionMessage {
   readonly durationMs: number;
 }
 
-/** What is published on `sluice:store.error`: a call of a store that failed or was late. */
+/** The message of `sluice:store.error`: a call of a store that failed or was late. */
 export interface StoreErrorMessage {
   readonly limiter: string;
   readonly store: DecisionSource;
@@ -22,7 +22,7 @@ export interface StoreErrorMessage {
   readonly code: SluiceErrorCode;
 }
 
-/** What is published on `sluice:breaker`: a breaker that changes its state. */
+/** The message of `sluice:breaker`: a breaker changes its state. */
 export interface BreakerMessage {
   /** The limiters that count in its store. */
   readonly limiters: readonly string[];

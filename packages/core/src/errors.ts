@@ -60,8 +60,9 @@ export class PolicyError extends SluiceError {
 /**
  * Why a store did not decide: it was late (`timeout`); could not be reached (`connection`); is reading its data
  * (`loading`), running a long script (`busy`), out of memory (`oom`), a replica (`readonly`); does not let this user do
- * that (`denied`); a cluster or replication that is not whole (`cluster`); a value under the key that Sluice has not written
- * (`key`); an answer that makes no sense (`reply`); was not asked, because it failed before (`open`); anything else.
+ * that (`denied`); a cluster or replication that is not whole (`cluster`); a value under the key that Sluice has not
+ * written (`key`); an answer that makes no sense (`reply`); was not asked, because it failed before (`open`); anything
+ * else.
  */
 export type StoreFailureKind =
   | 'timeout'
@@ -87,7 +88,7 @@ const KIND_OF_CODE: Partial<Record<SluiceErrorCode, StoreFailureKind>> = {
 };
 
 /**
- * The store could not decide: unreachable, late, or its answer made no sense. What happened underneath is the `cause`.
+ * The store could not decide: unreachable, late, or its answer made no sense. The underlying error is the `cause`.
  */
 export class StoreError extends SluiceError {
   override readonly name = 'StoreError';

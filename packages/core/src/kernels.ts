@@ -1,5 +1,5 @@
-// The algorithms for a browser: no clock, no store, no network. Nothing here imports a `node:` module or a client of Redis; a test of the
-// playground bundles it and says so.
+// The algorithms for a browser: no clock, no store, no network. Nothing here imports a `node:` module or a client of
+// Redis; a test of the playground bundles it and says so.
 export { fixedWindow } from './algorithms/fixed-window/policy.ts';
 export { slidingCounter } from './algorithms/sliding-counter/policy.ts';
 export { slidingWindow } from './algorithms/sliding-window/policy.ts';

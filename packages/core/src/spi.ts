@@ -1,10 +1,12 @@
-// For packages that plug into core: stores, sources of limits, frameworks, services and tools. Applications import the index.
+// For packages that plug into core: stores, sources of limits, frameworks, services and tools. Applications import the
+// index.
 
 // A store: what counts is done here, and the store keeps a text for each key. See docs/guides/creating-a-store.md.
 export { keysOf, performRequest, type KeyChange, type Performed } from './stores/perform-request.ts';
 export {
   isFastPathEligible,
   isPending,
+  partsOf,
   settlementsOf,
   type KeySnapshot,
   type KeyState,
@@ -25,40 +27,50 @@ export {
   type BatchStore,
   type CoalescedRequests,
 } from './engine/batch-store.ts';
-export { FAST_PATHS, type FastPaths, type FastStore } from './guard/fast-paths.ts';
-export { networkFastPaths } from './guard/network-fast-paths.ts';
+export type { Fast, FastHost, FastStore } from './engine/fast.ts';
+export { flushBatches, NetworkFast, performInOrder } from './stores/redis/fast/network-fast.ts';
 export { StoreGuard } from './guard/store-guard.ts';
 export { parseBreaker } from './guard/breaker-options.ts';
-export { checkTimeout } from './guard/deadline.ts';
+export { checkTimeout, withinDeadline } from './guard/deadline.ts';
 export { untilReady } from './guard/until-ready.ts';
-export { consumeAcrossNodes, spansNodes } from './guard/multi-node.ts';
-export { DenialCache } from './guard/denial-cache.ts';
-export { Invalidations } from './guard/invalidations.ts';
-export { RecentDenials } from './guard/recent-denials.ts';
+export { DenialCache } from './stores/redis/fast/denial-cache.ts';
+export { Invalidations } from './stores/redis/fast/invalidations.ts';
 
 // Decisions over limits that arrive with requests, or live in a file.
 export { LimiterCore } from './limiter/core.ts';
 export type { UnresolvedEdit } from './limiter/edits.ts';
 export { LimiterImpl, type HeldPart } from './limiter/limiter.ts';
 export { isByName, limitOfPolicy, limitsByName, type LimiterLimits } from './limiter/limits.ts';
-export { CORE_OPTIONS } from './limiter/options.ts';
+export { CORE_OPTIONS, LONGEST_APP } from './limiter/options.ts';
 export { newHolder } from './limiter/settlement/holder.ts';
 export { keepRenewing, releaseWithRetry } from './limiter/settlement/keep-slots.ts';
 export { warnOfRefund } from './limiter/settlement/settlements.ts';
-export { isManagedReference } from './managed/reference.ts';
+export { countsDenialsNow, type UnresolvedPart } from './limiter/resolve.ts';
+
+// Limits whose numbers are not fixed, and what a program writes in place of a policy to name them.
 export {
-  countsDenialsNow,
-  isManaged,
+  currentOf,
+  isSource,
   mayHoldSlots,
   mayPace,
   namesOf,
   paces,
+  type LimitFeed,
   type LimitRef,
-  type UnresolvedPart,
-} from './managed/resolve.ts';
+  type LimitSource,
+} from './engine/limit-source.ts';
+export {
+  isReference,
+  KEEPS_LIMITS,
+  MAKES_SOURCE,
+  type LimitReference,
+  type LimitRegistry,
+  type SourceSettings,
+} from './limiter/limit-reference.ts';
+export { withFallback } from './stores/fallback.ts';
 
 // Names and keys.
-export { encodeSubject, keySuffixOf, managedKeySuffix } from './engine/key.ts';
+export { encodeSubject, keySuffixOf, sourceKeySuffix } from './engine/key.ts';
 export { checkDistinct, countsDenied, holdsSlots, namePolicies, namePolicy } from './engine/policy.ts';
 export { ownText } from './engine/own-text.ts';
 
@@ -83,9 +95,9 @@ export {
 export { checkActual, checkCost } from './values/cost.ts';
 export { LONGEST_MS, parseDuration, writtenDuration } from './values/duration.ts';
 export { parseEscalation } from './values/escalate.ts';
+export { parseName } from './values/name.ts';
 export { LARGEST_LIMIT, MOST_UNITS } from './values/numbers.ts';
-export { parseSwitch } from './values/switch.ts';
-export { asStoreError, isSluiceError, kindOf, messageOf, shown, typeError } from './errors.ts';
+export { asStoreError, isSluiceError, kindOf, messageOf, shown, staleError, typeError } from './errors.ts';
 export { warnOnce } from './warnings.ts';
 export { SITE } from './site.generated.ts';
 
@@ -95,11 +107,11 @@ export { failureOf } from './stores/redis/failure.ts';
 export { runScript } from './stores/redis/run-script.ts';
 export { clockedRedisStore, PRODUCTION_LINE, TEST_LINE, testGeneral } from './stores/redis/clocked-redis-store.ts';
 export { createRedisStore } from './stores/redis/redis-store.ts';
+export { SeveralNodes } from './stores/redis/cluster/several-nodes.ts';
 export { batch, general } from './stores/redis/scripts.generated.ts';
 export { externalStateKey, hashTag, redisKey } from './stores/redis/redis-key.ts';
 export { readStates, readValue, writeValue } from './stores/redis/value.ts';
 export { withinBounds } from './stores/redis/within-bounds.ts';
-export { partsOf } from './stores/redis/write-call.ts';
 export { shownMemory } from './stores/memory/memory-store.ts';
 
 // The process: clocks, timers, and what outlives a request.

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { appsOf, below, layersOf, matchOf, patternOf, templateOf, type App, type Layer } from './router-layers.ts';
 
-/** What to find: the matched route or, before a match, the place where the middleware is mounted. */
+/** The target: the matched route or, before a match, the place where the middleware is mounted. */
 interface Sought {
   readonly route: unknown;
   /** The applications around the request that are still to be entered, the next one first. */

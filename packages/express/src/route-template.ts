@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { mountPath } from './mount-path.ts';
 import { appsOf, below, layersOf, matchOf, patternOf, templateOf, type App, type Layer } from './router-layers.ts';
 
-/** What a request reaches on its path through the routers, in order. */
+/** The layers that a request reaches on its path through the routers, in order. */
 type Step =
   | { readonly meets: 'self' }
   | { readonly meets: 'route'; readonly template: string; readonly methods: Readonly<Record<string, unknown>> }

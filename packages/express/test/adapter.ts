@@ -9,7 +9,7 @@ import {
   type Limit,
   type Route,
   type RunningApp,
-} from '@sluice/testkit';
+} from '@sluice/testkit/contract';
 import type { Express, Request, RequestHandler, Response } from 'express';
 
 type RateLimit = typeof current.rateLimit;

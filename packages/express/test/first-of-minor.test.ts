@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
 import { concurrency, leakyBucket } from '@sluice/core';
-import { describeAdapter, smoke } from '@sluice/testkit';
+import { describeAdapter, smoke } from '@sluice/testkit/contract';
 import { adapterOf } from './adapter.ts';
 
 const frozen = new URL('./first-of-minor/adapter.mjs', import.meta.url);

@@ -25,7 +25,9 @@ export interface Answer {
   readonly body: string;
 }
 
-/** An application with a store of its own, as if in a process of its own. Requests are counted by the key they carry. */
+/**
+ * An application with a store of its own, as if in a process of its own. Requests are counted by the key they carry.
+ */
 export interface App {
   send(key: string): Promise<Answer>;
   /** At once, so that they wait together. */

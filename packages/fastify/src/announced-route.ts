@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { chainOf } from './scopes.ts';
+import { chainOf } from './application-chain.ts';
 
 /** A route, by the segments of its template. */
 interface Template {

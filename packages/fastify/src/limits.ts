@@ -10,7 +10,7 @@ type FastifyLayer = Layer<FastifyRequest, FastifyReply>;
 type FastifyEnforcer = Enforcer<FastifyRequest, FastifyReply>;
 type ByHook = ReadonlyMap<LimitHook, FastifyEnforcer>;
 
-/** What a place inherits from those around it, and the limits that apply there. */
+/** The inherited options of a place, and the limits that apply there. */
 interface Surroundings {
   readonly options: SluiceOptions;
   readonly layers: readonly { readonly layer: FastifyLayer; readonly hook: LimitHook }[];
@@ -130,7 +130,7 @@ export class Limits {
     return around;
   }
 
-  /** What applies inside a scope, from what applies around it. */
+  /** The limits inside a scope, from those around it. */
   #within(around: Surroundings, { options, place }: Scope): Surroundings {
     if (options === false) return { options: around.options, layers: [] };
     const inherited = inheritOptions(around.options, options);

@@ -24,7 +24,8 @@ import {
   type RouteLimitOptions,
   type SluiceOptions,
 } from './options.ts';
-import { addScope, chainOf, isOfScope } from './scopes.ts';
+import { chainOf } from './application-chain.ts';
+import { addScope, isOfScope } from './scopes.ts';
 
 /** A request of any route, over HTTP/1 or HTTP/2. */
 type AnyRequest = Pick<FastifyRequest, 'ip' | 'method' | 'url'>;

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { chainOf } from './application-chain.ts';
 import { SCOPE_OPTIONS, checkLimit, type SluiceOptions } from './options.ts';
 
 /**
@@ -13,15 +14,6 @@ export interface Scope {
 const scopes = new WeakMap<FastifyInstance, Scope[]>();
 /** How many scopes of each prefix an application has: scopes without names are numbered. */
 const counts = new WeakMap<FastifyInstance, Map<string, number>>();
-
-/** The application and the scopes around it, the outermost first. */
-export function chainOf(app: FastifyInstance): readonly FastifyInstance[] {
-  const chain: FastifyInstance[] = [];
-  for (let at: unknown = app; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
-    chain.unshift(at as FastifyInstance);
-  }
-  return chain;
-}
 
 /** The scopes around a route or hook of this application, the outermost first. */
 export function scopesOf(app: FastifyInstance): readonly Scope[] {

@@ -1,5 +1,5 @@
 import { sluice } from '@sluice/fastify';
-import type { AdapterUnderTest, Call, RunningApp, App, Limit } from '@sluice/testkit';
+import type { AdapterUnderTest, Call, RunningApp, App, Limit } from '@sluice/testkit/contract';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 

@@ -6,8 +6,8 @@ const UNPLACED = /^rateLimit(?= (has no option|takes) )/;
 const CODE = / \[SLUICE_\w+\]$/;
 
 /**
- * Does work whose errors of options name a place, such as `config.rateLimit of GET /orders`: adapters whose options do not
- * stand where `rateLimit()` is called.
+ * Does work whose errors of options name a place, such as `config.rateLimit of GET /orders`: adapters whose options do
+ * not stand where `rateLimit()` is called.
  *
  * @throws PolicyError with the place in its message; anything else as it is.
  */

@@ -9,7 +9,7 @@ import { refundOnResponse } from './lifecycle/refund-on-response.ts';
 import { holdUntilClosed } from './lifecycle/slots.ts';
 import { mapMaybe } from './map-maybe.ts';
 import { PendingDecision } from './pending-decision.ts';
-import { planOf, type Decided, type ResponsePlan } from './response/response-plan.ts';
+import { planOf, type Decided, type ResponsePlan } from './response-plan.ts';
 
 /**
  * Decides about what the layers of a request ask for, calls `onDecision`, and arranges refunds and the release of

@@ -1,8 +1,10 @@
 import { argumentOf, type RateLimitInfo, type RawRequest } from './framework.ts';
 import type { Layer } from './layer.ts';
-import type { ResponsePlan } from './response/response-plan.ts';
+import type { ResponsePlan } from './response-plan.ts';
 
-/** How an enforcer decides about its requests: by the `SingleLimitPath` or the `GeneralPath`, chosen when it is made. */
+/**
+ * How an enforcer decides about its requests: by the `SingleLimitPath` or the `GeneralPath`, chosen when it is made.
+ */
 export interface DecisionPath<Request, Response, Marks> {
   /** Marks a request as seen; undefined when every layer has seen it before. */
   mark(raw: RawRequest): Marks | undefined;

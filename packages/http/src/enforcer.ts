@@ -1,9 +1,9 @@
 import { PolicyError } from '@sluice/core';
 import { shown, checkDistinct } from '@sluice/core/spi';
-import { answer } from './response/answer.ts';
+import { answer } from './answer.ts';
 import type { DecisionPath } from './decision-path.ts';
 import { Diagnostics } from './diagnostics.ts';
-import { PASS, type ResponsePlan } from './response/response-plan.ts';
+import { PASS, type ResponsePlan } from './response-plan.ts';
 import { SingleLimitPath } from './single-limit-path.ts';
 import { asError, type Framework, type RawRequest } from './framework.ts';
 import { GeneralPath } from './general-path.ts';
@@ -22,7 +22,7 @@ export class Enforcer<Request, Response> {
   /** Whether the address has to be read before anything else. */
   readonly #readsAddress: boolean;
   readonly #path: DecisionPath<Request, Response, unknown>;
-  /** What happens to CORS preflights: the option of the innermost layer. */
+  /** The treatment of CORS preflights: the option of the innermost layer. */
   readonly #preflights: 'count' | 'skip' | PreflightLimits<Request, Response>;
 
   /**

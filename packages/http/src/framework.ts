@@ -91,7 +91,7 @@ export interface Framework<Request, Response> extends RequestReader<Request> {
   readonly marks?: RequestMarks;
   rawResponse(response: Response): RawResponse;
   /**
-   * What the functions of the user get as the response, in frameworks whose handlers return it: undefined until there is
+   * The response that the user's functions get, in frameworks whose handlers return it: undefined until there is
    * one. Default: the response itself.
    */
   argument?(response: Response): unknown;
@@ -117,7 +117,7 @@ export interface Framework<Request, Response> extends RequestReader<Request> {
   proxyTrust?(request: Request): unknown;
 }
 
-/** What the functions of the user get as the response: see {@link Framework.argument}. */
+/** The response that the user's functions get: see {@link Framework.argument}. */
 export function argumentOf<Request, Response>(framework: Framework<Request, Response>, response: Response): Response {
   return framework.argument === undefined ? response : (framework.argument(response) as Response);
 }
@@ -134,7 +134,7 @@ export function fieldText(value: string | number | readonly string[] | undefined
 }
 
 /**
- * What was thrown, if it is an object; an Error about it otherwise. A framework could take any other value for
+ * The thrown value, if it is an object; an Error about it otherwise. A framework could take any other value for
  * something else: undefined for no error, `'route'` for a request to skip the handler.
  */
 export function asError(thrown: unknown): object {

@@ -5,7 +5,7 @@ import { ignoreReportErrors } from './ignore-report-errors.ts';
 import type { Layer } from './layer.ts';
 import { LimitResolver, type LimitRequest, type Resolution } from './limit-resolver.ts';
 import type { RequestMark } from './request-marks.ts';
-import { planWithoutDecision, type ResponsePlan } from './response/response-plan.ts';
+import { planWithoutDecision, type ResponsePlan } from './response-plan.ts';
 
 /** A layer that sees a request for the first time. */
 interface MarkedLayer<Request, Response> {
@@ -14,7 +14,7 @@ interface MarkedLayer<Request, Response> {
   readonly mark: RequestMark;
 }
 
-/** What the layers of a request ask for, as far as they have been resolved. */
+/** The resolved requests of the layers of a request. */
 interface Resolved<Request, Response> {
   readonly request: Request;
   readonly response: Response;

@@ -12,7 +12,7 @@ import {
   listed,
   oneOf,
   valueThat,
-  isManagedReference,
+  isReference,
   type LimitRef,
 } from '@sluice/core/spi';
 import {
@@ -217,7 +217,7 @@ function policyOption<Request, Response>({
   return slidingWindow({ limit: limit as number, window: window as Duration });
 }
 
-const MOST_MANAGED = 1000;
+const MOST_REFERENCES = 1000;
 /** What makes policies of options, and takes no request. */
 const FACTORIES: ReadonlySet<unknown> = new Set([
   ...[fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket, concurrency],
@@ -236,8 +236,8 @@ function limitOf<Request, Response>(
     );
   }
   const known = new WeakMap<object, LimitRef>();
-  /** By name: a function may call `managed(name)` for every request. */
-  const knownManaged = new Map<string, LimitRef>();
+  /** By name: a function may make a reference for every request. */
+  const knownByName = new Map<string, LimitRef>();
   const limitOfPicked = (policy: unknown): LimitRef => {
     if (typeof policy !== 'object' || policy === null) {
       throw new PolicyError(
@@ -245,11 +245,11 @@ function limitOf<Request, Response>(
         `the policy function must return a policy or a list of policies, got ${shown(policy)}; use skip for requests without a limit`,
       );
     }
-    let limit = isManagedReference(policy) ? knownManaged.get(policy.name) : known.get(policy);
-    if (limit === undefined && isManagedReference(policy)) {
+    let limit = isReference(policy) ? knownByName.get(policy.name) : known.get(policy);
+    if (limit === undefined && isReference(policy)) {
       limit = limitOfPolicy(core, policy);
-      if (knownManaged.size >= MOST_MANAGED) knownManaged.clear(); // names may come from clients, without end
-      knownManaged.set(policy.name, limit);
+      if (knownByName.size >= MOST_REFERENCES) knownByName.clear(); // names may come from clients, without end
+      knownByName.set(policy.name, limit);
     }
     if (limit === undefined) {
       for (const one of Array.isArray(policy) ? (policy as Policy[]) : [policy as Policy]) {

@@ -17,4 +17,4 @@ export type { HeaderFormat, HeadersOption } from './response/headers.ts';
 export type { HttpLimitOptions, KeyByLimit, OnMissingKey, PolicyOption } from './option-types.ts';
 export type { RefundOptions, RefundWhen } from './options.ts';
 export { RateLimitError, type Denial, type DenialStatuses } from './response/denial.ts';
-export type { ResponsePlan } from './response/response-plan.ts';
+export type { ResponsePlan } from './response-plan.ts';

@@ -1,4 +1,4 @@
-import { CORE_OPTIONS, shown, isManagedReference } from '@sluice/core/spi';
+import { CORE_OPTIONS, shown, isReference } from '@sluice/core/spi';
 import { memoryStore, PolicyError } from '@sluice/core';
 import { LIMIT_OPTIONS, handedIn } from './http-limits.ts';
 import type { Framework } from './framework.ts';
@@ -82,16 +82,16 @@ export function checkPlace<Request, Response>(
       );
     }
     if (mayBeEmpty && !hasLimit(options)) options = { ...options, limit: 1, window: '1ms' };
-    options = withoutManaged(options as object);
+    options = withoutReferences(options as object);
   }
   new Layer(options as RateLimitOptions<Request, Response>, framework, ownOptions);
 }
 
-/** The options without managed policies: `app` and `policies`, which those need, may be inherited. */
-function withoutManaged(options: object): object {
+/** The options without references: what those need, such as `app` and `policies`, may be inherited. */
+function withoutReferences(options: object): object {
   const { policy, limits } = options as { readonly policy?: unknown; readonly limits?: unknown };
   const plainPolicy = { limit: 1, windowMs: 1, algorithm: 'fixedWindow', align: 'first-hit' };
-  const instead = (given: unknown): unknown => (isManagedReference(given) ? plainPolicy : given);
+  const instead = (given: unknown): unknown => (isReference(given) ? plainPolicy : given);
   const isEntry = (entry: unknown): entry is object => typeof entry === 'object' && entry !== null && 'policy' in entry;
   return {
     ...options,

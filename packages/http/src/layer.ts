@@ -10,10 +10,10 @@ import {
   type LimitRef,
 } from '@sluice/core/spi';
 import { checkNames, handedIn, parseLimits, type HttpLimit, type ParsedLimits } from './http-limits.ts';
-import type { ClientList } from './client-list.ts';
+import type { ClientList } from './keys/client-list.ts';
 import type { Framework } from './framework.ts';
 import type { FieldWriter } from './response/headers.ts';
-import { PacedRequests } from './lifecycle/paced-requests.ts';
+import { PacedRequests } from './paced-requests.ts';
 import { addressMissing, beginsWithAddress, isForAll } from './keys/key-parts.ts';
 import type { RateLimitOptions } from './option-types.ts';
 import { readSharedOptions, type HttpSettings } from './options.ts';

@@ -15,20 +15,20 @@ import { forbiddenDenial, missingKeyDenial } from './response/undecided-denials.
 import { warnOfMissingKey } from './keys/read-key.ts';
 import { NO_KEYS, type FoundKeys, type RequestMark } from './request-marks.ts';
 
-/** What a layer asks of its limits for one request. */
+/** The request of a layer to its limits. */
 export interface LimitRequest<Request, Response> {
   readonly layer: Layer<Request, Response>;
   readonly parts: readonly UnresolvedPart[];
   readonly keys: FoundKeys;
 }
 
-/** What a layer asks for; its denial; or undefined if it does not limit the request. */
+/** The request of a layer; its denial; or undefined if it does not limit the request. */
 export type Resolution<Request, Response> = LimitRequest<Request, Response> | Denial | undefined;
 
 /** Equals the subject of no key: those that begin with `#` are hashes, and longer. */
 const MISSING_SUBJECT = '#missing';
 
-/** What is known of a request while its limits are resolved. */
+/** The state of a request while its limits are resolved. */
 interface Progress<Request, Response> {
   readonly request: Request;
   readonly response: Response;

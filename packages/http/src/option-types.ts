@@ -1,8 +1,8 @@
-import type { Duration, LimiterCoreOptions, Limiter, ManagedReference, Policy } from '@sluice/core';
+import type { Duration, LimiterCoreOptions, Limiter, LimitReference, Policy } from '@sluice/core';
 import type { Key } from './keys/key-parts.ts';
 import type { OfRequest, SharedOptions } from './options.ts';
 
-/** What happens to a request that has no key: 403, no limit, or one budget for all of them. */
+/** The treatment of a request without a key: 403, no limit, or one budget for all of them. */
 export type OnMissingKey = 'deny' | 'skip' | 'shared';
 
 /**
@@ -12,8 +12,8 @@ export type OnMissingKey = 'deny' | 'skip' | 'shared';
 export type PolicyOption<Request, Response = unknown> =
   | Policy
   | readonly Policy[]
-  | ManagedReference
-  | OfRequest<Request, Response, Policy | readonly Policy[] | ManagedReference>;
+  | LimitReference
+  | OfRequest<Request, Response, Policy | readonly Policy[] | LimitReference>;
 
 /** The keys of a request by the name of their limit. A limit without a key is left out. */
 export type KeyByLimit = Readonly<Record<string, string | undefined>>;
@@ -37,7 +37,7 @@ export interface PerLimitOptions<Request, Response = unknown> {
 export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitOptions<Request, Response> {
   readonly name: string;
   /** The policies of a function need names: different names never share state. */
-  readonly policy: Policy | ManagedReference | OfRequest<Request, Response, Policy | ManagedReference>;
+  readonly policy: Policy | LimitReference | OfRequest<Request, Response, Policy | LimitReference>;
 }
 
 /** Three ways to define the limit of a single key. */
@@ -46,7 +46,10 @@ type OneKey<Request, Response, NoLimits> =
       PerLimitOptions<Request, Response> & {
         /** Units in any interval as long as the window: short for a `slidingWindow`. */
         limit: number;
-        /** Units come back up to 10 % of it late: after 60 to 66 s for `'1m'`. `fixedWindow` and `slidingLog` give them back on time. */
+        /**
+         * Units come back up to 10 % of it late: after 60 to 66 s for `'1m'`. `fixedWindow` and `slidingLog` give them
+         * back on time.
+         */
         window: Duration;
         policy?: never;
         limits?: NoLimits;

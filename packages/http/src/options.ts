@@ -11,7 +11,7 @@ import {
   type OptionTable,
   type SettingsOf,
 } from '@sluice/core/spi';
-import { ClientList } from './client-list.ts';
+import { ClientList } from './keys/client-list.ts';
 import { DENIAL_STATUSES, type DenialStatuses } from './response/denial.ts';
 import { fieldWriter, type FieldWriter, type HeadersOption } from './response/headers.ts';
 
@@ -41,15 +41,16 @@ export interface RequestOptions<Request, Early> {
   /** Requests that are not limited at all: those for which the function returns true. */
   skip?: OfRequest<Request, Early, boolean> | undefined;
   /**
-   * Clients that are not limited: addresses, CIDR ranges (`'10.0.0.0/8'`), or whole keys. In `limits`, an allowed key is
-   * exempt from its own limit only.
+   * Clients that are not limited: addresses, CIDR ranges (`'10.0.0.0/8'`), or whole keys. In `limits`, an allowed key
+   * is exempt from its own limit only.
    */
   allow?: readonly string[] | undefined;
   /** Clients that get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
   deny?: readonly string[] | undefined;
   /**
-   * CORS preflights. `separate` gives them budgets of their own: the same policies, by what of the keys preflights have,
-   * else 600 a minute for each address. `count` counts them like other requests, `skip` lets them pass. Default `separate`.
+   * CORS preflights. `separate` gives them budgets of their own: the same policies, keyed by address, route and method,
+   * else 600 a minute for each address. `count` counts them like other requests, `skip` lets them pass. Default
+   * `separate`.
    */
   preflights?: 'separate' | 'count' | 'skip' | undefined;
 }
@@ -65,9 +66,9 @@ export interface ResponseOptions<Request, Response, Early> {
   /** Adds the fields to Access-Control-Expose-Headers if the response allows an origin. Default `false`. */
   cors?: boolean | undefined;
   /**
-   * Sends the response of a denied request. Status and header fields are set already. End the response or, in Fastify and
-   * NestJS, return it; else the client waits forever. In Koa both arguments are the context. It also runs for 503, but not
-   * for 403.
+   * Sends the response of a denied request. Status and header fields are set already. End the response or, in Fastify
+   * and NestJS, return it; else the client waits forever. In Koa both arguments are the context. It also runs for 503,
+   * but not for 403.
    */
   onDenied?: ((request: Request, response: Early, decision: Decision) => unknown) | undefined;
   /**
@@ -78,8 +79,8 @@ export interface ResponseOptions<Request, Response, Early> {
   /** The statuses of denials, from 400 to 599. Default `{ denied: 429, blocked: 429, deny: 403, missingKey: 403 }`. */
   status?: Partial<DenialStatuses> | undefined;
   /**
-   * Called with every decision, for logs and metrics. It is awaited, and its error becomes the request's error. Never use
-   * the key as a metric label.
+   * Called with every decision, for logs and metrics. It is awaited, and its error becomes the request's error. Never
+   * use the key as a metric label.
    */
   onDecision?:
     | ((
@@ -102,15 +103,15 @@ export interface ResponseOptions<Request, Response, Early> {
    */
   retryAfter?: Duration | undefined;
   /**
-   * The longest time that a request holds its `concurrency` slots, in whole milliseconds: ten minutes. Afterwards they are
-   * released although the response goes on, with the warning `SLUICE_SLOT_TIMEOUT`. See docs/guides/concurrency.md. Default
-   * `600 000`.
+   * The longest time that a request holds its `concurrency` slots, in whole milliseconds: ten minutes. Afterwards they
+   * are released although the response goes on, with the warning `SLUICE_SLOT_TIMEOUT`. See docs/guides/concurrency.md.
+   * Default `600 000`.
    */
   maxSlotMs?: number | undefined;
   /**
    * The most requests that this process holds at the same time until a `leakyBucket` lets them start. Further ones are
-   * denied with their delay as `Retry-After`, and take nothing; 0 holds none. A key that holds more than are free gets no
-   * other, so that one client does not fill it; `byAll()` may. See docs/guides/pacing.md. Default `1000`.
+   * denied with their delay as `Retry-After`, and take nothing; 0 holds none. A key that holds more than are free gets
+   * no other, so that one client does not fill it; `byAll()` may. See docs/guides/pacing.md. Default `1000`.
    */
   maxPaced?: number | undefined;
 }

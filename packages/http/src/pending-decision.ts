@@ -7,7 +7,7 @@ import { NO_KEYS, type FoundKeys } from './request-marks.ts';
 
 /** One decision to make about a request, over everything that its layers ask for. */
 export class PendingDecision<Request, Response> {
-  /** What each layer asks for, the innermost layer last. */
+  /** The request of each layer, the innermost layer last. */
   readonly requests: readonly LimitRequest<Request, Response>[];
   /** The innermost layer, whose options apply. */
   readonly layer: Layer<Request, Response>;

@@ -4,7 +4,8 @@ import {
   holdsSlots,
   namePolicy,
   type LimiterCore,
-  isManaged,
+  currentOf,
+  isSource,
   type LimitRef,
   type UnresolvedPart,
 } from '@sluice/core/spi';
@@ -18,7 +19,7 @@ import type { LimitRequest } from './limit-resolver.ts';
 import { PendingDecision } from './pending-decision.ts';
 import { NO_KEYS } from './request-marks.ts';
 import { denialOf } from './response/denial.ts';
-import { PASS, type ResponsePlan } from './response/response-plan.ts';
+import { PASS, type ResponsePlan } from './response-plan.ts';
 
 /** Begins the subjects of preflights. Equals the beginning of no other: a key that begins with `#` is hashed. */
 const MARK = '#preflight';
@@ -26,7 +27,7 @@ const MARK = '#preflight';
 const SKIP_FAILED = 'skip failed for a CORS preflight, which counts';
 const ON_DECISION_FAILED = 'onDecision failed for a CORS preflight';
 
-/** A limit of which preflights have the key. */
+/** A limit whose key can be read from a preflight. */
 interface PreflightLimit<Request, Response> {
   readonly layer: Layer<Request, Response>;
   readonly name: string;
@@ -38,8 +39,8 @@ interface PreflightLimit<Request, Response> {
 }
 
 /**
- * The budgets of CORS preflights, beside those of the requests that they announce: the same policies, under keys that no
- * client can send. They take no slot, do not wait, are not refunded, and get no header fields. An error of `skip` or
+ * The budgets of CORS preflights, beside those of the requests that they announce: the same policies, under keys that
+ * no client can send. They take no slot, do not wait, are not refunded, and get no header fields. An error of `skip` or
  * `onDecision`, which may expect a user, fails no preflight.
  */
 export class PreflightLimits<Request, Response> {
@@ -112,7 +113,10 @@ export class PreflightLimits<Request, Response> {
   }
 }
 
-/** The policy of preflights that have the key of no limit. A split store counts only windows that are aligned to the clock. */
+/**
+ * The policy of preflights that have the key of no limit. A split store counts only windows that are aligned to the
+ * clock.
+ */
 function fallbackPolicy({ store }: LimiterCore): NamedPolicy {
   const align = store.source === 'split' ? 'clock' : 'first-hit';
   return namePolicy(fixedWindow({ limit: 600, window: '1m', align }), 'preflights');
@@ -130,19 +134,14 @@ function limitOf<Request, Response>(
 
 /** The policies of a limit that hold no slots; undefined if all do. */
 function withoutSlots(core: LimiterCore, limit: LimitRef): (() => LimitRef | undefined) | undefined {
-  if (isManaged(limit)) {
-    return () => {
-      const current = limit.policyCache.isLoaded ? limit.current() : undefined;
-      return current === undefined || !holdsSlots(current.policies) ? limit : undefined;
-    };
-  }
+  if (isSource(limit)) return () => (holdsSlots(currentOf(limit)?.policies ?? []) ? undefined : limit);
   const policies = limit.policies.filter((policy) => !holdsSlots([policy]));
   if (policies.length === 0) return undefined;
   const rest = policies.length === limit.policies.length ? limit : core.limits.of(policies);
   return () => rest;
 }
 
-/** What these layers ask for, by the limits that preflights have there. */
+/** The requests of these layers, by the limits that preflights have there. */
 function requestsOf<Request, Response>(
   limits: readonly PreflightLimit<Request, Response>[],
   layers: readonly Layer<Request, Response>[],

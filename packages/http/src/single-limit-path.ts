@@ -10,7 +10,7 @@ import { refundOnResponse } from './lifecycle/refund-on-response.ts';
 import { NO_KEYS, type RequestMark } from './request-marks.ts';
 import { warnOfMissingKey } from './keys/read-key.ts';
 import { missingKeyDenial } from './response/undecided-denials.ts';
-import { planOf, planWithoutDecision, type ResponsePlan } from './response/response-plan.ts';
+import { planOf, planWithoutDecision, type ResponsePlan } from './response-plan.ts';
 
 /** A limit of which only the key differs between requests. */
 interface FixedLimit<Request, Response> extends HttpLimit<Request, Response> {

@@ -1,7 +1,7 @@
 // For packages that adapt a framework: from its requests to decisions and responses. Applications import the index.
-export { answer, exposeFields } from './response/answer.ts';
+export { answer, exposeFields } from './answer.ts';
 export { methodDecorator, type MethodDecorator } from './decorate.ts';
-export type { ResponsePlan } from './response/response-plan.ts';
+export type { ResponsePlan } from './response-plan.ts';
 export { Enforcer, createEnforcer } from './enforcer.ts';
 export {
   NO_RESPONSE,
@@ -25,6 +25,6 @@ export { withLimiter, type Limited } from './with-limiter.ts';
 export type { KeyByLimit, KeyEachOptions, OneKeyOptions, RateLimitOptions } from './option-types.ts';
 export { denialOf, type Denial } from './response/denial.ts';
 export { weakMapMarks, type RequestMark, type RequestMarks } from './request-marks.ts';
-export { ClientList } from './client-list.ts';
+export { ClientList } from './keys/client-list.ts';
 export { isPreflight } from './preflight.ts';
 export { joinParts } from './keys/read-key.ts';

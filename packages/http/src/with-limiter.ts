@@ -1,7 +1,7 @@
 import type { Limiter } from '@sluice/core';
 import { Enforcer } from './enforcer.ts';
 import type { Layer } from './layer.ts';
-import type { ResponsePlan } from './response/response-plan.ts';
+import type { ResponsePlan } from './response-plan.ts';
 
 /**
  * Properties of every middleware, with which a handler can reset or block a key of it:

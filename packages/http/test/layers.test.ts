@@ -3,12 +3,13 @@ import { byAll, byIp, byUser } from '@sluice/http';
 import { createLimiter, fixedWindow, memoryStore, type Limiter, type Store } from '@sluice/core';
 import { Enforcer, Layer } from '@sluice/http/spi';
 import {
-  expectWarnings,
+  onNodes,
   testFramework,
+  TestResponse,
   type TestOptions,
   type TestRequest,
-  TestResponse,
   watched,
+  expectWarnings,
 } from '@sluice/testkit';
 
 expectWarnings('SLUICE_KEY_MISSING');
@@ -251,7 +252,10 @@ describe('a layer that reports, beside others', () => {
 
   it('may have its own store, the name of another, and a cluster', async () => {
     const app = layerOf('app', { store: memoryStore() });
-    const trial = layerOf('APP', { store: { ...watched(memoryStore()), oneSubjectPerCall: true }, mode: 'report' });
+    const trial = layerOf('APP', {
+      store: onNodes({ ...watched(memoryStore()), shardOf: (subject: string) => subject }),
+      mode: 'report',
+    });
 
     expect((await send(over(app, trial))).statusCode).toBe(200);
   });
@@ -274,7 +278,7 @@ describe('a layer that reports, beside others', () => {
 
 describe('layers that cannot be decided together', () => {
   const store = memoryStore();
-  const cluster: Store = { ...watched(memoryStore()), oneSubjectPerCall: true };
+  const cluster: Store = onNodes({ ...watched(memoryStore()), shardOf: (subject: string) => subject });
   const limiter = createLimiter({ name: 'handed-in', ...windowOf(9), store });
 
   it.each<[string, PlainLayer[], string, RegExp]>([

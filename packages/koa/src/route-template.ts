@@ -18,7 +18,7 @@ interface Router {
   matchHost?(host: string): boolean;
 }
 
-/** What `@koa/router` and `koa-mount` store on the context. */
+/** The fields that `@koa/router` and `koa-mount` store on the context. */
 interface Routed {
   readonly router?: Router;
   readonly newRouterPath?: string;

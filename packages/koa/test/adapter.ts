@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import Router, { type RouterContext } from '@koa/router';
 import { rateLimit } from '@sluice/koa';
-import type { AdapterUnderTest, Call, RunningApp, App, Route } from '@sluice/testkit';
+import type { AdapterUnderTest, Call, RunningApp, App, Route } from '@sluice/testkit/contract';
 import type { Middleware } from 'koa';
 import type Koa from 'koa';
 import { frameworks } from './frameworks.ts';

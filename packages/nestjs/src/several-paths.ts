@@ -9,8 +9,8 @@ const VERSION = '__version__';
 const reflector = new Reflector();
 
 /**
- * Makes one route of all paths of a handler, as other frameworks do for a list of paths: Nest registers a route for each
- * path and each version in the path. Undefined for a handler with one path.
+ * Makes one route of all paths of a handler, as other frameworks do for a list of paths: Nest registers a route for
+ * each path and each version in the path. Undefined for a handler with one path.
  *
  * @returns From the template of the matched route to the one that all of them share.
  */
@@ -23,7 +23,7 @@ export function commonRoute(type: Target, handler: Target): ((template: string) 
   return (template) => {
     const path = longestFirst.find((end) => template.endsWith(end)) ?? '';
     const around = template.slice(0, template.length - path.length).split('/');
-    // What stays is the same for all paths: a global prefix, the path of a module, where Nest is mounted.
+    // The rest is the same for all paths: a global prefix, the path of a module, where Nest is mounted.
     const prefix = versions.length < 2 ? around : around.filter((segment) => !endsWithVersion(segment, versions));
     return prefix.join('/') + ofVersions + paths.join(',');
   };

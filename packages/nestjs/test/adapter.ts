@@ -17,7 +17,7 @@ import {
   type Limit,
   type Route,
   type RunningApp,
-} from '@sluice/testkit';
+} from '@sluice/testkit/contract';
 import { serve, type Platform, type RootModule } from './serve.ts';
 
 type Handler = (request: AnyRequest & { method: string }, response: object, next: () => void) => void;

@@ -55,7 +55,7 @@ export class Arrivals {
   }
 }
 
-/** What the field `Retry-After` says; undefined where the response has none. */
+/** The value of `Retry-After`; undefined where the response has none. */
 function toldMs(decision: Decision): number | undefined {
   const field = denialOf(decision).fields.find(({ name }) => name === 'Retry-After');
   return field && Number(field.value) * 1_000;

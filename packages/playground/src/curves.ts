@@ -3,7 +3,7 @@ import type { Answer, Sample } from './replay.ts';
 /** The size of the drawings below, which are stretched to where they are shown. */
 export const DRAWING = { width: 1000, height: 100 } as const;
 
-/** What one policy had left, as steps from the first to the last instant: the path of an SVG. */
+/** The remaining units of one policy, as steps from the first to the last instant: the path of an SVG. */
 export function remainingPath(samples: readonly Sample[], policy: number, limit: number, spanMs: number): string {
   let path = '';
   let before: number | undefined;

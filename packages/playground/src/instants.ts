@@ -18,8 +18,8 @@ export function parseStamp(text: string): number | undefined {
 }
 
 /**
- * An instant in milliseconds: ISO 8601, seconds or milliseconds since 1970, or else seconds from the start, which may have
- * `ms` or `s` behind them.
+ * An instant in milliseconds: ISO 8601, seconds or milliseconds since 1970, or else seconds from the start, which may
+ * have `ms` or `s` behind them.
  */
 export function parseInstant(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s)?$/.exec(text);

@@ -23,8 +23,8 @@ export function readBars(text: string): readonly (readonly number[])[] | undefin
 }
 
 /**
- * Requests, in base 36: the time since the one before, then the client if it is not the first, then the cost if it is not
- * 1, as in `5k_2_10`.
+ * Requests, in base 36: the time since the one before, then the client if it is not the first, then the cost if it is
+ * not 1, as in `5k_2_10`.
  */
 export function writeRequests({ requests, clients }: Pasted): {
   readonly log: string;

@@ -15,7 +15,7 @@ export interface LinkRead {
 
 /** Raised when a link of the one before means something else. */
 const VERSION = '1';
-/** What browsers, chats and mail carry without harm. */
+/** The longest link that browsers, chats and mail carry without harm. */
 const LONGEST_LINK = 16_000;
 const LONGEST_VALUE = 80;
 const LONGEST_RUN_MS = 86_400_000;

@@ -34,8 +34,8 @@ export function withoutClient(traffic: Painted, client: number): Painted {
 }
 
 /**
- * The height of a row in requests, for bars of these heights: a fifth stays free, so that a bar can grow. Retries may make
- * bars higher than can be painted.
+ * The height of a row in requests, for bars of these heights: a fifth stays free, so that a bar can grow. Retries may
+ * make bars higher than can be painted.
  */
 export function topOf(most: number): number {
   return [10, 20, 30, 40].find((top) => most <= top * 0.8) ?? Math.max(MOST_IN_COLUMN, Math.ceil(most / 10) * 10);

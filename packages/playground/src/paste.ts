@@ -4,7 +4,7 @@ import type { Offered, Pasted } from './traffic.ts';
 export interface PasteResult {
   /** Undefined when no line could be read. */
   readonly traffic: Pasted | undefined;
-  /** What a reader should know: lines that were left out, requests that were spread. */
+  /** Notes for the reader: lines that were left out, requests that were spread. */
   readonly notes: readonly string[];
 }
 

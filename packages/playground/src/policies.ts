@@ -11,7 +11,7 @@ export interface PolicyChoice {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** What is wrong with one field. */
+/** The error of one field. */
 export interface FieldError {
   /** The index of the policy. */
   readonly policy: number;
@@ -68,7 +68,7 @@ function isGiven({ otherwise }: PolicyField, text: string): boolean {
 function valueOf({ type }: PolicyField, text: string): string | number | boolean {
   const trimmed = text.trim();
   if (type === 'switch') return trimmed === 'true';
-  // What is no number stays text, so that the message shows what was typed.
+  // Text that is no number stays text, so that the message shows it.
   if (type === 'units') return /^\d+$/.test(trimmed) ? Number(trimmed) : trimmed;
   return trimmed;
 }

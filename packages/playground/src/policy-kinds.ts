@@ -13,7 +13,7 @@ import {
 export interface PolicyField {
   readonly name: string;
   readonly type: 'units' | 'duration' | 'choice' | 'switch';
-  /** What the option has when its field is empty. Absent: the option has to be given. */
+  /** The value of the option when its field is empty. Absent: the option has to be given. */
   readonly otherwise?: string;
   readonly choices?: readonly string[];
 }
@@ -24,7 +24,7 @@ export interface PolicyKind {
   /** The function that makes it. */
   readonly make: string;
   readonly title: string;
-  /** What it promises, in a sentence. */
+  /** Its promise, in a sentence. */
   readonly promise: string;
   readonly fields: readonly PolicyField[];
   /** Options that the kind itself gives. */

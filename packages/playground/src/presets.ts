@@ -1,6 +1,6 @@
 import { COLUMNS, EMPTY, MOST_IN_COLUMN, SPANS_MS, type Painted, type Retries } from './traffic.ts';
 
-/** What a preset fits itself to: how many units the policies allow in which time. */
+/** The scale of a preset: how many units the policies allow in which time. */
 export interface Scale {
   readonly units: number;
   readonly windowMs: number;

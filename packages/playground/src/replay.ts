@@ -22,7 +22,7 @@ export interface Answer extends Coming {
   readonly endMs: number;
 }
 
-/** What each policy had left at an instant, for the client that is watched. */
+/** The remaining units of each policy at an instant, for the watched client. */
 export interface Sample {
   readonly atMs: number;
   readonly remaining: readonly number[];

@@ -23,7 +23,7 @@ export interface Response {
   readonly body: string | undefined;
 }
 
-/** What a client is sent, with header fields in this format. */
+/** The response to a client, with header fields in this format. */
 export function responseTo(decision: Decision, { format }: HeaderChoice): Response {
   const fields = fieldWriter(format)(decision);
   if (decision.allowed) return { status: '200 OK', fields, body: undefined };

@@ -38,7 +38,7 @@ export interface Scenario {
 
 const RUNS_MS = 1_000;
 
-/** What the page starts with: the recommended policy, and a burst. */
+/** The first scenario of the page: the recommended policy, and a burst. */
 export function initialScenario(): Scenario {
   const policies = [newPolicy('slidingWindow')];
   return {
@@ -53,7 +53,7 @@ export function initialScenario(): Scenario {
   };
 }
 
-/** What presets fit themselves to: the first policy, as far as its fields can be read. */
+/** The scale of presets: the first policy, as far as its fields can be read. */
 export function scaleOf(policies: readonly PolicyChoice[], runsMs: number): Scale {
   const { kind = '', values = {} } = policies[0] ?? {};
   const units = Number(values['capacity'] ?? values['limit']);

@@ -4,10 +4,10 @@ import { COLUMNS, columnOf, offeredBy, type Traffic } from './traffic.ts';
 /** Requests of a column. */
 export interface Column {
   readonly allowed: number;
-  /** Of those, how many had to wait. */
+  /** The number of those that had to wait. */
   readonly delayed: number;
   readonly denied: number;
-  /** Of all of them, how many came again. */
+  /** The number of all that came again. */
   readonly retried: number;
 }
 

@@ -45,7 +45,7 @@ export function requestText(answer: Answer): string {
   return `${at}: allowed${delayMs > 0 ? `, after a delay of ${shownTime(delayMs)}` : ''}`;
 }
 
-/** What a column shows in a sentence. */
+/** The content of a column in a sentence. */
 export function columnText({ allowed, denied, retried }: Omit<Column, 'delayed'>): string {
   const all = allowed + denied;
   if (all === 0) return 'no requests';

@@ -9,7 +9,7 @@ export interface Offered {
   readonly runsMs: number;
 }
 
-/** What clients do that are denied. */
+/** The behaviour of denied clients. */
 export const RETRY_CHOICES = [
   { id: 'none', title: 'are gone' },
   { id: 'after', title: 'come back after Retry-After' },
@@ -18,7 +18,7 @@ export const RETRY_CHOICES = [
 
 export type Retries = Exclude<(typeof RETRY_CHOICES)[number]['id'], 'none'>;
 
-/** What both kinds of traffic have. */
+/** The common fields of both kinds of traffic. */
 interface AnyTraffic {
   /** When denied requests come back; undefined: they do not. */
   readonly retries?: Retries | undefined;

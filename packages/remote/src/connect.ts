@@ -86,12 +86,13 @@ function openSocket(address: ServerAddress, tls: RemoteSettings['tls']): Socket 
 function welcomeOf(type: number, text: Buffer): Welcome {
   const given = readText(text);
   if (type === FRAME.rejected) throw failureFromJson(given) ?? strangeAnswer('a reason', given);
-  const { protocol, oneSubjectPerCall } = (given ?? {}) as Readonly<Record<string, unknown>>;
-  if (type !== FRAME.welcome || protocol !== PROTOCOL || typeof oneSubjectPerCall !== 'boolean') {
+  const { protocol, hasNodes, hasBatches } = (given ?? {}) as Readonly<Record<string, unknown>>;
+  const isWelcome = type === FRAME.welcome && typeof hasNodes === 'boolean' && typeof hasBatches === 'boolean';
+  if (!isWelcome || protocol !== PROTOCOL) {
     throw new StoreError(
       'SLUICE_STORE_REPLY_INVALID',
       'what listens there is not the native listener of a Sluice service',
     );
   }
-  return { oneSubjectPerCall };
+  return { hasNodes, hasBatches };
 }

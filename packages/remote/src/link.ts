@@ -16,10 +16,12 @@ import {
 import { limitToJson } from './wire/limit.ts';
 import { requestsToJson } from './wire/requests.ts';
 
-/** What a server states in its welcome. */
+/** The contents of a server's welcome. */
 export interface Welcome {
-  /** Whether the keys of different subjects live on different nodes there: see `Store.oneSubjectPerCall`. */
-  readonly oneSubjectPerCall: boolean;
+  /** Whether the keys of different subjects live on different nodes there, which fail independently. */
+  readonly hasNodes: boolean;
+  /** Whether its store decides batches. */
+  readonly hasBatches: boolean;
 }
 
 /** A call that was sent. */

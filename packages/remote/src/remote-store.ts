@@ -1,9 +1,13 @@
 import {
+  type BatchAnswer,
   type BatchStore,
-  FAST_PATHS,
-  type FastPaths,
+  type CoalescedRequests,
+  type Fast,
+  type FastHost,
   type FastStore,
-  networkFastPaths,
+  flushBatches,
+  NetworkFast,
+  performInOrder,
   StoreGuard,
   untilReady,
   withinBounds,
@@ -26,8 +30,8 @@ export interface RemoteStore extends Store {
   readonly source: 'remote';
   perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers>;
   /**
-   * Resolves when the service can decide, so that the first requests do not wait for a connection; tries again until then.
-   * A limiter does not need this call.
+   * Resolves when the service can decide, so that the first requests do not wait for a connection; tries again until
+   * then. A limiter does not need this call.
    *
    * @param timeoutMs - Rejects after so many milliseconds, or when the store is closed, with the last error. Default
    * 5000.
@@ -39,14 +43,15 @@ export interface RemoteStore extends Store {
 
 /**
  * Limits that a service counts, for processes that may not reach its Redis: `sluice serve --native 8082`. Every list of
- * requests is one frame over one connection, and one round trip; the service decides it atomically in its own store. Leases, batches
- * and the denial cache work as with a `redisStore`. Limits are made here, and sent to the service once a connection.
+ * requests is one frame over one connection, and one round trip; the service decides it atomically in its own store.
+ * Leases, batches and the denial cache work as with a `redisStore`. Limits are made here, and sent to the service once
+ * a connection.
  *
  * Connects on first use, fails at once while there is no connection, and sends nothing twice: a call in flight when the
  * connection ends may have counted. Connects again within half a second; with several servers to the next one at once.
  *
- * @param url - `sluice://host:8082`, `sluices://host:8082` over TLS, `sluice+unix:/run/sluice.sock`; or several servers of one
- * Redis, as `sluice://one:8082,other:8082` or a list. A process starts with any of them.
+ * @param url - `sluice://host:8082`, `sluices://host:8082` over TLS, `sluice+unix:/run/sluice.sock`; or several servers
+ * of one Redis, as `sluice://one:8082,other:8082` or a list. A process starts with any of them.
  * @throws PolicyError for any other URL, and for bad or unknown options. Nothing is sent before the first decision.
  */
 export function remoteStore(url: string | readonly string[], options: RemoteStoreOptions = {}): RemoteStore {
@@ -54,38 +59,44 @@ export function remoteStore(url: string | readonly string[], options: RemoteStor
   return new FramedStore(new Links(parseServerUrls(url), settings), settings);
 }
 
-class FramedStore implements RemoteStore, FastStore {
-  // Not a field: a bundler keeps every class whose fields have names that are computed.
-  declare readonly [FAST_PATHS]: FastPaths;
+class FramedStore implements RemoteStore, BatchStore, FastStore {
   readonly source = 'remote';
   readonly showsDenied = true;
   readonly breaker: BreakerOptions | false;
-  readonly coalescing: boolean;
-  /** Absent where each decision is a frame. */
-  readonly performBatch?: BatchStore['performBatch'];
   readonly #links: Links;
   #closings = 0;
 
-  constructor(links: Links, { breaker, batching, coalescing }: RemoteSettings) {
-    this[FAST_PATHS] = networkFastPaths;
+  constructor(links: Links, { breaker }: RemoteSettings) {
     this.#links = links;
     this.breaker = breaker;
-    this.coalescing = coalescing;
-    if (batching) {
-      this.performBatch = (keys, call) => this.#onLink(call, (link) => link.performBatch(keys, leftMsOf(call)));
-    }
   }
 
-  /** Known once the service has welcomed a connection. Before that it decides over several subjects by itself. */
-  get oneSubjectPerCall(): boolean {
-    return this.#links.current?.welcome.oneSubjectPerCall ?? false;
+  /** Known once the service has welcomed a connection. */
+  get hasNodes(): boolean {
+    return this.#links.current?.welcome.hasNodes ?? false;
   }
 
-  perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers> {
+  get decidesBatches(): boolean {
+    return this.#links.current?.welcome.hasBatches ?? false;
+  }
+
+  fast(host: FastHost): Fast {
+    return new NetworkFast(this, host);
+  }
+
+  async perform(requests: readonly StoreRequest[], call?: StoreCall): Promise<StoreAnswers> {
+    return performInOrder(this, requests, () => this.#perform(requests, call));
+  }
+
+  #perform(requests: readonly StoreRequest[], call: StoreCall | undefined): Promise<StoreAnswers> {
     const [first = [], ...more] = withinBounds(requests);
     if (requests.length === 0) return Promise.resolve([]);
     if (more.length === 0) return this.#onLink(call, (link) => link.perform(first, leftMsOf(call)));
     return this.#onLink(call, (link) => performEach(link, [first, ...more], call));
+  }
+
+  performBatch(keys: readonly CoalescedRequests[], call?: StoreCall): Promise<BatchAnswer> {
+    return this.#onLink(call, (link) => link.performBatch(keys, leftMsOf(call)));
   }
 
   async ready(timeoutMs = 5000): Promise<void> {
@@ -95,6 +106,7 @@ class FramedStore implements RemoteStore, FastStore {
 
   close(): Promise<void> {
     this.#closings++;
+    flushBatches(this);
     StoreGuard.closeOf(this);
     this.#links.close();
     return Promise.resolve();

@@ -264,7 +264,7 @@ describe('a connection', () => {
   });
 
   it.each([
-    [{ protocol: 2, oneSubjectPerCall: false }, FRAME.welcome, 'not the native listener of a Sluice service'],
+    [{ ...WELCOME, protocol: 1 }, FRAME.welcome, 'not the native listener of a Sluice service'],
     [null, FRAME.welcome, 'not the native listener of a Sluice service'],
     [[], FRAME.answers, 'not the native listener of a Sluice service'],
     [{ code: 'SLUICE_STORE_FAILED', message: 'wrong token', kind: 'denied' }, FRAME.rejected, 'wrong token'],
@@ -290,12 +290,13 @@ describe('a connection', () => {
 
     await storeOf(server.url, { token: 'secret' }).perform([peek('a')]);
 
-    expect(texts[0]).toEqual({ protocol: 1, token: 'secret' });
+    expect(texts[0]).toEqual({ protocol: 2, token: 'secret' });
     expect(JSON.stringify(texts.slice(1))).not.toContain('secret');
   });
 
   it('is closed with the last limiter, and opened again by the next', async () => {
     const server = await start(({ type, text, answer }) => {
+      if (type === FRAME.perform) answer(FRAME.answers, [[1_000, []]]);
       if (type === FRAME.batch)
         answer(FRAME.batchAnswer, [
           1_000,
@@ -310,6 +311,7 @@ describe('a connection', () => {
 
     for (let i = 1; i <= 2; i++) {
       const limiter = createLimiter(common);
+      await store.ready();
       expect(await limiter.consume('key')).toMatchObject({ allowed: true, source: 'remote', atMs: 1_000 });
       await limiter.close();
       await until('it is closed', () => server.sockets.size === 0);
@@ -320,7 +322,7 @@ describe('a connection', () => {
   it('over which the server says that keys live on several nodes carries one subject a call', async () => {
     const server = await start(({ type, answer, text }) => {
       if (type === FRAME.hello) {
-        answer(FRAME.welcome, { ...WELCOME, oneSubjectPerCall: true });
+        answer(FRAME.welcome, { ...WELCOME, hasNodes: true });
         return true;
       }
       if (type === FRAME.perform) answer(FRAME.answers, [blocked]);
@@ -329,7 +331,6 @@ describe('a connection', () => {
     });
     const store = storeOf(server.url);
     await store.perform([peek('a')]);
-    expect(store.oneSubjectPerCall).toBe(true);
     const limiter = createLimiter({
       policy: fixedWindow({ limit: 10, window: '1m' }),
       store,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { escalate, fixedWindow, tokenBucket, type Limit } from '@sluice/core';
 import { keySuffixOf, namePolicies } from '@sluice/core/spi';
-import { leasedPolicy } from '../../core/src/lease/lease-policy.ts';
+import { leasedPolicy } from '../../core/src/engine/lease-policy.ts';
 import { limitToJson, limitFromJson } from '@sluice/remote/wire';
 import { cases, testSeed } from '@sluice/testkit';
 import { references } from '../../core/test/laws/models/index.ts';
@@ -48,7 +48,7 @@ describe('a limit that a client sends', () => {
   it('has its version, and the earlier ones', () => {
     const [now, before] = [5, 9].map((limit) => namePolicies(fixedWindow({ limit, window: '1m' }), 'shown'));
     const earlier = new Map<number, unknown>([
-      [3, { carryOver: 'proportional', policies: before }],
+      [3, { carryOver: 'keep', policies: before }],
       [2, { carryOver: 'reset', policies: [] }],
       [1, 'unknown'],
     ]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, createPolicies, escalate, fixedWindow, managed, tokenBucket } from '@sluice/core';
+import { createLimiter, escalate, tokenBucket } from '@sluice/core';
 import { remoteStore, type RemoteStoreOptions } from '@sluice/remote';
 
 const URL = 'sluice://127.0.0.1:1';
@@ -53,8 +53,12 @@ describe('remoteStore', () => {
     [{ token: 'two words' }, 'token', 'got a string of 9'],
     [{ token: 5 }, 'token', 'got a number'],
     [{ breaker: { failures: 0 } }, 'breaker.failures', 'breaker.failures must be a whole number from 1'],
-    [{ batching: 'no' }, 'batching', 'batching must be true or false, got "no"'],
-    [{ coalescing: 1 }, 'coalescing', 'coalescing must be true or false, got 1'],
+    [{ batching: false }, 'batching', 'remoteStore has no option "batching" (got false); concurrent decisions always'],
+    [
+      { coalescing: true },
+      'coalescing',
+      'remoteStore has no option "coalescing" (got true); equal requests for one key',
+    ],
     [{ prefix: 'x' }, 'prefix', 'remoteStore has no option "prefix"'],
   ])('names what is wrong with the options %j', (options, field, message) => {
     expect(() => remoteStore(URL, options as RemoteStoreOptions)).toThrow(
@@ -70,24 +74,5 @@ describe('a limiter over a remoteStore', () => {
     expect(() => createLimiter({ name: 'leased', policy, store: remoteStore(URL), lease: true })).not.toThrow();
     const escalation = escalate({ after: 3, block: '1m', decay: '1h' });
     expect(() => createLimiter({ policy, store: remoteStore(URL), escalate: escalation })).not.toThrow();
-  });
-
-  it('leases nothing where each decision is a frame', () => {
-    const policy = fixedWindow({ limit: 1, window: '1m' });
-
-    expect(() => createLimiter({ policy, store: remoteStore(URL, { batching: false }), lease: true })).toThrow(
-      'slices are taken from a redisStore or a remoteStore in batches, and this store cannot give any',
-    );
-  });
-
-  it('has managed policies from another source alone', () => {
-    expect(() => createPolicies(remoteStore(URL))).toThrow('a remoteStore keeps no policies');
-    expect(() => createLimiter({ policy: managed('orders'), app: 'shop', store: remoteStore(URL) })).toThrow(
-      'name another source with policies: createPolicies(source)',
-    );
-    const policies = createPolicies({ load: () => Promise.resolve({}) });
-    expect(() =>
-      createLimiter({ policy: managed('orders'), app: 'shop', policies, store: remoteStore(URL) }),
-    ).not.toThrow();
   });
 });

@@ -26,7 +26,7 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
-export const WELCOME = { protocol: 1, oneSubjectPerCall: false };
+export const WELCOME = { protocol: 2, hasNodes: false, hasBatches: true };
 
 /**
  * @param onFrame - Called with each frame. Hellos are welcomed before, unless it returns true.

@@ -8,7 +8,10 @@ export interface Entrance {
   readonly isPrivate: boolean;
 }
 
-/** Decides who may refund, charge, reset, block, unblock, and read metrics: callers that could raise limits, or learn of them. */
+/**
+ * Decides who may refund, charge, reset, block, unblock, and read metrics: callers that could raise limits, or learn of
+ * them.
+ */
 export class Access {
   readonly #token: Buffer | undefined;
   readonly #hostNames: ReadonlySet<string>;
@@ -37,8 +40,8 @@ export class Access {
   }
 
   /**
-   * Why a request is not served on a private listener: a page reaches what its browser reaches, such as the loopback, also under a name
-   * of its own (DNS rebinding). Undefined where it is served: on other listeners, and with the token.
+   * Why a request is not served on a private listener: a page reaches what its browser reaches, such as the loopback,
+   * also under a name of its own (DNS rebinding). Undefined where it is served: on other listeners, and with the token.
    */
   problemOfPage({ headers, socket }: IncomingMessage, entrance: Entrance): string | undefined {
     if (!entrance.isPrivate || this.allows({ isPrivate: false }, headers.authorization)) return undefined;

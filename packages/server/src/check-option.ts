@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/core';
 
-/** What a timer of Node can wait. */
+/** The longest wait of a timer of Node. */
 const LONGEST_MS: number = 2 ** 31 - 1;
 
 /** A whole number of an option, or its default. */

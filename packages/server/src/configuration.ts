@@ -1,4 +1,4 @@
-/** What a file of limits says, for tools. The service itself reads it by `createServer`. */
+/** The contents of a file of limits, for tools. The service itself reads it by `createServer`. */
 export { loadConfiguration } from './config/configuration-files.ts';
 export type { ReadOptions } from './config/read-configuration.ts';
 export { ConfigurationError } from './config/configuration-error.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
-import { Stats } from './admin/stats.ts';
+import { Stats } from './stats/stats.ts';
 import type { CloseOptions } from './close-options.ts';
 import { changesOf } from './config/changes.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
@@ -10,7 +10,7 @@ import { Health } from './health/health.ts';
 import { limitsOf } from './limit-of.ts';
 import { logStore } from './log-store.ts';
 import { openListeners, type Listener } from './listeners/open-listeners.ts';
-import { writtenAddress } from './listeners/address.ts';
+import { writtenAddress } from './transport/address.ts';
 import { LISTENERS, parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
 import type { Service } from './service.ts';
 import { openStore } from './store.ts';
@@ -22,23 +22,23 @@ export interface RunningServer {
   /** Reads the configuration now. Changes of its files are noticed without this. */
   reload(): Promise<void>;
   /**
-   * Stops: health says NOT_SERVING; after `delayMs` connections get a GOAWAY or `Connection: close`, and requests that run are
-   * answered, within `drainMs`. Later calls return the same promise.
+   * Stops: health says NOT_SERVING; after `delayMs` connections get a GOAWAY or `Connection: close`, and requests that
+   * run are answered, within `drainMs`. Later calls return the same promise.
    */
   close(options?: CloseOptions): Promise<void>;
 }
 
 /**
- * Starts the service: Envoy's rate limit protocol, forward auth, and the native protocol, over the limits of a file. Resolves
- * when every listener accepts connections.
+ * Starts the service: Envoy's rate limit protocol, forward auth, and the native protocol, over the limits of a file.
+ * Resolves when every listener accepts connections.
  *
  * @example
  * ```ts
  * const server = await createServer({ config: 'limits.yaml', redis: 'redis://127.0.0.1:6379' });
  * ```
  *
- * @throws (rejects) SluiceError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`; ConfigurationError with every problem of the
- * file, by line and column; what cannot be read or listened on.
+ * @throws (rejects) SluiceError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`; ConfigurationError with every problem
+ * of the file, by line and column; what cannot be read or listened on.
  */
 export async function createServer(options: ServerOptions): Promise<RunningServer> {
   const settings = parseServerOptions(options);

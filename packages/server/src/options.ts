@@ -1,18 +1,18 @@
 import { SluiceError, type Store } from '@sluice/core';
 import { nearest } from '@sluice/core/inspect';
 import { check, isText, parseNumber } from './check-option.ts';
-import { parseAddress, type Address } from './listeners/address.ts';
-import type { Siblings } from './workers/siblings.ts';
+import { parseAddress, type Address } from './transport/address.ts';
+import type { CertificateFiles } from './transport/certificates.ts';
+import type { Siblings } from './stats/siblings.ts';
 
 /** Where a listener accepts connections: a port (on the loopback), `host:port`, `unix:path`, or `off`. */
 export type ListenerOption = number | string | false;
 
-export interface TlsOptions {
-  /** Files in PEM form. They are read again when they change. */
-  readonly cert: string;
-  readonly key: string;
-  /** The authorities of client certificates. With it, only clients that have one are served. */
-  readonly clientCa?: string | undefined;
+/**
+ * Files in PEM form, read again when they change. With `clientCa` only clients that have a certificate of these
+ * authorities are served.
+ */
+export interface TlsOptions extends CertificateFiles {
   /** The listeners that have TLS. Default `grpc`, `http` and `native`. */
   readonly listeners?: readonly TlsListenerName[] | undefined;
 }
@@ -26,7 +26,10 @@ export interface ServerOptions {
   readonly config: string;
   /** Whether several files of a folder may have rules of one domain. Default false. */
   readonly mergeDomains?: boolean | undefined;
-  /** Where the counts are: a URL such as `redis://host:6379` or `unix:///path`, or several, by commas, of the nodes of a cluster. Default: this process's memory. */
+  /**
+   * Where the counts are: a URL such as `redis://host:6379` or `unix:///path`, or several, by commas, of the nodes of a
+   * cluster. Default: this process's memory.
+   */
   readonly redis?: string | undefined;
   /** The prefix of all keys in Redis. Default `sluice`. */
   readonly prefix?: string | undefined;
@@ -40,9 +43,15 @@ export interface ServerOptions {
   readonly native?: ListenerOption | undefined;
   /** `/rlconfig`, `/stats`, `/metrics`. Default 6070. */
   readonly admin?: ListenerOption | undefined;
-  /** The secret of callers that may refund, charge, reset, block and read metrics where a listener is not on the loopback. */
+  /**
+   * The secret of callers that may refund, charge, reset, block and read metrics where a listener is not on the
+   * loopback.
+   */
   readonly token?: string | undefined;
-  /** Names of this machine by which clients on it call its private listeners, beside `localhost` and addresses of the loopback. */
+  /**
+   * Names of this machine by which clients on it call its private listeners, beside `localhost` and addresses of the
+   * loopback.
+   */
   readonly hostNames?: readonly string[] | undefined;
   /** TLS for every listener but that of operators. */
   readonly tls?: TlsOptions | undefined;
@@ -50,9 +59,15 @@ export interface ServerOptions {
   readonly timeoutMs?: number | undefined;
   /** The name of this service on the lists of managed policies. Default `sluice-server`. */
   readonly app?: string | undefined;
-  /** Requests at once at most, of each listener. What is beyond is turned away at once: RESOURCE_EXHAUSTED, 503. Default 1024. */
+  /**
+   * Requests at once at most, of each listener. Further requests are turned away at once: RESOURCE_EXHAUSTED, 503.
+   * Default 1024.
+   */
   readonly maxInFlight?: number | undefined;
-  /** The age at which a gRPC connection gets a GOAWAY, up to 10 % more, so that connections spread over replicas. 0: never. Default 24 hours. */
+  /**
+   * The age at which a gRPC connection gets a GOAWAY, up to 10 % more, so that connections spread over replicas. 0:
+   * never. Default 24 hours.
+   */
   readonly maxConnectionAgeMs?: number | undefined;
   /** How long `close` waits for requests that run. Default 10 seconds. */
   readonly drainMs?: number | undefined;

@@ -3,8 +3,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 const SIGNATURE_BYTES = 16;
 
 /**
- * What a client keeps for the service between two calls, as text that it cannot make or change: any process with the same key
- * opens it, so that none has to remember it.
+ * A text that a client keeps for the service between two calls, and that it cannot make or change: any process with the
+ * same key opens it, so that none has to remember it.
  */
 export class Seal {
   readonly #key: Buffer;

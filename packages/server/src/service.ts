@@ -1,16 +1,16 @@
 import type { Store } from '@sluice/core';
 import type { LimiterCore } from '@sluice/core/spi';
 import type { Access } from './access.ts';
-import type { Stats } from './admin/stats.ts';
+import type { Stats } from './stats/stats.ts';
 import type { Configuration } from './config/configuration.ts';
 import type { Health } from './health/health.ts';
 
-/** What every protocol of the server decides with. */
+/** The ground on which every protocol of the server decides. */
 export interface Service {
   readonly store: Store;
   /** Makes the limits of descriptors and decides over them. Its name is `service`. */
   readonly core: LimiterCore;
-  /** What the configuration says now. Another object after a reload, so a request reads it once. */
+  /** The present configuration. Another object after a reload, so a request reads it once. */
   readonly configuration: Configuration;
   readonly health: Health;
   readonly access: Access;

@@ -12,7 +12,10 @@ export interface OpenedStore {
 
 const LONGEST_PAUSE_MS = 500;
 const CONNECT_MS = 2_000;
-/** How often a Redis that failed is asked whether it answers again: limits are shared again within a second, reconnecting included. */
+/**
+ * How often a Redis that failed is asked whether it answers again: limits are shared again within a second,
+ * reconnecting included.
+ */
 const PROBE_MS = 100;
 
 /** Calls fail at once without a connection, and no call is sent twice: it may have counted. */

@@ -1,7 +1,7 @@
 import { parseDuration } from '@sluice/core/spi';
 import { UsageError } from './terminal/failure.ts';
 import { formatMaker } from './formats/detect.ts';
-import type { LogFormat } from './read/log-entry.ts';
+import type { LogFormat } from './formats/log-entry.ts';
 import type { Bounds } from './report/check.ts';
 import type { Loss } from './peaks/suggestions.ts';
 
@@ -33,7 +33,7 @@ export interface SimulateSettings {
   readonly resortMs: number;
 }
 
-/** What the suggested limits may cost where `--max-clients` does not say. */
+/** The default of `--max-clients` for suggested limits. */
 const USUAL_LOSS = 0.001;
 const LONGEST_RESORT_MS = 3_600_000;
 

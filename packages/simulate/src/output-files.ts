@@ -51,7 +51,7 @@ function replace(path: string, text: string): void {
     writeFileSync(part, text, existsSync(path) ? { mode: statSync(path).mode } : {});
   } catch (error) {
     rmSync(part, { force: true });
-    // Of a file that may be written in a folder that may not.
+    // The file may be writable in a folder that is not.
     if (!['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     writeFileSync(path, text);
     return;

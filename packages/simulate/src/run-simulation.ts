@@ -18,7 +18,7 @@ import { reportOf, type Report } from './report/report.ts';
 import { textReport } from './report/text-report.ts';
 import { simulate, type Simulation } from './simulate.ts';
 
-/** What the command around a simulation knows. */
+/** The input of a simulation from the command around it. */
 export interface SimulationContext {
   /** Whether the report is printed as JSON. */
   readonly json: boolean;

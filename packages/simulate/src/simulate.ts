@@ -2,12 +2,12 @@ import type { Candidate } from './candidates/candidate.ts';
 import type { KeySpec } from './keys/key-spec.ts';
 import { InOrder } from './read/in-order.ts';
 import { LogFile } from './read/log-file.ts';
-import type { LogFormat } from './read/log-entry.ts';
+import type { LogFormat } from './formats/log-entry.ts';
 import { merge } from './read/merge.ts';
 import { closeSource, type Source } from './read/sources.ts';
 import { Replay, type OnDecision } from './replay/replay.ts';
 
-/** What is replayed, and how. */
+/** The logs and candidates of a replay, and its settings. */
 export interface SimulateOptions {
   readonly sources: readonly Source[];
   readonly makeFormat: (() => LogFormat) | undefined;
@@ -34,8 +34,8 @@ export interface Simulation {
 }
 
 /**
- * Replays logs through candidates. Takes memory for `maxKeys` keys and for what waits to be ordered, however long the log
- * is.
+ * Replays logs through candidates. Takes memory for `maxKeys` keys and for what waits to be ordered, however long the
+ * log is.
  *
  * @throws (rejects) UsageError for a log that cannot be read.
  */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { createPolicies, fixedWindow, redisStore } from '@sluice/core';
+import { fixedWindow, redisStore } from '@sluice/core';
+import { createPolicies } from '@sluice/managed';
 import { useCli } from '../../cli/test/sluice.ts';
 import { burst, combinedLog, first, START_MS, useSimulate } from './simulated.ts';
 

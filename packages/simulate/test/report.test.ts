@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { Peaks } from '../src/peaks/peaks.ts';
 import { windowSuggestions } from '../src/peaks/suggestions.ts';
-import { Client } from '../src/replay/client.ts';
+import { Client } from '../src/clients/client.ts';
 import { burst, combinedLog, first, randomNumbers, START_MS, useSimulate, type LoggedRequest } from './simulated.ts';
 
 const simulated = useSimulate();
@@ -135,7 +135,8 @@ describe('a suggested limit', () => {
 
 describe('stamps of whole seconds', () => {
   it('give the fewest and the most denials of the placements that are tried, and say that these are no bounds', async () => {
-    // Ten requests in one second fit ten a second spread, and not five in 500 ms at once; two seconds may be pressed together.
+    // Ten requests in one second fit ten a second spread, and not five in 500 ms at once; two seconds may be pressed
+    // together.
     const log = simulated.file(combinedLog([...burst(10, START_MS), ...burst(10, START_MS + 1000)]));
 
     const report = await simulated.report(

@@ -1,6 +1,6 @@
 import { floorShare, shareOfMember, type Member } from './shares.ts';
 
-/** What this instance knows about one epoch. */
+/** The knowledge of this instance about one epoch. */
 export interface KnownEpoch {
   /** When the next epoch began; `Infinity` for the latest epoch. */
   readonly untilMs: number;

@@ -34,10 +34,9 @@ type PresentPolicy = (decision: PolicyDecision, index: number) => PolicyDecision
  * @param atMs - The instant of the memory's clock, which windows and refunds go by.
  */
 function presentPart(part: PartAnswer, atMs: number, presented: PresentPolicy): PartAnswer {
-  const { blocked, policies, ifConsumed, ifNotConsumed } = part;
+  const { blocked, policies, ifConsumed } = part;
   const now = { blocked, atMs, policies: policies.map(presented) };
-  if (ifConsumed !== undefined) return { ...now, ifConsumed: ifConsumed.map(presented) };
-  return ifNotConsumed === undefined ? now : { ...now, ifNotConsumed: ifNotConsumed.map(presented) };
+  return ifConsumed === undefined ? now : { ...now, ifConsumed: ifConsumed.map(presented) };
 }
 
 function presentPolicy(decision: PolicyDecision, share: Share, cost: number, clock: MembershipClock): PolicyDecision {

@@ -15,7 +15,7 @@ import { isLess, type KnownEpoch, type KnownEpochs } from './known-epochs.ts';
 import type { MembershipClock } from './membership-clock.ts';
 import { splitWindowAlgorithm, type SplitWindowPolicy } from './split-window.ts';
 
-/** What a share is computed from. */
+/** The input of the computation of a share. */
 export interface ShareInputs {
   readonly epochs: KnownEpochs;
   readonly clock: MembershipClock;
@@ -219,7 +219,7 @@ function whileCounting(named: NamedPolicy, inputs: ShareInputs, visit: (epoch: K
   return { untilEarliestMs, eventualAtMs };
 }
 
-/** The share under this policy. Where there is none, the last share, which denies all and keeps its states. */
+/** The share under this policy. Without a share, the last one, which denies all and keeps its states. */
 function shareOrDenyAll(
   whole: NamedPolicy,
   policy: PolicyBase | undefined,

@@ -9,8 +9,8 @@ export interface FakeClock extends Clock {
 }
 
 /**
- * Makes a clock. It drives what is decided by the time: windows, refills, blocks, expiry of slots. It does not drive timers:
- * `wait`, `run`, pacing and `timeoutMs` wait in real time.
+ * Makes a clock. It drives what is decided by the time: windows, refills, blocks, expiry of slots. It does not drive
+ * timers: `wait`, `run`, pacing and `timeoutMs` wait in real time.
  *
  * @param atMs - Where it starts, in milliseconds since 1970. Default: a fixed instant in November 2026, so that no test
  * depends on the day on which it runs.

@@ -1,6 +1,7 @@
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { redisStoreWithClock } from './redis-store-with-clock.ts';
-export { describeStore, type StoreFactory } from './describe-store/describe-store.ts';
+export { describeStore } from './describe-store/describe-store.ts';
+export type { StoreFactory } from './describe-store/setup.ts';
 export type { Runner } from './runner.ts';
 export { expectLimited, type ExpectLimitedOptions, type TestedAnswer } from './expect-limited/expect-limited.ts';
 export type { FieldFormat } from './expect-limited/fields.ts';

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 
-/** Asserts that the value has the expected members, in every depth. It may have others; lists are as long as expected. */
+/**
+ * Asserts that the value has the expected members, in every depth. It may have others; lists are as long as expected.
+ */
 export function matches(value: unknown, expected: object): void {
   assert.deepEqual(part(value, expected), expected);
 }

@@ -2,8 +2,8 @@ import type { Clock, IoredisClient, NodeRedisClient, RedisClient, RedisStoreOpti
 import { clockedRedisStore } from '@sluice/core/spi';
 
 /**
- * A store in a real Redis that takes the time from a clock of the test, for a limiter or an application that is given its
- * store: the scripts of `redisStore`, but for the one line that asks the server for the time.
+ * A store in a real Redis that takes the time from a clock of the test, for a limiter or an application that is given
+ * its store: the scripts of `redisStore`, but for the one line that asks the server for the time.
  *
  * - Its keys expire by the server's clock, some fourteen years later: use a Redis of the tests, and a `prefix` for each
  *   test. Processes that share a budget here need clocks that agree.

@@ -1,6 +1,6 @@
 /**
- * What a suite needs of a test runner. The modules `node:test`, `vitest`, `@jest/globals` and `bun:test` are such
- * objects, and so is `globalThis` where a runner puts its functions there.
+ * The functions of a test runner that a suite calls. The modules `node:test`, `vitest`, `@jest/globals` and `bun:test`
+ * are such objects, and so is `globalThis` where a runner puts its functions there.
  */
 export interface Runner {
   readonly describe: (name: string, define: () => void) => unknown;

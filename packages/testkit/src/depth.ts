@@ -16,7 +16,10 @@ function depthNamed(name = ''): Depth {
 /** How many cases are tried at this depth, compared with the usual number. */
 export const factor: number = FACTORS[depth];
 
-/** The number of cases at this depth, at least one: half of `usual` for `full`, a tenth for `quick`, ten times as many for `deep`. */
+/**
+ * The number of cases at this depth, at least one: half of `usual` for `full`, a tenth for `quick`, ten times as many
+ * for `deep`.
+ */
 export function cases(usual: number): number {
   return Math.max(Math.round(usual * factor), 1);
 }

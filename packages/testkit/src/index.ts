@@ -1,21 +1,6 @@
 export { memory, realRedis, type ClockedStores } from './clocked-stores.ts';
-export {
-  header,
-  type AdapterUnderTest,
-  type Answer,
-  type AnyRequest,
-  type App,
-  type Call,
-  type Impossible,
-  type Limit,
-  type Route,
-  type RunningApp,
-} from './contract/adapter.ts';
 export { ipv4Spellings, ipv6Spellings } from './contract/addresses.ts';
-export { contractParts, describeAdapter, type ContractPart } from './contract/describe-adapter.ts';
-export { smoke } from './contract/smoke.ts';
 export { spellingsOf } from './contract/spellings.ts';
-export { withoutHttp2 } from './contract/without-http2.ts';
 export { describeStore, type StoreFactory } from '@sluice/testing';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { cases, depth, type Depth } from './depth.ts';
@@ -26,6 +11,7 @@ export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort } from './free-port.ts';
 export { startRedis, type RedisServer } from './redis-server.ts';
 export { PRODUCTION_LINE, TEST_LINE, testGeneral, virtualRedisStore } from './virtual-redis.ts';
+export { onNodes } from './on-nodes.ts';
 export { runtimes, type Runtime } from './runtimes.ts';
 export { useRedis, type RunningRedis } from './use-redis.ts';
 export { ClusterAdmin } from './cluster-admin.ts';
@@ -36,7 +22,12 @@ export { type RedisServerOptions, type RestartOptions } from './redis-server.ts'
 export { startSentinel, type RedisSentinel, type RedisSentinelOptions } from './redis-sentinel.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { tlsFixture } from './tls-fixture.ts';
+export { closing, describeSetUps, limiterForSetUp, type SetUp } from './describe-set-ups.ts';
+export { isFreedAfter } from './freed.ts';
+export { take } from './take.ts';
+export { changingPolicy, type ChangingPolicy } from '@sluice/testing/internal';
 export { until } from './until.ts';
+export { withoutFastPath } from './without-fast-path.ts';
 export {
   describeRedisClient,
   type AnyClient,

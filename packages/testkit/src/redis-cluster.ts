@@ -15,7 +15,7 @@ export interface RedisCluster {
 }
 
 export interface RedisClusterOptions {
-  /** Of every primary: 0 or 1. Default 0. */
+  /** The number for every primary: 0 or 1. Default 0. */
   replicas?: 0 | 1;
   /** The time after which the others treat a silent node as dead. Default 1000. */
   nodeTimeoutMs?: number;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 export interface Runtime {
   /** Such as `Bun`. */
   readonly name: string;
-  /** What runs a program of TypeScript on it. */
+  /** The command that runs a program of TypeScript on it. */
   commandOf(program: URL, ...args: readonly string[]): [string, ...string[]];
   /** Runs a file of tests under its own test runner, and resolves to how many have passed: all of them. */
   test(file: URL): Promise<number>;

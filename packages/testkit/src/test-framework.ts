@@ -9,7 +9,7 @@ export interface TestRequest {
   readonly route?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly user?: string;
-  /** Of HTTP/2. */
+  /** Only HTTP/2 has it. */
   readonly stream?: { readonly endAfterHeaders: boolean };
   readonly socket?: { readonly remoteAddress?: string; readonly destroyed?: boolean };
   /** For key functions of the tests. */
@@ -22,7 +22,7 @@ export class TestResponse extends EventEmitter {
   writableEnded = false;
   destroyed = false;
   writableFinished = false;
-  /** Of HTTP/2. */
+  /** Only HTTP/2 has it. */
   stream: NonNullable<RawResponse['stream']> | undefined;
   statusCode = 200;
   body: string | undefined;

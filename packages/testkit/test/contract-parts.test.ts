@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { contractParts } from '@sluice/testkit';
+import { contractParts } from '@sluice/testkit/contract';
 
 describe.each(['express', 'fastify', 'koa', 'nestjs'])('the tests of %s', (adapter) => {
   it.each(contractParts)('run the part of the contract about %s', (part) => {

@@ -34,7 +34,9 @@ export function copyOf(response: Response, body: BodyInit | null = response.body
 }
 
 const TEXT_TYPE = 'text/plain;charset=utf-8';
-/** Whether the type of a text is added only as it is sent, as by Bun: a copy, whose body is a stream, would have none. */
+/**
+ * Whether the type of a text is added only as it is sent, as by Bun: a copy, whose body is a stream, would have none.
+ */
 const hidesTextType = !new Response('').headers.has('content-type');
 
 function withFields(response: Response, fields: readonly HeaderField[]): Response {

@@ -72,12 +72,12 @@ export function fromVercel(request: Request): string | undefined {
 }
 
 /**
- * The client that trusted proxies name in `X-Forwarded-For`: the last address in it that is not one of theirs. The field
- * of any other peer is ignored.
+ * The client that trusted proxies name in `X-Forwarded-For`: the last address in it that is not one of theirs. The
+ * field of any other peer is ignored.
  *
  * @param trusted - Addresses and CIDR ranges of the proxies.
  * @param peer - Tells the peer of the connection: `fromNode`, `fromDeno` or `fromBun()`.
- * @throws PolicyError for a range that is none, or an empty list.
+ * @throws PolicyError for a malformed range, or an empty list.
  */
 export function fromProxy(trusted: readonly string[], peer: AddressSource): AddressSource {
   const proxies = new TrustedProxies(trusted, 'trusted');
@@ -110,7 +110,7 @@ export function parseAddress(option: unknown): AddressSource | undefined {
 }
 
 /**
- * What a server passes beside a request.
+ * The second argument that a server passes with a request.
  *
  * @param member - What it has, by which it is told from what other servers pass.
  */

@@ -1,7 +1,7 @@
 import { addFields } from './add-fields.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Of a request whose client left while it waited: not received. */
+/** For a request whose client left while it waited: not received. */
 const CLIENT_LEFT = 499;
 
 /** Makes a response in the framework's own way. */

@@ -36,7 +36,7 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
   /** Whether the response has been handed over completely. */
   writableFinished = false;
   readonly headersSent = false;
-  /** What a warning of a proxy that is not trusted is found from; empty for requests that are not to be looked at. */
+  /** The input of the warning about a proxy that is not trusted; empty for requests without a check. */
   rawHeaders: readonly string[] = NO_FIELDS;
   #isCut = false;
   #listeners: { readonly event: Event; readonly listener: () => void }[] | undefined;

@@ -5,11 +5,11 @@ import { Exchange } from './exchange.ts';
 import { isResponse } from './is-response.ts';
 import { kindOf } from './kind-of.ts';
 
-/** What differs between the frameworks whose handlers return a `Response`. */
+/** The differences between frameworks whose handlers return a `Response`. */
 export interface FetchReader<Req> extends Omit<RequestReader<Req>, 'address' | 'noAddress'> {
   /** The request as it arrived. */
   incoming(request: Req): Request;
-  /** What the server passes beside the request. */
+  /** The second argument that the server passes with the request. */
   context(request: Req): readonly unknown[];
   /** A field of the response that is known before its handler has run. */
   early(request: Req, name: string): string | undefined;

@@ -1,4 +1,4 @@
-/** What a value is, for errors: what was given may be secret. */
+/** The kind of a value, for errors: the value itself may be secret. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';

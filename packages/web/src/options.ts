@@ -45,7 +45,7 @@ export type KeyEach<Req extends Request> = KeyEachOptions<Req, Response, undefin
 /** Header fields of the denial of a request. */
 type DeniedHeaders = (request: Request) => Headers;
 
-/** What decides about the requests of one `rateLimit(options)`. */
+/** Decides the requests of one `rateLimit(options)`. */
 export interface Limits {
   readonly enforcer: Enforcer<Request, Exchange<Request>>;
   readonly layer: Layer<Request, Exchange<Request>>;

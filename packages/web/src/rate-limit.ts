@@ -15,7 +15,7 @@ declare global {
   }
 }
 
-/** What {@link RateLimit.check} found: the response of a denied request, or the fields of the response to come. */
+/** The result of {@link RateLimit.check}: the response of a denied request, or the fields of the response to come. */
 export type Checked =
   | {
       /** The finished denial: send it. */
@@ -35,14 +35,14 @@ export type Checked =
 type Handled<Result> = Awaited<Result> | Response | Promise<Awaited<Result> | Response>;
 
 /**
- * Limits of fetch handlers. `Key` is a string or, with several limits, an object with a key per limit. Its functions may
- * be called without it. `context` is what the server passes beside a request, where the option `address` needs it.
+ * Limits of fetch handlers. `Key` is a string or, with several limits, an object with a key per limit. Its functions
+ * may be called without it. `context` is what the server passes beside a request, where the option `address` needs it.
  */
 export interface RateLimit<Key = string, Req extends Request = Request> {
   /**
-   * A handler with these limits: calls the given one with the same arguments, unless the request is denied. All that the
-   * response has stays, and fields that the handler has set itself too. Promises are returned only where the decision or
-   * the handler returns one.
+   * A handler with these limits: calls the given one with the same arguments, unless the request is denied. All that
+   * the response has stays, and fields that the handler has set itself too. Promises are returned only where the
+   * decision or the handler returns one.
    *
    * A handler inside another one, for the same `Request`, counts a limiter once, and its fields are in one list.
    *

@@ -10,15 +10,18 @@ export interface RoutePattern {
 }
 
 /**
- * A template of paths: `/users/:id` has a parameter, `/files/*` is `/files` and all below it. Or a `URLPattern`, of which
- * the path counts.
+ * A template of paths: `/users/:id` has a parameter, `/files/*` is `/files` and all below it. Or a `URLPattern`, of
+ * which the path counts.
  */
 export type Route = string | RoutePattern;
 
 /** Tells the template of a request's route. Undefined if it matches none. */
 export type FindRoute = (url: string) => string | undefined;
 
-/** Hosts that have a budget of their own where no routes are known. Further ones share one, because clients invent names. */
+/**
+ * Hosts that have a budget of their own where no routes are known. Further ones share one, because clients invent
+ * names.
+ */
 const MOST_HOSTS = 100;
 
 interface Template {

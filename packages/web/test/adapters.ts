@@ -1,5 +1,5 @@
 import { fromNode } from '@sluice/web';
-import type { AdapterUnderTest } from '@sluice/testkit';
+import type { AdapterUnderTest } from '@sluice/testkit/contract';
 import { fetchApp, responseOf } from './fetch-app.ts';
 import { honoApp } from './hono-app.ts';
 import { ofFetchHandlers, ofHono } from './impossible.ts';

@@ -1,5 +1,5 @@
 import { fromProxy, rateLimit, type AddressSource } from '@sluice/web';
-import type { Answer, App, Limit, Route } from '@sluice/testkit';
+import type { Answer, App, Limit, Route } from '@sluice/testkit/contract';
 
 /** A fetch handler, with what its server passes beside the request. */
 export type Fetch = (request: Request, context: never) => Response | Promise<Response>;

@@ -1,5 +1,5 @@
 import { fromProxy, rateLimit, type AddressSource } from '@sluice/web/hono';
-import type { App, Limit, Route } from '@sluice/testkit';
+import type { App, Limit, Route } from '@sluice/testkit/contract';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { methodOverride } from 'hono/method-override';
 import { responseOf } from './fetch-app.ts';

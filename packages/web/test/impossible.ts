@@ -1,4 +1,4 @@
-import type { Impossible } from '@sluice/testkit';
+import type { Impossible } from '@sluice/testkit/contract';
 
 /** What no fetch handler can do. */
 export const ofFetchHandlers: Impossible = {

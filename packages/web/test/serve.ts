@@ -8,7 +8,7 @@ import {
   type ServerHttp2Session,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import type { RunningApp } from '@sluice/testkit';
+import type { RunningApp } from '@sluice/testkit/contract';
 import { errorResponse, type Fetch } from './fetch-app.ts';
 
 /** Of `@hono/node-server`, whose own types need those of browsers. */

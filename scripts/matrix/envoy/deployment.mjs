@@ -27,7 +27,10 @@ export async function until(what, condition) {
   }
 }
 
-/** Two Envoys of examples/envoy in front of an upstream, two replicas of the service, one Redis: all on ports of their own. */
+/**
+ * Two Envoys of examples/envoy in front of an upstream, two replicas of the service, one Redis: all on ports of their
+ * own.
+ */
 export class Deployment {
   #folder = mkdtempSync(join(tmpdir(), 'sluice-envoy-'));
   #agents = [];

@@ -1,4 +1,4 @@
-// What runs on every runtime: a limiter in memory, as its own limits and under Express.
+// A program for every runtime: a limiter in memory, as its own limits and under Express.
 import assert from 'node:assert/strict';
 import express from 'express';
 import { createLimiter, fixedWindow, rateLimit } from '@sluice/express';

@@ -10,8 +10,8 @@ const GOS = ['go', '/usr/local/go/bin/go', '/usr/lib/go/bin/go'];
 const cache = fileURLToPath(new URL(`../../../../node_modules/.cache/sluice/ratelimit/${VERSION}/`, import.meta.url));
 
 /**
- * An executable of envoyproxy/ratelimit: `RATELIMIT` of the environment, or one that go makes of the module, and that is kept. Undefined where
- * there is no go.
+ * An executable of envoyproxy/ratelimit: `RATELIMIT` of the environment, or one that go makes of the module, and that
+ * is kept. Undefined where there is no go.
  *
  * @throws when go cannot build it.
  */

@@ -13,7 +13,7 @@ const SLUICE = fileURLToPath(new URL('../../../cli/dist/main.js', import.meta.ur
 /** As the examples of a deployment run it. */
 const FLAGS = ['--max-semi-space-size=4'];
 const DOMAIN = 'many';
-/** The same file for both. What the load generator sends as one descriptor has this key. */
+/** The same file for both. The load generator's single descriptor has this key. */
 const LIMITS = `
 domain: ${DOMAIN}
 descriptors:

@@ -1,5 +1,5 @@
-// Calls the rate limit service at a rate, whether or not it keeps up: a latency counts from the instant at which the call was due, not from that at which
-// it was sent.
+// Calls the rate limit service at a rate, whether or not it keeps up: a latency counts from the instant at which the
+// call was due, not from that at which it was sent.
 import { answer } from '../processes/answer.mjs';
 import { GrpcConnection, messageOf, rateLimitRequest } from '../measure/grpc-connection.mjs';
 import { seeded } from '../measure/random.mjs';

@@ -91,7 +91,9 @@ export const algorithmContenders = {
   'sluice, five algorithms': { kind: 'ours', make: fiveInMemory },
 };
 
-/** With `--against`, sync.mjs is the other build's own, and builds before layout 2 have other names for both functions. */
+/**
+ * With `--against`, sync.mjs is the other build's own, and builds before layout 2 have other names for both functions.
+ */
 function synchronousOfAnyBuild(settings) {
   const { isSync, consume, take = consume, ...predicates } = synchronous(settings);
   const [denies] = Object.values(predicates);

@@ -11,7 +11,7 @@ local used = redis.call('INCR', KEYS[1])
 if used == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return { used, redis.call('PTTL', KEYS[1]) }`;
 
-/** Of several calls that form one decision: whether any denies. */
+/** Whether any of several calls that form one decision denies. */
 const anyAbove = (limit, usedOf) => (answers) =>
   Array.isArray(answers) ? answers.some((answer) => usedOf(answer) > limit) : usedOf(answers) > limit;
 

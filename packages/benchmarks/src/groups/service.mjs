@@ -26,7 +26,7 @@ const ours = { kind: 'ours', server: 'sluice' };
 /** Calls of the rate limit service at a rate. The first contender is what the others are compared with. */
 const rls = {
   rls: [grpcJs, codec, { ...ours, name: 'sluice', domain: 'many', perSecond: 20_000, descriptors: 1 }],
-  // What a machine can do on which grpc-js falls behind at 10 000 a second.
+  // A rate for machines on which grpc-js falls behind at 10 000 a second.
   'rls-4000': [
     { ...grpcJs, perSecond: 4_000 },
     { ...codec, perSecond: 4_000 },
@@ -46,7 +46,10 @@ const forwardAuth = [
 /** The scenes of `--scene`. */
 export const serviceScenes = [...Object.keys(rls), 'forward-auth'];
 
-/** The service: latency and CPU time of calls over gRPC at a rate, of forward auth in a closed loop, and resident memory. */
+/**
+ * The service: latency and CPU time of calls over gRPC at a rate, of forward auth in a closed loop, and resident
+ * memory.
+ */
 export async function measureService(plan) {
   const redis = await startServer();
   const [grpc, http] = [new Worker('grpc-load.mjs', { core: OTHER }), new Worker('http-load.mjs', { core: OTHER })];

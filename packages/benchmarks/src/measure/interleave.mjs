@@ -58,7 +58,7 @@ export function rowOf(about, rounds, floor, compared = []) {
 }
 
 /**
- * What our figures are of another build's, by figure: the ratio of the medians, and the median, the least and the most
+ * Our figures relative to another build's, by figure: the ratio of the medians, and the median, the least and the most
  * of the ratios of each round. A round's ratio is the median over its slices, which were measured in turn.
  *
  * @param slices - How many in a round.

@@ -4,7 +4,7 @@ import { seeded } from './random.mjs';
 const DRAWS = 65_536;
 
 /**
- * What is asked for: which keys in which order, and a limit that allows all, or one unit of each. `scene` is for
+ * The requests: which keys in which order, and a limit that allows all, or one unit of each. `scene` is for
  * `--scene`.
  */
 export const shapes = {
@@ -14,7 +14,7 @@ export const shapes = {
   denied: { scene: 'denied', says: '90 % denied', limit: 1, keys: 10_000, freshShare: 0.1 },
 };
 
-/** What keys look like, by the number of each in seven digits. All of one form have one length. */
+/** The texts of keys, by the number of each in seven digits. All of one form have one length. */
 const texts = {
   plain: (digits) => `client-${digits}`,
   k: (digits) => (Number(digits) === 0 ? 'k' : `k${digits}`),

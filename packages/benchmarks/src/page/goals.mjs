@@ -61,7 +61,7 @@ export function goalLines(results) {
   const lines = goals.map((goal) => lineOf(goal, results));
   const count = (...words) => lines.filter((line) => words.some((word) => line.join(' | ').includes(word))).length;
   const summary =
-    `Of ${goals.length} goals ${count('| aim |')} reach the aim, ${count('| reached |')} what is needed at least, ` +
+    `${count('| aim |')} of ${goals.length} goals reach the aim, ${count('| reached |')} the minimum, ` +
     `${count('| MISSED |')} are missed, ${count('not measured', 'NOT AVAILABLE')} not measured; in ${count('AHEAD of us')} a peer is ahead.`;
   return [...table([head, ...lines]).split('\n'), '', summary];
 }

@@ -4,7 +4,7 @@ import { inverse } from './goals.mjs';
 import { figure, rate } from './numbers.mjs';
 import { byHttp, byMemory, byRedis, valuesOf } from './rows.mjs';
 
-/** What users ask of Redis: each a column of the table. */
+/** The questions of users about Redis: each is a column of the table. */
 const REDIS_QUESTIONS = [
   { says: 'one request at a time', scene: { shape: 'many', policies: 1, inFlight: 1 } },
   { says: '10 000 keys', scene: { shape: 'many', policies: 1, inFlight: 64 } },

@@ -38,7 +38,8 @@ export class Worker {
 
   /**
    * @param file - A module of ../children, by its name.
-   * @param how - `core`; `node`, the path of another Node; `flags` for it; `build`, the benchmarks beside another build.
+   * @param how - `core`; `node`, the path of another Node; `flags` for it; `build`, the benchmarks beside another
+   * build.
    */
   constructor(file, { core, node, flags = [], build = src } = {}) {
     const kind = JSON.stringify([file, core, node, flags, build]);

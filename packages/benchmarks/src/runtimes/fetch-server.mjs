@@ -1,4 +1,5 @@
-// A fetch handler on the server of Bun or Deno: by hand, or limited. Prints its port; on SIGTERM, its CPU time in microseconds.
+// A fetch handler on the server of Bun or Deno: by hand, or limited. Prints its port; on SIGTERM, its CPU time in
+// microseconds.
 import { fixedWindow, fromBun, fromDeno, rateLimit } from '@sluice/web';
 import { BODY, LIMIT, WINDOW_MS, fieldsByHand } from '../servers/settings.mjs';
 

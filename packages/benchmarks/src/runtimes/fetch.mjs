@@ -1,4 +1,5 @@
-// What a limit costs a fetch handler on Bun and Deno, beside the same server that writes two fields by hand: CPU time a request, in turn.
+// The cost of a limit in a fetch handler on Bun and Deno, beside the same server that writes two fields by hand: CPU
+// time a request, in turn.
 //
 //   npm run matrix -- runtimes web      installs the runtimes
 //   node packages/benchmarks/src/runtimes/fetch.mjs [ROUNDS]

@@ -56,7 +56,7 @@ export interface Factory {
   readonly options: Readonly<Record<string, FactoryOption>>;
 }
 
-/** What a state shows without the numbers of its policy; null for what it does not show. */
+/** The figures of a state without the numbers of its policy; null if unknown. */
 export interface StateAlone {
   readonly used: number | null;
   readonly resetAtMs: number | null;
@@ -71,7 +71,9 @@ export interface Lease<P> {
   counted?(policy: P, name: string, maxAgeMs: number): P;
   /** The instant by which a unit that counts until `untilMs` has to be spent. */
   spentByMs(policy: P, untilMs: number): number;
-  /** Units that the store has refilled while a slice held them, so that the slice cannot give them back. Default: none. */
+  /**
+   * Units that the store has refilled while a slice held them, so that the slice cannot give them back. Default: none.
+   */
   refilledIn?(policy: P, ms: number): number;
 }
 
@@ -82,9 +84,11 @@ export interface PolicyPart {
   readonly total: number;
 }
 
-/** What all kinds of splitting a policy among instances have. */
+/** The common part of all ways to split a policy among instances. */
 interface SplitBase<P> {
-  /** Shown beside the algorithm's name in lists of what can be split, such as "aligned to the clock". Default: nothing. */
+  /**
+   * Shown beside the algorithm's name in lists of what can be split, such as "aligned to the clock". Default: nothing.
+   */
   readonly needs?: string;
   /** Why this policy cannot be split; undefined if it can. Default: every policy can. */
   whyNot?(policy: P): string | undefined;
@@ -108,8 +112,8 @@ export interface SplitParts<P> extends SplitBase<P> {
 export type Split<P> = SplitWindows<P> | SplitParts<P>;
 
 /**
- * One algorithm: what its folder exports and the registry lists. `kernel`, `refund`, `charge`, `countsDenied`, `renew`, `used` and
- * `migrate` have a twin in `kernel.lua`; all numbers are integers.
+ * One algorithm: what its folder exports and the registry lists. `kernel`, `refund`, `charge`, `countsDenied`, `renew`,
+ * `used` and `migrate` have a twin in `kernel.lua`; all numbers are integers.
  *
  * A new algorithm is a folder beside this file and its line in `index.ts`. It declares here what it is able to do: no
  * other room tests its name.
@@ -129,7 +133,8 @@ export interface Algorithm<P extends PolicyBase, S> {
    * The state after a refund of `cost` units to the window that ends at `chargedUntilMs` (the instant of that
    * decision plus its `resetAfterMs`), or `state` itself when that window has ended or is empty.
    *
-   * @param chargedUntilMs - Undefined where the decision is not known: the newest units that count, and as many at most.
+   * @param chargedUntilMs - Undefined where the decision is not known: the newest units that count, and as many at
+   * most.
    */
   refund(
     policy: P,
@@ -204,7 +209,9 @@ export interface Algorithm<P extends PolicyBase, S> {
   /** Reads what `encode` wrote; undefined for any other text. */
   decode(text: string): S | undefined;
 
-  /** The policy as its Lua twin takes it: the limit (or capacity) first. The same count of integers for every policy. */
+  /**
+   * The policy as its Lua twin takes it: the limit (or capacity) first. The same count of integers for every policy.
+   */
   numbers(policy: P): readonly number[];
 
   /** The most counts that a state can hold, if that is more than a few: a measure of the work of a decision. */
@@ -225,7 +232,7 @@ export interface Algorithm<P extends PolicyBase, S> {
   /** A policy in a few words, with all options that differ from the default, for commands. */
   written(policy: P): string;
 
-  /** What a state shows when its policy is not known. Absent if that is nothing. */
+  /** The figures of a state whose policy is not known. Absent if there are none. */
   inspect?(state: S, nowMs: number): StateAlone;
 
   /** How slices of its policies are consumed, or why they cannot be. */

@@ -11,7 +11,8 @@ import { slidingWindowAlgorithm } from './sliding-window/index.ts';
 import { tokenBucketAlgorithm } from './token-bucket/index.ts';
 
 /**
- * The registry: one line per algorithm. The Redis scripts contain the folders beside this file; a test compares the two.
+ * The registry: one line per algorithm. The Redis scripts contain the folders beside this file; a test compares the
+ * two.
  */
 type Registered = [
   typeof fixedWindowAlgorithm,

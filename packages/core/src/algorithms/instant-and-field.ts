@@ -40,7 +40,7 @@ function digitsOf(text: string, from: number, upto: number): number {
   return value;
 }
 
-/** What a state of an instant and a fraction of a millisecond shows: its units depend on the rate of the policy. */
+/** The figures of a state of an instant and a fraction of a millisecond: its units depend on the rate of the policy. */
 export function untilInstant(instantMs: number, part: number, nowMs: number): StateAlone {
   const resetAtMs = part > 0 ? instantMs + 1 : instantMs;
   return { used: resetAtMs <= nowMs ? 0 : null, resetAtMs };

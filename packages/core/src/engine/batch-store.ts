@@ -10,7 +10,8 @@ export interface CoalescedRequests {
 }
 
 /**
- * What a store found. It has decided the requests, and consumed what was allowed; the kernels derive the decisions.
+ * The findings of a store. It has decided the requests, and consumed what was allowed; the kernels derive the
+ * decisions.
  */
 export interface BatchAnswer {
   /** The store's clock when it decided, whole milliseconds. */
@@ -23,12 +24,12 @@ export interface BatchAnswer {
 
 /** A store that decides many keys in one call. */
 export interface BatchStore extends Store {
-  /** False where decisions must not wait for each other, or equal requests must not be counted together. */
-  readonly batching?: boolean;
-  readonly coalescing?: boolean;
+  /** Whether keys of different subjects live on different nodes, so that each is a call of its own. Default false. */
+  readonly hasNodes?: boolean;
+  /** False while it is not known to decide batches: then each request is a call of `perform`. Default true. */
+  readonly decidesBatches?: boolean;
   /**
-   * @param keys - All different, of limits that are `fastPathEligible`; with `oneSubjectPerCall` only one. Empty
-   * once the call is abandoned.
+   * @param keys - All different, of limits that are `fastPathEligible`. Empty once the call is abandoned.
    */
   performBatch(keys: readonly CoalescedRequests[], call?: StoreCall): Promise<BatchAnswer>;
 }

@@ -7,11 +7,7 @@ import { countsDenied, type NamedPolicy } from './policy.ts';
 import type { DecidingRequest, KeyState, Part, PartAnswer } from './store.ts';
 
 /** Consumes or peeks. The twin of frame/decide.lua. */
-export function decide(
-  { op, parts, provisional }: DecidingRequest,
-  keys: readonly KeyState[],
-  nowMs: number,
-): Evaluation {
+export function decide({ op, parts }: DecidingRequest, keys: readonly KeyState[], nowMs: number): Evaluation {
   const before = keys.map(({ states }) => states);
   const answers: PartAnswer[] = [];
   let denied: Map<KeyState, Escalation> | undefined;
@@ -48,18 +44,11 @@ export function decide(
   }
 
   if (op === 'consume' && charged && allowed) {
-    const shown =
-      provisional === true
-        ? answers.map((consumed, i): PartAnswer => {
-            const free = { blockedUntilMs: 0, states: before[i] as readonly unknown[] };
-            return { ...consumed, ifNotConsumed: withoutConsuming(consumed, parts[i] as Part, free, nowMs).policies };
-          })
-        : answers;
     for (const key of keys) dropExpired(key, nowMs);
     return {
       answer: {
         atMs: nowMs,
-        parts: shown.map((part, i) => remembering(part, parts[i] as Part, keys[i] as KeyState, nowMs)),
+        parts: answers.map((part, i) => remembering(part, parts[i] as Part, keys[i] as KeyState, nowMs)),
       },
       changed: true,
     };
@@ -94,7 +83,7 @@ export function decide(
   return { answer, changed: false };
 }
 
-/** What a policy that counts what it denies has denied. */
+/** The denied units of a policy that counts denials. */
 interface DeniedCost {
   readonly key: KeyState;
   readonly named: NamedPolicy;

@@ -4,7 +4,7 @@ import type { NamedPolicy } from './policy.ts';
 /** The outcome of a request for units. */
 export type Outcome = 'allowed' | 'denied' | 'blocked' | 'unconfigured' | 'unavailable';
 
-/** What decided: the store, or its replacement. */
+/** The source of a decision: the store, or its replacement. */
 export type DecisionSource = 'memory' | 'redis' | 'cache' | 'lease' | 'split' | 'local' | 'remote' | 'none';
 
 /** The decision of one policy. In a denied request, the numbers are those without the request. */
@@ -67,18 +67,23 @@ export interface Decision {
   readonly resetAfterMs: number;
   /** Pacing: wait this long before going on. */
   readonly delayMs: number;
-  /** What decided: the store, or (`local`, `none`) its replacement. */
+  /** The source of the decision: the store, or (`local`, `none`) its replacement. */
   readonly source: DecisionSource;
   /** The store's instant of the decision, in milliseconds since 1970 by the store's clock. */
   readonly atMs: number;
-  /** Units of the policy that decided that are used after the decision: see {@link PolicyDecision}. 0 without a store. */
+  /**
+   * Units of the policy that decided that are used after the decision: see {@link PolicyDecision}. 0 without a store.
+   */
   readonly used: number;
   /**
    * Why the store did not decide: set where the outcome is `unavailable`, or the source `local`. For logs; no response
    * contains it.
    */
   readonly error?: Error;
-  /** One per policy, in the order in which the limiter was given them; none when the outcome is `unavailable` or `unconfigured`. */
+  /**
+   * One per policy, in the order in which the limiter was given them; none when the outcome is `unavailable` or
+   * `unconfigured`.
+   */
   readonly policies: readonly PolicyDecision[];
 }
 
@@ -129,7 +134,7 @@ export function combine(
 }
 
 /**
- * What a decision states of a policy.
+ * The figures of one policy in a decision.
  *
  * @param shiftMs - As of an instant that is earlier by this much: see {@link shifted}.
  */
@@ -154,7 +159,7 @@ export function decisionOf(
   return unit === undefined ? decision : { ...decision, unit };
 }
 
-/** What {@link combine} makes of one policy, of a key that is not blocked. */
+/** The input of {@link combine} for one policy of a key that is not blocked. */
 export function decisionOfOne(policy: PolicyDecision, cost: number, source: DecisionSource, atMs: number): Decision {
   return {
     allowed: policy.allowed,

@@ -14,8 +14,8 @@ export interface DenialCount {
 const NONE: DenialCount = { count: 0, blocks: 0, forgottenAtMs: 0 };
 
 /**
- * The count after one more denial of a key that is not blocked, and the end of the block that it causes: 0 for none. The
- * twin of `escalation.lua`.
+ * The count after one more denial of a key that is not blocked, and the end of the block that it causes: 0 for none.
+ * The twin of `escalation.lua`.
  */
 export function afterDenial(
   { after, blocksMs, decayMs }: Escalation,
@@ -47,7 +47,7 @@ export function dropExpired(key: { blockedUntilMs: number; denials?: DenialCount
   if (key.denials !== undefined) key.denials = remembered(key.denials, nowMs);
 }
 
-/** What a reset keeps: the number of blocks. */
+/** A reset keeps only the number of blocks. */
 export function withoutCount(denials: DenialCount | undefined): DenialCount | undefined {
   return denials === undefined || denials.blocks === 0 ? undefined : { ...denials, count: 0 };
 }

@@ -1,7 +1,7 @@
 import type { NamedPolicy } from './policy.ts';
 import type { KeyState, Part } from './store.ts';
 
-/** What a key holds, whatever version of its policies wrote it. */
+/** The contents of a key, whichever version of its policies wrote it. */
 export type Contents = Pick<KeyState, 'blockedUntilMs' | 'states' | 'denials'>;
 
 /** Whether nothing is stored: the key is as if it had never been used, and not blocked. */

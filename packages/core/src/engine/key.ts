@@ -9,8 +9,8 @@ const LONGEST_SCHEMA = 40;
 export const LAYOUT = '2';
 
 /**
- * The subject that stores use for a key: the caller's string. A long string, or one that begins with `#`, becomes `#` and
- * its hash, so that no caller's string equals the hash of another or a subject of Sluice itself.
+ * The subject that stores use for a key: the caller's string. A long string, or one that begins with `#`, becomes `#`
+ * and its hash, so that no caller's string equals the hash of another or a subject of Sluice itself.
  */
 export function encodeSubject(key: string): string {
   return key.length > LONGEST_SUBJECT || key.charCodeAt(0) === 35 /* # */ ? hashed(key) : key;
@@ -53,21 +53,21 @@ export function keySuffixOf(limiterName: string, policies: readonly NamedPolicy[
   return `:${limiterName}:${LAYOUT}${schema}`;
 }
 
-/** The schema of managed policies, where other limits have the letters of their algorithms. */
-export const MANAGED = 'm';
+/** The schema of limits that a `LimitSource` gives, where others have the letters of their algorithms. */
+export const SOURCE_SCHEMA = 'm';
 
-/** The key suffix of a managed policy: the same for all limiters that use it. */
-export function managedKeySuffix(policyName: string): string {
-  return `:${policyName}:${LAYOUT}${MANAGED}`;
+/** The key suffix of such a limit: the same for all limiters that use it, and whatever its numbers and kinds. */
+export function sourceKeySuffix(policyName: string): string {
+  return `:${policyName}:${LAYOUT}${SOURCE_SCHEMA}`;
 }
 
 /**
- * What a key suffix belongs to, as `:<limiter>`: its limiter, whatever its policies. That of a managed policy belongs to
+ * What a key suffix belongs to, as `:<limiter>`: its limiter, whatever its policies. That of a source belongs to
  * itself, because several limiters may use it.
  */
 export function ownerOf(keySuffix: string): string {
   const schemaAt = keySuffix.lastIndexOf(':');
-  return keySuffix.slice(schemaAt + 1) === LAYOUT + MANAGED ? keySuffix : keySuffix.slice(0, schemaAt);
+  return keySuffix.slice(schemaAt + 1) === LAYOUT + SOURCE_SCHEMA ? keySuffix : keySuffix.slice(0, schemaAt);
 }
 
 /**

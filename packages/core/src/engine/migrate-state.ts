@@ -1,4 +1,3 @@
-import { LARGEST_LIMIT } from '../values/numbers.ts';
 import type { NamedPolicy } from './policy.ts';
 import { dropExpired } from './denial-count.ts';
 import type { CarryOver, EarlierVersion, PolicyVersion, Limit, Part, StoreRequest, KeyState } from './store.ts';
@@ -56,27 +55,16 @@ function migrateKey(key: KeyState, { policies }: Limit, policyVersion: PolicyVer
 }
 
 function usedUp(to: NamedPolicy, nowMs: number): unknown {
-  const units = limitOf(to);
+  const units = to.algorithm.numbers(to.policy)[0] as number; // that can be had at once
   return units === 0 ? undefined : to.algorithm.migrate(to.policy, units, nowMs);
 }
 
 function carried(from: NamedPolicy, state: unknown, to: NamedPolicy, carryOver: CarryOver, nowMs: number): unknown {
   if (state === undefined || carryOver === 'reset') return undefined;
-  const used = from.algorithm.used(from.policy, state, nowMs);
-  const units = carryOver === 'keep' ? used : inProportion(used, limitOf(from), limitOf(to));
+  const units = from.algorithm.used(from.policy, state, nowMs);
   if (units === 0) return undefined;
   const same = from.algorithm === to.algorithm ? { policy: from.policy, state } : undefined;
   return to.algorithm.migrate(to.policy, units, nowMs, same);
-}
-
-/** A limit of 0 has no proportion, so all units are carried over. */
-function inProportion(used: number, from: number, to: number): number {
-  return from === 0 ? used : Math.min(Math.ceil((used * to) / from), LARGEST_LIMIT);
-}
-
-/** The units that can be had at once: the first of a policy's numbers. */
-function limitOf({ algorithm, policy }: NamedPolicy): number {
-  return algorithm.numbers(policy)[0] as number;
 }
 
 /** Complete policy versions: a version that is not listed, and earlier than a given one, is `unknown`. */

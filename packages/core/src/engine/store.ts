@@ -1,7 +1,9 @@
-import type { Decision, DecisionSource, PolicyDecision } from './decision.ts';
+import type { DecisionSource, PolicyDecision } from './decision.ts';
 import type { Escalation } from '../values/escalate.ts';
 import { countsDenied, type NamedPolicy } from './policy.ts';
 import type { DenialCount } from './denial-count.ts';
+
+export const DENIAL_AGE_MS = 1000;
 
 /** Policies that share one key, and where in the store they live: made once per limiter. */
 export interface Limit {
@@ -13,7 +15,7 @@ export interface Limit {
    * because denials from a cache are not counted.
    */
   readonly escalation?: Escalation;
-  /** How long denials may be decided from the `DenialCache`. 0: never. */
+  /** How long denials may be decided from what earlier ones have shown. 0: never. Default {@link DENIAL_AGE_MS}. */
   readonly denialAgeMs?: number;
   /** Set where the numbers of the policies change while states live on. */
   readonly policyVersion?: PolicyVersion;
@@ -37,12 +39,12 @@ export function isFastPathEligible({ policies, escalation, policyVersion }: Limi
   );
 }
 
-/** How many of the units used go over into a changed policy: all, in proportion to the limits, or none. */
-export type CarryOver = 'keep' | 'proportional' | 'reset';
+/** How many of the units used go over into a changed policy: all, or none. */
+export type CarryOver = 'keep' | 'reset';
 
 /** The policies that read a state written under other numbers. */
 export interface EarlierVersion {
-  /** None where nothing is carried over. */
+  /** Empty if nothing is carried over. */
   readonly policies: readonly NamedPolicy[];
   readonly carryOver: CarryOver;
 }
@@ -57,14 +59,14 @@ export interface PolicyVersion {
   /** The versions from which states are converted; `unknown`: their numbers are not known any more. */
   readonly earlier: ReadonlyMap<number, EarlierVersion | 'unknown'>;
   /**
-   * Loads the newest version of the limit after a store has found a state of another version. Undefined when the policy
-   * was removed.
+   * Loads the newest version of a subject's limit after a store has found a state of another version. Undefined when the
+   * policy was removed.
    *
    * @param found - The version of the state.
    * @param since - For a settlement: the version under which the units were consumed. The result is undefined as well
    * when a later version has dropped those units.
    */
-  renew?(found: number | undefined, since?: number): Promise<Limit | undefined>;
+  renew?(subject: string, found: number | undefined, since?: number): Promise<Limit | undefined>;
 }
 
 /** The decoded value of one key. `evaluate` changes it in place. */
@@ -77,7 +79,9 @@ export interface KeyState {
   version?: number;
   /** The counted denials of a limit with an escalation. Other limits leave it unchanged. */
   denials?: DenialCount | undefined;
-  /** Set when the value is written even if the request is denied: its states were converted, or a denial was counted. */
+  /**
+   * Set when the value is written even if the request is denied: its states were converted, or a denial was counted.
+   */
   touched?: boolean;
 }
 
@@ -90,7 +94,7 @@ export interface Part {
    */
   readonly subject: string;
   readonly cost: number;
-  /** The caller's key as it is, of any length; absent in requests that follow from a store's own `take` or `performBatch`. */
+  /** The caller's key as it is, of any length; absent in requests that follow from a store's own `performBatch`. */
   readonly key?: string | undefined;
   /** The holder of slots, in digits: see `holderOf`. */
   readonly holder?: string;
@@ -98,27 +102,27 @@ export interface Part {
 
 /** One operation of a store. Each is atomic. */
 export type StoreRequest =
-  /**
-   * Consumes the cost of every part or, when one part denies, of none. `peek` consumes nothing. `provisional`: the units
-   * may be refunded at once, so the answer also contains the decision without them.
-   */
-  | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[]; readonly provisional?: boolean }
+  /** Consumes the cost of every part or, when one part denies, of none. `peek` consumes nothing. */
+  | { readonly op: 'consume' | 'peek'; readonly parts: readonly Part[] }
   /**
    * Refunds the cost to each policy, in the window that ends at `chargedUntilMs[i]`; 0 leaves that policy unchanged.
-   * Without `chargedUntilMs`: to each policy, from its newest units, at most as many as are used. Does nothing at or after
-   * the store's instant `byMs`.
+   * Without `chargedUntilMs`: to each policy, from its newest units, at most as many as are used. Does nothing at or
+   * after the store's instant `byMs`.
    */
   | { readonly op: 'refund'; readonly part: Part; readonly chargedUntilMs?: readonly number[]; readonly byMs?: number }
-  /** Releases the slots of the part's holder, or extends those still held to a full `ttl` from now. Other units stay. */
+  /**
+   * Releases the slots of the part's holder, or extends those still held to a full `ttl` from now. Other units stay.
+   */
   | { readonly op: 'release' | 'renew'; readonly part: Part }
   /**
    * Charges a cost that has been used already: it is never denied. Each policy counts it in the window that ends at
-   * `chargedUntilMs[i]`, if that has not ended; 0 leaves that policy unchanged. Without `chargedUntilMs`: it is used now.
+   * `chargedUntilMs[i]`, if that has not ended; 0 leaves that policy unchanged. Without `chargedUntilMs`: it is used
+   * now.
    */
   | { readonly op: 'charge'; readonly part: Part; readonly chargedUntilMs?: readonly number[] }
   /**
-   * `reset` removes the units and the counted denials, and keeps a block. `unblock` ends a block, and removes the counted
-   * denials and earlier blocks.
+   * `reset` removes the units and the counted denials, and keeps a block. `unblock` ends a block, and removes the
+   * counted denials and earlier blocks.
    */
   | { readonly op: 'reset' | 'unblock'; readonly part: Part }
   /** `reset`: in the same step, what `reset` does. */
@@ -140,6 +144,8 @@ export interface StoreAnswer {
   /** The store's instant of the decision, in whole milliseconds. */
   readonly atMs: number;
   readonly parts: readonly PartAnswer[];
+  /** Set where something else than the store has decided: a cache. */
+  readonly source?: DecisionSource;
   /**
    * Set when nothing was decided or changed: a version that its limit does not know wrote the state of some part. Per
    * part, the version found; undefined without a state.
@@ -170,8 +176,6 @@ export interface PartAnswer {
   readonly policies: readonly PolicyDecision[];
   /** After a peek that would be allowed: the policies after a consume. */
   readonly ifConsumed?: readonly PolicyDecision[];
-  /** After a provisional consume that was allowed: the policies without it. */
-  readonly ifNotConsumed?: readonly PolicyDecision[];
   /** Until the counted denials expire, for a limit with an escalation. */
   readonly forgottenAfterMs?: number;
   /** The instant at which this part was decided, if it is not the answer's `atMs`. */
@@ -197,6 +201,20 @@ export interface StoreCall {
    * caller's time begins then.
    */
   connecting?: Promise<unknown> | undefined;
+  /** Set where the subjects of a request live on several nodes: see {@link Store.shardOf}. */
+  readonly nodes?: Nodes;
+}
+
+/** How a store asks its nodes for a request over several of them: each in the time of the call, behind a breaker of its own. */
+export interface Nodes {
+  /** Performs requests for one subject. */
+  ask(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
+  /** Refunds the units of one subject, in a time of its own. */
+  refund(requests: readonly StoreRequest[]): StoreAnswers | Promise<StoreAnswers>;
+  /** Receives work that continues after the answer, such as refunds. It never rejects. */
+  inBackground(work: Promise<unknown>): void;
+  /** Receives failures that the caller does not get: of another node, or of a refund. */
+  reportFailure(error: unknown): void;
 }
 
 /**
@@ -222,15 +240,16 @@ export interface BreakerOptions {
  */
 export interface Store {
   readonly source: DecisionSource;
-  /** Set where the keys of different subjects may live on different nodes, so that one call has one subject. */
-  readonly oneSubjectPerCall?: boolean;
   /**
-   * Set where answers contain the keys of denied requests ({@link StoreAnswer.snapshots}), and the store's clock runs at the
-   * rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves, where the store brings
-   * that along, as `redisStore` and `remoteStore` do.
+   * Set where answers contain the keys of denied requests ({@link StoreAnswer.snapshots}), and the store's clock runs
+   * at the rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves, where the
+   * store brings that along, as `redisStore` and `remoteStore` do.
    */
   readonly showsDenied?: boolean;
-  /** The node that holds a subject, where nodes fail independently. */
+  /**
+   * The node that holds a subject, where nodes fail independently. For a request over several of them, `perform` asks each
+   * node through `call.nodes`.
+   */
   shardOf?(subject: string): string | undefined;
   /** When the breaker opens. Default: `failures` 5, `probeEveryMs` 500. `false`: never. */
   readonly breaker?: BreakerOptions | false;
@@ -238,23 +257,37 @@ export interface Store {
    * Called with each limit when its limiter is made: a store that cannot count it throws PolicyError.
    */
   checkLimit?(limit: Limit): void;
-  /**
-   * Consumes units of one key at once, by a shorter path than `perform`. The limit is `fastPathEligible`, and `cost` is
-   * at least 1. Undefined where the store cannot: then nothing has changed, and the caller uses `perform`.
-   */
-  take?(limit: Limit, subject: string, cost: number): Decision | undefined;
   perform(requests: readonly StoreRequest[], call?: StoreCall): StoreAnswers | Promise<StoreAnswers>;
-  /** Called when a limiter takes the store. What it opens keeps the process alive only from the first call on. */
+  /** Called when a limiter takes the store. Its connections keep the process alive only from the first call on. */
   connect?(): void;
   /** Closes what the store itself opened. The next use opens it again. */
   close?(): Promise<void> | void;
+}
+
+/** Whether requests reach the store in one call, which fails as a whole: not where they have several subjects, on nodes. */
+export function isOneCall(store: Store, requests: readonly StoreRequest[]): boolean {
+  if (store.shardOf === undefined) return true;
+  let first: string | undefined;
+  for (const request of requests) {
+    for (const { subject } of partsOf(request)) {
+      first ??= subject;
+      if (subject !== first && store.shardOf(subject) !== undefined) return false;
+    }
+  }
+  return true;
+}
+
+export function partsOf(request: StoreRequest): readonly Part[] {
+  return 'parts' in request ? request.parts : [request.part];
 }
 
 export function isPending<T>(answer: T | Promise<T>): answer is Promise<T> {
   return typeof (answer as Partial<Promise<T>>).then === 'function';
 }
 
-/** The requests that refund the cost of each part of an answer, or charge it once more, in the windows that counted it. */
+/**
+ * The requests that refund the cost of each part of an answer, or charge it once more, in the windows that counted it.
+ */
 export function settlementsOf(
   op: SettlingRequest['op'],
   parts: readonly Part[],

@@ -18,12 +18,12 @@ const LATE_MS = 10;
 const GRACE_MS = 40;
 
 /**
- * Waits for a store no longer than `timeoutMs`; then `DecisionPipeline.fallback` applies `onStoreError`. A later answer is ignored. Nothing is sent again, because the
- * request may have counted.
+ * Waits for a store no longer than `timeoutMs`; then `DecisionPipeline.fallback` applies `onStoreError`. A later answer
+ * is ignored. Nothing is sent again, because the request may have counted.
  *
- * A stall of this process is not held against the store: when the time has passed, everything that has arrived is
- * read first, and when the timer itself was late, the store gets up to 40 ms more. The time of a store that connects for
- * the first time begins when it has connected.
+ * A stall of this process is not held against the store: when the time has passed, everything that has arrived is read
+ * first, and when the timer itself was late, the store gets up to 40 ms more. The time of a store that connects for the
+ * first time begins when it has connected.
  */
 export class Deadline {
   readonly #timeoutMs: number;

@@ -1,17 +1,15 @@
-import { kindOf, messageOf, type StoreFailureKind } from '../errors.ts';
+import { asStoreError, kindOf, messageOf, type StoreFailureKind } from '../errors.ts';
 import { breakers } from '../channels.ts';
 import { warnOnce } from '../warnings.ts';
-import type { Batching } from './batching/batching.ts';
 import { Breaker } from './breaker.ts';
-import { withinDeadline } from './deadline.ts';
+import { timeoutError, withinDeadline } from './deadline.ts';
 import { probe } from './probe.ts';
-import { fastPathsOf, type FastPaths } from './fast-paths.ts';
-import { performsBatches } from '../engine/batch-store.ts';
-import { RecentDenials } from './recent-denials.ts';
 import { Shard } from './shard.ts';
 import {
+  isOneCall,
   isPending,
-  type DecidingRequest,
+  partsOf,
+  type Nodes,
   type Part,
   type Store,
   type StoreAnswers,
@@ -24,6 +22,13 @@ import {
 const NEVER: BreakerOptions = { failures: Infinity };
 const LONGEST_PROBE_MS = 1000;
 const MOST_NAMED = 5;
+/** How long after its nodes a store may answer for several of them. */
+const NODES_SLACK_MS = 50;
+
+/** Receives what a request over several shards leaves behind its answer: refunds, and failures that the answer does not show. */
+export type BehindAnswer = Pick<Nodes, 'inBackground' | 'reportFailure'>;
+
+const NOTHING_BEHIND: BehindAnswer = { inBackground: () => undefined, reportFailure: () => undefined };
 
 const guards = new WeakMap<Store, StoreGuard>();
 
@@ -34,26 +39,19 @@ const guards = new WeakMap<Store, StoreGuard>();
 export class StoreGuard {
   readonly #store: Store;
   readonly #namesOf: () => readonly string[];
-  readonly #fastPaths: FastPaths | undefined;
   /** The kinds of failures that were warned about. */
   readonly #warned = new Set<StoreFailureKind>();
   readonly #shards = new Map<string | undefined, Shard>();
   /** The `timeoutMs` of each limiter that uses the store. */
   readonly #timeoutsMs: number[] = [];
-  /** The keys of several nodes that have denied lately. */
-  readonly recentDenials: RecentDenials = new RecentDenials();
-  /** Set where the store decides many keys in one call, and brings what collects them: most decisions use it. */
-  readonly batching: Batching | undefined;
 
   private constructor(store: Store, namesOf: () => readonly string[]) {
     this.#store = store;
     this.#namesOf = namesOf;
-    this.#fastPaths = fastPathsOf(store);
-    if (performsBatches(store)) this.batching = this.#fastPaths?.batching(store, (subject) => this.#shardOf(subject));
   }
 
   /** @param namesOf - Returns the names of the limiters that use the store. */
-  static of(store: Store, namesOf: () => readonly string[]): StoreGuard {
+  static of(store: Store, namesOf: () => readonly string[] = () => []): StoreGuard {
     let guard = guards.get(store);
     if (guard === undefined) guards.set(store, (guard = new StoreGuard(store, namesOf)));
     return guard;
@@ -85,15 +83,51 @@ export class StoreGuard {
   }
 
   /**
-   * Performs requests that all concern the shard of the first request's subject.
+   * Performs requests: in one call, unless their subjects live in several shards.
    *
    * @throws the store's synchronous errors, and StoreError `SLUICE_BREAKER_OPEN`. Rejects as the store does, or
    * with `SLUICE_STORE_TIMEOUT`.
    */
-  perform(requests: readonly StoreRequest[], timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
-    const subject = subjectOf(requests[0]);
-    const send = (): StoreAnswers | Promise<StoreAnswers> => this.#perform(requests, subject, timeoutMs);
-    return this.#fastPaths === undefined ? send() : this.#fastPaths.invalidating(requests, send);
+  perform(
+    requests: readonly StoreRequest[],
+    timeoutMs: number,
+    behind: BehindAnswer = NOTHING_BEHIND,
+  ): StoreAnswers | Promise<StoreAnswers> {
+    if (!isOneCall(this.#store, requests)) return this.#performOnShards(requests, timeoutMs, behind);
+    return this.#perform(requests, subjectOf(requests[0]), timeoutMs);
+  }
+
+  /** Each request by itself. Its result holds even if others fail. */
+  #performOnShards(
+    requests: readonly StoreRequest[],
+    timeoutMs: number,
+    behind: BehindAnswer,
+  ): StoreAnswers | Promise<StoreAnswers> {
+    const [only, ...more] = requests;
+    if (only !== undefined && more.length === 0) return this.#performAcross(only, timeoutMs, behind);
+    const performOne = async (request: StoreRequest): Promise<StoreAnswers> => {
+      try {
+        return await this.perform([request], timeoutMs, behind);
+      } catch (error) {
+        return [asStoreError(error)];
+      }
+    };
+    return Promise.all(requests.map(performOne)).then((answers) => answers.flat());
+  }
+
+  /** One request over several shards: the store asks each through this guard. */
+  #performAcross(request: StoreRequest, timeoutMs: number, behind: BehindAnswer): StoreAnswers | Promise<StoreAnswers> {
+    this.#checkPassing(partsOf(request)); // before other nodes consume what they would have to refund
+    const endMs = performance.now() + timeoutMs;
+    const ask: Nodes['ask'] = (requests) => {
+      const leftMs = Math.ceil(endMs - performance.now());
+      if (leftMs <= 0) throw timeoutError(timeoutMs);
+      return this.perform(requests, leftMs);
+    };
+    const refund: Nodes['refund'] = (requests) => this.perform(requests, timeoutMs);
+    const call: StoreCall = { abandoned: false, endMs, nodes: { ask, refund, ...behind } };
+    const answers = this.#store.perform([request], call);
+    return isPending(answers) ? withinDeadline(answers, timeoutMs + NODES_SLACK_MS, call) : answers;
   }
 
   #perform(
@@ -101,7 +135,7 @@ export class StoreGuard {
     subject: string,
     timeoutMs: number,
   ): StoreAnswers | Promise<StoreAnswers> {
-    const shard = this.#shardOf(subject);
+    const shard = this.shardOf(subject);
     const generation = shard.breaker.enter();
     const fail = (error: unknown, answers?: Promise<unknown>): never => {
       shard.subject = subject;
@@ -112,7 +146,6 @@ export class StoreGuard {
       shard.breaker.succeeded(generation);
       return answered;
     };
-    this.batching?.flush(); // earlier requests are decided earlier
     const call: StoreCall = { abandoned: false, endMs: performance.now() + timeoutMs };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
@@ -125,14 +158,8 @@ export class StoreGuard {
     return withinDeadline(pending, timeoutMs, call).then(succeed, (error: unknown) => fail(error, pending));
   }
 
-  /** As {@link perform}, for one decision, batched with others of the same turn of the event loop. */
-  decide(request: DecidingRequest, timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
-    if (this.batching !== undefined) return this.batching.decide(request, timeoutMs);
-    return this.perform([request], timeoutMs);
-  }
-
   /** @throws StoreError `SLUICE_BREAKER_OPEN` when the breaker of one of these subjects is open. */
-  checkPassing(parts: readonly Part[]): void {
+  #checkPassing(parts: readonly Part[]): void {
     for (const { subject } of parts) {
       const shard = this.#shards.get(this.#store.shardOf?.(subject));
       if (shard?.breaker.isPassing !== false) continue;
@@ -143,12 +170,12 @@ export class StoreGuard {
 
   /** Ends probing, because no limiter uses the store any more. */
   close(): void {
-    this.batching?.flush(); // a batch that is sent later would open the store again
     for (const { breaker } of this.#shards.values()) breaker.reset();
     this.#shards.clear();
   }
 
-  #shardOf(subject: string): Shard {
+  /** The shard that a subject lives in. */
+  shardOf(subject: string): Shard {
     const name = this.#store.shardOf?.(subject);
     let shard = this.#shards.get(name);
     if (shard === undefined) {

@@ -4,12 +4,12 @@ import { listed } from '../values/check-options.ts';
 import { namePolicy, type NamedPolicy } from '../engine/policy.ts';
 import { remembered } from '../engine/denial-count.ts';
 import { readValue } from '../stores/redis/value.ts';
-import { inspectManaged } from './inspect-managed.ts';
+import { inspectSource, NO_DEFINITIONS, type Definitions } from './inspect-source.ts';
 import { externalStateKeyOf, ownerOfExternalState, readKeyText, type KeyText } from './key-text.ts';
 import { isWrittenByAnother, reportPolicy, type KnownPolicy } from './report-policy.ts';
 import type { KeyReport } from './report.ts';
 
-/** What a key itself does not tell: the prefix of its store, and the numbers of its policies. */
+/** Facts that a key does not hold: the prefix of its store, and the numbers of its policies. */
 export interface InspectOptions {
   /** The `prefix` of the store. Default `sluice`. */
   readonly prefix?: string;
@@ -18,8 +18,8 @@ export interface InspectOptions {
    * this name and kind. One without a name applies to all others of its kind.
    */
   readonly policies?: readonly Policy[];
-  /** The records of managed policies by name, as a `PolicySource` returns them. Default: none. */
-  readonly records?: Readonly<Record<string, unknown>>;
+  /** What managed policies are at present: `definitionsOf(records)` of `@sluice/managed`. Default: there are none. */
+  readonly definitions?: Definitions;
 }
 
 /**
@@ -28,7 +28,7 @@ export interface InspectOptions {
  * @throws PolicyError if one of `policies` is invalid.
  */
 export function inspectKey(key: string, value: string, atMs: number, options: InspectOptions = {}): KeyReport {
-  const { prefix = 'sluice', policies = [], records = {} } = options;
+  const { prefix = 'sluice', policies = [], definitions = NO_DEFINITIONS } = options;
   const owner = ownerOfExternalState(key, prefix);
   if (owner !== undefined) {
     return unread(
@@ -42,9 +42,7 @@ export function inspectKey(key: string, value: string, atMs: number, options: In
   if (text === undefined) {
     return unread(key, undefined, NO_HEADER, 'this is not a key of a limiter, or one of another version of Sluice');
   }
-  if (text.isManaged) {
-    return inspectManaged(key, text, value, atMs, Object.hasOwn(records, text.owner) ? records[text.owner] : undefined);
-  }
+  if (text.isManaged) return inspectSource(key, text, value, atMs, definitions);
   const known = inspectedPolicies(key, text, policies);
   if (known === undefined) {
     return unread(

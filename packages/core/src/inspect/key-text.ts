@@ -1,5 +1,5 @@
 import { algorithms, type AnyAlgorithm } from '../algorithms/index.ts';
-import { LAYOUT, MANAGED, checkSubject, encodeSubject } from '../engine/key.ts';
+import { LAYOUT, SOURCE_SCHEMA, checkSubject, encodeSubject } from '../engine/key.ts';
 import { externalStateKey, redisKey } from '../stores/redis/redis-key.ts';
 
 /** The parts of a key in Redis. */
@@ -23,7 +23,7 @@ export function readKeyText(key: string, prefix: string): KeyText | undefined {
   if (!key.startsWith(`${prefix}:`)) return undefined;
   const [, subject, owner, schema] = SHAPE.exec(key.slice(prefix.length + 1)) ?? [];
   if (subject === undefined || owner === undefined || schema === undefined) return undefined;
-  const isManaged = schema === MANAGED;
+  const isManaged = schema === SOURCE_SCHEMA;
   if (isManaged || schema.startsWith('#')) return { subject, owner, isManaged, policies: undefined };
   const policies = schema.split(',').flatMap((item) => {
     const algorithm = algorithms.find(({ kind }) => kind === item[0]);

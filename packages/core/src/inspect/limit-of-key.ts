@@ -1,10 +1,9 @@
-import { earlierVersion, readRecord } from '../managed/read-record.ts';
 import { readValue } from '../stores/redis/value.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
 import type { Limit } from '../engine/store.ts';
 import { inspectedPolicies, type InspectOptions } from './inspect-key.ts';
-import { ANY_VERSION } from './inspect-managed.ts';
-import { ownerOfExternalState, readKeyText, type KeyText } from './key-text.ts';
+import { ANY_VERSION, NO_DEFINITIONS, type Definitions } from './inspect-source.ts';
+import { ownerOfExternalState, readKeyText } from './key-text.ts';
 
 /** The part of a request to a store that names a key. */
 export interface KnownKey {
@@ -17,17 +16,17 @@ export interface KnownKey {
  * nothing.
  *
  * @param value - As GET returns it: tells which version of a managed policy wrote it.
- * @returns Undefined for a key that is none of a limiter, and where the numbers of a policy are not known.
+ * @returns Undefined for a key that belongs to no limiter, and where the numbers of a policy are not known.
  * @throws PolicyError if one of `policies` is invalid.
  */
 export function limitOfKey(key: string, value: string, options: InspectOptions = {}): KnownKey | undefined {
-  const { prefix = 'sluice', records = {} } = options;
+  const { prefix = 'sluice', definitions = NO_DEFINITIONS } = options;
   const text = ownerOfExternalState(key, prefix) === undefined ? readKeyText(key, prefix) : undefined;
   if (text === undefined) return undefined;
   const { subject, owner } = text;
   const keySuffix = key.slice(`${prefix}:{${subject}}`.length);
   if (text.isManaged) {
-    const limit = managedLimit(text, key, value, Object.hasOwn(records, owner) ? records[owner] : undefined);
+    const limit = changingLimit(definitions(owner), key, value);
     return limit && { limit: { ...limit, keySuffix }, subject };
   }
   const known = inspectedPolicies(key, text, options.policies ?? []) ?? [];
@@ -39,17 +38,15 @@ export function limitOfKey(key: string, value: string, options: InspectOptions =
     : { limit: { policies, keySuffix }, subject };
 }
 
-function managedLimit(
-  { owner }: KeyText,
+function changingLimit(
+  definition: ReturnType<Definitions>,
   key: string,
   value: string,
-  record: unknown,
 ): Omit<Limit, 'keySuffix'> | undefined {
-  const definition = record === undefined ? undefined : readRecord(owner, record);
-  if (definition?.state !== 'usable') return undefined;
+  if (typeof definition === 'string') return undefined;
   const { named, version } = definition;
   const read = readValue(value, key, { policies: [named], policyVersion: ANY_VERSION });
   if (read instanceof Error || read.version === undefined) return undefined;
-  const earlier = earlierVersion(owner, definition.record, read.version);
+  const earlier = definition.earlier(read.version);
   return { policies: [named], policyVersion: { version, earlier: new Map([[read.version, earlier]]) } };
 }

@@ -55,7 +55,7 @@ export function isWrittenByAnother({ algorithm, policy }: KnownPolicy, state: un
 const UNUSED: StateAlone = { used: 0, resetAtMs: null };
 const UNKNOWN: StateAlone = { used: null, resetAtMs: null };
 
-/** What is known from a state without its policy. */
+/** The figures of a state without its policy. */
 function stateAlone(algorithm: AnyAlgorithm, state: unknown, nowMs: number): StateAlone {
   return algorithm.inspect?.(state, nowMs) ?? UNKNOWN;
 }

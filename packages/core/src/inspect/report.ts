@@ -1,6 +1,6 @@
 import type { Policy } from '../algorithms/index.ts';
 
-/** What a key in Redis holds. */
+/** The contents of a key in Redis. */
 export interface KeyReport {
   readonly key: string;
   /**

@@ -1,5 +1,5 @@
 import { isClusterWorker } from '#platform';
-import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions, type OnStoreError } from './options.ts';
+import { parseCoreOptions, type CoreSettings, type LimiterCoreOptions } from './options.ts';
 import { deniedForWaiting, type Decision } from '../engine/decision.ts';
 import { DecisionPipeline } from './decision-pipeline.ts';
 import type { LimiterDeps } from './deps.ts';
@@ -7,21 +7,18 @@ import type { Escalation } from '../values/escalate.ts';
 import { SluiceError, asStoreError, kindOf, shown } from '../errors.ts';
 import { LimitFactory } from './limit-factory.ts';
 import { claimName, isInUse, namesOn, releaseName, stayOn } from './names.ts';
-import { FastPath } from './fast-path.ts';
 import { edit, performEdits, settleKeys, settleParts, type UnresolvedEdit } from './edits.ts';
-import { isManaged, type LimitRef, type UnresolvedPart } from '../managed/resolve.ts';
+import { currentOf, type LimitRef, type LimitSource } from '../engine/limit-source.ts';
+import type { UnresolvedPart } from './resolve.ts';
 import { InFlight } from './in-flight.ts';
 import { decisions, storeErrors } from '../channels.ts';
 import { unwatch, watchForDrop } from './dropped-limiters.ts';
 import { forget, remember, type Status } from '../observe/live-limiters.ts';
 import { Settlements, warnOfRefund } from './settlement/settlements.ts';
-import type { DenialCache } from '../guard/denial-cache.ts';
-import { fastPathsOf, type FastPaths } from '../guard/fast-paths.ts';
-import type { Leases, LeasePort } from '../lease/leases.ts';
 import { forgetKeys } from '../stores/memory/memory-store.ts';
 import { fallbackStore, type FallbackStore } from '../stores/fallback.ts';
-import type { Batching } from '../guard/batching/batching.ts';
 import { StoreGuard } from '../guard/store-guard.ts';
+import { bringsFast, type FastHost, type OnStoreError } from '../engine/fast.ts';
 import { isPending, type Store, type StoreAnswer } from '../engine/store.ts';
 import { WaitQueues } from './waiting/wait-queues.ts';
 import { warnOnce } from '../warnings.ts';
@@ -43,7 +40,6 @@ export class LimiterCore {
   readonly waiting: WaitQueues;
   readonly #settings: CoreSettings;
   readonly #deps: LimiterDeps;
-  readonly #fastPath: FastPath;
   readonly #pipeline: DecisionPipeline;
   /** Whether its memory is its own, because no store was given. */
   readonly #ownsMemory: boolean;
@@ -57,7 +53,6 @@ export class LimiterCore {
     const isMemory = store.source === 'memory';
     this.#ownsMemory = options.store === undefined;
     const guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
-    const fastPaths = fastPathsOf(store);
     const inFlight = new InFlight();
     this.name = name;
     this.store = store;
@@ -73,7 +68,7 @@ export class LimiterCore {
     );
     this.waiting = new WaitQueues({
       name,
-      isBatched: isMemory || guard?.batching !== undefined,
+      isBatched: isMemory || bringsFast(store),
       ask: (op, parts) => this.#ask(op, parts),
       publish: (decision, startMs) => {
         if (decisions.hasSubscribers) void this.#publish('consume', decision, startMs);
@@ -87,10 +82,8 @@ export class LimiterCore {
       store,
       timeoutMs,
       guard,
-      fastPaths,
+      fast: bringsFast(store) ? store.fast(this.#fastHost(settings, inFlight)) : undefined,
       fallback: isMemory ? undefined : fallbackStore(store),
-      denialCache: denialCacheOf(settings, fastPaths),
-      leases: this.#leasesOf(settings, fastPaths, guard?.batching, inFlight),
       settlements: this.settlements,
       inFlight,
       changed: (subject) => {
@@ -99,30 +92,32 @@ export class LimiterCore {
       reportFailure: (error, isDecision) => this.#reportFailure(error, isDecision),
     };
     this.#pipeline = new DecisionPipeline(this.#deps);
-    this.#fastPath = new FastPath(this.#deps, this.#pipeline);
   }
 
-  #leasesOf(
-    { lease, store, timeoutMs }: CoreSettings,
-    fastPaths: FastPaths | undefined,
-    batching: Batching | undefined,
-    inFlight: InFlight,
-  ): Leases | undefined {
-    if (lease === undefined || batching === undefined) return undefined;
-    const port: LeasePort = {
-      timeoutMs,
-      inBackground: (work) => void inFlight.track(work),
-      giveBack: (requests) => performEdits(requests, this.#deps),
-      request: async (limit, subject, count) => {
-        try {
-          return await batching.grant(limit, subject, count, timeoutMs);
-        } catch (error) {
-          this.#reportFailure(error);
-          throw error;
-        }
+  #fastHost({ name, timeoutMs, lease, denialCache }: CoreSettings, inFlight: InFlight): FastHost {
+    const { receipts } = this.settlements;
+    return {
+      ...{ name, timeoutMs, lease, denialCache },
+      decided: (decision, limit, subject) => {
+        receipts.writeLazily(decision, limit, subject);
       },
+      peeked: (decision) => {
+        receipts.writeSpent(decision);
+      },
+      fallback: (part, error, onStoreError) => {
+        const parts = [part];
+        return this.#pipeline.fallback({ op: 'consume', parts }, error, { requested: parts, onStoreError });
+      },
+      begin: () => {
+        inFlight.begin();
+      },
+      end: () => {
+        inFlight.end();
+      },
+      inBackground: (work) => void inFlight.track(work),
+      edit: (requests) => performEdits(requests, this.#deps),
+      reportFailure: (error) => void this.#reportFailure(error),
     };
-    return fastPaths?.leases(lease.maxAgeMs, store, port);
   }
 
   /** Claims the name on the store: the last step of making a limiter, after every check. */
@@ -174,7 +169,7 @@ export class LimiterCore {
     this.#checkOpen();
     const startMs = decisions.hasSubscribers ? performance.now() : undefined;
     const decided =
-      this.#fastPath.consume(limit, subject, cost, onStoreError, endMs) ??
+      this.#consumeFast(limit, subject, cost, onStoreError, endMs) ??
       this.#pipeline.decide('consume', [{ limit, subject, cost, key }], onStoreError, endMs);
     return startMs === undefined ? decided : this.#publish('consume', decided, startMs);
   }
@@ -208,11 +203,30 @@ export class LimiterCore {
     const { limit, subject, cost, holder } = parts[0] as UnresolvedPart;
     const isUsual = op === 'consume' && parts.length === 1 && holder === undefined;
     const decided = isUsual
-      ? this.#fastPath.consume(limit, subject, cost, onStoreError, endMs)
-      : op === 'peek'
-        ? this.#fastPath.peek(parts)
+      ? this.#consumeFast(limit, subject, cost, onStoreError, endMs)
+      : op === 'peek' && parts.length === 1
+        ? this.#peekFast(limit, subject, cost)
         : undefined;
     return decided ?? this.#pipeline.decide(op, parts, onStoreError, endMs);
+  }
+
+  /** Undefined where the pipeline has to decide: nothing has happened then. */
+  #consumeFast(
+    ref: LimitRef,
+    subject: string,
+    cost: number,
+    onStoreError: OnStoreError,
+    endMs: number | undefined,
+  ): Decision | Promise<Decision> | undefined {
+    const limit = 'policies' in ref ? ref : currentOf(ref, subject);
+    if (limit?.fastPathEligible !== true || cost === 0) return undefined;
+    return this.#deps.fast?.consume(limit, subject, cost, onStoreError, endMs);
+  }
+
+  #peekFast(ref: LimitRef, subject: string, cost: number): Decision | undefined {
+    const limit = currentOf(ref, subject);
+    if (limit?.fastPathEligible !== true || cost === 0) return undefined;
+    return this.#deps.fast?.peek?.(limit, subject, cost);
   }
 
   #publish(
@@ -229,23 +243,23 @@ export class LimiterCore {
   /** Resets, blocks or unblocks: see {@link edit}. */
   async edit(requested: readonly UnresolvedEdit[]): Promise<void> {
     this.#checkOpen();
-    this.#dropLeased(requested);
+    this.#edited(requested);
     try {
       await this.#deps.inFlight.track(edit(requested, this.#deps));
     } finally {
-      this.#dropLeased(requested); // a request that was sent meanwhile may have been decided before the edit
+      this.#edited(requested); // a request that was sent meanwhile may have been decided before the edit
     }
   }
 
   /**
-   * Forgets all that the limiter has counted, under every policy that it has had, and what these managed policies have. A
+   * Forgets all that the limiter has counted, under every policy that it has had, and what these sources have. A
    * memory store has no denial cache, no leases, no fallback and no calls in flight that could know more.
    *
    * @throws SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other store.
    */
-  resetAll(managed: readonly LimitRef[]): void {
+  resetAll(sources: readonly LimitSource[]): void {
     this.#checkOpen();
-    const owners = [`:${this.name}`, ...managed.map(({ keySuffix }) => keySuffix)];
+    const owners = [`:${this.name}`, ...sources.map(({ keySuffix }) => keySuffix)];
     if (!forgetKeys(this.store, owners)) {
       throw new SluiceError(
         'SLUICE_RESET_ALL_UNSUPPORTED',
@@ -259,10 +273,7 @@ export class LimiterCore {
   /** Refunds or charges units of keys, each part its cost: see {@link settleKeys}. */
   async settleKeys(op: 'refund' | 'charge', requested: readonly UnresolvedPart[]): Promise<void> {
     this.#checkOpen();
-    for (const { limit, subject } of requested) {
-      // What no request has used is not refunded, and serves no request after a charge.
-      if (!isManaged(limit)) this.#deps.fastPaths?.giveBackLeases(this.store, subject, limit.keySuffix);
-    }
+    this.#edited(requested.map((part) => ({ op, part })));
     await this.#deps.inFlight.track(settleKeys(op, requested, this.#deps, this.#settings.onStoreError));
   }
 
@@ -272,11 +283,8 @@ export class LimiterCore {
     return this.#deps.inFlight.track(settleParts(requested, this.#deps));
   }
 
-  /** Drops the leases that this process holds of edited keys. */
-  #dropLeased(requested: readonly UnresolvedEdit[]): void {
-    for (const { part } of requested) {
-      if (!isManaged(part.limit)) this.#deps.fastPaths?.dropLeases(this.store, part.subject, part.limit.keySuffix);
-    }
+  #edited(requested: readonly UnresolvedEdit[]): void {
+    for (const { op, part } of requested) this.#deps.fast?.edited?.(op, part.subject, part.limit.keySuffix);
   }
 
   /**
@@ -300,7 +308,7 @@ export class LimiterCore {
 
   async #close(): Promise<void> {
     const asked = this.waiting.close();
-    this.#deps.leases?.close();
+    this.#deps.fast?.close?.();
     if (asked !== undefined) await asked;
     const idle = this.#deps.inFlight.idle();
     if (idle !== undefined) await idle; // synchronous when idle, so that a close inside a breaker's listener takes effect there
@@ -353,13 +361,4 @@ function publishable(decided: Decision): Decision {
   const decision = { ...decided };
   Reflect.deleteProperty(decision, 'error');
   return decision;
-}
-
-/** Undefined where a call to the store costs no more than the cache. */
-function denialCacheOf(
-  { store, denialCache }: CoreSettings,
-  fastPaths: FastPaths | undefined,
-): DenialCache | undefined {
-  if (store.showsDenied !== true || denialCache === undefined) return undefined;
-  return fastPaths?.denialCache(denialCache.maxKeys);
 }

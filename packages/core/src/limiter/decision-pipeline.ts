@@ -1,18 +1,11 @@
 import { combine, undecided, type Decision } from '../engine/decision.ts';
 import type { LimiterDeps } from './deps.ts';
-import type { OnStoreError } from './options.ts';
+import type { OnStoreError } from '../engine/fast.ts';
 import { StoreError, isFault, shown, typeError } from '../errors.ts';
-import {
-  areResolved,
-  isManaged,
-  renewParts,
-  resolve,
-  unknownSources,
-  type UnresolvedPart,
-} from '../managed/resolve.ts';
+import { isSource } from '../engine/limit-source.ts';
+import { areResolved, renewParts, resolve, unreadFeeds, type UnresolvedPart } from './resolve.ts';
 import { holdsSlots } from '../engine/policy.ts';
-import { consumeAcrossNodes, spansNodes } from '../guard/multi-node.ts';
-import type { Sent } from '../guard/batching/waiting.ts';
+import type { BehindAnswer } from '../guard/store-guard.ts';
 import { timeoutError, withinDeadline } from '../guard/deadline.ts';
 import { fallbackPart } from '../stores/fallback.ts';
 import {
@@ -26,7 +19,7 @@ import {
 import { leftMs } from './left-ms.ts';
 import { warnOnce } from '../warnings.ts';
 
-/** What a decision needs besides its request. */
+/** The settings of a decision besides its request. */
 export interface DecisionContext {
   /** The parts before their limits were looked up. */
   readonly requested: readonly UnresolvedPart[];
@@ -40,9 +33,14 @@ export interface DecisionContext {
 /** Decides over parts in one store, within a deadline: every request that the fast path leaves. */
 export class DecisionPipeline {
   readonly #deps: LimiterDeps;
+  readonly #behind: BehindAnswer;
 
   constructor(deps: LimiterDeps) {
     this.#deps = deps;
+    this.#behind = {
+      inBackground: (work) => void deps.inFlight.track(work),
+      reportFailure: (error) => void deps.reportFailure(error),
+    };
   }
 
   /**
@@ -61,50 +59,38 @@ export class DecisionPipeline {
       return this.#decide({ op, parts: requested }, { requested, onStoreError, endMs });
     }
     const context = { requested, onStoreError, endMs: endMs ?? performance.now() + this.#deps.timeoutMs };
-    const sources = unknownSources(requested);
-    if (sources.length === 0) return this.#decideManaged(op, context);
-    // A failed source is loaded again in the background, twice a second: no decision waits for it.
-    const failed = sources.find(({ failure }) => failure !== undefined);
-    if (failed !== undefined) return this.#withoutPolicies(failed.failure, context);
-    const loads = Promise.all(sources.map((source) => source.loaded()));
+    const feeds = unreadFeeds(requested);
+    if (feeds.length === 0) return this.#decideCurrent(op, context);
+    const failed = feeds.find(({ failure }) => failure !== undefined);
+    if (failed !== undefined) return this.#withoutLimits(failed.failure, context);
+    const loads = Promise.all(feeds.map((feed) => feed.loaded()));
     return this.#deps.inFlight.track(
       withinDeadline(loads, Math.max(leftMs(this.#deps.timeoutMs, context.endMs), 1), { abandoned: false }).then(
-        () => this.#decideManaged(op, context),
-        (error: unknown) => this.#withoutPolicies(error, context),
+        () => this.#decideCurrent(op, context),
+        (error: unknown) => this.#withoutLimits(error, context),
       ),
     );
   }
 
-  #decideManaged(op: 'consume' | 'peek', context: DecisionContext): Decision | Promise<Decision> {
-    const { requested, parts, unconfigured } = resolve(context.requested);
-    if (unconfigured?.onUnconfigured === 'deny' || (unconfigured !== undefined && parts.length === 0)) {
-      return this.#undecided(
-        'unconfigured',
-        unconfigured.onUnconfigured === 'allow',
-        context.requested,
-        unconfigured.name,
-      );
+  #decideCurrent(op: 'consume' | 'peek', context: DecisionContext): Decision | Promise<Decision> {
+    const { requested, parts, missing } = resolve(context.requested);
+    if (missing?.onMissing === 'deny' || (missing !== undefined && parts.length === 0)) {
+      return this.#undecided('unconfigured', missing.onMissing === 'allow', context.requested, missing.name);
     }
     return this.#decide({ op, parts }, { ...context, requested });
   }
 
-  /** No policy is known, because its source has not answered yet. */
-  #withoutPolicies(error: unknown, { requested, onStoreError }: DecisionContext): Decision {
+  /** No limit is known, because its feed has not answered yet. */
+  #withoutLimits(error: unknown, { requested, onStoreError }: DecisionContext): Decision {
     const failure = this.#deps.reportFailure(error, onStoreError === 'throw');
     if (onStoreError === 'throw' || isFault(failure)) throw failure;
-    const managed = requested.map(({ limit }) => limit).find(isManaged);
+    const source = requested.map(({ limit }) => limit).find(isSource);
     warnOnce(
       'SLUICE_POLICIES_UNKNOWN',
       `the limiter ${this.#deps.name} has not been able to load its managed policies yet (${failure.message}); its requests are ${onStoreError === 'deny' ? 'denied' : 'let through'} until it has, as onStoreError says.`,
       this.#deps.name,
     );
-    return this.#undecided(
-      'unavailable',
-      onStoreError !== 'deny',
-      requested,
-      managed?.name ?? this.#deps.name,
-      failure,
-    );
+    return this.#undecided('unavailable', onStoreError !== 'deny', requested, source?.name ?? this.#deps.name, failure);
   }
 
   #undecided(
@@ -121,23 +107,16 @@ export class DecisionPipeline {
 
   #decide(request: DecidingRequest, context: DecisionContext): Decision | Promise<Decision> {
     if (request.op === 'consume') checkHolders(request.parts);
-    const known = this.#deps.denialCache?.denyAll(request.parts);
-    if (known !== undefined) {
-      this.#deps.settlements.receipts.writeSpent(known);
-      return known;
-    }
-    const sent =
-      this.#deps.denialCache === undefined ? undefined : { sentMs: performance.now(), sentDateMs: Date.now() };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = this.#ask(request, context);
     } catch (error) {
       return this.fallback(request, error, context);
     }
-    if (!isPending(answers)) return this.#conclude(this.#deps.store, request, answers[0], context, sent);
+    if (!isPending(answers)) return this.#conclude(this.#deps.store, request, answers[0], context);
     return this.#deps.inFlight.track(
       answers.then(
-        ([answer]) => this.#conclude(this.#deps.store, request, answer, context, sent),
+        ([answer]) => this.#conclude(this.#deps.store, request, answer, context),
         (error: unknown) => this.fallback(request, error, context),
       ),
     );
@@ -161,7 +140,7 @@ export class DecisionPipeline {
             return this.fallback(request, lateError(this.#deps.timeoutMs), context);
           // A deleted policy is looked up again, which leads to `onUnconfigured`.
           return parts === undefined
-            ? this.#decideManaged(request.op, context)
+            ? this.#decideCurrent(request.op, context)
             : this.#decide({ ...request, parts }, context);
         },
         (error: unknown) => this.fallback(request, error, context),
@@ -170,25 +149,12 @@ export class DecisionPipeline {
   }
 
   #ask(request: DecidingRequest, context: DecisionContext): StoreAnswers | Promise<StoreAnswers> {
-    const { guard, store } = this.#deps;
+    const { guard, store, fast } = this.#deps;
     if (guard === undefined) return store.perform([request]);
     const timeoutMs = leftMs(this.#deps.timeoutMs, context.endMs);
+    if (fast?.decide !== undefined) return fast.decide(request, timeoutMs);
     if (timeoutMs <= 0) throw timeoutError(this.#deps.timeoutMs);
-    if (!spansNodes(store, request.parts)) return guard.decide(request, timeoutMs);
-    for (const { limit } of request.parts) this.#deps.denialCache?.exclude(limit);
-    guard.checkPassing(request.parts); // before other nodes consume what they would have to refund
-    const timed = { ...context, endMs: context.endMs ?? performance.now() + timeoutMs };
-    return consumeAcrossNodes(request, {
-      denials: guard.recentDenials,
-      ask: (requests) => {
-        const restMs = leftMs(this.#deps.timeoutMs, timed.endMs);
-        if (restMs <= 0) throw timeoutError(this.#deps.timeoutMs);
-        return guard.perform(requests, restMs);
-      },
-      refund: (requests) => guard.perform(requests, this.#deps.timeoutMs),
-      inBackground: (work) => void this.#deps.inFlight.track(work),
-      reportFailure: (error) => void this.#deps.reportFailure(error),
-    });
+    return guard.perform([request], timeoutMs, this.#behind);
   }
 
   #conclude(
@@ -196,16 +162,12 @@ export class DecisionPipeline {
     request: DecidingRequest,
     answer: StoreAnswer | Error | undefined,
     context: DecisionContext,
-    sent?: Omit<Sent, 'receivedMs'>,
   ): Decision | Promise<Decision> {
     if (answer instanceof Error) return this.fallback(request, answer, context);
     if (answer?.stale !== undefined) return this.#decideAgain(request, answer.stale, context);
     if (answer === undefined || !answer.parts.some(({ policies }) => policies.length > 0)) {
       const error = new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store gave no answer');
       return this.fallback(request, error, context);
-    }
-    if (answer.snapshots !== undefined && sent !== undefined) {
-      this.#deps.denialCache?.rememberAll(request.parts, answer, { ...sent, receivedMs: performance.now() });
     }
     return this.#decisionOf(store, request, answer, context);
   }
@@ -216,7 +178,7 @@ export class DecisionPipeline {
     answer: StoreAnswer,
     { requested, error }: DecisionContext,
   ): Decision {
-    const { source } = store;
+    const { source = store.source } = answer;
     const policies = answer.parts.flatMap((part) => part.policies);
     const ifConsumed = answer.parts.flatMap((part) => part.ifConsumed ?? part.policies);
     const blocked = answer.parts.some((part) => part.blocked);
@@ -226,13 +188,6 @@ export class DecisionPipeline {
     const decision = combine(policies, { cost, blocked, source, atMs, forgottenAfterMs }, ifConsumed);
     // Not a copy: while the breaker is open, each decision comes this way.
     if (error !== undefined) (decision as { error?: Error }).error = error;
-    const { name, fastPaths } = this.#deps;
-    const { snapshots } = answer;
-    if (snapshots !== undefined && store.showsDenied === true) {
-      parts.forEach(({ limit }, i) => {
-        fastPaths?.warnOfStateAhead(name, limit, snapshots[i]?.states ?? [], decision);
-      });
-    }
     this.#deps.settlements.receipts.write(decision, {
       store,
       requested,

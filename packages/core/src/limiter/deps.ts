@@ -1,28 +1,22 @@
 import type { SluiceError } from '../errors.ts';
+import type { Fast } from '../engine/fast.ts';
 import type { Store } from '../engine/store.ts';
-import type { DenialCache } from '../guard/denial-cache.ts';
-import type { FastPaths } from '../guard/fast-paths.ts';
 import type { StoreGuard } from '../guard/store-guard.ts';
-import type { Leases } from '../lease/leases.ts';
 import type { FallbackStore } from '../stores/fallback.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Settlements } from './settlement/settlements.ts';
 
-/** What the parts of one limiter share. */
+/** The objects that the parts of one limiter share. */
 export interface LimiterDeps {
   readonly name: string;
   readonly store: Store;
   readonly timeoutMs: number;
   /** Undefined where the store is this process's memory, which is never late. */
   readonly guard: StoreGuard | undefined;
-  /** Undefined where the store brings none along. */
-  readonly fastPaths: FastPaths | undefined;
+  /** What the store brings to decide faster; undefined where it brings nothing. */
+  readonly fast: Fast | undefined;
   /** Decides where `onStoreError` is `local`. Undefined where the store is this process's memory. */
   readonly fallback: FallbackStore | undefined;
-  /** Undefined where a call to the store costs no more, or the option is false. */
-  readonly denialCache: DenialCache | undefined;
-  /** Undefined where the option `lease` is not set, or the store has no batches. */
-  readonly leases: Leases | undefined;
   readonly settlements: Settlements;
   readonly inFlight: InFlight;
   /** Called when an edit of this process may have made more available to a subject. */

@@ -1,8 +1,8 @@
-import { SluiceError, asStoreError, isFault, shown, staleError, typeError } from '../errors.ts';
+import { SluiceError, isFault, shown, staleError, typeError } from '../errors.ts';
 import { holdsSlots } from '../engine/policy.ts';
-import type { OnStoreError } from './options.ts';
+import type { OnStoreError } from '../engine/fast.ts';
 import type { LimiterDeps } from './deps.ts';
-import { areResolved, renewParts, resolve, unknownSources, type UnresolvedPart } from '../managed/resolve.ts';
+import { areResolved, renewParts, resolve, unreadFeeds, type UnresolvedPart } from './resolve.ts';
 import { withinDeadline } from '../guard/deadline.ts';
 import { fallbackPart } from '../stores/fallback.ts';
 import {
@@ -33,8 +33,8 @@ export async function edit(requested: readonly UnresolvedEdit[], deps: LimiterDe
 }
 
 /**
- * Refunds or charges units of keys where no decision is at hand. Where the store fails and `onStoreError` is `local`, in
- * the fallback store.
+ * Refunds or charges units of keys where no decision is at hand. Where the store fails and `onStoreError` is `local`,
+ * in the fallback store.
  *
  * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` where a policy holds slots: units alone do not say whose.
  */
@@ -57,10 +57,10 @@ export async function settleKeys(
 }
 
 /**
- * Settles what an earlier decision took, of which only the numbers are known: refunds, charges, releases or renews in the store,
- * and not in the fallback.
+ * Settles what an earlier decision took, of which only the numbers are known: refunds, charges, releases or renews in
+ * the store, and not in the fallback.
  *
- * @returns The answers, without those of managed policies that are not there any more.
+ * @returns The answers, without those of limits that are not there any more.
  * @throws (rejects) StoreError.
  */
 export async function settleParts(
@@ -84,25 +84,25 @@ function isResolved(request: UnresolvedEdit): request is EditingRequest {
   return areResolved([request.part]);
 }
 
-/** The edits with their current limits. What decisions leave out is left out here too. */
+/** The edits with their current limits. Limits that decisions leave out are left out here too. */
 async function lookUp(
   requested: readonly UnresolvedEdit[],
   { timeoutMs, reportFailure }: LimiterDeps,
 ): Promise<readonly EditingRequest[]> {
-  const sources = unknownSources(requested.map(({ part }) => part));
+  const feeds = unreadFeeds(requested.map(({ part }) => part));
   try {
-    await withinDeadline(Promise.all(sources.map((source) => source.loaded())), timeoutMs, { abandoned: false });
+    await withinDeadline(Promise.all(feeds.map((feed) => feed.loaded())), timeoutMs, { abandoned: false });
   } catch (error) {
     throw reportFailure(error);
   }
   const found = requested.map((request): EditingRequest | undefined => {
-    const { parts, unconfigured } = resolve([request.part]);
+    const { parts, missing } = resolve([request.part]);
     const [part] = parts;
     if (part !== undefined) return { ...request, part };
-    if (unconfigured?.onUnconfigured === 'allow' && requested.length > 1) return undefined;
+    if (missing?.onMissing === 'allow' && requested.length > 1) return undefined;
     throw new SluiceError(
       'SLUICE_POLICY_UNCONFIGURED',
-      `the managed policy ${shown(unconfigured?.name)} is not there, or not for this application: nothing was done`,
+      `the managed policy ${shown(missing?.name)} is not there, or not for this application: nothing was done`,
     );
   });
   return found.filter((request) => request !== undefined);
@@ -145,23 +145,13 @@ export async function performEdits(
   return [...done, ...(await performEdits(renewedRequests, deps, store, { endMs, found: versions }))];
 }
 
-/** Through the guard where the store is the limiter's own: on a Cluster one call each, as their keys live on different nodes. */
+/** Through the guard where the store is the limiter's own. */
 function ask(
   requests: readonly EditingRequest[],
   { store: own, guard, timeoutMs }: LimiterDeps,
   store: Store,
 ): StoreAnswers | Promise<StoreAnswers> {
-  if (store !== own || guard === undefined) return store.perform(requests);
-  if (store.oneSubjectPerCall !== true) return guard.perform(requests, timeoutMs);
-  return Promise.all(
-    requests.map(async (request) => {
-      try {
-        return await guard.perform([request], timeoutMs);
-      } catch (error) {
-        return [asStoreError(error)];
-      }
-    }),
-  ).then((answers) => answers.flat());
+  return store !== own || guard === undefined ? store.perform(requests) : guard.perform(requests, timeoutMs);
 }
 
 /** Whether an edit settles units of a decision, which a policy change may have dropped since. */

@@ -1,17 +1,16 @@
 import type { CoreSettings } from './options.ts';
 import { keySuffixOf } from '../engine/key.ts';
-import type { PolicyCache } from '../managed/policy-cache.ts';
-import { makerOf, type ManagedReference } from '../managed/reference.ts';
-import type { ManagedLimit } from '../managed/managed-limit.ts';
+import type { LimitFeed, LimitSource } from '../engine/limit-source.ts';
+import { MAKES_SOURCE, type LimitReference } from './limit-reference.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
-import { leasedPolicy } from '../lease/lease-policy.ts';
+import { leasedPolicy } from '../engine/lease-policy.ts';
 import { withFallback } from '../stores/fallback.ts';
-import { isFastPathEligible, type Limit } from '../engine/store.ts';
+import { isFastPathEligible, type Limit, type PolicyVersion } from '../engine/store.ts';
 
-/** Makes the limits of one limiter, and holds the policy caches that its managed policies use. */
+/** Makes the limits of one limiter, and holds the feeds that those read which change. */
 export class LimitFactory {
   readonly #settings: CoreSettings;
-  readonly #policyCaches = new Set<PolicyCache>();
+  readonly #feeds = new Set<LimitFeed>();
   #isInUse = false;
 
   constructor(settings: CoreSettings) {
@@ -23,13 +22,18 @@ export class LimitFactory {
    * leases, or cannot be counted by the store.
    */
   of(given: readonly NamedPolicy[]): Limit {
-    const { name, store, escalate: escalation, localShare } = this.#settings;
     const policies = this.#counted(given);
+    return this.#made(policies, keySuffixOf(this.#settings.name, policies));
+  }
+
+  #made(policies: readonly NamedPolicy[], keySuffix: string, policyVersion?: PolicyVersion): Limit {
+    const { store, escalate: escalation, localShare } = this.#settings;
     const own: Limit = {
       policies,
-      keySuffix: keySuffixOf(name, policies),
+      keySuffix,
       denialAgeMs: this.#denialAgeMs,
       ...(escalation === undefined ? {} : { escalation }),
+      ...(policyVersion === undefined ? {} : { policyVersion }),
     };
     const limit = withFallback({ ...own, fastPathEligible: isFastPathEligible(own) }, localShare);
     store.checkLimit?.(limit);
@@ -48,34 +52,37 @@ export class LimitFactory {
   }
 
   /**
-   * A limit that is looked up for every request.
+   * The source of the limits of a reference.
    *
-   * @param name - The policy's name in decisions. Default: its name at the source.
-   * @throws PolicyError as {@link makerOf} and what it returns do.
+   * @param name - The name of its policy in decisions. Default: that of the reference.
+   * @throws PolicyError as the reference does.
    */
-  managed(reference: ManagedReference, name: string = reference.name): ManagedLimit {
-    const limit = makerOf(reference)(reference.name, name, this.#settings);
-    const { policyCache } = limit;
-    if (!this.#policyCaches.has(policyCache)) {
-      this.#policyCaches.add(policyCache);
-      if (this.#isInUse) policyCache.enter();
+  from(reference: LimitReference, name: string = reference.name): LimitSource {
+    const source = reference[MAKES_SOURCE](name, {
+      ...this.#settings,
+      limitOf: (policies, keySuffix, policyVersion) => this.#made(this.#counted(policies), keySuffix, policyVersion),
+    });
+    const { feed } = source;
+    if (feed !== undefined && !this.#feeds.has(feed)) {
+      this.#feeds.add(feed);
+      if (this.#isInUse) feed.enter();
     }
-    return limit;
+    return source;
   }
 
   get #denialAgeMs(): number {
     return this.#settings.denialCache?.ageMs ?? 0;
   }
 
-  /** Starts to follow the managed policies. */
+  /** Starts to follow the feeds. */
   enter(): void {
     this.#isInUse = true;
-    for (const policyCache of this.#policyCaches) policyCache.enter();
+    for (const feed of this.#feeds) feed.enter();
   }
 
   /** Stops following them. Returns failures, and throws none. */
   async leave(): Promise<readonly Error[]> {
-    const left = await Promise.allSettled([...this.#policyCaches].map((policyCache) => policyCache.leave()));
+    const left = await Promise.allSettled([...this.#feeds].map((feed) => feed.leave()));
     return left.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Error] : []));
   }
 }

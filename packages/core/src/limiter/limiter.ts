@@ -8,9 +8,10 @@ import { LimiterCore } from './core.ts';
 import type { Status } from '../observe/live-limiters.ts';
 import { checkOptions } from '../values/check-options.ts';
 import { reservationOf, type Reservation } from './settlement/reservation.ts';
-import { holdsSlots, type Policy } from '../engine/policy.ts';
-import type { ManagedReference } from '../managed/reference.ts';
-import { isManaged, type LimitRef, type UnresolvedPart } from '../managed/resolve.ts';
+import type { Policy } from '../engine/policy.ts';
+import { isSource, mayHoldSlots, type LimitRef } from '../engine/limit-source.ts';
+import type { LimitReference } from './limit-reference.ts';
+import type { UnresolvedPart } from './resolve.ts';
 import {
   areKeys,
   isByName,
@@ -32,7 +33,7 @@ export interface SingleLimiterOptions extends LimiterCoreOptions {
    * All must allow, or nothing is taken. Several need names. Or a reference to a stored policy:
    * `managed('orders')`.
    */
-  policy: Policy | readonly Policy[] | ManagedReference;
+  policy: Policy | readonly Policy[] | LimitReference;
   limits?: never;
 }
 
@@ -71,8 +72,8 @@ export interface Limiter<Key = string> {
    *
    * @param cost - A whole number up to 2^53 - 1, default 1. With 0 nothing is taken, and only a block denies.
    * @throws (rejects) TypeError `SLUICE_KEY_INVALID`; RangeError or TypeError `SLUICE_COST_INVALID`; TypeError
-   * `SLUICE_ACQUIRE_NEEDED` where a policy holds slots; SluiceError `SLUICE_LIMITER_CLOSED`; with `onStoreError: 'throw'`
-   * StoreError.
+   * `SLUICE_ACQUIRE_NEEDED` where a policy holds slots; SluiceError `SLUICE_LIMITER_CLOSED`; with
+   * `onStoreError: 'throw'` StoreError.
    */
   consume(key: Key, cost?: number): Promise<Decision>;
 
@@ -83,9 +84,9 @@ export interface Limiter<Key = string> {
   peek(key: Key, cost?: number): Promise<Decision>;
 
   /**
-   * Refunds units of a decision, once, whether or not that succeeds (after `SLUICE_BREAKER_OPEN` a second call is
-   * possible). A window takes units back until it ends, a bucket up to its capacity; a denied decision has no units
-   * to refund. One round trip.
+   * Refunds a decision. Only the first call counts, even if it fails (after `SLUICE_BREAKER_OPEN` a second call is
+   * possible). A window takes units back until it ends, a bucket up to its capacity; a denied decision has no units to
+   * refund. One round trip.
    *
    * @param cost - Units to refund: at most those of the decision. Default: all that it took.
    * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN` for anything but a Decision object that this limiter
@@ -140,19 +141,19 @@ export interface Limiter<Key = string> {
    * process the requests for one key (with `limits`, for one combination of keys) are allowed in the order of their
    * calls, whatever they cost; between processes there is no order.
    *
-   * One call of the store decides for as many requests as may fit, and none is made before the first one can be allowed,
-   * or units have come back in this process. Where the store does not decide, it is asked again after a pause, unless
-   * `onStoreError` allows or throws.
+   * One call of the store decides for as many requests as may fit, and none is made before the first one can be
+   * allowed, or units have come back in this process. Where the store does not decide, it is asked again after a pause,
+   * unless `onStoreError` allows or throws.
    *
    * @throws (rejects) SluiceError `SLUICE_WAIT_TIMEOUT` after `maxWaitMs`, `SLUICE_WAIT_FULL` where `maxWaiters` wait
-   * already, `SLUICE_NEVER_FITS` for a cost above the limit, `SLUICE_LIMITER_CLOSED` on `close`; the reason of `signal`;
-   * PolicyError for a bad option; and as `consume` does. Where a policy holds slots, use {@link Limiter.run}.
+   * already, `SLUICE_NEVER_FITS` for a cost above the limit, `SLUICE_LIMITER_CLOSED` on `close`; the reason of
+   * `signal`; PolicyError for a bad option; and as `consume` does. Where a policy holds slots, use {@link Limiter.run}.
    */
   wait(key: Key, options?: WaitOptions): Promise<Decision>;
 
   /**
-   * Waits as {@link Limiter.wait} does, also for slots, calls `fn`, and resolves or rejects as it does. Slots are renewed
-   * every third of their `ttl`, and released however `fn` ends: one round trip each.
+   * Waits as {@link Limiter.wait} does, also for slots, calls `fn`, and resolves or rejects as it does. Slots are
+   * renewed every third of their `ttl`, and released however `fn` ends: one round trip each.
    *
    * @param fn - Its `signal` aborts with the reason of `options.signal`, and with SluiceError `SLUICE_SLOT_LOST` when
    * its slot may belong to others.
@@ -168,10 +169,10 @@ export interface Limiter<Key = string> {
   reset(key: Key): Promise<void>;
 
   /**
-   * Makes all keys of the limiter as if never used and not blocked, for tests: what its policies have counted, also under
-   * `limits`, under policies that a function picks and for preflights; slots; counted denials. Other limiters of the
-   * store keep theirs, but those that share the name or a managed policy. Requests that `wait` are asked for again;
-   * `run` loses its slots, and aborts with `SLUICE_SLOT_LOST` at its next renewal. Makes no call. Only for memory stores.
+   * Clears all keys, blocks included, for tests: the counts of its policies, also under `limits`, under policies that a
+   * function picks and for preflights; slots; counted denials. Other limiters of the store keep theirs, except those
+   * that share the name or a managed policy. Waiting requests are decided again; `run` loses its slots, and aborts with
+   * `SLUICE_SLOT_LOST` at its next renewal. Makes no call. Only for memory stores.
    *
    * @throws (rejects) SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other store: nothing was reset.
    */
@@ -195,8 +196,8 @@ export interface Limiter<Key = string> {
   status(): Status;
 
   /**
-   * Rejects what waits. Waits for what is in flight, and closes what the store opened when no other limiter uses it. Later calls of the
-   * limiter reject with `SLUICE_LIMITER_CLOSED`; closing again does nothing.
+   * Rejects what waits. Waits for what is in flight, and closes what the store opened when no other limiter uses it.
+   * Later calls of the limiter reject with `SLUICE_LIMITER_CLOSED`; closing again does nothing.
    */
   close(): Promise<void>;
 }
@@ -234,7 +235,7 @@ export interface HeldPart extends UnresolvedPart {
   readonly holder: string;
 }
 
-/** What {@link createLimiter} makes, over limits that have been checked. */
+/** The result of {@link createLimiter}, over checked limits. */
 export class LimiterImpl<Key> implements Limiter<Key> {
   readonly name: string;
   readonly #core: LimiterCore;
@@ -249,7 +250,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     this.#limit = isByName(limits) ? undefined : limits;
   }
 
-  /** What a limiter is made of; undefined for what is none, or comes from another copy of this package. */
+  /** The parts of a limiter; undefined if it is not a limiter of this copy of the package. */
   static partsOf(limiter: unknown): { readonly core: LimiterCore; readonly limits: LimiterLimits } | undefined {
     if (typeof limiter !== 'object' || limiter === null || !(#core in limiter)) return undefined;
     return { core: limiter.#core, limits: limiter.#limits };
@@ -301,7 +302,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
   }
 
   /**
-   * What `acquire` consumes: the parts with their holders.
+   * The parts that `acquire` consumes, with their holders.
    *
    * @throws as {@link Limiter.acquire} rejects.
    */
@@ -312,7 +313,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     if (cost === 0) {
       throw rangeError('SLUICE_COST_INVALID', 'a slot is at least 1 unit, got a cost of 0; nothing was consumed');
     }
-    if (!parts.some(mayHoldSlots)) {
+    if (!parts.some(({ limit }) => mayHoldSlots(limit))) {
       throw typeError(
         'SLUICE_ACQUIRE_NOT_NEEDED',
         `the limiter ${this.name} has no policy that holds slots: use consume, or add concurrency({ limit, ttl }); nothing was consumed`,
@@ -342,7 +343,9 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     const settings = readWaitOptions(options, 'run');
     const { cost } = settings;
     const parts = this.#partsOf(key, cost);
-    const held = parts.some(mayHoldSlots) ? this.slotParts(key, { cost, holder: options.holder }) : parts;
+    const held = parts.some(({ limit }) => mayHoldSlots(limit))
+      ? this.slotParts(key, { cost, holder: options.holder })
+      : parts;
     const decision = await this.#core.waiting.wait(held, settings);
     return runHolding(this.#core, decision, settings.signal, fn);
   }
@@ -354,7 +357,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
   // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
   async resetAll(): Promise<void> {
     const limits = isByName(this.#limits) ? [...this.#limits.values()] : [this.#limits];
-    this.#core.resetAll(limits.filter(isManaged));
+    this.#core.resetAll(limits.filter(isSource));
   }
 
   async block(key: Key, duration: Duration, options: BlockOptions = {}): Promise<void> {
@@ -394,9 +397,4 @@ export class LimiterImpl<Key> implements Limiter<Key> {
   ): Promise<void> {
     await this.#core.edit(this.#partsOf(key, 0).map(requestOf));
   }
-}
-
-/** Whether a part holds slots, or may, because its policy is managed. */
-function mayHoldSlots({ limit }: UnresolvedPart): boolean {
-  return isManaged(limit) || holdsSlots(limit.policies);
 }

@@ -1,8 +1,8 @@
 import { PolicyError, shown, typeError } from '../errors.ts';
 import { checkSubject, encodeSubject } from '../engine/key.ts';
 import type { LimiterCore } from './core.ts';
-import { isManagedReference, type ManagedReference } from '../managed/reference.ts';
-import type { LimitRef } from '../managed/resolve.ts';
+import type { LimitRef } from '../engine/limit-source.ts';
+import { isReference, type LimitReference } from './limit-reference.ts';
 import { parseName } from '../values/name.ts';
 import { checkOptions, listed, nearest } from '../values/check-options.ts';
 import { checkDistinct, namePolicies, namePolicy, type Policy } from '../engine/policy.ts';
@@ -10,7 +10,7 @@ import { checkDistinct, namePolicies, namePolicy, type Policy } from '../engine/
 /** One of several limits that each have a key of their own. */
 export interface LimitOptions<Name extends string = string> {
   readonly name: Name;
-  readonly policy: Policy | ManagedReference;
+  readonly policy: Policy | LimitReference;
 }
 
 export type SubjectByLimit = Readonly<Record<string, string | undefined>>;
@@ -30,10 +30,10 @@ export function singleLimit(core: LimiterCore, policy: unknown): LimitRef {
   return limitOfPolicy(core, policy);
 }
 
-/** The limit of one policy, of several, or of a managed one. */
+/** The limit of one policy, of several, or of a reference. */
 export function limitOfPolicy(core: LimiterCore, policy: unknown): LimitRef {
-  if (isManagedReference(policy)) return core.limits.managed(policy);
-  if (Array.isArray(policy) && policy.some(isManagedReference)) {
+  if (isReference(policy)) return core.limits.from(policy);
+  if (Array.isArray(policy) && policy.some(isReference)) {
     throw new PolicyError(
       'policy',
       'a managed policy stands alone, and cannot be one of a list; give it an entry of its own in limits',
@@ -114,8 +114,8 @@ export function limitsByName(
     if (isLater(policy)) continue;
     limits.set(
       name,
-      isManagedReference(policy)
-        ? core.limits.managed(policy, name)
+      isReference(policy)
+        ? core.limits.from(policy, name)
         : core.limits.of([namePolicy(policy, name, `limits[${String(i)}].policy`)]),
     );
   }

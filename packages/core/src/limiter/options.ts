@@ -1,12 +1,8 @@
 import { PolicyError } from '../errors.ts';
-import { performsBatches } from '../engine/batch-store.ts';
-import type { Store } from '../engine/store.ts';
-import { DENIAL_AGE_MS } from '../guard/denial-cache.ts';
-import { fastPathsOf } from '../guard/fast-paths.ts';
-import { parseApp } from '../managed/app.ts';
-import type { OnUnconfigured } from '../managed/managed-limit.ts';
-import type { Policies } from '../managed/policies.ts';
-import { isPolicies } from '../managed/shared-caches.ts';
+import { bringsFast, type OnStoreError } from '../engine/fast.ts';
+import type { OnUnconfigured } from '../engine/limit-source.ts';
+import { DENIAL_AGE_MS, type Store } from '../engine/store.ts';
+import { isRegistry, type LimitRegistry } from './limit-reference.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { checkOptions, invalidOption } from '../values/check-options.ts';
 import { parseDuration, type Duration } from '../values/duration.ts';
@@ -23,17 +19,11 @@ import {
   type SettingsOf,
 } from '../values/option.ts';
 
-/**
- * What decides when the store does not: a memory store of this process (`local`), a fixed outcome (`allow`,
- * `deny`), or the caller, which gets the error (`throw`).
- */
-export type OnStoreError = 'local' | 'allow' | 'deny' | 'throw';
-
 /** The options of a limiter on where and how it decides, for every kind of limit. */
 export interface LimiterCoreOptions {
   /**
-   * Part of keys and header fields; unique per store, whatever the case. A letter, then up to 63 letters, digits, `.`, `-` or
-   * `_`. Default `default`.
+   * Part of keys and header fields; unique per store, whatever the case. A letter, then up to 63 letters, digits, `.`,
+   * `-` or `_`. Default `default`.
    */
   name?: string | undefined;
   /** Allows other limiters of this name on this store, which then share its budgets. Default `false`. */
@@ -44,7 +34,7 @@ export interface LimiterCoreOptions {
    */
   store?: Store | undefined;
   /**
-   * What decides when the store fails or is late. By default
+   * The replacement for a store that fails or is late. By default
    * a memory limiter of this process, with the same policies. See docs/guides/when-redis-fails.md. Default `local`.
    */
   onStoreError?: OnStoreError | undefined;
@@ -71,9 +61,12 @@ export interface LimiterCoreOptions {
    * docs/guides/fast-paths.md. Default `false`.
    */
   lease?: boolean | LeaseOptions | undefined;
-  /** The consequence of repeated denials: `escalate({ after: 5, block: '1m', decay: '1h' })`. See docs/guides/escalation.md. */
+  /**
+   * The consequence of repeated denials: `escalate({ after: 5, block: '1m', decay: '1h' })`. See
+   * docs/guides/escalation.md.
+   */
   escalate?: Escalation | undefined;
-  /** The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`: see docs/guides/managed-policies.md. */
+  /** The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`, of `@sluice/managed`: see docs/guides/managed-policies.md. */
   app?: string | undefined;
   /**
    * For a request whose managed policy does not exist, or not for this application: `deny` responds 403, `allow` skips
@@ -81,14 +74,14 @@ export interface LimiterCoreOptions {
    */
   onUnconfigured?: OnUnconfigured | undefined;
   /** The source of managed policies: what `createPolicies(source)` returned. Default: the Redis of `store`. */
-  policies?: Policies | undefined;
+  policies?: LimitRegistry | undefined;
 }
 
 /** How long and how many denied keys a limiter remembers, to deny them without a call to its store. */
 export interface DenialCacheOptions {
   /**
-   * How long at most this process goes on denying a key for which another process has made room: by a refund, a reset, the
-   * end of a block, another policy. Default `'1s'`.
+   * How long at most this process goes on denying a key for which another process has made room: by a refund, a reset,
+   * the end of a block, another policy. Default `'1s'`.
    */
   maxAge?: Duration | undefined;
   /** Keys remembered at most, the most recently requested ones. Some 300 bytes each. Default 10 000. */
@@ -108,15 +101,20 @@ export type CoreSettings = SettingsOf<
   LimiterCoreOptions,
   Pick<LimiterCoreOptions, 'app' | 'policies' | 'escalate'> & {
     readonly lease: { readonly maxAgeMs: number } | undefined;
-    /** Undefined where nothing is kept. The age goes with each limit, because limits of several limiters meet in one request. */
+    /**
+     * Undefined where nothing is kept. The age goes with each limit, because limits of several limiters meet in one
+     * request.
+     */
     readonly denialCache: { readonly ageMs: number; readonly maxKeys: number } | undefined;
   }
 >;
 
 const LEAST_LEASE_MS = 20;
-/** What another process does to a key (block, reset) takes effect no later than that. */
+/** Changes by another process (block, reset) take effect no later than that. */
 const LONGEST_LEASE_MS = 500;
 const DENIED_KEYS = 10_000;
+/** Names of applications are compared exactly, and kept with every policy that lists them. */
+export const LONGEST_APP = 128;
 
 /** Every option, its default, and what it has to be: {@link LimiterCoreOptions} says what each means. */
 const OPTIONS: OptionTable<CoreSettings> = {
@@ -126,8 +124,8 @@ const OPTIONS: OptionTable<CoreSettings> = {
   onStoreError: oneOf(['local', 'allow', 'deny', 'throw']),
   timeoutMs: timerMs(100),
   onUnconfigured: oneOf(['deny', 'allow']),
-  policies: optional(valueThat<Policies>(isPolicies, 'the result of createPolicies()')),
-  app: optional(parseApp),
+  policies: optional(valueThat<LimitRegistry>(isRegistry, 'the result of createPolicies()')),
+  app: optional(valueThat(isApp, `the name of an application, 1 to ${String(LONGEST_APP)} characters`)),
   localShare: valueThat(
     (given) => typeof given === 'number' && given > 0 && given <= 1,
     'a number above 0 and at most 1, such as 0.25 for one of four processes',
@@ -199,9 +197,13 @@ function checkLeasable({ store, escalate }: CoreSettings): void {
   if (store.source === 'split') {
     throw rejection('a split limit is decided in this process as it is, and cannot be leased: leave lease out');
   }
-  if (store.source !== 'memory' && !(performsBatches(store) && fastPathsOf(store) !== undefined)) {
+  if (store.source !== 'memory' && !bringsFast(store)) {
     throw rejection(
       'slices are taken from a redisStore or a remoteStore in batches, and this store cannot give any: leave lease out',
     );
   }
+}
+
+function isApp(given: unknown): given is string {
+  return typeof given === 'string' && given !== '' && given.length <= LONGEST_APP;
 }

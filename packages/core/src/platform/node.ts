@@ -1,4 +1,4 @@
-// What differs by runtime, on Node.js: `#platform` in the imports of package.json.
+// The parts that differ by runtime, on Node.js: `#platform` in the imports of package.json.
 import * as cluster from 'node:cluster';
 import { createRequire } from 'node:module';
 

@@ -1,4 +1,4 @@
-// What differs by runtime, on all others than Node.js: `#platform` in the imports of package.json.
+// The parts that differ by runtime, on all others than Node.js: `#platform` in the imports of package.json.
 import type * as node from './node.ts';
 
 export const isClusterWorker: typeof node.isClusterWorker = false;

@@ -1,10 +1,10 @@
 import { evaluate } from '../engine/evaluate.ts';
 import { hashed } from '../engine/key.ts';
 import { keyResetAtMs } from '../engine/key-contents.ts';
-import type { KeyState, Part, StoreAnswer, StoreRequest } from '../engine/store.ts';
+import { partsOf, type KeyState, type Part, type StoreAnswer, type StoreRequest } from '../engine/store.ts';
 import { readValue, withStates, writeWhole } from './redis/value.ts';
 
-/** What a store writes after a request: all of it, in the transaction that has read the texts. */
+/** The writes of a store after a request: all of it, in the transaction that has read the texts. */
 export interface KeyChange {
   readonly key: string;
   /** Undefined removes the key. */
@@ -21,20 +21,21 @@ export interface Performed {
 }
 
 /**
- * The keys of a request, in the order of its parts: well-formed text without a NUL, of some 400 characters at most. They
- * hold the caller's key, so compare them byte by byte: no folding of case, no trimming. Two parts may have the same key.
+ * The keys of a request, in the order of its parts: well-formed text without a NUL, of some 400 characters at most.
+ * They hold the caller's key, so compare them byte by byte: no folding of case, no trimming. Two parts may have the
+ * same key.
  */
 export function keysOf(request: StoreRequest): readonly string[] {
   return partsOf(request).map((part) => `${textOf(part)}${part.limit.keySuffix}`);
 }
 
 /**
- * Performs one request of a store that keeps a text for each key: every operation over every policy, by the same kernels
- * and with the same results as `memoryStore` and `redisStore`. Pure: reads no clock, and writes nothing.
+ * Performs one request of a store that keeps a text for each key: every operation over every policy, by the same
+ * kernels and with the same results as `memoryStore` and `redisStore`. Pure: reads no clock, and writes nothing.
  *
  * @param texts - For each key of {@link keysOf}, what the last change has written; undefined where there is nothing.
- * @param nowMs - The instant of the store's clock, in whole milliseconds: one for all requests of a call. Not that of the
- * caller, where several processes share the store.
+ * @param nowMs - The instant of the store's clock, in whole milliseconds: one for all requests of a call. Not that of
+ * the caller, where several processes share the store.
  * @returns The answer and the changes; or a StoreError `SLUICE_STORE_KEY_FOREIGN` for a text that this function has not
  * written, which is the answer to that request.
  */
@@ -70,13 +71,9 @@ function readKey(part: Part, text: string | undefined): KeyState | Error {
   return key instanceof Error ? key : withStates(key, part.limit, name);
 }
 
-function partsOf(request: StoreRequest): readonly Part[] {
-  return 'parts' in request ? request.parts : [request.part];
-}
-
 /**
- * A hash replaces a subject with lone surrogates, which become the same character in UTF-8, or with a NUL, at which drivers
- * of databases cut a text.
+ * A hash replaces a subject with lone surrogates, which become the same character in UTF-8, or with a NUL, at which
+ * drivers of databases cut a text.
  */
 function textOf({ subject }: Part): string {
   return subject.isWellFormed() && !subject.includes('\0') ? subject : hashed(subject);

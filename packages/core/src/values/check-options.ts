@@ -80,7 +80,7 @@ const NAMES_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
 const WRITTEN_FOR_OPTION: Readonly<Record<string, string>> = {
   policy: 'policy: fixedWindow({ limit: 100, window: "1m" })',
 };
-/** What to write for a name from elsewhere, if that is more than the name of an option. */
+/** Suggestions for names of other packages that are more than the name of an option. */
 const WRITTEN_FOR_NAME: Readonly<Record<string, string>> = {
   skipSuccessfulRequests: 'refund: "on-success"',
   skipFailedRequests: 'refund: "on-failure"',
@@ -95,6 +95,8 @@ const INSTEAD: Readonly<Record<string, string>> = {
   trustProxy: 'the framework itself has a setting for trusted proxies',
   requestPropertyName: 'the key and the decision are always on the request, as rateLimit',
   holdMs: 'to wait for units call limiter.wait(key), and for a slot limiter.run(key, fn)',
+  batching: 'concurrent decisions always share calls',
+  coalescing: 'equal requests for one key in one call are always one step',
   ban: BLOCKING,
   blockDuration: BLOCKING,
 };

@@ -30,9 +30,9 @@ const LONGEST_DOUBLED_MS = 86_400_000;
 const MOST_BLOCKS = 32;
 
 /**
- * Blocks those who go on after they were denied: the option `escalate` of a limiter. Once `after` requests of a key have
- * been denied by its policies, the key is blocked, longer each time; while it is blocked nothing is counted. Who was not
- * denied for `decay` begins again. See docs/guides/escalation.md.
+ * Blocks those who go on after they were denied: the option `escalate` of a limiter. Once `after` requests of a key
+ * have been denied by its policies, the key is blocked, longer each time; while it is blocked nothing is counted. Who
+ * was not denied for `decay` begins again. See docs/guides/escalation.md.
  *
  * @throws PolicyError with the field, the expected value and the given one.
  */

@@ -26,7 +26,7 @@ export function parseUnits(value: unknown, field: string, least = 1, most: numbe
   );
 }
 
-/** What to write instead of a bad number of units, if that is known. */
+/** A suggestion for a bad number of units, if there is one. */
 function insteadOf(value: unknown, field: string, least: number): string {
   if (value === undefined) return `; write for example ${field}: 100`;
   if (typeof value === 'string' && value !== '' && Number.isFinite(Number(value))) return `; write ${field}: ${value}`;

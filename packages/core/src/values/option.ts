@@ -12,7 +12,7 @@ export type OptionTable<Settings> = {
   readonly [Name in keyof Settings]: (given: unknown, name: string, before: Settings) => Settings[Name];
 };
 
-/** What is kept of options: each as it is given, or its default; those of `Otherwise` in another form, or undefined. */
+/** The checked options: each as it is given, or its default; those of `Otherwise` in another form, or undefined. */
 export type SettingsOf<Options, Otherwise = unknown> = {
   readonly [Name in keyof Options]-?: Name extends keyof Otherwise
     ? Otherwise[Name]

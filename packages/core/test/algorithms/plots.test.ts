@@ -33,7 +33,9 @@ const instantOf = ({ specimen }: Replayed, { atMs, startMs }: Request): number =
   specimen.paced === true ? startMs : atMs;
 const unitsOf = (requests: readonly Request[]): number => requests.reduce((sum, { units }) => sum + units, 0);
 
-/** The most units in one interval of the window's length, or running at one instant: counted for each allowed request. */
+/**
+ * The most units in one interval of the window's length, or running at one instant: counted for each allowed request.
+ */
 function mostOf(one: Replayed): number {
   const all = allowed(one);
   return Math.max(

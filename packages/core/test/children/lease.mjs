@@ -1,7 +1,7 @@
 // One process of several that lease one key: consumes until it is stopped, and prints the allowed units.
 //
-// argv: url, JSON of the options of fixedWindow
-// Prints lines of JSON: { window, units, leased }: by the window of the clock, which all processes and the server share here.
+// argv: url, JSON of the options of fixedWindow Prints lines of JSON: { window, units, leased }: by the window of the
+// clock, which all processes and the server share here.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
 import { Redis } from 'ioredis';

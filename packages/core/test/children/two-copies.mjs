@@ -1,5 +1,5 @@
-// Both copies of the built package in one process: as ES modules, and as CommonJS, whose files are named here, because Node.js
-// loads the same copy for both. One collects, both decide.
+// Both copies of the built package in one process: as ES modules, and as CommonJS, whose files are named here, because
+// Node.js loads the same copy for both. One collects, both decide.
 //
 // argv: which of them collects, `esm` or `cjs`
 import { createRequire } from 'node:module';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { createLimiter, fixedWindow, redisStore, type Decision, type Limiter } from '@sluice/core';
-import { startTcpProxy, until, useRedis, type TcpProxy } from '@sluice/testkit';
+import { createLimiter, fixedWindow, redisStore, type Decision, type Limiter, type Store } from '@sluice/core';
+import { startTcpProxy, until, useRedis, withoutFastPath, type TcpProxy } from '@sluice/testkit';
 
 const redis = useRedis();
 const policy = fixedWindow({ limit: 1e6, window: '1h' });
@@ -24,11 +24,12 @@ const burst = (limiter: Limiter, key: string): Promise<Decision[]> =>
 
 describe('a limiter with a short timeoutMs', () => {
   it.each([
-    ['batched', true],
-    ['one call each', false],
-  ])('leaves the breaker closed while a patient limiter gets its replies: %s', async (name, batching) => {
-    const store = redisStore(client, { batching });
-    await store.ready();
+    ['batched', (store: Store) => store],
+    ['one call each', withoutFastPath],
+  ])('leaves the breaker closed while a patient limiter gets its replies: %s', async (name, storeOf) => {
+    const redisOne = redisStore(client);
+    await redisOne.ready();
+    const store = storeOf(redisOne);
     const hasty = createLimiter({ name: `hasty ${name}`.replaceAll(' ', '-'), policy, store, timeoutMs: 5 });
     const patient = createLimiter({ name: 'patient', policy, store, timeoutMs: 60_000, denialCache: false });
     proxy.delay(30); // each way: no reply comes within 5 ms

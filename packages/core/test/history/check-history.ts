@@ -35,7 +35,8 @@ export interface Verdict {
  *    not having happened.
  *
  * The check assumes that a server carries out the commands of a process in the order in which they were sent, that
- * commands it has not carried out are lost with it (neither with `history.lateMs`), and that `history.stopped` is right.
+ * commands it has not carried out are lost with it (neither with `history.lateMs`), and that `history.stopped` is
+ * right.
  *
  * Where unknown calls have more than some thousand explanations at once, the second property is not checked for that
  * key up to the next cut: the verdict states for how many decisions.

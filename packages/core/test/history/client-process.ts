@@ -7,8 +7,8 @@ import type { PolicyText } from './plan.ts';
 
 /** The options of client.mjs. */
 export interface ClientOptions {
-  /** `remote`: the URL is that of services. */
-  readonly client: 'url' | 'ioredis' | 'remote';
+  /** Or what makes another store of the URL: the name of a function in a built module. */
+  readonly client: 'url' | 'ioredis' | { readonly module: string; readonly make: string };
   readonly url: string;
   readonly store: { readonly breaker: { readonly failures: number; readonly probeEveryMs: number } };
   readonly timeoutMs: number;

@@ -16,7 +16,6 @@ import {
   tokenBucket,
 } from '@sluice/core';
 import { createRedisStore, general, batch } from '@sluice/core/spi';
-import { remoteStore } from '@sluice/remote';
 import { Redis } from 'ioredis';
 
 const options = JSON.parse(process.argv[2]);
@@ -31,7 +30,7 @@ process.on('uncaughtException', (error) => {
   process.exit(1);
 });
 
-const store = storeOf(options);
+const store = await storeOf(options);
 const limiters = options.keys.map((policies, key) =>
   createLimiter({
     name: `limiter-${key}`,
@@ -43,8 +42,8 @@ const limiters = options.keys.map((policies, key) =>
   }),
 );
 
-function storeOf({ client, url, store, script }) {
-  if (client === 'remote') return remoteStore(url, store);
+async function storeOf({ client, url, store, script }) {
+  if (typeof client === 'object') return (await import(client.module))[client.make](url, store);
   const connection = client === 'url' ? url : ownClient();
   return script === undefined ? redisStore(connection, store) : alteredStore(connection);
 }

@@ -61,8 +61,8 @@ export interface History {
   /** Spans of the server's clock during which it was stopped. */
   readonly stopped: readonly { readonly fromMs: number; readonly toMs: number }[];
   /**
-   * Set where the calls of a process take several ways to the server, as behind services: a call of unknown end overtakes
-   * nothing, is overtaken by later calls of its process, and may be carried out until so long after its end.
+   * Set where the calls of a process take several ways to the server, as behind services: a call of unknown end
+   * overtakes nothing, is overtaken by later calls of its process, and may be carried out until so long after its end.
    */
   readonly lateMs?: number;
 }

@@ -15,8 +15,8 @@ export function consumed(rules: readonly Rule[], states: States, cost: number, a
 }
 
 /**
- * The states after one denies: others than before where a policy counts what it denies itself. How far that exceeds the limit makes no
- * difference, because such histories have no refunds.
+ * The states after one denies: others than before where a policy counts what it denies itself. How far that exceeds the
+ * limit makes no difference, because such histories have no refunds.
  */
 function denied(rules: readonly Rule[], states: States, cost: number, atMs: number): States {
   const after = rules.map((rule, i) => {

@@ -17,8 +17,7 @@ import {
 } from '@sluice/core';
 import { inspectKey, keyPattern, type KeyReport, type PolicyReport } from '@sluice/core/inspect';
 import { algorithms } from '@sluice/core/spi';
-import { useRedis } from '@sluice/testkit';
-import { take } from '../laws/scene.ts';
+import { useRedis, take } from '@sluice/testkit';
 
 const redis = useRedis();
 beforeEach(async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createLimiter, type Decision } from '@sluice/core';
-import { cases, fakeClock, seeded, useRedis } from '@sluice/testkit';
+import { cases, fakeClock, seeded, useRedis, take } from '@sluice/testkit';
 import { START_MS, nextInstant } from '../traces/step.ts';
 import { kernels, memory, redisBackend } from './backends.ts';
-import { anyPolicy, forAll, open, denial, scenes, seed, someCost, take } from './scene.ts';
+import { anyPolicy, forAll, open, denial, scenes, seed, someCost } from './scene.ts';
 
 const redis = useRedis();
 

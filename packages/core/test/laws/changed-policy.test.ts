@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createLimiter, memoryStore, slidingWindow, type Duration, type Limiter, type Policy } from '@sluice/core';
-import { cases, fakeClock, useRedis } from '@sluice/testkit';
+import { cases, fakeClock, useRedis, take } from '@sluice/testkit';
 import { references } from './models/index.ts';
 import { kernels, memory, redisBackend } from './backends.ts';
-import { type Scene, type ScenePlan, limiterOf, open, denial, scenes, seed, take } from './scene.ts';
+import { type Scene, type ScenePlan, limiterOf, open, denial, scenes, seed } from './scene.ts';
 
 const redis = useRedis();
 /** In the key of a refund's identity, which holds no state. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLimiter, memoryStore, type Policy } from '@sluice/core';
-import { fakeClock, useRedis, virtualRedisStore } from '@sluice/testkit';
+import { fakeClock, useRedis, virtualRedisStore, take } from '@sluice/testkit';
 import { kernels, memory, redisBackend } from './backends.ts';
-import { countingScenes, forAll, open, denial, sceneKinds, take } from './scene.ts';
+import { countingScenes, forAll, open, denial, sceneKinds } from './scene.ts';
 
 const redis = useRedis();
 

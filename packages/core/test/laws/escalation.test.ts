@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { escalate, memoryStore, type StoreAnswer, type StoreRequest } from '@sluice/core';
 import { keySuffixOf, namePolicies } from '@sluice/core/spi';
-import { fakeClock, useRedis } from '@sluice/testkit';
+import { fakeClock, useRedis, take } from '@sluice/testkit';
 import { START_MS } from '../traces/step.ts';
 import { kernels, memory, redisBackend } from './backends.ts';
-import { escalatedScenes, forAll, limiterOf, open, denial, someCost, take } from './scene.ts';
+import { escalatedScenes, forAll, limiterOf, open, denial, someCost } from './scene.ts';
 
 const redis = useRedis();
 

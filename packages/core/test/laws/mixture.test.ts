@@ -19,7 +19,7 @@ import { START_MS } from '../traces/step.ts';
 
 const seed = testSeed(20_261_123);
 const ROUNDS = cases(12);
-const CARRY_OVERS = ['keep', 'proportional', 'reset'] as const;
+const CARRY_OVERS = ['keep', 'reset'] as const;
 const referenceOf = (name: string): (typeof references)[number] =>
   references.find(({ algorithm }) => algorithm === name) as (typeof references)[number];
 const long = [referenceOf('slidingLog'), referenceOf('concurrency')] as const;
@@ -176,7 +176,7 @@ describe('calls that mix everything', () => {
                 parts.push(random.percent(60) || first === 0 || part.cost === 0 ? { ...part, cost: first } : part);
               }
             }
-            return { op, parts, ...(random.percent(20) ? { provisional: true } : {}) };
+            return { op, parts };
           }
           case 'refund':
           case 'charge': {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { useRedis } from '@sluice/testkit';
+import { useRedis, take } from '@sluice/testkit';
 import { kernels, memory, redisBackend } from './backends.ts';
-import { forAll, open, allSceneKinds, countsDenied, someCost, take } from './scene.ts';
+import { forAll, open, allSceneKinds, countsDenied, someCost } from './scene.ts';
 
 const redis = useRedis();
 

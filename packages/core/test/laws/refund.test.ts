@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Decision } from '@sluice/core';
-import { useRedis } from '@sluice/testkit';
+import { useRedis, take } from '@sluice/testkit';
 import { references } from './models/index.ts';
 import { kernels, memory, redisBackend } from './backends.ts';
-import { type Scene, forAll, open, scenes, someCost, take } from './scene.ts';
+import { type Scene, forAll, open, scenes, someCost } from './scene.ts';
 
 const redis = useRedis();
 

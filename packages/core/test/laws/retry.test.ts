@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { useRedis } from '@sluice/testkit';
+import { useRedis, take } from '@sluice/testkit';
 import { retryOf, modelled } from './models/verdict.ts';
 import { kernels, memory, redisBackend } from './backends.ts';
-import { forAll, open, denial, sceneKindsThatCount, take } from './scene.ts';
+import { forAll, open, denial, sceneKindsThatCount } from './scene.ts';
 
 const redis = useRedis();
 

@@ -10,7 +10,7 @@ import {
   type Reservation,
   type Store,
 } from '@sluice/core';
-import { cases, fakeClock, seeded, testSeed, type FakeClock, type Random } from '@sluice/testkit';
+import { cases, fakeClock, seeded, take, testSeed, type FakeClock, type Random } from '@sluice/testkit';
 import { countingPolicies } from './models/fixed-window.ts';
 import { references } from './models/index.ts';
 import { START_MS, nextInstant, nextStep } from '../traces/step.ts';
@@ -207,16 +207,6 @@ async function wander(
       case 'peek':
         break;
     }
-  }
-}
-
-/** Consumes or, where policies hold slots, acquires for a new holder. */
-export async function take<Key>(limiter: Limiter<Key>, key: Key, cost = 1): Promise<Decision> {
-  try {
-    return await limiter.consume(key, cost);
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'SLUICE_ACQUIRE_NEEDED') throw error;
-    return (await limiter.acquire(key, { cost })).decision;
   }
 }
 

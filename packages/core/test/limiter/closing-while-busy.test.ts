@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, memoryStore, redisStore, type Store, type StoreRequest } from '@sluice/core';
-import { startRedis } from '@sluice/testkit';
+import { onNodes, startRedis } from '@sluice/testkit';
 
 const policy = fixedWindow({ limit: 10, window: '1h' });
 
@@ -36,9 +36,8 @@ describe('closing a limiter', () => {
   it('waits for edits on other nodes when one has failed', async () => {
     let done = 0;
     const memory = memoryStore();
-    const store: Store = {
+    const store: Store = onNodes({
       source: 'redis',
-      oneSubjectPerCall: true,
       async perform(requests: readonly StoreRequest[]) {
         const [request] = requests;
         if (request?.op === 'reset' && request.part.subject === 'gone') throw new Error('gone');
@@ -46,7 +45,7 @@ describe('closing a limiter', () => {
         done++;
         return memory.perform(requests);
       },
-    };
+    });
     const limits = [
       { name: 'one', policy },
       { name: 'other', policy },

@@ -11,8 +11,7 @@ import {
   type Limiter,
   type Store,
 } from '@sluice/core';
-import { splitStore } from '@sluice/split';
-import { expectWarnings, fakeClock, type FakeClock, useRedis, virtualRedisStore } from '@sluice/testkit';
+import { fakeClock, useRedis, virtualRedisStore, type FakeClock, expectWarnings } from '@sluice/testkit';
 
 expectWarnings('SLUICE_MEMORY_SATURATED');
 
@@ -369,16 +368,6 @@ describe('escalation', () => {
       'a bad copy',
       () => createLimiter({ policy: perMinute, escalate: { after: 5, blocksMs: [0], decayMs: 1 } }),
       /^escalate\.blocksMs\[0\] must be/,
-    ],
-    [
-      'instances that each count for themselves',
-      () =>
-        createLimiter({
-          policy: tokenBucket({ capacity: 5, refill: 5, every: '1s' }),
-          escalate: escalate({ after: 5, block: '1m', decay: '1h' }),
-          store: splitStore({ membership: 2 }),
-        }),
-      /^splitStore does not support escalate/,
     ],
   ])('denies %s', (_what, make, message) => {
     expect(make).toThrow(PolicyError);

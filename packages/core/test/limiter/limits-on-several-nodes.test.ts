@@ -12,16 +12,19 @@ import {
   type StoreAnswers,
   type StoreRequest,
 } from '@sluice/core';
-import { cases, expectWarnings, seeded, testSeed } from '@sluice/testkit';
+import { cases, onNodes, seeded, testSeed, expectWarnings } from '@sluice/testkit';
 
 expectWarnings('SLUICE_STORE_AWAY');
 
 /** A store whose subjects live on nodes of their own, which answer after some turns of the event loop. */
 function nodes(turns: () => number, away: (subject: string) => boolean = () => false): Store & { asked: number } {
+  return onNodes(nodesOf(turns, away));
+}
+
+function nodesOf(turns: () => number, away: (subject: string) => boolean = () => false): Store & { asked: number } {
   const memory = memoryStore();
   return {
     source: 'redis',
-    oneSubjectPerCall: true,
     shardOf: (subject) => subject.charAt(0),
     breaker: false,
     asked: 0,
@@ -178,16 +181,16 @@ describe('limits whose keys live on different nodes', () => {
   });
 
   it.each(['192.0.2.1', 'ann'])('tell what is to be mended, whichever node it comes from: %s', async (its) => {
-    const inner = nodes(() => 1);
-    const store: Store = {
+    const inner = nodesOf(() => 1);
+    const store: Store = onNodes({
       ...inner,
-      perform: ([request]) => {
+      perform: ([request]: readonly StoreRequest[]) => {
         const subject = request !== undefined && 'parts' in request ? request.parts[0]?.subject : '';
         return Promise.reject(
           subject === its ? new StoreError('SLUICE_TWINS_DISAGREE', 'mend this') : new Error('gone'),
         );
       },
-    };
+    });
     const limiter = createLimiter({ limits, store });
 
     await expect(limiter.consume({ 'per-ip': '192.0.2.1', 'per-user': 'ann' })).rejects.toMatchObject({
@@ -228,15 +231,15 @@ describe('limits whose keys live on different nodes', () => {
 
   it('are given back to before the limiter is closed', async () => {
     let given = 0;
-    const inner = nodes(() => 2);
-    const store: Store = {
+    const inner = nodesOf(() => 2);
+    const store: Store = onNodes({
       ...inner,
-      perform: async (requests) => {
+      perform: async (requests: readonly StoreRequest[]) => {
         const answers = await inner.perform(requests);
         if (requests[0]?.op === 'refund') given++;
         return answers;
       },
-    };
+    });
     const limiter = createLimiter({ limits, store, ...strict });
     await limiter.consume({ 'per-user': 'ann' }, 3);
     await limiter.consume({ 'per-ip': '192.0.2.1', 'per-user': 'ann' });

@@ -4,7 +4,6 @@ import {
   createLimiter,
   escalate,
   fixedWindow,
-  managed,
   memoryStore,
   redisStore,
   silenceWarnings,
@@ -12,10 +11,7 @@ import {
   type Limiter,
   type Store,
 } from '@sluice/core';
-import { fixedMembership, splitStore } from '@sluice/split';
-import { remoteStore } from '@sluice/remote';
 import { fakeClock } from '@sluice/testkit';
-import { registry } from '../managed/lagging-views.ts';
 
 const perMinute = (limit: number) => fixedWindow({ limit, window: '1m' });
 const KEYS = ['ann', 'bob', '#marked', 'long'.repeat(100)];
@@ -95,28 +91,6 @@ describe('resetAll', () => {
     for (const limiter of others) expect((await limiter.peek('ann')).allowed).toBe(false);
   });
 
-  it('resets a managed policy for all its limiters, and no policy of that name of another limiter', async () => {
-    const { policies, view } = registry();
-    const known = view();
-    await policies.put('orders', fixedWindow({ limit: 2, window: '1m' }), { apps: ['shop'] });
-    await known.hear();
-    const store = memoryStore();
-    const common = { store, app: 'shop', policies: known.policies } as const;
-    const one = createLimiter({ ...common, name: 'one', policy: managed('orders') });
-    const two = createLimiter({ ...common, name: 'two', policy: managed('orders') });
-    const named = createLimiter({ store, name: 'orders', policy: perMinute(2) });
-    await useUp(one);
-    await useUp(named);
-
-    await named.resetAll();
-    expect((await two.peek('ann')).allowed).toBe(false);
-    await useUp(named);
-    await two.resetAll();
-
-    await useUp(one);
-    expect((await named.peek('ann')).allowed).toBe(false);
-  });
-
   it('forgets the keys of a flood, of which a store has only a hash', async () => {
     silenceWarnings('SLUICE_MEMORY_SATURATED');
     const store = memoryStore({ maxKeys: 4, clock: fakeClock() });
@@ -175,8 +149,6 @@ describe('resetAll', () => {
     const lookalike: Store = { ...memoryStore(), source: 'memory', perform: () => [] };
     it.each<[string, () => Store]>([
       ['redisStore', () => redisStore('redis://127.0.0.1:1')],
-      ['remoteStore', () => remoteStore('sluice://127.0.0.1:1')],
-      ['splitStore', () => splitStore({ membership: fixedMembership({ index: 0, instances: 1 }) })],
       ['a store of your own', () => custom],
       ['a store of your own in memory', () => lookalike],
     ])('rejects, and calls nothing: %s', async (_name, store) => {

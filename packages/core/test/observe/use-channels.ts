@@ -12,8 +12,8 @@ export interface Published {
 /**
  * Listens on all channels while a test of this file runs.
  *
- * @param isOurs - Whether a limiter is one of this file. Files that ran in this process before may have left breakers open,
- * whose probes go on.
+ * @param isOurs - Whether a limiter is one of this file. Files that ran in this process before may have left breakers
+ * open, whose probes go on.
  */
 export function useChannels(isOurs: (limiter: string) => boolean): Published {
   const published = {

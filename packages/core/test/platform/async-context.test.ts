@@ -1,15 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   concurrency,
   createLimiter,
-  createPolicies,
   fixedWindow,
   leakyBucket,
-  managed,
   memoryStore,
   redisStore,
   tokenBucket,
@@ -17,42 +12,14 @@ import {
   type LimiterOptions,
   type Store,
 } from '@sluice/core';
-import { remoteStore } from '@sluice/remote';
-import { freePort, useRedis } from '@sluice/testkit';
+import { isFreedAfter, useRedis } from '@sluice/testkit';
 import { localTime } from '../../src/platform/clock.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-
-/** What an application stores for each request: a session, a trace, a transaction. */
-const requests = new AsyncLocalStorage<object>();
-
-/** Whether nothing holds what was stored for a request, once `act` has ended: a timer would, for as long as it runs. */
-async function isFreedAfter(act: () => Promise<unknown>, tries = 40): Promise<boolean> {
-  const stored = await storedDuring(act);
-  for (let i = 0; i < tries; i++) {
-    await sleep(5);
-    collectGarbage();
-    if (stored.deref() === undefined) return true;
-  }
-  return false;
-}
-
-async function storedDuring(act: () => Promise<unknown>): Promise<WeakRef<object>> {
-  const stored = { session: 'of one request' };
-  await requests.run(stored, async () => act().catch(() => undefined));
-  return new WeakRef(stored);
-}
 
 const once = fixedWindow({ limit: 1, window: '1h' });
 const failing: Store = { source: 'redis', perform: async () => Promise.reject(new Error('connection lost')) };
 
 describe('what an application stores for a request is free again when the request has ended', () => {
   const redis = useRedis();
-  let closedPort = 0;
-  beforeAll(async () => {
-    closedPort = await freePort();
-  });
   const made: Limiter[] = [];
   const limiterOf = (options: LimiterOptions & { readonly limits?: never }): Limiter => {
     const limiter = createLimiter({ timeoutMs: 10_000, ...options });
@@ -114,28 +81,10 @@ describe('what an application stores for a request is free again when the reques
       },
     ],
     [
-      'that looked for a service that is away',
-      () => {
-        const store = remoteStore(`sluice://127.0.0.1:${String(closedPort)}`);
-        const limiter = limiterOf({ policy: once, store, onStoreError: 'allow', timeoutMs: 50 });
-        return async () => limiter.consume('key');
-      },
-    ],
-    [
       'that acquired a slot and never released it',
       () => {
         const limiter = limiterOf({ policy: concurrency({ limit: 5, ttl: '1h' }), store: memoryStore() });
         return async () => limiter.acquire('key').then(() => undefined);
-      },
-    ],
-    [
-      'that loaded managed policies first, and watches them',
-      () => {
-        const options = { prefix: 'sluice:managed' };
-        const policies = createPolicies(redis.admin, options);
-        const store = redisStore(redis.admin, options);
-        const limiter = limiterOf({ app: 'shop', policy: managed('orders'), policies, store, onUnconfigured: 'allow' });
-        return async () => limiter.consume('key');
       },
     ],
     [
@@ -157,24 +106,6 @@ describe('what an application stores for a request is free again when the reques
       },
     ],
     [
-      'that made a limiter of managed policies, and watches them',
-      () => {
-        const options = { prefix: 'sluice:made-managed' };
-        return async () => {
-          const policies = createPolicies(redis.admin, options);
-          const store = redisStore(redis.admin, options);
-          const limiter = limiterOf({
-            app: 'shop',
-            policy: managed('orders'),
-            policies,
-            store,
-            onUnconfigured: 'allow',
-          });
-          return limiter.consume('key');
-        };
-      },
-    ],
-    [
       'that was paced',
       () => {
         const limiter = limiterOf({ policy: leakyBucket({ limit: 1, window: '1h', maxDelay: '2h' }) });
@@ -188,6 +119,8 @@ describe('what an application stores for a request is free again when the reques
 });
 
 describe('a timer of the clocks of this process', () => {
+  const requests = new AsyncLocalStorage<object>();
+
   it('calls back outside of the request that made it', async () => {
     const seen = await new Promise((resolve) => {
       requests.run({}, () =>

@@ -1,5 +1,5 @@
-// 12 800 decisions over 64 keys with a limit of 50, in memory and over the Redis of the argument: prints how many were allowed for each
-// key, the sources of the decisions, and the order of a hundred waiters.
+// 12 800 decisions over 64 keys with a limit of 50, in memory and over the Redis of the argument: prints how many were
+// allowed for each key, the sources of the decisions, and the order of a hundred waiters.
 import { createLimiter, fixedWindow, memoryStore, redisStore, tokenBucket } from '@sluice/core';
 
 const KEYS = 64;

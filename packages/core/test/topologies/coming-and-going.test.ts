@@ -148,7 +148,9 @@ async function fill(admin: Redis): Promise<void> {
   await admin.save();
 }
 
-/** Makes loading a key take 50 ms, so that loading lasts until {@link endLoading}; the server serves clients after each. */
+/**
+ * Makes loading a key take 50 ms, so that loading lasts until {@link endLoading}; the server serves clients after each.
+ */
 const SLOWLY = ['--key-load-delay', '50000', '--loading-process-events-interval-bytes', '1024'];
 
 async function endLoading(admin: Redis): Promise<void> {

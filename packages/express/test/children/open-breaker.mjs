@@ -1,8 +1,8 @@
-// Serves requests while Redis is not there until the breaker has opened, closes its server and says so. Then nothing is left to do: the process must end
-// by itself.
+// Serves requests while Redis is not there until the breaker has opened, closes its server and says so. Then nothing is
+// left to do: the process must end by itself.
 //
-// argv: url, and what is done with the connection: `theirs` was handed in and is ended, the limiter is not closed; `ours` was made for the URL, and ends
-// with the limiter.
+// argv: url, and what is done with the connection: `theirs` was handed in and is ended, the limiter is not closed;
+// `ours` was made for the URL, and ends with the limiter.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { fixedWindow, rateLimit, redisStore } from '@sluice/express';

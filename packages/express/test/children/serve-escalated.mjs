@@ -1,5 +1,5 @@
-// Serves one route behind a limit of which all units are taken, and which blocks clients that are denied so many times. Prints its port, and ends when its
-// standard input does.
+// Serves one route behind a limit of which all units are taken, and which blocks clients that are denied so many times.
+// Prints its port, and ends when its standard input does.
 //
 // argv: url of Redis, denials until a block.
 import { once } from 'node:events';

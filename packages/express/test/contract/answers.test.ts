@@ -1,4 +1,4 @@
-import { describeAdapter } from '@sluice/testkit';
+import { describeAdapter } from '@sluice/testkit/contract';
 import { frameworks } from '../frameworks.ts';
 import { adapterOf } from '../adapter.ts';
 

@@ -1,5 +1,5 @@
 // The contract in short, under the test runner of Bun or Deno, with Express on its server.
-import { describeAdapter, smoke } from '@sluice/testkit';
+import { describeAdapter, smoke } from '@sluice/testkit/contract';
 import { adapterOf } from '../adapter.ts';
 import { frameworks } from '../frameworks.ts';
 

@@ -1,10 +1,16 @@
-/** A path that all upstreams read alike, up to capitals: no escapes, no parameters, no empty segment, no dot at the end of one. */
+/**
+ * A path that all upstreams read alike, up to capitals: no escapes, no parameters, no empty segment, no dot at the end
+ * of one.
+ */
 const UNAMBIGUOUS = /^(?:\/\.*[\w~!$&'()*+,=:@-]+(?:\.+[\w~!$&'()*+,=:@-]+)*)*\/?$/;
 const MOST_READINGS = 16;
-/** Of all readings together, so that a long path costs no more time than a short one. */
+/** The most characters of all readings together, so that a long path costs no more time than a short one. */
 const MOST_CHARACTERS = 8_192;
 
-/** What servers and routers do to a path before they compare it with their routes: each does some of it, in its own order. */
+/**
+ * The changes of servers and routers to a path before they compare it with their routes: each makes some of them, in
+ * its own order.
+ */
 const STEPS: readonly ((path: string) => string)[] = [
   decode,
   decodeWithoutSeparators,
@@ -16,7 +22,9 @@ const STEPS: readonly ((path: string) => string)[] = [
   (path) => path.replaceAll(/(?<![. ])(?!(?<=\/)\.{1,2}(?:\/|$))[. ]+(?=\/|$)/g, ''), // as Windows with names of files
   (path) => path.replace(/;.*$/s, ''), // as the beginning of a query
   // A string of C ends at NUL, a line of a pattern at its end; URL leaves tabs and line ends out.
+  // eslint-disable-next-line no-control-regex -- they are meant
   (path) => path.replace(/[\0-\x1f\x7f?#].*$/s, ''),
+  // eslint-disable-next-line no-control-regex -- they are meant
   (path) => path.replaceAll(/[\0-\x1f\x7f]/g, ''),
 ];
 

@@ -79,7 +79,7 @@ export function keyFunction<Request, Response>(
   };
 }
 
-/** A function of the user's: an error that it throws because the body is not there yet says so. */
+/** Wraps the user's key function; explains errors caused by an unparsed body. */
 function explaining<Request, Response>(
   read: (request: Request, response: Response) => KeyValue | Promise<KeyValue>,
 ): (request: Request, response?: Response) => KeyValue | Promise<KeyValue> {

@@ -1,4 +1,4 @@
-import { ClientList } from '../client-list.ts';
+import { ClientList } from './client-list.ts';
 
 const MOST_KNOWN = 256;
 /** The proxies whose header fields are believed. */
@@ -10,7 +10,7 @@ export class TrustedProxies {
   /**
    * @param ranges - Addresses and CIDR ranges.
    * @param field - The option that has them, for errors.
-   * @throws PolicyError for anything like an address that is none.
+   * @throws PolicyError for a malformed address.
    */
   constructor(ranges: readonly string[], field: string) {
     this.#list = new ClientList(ranges, field);
@@ -26,8 +26,8 @@ export class TrustedProxies {
   }
 
   /**
-   * The address of the client: the last one in the list that is not that of a trusted proxy, or else the first one. Without
-   * a list it is that of the peer.
+   * The address of the client: the last one in the list that is not that of a trusted proxy, or else the first one.
+   * Without a list it is that of the peer.
    *
    * @param peer - A trusted proxy, which has written the last entry.
    * @param forwardedFor - The field `X-Forwarded-For`. Its entries need not be addresses.

@@ -3,7 +3,7 @@ import type { Decision } from '@sluice/core';
 import { isGone, onClose } from './disconnect.ts';
 import type { RawRequest, RawResponse } from '../framework.ts';
 import type { LimitRequest } from '../limit-resolver.ts';
-import { PacedRequests } from './paced-requests.ts';
+import { PacedRequests } from '../paced-requests.ts';
 import type { PendingDecision } from '../pending-decision.ts';
 
 /**
@@ -42,7 +42,7 @@ export async function decidePaced<Request, Response, Decided>(
       return await conclude(decision);
     }
     if (exit === undefined || pacing.length === 0) {
-      // The situation changed during the decision: other requests came, or a managed policy began to pace.
+      // The situation changed during the decision: other requests came, or a policy that changes began to pace.
       exit = enter(pacing.length === 0 ? requests : pacing);
       if (exit === undefined) {
         core.settlements.refund(decision).catch(warnOfRefund);

@@ -17,13 +17,13 @@ const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-ex
 
 /** The statuses of denials. */
 export interface DenialStatuses {
-  /** Of a request over its limit. */
+  /** For a request over its limit. */
   readonly denied: number;
-  /** Of a key that is blocked. */
+  /** For a key that is blocked. */
   readonly blocked: number;
-  /** Of a client on a `deny` list. */
+  /** For a client on a `deny` list. */
   readonly deny: number;
-  /** Of a request without a key. */
+  /** For a request without a key. */
   readonly missingKey: number;
 }
 

@@ -3,16 +3,15 @@ import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { byAll, byUser, type ResponsePlan } from '@sluice/http';
 import {
-  createPolicies,
   fixedWindow,
   leakyBucket,
-  managed,
   memoryStore,
   silenceWarnings,
   type Clock,
   type Decision,
   type Store,
 } from '@sluice/core';
+import { createPolicies, managed } from '@sluice/managed';
 import { createEnforcer, Enforcer, Layer } from '@sluice/http/spi';
 import { testFramework, TestResponse, type TestOptions, type TestRequest, nextTurn, watched } from '@sluice/testkit';
 

@@ -1,4 +1,4 @@
-import { describeAdapter } from '@sluice/testkit';
+import { describeAdapter } from '@sluice/testkit/contract';
 import { nestOnExpress, nestOnFastify } from '../adapter.ts';
 
 for (const adapter of [nestOnExpress, nestOnFastify]) describeAdapter(adapter, 'answers');

@@ -1,8 +1,8 @@
-/** What code can be shown for. */
+/** The frameworks that code can be shown for. */
 export interface Framework {
   readonly id: string;
   readonly title: string;
-  /** What has to be installed. */
+  /** The packages to install. */
   readonly packages: readonly string[];
   /** The name of the file in which the code runs. */
   readonly file: string;

@@ -16,7 +16,7 @@ import { failureFromJson, failureToJson, strangeAnswer } from './failure.ts';
 const FIELDS = ['limit', 'remaining', 'retryAfterMs', 'resetAfterMs', 'delayMs', 'nextAfterMs', 'used'] as const;
 const NULLABLE: readonly string[] = ['retryAfterMs', 'nextAfterMs'];
 
-/** What most answers do not have. */
+/** The fields that most answers do not have. */
 interface WrittenRest {
   readonly stale?: readonly (number | null)[];
   readonly held?: boolean;
@@ -44,11 +44,10 @@ function answerToJson(parts: readonly Part[], answer: StoreAnswer): readonly unk
   return Object.keys(rest).length === 0 ? written : [...written, rest];
 }
 
-function partToJson({ blocked, policies, ifConsumed, ifNotConsumed, forgottenAfterMs, atMs }: PartAnswer): unknown {
+function partToJson({ blocked, policies, ifConsumed, forgottenAfterMs, atMs }: PartAnswer): unknown {
   const written = [blocked, policies.map(policyToJson)];
-  if ((ifConsumed ?? ifNotConsumed ?? forgottenAfterMs ?? atMs) === undefined) return written;
-  const others = [ifConsumed, ifNotConsumed].map((shown) => shown?.map(policyToJson) ?? null);
-  return [...written, ...others, forgottenAfterMs ?? null, atMs ?? null];
+  if ((ifConsumed ?? forgottenAfterMs ?? atMs) === undefined) return written;
+  return [...written, ifConsumed?.map(policyToJson) ?? null, forgottenAfterMs ?? null, atMs ?? null];
 }
 
 function policyToJson(policy: PolicyDecision): readonly unknown[] {
@@ -105,12 +104,11 @@ function answerFromJson(given: unknown, request: StoreRequest): StoreAnswer {
 }
 
 function partFromJson(given: unknown, limit: Limit): PartAnswer {
-  const [blocked, policies, ifConsumed, ifNotConsumed, forgottenAfterMs, atMs] = arrayOf(given, 'a part');
+  const [blocked, policies, ifConsumed, forgottenAfterMs, atMs] = arrayOf(given, 'a part');
   return {
     blocked: flagOf(blocked),
     policies: policiesFromJson(policies, limit),
     ...(isLeftOut(ifConsumed) ? {} : { ifConsumed: policiesFromJson(ifConsumed, limit) }),
-    ...(isLeftOut(ifNotConsumed) ? {} : { ifNotConsumed: policiesFromJson(ifNotConsumed, limit) }),
     ...(isLeftOut(forgottenAfterMs) ? {} : { forgottenAfterMs: numberOf(forgottenAfterMs) }),
     ...(isLeftOut(atMs) ? {} : { atMs: instant(atMs) }),
   };

@@ -1,6 +1,6 @@
 /**
- * Frames of the native protocol: the length of what follows (4 bytes), a type (1), the number of a call (4), and a text in
- * JSON. Numbers are big-endian. JSON keeps strings with lone surrogates, and its numbers are exact up to 2^53.
+ * Frames of the native protocol: the length of what follows (4 bytes), a type (1), the number of a call (4), and a text
+ * in JSON. Numbers are big-endian. JSON keeps strings with lone surrogates, and its numbers are exact up to 2^53.
  */
 export const FRAME = {
   /** From the client, once and first: the version of the protocol, and the token. */
@@ -30,7 +30,7 @@ export const FRAME = {
 export type FrameType = (typeof FRAME)[keyof typeof FRAME];
 
 /** The version of the protocol that this release speaks. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 /** The longest text of a frame, in bytes. */
 export const MOST_FRAME_BYTES = 1_048_576;
 /** How many limits a connection names at once: the client begins again after so many. */
@@ -42,7 +42,7 @@ const HEADER = 9;
 const LENGTH = 4;
 const AFTER_LENGTH = HEADER - LENGTH;
 
-/** What is received is not a frame of this protocol. */
+/** The received bytes are not a frame of this protocol. */
 export class FrameError extends Error {
   override readonly name = 'FrameError';
 }

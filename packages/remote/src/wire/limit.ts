@@ -2,7 +2,7 @@ import {
   type PolicyBase,
   shown,
   keySuffixOf,
-  managedKeySuffix,
+  sourceKeySuffix,
   checkDistinct,
   namePolicy,
   isFastPathEligible,
@@ -32,7 +32,7 @@ interface WrittenLimit {
 
 const MOST_POLICIES = 64;
 const MOST_VERSIONS = 256;
-const CARRY_OVERS: readonly unknown[] = ['keep', 'proportional', 'reset', 'unknown'];
+const CARRY_OVERS: readonly unknown[] = ['keep', 'reset', 'unknown'];
 /** The limiter of a key suffix. That of a probe begins with a minus. */
 const LIMITER = /^:(-?[A-Za-z][A-Za-z0-9._-]{0,63}):/;
 
@@ -98,7 +98,7 @@ function versionFromJson(given: unknown, policies: readonly NamedPolicy[]): Poli
       if (!CARRY_OVERS.includes(carryOver)) throw invalid('limit.version[1]', 'a way to carry states over', carryOver);
       const earlierVersion = {
         carryOver: carryOver as CarryOver,
-        policies: policiesFromJson(before, carryOver === 'keep' || carryOver === 'proportional' ? 1 : 0),
+        policies: policiesFromJson(before, carryOver === 'keep' ? 1 : 0),
       };
       return [checkVersion(number), carryOver === 'unknown' ? carryOver : earlierVersion];
     },
@@ -106,11 +106,11 @@ function versionFromJson(given: unknown, policies: readonly NamedPolicy[]): Poli
   return { version: checkVersion(version), earlier: new Map(known) };
 }
 
-function checkKeySuffix(given: unknown, policies: readonly NamedPolicy[], isManaged: boolean): string {
+function checkKeySuffix(given: unknown, policies: readonly NamedPolicy[], hasVersions: boolean): string {
   const limiter = typeof given === 'string' ? LIMITER.exec(given)?.[1] : undefined;
-  const expected =
-    limiter === undefined ? undefined : isManaged ? managedKeySuffix(limiter) : keySuffixOf(limiter, policies);
-  if (given === expected && expected !== undefined) return expected;
+  const ofSource = limiter === undefined ? undefined : sourceKeySuffix(limiter);
+  const expected = limiter === undefined || hasVersions ? ofSource : keySuffixOf(limiter, policies);
+  if (expected !== undefined && (given === expected || given === ofSource)) return given as string;
   throw new PolicyError(
     'limit.keySuffix',
     `the server stores states of this limit under keys that end with ${shown(expected ?? ':<limiter>:<policies>')}, and the client under ${shown(given)}: ` +

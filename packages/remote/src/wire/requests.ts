@@ -35,7 +35,7 @@ export function requestsToJson(
 function requestToJson(request: StoreRequest, numberOf: NumberOf): readonly unknown[] {
   if ('parts' in request) {
     const parts = request.parts.map((part) => partToJson(part, numberOf));
-    return request.provisional === true ? [request.op, parts, 1] : [request.op, parts];
+    return [request.op, parts];
   }
   const written = [request.op, partToJson(request.part, numberOf)];
   switch (request.op) {
@@ -70,9 +70,8 @@ function requestFromJson(given: unknown, limitAt: LimitAt): StoreRequest | Error
   if (op === 'consume' || op === 'peek') {
     const parts = listOf(target, 'parts', 1, MOST_PARTS).map((part) => partFromJson(part, limitAt));
     const failed = parts.find((part) => part instanceof Error);
-    const provisional = flag(rest[0], 'provisional');
     if (op === 'consume' && failed === undefined) checkHolders(parts as readonly Part[]);
-    return failed ?? { op, parts: parts as readonly Part[], ...(provisional ? { provisional } : {}) };
+    return failed ?? { op, parts: parts as readonly Part[] };
   }
   const part = partFromJson(target, limitAt);
   if (part instanceof Error) return part;

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { Registry } from 'prom-client';
 import type { Entrance } from '../access.ts';
 import { answerHealthcheck } from '../health/answer-healthcheck.ts';
-import type { Route } from '../listeners/http.ts';
-import { writtenMetrics, writtenStats } from './stats-report.ts';
-import { sendProblem, sendText } from '../listeners/send.ts';
+import type { Route } from '../transport/http.ts';
+import { writtenMetrics, writtenStats } from '../stats/stats-report.ts';
+import { sendProblem, sendText } from '../transport/send.ts';
 import type { Service } from '../service.ts';
 import { nativeRoutes } from '../native/http/native-routes.ts';
 

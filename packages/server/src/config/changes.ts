@@ -3,7 +3,7 @@ import type { Configuration } from './configuration.ts';
 /** Rules that a line of the log names. */
 const MOST_SHOWN = 10;
 
-/** What a new configuration changes, in a line: `limits.login: before -> after`, and rules that came or went. */
+/** The changes of a new configuration, in a line: `limits.login: before -> after`, and rules that came or went. */
 export function changesOf(before: Configuration, after: Configuration): string {
   const [old, now] = [linesOf(before), linesOf(after)];
   const changes = [

@@ -7,8 +7,8 @@ import { readConfigurationFiles, type ConfigurationFile, type ReadOptions } from
 const MOST_READS = 5;
 
 /**
- * Reads the configuration of a file, or of the files `*.yaml` and `*.yml` of a folder, in the order of their names. Hidden
- * files and inner folders are left out.
+ * Reads the configuration of a file, or of the files `*.yaml` and `*.yml` of a folder, in the order of their names.
+ * Hidden files and inner folders are left out.
  *
  * @throws (rejects) ConfigurationError, or an error that says what cannot be read.
  */

@@ -3,25 +3,36 @@ import { fingerprintOf, readFiles } from './configuration-files.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { readConfigurationFiles, type ConfigurationFile, type ReadOptions } from './read-configuration.ts';
 
-/** Writers change a file in several steps: it is read after this time without a change, at the latest after the second one. */
+/**
+ * Writers change a file in several steps: it is read after this time without a change, at the latest after the second
+ * one.
+ */
 const QUIET_MS = 50;
 const LONGEST_MS = 1_000;
 const POLL_MS = 10_000;
 
 export interface SourceOptions extends ReadOptions {
-  /** Gets each configuration, the first one too, before it becomes the current one. What it throws is as a wrong file. */
+  /**
+   * Gets each configuration, the first one too, before it becomes the current one. An error that it throws counts as a
+   * wrong file.
+   */
   readonly onLoad?: (configuration: Configuration) => void;
-  /** Gets why the files could not be used: a ConfigurationError, or what could not be read or watched. Once for one content. */
+  /**
+   * Gets why the files could not be used: a ConfigurationError, or what could not be read or watched. Once for one
+   * content.
+   */
   readonly onError?: (error: Error) => void;
-  /** Whether changes are watched for. Default true. False for file systems that do not tell, where `pollMs` has to do. */
+  /**
+   * Whether changes are watched for. Default true. False for file systems that do not tell, where `pollMs` has to do.
+   */
   readonly watch?: boolean;
   /** How often the files are read in any case, in milliseconds. Default 10 000; 0: never. */
   readonly pollMs?: number;
 }
 
 /**
- * The configuration of a file or a folder, read again after each change: a write, a rename over it, a swapped symbolic link.
- * Files that cannot be used change nothing: the last good configuration stays.
+ * The configuration of a file or a folder, read again after each change: a write, a rename over it, a swapped symbolic
+ * link. Files that cannot be used change nothing: the last good configuration stays.
  */
 export class ConfigurationSource {
   readonly #path: string;
@@ -29,7 +40,7 @@ export class ConfigurationSource {
   readonly #watch: FolderWatch | undefined;
   readonly #poll: NodeJS.Timeout | undefined;
   #current: Configuration | undefined;
-  /** What was tried last: the fingerprint of the files, or why they could not be read. */
+  /** The last attempt: the fingerprint of the files, or why they could not be read. */
   #tried: string | undefined;
   #loads = 0;
   #errors = 0;

@@ -1,4 +1,5 @@
-import type { Policy, ManagedReference } from '@sluice/core';
+import type { Policy } from '@sluice/core';
+import type { ManagedReference } from '@sluice/managed';
 import type { LimitRef } from '@sluice/core/spi';
 
 /** One entry of a descriptor, in Envoy's words. */
@@ -7,7 +8,7 @@ export interface DescriptorEntry {
   readonly value: string;
 }
 
-/** What a configuration says, checked: another object after each reload. */
+/** A checked configuration: another object after each reload. */
 export interface Configuration {
   /** The rules of each domain of the rate limit service. */
   readonly domains: ReadonlyMap<string, RuleTree>;
@@ -19,8 +20,8 @@ export interface Configuration {
 }
 
 /**
- * Makes the limit of a policy, of several that each have a name, or of a managed one: `limitOfPolicy` of the service's core,
- * or (`--check`) of a core that decides nothing.
+ * Makes the limit of a policy, of several that each have a name, or of a managed one: `limitOfPolicy` of the service's
+ * core, or (`--check`) of a core that decides nothing.
  *
  * @param name - That of the policy, which it has itself too.
  * @throws PolicyError for a policy that the store or the core cannot use.
@@ -30,8 +31,8 @@ export type LimitOf = (policy: Policy | readonly Policy[] | ManagedReference, na
 /** The tree of matchers of one domain. */
 export interface RuleTree {
   /**
-   * The rule of a descriptor: that of its last entry, at the same depth. Per level an exact key and value come first, then
-   * values with `*` in their order, then the key alone. Undefined where no rule limits it.
+   * The rule of a descriptor: that of its last entry, at the same depth. Per level an exact key and value come first,
+   * then values with `*` in their order, then the key alone. Undefined where no rule limits it.
    */
   match(entries: readonly DescriptorEntry[]): Match | undefined;
 }
@@ -40,7 +41,7 @@ export interface RuleTree {
 export interface Match {
   readonly rule: Rule;
   /**
-   * What is counted: domain and entries, encoded, so that no two descriptors share it. With `share_threshold` the matching
+   * The subject: domain and entries, encoded, so that no two descriptors share it. With `share_threshold` the matching
    * pattern stands in place of the value.
    */
   readonly subject: string;
@@ -54,7 +55,9 @@ export interface Rule {
   readonly name: string | undefined;
   /** Undefined where the rule is `unlimited`. */
   readonly limit: LimitRef | undefined;
-  /** What `rate_limit` says, for `current_limit`; undefined where the rule is `unlimited`, or has a `sluice` policy. */
+  /**
+   * The value of `rate_limit`, for `current_limit`; undefined where the rule is `unlimited`, or has a `sluice` policy.
+   */
   readonly rateLimit: { readonly requestsPerUnit: number; readonly unit: Unit } | undefined;
   /** Names of rules that are left out of a request in which this one takes part. */
   readonly replaces: readonly string[];
@@ -85,7 +88,7 @@ export interface ForwardAuthSettings {
   readonly rules: readonly ForwardAuthRule[];
 }
 
-/** A rule of `forward_auth`. Of several rules that match, the first decides. */
+/** A rule of `forward_auth`. The first of several matching rules decides. */
 export interface ForwardAuthRule {
   /** That of the file, or `rule-1` and so on by its place. No two rules have names that differ only in case. */
   readonly name: string;

@@ -7,8 +7,8 @@ import { filePaths } from './configuration-files.ts';
 const MOST_LINKS = 40;
 
 /**
- * Watches every folder in which a change can give a path, or a file of it, another content: those of the files, and those of
- * each symbolic link on the way. Files themselves are not watched, because a rename replaces them.
+ * Watches every folder in which a change can give a path, or a file of it, another content: those of the files, and
+ * those of each symbolic link on the way. Files themselves are not watched, because a rename replaces them.
  */
 export class FolderWatch {
   readonly #path: string;

@@ -6,8 +6,8 @@ import { policyOfRate } from './rate-limit.ts';
 const KEPT = 1_000;
 
 /**
- * The rules of limits that requests bring themselves: `limit` of a descriptor. Requests may bring any number of different
- * ones, so the last 1000 to 2000 are kept, and others are made again.
+ * The rules of limits that requests bring themselves: `limit` of a descriptor. Requests may bring any number of
+ * different ones, so the last 1000 to 2000 are kept, and others are made again.
  */
 export class Overrides {
   readonly #limitOf: LimitOf;

@@ -1,4 +1,5 @@
-import { managed, PolicyError, type ManagedReference, type Policy } from '@sluice/core';
+import { PolicyError, type Policy } from '@sluice/core';
+import { managed, type ManagedReference } from '@sluice/managed';
 import { policyFactories } from '@sluice/core/inspect';
 import { holdsSlots, type LimitRef } from '@sluice/core/spi';
 import type { LimitOf } from './configuration.ts';
@@ -11,7 +12,9 @@ export const NAME_FORM = 'a letter followed by up to 63 letters, digits, ".", "-
 const MANAGED = 'managed';
 const EXPECTED = 'a policy such as fixedWindow: { limit: 5, window: 1m }, or managed: and its name';
 
-/** One policy as a file writes it: `{ tokenBucket: { capacity: 20, refill: 10, every: 1s } }`, or `{ managed: orders }`. */
+/**
+ * One policy as a file writes it: `{ tokenBucket: { capacity: 20, refill: 10, every: 1s } }`, or `{ managed: orders }`.
+ */
 export interface PolicyOptions {
   readonly where: string;
   /** The name of a policy that has none. */

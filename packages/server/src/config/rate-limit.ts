@@ -28,7 +28,7 @@ const ELSEWHERE = {
   metadata: BESIDE,
 };
 
-/** What `rate_limit` of a descriptor says. */
+/** The value of `rate_limit` of a descriptor. */
 export interface RateLimit {
   /** Undefined where it is `unlimited`. */
   readonly rate: Rule['rateLimit'];
@@ -37,8 +37,8 @@ export interface RateLimit {
 }
 
 /**
- * The policy of a rate: a fixed window aligned to the clock, as Envoy's are. It is named by its unit, and the name is part of
- * the key: another unit is another state, another number of requests the same.
+ * The policy of a rate: a fixed window aligned to the clock, as Envoy's are. It is named by its unit, and the name is
+ * part of the key: another unit is another state, another number of requests the same.
  */
 export function policyOfRate({ requestsPerUnit, unit }: NonNullable<Rule['rateLimit']>): Policy {
   return fixedWindow({ limit: requestsPerUnit, window: MS_OF_UNIT[unit], align: 'clock', name: unit });

@@ -51,7 +51,7 @@ export function readConfigurationFiles(files: readonly ConfigurationFile[], opti
   return parts.configuration();
 }
 
-/** What the documents that were read so far say. */
+/** The contents of the documents that were read so far. */
 class ConfigurationParts {
   readonly #options: ReadOptions;
   readonly #domains = new Map<string, { readonly rules: DomainRules; readonly place: string }>();

@@ -30,16 +30,16 @@ interface KeyRules {
 export class RuleNode {
   /** The name in metrics, without values of requests. */
   readonly name: string;
-  /** What it adds to the name of the one above: `key_value`. */
+  /** The part that it adds to the name of the node above: `key_value`. */
   readonly label: string;
   readonly rule: Rule | undefined;
   /** Where it is in the files. Empty for a root. */
   readonly place: string;
   /** The root, the descriptors above this one, and this one. */
   readonly #path: readonly RuleNode[];
-  /** What it adds to the subject; undefined where that depends on the request. */
+  /** The part that it adds to the subject; undefined where that depends on the request. */
   readonly #segment: string | undefined;
-  /** What it adds before the value of a request, where that depends on the request. */
+  /** The part that it adds before the value of a request, where that depends on the request. */
   readonly #keyPart: string;
   readonly #valueToMetric: boolean;
   readonly #detailedMetric: boolean;

@@ -1,4 +1,5 @@
-import type { ManagedReference, Policy } from '@sluice/core';
+import type { Policy } from '@sluice/core';
+import type { ManagedReference } from '@sluice/managed';
 import { writtenPolicy } from '@sluice/core/inspect';
 import type { LimitRef } from '@sluice/core/spi';
 import type { LimitOf } from './configuration.ts';
@@ -9,7 +10,7 @@ const UNNAMED = 'limit';
 const SLOTS =
   "concurrency holds a slot until it is released, and Envoy's protocol has no release; write the policy under limits:, and use /v1/acquire and /v1/release";
 
-/** What `sluice` of a descriptor says. */
+/** The value of `sluice` of a descriptor. */
 export interface SluiceRule {
   readonly limit: LimitRef;
   /** The policies as text. */
@@ -17,8 +18,8 @@ export interface SluiceRule {
 }
 
 /**
- * Reads `sluice`: a policy, a list of several with a name each, or a managed one. Undefined where it cannot be used, which is
- * reported.
+ * Reads `sluice`: a policy, a list of several with a name each, or a managed one. Undefined where it cannot be used,
+ * which is reported.
  *
  * @param names - The name of a policy without one is the first of these that can be: it is part of the key.
  */

@@ -7,9 +7,9 @@ const FIRST_SURROGATE = 0xd800;
 const LAST_SURROGATE = 0xdfff;
 
 /**
- * What is counted for the entries of a descriptor. No two lists of entries, and no two domains, share a subject: parts are
- * joined as core's `joinParts` does it, except that they may be empty, and that lone surrogates, which UTF-8 cannot tell
- * apart, are escaped too.
+ * The subject of the entries of a descriptor. No two lists of entries, and no two domains, share a subject: parts are
+ * joined as core's `joinParts` does it, except that they may be empty, and that lone surrogates, which UTF-8 cannot
+ * tell apart, are escaped too.
  */
 export function subjectOf(domain: string, entries: readonly DescriptorEntry[]): string {
   let joined = escapePart(domain);
@@ -22,7 +22,7 @@ export function segmentOf(key: string, value: string): string {
   return `|${escapePart(key)}|${escapePart(value)}`;
 }
 
-/** What one entry adds to a name in metrics. */
+/** The part of one entry in a name of metrics. */
 export function labelOf(key: string, value: string): string {
   return value === '' ? key : `${key}_${value}`;
 }

@@ -11,7 +11,7 @@ import {
   type CST,
 } from 'yaml';
 import type { Problem } from './configuration-error.ts';
-import { YamlValue } from './yaml-value.ts';
+import { YamlValue, type ValueFile } from './yaml-value.ts';
 
 /** Open collections at once: a parser that is recursive, like the one of `yaml`, ends the process on many thousands. */
 const DEEPEST = 200;
@@ -19,7 +19,7 @@ const DEEPEST = 200;
 const MOST_NODES = 5_000_000;
 
 /** A file of YAML: its documents, and the problems that are found in it. */
-export class YamlFile {
+export class YamlFile implements ValueFile {
   readonly path: string;
   /** One for each document that is not empty. Empty where the text is not YAML. */
   readonly documents: readonly YamlValue[];
@@ -55,7 +55,10 @@ export class YamlFile {
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
-  /** The node that an alias stands for. Null, with a problem, where there is none, or where aliases multiply without end. */
+  /**
+   * The node that an alias stands for. Null, with a problem, where there is none, or where aliases multiply without
+   * end.
+   */
   resolved(node: Node | null, depth: number): Node | null {
     this.#nodes++;
     if (this.#nodes > MOST_NODES || depth > DEEPEST) {
@@ -77,7 +80,7 @@ export class YamlFile {
     const composer = new Composer({ version: '1.1', logLevel: 'silent' });
     const documents = [...composer.compose(tokens)];
     for (const { errors, warnings } of documents) {
-      // What follows a colon is the text of the file, which may be a secret: it may be any file.
+      // The text after a colon is from the file, and may be a secret: this may be any file.
       for (const { message, pos } of [...errors, ...warnings]) this.problem(pos[0], message.split(':', 1).join(''));
     }
     for (const { message, pos } of composer.streamInfo().errors) this.problem(pos[0], message.split(':', 1).join(''));

@@ -1,6 +1,13 @@
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
 import { nearest } from '@sluice/core/inspect';
-import type { YamlFile } from './yaml-file.ts';
+
+/** What a value asks of the file that it is in: `YamlFile`. */
+export interface ValueFile {
+  readonly path: string;
+  position(offset: number): { readonly line: number; readonly column: number };
+  problem(offset: number, message: string): void;
+  resolved(node: Node | null, depth: number): Node | null;
+}
 
 /** A field of a map. */
 export interface YamlField {
@@ -10,15 +17,15 @@ export interface YamlField {
 
 const LONGEST_SHOWN = 60;
 
-/** A value of a file, or the place where one is missing. What it cannot be read as, it reports as a problem. */
+/** A value of a file, or the place where one is missing. A value that cannot be read is reported as a problem. */
 export class YamlValue {
-  readonly #file: YamlFile;
+  readonly #file: ValueFile;
   readonly #node: Node | null;
   readonly #at: number;
   readonly #depth: number;
 
   /** @param at - Where the value is named: its field, or itself in a list. */
-  constructor(file: YamlFile, node: Node | null, at: number, depth: number) {
+  constructor(file: ValueFile, node: Node | null, at: number, depth: number) {
     this.#file = file;
     this.#node = file.resolved(node, depth);
     this.#at = at;
@@ -198,7 +205,7 @@ export function quoted(text: string): string {
   return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text);
 }
 
-/** What to write instead of a name that does not exist. */
+/** A suggestion for a name that does not exist. */
 export function insteadOf(name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
   return meant === undefined ? `known: ${known.join(', ')}` : `did you mean ${meant}?`;

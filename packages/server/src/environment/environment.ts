@@ -7,7 +7,7 @@ import { invalid, isText, readBoolean, type Environment } from './variables.ts';
 import { ignoredName } from './ignored-names.ts';
 import { redisFromEnvironment } from './redis-urls.ts';
 
-/** What an environment sets. */
+/** The settings of an environment. */
 export interface EnvironmentOptions {
   /** The options that it sets, and no other field. */
   readonly options: Partial<ServerOptions>;
@@ -17,9 +17,12 @@ export interface EnvironmentOptions {
 
 const RUNTIME = ['RUNTIME_ROOT', 'RUNTIME_SUBDIRECTORY', 'RUNTIME_APPDIRECTORY'] as const;
 const PORTS = ['PORT', 'GRPC_PORT', 'DEBUG_PORT'] as const;
-/** What Kubernetes gives pods beside a Service named `grpc` or `debug`: its address, under the name of a port. */
+/**
+ * The variables that Kubernetes gives pods beside a Service named `grpc` or `debug`: its address, under the name of a
+ * port.
+ */
 const LINK = /^(?:tcp|udp|sctp):\/\//;
-/** What envoyproxy/ratelimit uses where a name is not set. */
+/** The defaults of envoyproxy/ratelimit for names that are not set. */
 const DEFAULTS = {
   root: '/srv/runtime_data/current',
   folder: 'config',
@@ -34,8 +37,8 @@ const DEFAULTS = {
  * `RUNTIME_ROOT` or its like the listeners for gRPC and HTTP accept connections on every interface, as there; the admin
  * listener does so only with `DEBUG_HOST`, and then needs a token.
  *
- * @throws SluiceError `SLUICE_OPTION_INVALID` for a value that cannot be read, and for one that asks for what the service
- * does not do and that would make it allow or deny other requests. No message quotes a password.
+ * @throws SluiceError `SLUICE_OPTION_INVALID` for a value that cannot be read, and for one that asks for what the
+ * service does not do and that would make it allow or deny other requests. No message quotes a password.
  */
 export function readEnvironment(environment: Environment): EnvironmentOptions {
   const { host, warnings } = hostOf(environment);

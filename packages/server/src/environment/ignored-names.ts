@@ -1,6 +1,6 @@
-/** What a name of envoyproxy/ratelimit means here, when it does not set an option. */
+/** The meaning here of a name of envoyproxy/ratelimit that sets no option. */
 export interface Ignored {
-  /** What stands in its place here. */
+  /** Its replacement here. */
   readonly instead: string;
   /** Values that ask for what is so here anyway: they give no warning. None: every value gives one. */
   readonly fine?: RegExp;
@@ -24,7 +24,9 @@ const NO_XDS = 'limits come from files: set RUNTIME_ROOT, or give --config';
 const NO_TRACES = 'the service sends no traces';
 const PER_RULE = 'on each rule that should have it';
 
-/** Every name of envoyproxy/ratelimit that sets no option here. A name that ends in `*` stands for all that begin so. */
+/**
+ * Every name of envoyproxy/ratelimit that sets no option here. A name that ends in `*` stands for all that begin so.
+ */
 export const IGNORED_NAMES: ReadonlyMap<string, Ignored> = new Map<string, Ignored>([
   ['GRPC_MAX_CONNECTION_AGE_GRACE', { instead: 'a connection that is too old ends when its calls are answered' }],
   [

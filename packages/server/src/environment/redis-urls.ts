@@ -5,8 +5,8 @@ const SINGLE_OR_CLUSTER =
   'SINGLE or CLUSTER; for Sentinel call createServer with store: redisStore(new Redis({ sentinels, name }))';
 
 /**
- * The option `redis` that `REDIS_URL`, `REDIS_SOCKET_TYPE`, `REDIS_TYPE`, `REDIS_AUTH` and `REDIS_TLS` describe. Undefined
- * without `REDIS_URL`.
+ * The option `redis` that `REDIS_URL`, `REDIS_SOCKET_TYPE`, `REDIS_TYPE`, `REDIS_AUTH` and `REDIS_TLS` describe.
+ * Undefined without `REDIS_URL`.
  *
  * @throws SluiceError `SLUICE_OPTION_INVALID`. Its message quotes neither a password nor a URL.
  */

@@ -3,7 +3,7 @@ import { SluiceError } from '@sluice/core';
 import { TrustedProxies } from '@sluice/http/spi';
 import { warnOnce } from '@sluice/core/spi';
 import type { Configuration, ForwardAuthSettings } from '../config/configuration.ts';
-import { sendProblem } from '../listeners/send.ts';
+import { sendProblem } from '../transport/send.ts';
 import type { Service } from '../service.ts';
 import { methodsOf } from './methods.ts';
 import { readOriginal, type Unusable } from './original-request.ts';
@@ -14,8 +14,8 @@ import { RouteTable } from './route-table.ts';
 /** Answers gateways that ask whether to forward a request. */
 export interface ForwardAuth {
   /**
-   * Answers 200, or 429 for a request over its limit, both with our fields; 503 where a store that failed decides to deny. A
-   * body is not read. Never throws.
+   * Answers 200, or 429 for a request over its limit, both with our fields; 503 where a store that failed decides to
+   * deny. A body is not read. Never throws.
    */
   handle(request: IncomingMessage, response: ServerResponse): void;
 }
@@ -29,8 +29,8 @@ interface Rules {
 }
 
 /**
- * Forward auth for gateways: nginx's `auth_request`, Caddy's `forward_auth`, ForwardAuth of Traefik, HAProxy, and Envoy's
- * ext_authz with the path prefix `/auth`. Follows the configuration of the service.
+ * Forward auth for gateways: nginx's `auth_request`, Caddy's `forward_auth`, ForwardAuth of Traefik, HAProxy, and
+ * Envoy's ext_authz with the path prefix `/auth`. Follows the configuration of the service.
  */
 export function createForwardAuth(service: Service): ForwardAuth {
   return new ConfiguredForwardAuth(service);
@@ -93,8 +93,8 @@ function parsed({ trustedProxies, rules }: ForwardAuthSettings): Pick<Rules, 'pr
 }
 
 /**
- * 403 for all of them: nginx passes it on, and no gateway takes it for a service that failed, whose requests it may be told
- * to forward.
+ * 403 for all of them: nginx passes it on, and no gateway takes it for a service that failed, whose requests it may be
+ * told to forward.
  */
 const DETAILS: Readonly<Record<Unusable | 'unreadable', string>> = {
   'not trusted':
@@ -120,7 +120,10 @@ function warnOfProxy(peer: string | undefined): void {
   );
 }
 
-/** Answers where nothing was decided: `onStoreError` is `throw`, or the core is closed; anything else is a mistake of ours. */
+/**
+ * Answers where nothing was decided: `onStoreError` is `throw`, or the core is closed; anything else is a mistake of
+ * ours.
+ */
 function sendFailure(response: ServerResponse, error: unknown): void {
   if (response.headersSent) {
     response.destroy();

@@ -2,7 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { fieldText, type Framework } from '@sluice/http/spi';
 import type { OriginalRequest } from './original-request.ts';
 
-/** Reads what a gateway asks about, and writes the answer to the gateway. The route of a request is that of its rule. */
+/**
+ * Reads what a gateway asks about, and writes the answer to the gateway. The route of a request is that of its rule.
+ */
 export const framework: Framework<OriginalRequest, ServerResponse> = {
   address: (request) => request.address,
   method: (request) => request.method,

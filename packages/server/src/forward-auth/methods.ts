@@ -3,8 +3,8 @@ import { framework } from './framework.ts';
 import type { OriginalRequest } from './original-request.ts';
 
 /**
- * The methods whose rules a request is held to: its own; for HEAD that of GET too, as one route answers both; for a CORS
- * preflight that of the request that it announces. Undefined where the gateway does not state the method.
+ * The methods whose rules a request is held to: its own; for HEAD that of GET too, as one route answers both; for a
+ * CORS preflight that of the request that it announces. Undefined where the gateway does not state the method.
  */
 export function methodsOf(request: OriginalRequest): readonly string[] | undefined {
   const { statedMethod } = request;

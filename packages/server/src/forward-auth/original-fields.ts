@@ -1,4 +1,4 @@
-/** What a gateway states about the original request, as written. */
+/** The fields of a gateway about the original request, as written. */
 export interface OriginalFields {
   forwardedFor: string | undefined;
   realIp: string | undefined;
@@ -14,8 +14,8 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
 /**
  * Reads the fields about the original request: `X-Forwarded-For`, `X-Real-IP`, `X-Forwarded-Uri`, `X-Original-URI` or
- * `X-Original-URL`, `X-Forwarded-Method` or `X-Original-Method`. A gateway writes those of one family and passes on what a
- * client sends in the other, so that all that are present must state the same.
+ * `X-Original-URL`, `X-Forwarded-Method` or `X-Original-Method`. A gateway writes those of one family and passes on
+ * what a client sends in the other, so that all that are present must state the same.
  *
  * @param rawHeaders - Names and values, alternating, as received.
  */

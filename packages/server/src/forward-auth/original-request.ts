@@ -3,7 +3,7 @@ import { canonicalAddress, fieldText, type RawRequest, type TrustedProxies } fro
 import { originalFields, stateMethod, stateTarget } from './original-fields.ts';
 import { peerOf } from './peer.ts';
 
-/** Where gateways ask. What follows it, `/auth/orders?page=2`, is the original target, as Envoy sends it. */
+/** Where gateways ask. The rest of the path, as in `/auth/orders?page=2`, is the original target, as Envoy sends it. */
 const PREFIX = '/auth';
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 /** Stands in keys for every method that Node does not know: clients invent names. */
@@ -18,7 +18,7 @@ export class OriginalRequest implements RawRequest {
   readonly socket: IncomingMessage['socket'];
   /** Empty: what the gateway states is not to be read as a sign of a proxy that is not trusted. */
   readonly rawHeaders: readonly string[] = NO_HEADERS;
-  /** The address of the client. What is no address has no key. */
+  /** The address of the client. A malformed address has no key. */
   readonly address: string;
   /** Without the query. Begins with a slash. */
   readonly path: string;

@@ -1,8 +1,8 @@
 import { Wildcard } from '../config/wildcard.ts';
 
 /**
- * A pattern of paths: `/login` is one path, `/api/*` is `/api` and all paths below it, `*` within a segment stands for any
- * characters but a slash. Slashes at the end of a path do not count.
+ * A pattern of paths: `/login` is one path, `/api/*` is `/api` and all paths below it, `*` within a segment stands for
+ * any characters but a slash. Slashes at the end of a path do not count.
  */
 export class PathPattern {
   readonly text: string;
@@ -41,7 +41,9 @@ function matcherOf(text: string): Matcher {
   return (path) => path.startsWith(head) || withoutSlashes(path) === own;
 }
 
-/** Compares segment by segment. The last one of an open pattern is the beginning of one, behind which all may follow. */
+/**
+ * Compares segment by segment. The last one of an open pattern is the beginning of one, behind which all may follow.
+ */
 function segmentMatcher(head: string, isOpen: boolean): Matcher {
   const wildcards = head.split('/').map((segment) => new Wildcard(segment));
   const rest = isOpen ? new Wildcard(`${wildcards.pop()?.pattern ?? ''}*`) : undefined;

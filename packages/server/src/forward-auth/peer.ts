@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** What a Unix socket counts as: only processes of this machine reach it. */
+/** The address that a Unix socket counts as: only processes of this machine reach it. */
 const LOOPBACK = '127.0.0.1';
 
 /** The address of the peer. Undefined once it has left. */

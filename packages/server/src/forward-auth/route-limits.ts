@@ -21,7 +21,9 @@ export class RouteLimits {
   readonly #single = new Map<RuleRoute, AuthEnforcer>();
   readonly #sets = new Map<string, readonly AuthEnforcer[]>();
 
-  /** @param core - Decides. Its limits are told from those of other protocols by their keys, which begin with `auth`. */
+  /**
+   * @param core - Decides. Its limits are told from those of other protocols by their keys, which begin with `auth`.
+   */
   constructor(core: LimiterCore) {
     this.#core = core;
   }
@@ -116,7 +118,7 @@ function decidable(layers: readonly AuthLayer[]): readonly (readonly AuthLayer[]
   return groups.map((group) => group.layers);
 }
 
-/** Decides one after the other, until one denies. What the earlier ones took stays taken. */
+/** Decides one after the other, until one denies. Units that earlier limits took stay taken. */
 async function limitInTurn(
   enforcers: readonly AuthEnforcer[],
   request: OriginalRequest,

@@ -14,8 +14,8 @@ export interface RuleRoute {
 const OTHER = '';
 
 /**
- * Finds the routes of requests. The first rule that matches decides. What an upstream makes of a path is not known, so each
- * reading of it has a first rule, and a request is held to all of those.
+ * Finds the routes of requests. The first rule that matches decides. The upstream's reading of a path is not known, so
+ * each reading of it has a first rule, and a request is held to all of those.
  */
 export class RouteTable {
   /** The routes of each method that rules name, in their order. */

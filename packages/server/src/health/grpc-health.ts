@@ -1,8 +1,8 @@
-import { framed, PREFIX_BYTES } from '../rls/grpc/body.ts';
-import type { Call, Method } from '../rls/grpc/call.ts';
-import { CallError, Status } from '../rls/grpc/status.ts';
-import { DELIMITED, WireReader } from '../rls/wire.ts';
-import { WireWriter } from '../rls/wire-writer.ts';
+import { framed, PREFIX_BYTES } from '../grpc/body.ts';
+import type { Call, Method } from '../grpc/call.ts';
+import { CallError, Status } from '../grpc/status.ts';
+import { DELIMITED, WireReader } from '../protobuf/wire.ts';
+import { WireWriter } from '../protobuf/wire-writer.ts';
 import type { Health } from './health.ts';
 
 /** `grpc.health.v1.HealthCheckResponse.ServingStatus`. */

@@ -13,12 +13,12 @@ import { jsonRoute } from '../rls/json/json-route.ts';
 import type { OverrideRules } from '../rls/plan.ts';
 import { serveRls } from '../rls/serve-rls.ts';
 import type { Service } from '../service.ts';
-import { isLocal, type Address } from './address.ts';
-import { followTls, readTls, type SecureServer, type TlsSettings } from './certificates.ts';
-import { closeHttp } from './close-http.ts';
-import { createHttpListener, type Route } from './http.ts';
-import { listenAt } from './listen.ts';
-import { SocketServer } from './sockets.ts';
+import { isLocal, type Address } from '../transport/address.ts';
+import { followTls, readTls, type SecureServer, type TlsSettings } from '../transport/certificates.ts';
+import { closeHttp } from '../transport/close-http.ts';
+import { createHttpListener, type Route } from '../transport/http.ts';
+import { listenAt } from '../transport/listen.ts';
+import { SocketServer } from '../transport/sockets.ts';
 
 /** A listener that accepts connections. */
 export interface Listener {
@@ -34,7 +34,7 @@ interface Made {
   close(drainMs: number): Promise<void>;
 }
 
-/** What the rate limit service shares between gRPC and JSON. */
+/** The part of the rate limit service that gRPC and JSON share. */
 interface Rls {
   readonly overrides: OverrideRules;
   readonly decided: (decided: Decided) => void;

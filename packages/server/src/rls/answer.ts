@@ -47,8 +47,8 @@ const UNLIMITED_BY_NO_RULE: DescriptorStatus = {
 const UNLIMITED: DescriptorStatus = { ...UNLIMITED_BY_NO_RULE, limitRemaining: LARGEST_UINT32 };
 
 /**
- * The response to a request that was decided: a status per descriptor, our header fields, and metadata. In a denied request the
- * descriptors that would have allowed it are OK, and state what is left without it.
+ * The response to a request that was decided: a status per descriptor, our header fields, and metadata. In a denied
+ * request the descriptors that would have allowed it are OK, and state what is left without it.
  */
 export function responseOf(decided: Decided): RateLimitResponse {
   const { request, plan, outcomes, allowed } = decided;
@@ -82,7 +82,7 @@ function statusOf(outcome: Outcome): DescriptorStatus {
   };
 }
 
-/** Of several policies under one rule the one that denies longest, or has the smallest share of its limit left. */
+/** The policy of a rule that denies longest, or has the smallest share of its limit left. */
 function decidingPolicy(policies: readonly PolicyDecision[]): PolicyDecision | undefined {
   if (policies.length <= 1) return policies[0];
   return policies.reduce((first, second) => (isCloser(second, first) ? second : first));

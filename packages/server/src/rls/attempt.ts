@@ -1,10 +1,10 @@
 import type { Decision } from '@sluice/core';
 import type { Service } from '../service.ts';
-import { CallError, Status } from './grpc/status.ts';
+import { CallError, Status } from '../grpc/status.ts';
 import { outcomesOf, type Outcome } from './part-outcomes.ts';
 import type { LimitedDescriptor } from './plan.ts';
 
-/** What was decided about the descriptors of a request that can deny it. */
+/** The result for the descriptors of a request that can deny it. */
 export interface Enforced {
   readonly allowed: boolean;
   readonly outcomes: readonly Outcome[];
@@ -61,8 +61,8 @@ export class Attempt {
   }
 
   /**
-   * Consumes. With descriptors of both kinds, all are tried in one decision: those in quota mode that deny are left out of the
-   * next one, so that nothing is taken before it is known that everything needed allows.
+   * Consumes. With descriptors of both kinds, all are tried in one decision: those in quota mode that deny are left out
+   * of the next one, so that nothing is taken before it is known that everything needed allows.
    */
   async #consume(descriptors: readonly LimitedDescriptor[], isQuotaMet: boolean): Promise<Enforced> {
     if (descriptors.every(isQuota)) {
@@ -88,7 +88,9 @@ export class Attempt {
     return outcomesOf(descriptors, decision);
   }
 
-  /** @throws (rejects) CallError `UNAVAILABLE` where the work takes longer than the call may. It may still be done then. */
+  /**
+   * @throws (rejects) CallError `UNAVAILABLE` where the work takes longer than the call may. It may still be done then.
+   */
   async #inTime(work: Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {

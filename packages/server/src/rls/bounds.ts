@@ -1,10 +1,10 @@
-import { CallError, Status } from './grpc/status.ts';
+import { CallError, Status } from '../grpc/status.ts';
 
 /** The longest message of a request, in bytes: the default of gRPC. */
 export const LONGEST_MESSAGE: number = 4 * 1024 * 1024;
 /**
- * What a request may hold. A decision over as many limits as descriptors is one call of the script, which keeps Redis busy for
- * its whole time: 256 descriptors take it some 2 ms.
+ * The bounds of a request. A decision over as many limits as descriptors is one call of the script, which keeps Redis
+ * busy for its whole time: 256 descriptors take it some 2 ms.
  */
 export const MOST_DESCRIPTORS = 256;
 export const MOST_ENTRIES = 64;

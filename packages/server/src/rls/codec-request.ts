@@ -1,11 +1,11 @@
 import type { DescriptorEntry } from '../config/configuration.ts';
 import { LONGEST_DOMAIN, LONGEST_KEY, LONGEST_VALUE, MOST_DESCRIPTORS, MOST_ENTRIES, checkBound } from './bounds.ts';
 import type { RateLimitDescriptor, RateLimitOverride, RateLimitRequest } from './messages.ts';
-import { DELIMITED, VARINT, WireReader } from './wire.ts';
+import { DELIMITED, VARINT, WireReader } from '../protobuf/wire.ts';
 
 /**
- * Decodes a `RateLimitRequest`. As protobuf has it, of a field that comes twice the last value counts, and messages that come
- * twice are merged. Unknown fields are skipped.
+ * Decodes a `RateLimitRequest`. As protobuf has it, of a field that comes twice the last value counts, and messages
+ * that come twice are merged. Unknown fields are skipped.
  *
  * The bounds are checked while it decodes, so that a request of a hundred thousand descriptors costs no more than its
  * bytes.

@@ -1,5 +1,5 @@
 import type { DescriptorStatus, RateLimitResponse } from './messages.ts';
-import { WireWriter } from './wire-writer.ts';
+import { WireWriter } from '../protobuf/wire-writer.ts';
 
 const writer = new WireWriter();
 
@@ -56,7 +56,7 @@ function writeFields(fields: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** A `google.protobuf.Value`. Of its kinds one is always written, although it is empty. */
+/** A `google.protobuf.Value`. One of its kinds is always written, although it is empty. */
 function writeValue(field: number, value: unknown): void {
   const wrapped = writer.open(field);
   if (typeof value === 'string') writer.textOf(3, value);

@@ -1,5 +1,5 @@
 import type { PolicyDecision } from '@sluice/core';
-import type { Stats } from '../admin/stats.ts';
+import type { Stats } from '../stats/stats.ts';
 import type { Decided } from './decide.ts';
 
 /** envoyproxy/ratelimit's `near_limit`. */

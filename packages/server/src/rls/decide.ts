@@ -3,7 +3,7 @@ import { isPending } from '@sluice/core/spi';
 import type { Entrance } from '../access.ts';
 import type { Service } from '../service.ts';
 import { Attempt } from './attempt.ts';
-import { CallError, Status } from './grpc/status.ts';
+import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitRequest } from './messages.ts';
 import { outcomesOf, type Outcome } from './part-outcomes.ts';
 import { planOf, type LimitedDescriptor, type OverrideRules, type Plan } from './plan.ts';
@@ -17,7 +17,7 @@ export interface Caller {
   readonly endMs: number | undefined;
 }
 
-/** What was decided about a request. */
+/** The result for a request. */
 export interface Decided {
   readonly request: RateLimitRequest;
   readonly plan: Plan;
@@ -36,8 +36,8 @@ export interface Decided {
  *   and hits in one request the decision needs two calls of the store.
  * - Refunds are made whatever is decided about the others.
  *
- * @throws CallError for a bad request (see {@link planOf}), and `PERMISSION_DENIED` for refunds of a caller that may not.
- * Nothing is consumed then. Rejects with the core's errors.
+ * @throws CallError for a bad request (see {@link planOf}), and `PERMISSION_DENIED` for refunds of a caller that may
+ * not. Nothing is consumed then. Rejects with the core's errors.
  */
 export function decide(
   service: Service,

@@ -12,8 +12,9 @@ const MOST_POLICIES = 16;
 const WRITABLE = /^[ -~]{1,64}$/;
 
 /**
- * Our header fields, for the response of the gateway: `RateLimit-Policy` and `RateLimit` with the policies that can deny the
- * request, and Retry-After where it was denied. Of the rules in quota mode the ones that allowed it count, or all if none did.
+ * Our header fields, for the response of the gateway: `RateLimit-Policy` and `RateLimit` with the policies that can
+ * deny the request, and Retry-After where it was denied. Rules in quota mode count if they allowed it, or all if none
+ * did.
  */
 export function headersOf({ outcomes, allowed }: Decided): readonly HeaderValue[] {
   if (outcomes.length === 0) return NONE;
@@ -39,8 +40,8 @@ function bindingOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
 }
 
 /**
- * The policies of a response, under names that differ, as the draft requires: rules have their own `name`, or that of their policy,
- * which for `rate_limit` is the unit. A second one of a name gets a number.
+ * The policies of a response, under names that differ, as the draft requires: rules have their own `name`, or that of
+ * their policy, which for `rate_limit` is the unit. A second one of a name gets a number.
  */
 function namedApart(outcomes: readonly Outcome[]): readonly PolicyDecision[] {
   const [only] = outcomes;
@@ -68,8 +69,8 @@ function distinct(name: string, names: Set<string>): string {
 }
 
 /**
- * How long until the request can be allowed: the longest wait of what denies it, and of the rules in quota mode the shortest.
- * Infinity where waiting does not help, or nothing is known.
+ * How long until the request can be allowed: the longest wait of what denies it, and of the rules in quota mode the
+ * shortest. Infinity where waiting does not help, or nothing is known.
  */
 function waitOf(outcomes: readonly Outcome[]): number {
   let longestMs = -Infinity;

@@ -2,9 +2,9 @@ import type { Decided } from './decide.ts';
 import type { Outcome } from './part-outcomes.ts';
 
 /**
- * The metadata of a response, which Envoy passes to logs and later filters: what decided (`source`), the policy and the outcome; how
- * long a policy that paces asks to wait (`delay_ms`); and, merged, the `metadata` of the rules that allow. Undefined
- * where no limit applies.
+ * The metadata of a response, which Envoy passes to logs and later filters: what decided (`source`), the policy and the
+ * outcome; how long a policy that paces asks to wait (`delay_ms`); and, merged, the `metadata` of the rules that allow.
+ * Undefined where no limit applies.
  */
 export function metadataOf({ outcomes, allowed }: Decided): Readonly<Record<string, unknown>> | undefined {
   const deciding = decidingOutcome(outcomes, allowed);

@@ -2,18 +2,23 @@ import type { Decision, PolicyDecision } from '@sluice/core';
 import type { LimitRef } from '@sluice/core/spi';
 import type { LimitedDescriptor } from './plan.ts';
 
-/** What was decided about one descriptor. */
+/** The result for one descriptor. */
 export interface Outcome {
   readonly descriptor: LimitedDescriptor;
   /** Whether its own limit allows it. */
   readonly allowed: boolean;
-  /** The decisions of its policies: none where the store failed and no fallback decided, or its managed policy is not there. */
+  /**
+   * The decisions of its policies: none where the store failed and no fallback decided, or its managed policy is not
+   * there.
+   */
   readonly policies: readonly PolicyDecision[];
   /** The decision that it was a part of. */
   readonly decision: Decision;
 }
 
-/** The outcome of each part of a decision, in order. Managed policies that are not there were left out of it, and allow. */
+/**
+ * The outcome of each part of a decision, in order. Managed policies that are not there were left out of it, and allow.
+ */
 export function outcomesOf(descriptors: readonly LimitedDescriptor[], decision: Decision): readonly Outcome[] {
   const { policies, allowed } = decision;
   if (policies.length === 0) {

@@ -1,7 +1,7 @@
 import type { UnresolvedPart } from '@sluice/core/spi';
 import { subjectOf } from '../config/subject.ts';
 import type { Configuration, Match, Rule, RuleTree, Unit } from '../config/configuration.ts';
-import { CallError, Status } from './grpc/status.ts';
+import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitDescriptor, RateLimitRequest } from './messages.ts';
 
 /** The rules of limits that requests bring with them. */
@@ -22,7 +22,7 @@ export interface LimitedDescriptor {
   readonly isRefund: boolean;
 }
 
-/** What a request asks for. */
+/** The contents of a request. */
 export interface Plan {
   readonly limited: readonly LimitedDescriptor[];
   /** Per descriptor, whether its rule is unlimited. Undefined where none is. */
@@ -43,11 +43,11 @@ const UNITS_OF_OVERRIDES: ReadonlyMap<number, Unit> = new Map([
 ]);
 
 /**
- * Finds the rules of a request's descriptors. A limit of the request itself takes precedence over the rules of its domain; in an
- * unknown domain nothing is limited.
+ * Finds the rules of a request's descriptors. A limit of the request itself takes precedence over the rules of its
+ * domain; in an unknown domain nothing is limited.
  *
- * @throws CallError `UNKNOWN` without a domain or descriptors, as envoyproxy/ratelimit; `INVALID_ARGUMENT` for hits or units that
- * mean nothing. Nothing is consumed then.
+ * @throws CallError `UNKNOWN` without a domain or descriptors, as envoyproxy/ratelimit; `INVALID_ARGUMENT` for hits or
+ * units that mean nothing. Nothing is consumed then.
  */
 export function planOf(request: RateLimitRequest, { domains }: Configuration, overrides: OverrideRules): Plan {
   const { domain, descriptors } = request;
@@ -111,7 +111,7 @@ function matchOf(
   return { rule, subject: subjectOf(domain, entries), metric: OVERRIDES };
 }
 
-/** What limits of requests are called in metrics: one name, because their number has no bound. */
+/** The name of limits of requests in metrics: one name, because their number has no bound. */
 const OVERRIDES = 'override';
 
 function without(limited: readonly LimitedDescriptor[], replaced: ReadonlySet<string>): readonly LimitedDescriptor[] {

@@ -5,9 +5,9 @@ import { responseOf } from './answer.ts';
 import { decodeRateLimitRequest } from './codec-request.ts';
 import { encodeRateLimitResponse } from './codec-response.ts';
 import { decide, type Decided } from './decide.ts';
-import { PREFIX_BYTES, framed } from './grpc/body.ts';
-import type { Call, Method } from './grpc/call.ts';
-import { CallError, Status } from './grpc/status.ts';
+import { PREFIX_BYTES, framed } from '../grpc/body.ts';
+import type { Call, Method } from '../grpc/call.ts';
+import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitRequest } from './messages.ts';
 import type { OverrideRules } from './plan.ts';
 
@@ -67,7 +67,10 @@ export class RateLimitMethod implements Method {
     call.answer(framed(encodeRateLimitResponse(responseOf(decided), PREFIX_BYTES)));
   }
 
-  /** When the decision is late, so that the answer is there before the client stops waiting. Undefined: in the service's own time. */
+  /**
+   * When the decision is late, so that the answer is there before the client stops waiting. Undefined: in the service's
+   * own time.
+   */
   #endOf({ deadlineAtMs, arrivedAtMs }: Call): number | undefined {
     if (deadlineAtMs === undefined) return undefined;
     const givenMs = deadlineAtMs - arrivedAtMs;

@@ -11,18 +11,18 @@ import type { Entrance } from '../access.ts';
 import { HealthCheck, HealthWatch } from '../health/grpc-health.ts';
 import type { Service } from '../service.ts';
 import { LONGEST_MESSAGE } from './bounds.ts';
-import type { Method } from './grpc/call.ts';
-import { CallServer } from './grpc/call-server.ts';
-import { OpenCalls } from './grpc/open-calls.ts';
-import { Sessions } from './grpc/sessions.ts';
-import type { StatusCode } from './grpc/status.ts';
+import type { Method } from '../grpc/call.ts';
+import { CallServer } from '../grpc/call-server.ts';
+import { OpenCalls } from '../grpc/open-calls.ts';
+import { Sessions } from '../grpc/sessions.ts';
+import type { StatusCode } from '../grpc/status.ts';
 import type { Decided } from './decide.ts';
 import type { OverrideRules } from './plan.ts';
 import { RateLimitMethod } from './rate-limit-method.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Hears what the calls of a server come to, for metrics and logs. */
+/** Observes how calls end, for metrics and logs. */
 export interface CallObserver {
   /** Called with each decision. Decisions of a request whose client has left are among them. */
   decided?(decided: Decided): void;
@@ -49,7 +49,10 @@ export interface RlsOptions {
   readonly maxConnectionAgeMs?: number;
   /** How long calls may still take on a connection that was told to end, in milliseconds. Default 10 000. */
   readonly connectionGraceMs?: number;
-  /** How often a connection without calls is asked whether it is still there, in milliseconds; the second time without an answer ends it. Default 5000. */
+  /**
+   * How often a connection without calls is asked whether it is still there, in milliseconds; the second time without
+   * an answer ends it. Default 5000.
+   */
   readonly keepaliveMs?: number;
   readonly observer?: CallObserver;
 }
@@ -60,8 +63,8 @@ export interface RlsServer {
   /** How many calls have begun and not ended. */
   readonly openCalls: number;
   /**
-   * Shuts down: is NOT_SERVING, takes no more connections, asks clients to leave, and answers what they have sent, within
-   * `connectionGraceMs`.
+   * Shuts down: is NOT_SERVING, takes no more connections, asks clients to leave, and answers what they have sent,
+   * within `connectionGraceMs`.
    */
   drain(): Promise<void>;
   /** Shuts down at once. */

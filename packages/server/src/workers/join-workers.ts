@@ -1,8 +1,8 @@
-import type { StatsReport } from '../admin/stats-report.ts';
+import type { StatsReport } from '../stats/stats-report.ts';
 import { isToWorker, type FromWorker } from './messages.ts';
-import type { Siblings } from './siblings.ts';
+import type { Siblings } from '../stats/siblings.ts';
 
-/** What a worker has to do with the process that has started it. */
+/** The link of a worker to the process that started it. */
 export interface WorkerLink {
   /** The option `siblings` of `createServer`. */
   readonly siblings: Siblings;

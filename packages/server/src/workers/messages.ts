@@ -1,12 +1,12 @@
-import type { StatsReport } from '../admin/stats-report.ts';
+import type { StatsReport } from '../stats/stats-report.ts';
 
-/** What a worker tells the process that has started it. */
+/** The messages of a worker to the process that started it. */
 export type FromWorker =
   | { readonly sluice: 'ready'; readonly addresses: Readonly<Record<string, string>> }
   | { readonly sluice: 'gather'; readonly id: number }
   | { readonly sluice: 'report'; readonly id: number; readonly report: StatsReport };
 
-/** What the workers are told. */
+/** The messages to the workers. */
 export type ToWorker =
   | { readonly sluice: 'report'; readonly id: number }
   | { readonly sluice: 'gathered'; readonly id: number; readonly reports: readonly StatsReport[] }

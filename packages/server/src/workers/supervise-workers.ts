@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { mergedReport, retiredReport, type StatsReport } from '../admin/stats-report.ts';
+import { mergedReport, retiredReport, type StatsReport } from '../stats/stats-report.ts';
 import type { CloseOptions } from '../close-options.ts';
 import { isFromWorker, type FromWorker, type ToWorker } from './messages.ts';
 
@@ -42,8 +42,8 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
- * Starts processes that share the listeners, one after the other, and resolves when all accept connections. A worker that
- * ends is replaced.
+ * Starts processes that share the listeners, one after the other, and resolves when all accept connections. A worker
+ * that ends is replaced.
  *
  * @throws (rejects) WorkerFailed when the first of them cannot start.
  */
@@ -57,7 +57,7 @@ class Supervisor implements SupervisedWorkers {
   addresses: Readonly<Record<string, string>> = {};
   readonly #log: (line: string) => void;
   readonly #workers = new Set<Worker>();
-  /** What each worker has counted when it was asked last. */
+  /** The counts of each worker at the last request. */
   readonly #reports = new Map<number, StatsReport>();
   readonly #asked = new Map<number, (worker: number, report: StatsReport) => void>();
   #retired: Promise<StatsReport> = Promise.resolve([]);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createPolicies, fixedWindow } from '@sluice/core';
+import { fixedWindow } from '@sluice/core';
+import { createPolicies } from '@sluice/managed';
 import { policyFactories } from '@sluice/core/inspect';
 import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
 import { readConfiguration } from '../../src/config/read-configuration.ts';

@@ -1,4 +1,4 @@
-import { createPolicies } from '@sluice/core';
+import { createPolicies } from '@sluice/managed';
 import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
 import { ConfigurationError } from '../../src/config/configuration-error.ts';
 import type { Configuration, DescriptorEntry, LimitOf, Match } from '../../src/config/configuration.ts';

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { memoryStore, type OnStoreError, type Store } from '@sluice/core';
 import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
 import { Access } from '../../src/access.ts';
-import { Stats } from '../../src/admin/stats.ts';
+import { Stats } from '../../src/stats/stats.ts';
 import type { Configuration } from '../../src/config/configuration.ts';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
 import { createForwardAuth } from '../../src/forward-auth/create-forward-auth.ts';

@@ -1,6 +1,9 @@
 import { posix } from 'node:path';
 
-/** How an upstream gets from the target of a request to the path that it compares with its routes. Undefined: it answers 400. */
+/**
+ * How an upstream gets from the target of a request to the path that it compares with its routes. Undefined: it answers
+ * 400.
+ */
 export type UpstreamModel = (target: string) => string | undefined;
 
 /** Written by what those programs do, with means other than those of the service. */

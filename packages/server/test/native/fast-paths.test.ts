@@ -2,15 +2,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import {
   concurrency,
   createLimiter,
-  createPolicies,
   fixedWindow,
-  managed,
   redisStore,
   type Decision,
   type Limiter,
   type RedisStore,
   type SingleLimiterOptions,
 } from '@sluice/core';
+import { createPolicies, managed } from '@sluice/managed';
 import { remoteStore } from '@sluice/remote';
 import type { BatchAnswer, CoalescedRequests } from '@sluice/core/spi';
 import { until, useRedis } from '@sluice/testkit';

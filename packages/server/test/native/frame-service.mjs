@@ -1,4 +1,5 @@
-// A service of the built package in a process of its own, for remoteStore. argv: the configuration, the URL of Redis, the port.
+// A service of the built package in a process of its own, for remoteStore. argv: the configuration, the URL of Redis,
+// the port.
 import { createServer } from '@sluice/server';
 
 const [config, redis, port] = process.argv.slice(2);

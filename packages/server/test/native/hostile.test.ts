@@ -32,7 +32,7 @@ afterAll(async () => {
   await listening.close();
 });
 
-const hello = writeFrame(FRAME.hello, 0, '{"protocol":1}');
+const hello = writeFrame(FRAME.hello, 0, '{"protocol":2}');
 const consume = (id: number): Buffer => writeFrame(FRAME.perform, id, '[100,["consume",[[0,"key",1]]]]');
 const valid: readonly Buffer[] = [
   hello,
@@ -74,7 +74,7 @@ describe('a listener', () => {
     ['a frame of a gigabyte', Buffer.from([64, 0, 0, 0, 1, 0, 0, 0, 0])],
     [
       'a hello of a megabyte',
-      writeFrame(FRAME.hello, 0, JSON.stringify({ protocol: 1, token: 'x'.repeat(1_000_000) })),
+      writeFrame(FRAME.hello, 0, JSON.stringify({ protocol: 2, token: 'x'.repeat(1_000_000) })),
     ],
     ['two hellos', Buffer.concat([hello, hello])],
     ['no JSON', Buffer.concat([hello, writeFrame(FRAME.perform, 1, '[')])],

@@ -14,7 +14,7 @@ import {
   type StoreAnswers,
   type StoreRequest,
 } from '@sluice/core';
-import { isFastPathEligible, keySuffixOf, managedKeySuffix, namePolicies, shownMemory } from '@sluice/core/spi';
+import { isFastPathEligible, keySuffixOf, sourceKeySuffix, namePolicies, shownMemory } from '@sluice/core/spi';
 import { remoteStore, type RemoteStore } from '@sluice/remote';
 import { cases, fakeClock, seeded, testSeed, useRedis, virtualRedisStore, type Random } from '@sluice/testkit';
 import { references } from '../../../core/test/laws/models/index.ts';
@@ -51,7 +51,7 @@ function limitsOf(policies: readonly Policy[], random: Random): readonly Limit[]
       keySuffix: keySuffixOf('escalated', named),
       escalation: escalate({ after: 2, block: '2s', decay: '1m' }),
     },
-    { policies: [single], keySuffix: managedKeySuffix('managed'), policyVersion: version },
+    { policies: [single], keySuffix: sourceKeySuffix('managed'), policyVersion: version },
   ] as readonly Limit[];
   return limits.map((limit) => ({ ...limit, fastPathEligible: isFastPathEligible(limit) }));
 }
@@ -70,7 +70,6 @@ function requestOf(random: Random, limits: readonly Limit[], atMs: number): Stor
     { op: 'consume', parts },
     { op: 'consume', parts },
     { op: 'consume', parts },
-    { op: 'consume', parts, provisional: true },
     { op: 'peek', parts },
     { op: 'refund', part, ...chargedUntilMs },
     { op: 'refund', part, ...chargedUntilMs, byMs: atMs + random.integer(-1, 1) },
@@ -155,7 +154,10 @@ describe('a remoteStore', () => {
   });
 });
 
-/** An answer as frames hold it: snapshots name versions of limits that have some, and are left out where they cannot be read. */
+/**
+ * An answer as frames hold it: snapshots name versions of limits that have some, and are left out where they cannot be
+ * read.
+ */
 function onTheWire(answer: StoreAnswers[number], request: StoreRequest): StoreAnswers[number] {
   if (answer instanceof Error || answer.snapshots === undefined) return answer;
   const { snapshots, ...rest } = answer;

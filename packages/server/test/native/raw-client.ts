@@ -21,7 +21,7 @@ export interface RawClient {
 /** In place of a hello: none is sent. */
 export const NO_HELLO: unique symbol = Symbol('no hello');
 
-export async function rawClient(port: number, hello: unknown = { protocol: 1 }): Promise<RawClient> {
+export async function rawClient(port: number, hello: unknown = { protocol: 2 }): Promise<RawClient> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   const frames: { type: number; id: number; text: unknown }[] = [];

@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals';
 import { memoryStore, type Store } from '@sluice/core';
 import { remoteStore } from '@sluice/remote';
-import { describeStore, startRedis, virtualRedisStore, type RedisServer } from '@sluice/testkit';
+import { describeStore, startRedis, virtualRedisStore, withoutFastPath, type RedisServer } from '@sluice/testkit';
 import { Redis } from 'ioredis';
 import { PathListeners, serviceOf } from './service.ts';
 
@@ -9,8 +9,8 @@ import { PathListeners, serviceOf } from './service.ts';
 const AHEAD_MS = 1_795_262_400_250 + 2 * 2520 * 86_400_000;
 
 /** Without denials from the cache, which needs a clock that runs as this process's does. */
-function remoteTo(url: string, batching: boolean): Store {
-  return Object.assign(remoteStore(url, { batching }), { showsDenied: false });
+function remoteTo(url: string): Store {
+  return Object.assign(remoteStore(url), { showsDenied: false });
 }
 
 let listeners: PathListeners;
@@ -20,10 +20,13 @@ const setUp = (): Promise<void> => {
 };
 const tearDown = (): Promise<void> => listeners.close();
 
-describe.each([true, false])('with batching: %s', (batching) => {
+describe.each<[string, (store: Store) => Store]>([
+  ['that decides batches', (store) => store],
+  ['that decides none', withoutFastPath],
+])('a store %s', (_kind, offered) => {
   describeStore('in the memory of a service', {
     source: 'remote',
-    create: (clock) => remoteTo(listeners.urlOf(serviceOf(memoryStore({ clock }))), batching),
+    create: (clock) => remoteTo(listeners.urlOf(serviceOf(offered(memoryStore({ clock }))))),
     setUp,
     tearDown,
   });
@@ -37,7 +40,7 @@ describe.each([true, false])('with batching: %s', (batching) => {
     clockAtMs: AHEAD_MS,
     create: (clock) => {
       const store = virtualRedisStore(redis, clock, { prefix: `sluice:f${String(prefixes++)}` }, 0);
-      return remoteTo(listeners.urlOf(serviceOf(store)), batching);
+      return remoteTo(listeners.urlOf(serviceOf(offered(store))));
     },
     async setUp() {
       await setUp();

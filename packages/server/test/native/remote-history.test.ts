@@ -10,10 +10,13 @@ import type { Cut, History } from '../../../core/test/history/history.ts';
 import { planOf, policyOf } from '../../../core/test/history/plan.ts';
 import { FrameService } from './frame-service.ts';
 
+const REMOTE = { module: new URL('../../../remote/dist/index.js', import.meta.url).href, make: 'remoteStore' };
 const CLIENTS = 3;
 const RUN_MS = 2_500;
 const SIGNAL_MS = 5;
-/** How long a call that its process has given up may wait in a service: for the connection, the script, the processor. */
+/**
+ * How long a call that its process has given up may wait in a service: for the connection, the script, the processor.
+ */
 const LATE_MS = 1_000;
 
 const first = testSeed(1);
@@ -42,7 +45,7 @@ async function run(seed: number): Promise<History> {
     for (let number = 0; number < CLIENTS; number++) {
       clients.push(
         await startClient(number, {
-          ...{ client: 'remote', url, store: { breaker: { failures: 3, probeEveryMs: 50 } }, timeoutMs: 80 },
+          ...{ client: REMOTE, url, store: { breaker: { failures: 3, probeEveryMs: 50 } }, timeoutMs: 80 },
           ...{
             keys,
             together: 3,

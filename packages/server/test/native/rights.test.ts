@@ -82,12 +82,12 @@ describe('a private listener', () => {
     expect(await consume(url)).toMatchObject({ allowed: true });
   });
 
-  it.each([0, 2, '1', undefined])('rejects clients of the version %j of the protocol', async (protocol) => {
+  it.each([0, 1, 3, '2', undefined])('rejects clients of the version %j of the protocol', async (protocol) => {
     const { port } = await listener(true);
     const client = await rawClient(port, { protocol });
 
     expect(await client.next(FRAME.rejected)).toMatchObject({
-      message: expect.stringContaining('the server speaks version 1 of the protocol'),
+      message: expect.stringContaining('the server speaks version 2 of the protocol'),
     });
   });
 });

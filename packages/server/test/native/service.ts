@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Store } from '@sluice/core';
 import { LimiterCore } from '@sluice/core/spi';
 import { freePort } from '@sluice/testkit';
-import { Stats } from '../../src/admin/stats.ts';
+import { Stats } from '../../src/stats/stats.ts';
 import { Access, type Entrance } from '../../src/access.ts';
 import type { Configuration, NamedLimit } from '../../src/config/configuration.ts';
 import { Health } from '../../src/health/health.ts';

@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers';
 const BODY = JSON.stringify({ keys: { login: 'ann' } });
 
 /**
- * Asks one of these services, beginning with a preferred one, and another one only where it accepts no connection: what has been sent must be
- * answered. Returns the status, or the code of the error.
+ * Asks one of these services, beginning with a preferred one, and another one only where it accepts no connection: what
+ * has been sent must be answered. Returns the status, or the code of the error.
  */
 export async function askEither(agent: Agent, ports: readonly number[], preferred: number): Promise<string> {
   let code = '';

@@ -1,5 +1,5 @@
-// A replica of the service as `sluice serve` runs it, from the built package: with SIGTERM it is NOT_SERVING for a while, and then drains.
-// Prints a line when it is ready.
+// A replica of the service as `sluice serve` runs it, from the built package: with SIGTERM it is NOT_SERVING for a
+// while, and then drains. Prints a line when it is ready.
 import { createServer } from '@sluice/server';
 
 const { delayMs, ...options } = JSON.parse(process.argv[2]);

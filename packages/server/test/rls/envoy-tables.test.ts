@@ -5,8 +5,8 @@ import type { DescriptorFields } from './protocol.ts';
 import { descriptor, runService, type RunningService } from './running-service.ts';
 
 /**
- * What the integration tests of envoyproxy/ratelimit expect of its example configuration, in the same order of requests. Where its
- * counts differ (it charges what it denies), the expectation is ours, and says so.
+ * What the integration tests of envoyproxy/ratelimit expect of its example configuration, in the same order of
+ * requests. Where its counts differ (it charges what it denies), the expectation is ours, and says so.
  */
 const EXAMPLE = `
 domain: rl

@@ -11,7 +11,7 @@ import {
 import { memoryStore, type Store } from '@sluice/core';
 import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
 import { freePort } from '@sluice/testkit';
-import { Stats } from '../../src/admin/stats.ts';
+import { Stats } from '../../src/stats/stats.ts';
 import { Access } from '../../src/access.ts';
 import type { Configuration, LimitOf, Rule, Unit } from '../../src/config/configuration.ts';
 import { policyOfRate } from '../../src/config/rate-limit.ts';

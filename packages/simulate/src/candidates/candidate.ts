@@ -1,5 +1,5 @@
 import type { Limit, NamedPolicy } from '@sluice/core';
-import type { LogEntry } from '../read/log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 import type { CostSpec } from '../keys/cost-spec.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 
@@ -12,7 +12,7 @@ export interface CandidateLimit {
   readonly text: string;
 }
 
-/** What is tried on a log: limits that are decided together, of which all must allow. */
+/** A candidate for a log: limits that are decided together, of which all must allow. */
 export interface Candidate {
   readonly text: string;
   readonly limits: readonly CandidateLimit[];
@@ -21,7 +21,7 @@ export interface Candidate {
 }
 
 /**
- * What a denial of a limit means for its request:
+ * The effect of a limit's denial on its request:
  *
  * - `enforced`: the request is denied.
  * - `quota`: it is denied if all limits of this kind deny; otherwise those that allow are taken.

@@ -3,7 +3,7 @@ import type { Match, RuleTree } from '@sluice/server/configuration';
 import { UsageError } from '../terminal/failure.ts';
 import { costSpec } from '../keys/cost-spec.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
-import type { LogEntry } from '../read/log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 import { limitOf, type Candidate, type CandidateLimit, type SelectedLimit } from './candidate.ts';
 import type { CandidateContext } from './from-text.ts';
 
@@ -43,14 +43,14 @@ function entryReader(part: string, text: string, keyOf: (text: string) => KeySpe
   return { key, value: (entry) => literal ?? spec?.read(entry) };
 }
 
-/** What a rule of a descriptor counts by, and where its limit is among those of the candidate. */
+/** The key of a rule of a descriptor, and the index of its limit in the candidate. */
 interface RulePlace {
   readonly place: number;
   /** By request, found when it is selected. */
   readonly subjects: WeakMap<LogEntry, string>;
 }
 
-/** What the service decides together for a request; see `planOf` and `Attempt` there. */
+/** The limits that the service decides together for a request; see `planOf` and `Attempt` there. */
 function domainCandidate(domain: string, tree: RuleTree, descriptors: readonly (readonly EntryReader[])[]): Candidate {
   const limits: CandidateLimit[] = [];
   /** Rules are found by request, so that the limits of the candidate grow as the log meets them. */

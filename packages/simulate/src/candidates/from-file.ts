@@ -1,4 +1,5 @@
-import type { Limit, ManagedReference, NamedPolicy, Policy } from '@sluice/core';
+import type { Limit, NamedPolicy, Policy } from '@sluice/core';
+import type { ManagedReference } from '@sluice/managed';
 import { writtenPolicy } from '@sluice/core/inspect';
 import { namePolicies, type LimitRef } from '@sluice/core/spi';
 import {
@@ -13,14 +14,14 @@ import { UsageError } from '../terminal/failure.ts';
 import { costSpec } from '../keys/cost-spec.ts';
 import { keySpec, type KeySpec } from '../keys/key-spec.ts';
 import { RouteTemplates } from '../keys/route-templates.ts';
-import type { LogEntry } from '../read/log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 import { limitOf, type Candidate, type CandidateLimit } from './candidate.ts';
 import type { CandidateContext } from './from-text.ts';
 import { descriptorCandidates, type DescriptorTexts } from './from-descriptors.ts';
 
 /**
- * The candidates of the service's file: one for the rules of `forward_auth`, one for each of `limits` (by `--key`), and one for
- * each domain whose descriptors `--descriptor` describes.
+ * The candidates of the service's file: one for the rules of `forward_auth`, one for each of `limits` (by `--key`), and
+ * one for each domain whose descriptors `--descriptor` describes.
  *
  * @throws (rejects) UsageError with every problem of the file, or for a file of which nothing can be tried.
  */

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { escalate, PolicyError, type ManagedPolicy, type Policy } from '@sluice/core';
+import { escalate, PolicyError, type Policy } from '@sluice/core';
+import type { ManagedPolicy } from '@sluice/managed';
 import { writtenPolicy } from '@sluice/core/inspect';
 import { holdsSlots, namePolicies } from '@sluice/core/spi';
 import { UsageError } from '../terminal/failure.ts';
@@ -8,7 +9,7 @@ import { costSpec } from '../keys/cost-spec.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 import { limitOf, type Candidate, type CandidateLimit } from './candidate.ts';
 
-/** What the texts of candidates refer to. */
+/** The sources that texts of candidates refer to. */
 export interface CandidateContext {
   /** The key of limits that name none. */
   readonly key: KeySpec;
@@ -33,8 +34,8 @@ const TOGETHER = "limits that are decided together have ' + ' between them, with
 const NAME_END = /^(.*?)-?\d*$/;
 
 /**
- * The candidate in a text such as `fixedWindow --limit 100 --window 1m`. Limits that are decided together stand on both sides
- * of a plus: `fixedWindow --limit 10 --window 1s + fixedWindow --limit 100 --window 1m --key all`.
+ * The candidate in a text such as `fixedWindow --limit 100 --window 1m`. Limits that are decided together stand on both
+ * sides of a plus: `fixedWindow --limit 10 --window 1s + fixedWindow --limit 100 --window 1m --key all`.
  *
  * @throws UsageError, or the errors of the policies.
  */
@@ -140,7 +141,10 @@ function escalation(text: string, policy: string): ReturnType<typeof escalate> {
   }
 }
 
-/** Names of a candidate's policies are distinct: an unnamed one has that of its kind, and a number where there are several. */
+/**
+ * Names of a candidate's policies are distinct: an unnamed one has that of its kind, and a number where there are
+ * several.
+ */
 function distinct(name: string, names: Set<string>): string {
   let found = name;
   for (let i = 2; names.has(found.toLowerCase()); i++) found = `${NAME_END.exec(name)?.[1] ?? name}-${String(i)}`;

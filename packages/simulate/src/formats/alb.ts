@@ -1,6 +1,6 @@
-import { LogEntry, type LogDetail, type LogFormat } from '../read/log-entry.ts';
+import { LogEntry, type LogDetail, type LogFormat } from './log-entry.ts';
 import { present, requestLine } from './request-line.ts';
-import { decoded } from '../read/text-blocks.ts';
+import { decoded } from './decoded.ts';
 import { readInstant } from './stamps.ts';
 
 const FIELD = /"((?:[^"\\]|\\.)*)"|(\S+)/g;

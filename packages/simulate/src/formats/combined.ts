@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { LogEntry, type LogDetail, type LogFormat } from '../read/log-entry.ts';
-import { decoded } from '../read/text-blocks.ts';
+import { LogEntry, type LogDetail, type LogFormat } from './log-entry.ts';
+import { decoded } from './decoded.ts';
 import { endOfQuoted, present, requestLine } from './request-line.ts';
 import { ClfStamps } from './stamps.ts';
 
@@ -9,8 +9,9 @@ const STAMP = '17/May/2015:10:05:03 +0000'.length;
 
 /**
  * The combined and the common format of Apache and nginx:
- * `203.0.113.7 - user [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 512 "referrer" "user agent"`. What follows is left
- * out; a host in front, as in Apache's `vhost_combined`, is passed over. Reads only what every line is needed for; the rest when a report asks for it.
+ * `203.0.113.7 - user [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 512 "referrer" "user agent"`. What follows is
+ * left out; a host in front, as in Apache's `vhost_combined`, is passed over. Reads only what every line is needed for;
+ * the rest when a report asks for it.
  */
 export class CombinedFormat implements LogFormat {
   readonly name = 'combined';
@@ -53,7 +54,9 @@ export class CombinedFormat implements LogFormat {
     return new CombinedDetail(entry);
   }
 
-  /** Where a stamp begins. A search that ends in a later line is not repeated for the lines between, which have none. */
+  /**
+   * Where a stamp begins. A search that ends in a later line is not repeated for the lines between, which have none.
+   */
   #stampAfter(text: string, from: number): number {
     if (text !== this.#searched || from < this.#searchedFrom || from > this.#opening) {
       const opening = text.indexOf(' [', from);

@@ -1,5 +1,5 @@
 import { UsageError } from '../terminal/failure.ts';
-import type { LogFormat } from '../read/log-entry.ts';
+import type { LogFormat } from './log-entry.ts';
 import { AlbFormat } from './alb.ts';
 import { CombinedFormat } from './combined.ts';
 import { FormatStringFormat } from './format-string.ts';
@@ -29,7 +29,7 @@ const TRIED = 20;
 const LIKELIEST = ['combined', 'caddy', 'envoy-json', 'json', 'envoy', 'alb'];
 
 /**
- * What makes the format that `--format` names. One for each file, because a format remembers what it has seen.
+ * Makes the format that `--format` names. One for each file, because a format remembers what it has seen.
  *
  * @throws UsageError for a text that is no format.
  */

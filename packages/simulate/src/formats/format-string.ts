@@ -1,6 +1,6 @@
 import { UsageError } from '../terminal/failure.ts';
-import { LogEntry, type LogDetail, type LogFormat } from '../read/log-entry.ts';
-import { decoded } from '../read/text-blocks.ts';
+import { LogEntry, type LogDetail, type LogFormat } from './log-entry.ts';
+import { decoded } from './decoded.ts';
 import { lastAddress } from './json-lines.ts';
 import { endOfQuoted, present, requestLine } from './request-line.ts';
 import { readInstant } from './stamps.ts';
@@ -60,8 +60,8 @@ const ENDS = ['msec', 'time_iso8601', 'time_local', 'end'];
 const ADDRESSES = ['http_x_forwarded_for', 'http_x_real_ip', 'remote_addr'];
 
 /**
- * Lines by a format string: nginx's (`$remote_addr`), Apache's (`%h`) or Envoy's (`%START_TIME%`). Times of nginx are of
- * completion, so that `$request_time` is subtracted; those of Apache and Envoy are of the beginning.
+ * Lines by a format string: nginx's (`$remote_addr`), Apache's (`%h`) or Envoy's (`%START_TIME%`). Times of nginx are
+ * of completion, so that `$request_time` is subtracted; those of Apache and Envoy are of the beginning.
  */
 export class FormatStringFormat implements LogFormat {
   readonly name: string;
@@ -200,7 +200,7 @@ function piecesOf(given: string): Pieces {
   return { before, pieces, isEscaped: !isEnvoy };
 }
 
-/** The format of a directive as a configuration file has it; undefined for a text that is none. */
+/** The format of a directive as a configuration file has it; undefined for other texts. */
 function formatOfDirective(text: string): string | undefined {
   const directive = DIRECTIVE.exec(text);
   if (directive === null) return undefined;

@@ -1,7 +1,7 @@
 import { UsageError } from '../terminal/failure.ts';
 import { insteadOf } from '../terminal/nearest.ts';
-import { LogEntry, type LogDetail, type LogFormat } from '../read/log-entry.ts';
-import { decoded } from '../read/text-blocks.ts';
+import { LogEntry, type LogDetail, type LogFormat } from './log-entry.ts';
+import { decoded } from './decoded.ts';
 import { present, requestLine } from './request-line.ts';
 import { readInstant } from './stamps.ts';
 
@@ -25,7 +25,10 @@ const NAMES = [
 ] as const;
 type MappedName = (typeof NAMES)[number];
 
-/** The names that nginx, Traefik, pino and others use. `time` is when a line was written, `start` when the request began. */
+/**
+ * The names that nginx, Traefik, pino and others use. `time` is when a line was written, `start` when the request
+ * began.
+ */
 const USUAL: JsonMapping = {
   time: ['time', 'timestamp', '@timestamp', 'ts', 'time_iso8601', 'msec', 'time_local', 'date'],
   start: ['start', 'start_time', 'startTime', 'StartUTC', 'request_start'],
@@ -67,7 +70,9 @@ export const CADDY: JsonMapping = {
   user: ['user_id'],
 };
 
-/** Envoy's JSON with the names of Istio, of Envoy Gateway and of Envoy's own examples: `start_time` is the beginning. */
+/**
+ * Envoy's JSON with the names of Istio, of Envoy Gateway and of Envoy's own examples: `start_time` is the beginning.
+ */
 export const ENVOY_JSON: JsonMapping = {
   ...empty(),
   start: ['start_time'],
@@ -97,7 +102,7 @@ export function jsonMapping(text: string): JsonMapping {
     }
     if (path === '')
       throw new UsageError(`--format json: ${name}= needs the path of a field, such as ${name}=request.${name}`);
-    // What is given replaces the usual names, also those of the other unit.
+    // Given names replace the usual ones, also those of the other unit.
     if (name.startsWith('duration')) for (const unit of ['durationS', 'durationMs', 'durationUs']) mapping[unit] = [];
     if (name === 'time' || name === 'start') mapping['time'] = mapping['start'] = [];
     mapping[name] = [path];
@@ -170,7 +175,7 @@ export class JsonLinesFormat implements LogFormat {
   }
 }
 
-/** Of a list of forwarding addresses, the one that the proxy itself has added. */
+/** The last of a list of forwarding addresses, which the proxy itself has added. */
 export function lastAddress(list: string): string {
   return list.slice(list.lastIndexOf(',') + 1).trim();
 }

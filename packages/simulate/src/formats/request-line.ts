@@ -15,7 +15,7 @@ function isEscaped(text: string, at: number): boolean {
   return count % 2 === 1;
 }
 
-/** Method and target of a request line such as `GET /a?b HTTP/1.1`. What is no request line has the method `-`. */
+/** Method and target of a request line such as `GET /a?b HTTP/1.1`. Any other text has the method `-`. */
 export function requestLine(line: string): { readonly method: string; readonly target: string } {
   const end = line.indexOf(' ');
   if (end <= 0) return { method: '-', target: '-' };

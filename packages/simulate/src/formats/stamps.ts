@@ -48,8 +48,8 @@ export function isInstant(atMs: number): boolean {
 }
 
 /**
- * Reads an instant in any usual form: ISO 8601, also with slashes, or a comma before the part of a second; seconds or milliseconds,
- * microseconds or nanoseconds since 1970, told apart by their size; `17/May/2015:10:05:03 +0000`.
+ * Reads an instant in any usual form: ISO 8601, also with slashes, or a comma before the part of a second; seconds or
+ * milliseconds, microseconds or nanoseconds since 1970, told apart by their size; `17/May/2015:10:05:03 +0000`.
  */
 export function readInstant(value: unknown): ReadInstant | undefined {
   if (typeof value === 'number') return ofNumber(value, !Number.isInteger(value));

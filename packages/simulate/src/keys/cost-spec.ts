@@ -1,8 +1,8 @@
 import { UsageError } from '../terminal/failure.ts';
-import type { LogEntry } from '../read/log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 import { RouteTemplates } from './route-templates.ts';
 
-/** What a request costs. */
+/** The cost of a request. */
 export interface CostSpec {
   readonly text: string;
   /** Set where every request costs the same. */

@@ -1,14 +1,14 @@
 import { canonicalAddress, joinParts } from '@sluice/http/spi';
 import { UsageError } from '../terminal/failure.ts';
 import { insteadOf } from '../terminal/nearest.ts';
-import type { LogEntry } from '../read/log-entry.ts';
-import { decoded } from '../read/text-blocks.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
+import { decoded } from '../formats/decoded.ts';
 import type { RouteTemplates } from './route-templates.ts';
 
 const PARTS = ['ip', 'route', 'path', 'method', 'user', 'user-agent', 'all'] as const;
 const DEFAULT_PREFIX = 64;
 
-/** What requests are counted by: one of the parts of `--key`, or several. */
+/** The key of requests: a part of `--key`, or several. */
 export interface KeySpec {
   /** As it is written, and the same for equal ones. */
   readonly text: string;
@@ -22,8 +22,8 @@ export interface KeySpec {
 type ReadPart = (entry: LogEntry) => string | undefined;
 
 /**
- * Reads `--key`: `ip`, `ip/56`, `route`, `path`, `method`, `user`, `user-agent`, `all`, `header:NAME` or `field:NAME`; several with
- * commas.
+ * Reads `--key`: `ip`, `ip/56`, `route`, `path`, `method`, `user`, `user-agent`, `all`, `header:NAME` or `field:NAME`;
+ * several with commas.
  *
  * @throws UsageError for any other text.
  */

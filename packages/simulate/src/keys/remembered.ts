@@ -1,10 +1,10 @@
 import { ownText } from '@sluice/core/spi';
 
 const MOST = 50_000;
-/** What is found for a longer path is found again each time. */
+/** Longer paths are not remembered. */
 const LONGEST = 256;
 
-/** What is found for a path, for the paths of late: a log has many lines of the same ones. */
+/** Remembers the results of recent paths: a log has many lines with the same ones. */
 export class Remembered<T> {
   readonly #find: (path: string) => T;
   readonly #found = new Map<string, T>();

@@ -1,17 +1,17 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { UsageError } from '../terminal/failure.ts';
-import type { LogFormat } from '../read/log-entry.ts';
+import type { LogFormat } from '../formats/log-entry.ts';
 import { LogFile } from '../read/log-file.ts';
 import { bytesOf, closeSource, openSource, type Source } from '../read/sources.ts';
 import { RouteLearner } from './learn-routes.ts';
 import { RouteTemplates } from './route-templates.ts';
 
-/** Of the standard input, which is read only once, routes are learnt from so much. */
+/** The bytes of the standard input, which is read only once, from which routes are learnt. */
 const HEAD_BYTES = 32 * 1024 * 1024;
 
 /**
- * The templates of a file or, where there is none, those that are learnt from the log, which are then written into it: to be
- * edited, and used the next time.
+ * The templates of a file or, where there is none, those that are learnt from the log, which are then written into it:
+ * to be edited, and used the next time.
  *
  * @throws (rejects) UsageError for a file that cannot be read or written.
  */

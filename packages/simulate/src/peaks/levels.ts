@@ -17,7 +17,9 @@ export class Levels {
     this.#places = Array.from({ length: REMEMBERED }, (_, ordinal) => this.#search(ordinal));
   }
 
-  /** The place of the first level that is no less: a request of that ordinal is denied by all levels before it. */
+  /**
+   * The index of the first level at or above an ordinal: a request of that ordinal is denied by all levels before it.
+   */
   of(ordinal: number): number {
     return this.#places[ordinal] ?? this.#search(ordinal);
   }

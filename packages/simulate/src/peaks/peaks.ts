@@ -1,10 +1,13 @@
-import type { Client } from '../replay/client.ts';
-import type { TimeSpans } from '../replay/time-series.ts';
+import type { Client } from '../clients/client.ts';
+import type { TimeSpans } from '../clients/time-series.ts';
 import { Distribution } from './distribution.ts';
 import type { Levels } from './levels.ts';
 import type { PeakWindow } from './windows.ts';
 
-/** Rates of buckets, by the time in which one token comes back: each a whole number of milliseconds, so that all is exact. */
+/**
+ * Rates of buckets, by the time in which one token comes back: each a whole number of milliseconds, so that all is
+ * exact.
+ */
 export const RATES: readonly { readonly refill: number; readonly every: string; readonly tokenMs: number }[] = [
   { refill: 1, every: '1m', tokenMs: 60_000 },
   { refill: 5, every: '1m', tokenMs: 12_000 },
@@ -30,16 +33,16 @@ export interface Ordinals {
   readonly succeeded: number[];
 }
 
-/** What curves are drawn over. */
+/** The axes of the curves. */
 export interface CurveAxes {
   readonly levels: Levels;
   readonly spans: TimeSpans;
 }
 
 /**
- * What every limit would do, from one pass. The windows of `fixedWindow` do not depend on its limit: a limit of n denies the
- * requests from place n + 1 on in each, and a client is denied if the peak of its windows is above n. A bucket that never denies
- * a client has the capacity of that client's largest debt.
+ * The result of every limit, from one pass. The windows of `fixedWindow` do not depend on its limit: a limit of n
+ * denies the requests from place n + 1 on in each, and a client is denied if the peak of its windows is above n. A
+ * bucket that never denies a client has the capacity of that client's largest debt.
  */
 export class Peaks {
   readonly windows: readonly PeakWindow[];

@@ -4,11 +4,11 @@ import type { Distribution } from './distribution.ts';
 /** The loss that a limit may cause, each as a share from 0 to 1. */
 export interface Loss {
   readonly clients: number;
-  /** Of all requests; undefined where only clients count. */
+  /** The share of all requests; undefined where only clients count. */
   readonly denied: number | undefined;
 }
 
-/** What the clients of a log did in a window at most. */
+/** The most requests of the clients of a log in a window. */
 export interface PeakReport {
   readonly window: string;
   readonly p50: number;
@@ -25,7 +25,9 @@ export interface Suggestion {
   readonly limit: number;
   /** The clients that it denies at least once. */
   readonly clients: number;
-  /** The requests that it denies, and those of them that had succeeded; null for a bucket, which takes a run of its own. */
+  /**
+   * The requests that it denies, and those of them that had succeeded; null for a bucket, which takes a run of its own.
+   */
   readonly denied: number | null;
   readonly deniedSucceeded: number | null;
 }
@@ -56,7 +58,9 @@ export function peakReports({ windows, peaks }: Peaks): readonly PeakReport[] {
   });
 }
 
-/** For each window the smallest limit of a fixed window that keeps to the loss, with exactly what it would have denied. */
+/**
+ * For each window the smallest limit of a fixed window that keeps to the loss, with exactly what it would have denied.
+ */
 export function windowSuggestions(peaks: Peaks, loss: Loss, requests: number): readonly Suggestion[] {
   if (requests === 0) return [];
   return peaks.windows.map(({ text }, i): Suggestion => {

@@ -16,7 +16,9 @@ const USUAL: readonly PeakWindow[] = [
 /** Further windows, each of which takes time with every request. */
 const MOST_OWN = 5;
 
-/** The windows that a report is about, the shortest first: the usual ones, and those of candidates that count clients. */
+/**
+ * The windows that a report is about, the shortest first: the usual ones, and those of candidates that count clients.
+ */
 export function windowsFor(candidates: readonly Candidate[], clients: KeySpec): readonly PeakWindow[] {
   const lengths = candidates
     .flatMap(({ limits }) => limits)

@@ -1,4 +1,4 @@
-import type { LogEntry } from './log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 
 const SECOND_MS = 1000;
 /** No entry is before 1970, where the clocks of small devices begin. */
@@ -8,9 +8,9 @@ const MOST_WAITING = 100_000;
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 
 /**
- * Brings entries into the order of their instants, as far as they are apart by no more than a window: servers write a line
- * when a request has ended, or with the stamp of its beginning after those that ended before. Hands on one second at
- * a time.
+ * Brings entries into the order of their instants, as far as they are apart by no more than a window: servers write a
+ * line when a request has ended, or with the stamp of its beginning after those that ended before. Hands on one second
+ * at a time.
  */
 export class InOrder {
   readonly #seconds: number;

@@ -2,7 +2,7 @@ import { UsageError } from '../terminal/failure.ts';
 import { detectFormat, formatNames } from '../formats/detect.ts';
 import { isInstant } from '../formats/stamps.ts';
 import { checkText } from './check-text.ts';
-import type { LogEntry, LogFormat } from './log-entry.ts';
+import type { LogEntry, LogFormat } from '../formats/log-entry.ts';
 import { bytesOf, type Source } from './sources.ts';
 import { StrayStamps } from './stray-stamps.ts';
 import { textBlocks } from './text-blocks.ts';

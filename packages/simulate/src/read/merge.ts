@@ -1,4 +1,4 @@
-import type { LogEntry } from './log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 
 /** One of the logs that are merged: its next entries. */
 interface Head {

@@ -14,7 +14,7 @@ export interface Source {
   /** Bytes that begin the log, which were read before: those of the standard input that routes were learnt from. */
   readonly head: Buffer[];
   rest: AsyncIterator<Buffer> | undefined;
-  /** What the bytes come from, once it is open. */
+  /** The source of the bytes, once it is open. */
   stream: Readable | undefined;
 }
 
@@ -44,7 +44,9 @@ export async function* bytesOf(source: Source): AsyncGenerator<Buffer> {
   }
 }
 
-/** Ends the reading of a log, also before its end: a program that writes into a pipe is told, and none is waited for. */
+/**
+ * Ends the reading of a log, also before its end: a program that writes into a pipe is told, and none is waited for.
+ */
 export function closeSource({ stream }: Source): void {
   stream?.destroy();
 }

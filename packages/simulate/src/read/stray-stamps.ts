@@ -1,4 +1,4 @@
-import type { LogEntry } from './log-entry.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
 
 /** A stamp that is further ahead of the log waits for the lines that follow it. */
 const AHEAD_MS = 86_400_000;
@@ -15,8 +15,8 @@ interface Waiting {
 
 /**
  * Finds the stray stamps of one log: those that are more than a day ahead of what came before, and of most lines that
- * follow. Such a request counts at the instant that the log had reached; believed, it would make all lines after it late, and
- * hold up the logs beside it. Where the log stays there, days have passed.
+ * follow. Such a request counts at the instant that the log had reached; believed, it would make all lines after it
+ * late, and hold up the logs beside it. Where the log stays there, days have passed.
  */
 export class StrayStamps {
   readonly #waiting: Waiting[] = [];

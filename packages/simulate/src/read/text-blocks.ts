@@ -1,12 +1,12 @@
 const NEWLINE = 10;
-/** Of a longer line, which is no request, the rest is left out. */
+/** The rest of a longer line, which is no request, is left out. */
 const LONGEST_LINE = 1024 * 1024;
 /** The mark of UTF-8 that editors and exports write before the first line. */
 const MARK = '\u00ef\u00bb\u00bf';
 
 /**
- * Cuts bytes into texts of whole lines, each ended by a line break. A character stands for a byte: what is shown is decoded
- * then, see `decoded`.
+ * Cuts bytes into texts of whole lines, each ended by a line break. A character stands for a byte: what is shown is
+ * decoded then, see `decoded`.
  */
 export async function* textBlocks(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let isFirst = true;
@@ -29,9 +29,4 @@ async function* blocks(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
     rest = chunk.toString('latin1', end);
   }
   if (rest !== '') yield `${rest}\n`;
-}
-
-/** The text of bytes that were read as one character each. */
-export function decoded(text: string): string {
-  return /^[\0-\x7f]*$/.test(text) ? text : Buffer.from(text, 'latin1').toString('utf8');
 }

@@ -2,14 +2,14 @@ import type { NamedPolicy, Part, PolicyDecision } from '@sluice/core';
 import { evaluate, type KeyState } from '@sluice/core/spi';
 import type { Candidate, CandidateLimit, SelectedLimit } from '../candidates/candidate.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
-import type { LogEntry } from '../read/log-entry.ts';
-import type { Client } from './client.ts';
-import type { KeyTable } from './key-table.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
+import type { Client } from '../clients/client.ts';
+import type { KeyTable } from '../clients/key-table.ts';
 import type { HeldPart, Lane, TableOf } from './lane.ts';
 import { PackedStates } from './packed-states.ts';
 import { WholeStates } from './whole-states.ts';
 
-/** What a lane of several limits needs to know. */
+/** The settings of a lane of several limits. */
 interface Together {
   readonly candidate: Candidate;
   readonly clients: KeySpec;
@@ -66,7 +66,7 @@ export class GeneralLane implements Lane {
   }
 
   /**
-   * Those that enforce are one decision. Of those of a quota the ones that deny are left out, and the others tried again: nothing
+   * Those that enforce are one decision. Limits of a quota that deny are left out, and the others tried again: nothing
    * is taken before it is known that all that is needed allows.
    */
   decideAgain(held: readonly HeldPart[], atMs: number): boolean {
@@ -156,7 +156,7 @@ interface LimitStates {
   readonly whole: WholeStates | undefined;
 }
 
-/** What one limit answers; `waitMs` is Infinity where it never allows. */
+/** The answer of one limit; `waitMs` is Infinity where it never allows. */
 interface PartOutcome {
   readonly part: HeldPart;
   isAllowed: boolean;

@@ -17,7 +17,9 @@ export function laneOf(id: number, candidate: Candidate, clients: KeySpec, table
     : new GeneralLane(id, { candidate, clients, areShort }, tableOf);
 }
 
-/** Whether nothing but the states of its policies decides about a limit. Those of `slidingLog` are in memory here, too. */
+/**
+ * Whether nothing but the states of its policies decides about a limit. Those of `slidingLog` are in memory here, too.
+ */
 function isShort(limit: Limit): boolean {
   return isFastPathEligible({
     ...limit,

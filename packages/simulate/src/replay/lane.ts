@@ -1,10 +1,12 @@
 import type { LimitMode } from '../candidates/candidate.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
-import type { LogEntry } from '../read/log-entry.ts';
-import type { Client } from './client.ts';
-import type { Holder, KeyTable } from './key-table.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
+import type { Client } from '../clients/client.ts';
+import type { Holder, KeyTable } from '../clients/key-table.ts';
 
-/** A limit that a request is held to, with the key and the cost that were found: what a denied request comes back with. */
+/**
+ * A limit that a request is held to, with the key and the cost that were found: what a denied request comes back with.
+ */
 export interface HeldPart {
   readonly place: number;
   readonly mode: LimitMode;
@@ -13,8 +15,8 @@ export interface HeldPart {
 }
 
 /**
- * One pass of a candidate over the log, with states of its own. After `decide` and `decideAgain` the fields tell more of
- * the decision.
+ * One pass of a candidate over the log, with states of its own. After `decide` and `decideAgain` the fields tell more
+ * of the decision.
  */
 export interface Lane {
   /** Its place in `Client.denied`. */

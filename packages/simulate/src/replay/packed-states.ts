@@ -5,8 +5,8 @@ type Packing = NonNullable<NamedPolicy['algorithm']['packing']>;
 const FIRST_SIZE = 1024;
 
 /**
- * The states of one policy, by the numbers of their keys. Most are two numbers in an array, so that millions of decisions leave
- * nothing for the garbage collector; those that are more are kept as they are.
+ * The states of one policy, by the numbers of their keys. Most are two numbers in an array, so that millions of
+ * decisions leave nothing for the garbage collector; those that are more are kept as they are.
  */
 export class PackedStates {
   readonly #named: NamedPolicy;

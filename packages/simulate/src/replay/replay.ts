@@ -3,14 +3,14 @@ import type { KeySpec } from '../keys/key-spec.ts';
 import { Levels } from '../peaks/levels.ts';
 import { Peaks } from '../peaks/peaks.ts';
 import { windowsFor } from '../peaks/windows.ts';
-import type { LogEntry } from '../read/log-entry.ts';
-import { Client } from './client.ts';
-import { Holder, KeyTable } from './key-table.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
+import { Client } from '../clients/client.ts';
+import { Holder, KeyTable } from '../clients/key-table.ts';
 import { laneOf } from './lane-of.ts';
 import type { Lane } from './lane.ts';
 import { Retries } from './retries.ts';
 import { Tally } from './tally.ts';
-import { TimeSpans } from './time-series.ts';
+import { TimeSpans } from '../clients/time-series.ts';
 
 const SECOND_MS = 1000;
 
@@ -19,7 +19,7 @@ export type OnDecision = (entry: LogEntry, key: string | undefined, candidate: n
 
 export interface ReplayOptions {
   readonly candidates: readonly Candidate[];
-  /** What the report calls a client. */
+  /** The name of a client in the report. */
   readonly key: KeySpec;
   readonly maxKeys: number;
   readonly retry: boolean;
@@ -28,7 +28,7 @@ export interface ReplayOptions {
   readonly onDecision?: OnDecision | undefined;
 }
 
-/** What is known of a candidate while the log is replayed. */
+/** The state of a candidate while the log is replayed. */
 export interface Trial {
   readonly candidate: Candidate;
   readonly tally: Tally;
@@ -64,7 +64,7 @@ export class Replay {
   readonly #options: ReplayOptions;
   readonly #tables = new Map<string, KeyTable>();
   readonly #lanes: number;
-  /** Of the second at hand, by entry: the client, and its place among the client's requests. */
+  /** The client of each entry of the present second, and its place among the client's requests. */
   readonly #found: (Client | undefined)[] = [];
   readonly #places: number[] = [];
 

@@ -12,7 +12,7 @@ interface Retry {
 export const MOST_TRIES = 10;
 const SECOND_MS = 1000;
 
-/** What became of the requests that were denied at first, where their clients come back after Retry-After. */
+/** The later results of denied requests whose clients come back after Retry-After. */
 export interface RetryOutcome {
   readonly deniedAtFirst: number;
   /** Allowed when they came back. */

@@ -1,13 +1,15 @@
 import type { NamedPolicy } from '@sluice/core';
 import type { CandidateLimit } from '../candidates/candidate.ts';
 import type { CostSpec } from '../keys/cost-spec.ts';
-import type { LogEntry } from '../read/log-entry.ts';
-import type { Client } from './client.ts';
-import type { Holder, KeyTable } from './key-table.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
+import type { Client } from '../clients/client.ts';
+import type { Holder, KeyTable } from '../clients/key-table.ts';
 import type { HeldPart, Lane } from './lane.ts';
 import { PackedStates } from './packed-states.ts';
 
-/** One policy by the key of the clients, which nothing but its state decides: the kernel alone, as in `consumeState`. */
+/**
+ * One policy by the key of the clients, which nothing but its state decides: the kernel alone, as in `consumeState`.
+ */
 export class ShortLane implements Lane {
   readonly id: number;
   readonly isPerClient = true;

@@ -1,9 +1,9 @@
 import { ownText } from '@sluice/core/spi';
-import type { LogEntry } from '../read/log-entry.ts';
-import type { Client } from './client.ts';
-import type { TimeSpans } from './time-series.ts';
+import type { LogEntry } from '../formats/log-entry.ts';
+import type { Client } from '../clients/client.ts';
+import type { TimeSpans } from '../clients/time-series.ts';
 
-/** What the denied requests of one client had in common. */
+/** Counts over the denied requests of one client. */
 export interface DeniedDetail {
   readonly firstAtMs: number;
   lastAtMs: number;
@@ -21,7 +21,7 @@ const LONGEST_TEXT = 200;
 /** Clients that were dropped from the table, and stay in the list of those denied most. */
 const MOST_GONE = 1000;
 
-/** What a candidate did to the log, as it is stamped. */
+/** The result of a candidate on the log, as it is stamped. */
 export class Tally {
   denied = 0;
   /** Denied because denials before had led to a block. */

@@ -1,6 +1,6 @@
 import type { CandidateReport, Report } from './report.ts';
 
-/** What the candidates and the suggested limits do to a second log. */
+/** The results of the candidates and the suggested limits on a second log. */
 export interface CheckReport {
   readonly logs: Report['logs'];
   readonly requests: number;

@@ -1,11 +1,11 @@
 import { deniedBy, type Peaks } from '../peaks/peaks.ts';
-import type { Client } from '../replay/client.ts';
+import type { Client } from '../clients/client.ts';
 import type { Simulation } from '../simulate.ts';
 
 /** Clients in the table of the HTML report: those denied most, and those with the highest peaks. */
 const LISTED = 300;
 
-/** What every limit of a fixed window would do, for the slider. All lists are by level. */
+/** The result of every limit of a fixed window, for the slider. All lists are by level. */
 export interface WindowCurves {
   readonly window: string;
   readonly denied: readonly number[];

@@ -7,7 +7,7 @@ import {
   type PeakReport,
   type Suggestion,
 } from '../peaks/suggestions.ts';
-import type { Client } from '../replay/client.ts';
+import type { Client } from '../clients/client.ts';
 import type { Trial } from '../replay/replay.ts';
 import type { RetryOutcome } from '../replay/retries.ts';
 import type { Simulation } from '../simulate.ts';
@@ -39,18 +39,18 @@ export interface PlacedDenials {
   readonly clients: number;
 }
 
-/** What a candidate does to a log. */
+/** The result of a candidate on a log. */
 export interface CandidateReport {
   readonly policy: string;
   readonly denied: number;
   readonly deniedShare: number;
-  /** Of the denied ones, those during a block by `--escalate`. */
+  /** The denied requests during a block by `--escalate`. */
   readonly blocked: number;
-  /** Of the denied ones, those that the server had answered without an error. */
+  /** The denied requests that the server had answered without an error. */
   readonly deniedSucceeded: number;
   readonly clients: number;
   readonly clientsShare: number;
-  /** Of limits with a key of their own: requests without it, which they did not limit. */
+  /** Requests without the key of a limit that has its own, which it did not limit. */
   readonly withoutKey: readonly { readonly key: string; readonly requests: number }[];
   readonly delayed: number;
   readonly meanDelayMs: number;
@@ -98,7 +98,7 @@ export interface Report {
   };
 }
 
-/** What a replayed log says. */
+/** The report of a replayed log. */
 export function reportOf(simulation: Simulation, key: string, loss: Loss): Report {
   const { replay, files } = simulation;
   const { peaks, requests, spans } = replay;

@@ -2,7 +2,7 @@ import type { DeniedDetail } from '../replay/tally.ts';
 
 /** Fewer user agents are one person's devices and programs. */
 const FEWEST = 4;
-/** Of the requests, those that do not have the most common user agent. */
+/** The requests that do not have the most common user agent. */
 const LEAST_SHARE = 0.2;
 
 /** A sign that several people are behind one address, as behind a NAT or a proxy. */

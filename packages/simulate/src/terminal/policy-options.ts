@@ -53,7 +53,7 @@ export function policyFromText(text: string): Policy {
   return policyFrom(command.args[0] as string, command.opts());
 }
 
-/** What is wrong with a policy in a text, where its words do not say a kind and options. */
+/** The error of a policy text whose words are not a kind and options. */
 export function misspelt({ code, message }: CommanderError, text: string): UsageError {
   const wrong = code === 'commander.excessArguments' ? 'too many words' : message.replace(/^error: /, '');
   return new UsageError(`--policy ${JSON.stringify(text)}: ${wrong}; ${FORM}`);

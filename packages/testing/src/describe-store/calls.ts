@@ -41,10 +41,7 @@ export function describeCalls({ describe, it }: Suite, { clock: newClock, open }
         parts: [{ ...part, subject, key: subject, cost: 1 }],
       }));
 
-      const answers =
-        store.oneSubjectPerCall === true
-          ? (await Promise.all(requests.map(async (request) => store.perform([request])))).flat()
-          : await store.perform(requests);
+      const answers = await store.perform(requests);
 
       assert.deepEqual(
         answers.map((answer) => (answer as StoreAnswer).parts[0]?.policies[0]?.allowed),
@@ -54,7 +51,7 @@ export function describeCalls({ describe, it }: Suite, { clock: newClock, open }
   });
 }
 
-/** What a limiter asks the store for. */
+/** The requests of a limiter to the store. */
 async function partOf(options: SingleLimiterOptions & { readonly store: Store }): Promise<Part> {
   const { store } = options;
   const parts: Part[] = [];

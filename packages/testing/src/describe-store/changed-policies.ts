@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { createLimiter, createPolicies, fixedWindow, managed, slidingWindow, type PolicySource } from '@sluice/core';
+import { createLimiter, fixedWindow, slidingWindow } from '@sluice/core';
 import { matches } from '../matches.ts';
 import type { Suite } from '../runner.ts';
+import { changingPolicy } from './changing-limit.ts';
 import { perMinute, type StoreSetup } from './setup.ts';
 
 /** States that were written under other numbers, or by another algorithm. */
@@ -17,52 +18,42 @@ export function describeChangedPolicies({ describe, it }: Suite, { open }: Store
     });
   });
 
-  describe('a managed policy', () => {
+  describe('a policy that changes', () => {
     it('carries what was used over into its next version, or drops it', async () => {
-      const policies = createPolicies(sourceInMemory());
-      const put = async (policy: ReturnType<typeof perMinute>, carryOver: 'keep' | 'proportional' | 'reset') => {
-        await policies.put('orders', policy, { apps: ['shop'], carryOver });
-        await policies.list();
-      };
-      await put(fixedWindow({ limit: 10, window: '1m' }), 'keep');
-      const limiter = createLimiter({ ...open(), policy: managed('orders'), app: 'shop', policies });
-      await limiter.consume('key', 4);
+      const { name, ...opened } = open();
+      const orders = changingPolicy(name, fixedWindow({ limit: 10, window: '1m' }));
+      const asOneMore = () => createLimiter({ ...opened, name, shared: true, policy: orders.reference() });
+      const limiters = [asOneMore()];
+      await limiters[0]?.consume('key', 4);
 
-      await put(slidingWindow({ limit: 20, window: '1m' }), 'keep');
-      assert.equal((await limiter.consume('key')).used, 5);
-      await put(slidingWindow({ limit: 40, window: '1m' }), 'proportional');
-      assert.equal((await limiter.consume('key')).used, 11);
-      await put(slidingWindow({ limit: 40, window: '2m' }), 'reset');
-      assert.equal((await limiter.consume('key')).used, 1);
-      await limiter.close();
+      const used = [];
+      for (const [policy, carryOver] of [
+        [slidingWindow({ limit: 20, window: '1m' }), 'keep'],
+        [slidingWindow({ limit: 40, window: '1m' }), 'keep'],
+        [slidingWindow({ limit: 40, window: '2m' }), 'reset'],
+      ] as const) {
+        orders.change(policy, carryOver);
+        const limiter = asOneMore();
+        limiters.push(limiter);
+        used.push((await limiter.consume('key')).used);
+      }
+
+      assert.deepEqual(used, [5, 6, 1]);
+      await Promise.all(limiters.map((limiter) => limiter.close()));
     });
 
     it('is loaded again by a process whose version is older than that of a state', async () => {
-      const source = sourceInMemory();
       const { name, ...opened } = open();
-      const common = { ...opened, name, shared: true, policy: managed(name), app: 'shop' }; // the key names the policy alone
-      const [early, late] = [createPolicies(source), createPolicies(source)];
-      await early.put(name, perMinute(10), { apps: ['shop'] });
-      const behind = createLimiter({ ...common, policies: early });
+      const orders = changingPolicy(name, perMinute(10));
+      const common = { ...opened, name, shared: true };
+      const behind = createLimiter({ ...common, policy: orders.reference() });
       await behind.consume('key', 4);
-      await late.put(name, perMinute(20), { apps: ['shop'] });
-      const ahead = createLimiter({ ...common, policies: late });
+      orders.change(perMinute(20), 'keep');
+      const ahead = createLimiter({ ...common, policy: orders.reference() });
       matches(await ahead.consume('key', 2), { limit: 20, used: 6 });
 
       matches(await behind.consume('key'), { allowed: true, limit: 20, used: 7 });
       await Promise.all([behind.close(), ahead.close()]);
     });
   });
-}
-
-function sourceInMemory(): PolicySource {
-  let records: Readonly<Record<string, unknown>> = {};
-  return {
-    load: () => Promise.resolve(records),
-    put: (name, record, before) => {
-      if (records[name] !== before) return Promise.resolve(false);
-      records = { ...records, [name]: record };
-      return Promise.resolve(true);
-    },
-  };
 }

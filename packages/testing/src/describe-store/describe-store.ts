@@ -1,5 +1,3 @@
-import type { Decision, Store } from '@sluice/core';
-import type { FakeClock } from '../fake-clock.ts';
 import { suiteOf, type Runner } from '../runner.ts';
 import { describeBlocking } from './blocking.ts';
 import { describeCalls } from './calls.ts';
@@ -7,36 +5,19 @@ import { describeChangedPolicies } from './changed-policies.ts';
 import { describeConsuming } from './consuming.ts';
 import { describeEscalation } from './escalation.ts';
 import { describeSettling } from './settling.ts';
-import { setupOf } from './setup.ts';
+import { setupOf, type StoreFactory } from './setup.ts';
 import { describeSlots } from './slots.ts';
 import { describeUnitsOfKeys } from './units-of-keys.ts';
 import { describeUsedUnits } from './used-units.ts';
 
-/** A store under test. */
-export interface StoreFactory {
-  /**
-   * Makes a store that tells the time by this clock. It is empty, or holds what earlier ones of this run have written:
-   * each test has a limiter with a name of its own.
-   */
-  create(clock: FakeClock): Store;
-  /** What `source` its decisions name. */
-  readonly source: Decision['source'];
-  /** Where the clocks start, in milliseconds since 1970. Default: a fixed day in November 2026. */
-  readonly clockAtMs?: number;
-  /** Called before the first test. */
-  setUp?(): Promise<void>;
-  /** Called after the last test. */
-  tearDown?(): Promise<void>;
-}
-
 /**
  * Describes the contract of every store, as some 90 tests: every operation over every policy; atomic, also with many
- * requests at once; exact to the millisecond; keys apart; denials that change nothing. It uses the public interface of a
- * limiter, so that it applies to every kind of store, and asserts with `node:assert`.
+ * requests at once; exact to the millisecond; keys apart; denials that change nothing. It uses the public interface of
+ * a limiter, so that it applies to every kind of store, and asserts with `node:assert`.
  *
  * @param name - Where the store keeps its keys: the tests are named after it.
- * @param runner - The module of the test runner: `node:test`, `vitest`, `@jest/globals`, `bun:test`. Default: the global
- * functions, which Jest and Mocha have.
+ * @param runner - The module of the test runner: `node:test`, `vitest`, `@jest/globals`, `bun:test`. Default: the
+ * global functions, which Jest and Mocha have.
  * @throws TypeError without a runner.
  *
  * @example

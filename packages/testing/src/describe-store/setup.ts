@@ -1,8 +1,24 @@
 import { createLimiter, fixedWindow, type Decision, type Limiter, type Policy, type Store } from '@sluice/core';
 import { fakeClock, type FakeClock } from '../fake-clock.ts';
-import type { StoreFactory } from './describe-store.ts';
 
-/** What createLimiter is given, but for its policies. */
+/** A store under test. */
+export interface StoreFactory {
+  /**
+   * Makes a store that tells the time by this clock. It is empty, or holds what earlier ones of this run have written:
+   * each test has a limiter with a name of its own.
+   */
+  create(clock: FakeClock): Store;
+  /** The `source` in its decisions. */
+  readonly source: Decision['source'];
+  /** Where the clocks start, in milliseconds since 1970. Default: a fixed day in November 2026. */
+  readonly clockAtMs?: number;
+  /** Called before the first test. */
+  setUp?(): Promise<void>;
+  /** Called after the last test. */
+  tearDown?(): Promise<void>;
+}
+
+/** The options of createLimiter without its policies. */
 export interface LimiterOfSuite {
   readonly name: string;
   readonly store: Store;
@@ -10,7 +26,7 @@ export interface LimiterOfSuite {
   readonly timeoutMs: number;
 }
 
-/** What the parts of the contract of stores are given. */
+/** The input of the parts of the stores' contract. */
 export interface StoreSetup {
   readonly source: Decision['source'];
   /** A limiter of these policies on a new store, with the clock of that store. */

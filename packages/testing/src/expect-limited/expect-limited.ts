@@ -18,7 +18,10 @@ export interface ExpectLimitedOptions {
   allowedStatus?: number | readonly number[];
   /** The status of a denial. Default 429. */
   deniedStatus?: number;
-  /** The fields of all answers: the option `headers` of the application. `false`: none is looked for. Default `draft-11`. */
+  /**
+   * The fields of all answers: the option `headers` of the application. `false`: none is looked for. Default
+   * `draft-11`.
+   */
   fields?: FieldFormat | false;
   /** The name of a policy that the fields have to name. */
   policy?: string;
@@ -39,8 +42,9 @@ export interface TestedAnswer {
 }
 
 /**
- * Sends equal requests, one after the other, and asserts that exactly `limit` are allowed and the next one is denied, with the
- * header fields of a limited answer: `RateLimit-Policy` and `RateLimit` with every one, `Retry-After` with the denial.
+ * Sends equal requests, one after the other, and asserts that exactly `limit` are allowed and the next one is denied,
+ * with the header fields of a limited answer: `RateLimit-Policy` and `RateLimit` with every one, `Retry-After` with the
+ * denial.
  *
  * The requests come from 127.0.0.1 and count like any others. Where the limit refills while they are sent, give the
  * store a {@link fakeClock}. Requests in flight (`concurrency`) are not limited one after the other.

@@ -10,7 +10,7 @@ const NAMES: Record<FieldFormat, readonly string[]> = {
 
 export const FORMATS: readonly FieldFormat[] = Object.keys(NAMES) as FieldFormat[];
 
-/** What is wrong with the fields of an answer; undefined where they are as they should be. */
+/** The error in the fields of an answer; undefined if they are right. */
 export function faultOf(headers: Headers, format: FieldFormat, policy: string | undefined): string | undefined {
   const missing = NAMES[format].filter((name) => headers.get(name) === null);
   if (missing.length > 0) return `it has no field ${missing.join(', ')}`;

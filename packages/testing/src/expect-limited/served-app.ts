@@ -7,7 +7,10 @@ export type FetchHandler = (request: Request) => Response | Promise<Response>;
 /** A handler of `node:http`: an Express application, or a function of request and response. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** What can be tested. The test starts it where it does not run yet, on a free port of 127.0.0.1, and stops it again. */
+/**
+ * An application for the test, which starts it where it does not run yet, on a free port of 127.0.0.1, and stops it
+ * again.
+ */
 export type TestedApp =
   | string
   | URL
@@ -120,7 +123,7 @@ function inProcess(handler: (request: Request, beside: never) => Response | Prom
   };
 }
 
-/** What is passed beside a request, as by Bun, by Deno, and by `@hono/node-server`: it tells the client's address. */
+/** The second argument of a handler, as by Bun, by Deno, and by `@hono/node-server`: it tells the client's address. */
 const BESIDE = {
   requestIP: () => ({ address: '127.0.0.1', family: 'IPv4', port: 0 }),
   remoteAddr: { transport: 'tcp', hostname: '127.0.0.1', port: 0 },

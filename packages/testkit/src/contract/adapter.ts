@@ -75,8 +75,8 @@ export interface RunningApp {
 }
 
 /**
- * Scenarios that cannot be played with an adapter: a title, of one test or of a block, or several that follow each other joined by
- * ` › `; and the reason. Each must exist.
+ * Scenarios that cannot be played with an adapter: a title, of one test or of a block, or several that follow each
+ * other joined by ` › `; and the reason. Each must exist.
  */
 export type Impossible = Readonly<Record<string, string>>;
 

@@ -47,8 +47,8 @@ export const contractParts: readonly ContractPart[] = Object.keys(PARTS) as Cont
 const TIMEOUT_MS = factor > 1 ? 3_600_000 : 120_000;
 
 /**
- * The contract of every adapter, as some 600 tests over real HTTP: the responses byte for byte, the options, and limits that no form
- * of a request escapes. Scenarios run on the memory store and on a real Redis.
+ * The contract of every adapter, as some 600 tests over real HTTP: the responses byte for byte, the options, and limits
+ * that no form of a request escapes. Scenarios run on the memory store and on a real Redis.
  *
  * @param selected - One part of the contract, or scenarios by their titles. Default: all of it.
  * @throws Error where a title names no scenario.

@@ -1,15 +1,6 @@
 import { expect } from '@jest/globals';
-import {
-  createLimiter,
-  createPolicies,
-  fixedWindow,
-  managed,
-  redisStore,
-  type Decision,
-  type Policies,
-  type Policy,
-  type PolicySource,
-} from '@sluice/core';
+import { createLimiter, fixedWindow, redisStore, type Decision, type Policy } from '@sluice/core';
+import { createPolicies, managed, type Policies, type PolicySource } from '@sluice/managed';
 import { byAll, byHeader, byIp } from '@sluice/http';
 import { until } from '../until.ts';
 import { header, type AnyRequest, type Limit } from './adapter.ts';

@@ -244,7 +244,7 @@ function timers(): number {
 
 /** A connection over which one request was sent. */
 interface Visit {
-  /** Of the response, once there is one. */
+  /** The status of the response, once there is one. */
   readonly status: () => number | undefined;
   /** Resets the connection. */
   readonly leave: () => Promise<void>;

@@ -112,7 +112,10 @@ async function cutHttp1(port: number, { id, moment, seen }: Cut, resets: boolean
   await closed;
 }
 
-/** Reads until a response has ended, by its length or by the last of its chunks: not all servers accept a request before. */
+/**
+ * Reads until a response has ended, by its length or by the last of its chunks: not all servers accept a request
+ * before.
+ */
 async function wholeAnswer(socket: Socket): Promise<void> {
   let text = '';
   while (!(text.endsWith('\r\n\r\nhello') || text.endsWith('\r\n0\r\n\r\n'))) {

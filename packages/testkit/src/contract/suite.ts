@@ -52,7 +52,7 @@ export interface Server {
   statuses(count: number, request?: HttpRequest): Promise<number[]>;
 }
 
-/** What a scenario needs to run with an adapter. */
+/** The settings of a scenario for an adapter. */
 export interface Suite {
   readonly adapter: AdapterUnderTest;
   readonly stores: readonly [SuiteStores, SuiteStores];
@@ -69,7 +69,9 @@ export interface Suite {
   atEnd(end: () => Promise<void>): void;
 }
 
-/** Everything a scenario needs. Call it inside `describe`: it starts a Redis before the tests and stops it after them. */
+/**
+ * Everything a scenario needs. Call it inside `describe`: it starts a Redis before the tests and stops it after them.
+ */
 export function suiteFor(adapter: AdapterUnderTest): Suite {
   const redis = useRedis();
   let prefixes = 0;
@@ -89,7 +91,7 @@ export function suiteFor(adapter: AdapterUnderTest): Suite {
   ];
 
   beforeAll(() => {
-    // What scenarios do on purpose.
+    // Scenarios do these on purpose.
     silenceWarnings(
       'SLUICE_REFUND_FAILED',
       'SLUICE_REPORT_FAILED',

@@ -11,7 +11,7 @@ export interface WatchedStore extends Store {
   answered(op: StoreRequest['op']): Log<StoreRequest>;
 }
 
-/** What a watched store may do beside storing. */
+/** The abilities of a watched store beside storing. */
 export interface Watch {
   /** Decides at once, and answers consumes when this gate opens. */
   readonly hold?: Gate;

@@ -5,7 +5,7 @@ import { startRedis, type RedisServer } from '../redis-server.ts';
 
 /** Where a client under test connects to, and as whom: a user with no more rights than the guide states. */
 export interface Endpoint {
-  /** Of the one server, or of the first node. */
+  /** The address of the one server, or of the first node. */
   readonly url: string;
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
   readonly username: string;

@@ -1,7 +1,7 @@
 import type { redisStore } from '@sluice/core';
 import type { Endpoint } from './servers.ts';
 
-/** Whatever `redisStore` takes. */
+/** Any client that `redisStore` takes. */
 export type AnyClient = Parameters<typeof redisStore>[0];
 
 /** A client under test. What `connect` makes has the settings that the guide recommends. */

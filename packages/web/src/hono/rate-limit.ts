@@ -40,7 +40,9 @@ type KeyEach<E extends Env> = KeyEachOptions<Context<E>, Response, undefined> & 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as Hono's own middleware, for applications with any types
 type AnyEnv = any;
 
-/** Middleware for an application or a route. `Key` is a string or, with several limits, an object with a key per limit. */
+/**
+ * Middleware for an application or a route. `Key` is a string or, with several limits, an object with a key per limit.
+ */
 export interface RateLimitMiddleware<Key = string, E extends Env = Env>
   extends MiddlewareHandler<E>, Omit<Limited<Context<E>, Key>, 'enforce'> {}
 
@@ -118,7 +120,9 @@ interface Call {
   readonly isOutermost: boolean;
 }
 
-/** Calls the rest of the application. Its errors have become responses here, unless they are no errors of JavaScript. */
+/**
+ * Calls the rest of the application. Its errors have become responses here, unless they are no errors of JavaScript.
+ */
 async function proceed({ c, next, exchange, isOutermost }: Call): Promise<undefined> {
   if (!isOutermost) {
     await next();

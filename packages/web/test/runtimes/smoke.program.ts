@@ -1,6 +1,6 @@
 // The contract in short, under the test runner of Bun or Deno, with fetch handlers and Hono on its server.
 import { fromBun, fromDeno } from '@sluice/web';
-import { describeAdapter, smoke, type RunningApp } from '@sluice/testkit';
+import { describeAdapter, smoke, type RunningApp } from '@sluice/testkit/contract';
 import { errorResponse, fetchApp, responseOf } from '../fetch-app.ts';
 import { honoApp } from '../hono-app.ts';
 import { ofFetchHandlers, ofHono } from '../impossible.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { runtimes, smoke } from '@sluice/testkit';
+import { runtimes } from '@sluice/testkit';
+import { smoke } from '@sluice/testkit/contract';
 
 const program = new URL('smoke.program.ts', import.meta.url);
 

@@ -43,7 +43,9 @@ export const fixedWindow: Kernel<FixedWindowPolicy, FixedWindowState> = (
   };
 };
 
-/** Refunds only within the charged window: the one that ends at the same instant. Without it, within the current one. */
+/**
+ * Refunds only within the charged window: the one that ends at the same instant. Without it, within the current one.
+ */
 export function refundFixedWindow(
   _policy: FixedWindowPolicy,
   state: FixedWindowState,

@@ -21,13 +21,13 @@ export interface FixedWindowOptions {
   limit: number;
   window: Duration;
   /**
-   * The start of windows: `first-hit` (default) is the first unit of a key; `clock` is a whole multiple of `window` since
-   * 1970 (UTC), the same for every key.
+   * The start of windows: `first-hit` (default) is the first unit of a key; `clock` is a whole multiple of `window`
+   * since 1970 (UTC), the same for every key.
    */
   align?: 'first-hit' | 'clock';
   /**
-   * Whether a request that this policy itself denies adds its cost too, up to 2^52 units, so that `used` passes the limit.
-   * It never moves the end of the window. Every denial is then a call of the store. Default false.
+   * Whether a request that this policy itself denies adds its cost too, up to 2^52 units, so that `used` passes the
+   * limit. It never moves the end of the window. Every denial is then a call of the store. Default false.
    */
   countDenied?: boolean;
   /** Appears in header fields and keys. Default: the name of the limiter. */
@@ -43,8 +43,8 @@ const OPTIONS = {
 
 /**
  * Allows at most `limit` units per window. An interval of the same length that spans two windows can contain up to
- * `2 * limit - 1` units (`2 * limit` with `align: 'clock'`); {@link slidingWindow} prevents that. Later units never move
- * the end of a window. The state is one small integer per key.
+ * `2 * limit - 1` units (`2 * limit` with `align: 'clock'`); {@link slidingWindow} prevents that. Later units never
+ * move the end of a window. The state is one small integer per key.
  *
  * @throws PolicyError with the field, what was expected and what was given.
  */

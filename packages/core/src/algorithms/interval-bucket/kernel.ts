@@ -4,8 +4,8 @@ import { decodePair, encodePair } from '../instant-and-field.ts';
 import type { IntervalBucketPolicy } from './policy.ts';
 
 /**
- * What was missing from a full bucket at its last boundary. A full bucket has no state: its boundaries start again at
- * the next unit.
+ * The units that were missing from a full bucket at its last boundary. A full bucket has no state: its boundaries start
+ * again at the next unit.
  */
 export interface IntervalBucketState {
   readonly boundaryMs: number;

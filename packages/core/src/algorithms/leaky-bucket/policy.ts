@@ -39,8 +39,8 @@ const OPTIONS = {
 /**
  * Paces requests: units start at least `window / limit` apart, first come first served. `delayMs` of a decision is the
  * wait until its first unit starts; the caller has to wait, or nothing is paced. A request whose last unit would start
- * later than `maxDelay` is denied, and reserves nothing. `limit` of a decision is the number of units that an unused key
- * allows at once: all that start within `maxDelay`, the first of them immediately.
+ * later than `maxDelay` is denied, and reserves nothing. `limit` of a decision is the number of units that an unused
+ * key allows at once: all that start within `maxDelay`, the first of them immediately.
  *
  * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
  * large to be counted exactly.

@@ -19,8 +19,8 @@ export interface SlidingWindowOptions {
   limit: number;
   window: Duration;
   /**
-   * Length of the blocks: it divides the window, into at most 100 blocks. Default: a tenth of the window, rounded up to a
-   * millisecond.
+   * Length of the blocks: it divides the window, into at most 100 blocks. Default: a tenth of the window, rounded up to
+   * a millisecond.
    */
   precision?: Duration;
   /** Appears in header fields and keys. Default: the name of the limiter. */
@@ -40,9 +40,9 @@ const OPTIONS = {
 };
 
 /**
- * Allows at most `limit` units in **any** interval as long as the window. The window is counted in clock-aligned blocks:
- * the current block and all that reach into the window. A unit is available again at most one block late (less than two
- * if the default precision does not divide the window).
+ * Allows at most `limit` units in **any** interval as long as the window. The window is counted in clock-aligned
+ * blocks: the current block and all that reach into the window. A unit is available again at most one block late (less
+ * than two if the default precision does not divide the window).
  *
  * @throws PolicyError with the field, what was expected and what was given.
  */

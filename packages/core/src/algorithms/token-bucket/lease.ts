@@ -2,7 +2,9 @@ import { PolicyError, shown } from '../../errors.ts';
 import type { Lease } from '../algorithm.ts';
 import { parseTokenBucket, type TokenBucketPolicy } from './policy.ts';
 
-/** A slice is held while the bucket refills, so that the bucket is smaller by as much: then both keep to its capacity. */
+/**
+ * A slice is held while the bucket refills, so that the bucket is smaller by as much: then both keep to its capacity.
+ */
 export const leaseTokenBucket: Lease<TokenBucketPolicy> = {
   counted: smallerBucket,
   spentByMs: () => Infinity,

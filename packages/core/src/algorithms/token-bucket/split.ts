@@ -19,7 +19,10 @@ function fillMs(
   return Math.ceil(((capacity + overdraft + total / lightest) * everyMs) / refill) + 1;
 }
 
-/** A bucket that is such a part: exact where it can be, else at a slower pace; undefined where it cannot be counted at all. */
+/**
+ * A bucket that is such a part: exact where it can be, else at a slower pace; undefined where it cannot be counted at
+ * all.
+ */
 function bucketOf(
   whole: TokenBucketPolicy,
   { units: capacity, weight, total }: PolicyPart,

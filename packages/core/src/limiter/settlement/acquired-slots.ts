@@ -17,7 +17,7 @@ interface SharedSlots {
 
 const slotsByStore = new WeakMap<Store, Map<string, SharedSlots>>();
 
-/** What one acquisition knows of its slots. */
+/** The state of one acquisition of slots. */
 export interface AcquiredSlots {
   /** Whether this acquisition has released them, or they have expired. */
   hasEnded(): boolean;

@@ -52,7 +52,9 @@ export function keepRenewing(
   };
 }
 
-/** Releases slots, with a second attempt if the first fails. Slots that stay unreleased expire, which is warned about. */
+/**
+ * Releases slots, with a second attempt if the first fails. Slots that stay unreleased expire, which is warned about.
+ */
 export async function releaseWithRetry(slots: Pick<RenewableSlots, 'release'>): Promise<void> {
   try {
     await slots.release().catch(async () => {

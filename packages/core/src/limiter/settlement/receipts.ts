@@ -1,7 +1,8 @@
 import { PrivateFields } from '../../engine/private-fields.ts';
 import type { Decision } from '../../engine/decision.ts';
 import { rangeError, shown, typeError } from '../../errors.ts';
-import { isManaged, type UnresolvedPart } from '../../managed/resolve.ts';
+import { currentOf } from '../../engine/limit-source.ts';
+import type { UnresolvedPart } from '../resolve.ts';
 import { holdsSlots } from '../../engine/policy.ts';
 import {
   settlementsOf,
@@ -14,7 +15,7 @@ import {
   type StoreAnswer,
 } from '../../engine/store.ts';
 
-/** What a decision took, and from where: needed for refunds and charges. */
+/** The units that a decision took, and their place: needed for refunds and charges. */
 interface Receipt {
   readonly store: Store;
   /** The requested parts, and what the store counted for them: the same except for a local share. */
@@ -149,8 +150,8 @@ export class Receipts {
   }
 
   /**
-   * Until when each part of a decision that has a cost, and each policy of it, is charged: what another process needs to settle
-   * it. Undefined where it took nothing from the limiter's own store.
+   * Until when each part of a decision that has a cost, and each policy of it, is charged: what another process needs
+   * to settle it. Undefined where it took nothing from the limiter's own store.
    */
   chargedUntilOf(decision: Decision): readonly (readonly number[])[] | undefined {
     const receipt = Receipted.receiptOf(decision, this, this.#store);
@@ -163,8 +164,8 @@ export class Receipts {
     const { requested, counted } = Receipted.receiptOf(decision, this, this.#store) as Receipt;
     const ttls = counted.flatMap((part, i) => {
       if (!isHeld(part)) return [];
-      const limit = requested[i]?.limit;
-      const { policies } = (limit !== undefined && isManaged(limit) ? limit.current() : limit) ?? part.limit;
+      const { limit, subject } = requested[i] ?? part;
+      const { policies } = currentOf(limit, subject) ?? part.limit;
       return policies.filter((named) => holdsSlots([named])).map(({ windowMs }) => windowMs);
     });
     return Math.min(...ttls);

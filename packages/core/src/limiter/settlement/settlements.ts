@@ -2,12 +2,12 @@ import type { Decision } from '../../engine/decision.ts';
 import { messageOf, type SluiceError } from '../../errors.ts';
 import { releaseWithRetry } from './keep-slots.ts';
 import { isNewHolder } from './holder.ts';
-import type { UnresolvedPart } from '../../managed/resolve.ts';
+import type { UnresolvedPart } from '../resolve.ts';
 import { holdsSlots } from '../../engine/policy.ts';
 import { warnOnce } from '../../warnings.ts';
 import { registerSlots } from './acquired-slots.ts';
 import { Receipts, type Settlement } from './receipts.ts';
-import type { EditingRequest, Part, Store, StoreAnswer } from '../../engine/store.ts';
+import { isOneCall, type EditingRequest, type Part, type Store, type StoreAnswer } from '../../engine/store.ts';
 
 /** Slots that a request holds, taken by one decision. */
 export interface HeldSlots {
@@ -70,7 +70,9 @@ export class Settlements {
     await this.#send(this.receipts.refundOfParts(decision, chosen));
   }
 
-  /** Gives back all that a decision took, slots included, for a request that never runs; also while the limiter closes. */
+  /**
+   * Gives back all that a decision took, slots included, for a request that never runs; also while the limiter closes.
+   */
   async giveBack(decision: Decision): Promise<void> {
     const slots = this.acquiredSlotsOf(decision);
     await Promise.all([
@@ -173,8 +175,8 @@ export class Settlements {
     try {
       await this.#perform(what.requests, what.store);
     } catch (error) {
-      const isOneCall = what.requests.length === 1 || what.store.oneSubjectPerCall !== true;
-      if (isOneCall && (error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') what.undo();
+      const nothingWasSent = isOneCall(what.store, what.requests);
+      if (nothingWasSent && (error as Partial<SluiceError>).code === 'SLUICE_BREAKER_OPEN') what.undo();
       throw error;
     }
   }

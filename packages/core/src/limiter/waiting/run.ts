@@ -3,7 +3,7 @@ import { SluiceError } from '../../errors.ts';
 import { keepRenewing, releaseWithRetry } from '../settlement/keep-slots.ts';
 import type { LimiterCore } from '../core.ts';
 
-/** What a function gets that {@link Limiter.run} calls. */
+/** The argument of a function that {@link Limiter.run} calls. */
 export interface Running {
   /** The decision that allowed it. */
   readonly decision: Decision;

@@ -1,12 +1,13 @@
 import type { Decision } from '../../engine/decision.ts';
 import { isPending } from '../../engine/store.ts';
 import { SluiceError } from '../../errors.ts';
-import { countsDenialsNow, mayPace, type UnresolvedPart } from '../../managed/resolve.ts';
+import { mayPace } from '../../engine/limit-source.ts';
+import { countsDenialsNow, type UnresolvedPart } from '../resolve.ts';
 import { schedule } from '../../platform/schedule.ts';
 import { withNewHolders } from '../settlement/holder.ts';
 import type { WaitSettings } from './options.ts';
 
-/** What a queue needs of its limiter. */
+/** The functions of a limiter that its queue calls. */
 export interface WaitPort {
   readonly name: string;
   /** Whether requests that are asked for together cost no more than one: in memory, or one call. */
@@ -74,7 +75,7 @@ export class WaitQueue {
   #answered: Promise<void> | undefined;
   /** Whether units may have come back since the store was last asked. */
   #hasChanged = false;
-  /** What the last decision has left. */
+  /** The units that the last decision left. */
   #remaining = 0;
   /** How many requests the last call has allowed. */
   #served = 0;

@@ -1,6 +1,6 @@
 import type { Decision } from '../../engine/decision.ts';
 import { SluiceError } from '../../errors.ts';
-import type { UnresolvedPart } from '../../managed/resolve.ts';
+import type { UnresolvedPart } from '../resolve.ts';
 import type { WaitSettings } from './options.ts';
 import { WaitQueue, type WaitPort } from './wait-queue.ts';
 

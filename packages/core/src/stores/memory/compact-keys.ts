@@ -23,8 +23,8 @@ const CHARACTERS_PER_KEY = 256;
  * Keys for which there is no room among the others: each is a text of some 70 characters under the hash of its subject,
  * and nothing else. They are exact: a key that is requested again is taken out, and goes on as it was.
  *
- * There are two generations. When the newer one is full, the older one is forgotten, and the newer one becomes the older
- * one: so the last `most` keys are remembered, and up to twice as many.
+ * There are two generations. When the newer one is full, the older one is forgotten, and the newer one becomes the
+ * older one: so the last `most` keys are remembered, and up to twice as many.
  */
 export class CompactKeys {
   readonly most: number;

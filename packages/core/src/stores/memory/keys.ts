@@ -148,8 +148,8 @@ export class Keys {
   }
 
   /**
-   * Forgets all keys of these owners: see `ownerOf`. Compact keys do not say whose they are; their hashes are never looked
-   * up again, and they go with their generation.
+   * Forgets all keys of these owners: see `ownerOf`. Compact keys do not say whose they are; their hashes are never
+   * looked up again, and they go with their generation.
    */
   forget(owners: readonly string[]): void {
     for (const { records } of this.tables.ownedBy(owners)) {

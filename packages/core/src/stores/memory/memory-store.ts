@@ -2,12 +2,11 @@ import { systemClock, type Clock } from '../../platform/clock.ts';
 import { shown } from '../../errors.ts';
 import { readOptions, valueThat, type OptionTable, type SettingsOf } from '../../values/option.ts';
 import { hasLongStates } from '../../engine/policy.ts';
-import type { Decision } from '../../engine/decision.ts';
+import type { Fast, FastHost, FastStore } from '../../engine/fast.ts';
 import { evaluate } from '../../engine/evaluate.ts';
 import type { BatchAnswer, CoalescedRequests } from '../../engine/batch-store.ts';
 import {
   withSnapshots,
-  type Limit,
   type Part,
   type PartAnswer,
   type Store,
@@ -16,7 +15,7 @@ import {
 } from '../../engine/store.ts';
 import type { Entry } from './entry.ts';
 import { Keys } from './keys.ts';
-import { consumeOne } from './consume-one.ts';
+import { MemoryFast } from './memory-fast.ts';
 import { decideKey } from './decide-key.ts';
 
 export interface MemoryStoreOptions {
@@ -30,9 +29,8 @@ export interface MemoryStoreOptions {
 }
 
 /** A store in this process's memory. */
-export interface MemoryStore extends Store {
+export interface MemoryStore extends FastStore {
   readonly source: 'memory';
-  take(limit: Limit, subject: string, cost: number): Decision | undefined;
   perform(requests: readonly StoreRequest[]): readonly StoreAnswer[];
   /** Keys held at present, also in compact form, including those that have ended but are not removed yet. */
   readonly size: number;
@@ -62,12 +60,12 @@ function hasNow(clock: unknown): clock is Clock {
  * It holds at most `maxKeys` keys. When it is full, a new key replaces the least recently used one that is not being
  * denied. No client is denied because of the number of other clients.
  *
- * Of the keys that are being denied (or blocked, or hold slots) half of `maxKeys` are held in full. Beyond that, the
- * oldest ones of the limiter that has most of them become compact: each is a text under a keyed hash, still
- * exact. At least the last `maxKeys` of these are remembered (8192 where `maxKeys` is less), at most twice as many. So a
- * flood frees a denied key only if it gets one and a half times `maxKeys` keys denied meanwhile; it frees none of a
- * limiter that has less than its share, and ends no block by `block()`, of which half of `maxKeys` are held apart. The
- * store warns with code `SLUICE_MEMORY_SATURATED`. See docs/adr/0005-memory-store.md.
+ * Keys that are being denied (or blocked, or hold slots) are held in full up to half of `maxKeys`. Beyond that, the
+ * oldest ones of the limiter that has most of them become compact: each is a text under a keyed hash, still exact. At
+ * least the last `maxKeys` of these are remembered (8192 where `maxKeys` is less), at most twice as many. So a flood
+ * frees a denied key only if it gets one and a half times `maxKeys` keys denied meanwhile; it frees none of a limiter
+ * that has less than its share, and ends no block by `block()`, of which half of `maxKeys` are held apart. The store
+ * warns with code `SLUICE_MEMORY_SATURATED`. See docs/adr/0005-memory-store.md.
  *
  * @throws PolicyError for a bad or unknown option.
  */
@@ -83,7 +81,7 @@ export interface ShownMemory {
   performBatch(requests: readonly CoalescedRequests[]): BatchAnswer;
 }
 
-/** What shows the states of a memory store; undefined for another store. */
+/** The states of a memory store, for tests; undefined for another store. */
 export function shownMemory(store: Store): ShownMemory | undefined {
   return BoundedMemoryStore.shown(store);
 }
@@ -136,11 +134,8 @@ class BoundedMemoryStore implements MemoryStore {
     return requests.map((request) => this.#performOne(request, nowMs, false));
   }
 
-  take(limit: Limit, subject: string, cost: number): Decision | undefined {
-    if (limit.policies.length !== 1) return undefined;
-    const nowMs = Math.floor(this.#now());
-    if (!Number.isSafeInteger(nowMs)) return undefined;
-    return consumeOne(this.#keys, limit, subject, cost, nowMs);
+  fast(host: FastHost): Fast {
+    return new MemoryFast(this.#keys, this.#now, host);
   }
 
   #nowMs(): number {

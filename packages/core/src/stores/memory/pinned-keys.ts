@@ -6,8 +6,8 @@ interface Pinned {
 }
 
 /**
- * The keys that must not be evicted (they are being denied, blocked, or hold slots), in a binary heap ordered by the end
- * of that. Their number is exact at every instant; a change takes logarithmic time.
+ * The keys that must not be evicted (they are being denied, blocked, or hold slots), in a binary heap ordered by the
+ * end of that. Their number is exact at every instant; a change takes logarithmic time.
  */
 export class PinnedKeys<T extends Pinned> {
   readonly #heap: T[] = [];

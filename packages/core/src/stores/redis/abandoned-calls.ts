@@ -1,7 +1,9 @@
 import { StoreError } from '../../errors.ts';
 import type { StoreCall } from '../../engine/store.ts';
 
-/** What a client of ioredis keeps of a call without a reply, measured: 4 kB for one key, 55 kB for 256 keys. */
+/**
+ * The memory that a client of ioredis keeps for a call without a reply, measured: 4 kB for one key, 55 kB for 256 keys.
+ */
 const CALL_BYTES = 4000;
 const KEY_BYTES = 200;
 /** Bounds the memory of abandoned calls while a server hangs: some 4000 calls of one key, or 300 of 256. */
@@ -9,7 +11,7 @@ export const MOST_ABANDONED_BYTES: number = 16 * 1024 * 1024;
 /** How often a call is sent all the same, to find out whether the server replies again. */
 const TRY_EVERY_MS = 1000;
 
-/** What is known of a call that was sent: pass it to {@link AbandonedCalls.ended}. */
+/** The record of a call that was sent: pass it to {@link AbandonedCalls.ended}. */
 export interface SentCall {
   readonly bytes: number;
   readonly generation: number;

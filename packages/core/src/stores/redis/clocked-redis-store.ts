@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../platform/clock.ts';
-import type { Store, StoreRequest } from '../../engine/store.ts';
+import type { Nodes, Store, StoreAnswers, StoreRequest } from '../../engine/store.ts';
 import type { IoredisClient, NodeRedisClient, RedisClient } from './client.ts';
 import type { RedisStoreOptions } from './redis-options.ts';
 import { createRedisStore } from './redis-store.ts';
@@ -29,9 +29,9 @@ export function testGeneral(): Script {
 const ERA_MS = 2 * 2520 * 86_400_000;
 
 /**
- * A Redis store that takes its instants from `clock`, for tests: the scripts of `redisStore`, but for the line that asks the
- * server for the time. Redis itself stays in the present, so instants are shifted into the future, all by the same whole
- * number of windows: no expiry is in the past. `atMs` in decisions is shifted back.
+ * A Redis store that takes its instants from `clock`, for tests: the scripts of `redisStore`, but for the line that
+ * asks the server for the time. Redis itself stays in the present, so instants are shifted into the future, all by the
+ * same whole number of windows: no expiry is in the past. `atMs` in decisions is shifted back.
  *
  * @param eraMs - The shift. Windows that do not divide the default one need a clock that is itself in the future,
  * and 0 here: then the store decides in batches as well, which it does not when it shifts.
@@ -47,18 +47,34 @@ export function clockedRedisStore(
   if (eraMs === 0) return store;
   return {
     source: 'redis',
-    oneSubjectPerCall: store.oneSubjectPerCall === true,
     shardOf: (subject) => store.shardOf?.(subject),
     connect: () => {
       store.connect?.();
     },
     close: () => store.close(),
     async perform(requests, call) {
-      const shifted = requests.map((request) => later(request, eraMs));
-      const answers = await store.perform(shifted, call);
-      return answers.map((answer) => (answer instanceof Error ? answer : { ...answer, atMs: answer.atMs - eraMs }));
+      const nodes = call?.nodes;
+      const own = nodes === undefined ? call : { ...call, abandoned: false, nodes: shiftedNodes(nodes, eraMs) };
+      return answersLater(await store.perform(requestsLater(requests, eraMs), own), -eraMs);
     },
   };
+}
+
+/** The nodes as the store behind asks them, at its own instants. */
+function shiftedNodes(nodes: Nodes, ms: number): Nodes {
+  const shifted =
+    (ask: Nodes['ask']): Nodes['ask'] =>
+    async (requests) =>
+      answersLater(await ask(requestsLater(requests, -ms)), ms);
+  return { ...nodes, ask: shifted((asked) => nodes.ask(asked)), refund: shifted((asked) => nodes.refund(asked)) };
+}
+
+function answersLater(answers: StoreAnswers, ms: number): StoreAnswers {
+  return answers.map((answer) => (answer instanceof Error ? answer : { ...answer, atMs: answer.atMs + ms }));
+}
+
+function requestsLater(requests: readonly StoreRequest[], ms: number): readonly StoreRequest[] {
+  return requests.map((request) => later(request, ms));
 }
 
 /** The request with its instants later by so much; 0 is none. */

@@ -7,7 +7,8 @@ const MOST_KEYS = 10_000;
 
 /**
  * The keys that have been healed since a server's clock last stepped back: once is enough, because whatever is written
- * after that step is written at instants that have been reached. Forgets keys rather than grow: healing again does nothing.
+ * after that step is written at instants that have been reached. Forgets keys rather than grow: healing again does
+ * nothing.
  */
 export class HealedKeys {
   readonly #keys = new Set<string>();

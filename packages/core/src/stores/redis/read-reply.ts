@@ -1,6 +1,7 @@
 import { StoreError, kindOf, shown } from '../../errors.ts';
 import { evaluate } from '../../engine/evaluate.ts';
 import {
+  partsOf,
   withSnapshots,
   type Limit,
   type Part,
@@ -11,7 +12,7 @@ import {
 } from '../../engine/store.ts';
 import { failureOf } from './failure.ts';
 import { readValue, textOf, withStates, writeValue, type Undecoded } from './value.ts';
-import { partsOf, type Call } from './write-call.ts';
+import type { Call } from './write-call.ts';
 
 /**
  * Reads the reply of the general script: the instant, and every value before the call. The kernels decide the

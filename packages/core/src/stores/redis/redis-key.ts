@@ -9,8 +9,8 @@ export function redisKey(prefix: string, subject: string, keySuffix: string): st
 }
 
 /**
- * The text between the braces of a key, which a cluster hashes. A hash replaces a subject with braces, which would move to
- * another hash slot, or with lone surrogates, which would equal another subject in UTF-8.
+ * The text between the braces of a key, which a cluster hashes. A hash replaces a subject with braces, which would move
+ * to another hash slot, or with lone surrogates, which would equal another subject in UTF-8.
  */
 export function hashTag(subject: string): string {
   const isSafe = subject.isWellFormed() && !subject.includes('{') && !subject.includes('}');

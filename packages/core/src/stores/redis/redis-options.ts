@@ -2,15 +2,14 @@ import type { BreakerOptions } from '../../engine/store.ts';
 import { parseBreaker } from '../../guard/breaker-options.ts';
 import { checkTimeout } from '../../guard/deadline.ts';
 import { checkOptions } from '../../values/check-options.ts';
-import { parseSwitch } from '../../values/switch.ts';
 import { parsePrefix } from './connection.ts';
 
 export interface RedisStoreOptions {
   /** The prefix of all keys. Letters, digits, `.`, `_`, `-`, `:` and `/`. Default `sluice`. */
   prefix?: string;
   /**
-   * For a URL: how long decisions wait for the first connection, in milliseconds, whatever their `timeoutMs`. An error of the
-   * connection ends this at once. Default `2000`.
+   * For a URL: how long decisions wait for the first connection, in milliseconds, whatever their `timeoutMs`. An error
+   * of the connection ends this at once. Default `2000`.
    */
   connectTimeoutMs?: number;
   /**
@@ -25,13 +24,6 @@ export interface RedisStoreOptions {
    * docs/guides/when-redis-fails.md.
    */
   breaker?: BreakerOptions | false;
-  /**
-   * Whether decisions of the same event loop turn are sent in one call: default true. With `false` each decision is a
-   * call.
-   */
-  batching?: boolean;
-  /** Whether equal requests for one key in the same call are counted in one step: default true. */
-  coalescing?: boolean;
 }
 
 /** The options, checked. */
@@ -40,13 +32,11 @@ export interface RedisSettings {
   readonly connectTimeoutMs: number | undefined;
   readonly check: boolean;
   readonly breaker: BreakerOptions | false;
-  readonly batching: boolean;
-  readonly coalescing: boolean;
 }
 
 /** @throws PolicyError for bad or unknown options. */
 export function parseRedisOptions(options: RedisStoreOptions): RedisSettings {
-  checkOptions(options, ['prefix', 'connectTimeoutMs', 'check', 'breaker', 'batching', 'coalescing'], 'redisStore');
+  checkOptions(options, ['prefix', 'connectTimeoutMs', 'check', 'breaker'], 'redisStore');
   const { connectTimeoutMs, check = process.env['SLUICE_CHECK'] === '1' } = options;
   if (connectTimeoutMs !== undefined) checkTimeout(connectTimeoutMs, 'connectTimeoutMs');
   return {
@@ -54,7 +44,5 @@ export function parseRedisOptions(options: RedisStoreOptions): RedisSettings {
     connectTimeoutMs,
     check,
     breaker: parseBreaker(options.breaker),
-    batching: parseSwitch(options.batching, 'batching'),
-    coalescing: parseSwitch(options.coalescing, 'coalescing'),
   };
 }

@@ -1,24 +1,27 @@
 import { PolicyError, shown } from '../../errors.ts';
 import { warnOnce } from '../../warnings.ts';
 import { untilReady } from '../../guard/until-ready.ts';
-import { FAST_PATHS, type FastPaths, type FastStore } from '../../guard/fast-paths.ts';
-import { networkFastPaths } from '../../guard/network-fast-paths.ts';
 import { StoreGuard } from '../../guard/store-guard.ts';
+import type { Fast, FastHost, FastStore } from '../../engine/fast.ts';
 import { type CoalescedRequests, type BatchStore, type BatchAnswer } from '../../engine/batch-store.ts';
-import type {
-  Part,
-  Store,
-  StoreAnswer,
-  StoreAnswers,
-  StoreCall,
-  StoreRequest,
-  BreakerOptions,
+import {
+  partsOf,
+  type Part,
+  type Store,
+  type StoreAnswer,
+  type StoreAnswers,
+  type StoreCall,
+  type StoreRequest,
+  type BreakerOptions,
 } from '../../engine/store.ts';
 import { keyPrefixOf, type IoredisClient, type NodeRedisClient, type OwnClient, type RedisClient } from './client.ts';
 import { clientOf, addConnection } from './connection.ts';
 import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
-import { hashSlot } from './hash-slot.ts';
+import { batchOnNodes } from './cluster/batch-on-nodes.ts';
+import { hashSlot } from './cluster/hash-slot.ts';
+import { SeveralNodes } from './cluster/several-nodes.ts';
+import { flushBatches, NetworkFast, performInOrder } from './fast/network-fast.ts';
 import { AbandonedCalls, MOST_ABANDONED_BYTES } from './abandoned-calls.ts';
 import { HealedKeys } from './healed-keys.ts';
 import { ServerClock } from './server-clock.ts';
@@ -26,7 +29,7 @@ import { hashTag } from './redis-key.ts';
 import { instantOf, readReply } from './read-reply.ts';
 import { readBatch } from './read-batch.ts';
 import { parseRedisOptions, type RedisSettings, type RedisStoreOptions } from './redis-options.ts';
-import { partsOf, writeCall } from './write-call.ts';
+import { writeCall } from './write-call.ts';
 import { withinBounds } from './within-bounds.ts';
 import { writeBatch } from './write-batch.ts';
 import { abandonedError, runScript, type Script } from './run-script.ts';
@@ -54,10 +57,10 @@ export interface RedisStore extends Store {
  * server's clock, in whole milliseconds. One key per limiter and subject; every key expires. Needs Redis 6.2 or
  * later, or Valkey.
  *
- * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see {@link
- * RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it makes one
- * with ioredis, connects it when a limiter takes the store, and closes it with the last limiter that uses the store. Before
- * the first decision the connection keeps no process alive.
+ * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see
+ * {@link RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it
+ * makes one with ioredis, connects it when a limiter takes the store, and closes it with the last limiter that uses the
+ * store. Before the first decision the connection keeps no process alive.
  * @throws PolicyError for any other client, and for bad or unknown options. Nothing is sent before the first
  * decision.
  */
@@ -102,7 +105,7 @@ export function createRedisStore(
   if (own === undefined && settings.connectTimeoutMs !== undefined) {
     throw new PolicyError(
       'connectTimeoutMs',
-      'connectTimeoutMs is for a store whose Redis is a URL: a client that is handed in connects by itself, got a client',
+      'connectTimeoutMs needs a URL; your own client connects itself, got a client',
       'SLUICE_OPTION_INVALID',
     );
   }
@@ -129,7 +132,7 @@ const NODE_PARTS_SHIFT = 4;
 
 const NO_ANSWER: BatchAnswer = { atMs: 0, keys: [] };
 
-/** What is known of a part of the store that can fail by itself, and has a clock of its own. */
+/** The state of a part of the store that can fail by itself, and has a clock of its own. */
 interface Node {
   readonly abandonedCalls: AbandonedCalls;
   readonly clock: ServerClock;
@@ -137,16 +140,12 @@ interface Node {
 }
 
 class ScriptedStore implements RedisStore, BatchStore, FastStore {
-  // Not a field: a bundler keeps every class whose fields have names that are computed.
-  declare readonly [FAST_PATHS]: FastPaths;
   readonly source = 'redis';
-  readonly oneSubjectPerCall: boolean;
+  readonly hasNodes: boolean;
   readonly showsDenied: boolean;
   readonly #own: OwnClient | undefined;
   readonly #adopted: RedisClient | undefined;
   readonly breaker: BreakerOptions | false;
-  readonly batching: boolean;
-  readonly coalescing: boolean;
   readonly #settings: StoreSettings;
   /** How often the store has been closed: a pending `ready` gives up then. */
   #closings = 0;
@@ -154,16 +153,14 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   #hasCheckedEviction = false;
   readonly #scriptLoads = new ScriptLoads((key) => this.shardOf(key.slice(key.indexOf('{') + 1, key.indexOf('}'))));
   readonly #nodes = new Map<string | undefined, Node>();
+  readonly #severalNodes = new SeveralNodes((requests, waiting) => this.#performOnNode(requests, waiting));
 
   constructor(own: OwnClient | undefined, adopted: RedisClient | undefined, settings: StoreSettings) {
-    this[FAST_PATHS] = networkFastPaths;
     this.#own = own;
     this.#adopted = adopted;
-    this.oneSubjectPerCall = adopted?.cluster === true;
+    this.hasNodes = adopted?.cluster === true;
     this.showsDenied = settings.instantOf === undefined;
     this.breaker = settings.breaker;
-    this.batching = settings.batching;
-    this.coalescing = settings.coalescing;
     this.#settings = settings;
   }
 
@@ -172,12 +169,24 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   }
 
   shardOf(subject: string): string | undefined {
-    if (!this.oneSubjectPerCall) return undefined;
+    if (!this.hasNodes) return undefined;
     const slot = hashSlot(hashTag(subject));
     return this.#adopted?.nodeOf?.(slot) ?? `slots from ${String((slot >> SHARD_SHIFT) << SHARD_SHIFT)}`;
   }
 
+  fast(host: FastHost): Fast {
+    return new NetworkFast(this, host);
+  }
+
   async perform(requests: readonly StoreRequest[], waiting?: StoreCall): Promise<StoreAnswers> {
+    return performInOrder(this, requests, () => this.#perform(requests, waiting));
+  }
+
+  #perform(requests: readonly StoreRequest[], waiting: StoreCall | undefined): Promise<StoreAnswers> {
+    return this.hasNodes ? this.#severalNodes.perform(requests, waiting) : this.#performOnNode(requests, waiting);
+  }
+
+  async #performOnNode(requests: readonly StoreRequest[], waiting: StoreCall | undefined): Promise<StoreAnswers> {
     const [request] = requests;
     const [part] = request === undefined ? [] : partsOf(request);
     return this.#sendTracked(part?.subject, requests.length, waiting, (client, node) => {
@@ -192,6 +201,12 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
    * cost.
    */
   performBatch(requests: readonly CoalescedRequests[], waiting?: StoreCall): Promise<BatchAnswer> {
+    return this.hasNodes && requests.length > 1
+      ? batchOnNodes(requests, waiting, (one, call) => this.#batchOnNode(one, call))
+      : this.#batchOnNode(requests, waiting);
+  }
+
+  #batchOnNode(requests: readonly CoalescedRequests[], waiting: StoreCall | undefined): Promise<BatchAnswer> {
     const { prefix, check, scripts } = this.#settings;
     return this.#sendTracked(requests[0]?.subject, requests.length, waiting, (client, node) => {
       const byMs = this.#behindMs(node);
@@ -295,7 +310,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     requests: readonly StoreRequest[],
     waiting: StoreCall | undefined,
   ): Promise<StoreAnswers> {
-    const calls = this.oneSubjectPerCall ? requests.map((request) => [request]) : withinBounds(requests);
+    const calls = withinBounds(requests);
     const [only] = calls;
     if (calls.length === 1 && only !== undefined) return this.#call(client, node, only, waiting);
     // The decisions of a call hold, even if other calls fail.
@@ -318,6 +333,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
 
   async close(): Promise<void> {
     this.#closings++;
+    flushBatches(this); // a batch that is sent later would open the store again
     StoreGuard.closeOf(this);
     await this.#own?.close();
   }

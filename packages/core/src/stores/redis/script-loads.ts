@@ -17,8 +17,8 @@ export class ScriptLoads {
   /**
    * @param sendInFull - Sends a call with the script's source.
    * @param sendAgain - Sends the call by the script's SHA-1.
-   * @param sendAlone - The same after a load has failed: what the server then does not know is sent in full, and no call
-   * waits for another's load again.
+   * @param sendAlone - The same after a load has failed: what the server then does not know is sent in full, and no
+   * call waits for another's load again.
    */
   load(
     sha1: string,

@@ -26,7 +26,7 @@
  * - stores/redis/lua/general.lua
  */
 export const general: { readonly source: string; readonly sha1: string } = {
-  sha1: 'f54670cd69d1b4645ddee3519d3bf39f08cbf239',
+  sha1: 'b8539ba60c2453e92677f04ea8df3e985ebf1ea3',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -1232,7 +1232,6 @@ local function server_error_of(problem)
   local is_text = type(problem) == "string"
   return is_text and (string.find(problem, "^%u+ ") or string.find(problem, "^@")) and problem or nil
 end
-local LARGEST_LIMIT = 999999999999999
 local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
 local denials = {}
 local failed = {}
@@ -1270,8 +1269,7 @@ local function read_versions(plan)
   for _ = 1, count do
     local earlier_version, carry_over = tonumber(ARGV[at]), ARGV[at + 1]
     at = at + 2
-    local is_read = carry_over == "k" or carry_over == "p"
-    local earlier = is_read and read_policy() or {}
+    local earlier = carry_over == "k" and read_policy() or {}
     earlier.carry_over = carry_over
     plan.earlier[earlier_version] = earlier
   end
@@ -1415,11 +1413,7 @@ if has_versions then
     if external then
       earlier.algorithm.select(earlier, text, 0, now_ms, external)
     end
-    local used = earlier.algorithm.used(earlier, text, now_ms, external)
-    if earlier.carry_over == "p" and earlier[1] > 0 then
-      return math.min(math.ceil(used * policy[1] / earlier[1]), LARGEST_LIMIT)
-    end
-    return used
+    return earlier.algorithm.used(earlier, text, now_ms, external)
   end
   function migrate(key, plan)
     local text = texts[key]

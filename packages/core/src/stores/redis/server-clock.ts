@@ -25,8 +25,8 @@ export class ServerClock {
   }
 
   /**
-   * If the clock shows less than this instant, it has stepped back. Undefined when no step is expected. Known
-   * after a step back, and for a minute after a step forward, so that the first call after a short one is right as well.
+   * If the clock shows less than this instant, it has stepped back. Undefined when no step is expected. Known after a
+   * step back, and for a minute after a step forward, so that the first call after a short one is right as well.
    */
   get behindMs(): number | undefined {
     const isSuspect = this.#suspectUntilMs > 0 && this.#clocks.monotonicMs() < this.#suspectUntilMs;

@@ -122,7 +122,7 @@ export function writeValue(limit: Limit, key: KeyState, nowMs: number): string {
   return writeWhole(limit, { ...key, states }, nowMs);
 }
 
-/** What {@link readValue} reads, with the whole of each state. Empty for a key that is as if never used. */
+/** The result of {@link readValue}, with the whole of each state. Empty for a key that is as if never used. */
 export function writeWhole(
   { policies, policyVersion }: Limit,
   { blockedUntilMs, states, denials, version }: KeyState,

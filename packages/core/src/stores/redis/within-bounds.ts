@@ -1,6 +1,5 @@
 import { MOST_BYTES, MOST_KEYS, workOf } from '../../engine/batch-store.ts';
-import type { StoreRequest } from '../../engine/store.ts';
-import { partsOf } from './write-call.ts';
+import { partsOf, type StoreRequest } from '../../engine/store.ts';
 
 /** Splits a list, in order, into lists that fit into one call each. */
 export function withinBounds(requests: readonly StoreRequest[]): readonly (readonly StoreRequest[])[] {

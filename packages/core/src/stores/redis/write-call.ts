@@ -1,5 +1,5 @@
 import { countsDenied, type NamedPolicy } from '../../engine/policy.ts';
-import type { CarryOver, Limit, Part, StoreRequest } from '../../engine/store.ts';
+import { partsOf, type Limit, type Part, type StoreRequest } from '../../engine/store.ts';
 import { externalStateKey, identityKey, redisKey } from './redis-key.ts';
 import { keptMs, writePolicy } from './write-policy.ts';
 
@@ -143,7 +143,10 @@ class KeysSection {
     return [...this.#external.keys()];
   }
 
-  /** How many external states there are, and per state its key's index, the kind of its algorithm, and its policy's number. */
+  /**
+   * How many external states there are, and per state its key's index, the kind of its algorithm, and its policy's
+   * number.
+   */
   externalArgs(): readonly string[] {
     return this.#hasExternal ? [String(this.#external.size), ...[...this.#external.values()].flat()] : [];
   }
@@ -248,8 +251,6 @@ function findExternalPolicies({ policies, policyVersion }: Limit): readonly Exte
   return found;
 }
 
-const CARRY_OVER: Readonly<Record<Exclude<CarryOver, 'reset'>, string>> = { keep: 'k', proportional: 'p' };
-
 /** Only limits of a single policy have policy versions in Redis: managed ones. */
 function writePolicyVersion({ policyVersion }: Limit, letters: Set<string>): readonly string[] {
   if (policyVersion === undefined) return ['0'];
@@ -258,7 +259,7 @@ function writePolicyVersion({ policyVersion }: Limit, letters: Set<string>): rea
     written.push(String(version));
     if (earlier === 'unknown') written.push('u');
     else if (earlier.carryOver === 'reset') written.push('r');
-    else written.push(CARRY_OVER[earlier.carryOver], ...writePolicy(earlier.policies[0] as NamedPolicy, letters));
+    else written.push('k', ...writePolicy(earlier.policies[0] as NamedPolicy, letters));
   }
   return written;
 }
@@ -267,8 +268,4 @@ function writeEscalation({ escalation }: Limit): readonly string[] {
   if (escalation === undefined) return ['0'];
   const { after, blocksMs, decayMs } = escalation;
   return [blocksMs.length, after, decayMs, ...blocksMs].map(String);
-}
-
-export function partsOf(request: StoreRequest): readonly Part[] {
-  return 'parts' in request ? request.parts : [request.part];
 }

@@ -5,13 +5,11 @@ import {
   fixedWindow,
   memoryStore,
   slidingWindow,
-  slidingLog,
   type Acquisition,
   type Limiter,
   type Policy,
   type Store,
 } from '@sluice/core';
-import { splitStore } from '@sluice/split';
 import { fakeClock, useRedis, virtualRedisStore, type FakeClock } from '@sluice/testkit';
 import { START_MS } from '../../traces/step.ts';
 
@@ -278,17 +276,6 @@ describe('in Redis', () => {
     await expect(limiterOf().acquire('key')).rejects.toMatchObject({ code: 'SLUICE_STORE_KEY_FOREIGN' });
 
     expect(await redis.admin.get(SET)).toBe('mine');
-  });
-});
-
-describe('a split store', () => {
-  it.each<[Policy, RegExp]>([
-    [two, /cannot split .*concurrency.* keep this limit in redisStore/],
-    [slidingLog({ limit: 5, window: '1m' }), /cannot split .*slidingLog.* use slidingWindow/],
-  ])('denies $algorithm, and says what to use', (policy, message) => {
-    expect(() => createLimiter({ policy, store: splitStore({ membership: 2 }) })).toThrow(
-      expect.objectContaining({ name: 'PolicyError', message: expect.stringMatching(message) as unknown as string }),
-    );
   });
 });
 

@@ -1,4 +1,7 @@
-/** Every unit that was taken, by its instant: slow, and obviously right. What has expired is forgotten when something is written. */
+/**
+ * Every unit that was taken, by its instant: slow, and obviously right. What has expired is forgotten when something is
+ * written.
+ */
 export class BruteForce {
   readonly #limit: number;
   readonly #windowMs: number;

@@ -33,8 +33,8 @@ interface Outcome {
 }
 
 /**
- * Lets reservations come, be settled early or late, above or below, or never, and keeps the books twice: in the limiter, and
- * in the exact model of its policy.
+ * Lets reservations come, be settled early or late, above or below, or never, and keeps the books twice: in the
+ * limiter, and in the exact model of its policy.
  */
 async function keepBooks(policy: Policy, store: Store, clock: FakeClock, random: Random): Promise<Outcome> {
   const limiter = createLimiter({

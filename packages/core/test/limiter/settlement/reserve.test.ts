@@ -12,9 +12,8 @@ import {
   type StoreAnswers,
   type StoreRequest,
 } from '@sluice/core';
-import { splitStore } from '@sluice/split';
 import { createSplitStore } from '../../../../split/src/split-store.ts';
-import { expectWarnings, fakeClock } from '@sluice/testkit';
+import { fakeClock, onNodes, expectWarnings } from '@sluice/testkit';
 
 expectWarnings('SLUICE_STORE_AWAY');
 
@@ -25,15 +24,13 @@ const remaining = async (limiter: Limiter, key = 'key'): Promise<number> => (awa
 class Watched implements Store {
   readonly source = 'redis';
   readonly breaker: BreakerOptions | false;
-  readonly oneSubjectPerCall: boolean;
   readonly calls: StoreRequest['op'][][] = [];
   isAway = false;
   turns = 0;
   readonly #memory = memoryStore();
 
-  constructor({ breaker = false, apart = false }: { breaker?: BreakerOptions | false; apart?: boolean } = {}) {
+  constructor({ breaker = false }: { breaker?: BreakerOptions | false } = {}) {
     this.breaker = breaker;
-    this.oneSubjectPerCall = apart;
   }
 
   async perform(requests: readonly StoreRequest[]): Promise<StoreAnswers> {
@@ -155,7 +152,7 @@ describe('a reservation', () => {
   });
 
   it('settles on several nodes of a cluster', async () => {
-    const store = new Watched({ apart: true });
+    const store = onNodes(new Watched());
     const limits = [
       { name: 'one', policy },
       { name: 'other', policy },
@@ -250,29 +247,6 @@ describe('a reservation that this process took in place of its store', () => {
     await settle(5);
 
     expect(await remaining(limiter)).toBe(10);
-  });
-});
-
-describe('a reservation of a share of a split limit', () => {
-  it.each([
-    ['a fixed window', fixedWindow({ limit: 20, window: '1d', align: 'clock' })],
-    ['a sliding window', slidingWindow({ limit: 20, window: '1d' })],
-    ['a bucket', tokenBucket({ capacity: 20, refill: 1, every: '1d' })],
-  ])('of %s is settled in that share, above it too', async (_name, whole) => {
-    const limiter = createLimiter({ policy: whole, store: splitStore({ membership: 2 }), onStoreError: 'throw' });
-    const reservations = [
-      await limiter.reserve('key', 4),
-      await limiter.reserve('key', 4),
-      await limiter.reserve('other', 3),
-    ] as [Reservation, Reservation, Reservation];
-
-    await reservations[0].settle(1);
-    await reservations[1].settle(6);
-    await reservations[2].settle(30);
-
-    expect(await limiter.peek('key', 0)).toMatchObject({ source: 'split', limit: 20, remaining: 10 - 1 - 6 });
-    expect(await limiter.peek('other')).toMatchObject({ allowed: false, remaining: 0 });
-    await limiter.close();
   });
 });
 

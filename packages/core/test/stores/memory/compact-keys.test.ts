@@ -6,7 +6,6 @@ import {
   escalate,
   fixedWindow,
   leakyBucket,
-  managed,
   memoryStore,
   slidingCounter,
   slidingLog,
@@ -19,8 +18,7 @@ import {
   type Policy,
   type Reservation,
 } from '@sluice/core';
-import { expectWarnings, fakeClock, type FakeClock, seeded, testSeed } from '@sluice/testkit';
-import { registry } from '../../managed/lagging-views.ts';
+import { fakeClock, seeded, testSeed, type FakeClock, expectWarnings } from '@sluice/testkit';
 
 expectWarnings('SLUICE_MEMORY_SATURATED');
 
@@ -146,31 +144,5 @@ describe('keys for which there is hardly any room', () => {
       if (!isDeepStrictEqual(found, expected)) expect({ seed, step, found }).toEqual({ seed, step, found: expected });
       if (random.percent(30)) clock.advance(random.integer(0, 100));
     }
-  });
-});
-
-describe('a managed policy that changes while its keys are compact', () => {
-  it('carries over what each of them has used', async () => {
-    const { policies, view } = registry();
-    const known = view();
-    const put = async (limit: number): Promise<void> => {
-      await policies.put('orders', fixedWindow({ limit, window: '1h' }), { apps: ['shop'] });
-      await known.hear();
-    };
-    await put(3);
-    const orders = createLimiter({
-      policy: managed('orders'),
-      app: 'shop',
-      policies: known.policies,
-      store: memoryStore({ maxKeys: 2, clock: fakeClock() }),
-    });
-    const keys = Array.from({ length: 10 }, (_, i) => `key-${String(i)}`);
-    for (const key of keys) while ((await orders.consume(key)).allowed);
-
-    await put(5);
-    const left: number[] = [];
-    for (const key of keys) left.push((await orders.consume(key)).remaining);
-
-    expect(left).toEqual(keys.map(() => 1));
   });
 });

@@ -15,16 +15,18 @@ import {
   type MemoryStore,
   type Policy,
   type Reservation,
-  type Store,
 } from '@sluice/core';
-import { expectWarnings, fakeClock, type FakeClock, type Random, seeded, testSeed } from '@sluice/testkit';
+import {
+  fakeClock,
+  seeded,
+  testSeed,
+  type FakeClock,
+  withoutFastPath,
+  type Random,
+  expectWarnings,
+} from '@sluice/testkit';
 
 expectWarnings('SLUICE_MEMORY_SATURATED');
-
-/** A memory store that is only ever asked in its general way. */
-function withoutFastPath(store: MemoryStore): Store {
-  return { source: store.source, perform: (requests) => store.perform(requests) };
-}
 
 interface Path {
   readonly held: MemoryStore;
@@ -56,7 +58,16 @@ const POLICIES: readonly (readonly [name: string, policy: Policy | readonly Poli
 /** One limiter per policy, another one of the same name and numbers, one with other numbers, and one that escalates. */
 function limiterOf(maxKeys: number, clock: FakeClock, isFast: boolean): Path {
   const held = memoryStore({ maxKeys, clock });
-  const take = jest.spyOn(held, 'take');
+  const bring = held.fast.bind(held);
+  let decided = 0;
+  held.fast = (host) =>
+    bring({
+      ...host,
+      decided: (...decision) => {
+        decided++;
+        host.decided(...decision);
+      },
+    });
   const store = isFast ? held : withoutFastPath(held);
   const limiters = [
     ...POLICIES.map(([name, policy]) => createLimiter({ name, policy, store, shared: true })),
@@ -69,7 +80,7 @@ function limiterOf(maxKeys: number, clock: FakeClock, isFast: boolean): Path {
       store,
     }),
   ];
-  const served = (): number => take.mock.results.filter(({ value }) => value !== undefined).length;
+  const served = (): number => decided;
   return { held, limiters, decisions: [], reservations: [], served };
 }
 

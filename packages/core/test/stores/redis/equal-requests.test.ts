@@ -13,7 +13,9 @@ const redis = useRedis();
 
 /** Long states are decided one request at a time. */
 const inOneStep = references.filter(({ algorithm }) => algorithm !== 'slidingLog' && algorithm !== 'concurrency');
-/** Whether it is told that a state has ended when the one before had: by windows, where those have kept their length. */
+/**
+ * Whether it is told that a state has ended when the one before had: by windows, where those have kept their length.
+ */
 function tellsEnd(before: Policy, after: Policy): boolean {
   if (before.algorithm === 'fixedWindow') return true; // the end is in the state
   const lengths = [before, after].map((policy) => algorithmOf(policy).numbers(policy).slice(1).join());

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, redisStore, type StoreError } from '@sluice/core';
 import { encodeSubject, hashTag, redisKey } from '@sluice/core/spi';
-import { hashSlot } from '../../../src/stores/redis/hash-slot.ts';
+import { hashSlot } from '../../../src/stores/redis/cluster/hash-slot.ts';
 import { startRedisCluster } from '@sluice/testkit';
 
 const policy = fixedWindow({ limit: 10, window: '1h' });

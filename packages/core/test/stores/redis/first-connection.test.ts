@@ -148,7 +148,7 @@ describe('connectTimeoutMs', () => {
 
   it('is an error beside a client, which connects by itself', () => {
     expect(() => redisStore(redis.client, { connectTimeoutMs: 100 })).toThrow(
-      'connectTimeoutMs is for a store whose Redis is a URL: a client that is handed in connects by itself',
+      'connectTimeoutMs needs a URL; your own client connects itself',
     );
   });
 });

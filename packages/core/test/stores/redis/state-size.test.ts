@@ -31,8 +31,8 @@ const COPY = `for i = tonumber(ARGV[1]), tonumber(ARGV[2]) do
 end`;
 
 /**
- * Says what a key takes up on average, its expiry and the server's tables included, after so many units were consumed at each of the instants. All but the last
- * are consumed under one key, whose value all others are given then.
+ * Says what a key takes up on average, its expiry and the server's tables included, after so many units were consumed
+ * at each of the instants. All but the last are consumed under one key, whose value all others are given then.
  */
 async function bytesPerKey(
   policy: Policy,

@@ -74,10 +74,7 @@ export class FrameCalls {
 
   #noBatches(): StoreError | undefined {
     if (this.#calls.store.performBatch !== undefined) return undefined;
-    return new StoreError(
-      'SLUICE_STORE_FAILED',
-      'the store of this service decides no batches: write remoteStore(url, { batching: false })',
-    );
+    return new StoreError('SLUICE_STORE_FAILED', 'the store of this service decides no batches, as its welcome says');
   }
 
   #settling<Answer>(id: number, count: number, finish: (answer: Answer) => void): (answer: Answer | Error) => void {

@@ -27,7 +27,9 @@ const MOST_UNREAD_BYTES = 1_048_576;
 const UNREAD_MS = 10_000;
 /** How long a client has to read the last of what it was sent. */
 const LAST_MS = 1_000;
-/** How long a client may still call that was told to leave: it connects to another server meanwhile, if there is one. */
+/**
+ * How long a client may still call that was told to leave: it connects to another server meanwhile, if there is one.
+ */
 const LEAVING_MS = 1_000;
 
 /** One connection of a `remoteStore`. Whatever a client sends, it is bounded, and fails this connection alone. */
@@ -38,7 +40,7 @@ export class FrameConnection {
   readonly #limits: ConnectionLimits;
   readonly #calls: FrameCalls;
   readonly #reader: FrameReader;
-  readonly #oneSubjectPerCall: boolean;
+  readonly #welcome: object;
   #state: 'new' | 'welcome' | 'ended' = 'new';
   #isCorked = false;
   /** Whether no more calls are read: the connection ends with the last answer. */
@@ -53,7 +55,8 @@ export class FrameConnection {
     this.#socket = socket;
     this.#service = service;
     this.#entrance = entrance;
-    this.#oneSubjectPerCall = calls.store.oneSubjectPerCall;
+    const { store } = calls;
+    this.#welcome = { protocol: PROTOCOL, hasNodes: store.hasNodes, hasBatches: store.performBatch !== undefined };
     this.#limits = new ConnectionLimits(service.store);
     this.#calls = new FrameCalls(calls, this.#limits, service.timeoutMs, (type, id, answer) => {
       this.#write(writeFrame(type, id, JSON.stringify(answer)));
@@ -125,15 +128,14 @@ export class FrameConnection {
     this.#endIn(undefined);
     this.#state = 'welcome';
     this.#reader.mostBytes = MOST_FRAME_BYTES;
-    const welcome = { protocol: PROTOCOL, oneSubjectPerCall: this.#oneSubjectPerCall };
-    this.#write(writeFrame(FRAME.welcome, 0, JSON.stringify(welcome)));
+    this.#write(writeFrame(FRAME.welcome, 0, JSON.stringify(this.#welcome)));
     const { health } = this.#service;
     this.#unwatch = health.watch(() => {
       if (!health.isServing) this.#leave();
     });
   }
 
-  /** Tells the client to leave. What it sends within a second is answered; then the connection ends. */
+  /** Tells the client to leave. Requests within a second are answered; then the connection ends. */
   #leave(): void {
     this.#write(writeFrame(FRAME.leaving, 0, ''));
     this.#leavingTimer ??= setTimeout(() => {
@@ -170,7 +172,7 @@ export class FrameConnection {
     this.#endSoon();
   }
 
-  /** Closes the connection once the client has what was written. What it sends until then is dropped. */
+  /** Closes the connection once the client has what was written. Frames that arrive until then are dropped. */
   #endSoon(): void {
     const socket = this.#socket;
     this.#ended();

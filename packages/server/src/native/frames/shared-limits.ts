@@ -13,8 +13,8 @@ const ofStores = new WeakMap<Store, Map<string, SharedLimit>>();
 const MOST_BYTES = 4 * 1_048_576;
 
 /**
- * The limits that one connection has named, by their numbers. Connections that name equal ones share them, so that their
- * requests go out together.
+ * The limits that one connection has named, by their numbers. Connections that name equal ones share them, so that
+ * their requests go out together.
  */
 export class ConnectionLimits {
   readonly #shared: Map<string, SharedLimit>;

@@ -17,8 +17,8 @@ interface StoreCallDraft {
 const ofStores = new WeakMap<Store, StoreCalls>();
 
 /**
- * Calls a store for the clients of all connections: what comes in one turn of the event loop goes out in one call, where
- * its keys are different. In the order in which it came, so that a client's own order holds.
+ * Calls a store for the clients of all connections: what comes in one turn of the event loop goes out in one call,
+ * where its keys are different. In the order in which it came, so that a client's own order holds.
  */
 export class StoreCalls {
   readonly store: ServedStore;

@@ -1,7 +1,7 @@
 import { nearest } from '@sluice/core/inspect';
-import { RequestProblem } from '../../listeners/request-problem.ts';
+import { RequestProblem } from '../../transport/request-problem.ts';
 
-/** What a client sent, as an object of JSON. */
+/** The body of a client, as an object of JSON. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**

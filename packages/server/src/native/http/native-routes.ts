@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Entrance } from '../../access.ts';
-import type { Route } from '../../listeners/http.ts';
-import { Bodies } from '../../listeners/bodies.ts';
-import { readJson } from '../../listeners/read-json.ts';
-import { RequestProblem } from '../../listeners/request-problem.ts';
-import { sendJson } from '../../listeners/send.ts';
+import type { Route } from '../../transport/http.ts';
+import { Bodies } from '../../transport/bodies.ts';
+import { readJson } from '../../transport/read-json.ts';
+import { RequestProblem } from '../../transport/request-problem.ts';
+import { sendJson } from '../../transport/send.ts';
 import type { Service } from '../../service.ts';
 import { openApi } from './open-api.ts';
 import { Operations } from './operations.ts';
@@ -79,7 +79,7 @@ function asProblem(error: unknown): unknown {
   const detail = message.replace(/ \[SLUICE_[A-Z_]+\]$/, '');
   if (code === 'SLUICE_POLICY_UNCONFIGURED') return new RequestProblem(409, detail, { code });
   if (code === 'SLUICE_LIMITER_CLOSED') return new RequestProblem(503, 'the service ends', { code }, SOON);
-  // What a store says may hold addresses: clients get the code alone.
+  // Messages of a store may hold addresses: clients get the code alone.
   if (name === 'StoreError') {
     return new RequestProblem(503, 'the store does not answer: the operation may have been done', { code }, SOON);
   }

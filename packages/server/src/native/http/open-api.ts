@@ -1,6 +1,6 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What an operation is described by. */
+/** The description of an operation. */
 interface Described {
   readonly summary: string;
   readonly description: string;

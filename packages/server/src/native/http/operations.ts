@@ -1,7 +1,7 @@
 import type { Decision, Duration } from '@sluice/core';
 import { checkActual, LimiterImpl } from '@sluice/core/spi';
 import type { Configuration } from '../../config/configuration.ts';
-import { RequestProblem } from '../../listeners/request-problem.ts';
+import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 import { badRequest, fieldsOf, shown, type Fields } from './fields.ts';
 import { Reservations } from './reservations.ts';
@@ -10,7 +10,7 @@ import { HeldSlots } from './slots.ts';
 /** Keys by the names of their limits, as `Limiter.consume` takes them. */
 type Keys = Readonly<Record<string, string>>;
 
-/** What one operation takes, and does. */
+/** The input and the effect of one operation. */
 interface Operation {
   readonly needed: readonly string[];
   readonly optional: readonly string[];
@@ -26,7 +26,10 @@ interface Caller {
   readonly isTrusted: boolean;
 }
 
-/** The operations of `/v1`, over the named limits of the configuration: those of a `Limiter`, without state in this process. */
+/**
+ * The operations of `/v1`, over the named limits of the configuration: those of a `Limiter`, without state in this
+ * process.
+ */
 export class Operations {
   readonly #service: Service;
   readonly #reservations: Reservations;
@@ -153,7 +156,7 @@ function keysOf(given: unknown): Keys {
   throw badRequest(`keys must be an object with a key under the name of each limit, got ${shown(given)}`);
 }
 
-/** What the texts may be, core checks; what is no text, its methods take for other things, such as a decision. */
+/** Core checks the texts; its methods take other values for other things, such as a decision. */
 function checkKey(name: string, key: unknown): void {
   if (typeof key === 'string') return;
   const detail = `the key of ${name} must be a text that is not empty, got ${shown(key)}; nothing was done`;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { fixedWindow, type Decision } from '@sluice/core';
 import { encodeSubject, limitOfPolicy, type LimitRef, type UnresolvedPart } from '@sluice/core/spi';
-import { RequestProblem } from '../../listeners/request-problem.ts';
+import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 
 /** Units that were taken on an estimate, as the client keeps them. */
@@ -11,12 +11,14 @@ interface Reserved {
   /** When they were taken, by the clock of the store. */
   readonly atMs: number;
   readonly estimate: number;
-  /** What was charged: the name of the limit, the subject, and until when each policy is charged. */
+  /** The charge: the name of the limit, the subject, and until when each policy is charged. */
   readonly parts: readonly (readonly [name: string, subject: string, chargedUntilMs: readonly number[]])[];
 }
 
 const KIND = 'reservation';
-/** How long a reservation can be settled, and how long it is remembered that it was: then no client settles it twice. */
+/**
+ * How long a reservation can be settled, and how long it is remembered that it was: then no client settles it twice.
+ */
 const LIFE_MS = 600_000;
 const ID_BYTES = 12;
 /** Others consume between the look at what is left and taking it; then it is looked at again. */
@@ -40,7 +42,7 @@ export class Reservations {
   }
 
   /**
-   * What a client needs to settle a decision; null where it took nothing, or not from the store.
+   * A text to settle a decision by; null where it took nothing, or not from the store.
    *
    * @param keys - Those of the decision: names of limits with their keys, in the order of its parts.
    */
@@ -57,8 +59,9 @@ export class Reservations {
   }
 
   /**
-   * Changes the cost of a reservation to the actual one, once, however often and by whatever process it is settled. A caller
-   * without the right to charge takes no more than the keys have left: then settling denies no key for longer than consuming.
+   * Changes the cost of a reservation to the actual one, once, however often and by whatever process it is settled. A
+   * caller without the right to charge takes no more than the keys have left: then settling denies no key for longer
+   * than consuming.
    *
    * @param isTrusted - Whether the caller may refund and charge in any case.
    * @throws (rejects) RequestProblem; StoreError.
@@ -110,7 +113,9 @@ export class Reservations {
   }
 }
 
-/** Whether a text that was opened is a reservation: callers that may do all of this in any case can write such texts. */
+/**
+ * Whether a text that was opened is a reservation: callers that may do all of this in any case can write such texts.
+ */
 function isReserved(opened: unknown): opened is Reserved {
   const { id, atMs, estimate, parts } = (opened ?? {}) as Partial<Reserved>;
   const areNumbers = [atMs, estimate].every(Number.isSafeInteger);

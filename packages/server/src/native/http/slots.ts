@@ -18,7 +18,7 @@ export class HeldSlots {
   }
 
   /**
-   * What a client needs to release and renew; null where nothing was taken, or not from the store.
+   * A text to release and renew by; null where nothing was taken, or not from the store.
    *
    * @param names - Those of the limits of the parts.
    */

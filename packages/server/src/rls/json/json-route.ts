@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { Entrance } from '../../access.ts';
-import { Bodies, type BodiesOptions } from '../../listeners/bodies.ts';
-import type { Route } from '../../listeners/http.ts';
-import { RequestProblem } from '../../listeners/request-problem.ts';
+import { Bodies, type BodiesOptions } from '../../transport/bodies.ts';
+import type { Route } from '../../transport/http.ts';
+import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 import { responseOf } from '../answer.ts';
 import { decide, type Decided } from '../decide.ts';
-import { CallError, Status, type StatusCode } from '../grpc/status.ts';
+import { CallError, Status, type StatusCode } from '../../grpc/status.ts';
 import { OK, type RateLimitResponse } from '../messages.ts';
 import type { OverrideRules } from '../plan.ts';
 import { requestOfJson } from './read-request.ts';
@@ -24,8 +24,8 @@ const PATH = '/json';
 const LONGEST_BODY = 1024 * 1024;
 
 /**
- * `POST /json`, as envoyproxy/ratelimit has it: a `RateLimitRequest` as JSON, answered with a `RateLimitResponse`. 200 where the
- * request is allowed, 429 where it is denied.
+ * `POST /json`, as envoyproxy/ratelimit has it: a `RateLimitRequest` as JSON, answered with a `RateLimitResponse`. 200
+ * where the request is allowed, 429 where it is denied.
  */
 export function jsonRoute(service: Service, options: JsonRouteOptions): Route {
   const bodies = new Bodies({ longest: LONGEST_BODY, ...options.bodies });
@@ -79,7 +79,7 @@ const STATUS_OF: Readonly<Partial<Record<StatusCode, 400 | 403 | 503>>> = {
   [Status.UNAVAILABLE]: 503,
 };
 
-/** What the client is told. Errors that are not the client's stay what they are. */
+/** The message for the client. Errors that are not the client's stay as they are. */
 function problemOf(error: unknown): unknown {
   const status = error instanceof CallError ? STATUS_OF[error.code] : undefined;
   if (status === undefined) return error;

@@ -1,8 +1,8 @@
-import { CallError, Status } from '../grpc/status.ts';
+import { CallError, Status } from '../../grpc/status.ts';
 
 /**
- * The members of an object, by the names that JSON has for fields of protobuf (`hitsAddend`) or by those of the `.proto` file
- * (`hits_addend`). As in protobuf's JSON, null is no value.
+ * The members of an object, by the names that JSON has for fields of protobuf (`hitsAddend`) or by those of the
+ * `.proto` file (`hits_addend`). As in protobuf's JSON, null is no value.
  *
  * @param at - Where the object is, for errors.
  * @throws CallError `INVALID_ARGUMENT` for other values, unknown members, and a member under both names.

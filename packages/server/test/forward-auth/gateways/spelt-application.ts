@@ -15,7 +15,10 @@ export interface Routing {
   readonly overridesMethod?: boolean;
   /** Follows `X-Original-URL` and `X-Rewrite-URL`. */
   readonly overridesPath?: boolean;
-  /** Decodes paths, drops parameters of segments, takes backslashes for slashes, and resolves dots, before it looks for a route. */
+  /**
+   * Decodes paths, drops parameters of segments, takes backslashes for slashes, and resolves dots, before it looks for
+   * a route.
+   */
   readonly normalizesPath?: boolean;
 }
 
@@ -69,7 +72,10 @@ function decodedBytes(path: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
-/** An application that reads requests by itself, takes methods in small letters, and counts the methods that it understood. */
+/**
+ * An application that reads requests by itself, takes methods in small letters, and counts the methods that it
+ * understood.
+ */
 export function tolerantApp(): { readonly server: Server; readonly methods: string[] } {
   const methods: string[] = [];
   const server = createServer((socket: Socket) => {

@@ -1,8 +1,7 @@
 import { afterAll, expect } from '@jest/globals';
 import type { Store } from '@sluice/core';
 import { remoteStore, type RemoteStore } from '@sluice/remote';
-import { servedStore } from '@sluice/remote/wire';
-import type { AdapterUnderTest } from '@sluice/testkit';
+import type { AdapterUnderTest } from '@sluice/testkit/contract';
 import { frameworks } from '../../../../express/test/frameworks.ts';
 import { adapterOf } from '../../../../express/test/adapter.ts';
 import { PathListeners, serviceOf } from '../service.ts';
@@ -21,8 +20,7 @@ export function remoteAdapter(): AdapterUnderTest {
     ...adapterOf(express),
     name: `${express.version} over a remoteStore`,
     through(store: Store) {
-      const batching = servedStore(store).performBatch !== undefined;
-      const remote = remoteStore(listeners.urlOf(serviceOf(store)), { batching });
+      const remote = remoteStore(listeners.urlOf(serviceOf(store)));
       stores.push(remote);
       // A store with the clock of a test shows no denials: its clock does not run as that of this process does.
       return Object.assign(remote, { showsDenied: store.showsDenied === true });

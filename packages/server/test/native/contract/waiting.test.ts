@@ -1,4 +1,4 @@
-import { describeAdapter } from '@sluice/testkit';
+import { describeAdapter } from '@sluice/testkit/contract';
 import { remoteAdapter } from './remote-adapter.ts';
 
 describeAdapter(remoteAdapter(), 'waiting');

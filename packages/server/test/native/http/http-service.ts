@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { memoryStore, type Store } from '@sluice/core';
 import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
 import { Access } from '../../../src/access.ts';
-import { Stats } from '../../../src/admin/stats.ts';
+import { Stats } from '../../../src/stats/stats.ts';
 import type { Configuration } from '../../../src/config/configuration.ts';
 import { readConfiguration } from '../../../src/config/read-configuration.ts';
 import { Health } from '../../../src/health/health.ts';
-import { createHttpListener } from '../../../src/listeners/http.ts';
+import { createHttpListener } from '../../../src/transport/http.ts';
 import { nativeRoutes } from '../../../src/native/http/native-routes.ts';
 import type { Service } from '../../../src/service.ts';
 

@@ -61,7 +61,10 @@ async function reserve({ post }: HttpService, name: string, estimate: number): P
   return ((await post('reserve', { keys: { [name]: 'victim' }, estimate })).body as Reserved).reservation;
 }
 
-/** The longest denial that consuming alone causes: by a client that takes some units, and then all that it can, in costs as large as possible. */
+/**
+ * The longest denial that consuming alone causes: by a client that takes some units, and then all that it can, in costs
+ * as large as possible.
+ */
 async function longestByConsuming(keys: object): Promise<number> {
   let longestMs = 0;
   for (let first = 0; first <= LIMIT; first++) {

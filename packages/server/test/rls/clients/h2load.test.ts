@@ -20,7 +20,10 @@ descriptors:
 const REQUEST = { domain: 'shop', descriptors: [descriptor('user=ann')] };
 const redis = useRedis();
 
-/** h2load of nghttp2, which shares no code with Node's client: four connections, each with up to a hundred calls at once. */
+/**
+ * h2load of nghttp2, which shares no code with Node's client: four connections, each with up to a hundred calls at
+ * once.
+ */
 describe('h2load', () => {
   let folder: string;
   let service: RunningService;

@@ -1,5 +1,5 @@
-// A service of the built package in a process of its own. Prints where it listens as JSON, then, for each line on standard input,
-// the memory that it takes after a collection, in MiB.
+// A service of the built package in a process of its own. Prints where it listens as JSON, then, for each line on
+// standard input, the memory that it takes after a collection, in MiB.
 import { createInterface } from 'node:readline';
 import { createServer } from '@sluice/server';
 

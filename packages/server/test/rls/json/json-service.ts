@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createHttpListener } from '../../../src/listeners/http.ts';
+import { createHttpListener } from '../../../src/transport/http.ts';
 import type { Decided } from '../../../src/rls/decide.ts';
 import { jsonRoute, type JsonRouteOptions } from '../../../src/rls/json/json-route.ts';
 import { overridesOf, runService, type RunOptions, type RunningService } from '../running-service.ts';

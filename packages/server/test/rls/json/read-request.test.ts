@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import { decodeRateLimitRequest } from '../../../src/rls/codec-request.ts';
-import { CallError } from '../../../src/rls/grpc/status.ts';
+import { CallError } from '../../../src/grpc/status.ts';
 import { requestOfJson } from '../../../src/rls/json/read-request.ts';
 import { RequestType, encodeRequest, type RequestFields } from '../protocol.ts';
 import { requests } from '../wire-messages.ts';

@@ -7,7 +7,7 @@ export interface IoredisClient {
   defineCommand: unknown;
   readonly isCluster?: boolean;
   readonly status?: string;
-  /** Of a cluster: per hash slot its nodes, the primary first. */
+  /** Only of a cluster: the nodes of each hash slot, the primary first. */
   readonly slots?: readonly (readonly string[] | undefined)[];
   info?(section: string): Promise<unknown>;
   readonly options?: {
@@ -99,7 +99,10 @@ function explained(error: unknown, status: string | undefined): unknown {
   return new Error(`the client has no connection to Redis at the moment${doing}`, { cause: error });
 }
 
-/** The same error, but for the `command` that ioredis attaches to a reply that is one: a new one, for the other is not ours. */
+/**
+ * The same error, but for the `command` that ioredis attaches to a reply that is one: a new one, for the other is not
+ * ours.
+ */
 export function withoutCommand(error: Error): Error {
   if (!('command' in error)) return error;
   const copy = new Error(error.message, error.cause === undefined ? undefined : { cause: error.cause });

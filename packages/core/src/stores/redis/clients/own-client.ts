@@ -9,8 +9,8 @@ import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 /** How long calls may wait for a reply before the connection is replaced. */
 const DEAD_AFTER_MS = 3_000;
 /**
- * How long an attempt to connect may take: as short as a server on another continent allows because an attempt that hangs
- * delays the next one.
+ * How long an attempt to connect may take: as short as a server on another continent allows because an attempt that
+ * hangs delays the next one.
  */
 const CONNECT_TIMEOUT_MS = 2_000;
 const LONGEST_PAUSE_MS = 500;
@@ -26,8 +26,8 @@ const CONNECTING: ReadonlySet<string> = new Set(['connecting', 'connect']);
  * connection does.
  *
  * @param connectTimeoutMs - How long calls wait for the first attempt to connect.
- * @throws PolicyError for a bad URL; StoreError `SLUICE_REDIS_CLIENT_MISSING` when ioredis is not installed, where that is known:
- * in a bundle, and on other runtimes than Node, opening rejects with it.
+ * @throws PolicyError for a bad URL; StoreError `SLUICE_REDIS_CLIENT_MISSING` when ioredis is not installed, where that
+ * is known: in a bundle, and on other runtimes than Node, opening rejects with it.
  */
 export function clientFor(url: string, connectTimeoutMs: number = CONNECT_TIMEOUT_MS): OwnClient {
   const address = parseRedisUrl(url);
@@ -190,7 +190,9 @@ function makeClient(
     disableClientInfo: true,
   });
   let trouble: Error | undefined;
-  /** Undefined until the server has answered. ioredis goes on in database 0 where SELECT fails, and 5 before its answer. */
+  /**
+   * Undefined until the server has answered. ioredis goes on in database 0 where SELECT fails, and 5 before its answer.
+   */
   let isSelected: boolean | undefined;
   let selecting: Promise<'OK'> | undefined;
   const select = redis.select.bind(redis);
@@ -275,7 +277,7 @@ function makeClient(
   };
 }
 
-/** There is none between two attempts. */
+/** The connection, if there is one: none exists between two attempts. */
 function streamOf({ stream }: { readonly stream?: unknown }): { ref(): unknown; unref(): unknown } | undefined {
   return stream as { ref(): unknown; unref(): unknown } | undefined;
 }

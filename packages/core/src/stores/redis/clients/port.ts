@@ -1,6 +1,6 @@
 /**
- * What a Redis store needs of a client. Clients of ioredis, iovalkey and node-redis work as they are; a client of any
- * other library needs a wrapper with these members. See docs/guides/redis-clients.md.
+ * The interface of a client for a Redis store. Clients of ioredis, iovalkey and node-redis work as they are; a client
+ * of any other library needs a wrapper with these members. See docs/guides/redis-clients.md.
  *
  * Both calls resolve to the script's reply: an array of integers, strings (or buffers), nulls and such arrays. They
  * reject with an `Error` whose message begins with the word that Redis put first, `NOSCRIPT` above all, and send
@@ -12,18 +12,18 @@ export interface RedisClient {
   /** Whether keys of one call must share a hash slot. */
   readonly cluster?: boolean;
   /**
-   * Whether the client may send a call again whose reply it has not seen. Then each refund writes a key that expires after a
-   * minute, and gives back once; a decision may still count twice. Without effect in a cluster, where a second key would
-   * fail while a hash slot moves. Default false.
+   * Whether the client may send a call again whose reply it has not seen. Then each refund writes a key that expires
+   * after a minute, and gives back once; a decision may still count twice. Without effect in a cluster, where a second
+   * key would fail while a hash slot moves. Default false.
    */
   readonly sendsAgain?: boolean;
   /** In a cluster, the node of a hash slot, if the client knows it. */
   nodeOf?(hashSlot: number): string | undefined;
   /**
    * Subscribes to a channel over a connection of its own, which keeps no process alive. Calls `onMessage` for every
-   * message, and whenever messages may have been lost; calls `onEnd` when the subscription stops, which can be made again
-   * after some seconds. Returns a function that ends it at once. Without `subscribe`, polling alone finds changes of
-   * managed policies, twice a second.
+   * message, and whenever messages may have been lost; calls `onEnd` when the subscription stops, which can be made
+   * again after some seconds. Returns a function that ends it at once. Without `subscribe`, polling alone finds changes
+   * of managed policies, twice a second.
    */
   subscribe?(channel: string, onMessage: () => void, onEnd: () => void): () => void;
   /** The reply of INFO, if the client can call it. Without it, eviction policies are not checked. */

@@ -1,5 +1,4 @@
 -- The plans of a call, and what is known of each key during the call.
-local LARGEST_LIMIT = 999999999999999
 
 -- Per key: the text of its states, until when it is blocked, when its states end, and the plan that changed them. A
 -- key that no plan changed is not written.
@@ -47,8 +46,7 @@ local function read_versions(plan)
   for _ = 1, count do
     local earlier_version, carry_over = tonumber(ARGV[at]), ARGV[at + 1]
     at = at + 2
-    local is_read = carry_over == "k" or carry_over == "p"
-    local earlier = is_read and read_policy() or {}
+    local earlier = carry_over == "k" and read_policy() or {}
     earlier.carry_over = carry_over
     plan.earlier[earlier_version] = earlier
   end

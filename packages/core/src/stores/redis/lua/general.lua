@@ -11,7 +11,7 @@ ARGV  a letter per kind of algorithm, and E for edits, V for policy versions, X 
       per plan     number of policies, how long to keep a key after its states end; then:
                    with V its version, or 0 without policy versions; after a version (such a plan has one policy) the
                    number of earlier versions, and per earlier version the version, and `u` (unknown), `r` (reset), or
-                   `k` (keep) or `p` (proportional) with the kind of its algorithm and its numbers;
+                   `k` (keep) with the kind of its algorithm and its numbers;
                    with X the number of block lengths, or 0 without blocks; else also the denials until a block, the
                    time after which they are forgotten, and the lengths;
                    per policy the kind of its algorithm and its numbers

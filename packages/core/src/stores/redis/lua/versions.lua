@@ -17,11 +17,7 @@ if has_versions then
     if external then
       earlier.algorithm.select(earlier, text, 0, now_ms, external)
     end
-    local used = earlier.algorithm.used(earlier, text, now_ms, external)
-    if earlier.carry_over == "p" and earlier[1] > 0 then -- units of a limit of 0 have no proportion to it
-      return math.min(math.ceil(used * policy[1] / earlier[1]), LARGEST_LIMIT)
-    end
-    return used
+    return earlier.algorithm.used(earlier, text, now_ms, external)
   end
 
   -- Migrates the state of a key to this plan's policy version; returns false when the plan does not know its version.

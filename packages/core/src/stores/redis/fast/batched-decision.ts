@@ -1,0 +1,61 @@
+import { consumeKey } from '../../../engine/consume-state.ts';
+import type { Decision } from '../../../engine/decision.ts';
+import type { FastHost, OnStoreError } from '../../../engine/fast.ts';
+import type { KeyState, Part, Store } from '../../../engine/store.ts';
+import type { Recipient } from './batching/coalesced-batch.ts';
+import type { Sent } from './batching/waiting.ts';
+import type { DenialCache } from './denial-cache.ts';
+import { warnOfStateAhead } from './state-ahead.ts';
+
+/** The decision of a request that waits in a batch. */
+export class BatchedDecision implements Recipient {
+  readonly #store: Store;
+  readonly #host: FastHost;
+  readonly #denialCache: DenialCache | undefined;
+  readonly #part: Part;
+  readonly #onStoreError: OnStoreError;
+  readonly #resolve: (decision: Decision | Promise<Decision>) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    store: Store,
+    host: FastHost,
+    denialCache: DenialCache | undefined,
+    part: Part,
+    onStoreError: OnStoreError,
+    resolve: (decision: Decision | Promise<Decision>) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#store = store;
+    this.#host = host;
+    this.#denialCache = denialCache;
+    this.#part = part;
+    this.#onStoreError = onStoreError;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  decide(key: KeyState, atMs: number, sent: Sent | undefined): void {
+    const part = this.#part;
+    const { source, showsDenied } = this.#store;
+    const decision = consumeKey(part, key, atMs, source);
+    if (sent === undefined) return;
+    if (!decision.allowed) {
+      this.#denialCache?.remember(part, key, atMs, sent);
+      if (showsDenied === true) warnOfStateAhead(this.#host.name, part.limit, key.states, decision);
+    }
+    this.#host.decided(decision, part.limit, part.subject);
+    this.#resolve(decision);
+    this.#host.end();
+  }
+
+  /** Also where it was never sent. */
+  fail(error: unknown): void {
+    try {
+      this.#resolve(this.#host.fallback(this.#part, error, this.#onStoreError));
+    } catch (failure) {
+      this.#reject(failure);
+    }
+    this.#host.end();
+  }
+}

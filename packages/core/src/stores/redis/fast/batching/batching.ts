@@ -1,0 +1,131 @@
+import type { BatchStore } from '../../../../engine/batch-store.ts';
+import type { Shard } from '../../../../guard/shard.ts';
+import { fittingUnits } from '../../../../engine/consume-state.ts';
+import type { DecidingRequest, KeyState, Limit, StoreAnswers } from '../../../../engine/store.ts';
+import { GeneralBatch, WaitingRequest } from './general-batch.ts';
+import { CoalescedBatch, WaitingCoalesced, type Recipient } from './coalesced-batch.ts';
+import type { Sent, Waiting } from './waiting.ts';
+
+/** The answer to {@link Batching.grant}. The granted units are the {@link fittingUnits} of `key`. */
+export interface GrantAnswer extends Sent {
+  /** The store's instant of the decision. */
+  readonly atMs: number;
+  readonly key: KeyState;
+}
+
+/**
+ * Sends all decisions requested in one turn of the event loop in one call, whatever their keys, in their order. No
+ * decision waits for others: the first of a turn leaves at its end at the latest, and the next ones follow while
+ * calls are in flight.
+ */
+export class Batching {
+  readonly #store: BatchStore;
+  readonly #shardOf: (subject: string) => Shard;
+  #batches: (CoalescedBatch | GeneralBatch)[] = [];
+  #onItsWay = 0;
+  #isScheduled = false;
+  readonly #flush = (): void => {
+    this.flush();
+  };
+  readonly #left = (): void => {
+    this.#onItsWay--;
+  };
+
+  /** @param shardOf - Returns the shard that a subject lives in. */
+  constructor(store: BatchStore, shardOf: (subject: string) => Shard) {
+    this.#store = store;
+    this.#shardOf = shardOf;
+  }
+
+  /**
+   * Consumes units of a key, in the next call.
+   *
+   * @throws StoreError `SLUICE_BREAKER_OPEN`.
+   */
+  consume(limit: Limit, subject: string, cost: number, timeoutMs: number, recipient: Recipient): void {
+    this.#add(new WaitingCoalesced(limit, subject, cost, 1, timeoutMs, recipient));
+  }
+
+  /** Adds requests for one key to the next call. */
+  #add(waiting: WaitingCoalesced): void {
+    this.#enter(waiting);
+    const last = this.#batches.at(-1);
+    if (!(last instanceof CoalescedBatch && last.add(waiting))) {
+      const batch = new CoalescedBatch(this.#store);
+      batch.add(waiting);
+      this.#batches.push(batch);
+    }
+    this.#schedule();
+  }
+
+  /**
+   * Consumes as many of `count` units of a key as fit, in the next call. No policy of the limit has an overdraft or
+   * paces.
+   *
+   * @throws (rejects) as {@link decide} does.
+   */
+  grant(limit: Limit, subject: string, count: number, timeoutMs: number): Promise<GrantAnswer> {
+    return new Promise((resolve, reject) => {
+      const decide = (key: KeyState, atMs: number, sent: Sent | undefined): void => {
+        const before = { ...key };
+        const units = fittingUnits(limit, key, count, atMs);
+        if (units > 0) {
+          key.states = limit.policies.map(
+            ({ algorithm, policy }, j) => algorithm.kernel(policy, key.states[j], units, atMs).state,
+          );
+          key.blockedUntilMs = 0;
+        }
+        if (sent !== undefined) resolve({ atMs, key: before, ...sent });
+      };
+      this.#add(new WaitingCoalesced(limit, subject, 1, count, timeoutMs, { decide, fail: reject }));
+    });
+  }
+
+  /**
+   * Requests a decision of any kind, in the next call.
+   *
+   * @throws (rejects) StoreError `SLUICE_BREAKER_OPEN`, `SLUICE_STORE_TIMEOUT`, and as the store does.
+   */
+  decide(request: DecidingRequest, timeoutMs: number): Promise<StoreAnswers> {
+    return new Promise((resolve, reject) => {
+      const waiting = new WaitingRequest(request, timeoutMs, resolve, reject);
+      this.#enter(waiting);
+      const last = this.#batches.at(-1);
+      if (!(last instanceof GeneralBatch && last.add(waiting))) {
+        const batch = new GeneralBatch();
+        batch.add(waiting);
+        this.#batches.push(batch);
+      }
+      this.#schedule();
+    });
+  }
+
+  /** Sends everything that waits, so that a call made next comes after it. */
+  flush(): void {
+    this.#isScheduled = false;
+    if (this.#batches.length === 0) return;
+    const batches = this.#batches;
+    this.#batches = [];
+    for (const batch of batches) {
+      for (const answered of batch.send(this.#store, this.#onItsWay === 0)) {
+        this.#onItsWay++;
+        answered.then(this.#left, this.#left);
+      }
+    }
+  }
+
+  #enter(waiting: Waiting): void {
+    waiting.enter(this.#shardOf(waiting.subject));
+  }
+
+  /**
+   * A lone request leaves as soon as the current task ends; while calls are in flight, requests leave at the end of
+   * the turn.
+   */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    if (this.#onItsWay === 0) process.nextTick(this.#flush);
+    else setImmediate(this.#flush);
+  }
+}

@@ -1,0 +1,187 @@
+import {
+  MOST_BYTES,
+  MOST_KEYS,
+  workOf,
+  type CoalescedRequests,
+  type BatchStore,
+} from '../../../../engine/batch-store.ts';
+import type { Limit, KeyState } from '../../../../engine/store.ts';
+import { Waiting, addTimeout, sendTogether, type Sent, type Batch } from './waiting.ts';
+
+/** Upper bound of the bytes of a key and its arguments, without the subject. */
+const BYTES_BESIDE = 128;
+/**
+ * From this many keys on, a batch goes out in two halves when nothing is in flight: the store decides one while
+ * this process reads the other.
+ */
+const WORTH_HALVING = 16;
+
+/** Receives the outcome of one {@link WaitingCoalesced}. */
+export interface Recipient {
+  /**
+   * Called when the requests were decided.
+   *
+   * @param key - The key before them. The recipient changes it to the key after them, for the requests that follow.
+   * @param sent - Undefined after `fail`, when the answer was too late: what the requests took stays consumed.
+   */
+  decide(key: KeyState, atMs: number, sent: Sent | undefined): void;
+  /** Called once, where no readable answer came: `DecisionPipeline.fallback` applies `onStoreError` then. */
+  fail(error: unknown): void;
+}
+
+/**
+ * Equal requests for one key, decided one after another, that wait for their call. The first of a key represents
+ * all that wait for it.
+ */
+export class WaitingCoalesced extends Waiting implements CoalescedRequests {
+  readonly limit: Limit;
+  readonly cost: number;
+  readonly count: number;
+  /** The costs and counts of all that wait for this key, on the first of them. */
+  runs: number[] | undefined;
+  /** The next that waits for the same key. */
+  next: WaitingCoalesced | undefined = undefined;
+  #last: WaitingCoalesced | undefined = undefined;
+  readonly recipient: Recipient;
+
+  constructor(limit: Limit, subject: string, cost: number, count: number, timeoutMs: number, recipient: Recipient) {
+    super(subject, timeoutMs);
+    this.limit = limit;
+    this.cost = cost;
+    this.count = count;
+    this.runs = cost === 1 && count === 1 ? undefined : [cost, count];
+    this.recipient = recipient;
+  }
+
+  /** Adds another that waits for the same key. Returns whether that made another run. */
+  follow(waiting: WaitingCoalesced): boolean {
+    (this.#last ?? this).next = waiting;
+    this.#last = waiting;
+    const runs = (this.runs ??= [1, 1]);
+    const end = runs.length - 2;
+    if (runs[end] === waiting.cost) {
+      runs[end + 1] = (runs[end + 1] as number) + waiting.count;
+      return false;
+    }
+    runs.push(waiting.cost, waiting.count);
+    return true;
+  }
+
+  fail(error: unknown): void {
+    this.recipient.fail(error);
+  }
+}
+
+/** Requests of limits that are `fastPathEligible`, by their keys. */
+export class CoalescedBatch implements Batch {
+  /** The first waiting requests of each key. */
+  readonly #waiting: WaitingCoalesced[] = [];
+  readonly #timeouts: number[] = [];
+  readonly #isCallPerKey: boolean;
+  /** By key suffix and subject: made when a second one is added. */
+  #known: Map<string, Map<string, WaitingCoalesced>> | undefined = undefined;
+  #limit: Limit | undefined = undefined;
+  #ofLimit: Map<string, WaitingCoalesced> | undefined = undefined;
+  /** The work of one run of that limit for the store. */
+  #workOfRun = 0;
+  #work = 0;
+  #bytes = 0;
+
+  constructor({ hasNodes }: BatchStore) {
+    this.#isCallPerKey = hasNodes === true;
+  }
+
+  /** Returns false when the batch is full, or has the same key under other numbers. */
+  add(waiting: WaitingCoalesced): boolean {
+    const [first] = this.#waiting;
+    if (first === undefined) {
+      this.#waiting.push(waiting);
+      this.#timeouts.push(waiting.timeoutMs);
+      return true;
+    }
+    if (this.#known === undefined) this.#index(first);
+    const { limit, subject } = waiting;
+    if (!this.#isCallPerKey && (this.#work >= MOST_KEYS || this.#bytes >= MOST_BYTES)) return false;
+    if (limit !== this.#limit) this.#select(limit);
+    const known = this.#ofLimit?.get(subject);
+    if (known === undefined) {
+      this.#waiting.push(waiting);
+      this.#index(waiting);
+    } else if (known.limit !== limit || (known.runs?.length ?? 0) >= 2 * MOST_KEYS) {
+      return false;
+    } else if (known.follow(waiting)) {
+      this.#work += this.#workOfRun;
+    }
+    addTimeout(this.#timeouts, waiting.timeoutMs);
+    return true;
+  }
+
+  /** Indexes the first waiting requests of a key. */
+  #index(waiting: WaitingCoalesced): void {
+    const { limit, subject } = waiting;
+    if (limit !== this.#limit) this.#select(limit);
+    this.#ofLimit?.set(subject, waiting);
+    this.#work += this.#workOfRun;
+    this.#bytes += Buffer.byteLength(subject) + BYTES_BESIDE;
+  }
+
+  #select(limit: Limit): void {
+    const known = (this.#known ??= new Map<string, Map<string, WaitingCoalesced>>());
+    this.#ofLimit = known.get(limit.keySuffix);
+    if (this.#ofLimit === undefined) known.set(limit.keySuffix, (this.#ofLimit = new Map<string, WaitingCoalesced>()));
+    this.#limit = limit;
+    this.#workOfRun = workOf(limit);
+  }
+
+  send(store: BatchStore, isIdle: boolean): readonly Promise<unknown>[] {
+    const waiting = this.#waiting;
+    if (store.hasNodes === true) return waiting.map((one) => this.#send(store, [one], timeoutsOf(one)));
+    if (!isIdle || waiting.length < WORTH_HALVING) return [this.#send(store, waiting)];
+    const half = waiting.length >> 1;
+    return [this.#send(store, waiting.slice(0, half)), this.#send(store, waiting.slice(half))];
+  }
+
+  #send(
+    store: BatchStore,
+    waiting: WaitingCoalesced[],
+    timeouts: readonly number[] = this.#timeouts,
+  ): Promise<unknown> {
+    return sendTogether((call) => store.performBatch(waiting, call), timeouts, {
+      answer: ({ atMs, keys, instants }, sent) => {
+        for (let i = 0; i < waiting.length; i++)
+          answerKey(waiting[i] as WaitingCoalesced, keys[i] as KeyState | Error, instants?.[i] ?? atMs, sent);
+      },
+      fail: (error, timeoutMs, answers) => {
+        for (const first of waiting) {
+          for (let waiting: WaitingCoalesced | undefined = first; waiting !== undefined; waiting = waiting.next) {
+            if (waiting.timeoutMs <= timeoutMs) waiting.leaveWith(error, answers);
+          }
+        }
+      },
+      release: () => {
+        waiting.length = 0;
+      },
+    });
+  }
+}
+
+/** The timeouts of all that wait for a key. */
+function timeoutsOf(first: WaitingCoalesced): readonly number[] {
+  const timeouts: number[] = [];
+  for (let waiting: WaitingCoalesced | undefined = first; waiting !== undefined; waiting = waiting.next) {
+    addTimeout(timeouts, waiting.timeoutMs);
+  }
+  return timeouts;
+}
+
+function answerKey(first: WaitingCoalesced, key: KeyState | Error, atMs: number, sent: Sent): void {
+  for (let waiting: WaitingCoalesced | undefined = first; waiting !== undefined; waiting = waiting.next) {
+    const isAwaited = waiting.leave();
+    try {
+      if (key instanceof Error) throw key;
+      waiting.recipient.decide(key, atMs, isAwaited ? sent : undefined);
+    } catch (error) {
+      if (isAwaited) waiting.fail(error);
+    }
+  }
+}

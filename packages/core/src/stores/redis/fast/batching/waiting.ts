@@ -1,0 +1,129 @@
+import type { BatchStore } from '../../../../engine/batch-store.ts';
+import { Deadline, withinDeadline } from '../../../../guard/deadline.ts';
+import type { Shard } from '../../../../guard/shard.ts';
+import type { StoreCall } from '../../../../engine/store.ts';
+
+/** When a call was sent and answered, by `performance.now()`. */
+export interface Sent {
+  readonly sentMs: number;
+  /** The same by `Date.now()`, which continues while a machine is suspended. */
+  readonly sentDateMs: number;
+  readonly receivedMs: number;
+}
+
+/** A request that waits for a shared call, no longer than `timeoutMs`. */
+export abstract class Waiting {
+  readonly subject: string;
+  readonly timeoutMs: number;
+  #shard: Shard | undefined;
+  #generation = 0;
+
+  constructor(subject: string, timeoutMs: number) {
+    this.subject = subject;
+    this.timeoutMs = timeoutMs;
+  }
+
+  /** Whether it was neither answered nor failed yet. */
+  get isWaiting(): boolean {
+    return this.#shard !== undefined;
+  }
+
+  /** @throws StoreError `SLUICE_BREAKER_OPEN`: the shard must not be called. */
+  enter(shard: Shard): void {
+    this.#generation = shard.breaker.enter();
+    this.#shard = shard;
+  }
+
+  /** Called when the store has answered. Returns whether it still waited. */
+  leave(): boolean {
+    const shard = this.#shard;
+    if (shard === undefined) return false;
+    this.#shard = undefined;
+    shard.breaker.succeeded(this.#generation);
+    return true;
+  }
+
+  /**
+   * Called when the store has failed.
+   *
+   * @param answers - The store's promise.
+   */
+  leaveWith(error: unknown, answers: Promise<unknown>): void {
+    const shard = this.#shard;
+    if (shard === undefined) return;
+    this.#shard = undefined;
+    shard.subject = this.subject;
+    shard.failed(this.#generation, error, this.timeoutMs, answers);
+    this.fail(error);
+  }
+
+  /** Called once, where no answer came that could be read. */
+  abstract fail(error: unknown): void;
+}
+
+/** Receives the outcome of a shared call. */
+export interface CallOutcome<Answer> {
+  answer(answer: Answer, sent: Sent): void;
+  /**
+   * Fails those that wait no longer than `timeoutMs`. The others may still be answered.
+   *
+   * @param answers - The store's promise.
+   */
+  fail(error: unknown, timeoutMs: number, answers: Promise<unknown>): void;
+  /** Releases all waiting requests after the longest timeout, because the store may hold the call for long. */
+  release(): void;
+}
+
+/**
+ * Sends one call for several waiting requests, each with its own timeout. Returns the store's promise.
+ *
+ * @param timeouts - The different timeouts. After the longest one the call is abandoned.
+ */
+export function sendTogether<Answer>(
+  send: (call: StoreCall) => Promise<Answer>,
+  timeouts: readonly number[],
+  outcome: CallOutcome<Answer>,
+): Promise<unknown> {
+  const sentMs = performance.now();
+  const sentDateMs = Date.now();
+  const longestMs = Math.max(...timeouts);
+  const call: StoreCall = { abandoned: false, endMs: sentMs + longestMs };
+  const answered = send(call);
+  let recipients: CallOutcome<Answer> | undefined = outcome;
+  const deadline = new Deadline(longestMs, call, (error) => {
+    recipients?.fail(error, longestMs, answered);
+    recipients?.release();
+    recipients = undefined;
+  });
+  answered.then(
+    (answer) => {
+      if (deadline.met()) recipients?.answer(answer, { sentMs, sentDateMs, receivedMs: performance.now() });
+    },
+    (error: unknown) => {
+      if (deadline.met()) recipients?.fail(error, longestMs, answered);
+    },
+  );
+  for (const timeoutMs of timeouts) {
+    if (timeoutMs === longestMs) continue;
+    withinDeadline(answered, timeoutMs, { abandoned: false, connecting: call.connecting }).catch((error: unknown) => {
+      recipients?.fail(error, timeoutMs, answered);
+    });
+  }
+  return answered;
+}
+
+/** Requests that leave together. */
+export interface Batch {
+  /**
+   * Sends the batch, in one call or several.
+   *
+   * @param isIdle - Whether nothing else is in flight.
+   * @returns The store's promise of each call.
+   */
+  send(store: BatchStore, isIdle: boolean): readonly Promise<unknown>[];
+}
+
+/** Adds a timeout, once. */
+export function addTimeout(timeouts: number[], timeoutMs: number): void {
+  if (!timeouts.includes(timeoutMs)) timeouts.push(timeoutMs);
+}

@@ -1,0 +1,180 @@
+import type { BatchStore } from '../../../engine/batch-store.ts';
+import type { Decision } from '../../../engine/decision.ts';
+import type { Fast, FastHost, OnStoreError } from '../../../engine/fast.ts';
+import {
+  isOneCall,
+  isPending,
+  type DecidingRequest,
+  type EditingRequest,
+  type Limit,
+  type Part,
+  type Store,
+  type StoreAnswer,
+  type StoreAnswers,
+  type StoreRequest,
+} from '../../../engine/store.ts';
+import { timeoutError } from '../../../guard/deadline.ts';
+import { StoreGuard } from '../../../guard/store-guard.ts';
+import { localTime } from '../../../platform/clock.ts';
+import { dropLeases, giveBackLeases, Leases, type LeasePort } from '../lease/leases.ts';
+import { BatchedDecision } from './batched-decision.ts';
+import { Batching } from './batching/batching.ts';
+import { DenialCache } from './denial-cache.ts';
+import { invalidations } from './invalidations.ts';
+import { warnOfStateAhead } from './state-ahead.ts';
+
+/** One for all limiters of a store, so that their decisions share calls. */
+const batchings = new WeakMap<Store, Batching>();
+
+function batchingOf(store: BatchStore): Batching {
+  let batching = batchings.get(store);
+  if (batching === undefined) {
+    const guard = StoreGuard.of(store);
+    batching = new Batching(store, (subject) => guard.shardOf(subject));
+    batchings.set(store, batching);
+  }
+  return batching;
+}
+
+/** Sends what waits for a store, so that what is sent next comes after it. */
+export function flushBatches(store: Store): void {
+  batchings.get(store)?.flush();
+}
+
+/** Calls a store that brings {@link NetworkFast}: after what waits for it, and the denial caches learn of edits. */
+export function performInOrder<T>(
+  store: Store,
+  requests: readonly StoreRequest[],
+  send: () => Promise<T>,
+): T | Promise<T> {
+  flushBatches(store);
+  return invalidations.around(requests, send);
+}
+
+/**
+ * What a store over a network brings along. A consume passes three stages, and the first that can decide does:
+ *
+ * 1. the lease: units that this process has already taken from the store. First, because what is held was taken from
+ *    what other requests are denied by;
+ * 2. the denial cache: the key is known to be denied;
+ * 3. the batch: one call for the requests of a turn of the event loop.
+ */
+export class NetworkFast implements Fast {
+  readonly #store: BatchStore;
+  readonly #host: FastHost;
+  readonly #batching: Batching;
+  readonly #denialCache: DenialCache | undefined;
+  readonly #leases: Leases | undefined;
+
+  constructor(store: BatchStore, host: FastHost) {
+    const { denialCache, lease } = host;
+    this.#store = store;
+    this.#host = host;
+    this.#batching = batchingOf(store);
+    if (denialCache !== undefined && store.showsDenied === true) {
+      this.#denialCache = new DenialCache(denialCache.maxKeys, invalidations);
+    }
+    if (lease !== undefined) this.#leases = new Leases(lease.maxAgeMs, store, this.#leasePort(), localTime);
+  }
+
+  consume(
+    limit: Limit,
+    subject: string,
+    cost: number,
+    onStoreError: OnStoreError,
+    endMs: number | undefined,
+  ): Decision | Promise<Decision> | undefined {
+    const decision = this.#leases?.consume(limit, subject, cost) ?? this.#denialCache?.deny(limit, subject, cost);
+    if (decision !== undefined) {
+      this.#host.decided(decision, limit, subject);
+      return decision;
+    }
+    if (this.#store.decidesBatches === false) return undefined;
+    this.#leases?.recordMiss(limit, subject, cost);
+    return this.#inBatch({ limit, subject, cost }, onStoreError, endMs);
+  }
+
+  peek(limit: Limit, subject: string, cost: number): Decision | undefined {
+    const decision = this.#leases?.consume(limit, subject, cost, 'peek');
+    if (decision !== undefined) this.#host.peeked(decision);
+    return decision;
+  }
+
+  decide(request: DecidingRequest, timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
+    const { parts } = request;
+    const cache = this.#denialCache;
+    const known = cache?.answerTo(parts);
+    if (known !== undefined) return [{ ...known, source: 'cache' }];
+    if (timeoutMs <= 0) throw timeoutError(this.#host.timeoutMs);
+    if (this.#store.hasNodes === true && parts.some(({ subject }) => subject !== parts[0]?.subject)) {
+      // Their units may be taken on one node, and given back because another denies.
+      for (const { limit } of parts) cache?.exclude(limit);
+    }
+    const sentMs = performance.now();
+    const sentDateMs = Date.now();
+    const answers = isOneCall(this.#store, [request])
+      ? this.#batching.decide(request, timeoutMs)
+      : StoreGuard.of(this.#store).perform([request], timeoutMs, this.#host);
+    if (this.#store.showsDenied !== true || !isPending(answers)) return answers;
+    return answers.then((answered) => {
+      const [answer] = answered;
+      if (answer === undefined || answer instanceof Error || answer.snapshots === undefined) return answered;
+      cache?.rememberAll(parts, answer, { sentMs, sentDateMs, receivedMs: performance.now() });
+      this.#warnOfStates(parts, answer);
+      return answered;
+    });
+  }
+
+  edited(op: EditingRequest['op'], subject: string, keySuffix: string): void {
+    // What no request has used is not refunded, and serves no request after a charge.
+    if (op === 'refund' || op === 'charge') giveBackLeases(this.#store, subject, keySuffix);
+    else dropLeases(this.#store, subject, keySuffix);
+  }
+
+  close(): void {
+    this.#leases?.close();
+  }
+
+  /** One promise, which is the caller's own. */
+  #inBatch(part: Part, onStoreError: OnStoreError, endMs: number | undefined): Promise<Decision> {
+    const host = this.#host;
+    const timeoutMs = endMs === undefined ? host.timeoutMs : Math.ceil(endMs - performance.now());
+    return new Promise((resolve, reject) => {
+      const pending = new BatchedDecision(this.#store, host, this.#denialCache, part, onStoreError, resolve, reject);
+      host.begin();
+      try {
+        if (timeoutMs <= 0) throw timeoutError(host.timeoutMs);
+        this.#batching.consume(part.limit, part.subject, part.cost, timeoutMs, pending);
+      } catch (error) {
+        pending.fail(error);
+      }
+    });
+  }
+
+  #warnOfStates(parts: readonly Part[], { atMs, parts: answered, snapshots }: StoreAnswer): void {
+    const policies = answered.flatMap((part) => part.policies);
+    const outcome = answered.some(({ blocked }) => blocked) ? 'blocked' : 'denied';
+    parts.forEach(({ limit }, i) => {
+      warnOfStateAhead(this.#host.name, limit, snapshots?.[i]?.states ?? [], { atMs, policies, outcome });
+    });
+  }
+
+  #leasePort(): LeasePort {
+    const { timeoutMs } = this.#host;
+    return {
+      timeoutMs,
+      inBackground: (work) => {
+        this.#host.inBackground(work);
+      },
+      giveBack: (requests) => this.#host.edit(requests),
+      request: async (limit, subject, count) => {
+        try {
+          return await this.#batching.grant(limit, subject, count, timeoutMs);
+        } catch (error) {
+          this.#host.reportFailure(error);
+          throw error;
+        }
+      },
+    };
+  }
+}

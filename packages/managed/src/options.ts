@@ -1,0 +1,52 @@
+import type { CarryOver } from '@sluice/core';
+import { invalidOption, LONGEST_APP, parsePrefix, type OptionTable } from '@sluice/core/spi';
+import { isCarryOver } from './read-record.ts';
+
+export interface PutOptions {
+  /** The applications that may use the policy, compared exactly. An empty list allows none. */
+  readonly apps: readonly string[];
+  /**
+   * What happens to the units that clients have used when the policy changes. `keep` (default): they stay used.
+   * `reset`: all clients start again, so within one window both limits may be allowed.
+   */
+  readonly carryOver?: CarryOver | undefined;
+  /** Returns what would change, and changes nothing. Default false. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export const CREATE_POLICIES: OptionTable<{ readonly prefix: string | undefined }> = {
+  prefix: (given) => (given === undefined ? undefined : parsePrefix(given)),
+};
+
+export interface PutSettings {
+  readonly apps: readonly string[];
+  readonly carryOver: CarryOver;
+  readonly dryRun: boolean;
+}
+
+export const PUT: OptionTable<PutSettings> = {
+  apps: (given) => {
+    if (!Array.isArray(given)) {
+      throw invalidOption('apps', 'a list of the applications that may use the policy, such as ["checkout"]', given);
+    }
+    // Sorted, so that the same applications are an equal list.
+    return [...new Set(given.map((app, i) => checkApp(app, `apps[${String(i)}]`)))].sort();
+  },
+  carryOver: (given = 'keep') => {
+    if (isCarryOver(given)) return given;
+    throw invalidOption('carryOver', '"keep" or "reset"', given);
+  },
+  dryRun: (given = false) => {
+    if (typeof given === 'boolean') return given;
+    throw invalidOption('dryRun', 'true or false', given);
+  },
+};
+
+export const REMOVE: OptionTable<{ readonly state: boolean }> = {
+  state: (given) => given === true,
+};
+
+function checkApp(app: unknown, field: string): string {
+  if (typeof app === 'string' && app !== '' && app.length <= LONGEST_APP) return app;
+  throw invalidOption(field, `the name of an application, 1 to ${String(LONGEST_APP)} characters`, app);
+}

@@ -1,0 +1,240 @@
+import {
+  PolicyError,
+  SluiceError,
+  StoreError,
+  type IoredisClient,
+  type NodeRedisClient,
+  type Policy,
+  type RedisClient,
+  type Store,
+} from '@sluice/core';
+import {
+  connectionOf,
+  connectTo,
+  KEEPS_LIMITS,
+  namePolicy,
+  parseName,
+  readOptions,
+  type LimitRegistry,
+  type PolicyBase,
+  type RedisConnection,
+} from '@sluice/core/spi';
+import { samePolicy, type PolicyDefinition } from './read-record.ts';
+import { PolicyCache } from './policy-cache.ts';
+import { sharedCacheOf, shareCache } from './shared-caches.ts';
+import { makeRecord, makeTombstone } from './make-record.ts';
+import { CREATE_POLICIES, PUT, REMOVE, type PutOptions } from './options.ts';
+import type { PolicyRecord, PolicySource } from './policy-source.ts';
+import { RedisPolicySource } from './redis-source.ts';
+
+/** A policy as `get` and `list` return it. */
+export interface ManagedPolicy {
+  readonly name: string;
+  readonly policy: Policy;
+  /** The applications that may use it. */
+  readonly apps: readonly string[];
+  /** Grows with every change of the policy. */
+  readonly version: number;
+  /** Milliseconds since 1970, by the clock of the process that changed it last. */
+  readonly changedAtMs: number;
+}
+
+/** The result of `put`. */
+export interface PutResult extends ManagedPolicy {
+  readonly change: 'created' | 'changed' | 'unchanged';
+}
+
+/** The policies of a source. Every call here reads the source. Limiters use a copy in memory. */
+export interface Policies extends LimitRegistry {
+  /**
+   * Keeps a policy under a name. It takes effect in every process within a second. An equal policy changes nothing;
+   * different `apps` alone leave all states as they are. Takes two round trips, and two more after each concurrent
+   * change.
+   *
+   * @throws (rejects) PolicyError naming the field; StoreError; SluiceError `SLUICE_POLICIES_READ_ONLY`.
+   */
+  put(name: string, policy: Policy, options: PutOptions): Promise<PutResult>;
+  /** Returns a policy, or undefined if it does not exist, was removed, or cannot be read by this release. */
+  get(name: string): Promise<ManagedPolicy | undefined>;
+  /** Returns all policies that this release can read, sorted by name. */
+  list(): Promise<readonly ManagedPolicy[]>;
+  /**
+   * Removes a policy: decisions by it have the outcome `unconfigured`. A tombstone stays, which distinguishes a
+   * removal from a loss. Returns whether the policy existed.
+   *
+   * @param options - `state`: true forgets what clients have used, in case the policy is put again. Default false:
+   * units that still count then are carried over.
+   */
+  remove(name: string, options?: { readonly state?: boolean }): Promise<boolean>;
+  /**
+   * Closes what was opened for the source, unless a limiter still uses it. (A store that was passed in is closed by
+   * its limiters, or by its own `close`.) Later calls open the source again.
+   */
+  close(): Promise<void>;
+}
+
+const MOST_ATTEMPTS = 20;
+
+/**
+ * Reads and changes the policies that a source keeps under names, for limiters with `policy: managed(name)`.
+ *
+ * @param source - Redis, as `redisStore(...)` or as a client or URL that `redisStore` accepts; or a {@link
+ * PolicySource}.
+ * @param options - `prefix`, only with a client or URL: the prefix of the stores whose limiters use the policies.
+ * Default `sluice`.
+ * @throws PolicyError for an invalid source, and for bad or unknown options. Nothing is sent before the first call.
+ *
+ * @example
+ * ```ts
+ * const policies = createPolicies(redis);
+ * await policies.put('orders', fixedWindow({ limit: 100, window: '1s' }), { apps: ['checkout'] });
+ * const limiter = createLimiter({ policy: managed('orders'), app: 'checkout', store: redisStore(redis) });
+ * ```
+ */
+export function createPolicies(
+  source: Store | PolicySource | RedisClient | IoredisClient | NodeRedisClient | string,
+  options: { prefix?: string | undefined } = {},
+): Policies {
+  const policies = policiesIn(source, readOptions(options, CREATE_POLICIES, 'createPolicies'));
+  shareCache(policies, policies.policyCache);
+  return policies;
+}
+
+function policiesIn(given: unknown, options: { prefix?: string | undefined }): PoliciesImpl {
+  const { load, perform } = (given ?? {}) as Partial<PolicySource & Store>;
+  if (typeof load !== 'function' && typeof perform !== 'function') {
+    return policiesInRedis(connectTo(given, options, 'createPolicies'));
+  }
+  if (options.prefix !== undefined) {
+    throw new PolicyError(
+      'prefix',
+      'prefix is only for a client or URL: a store has its own prefix, and another source needs none',
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  if (typeof load === 'function') return new PoliciesImpl(new PolicyCache(given as PolicySource));
+  const connection = connectionOf(given as Store);
+  if (connection !== undefined) return policiesInRedis(connection);
+  const got =
+    (given as Store).source === 'remote'
+      ? 'one that counts elsewhere: a remoteStore keeps no policies'
+      : 'another store';
+  throw new PolicyError(
+    'source',
+    `createPolicies takes redisStore(...), a client or URL of Redis, or a source with load(), got ${got}`,
+    'SLUICE_OPTION_INVALID',
+  );
+}
+
+function policiesInRedis(connection: RedisConnection): PoliciesImpl {
+  return new PoliciesImpl(new PolicyCache(new RedisPolicySource(connection)), () => sharedCacheOf(connection));
+}
+
+class PoliciesImpl implements Policies {
+  // Not a field: a bundler keeps every class whose fields have names that are computed.
+  declare readonly [KEEPS_LIMITS]: true;
+  readonly policyCache: PolicyCache;
+  readonly #sharedCache: () => PolicyCache | undefined;
+
+  /** @param sharedCache - The cache that limiters of this process use. It is refreshed at once after a change. */
+  constructor(policyCache: PolicyCache, sharedCache: () => PolicyCache | undefined = () => undefined) {
+    this[KEEPS_LIMITS] = true;
+    this.policyCache = policyCache;
+    this.#sharedCache = sharedCache;
+  }
+
+  async put(name: string, policy: Policy, options: PutOptions): Promise<PutResult> {
+    const { apps, carryOver, dryRun } = readOptions(options, PUT, 'put');
+    const named = namePolicy(policy, parseName(name, 'name'));
+    const rule = unnamed(named.policy); // the name in the source counts
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      await this.policyCache.load();
+      const { record: before, definition } = this.#current(name);
+      const isSame = definition?.state === 'usable' && samePolicy(definition.named, named);
+      if (this.policyCache.isCurrentInSource(name) && isSame && sameApps(definition.record.apps, apps)) {
+        return { ...managedPolicy(name, definition), change: 'unchanged' };
+      }
+      const record = makeRecord(rule, { apps, carryOver, isSame }, definition);
+      const change = definition?.state === 'usable' && before !== undefined ? 'changed' : 'created';
+      const { version, changedAtMs } = record;
+      const result = { name, policy: rule, apps, version, changedAtMs, change } as const;
+      if (dryRun || (await this.#write('put', name, record, before))) return result;
+    }
+    throw tooBusy(name);
+  }
+
+  async get(name: string): Promise<ManagedPolicy | undefined> {
+    parseName(name, 'name');
+    await this.policyCache.load();
+    return this.#managed(name)[0];
+  }
+
+  async list(): Promise<readonly ManagedPolicy[]> {
+    await this.policyCache.load();
+    return this.policyCache.names.flatMap((name) => this.#managed(name));
+  }
+
+  async remove(name: string, options: { readonly state?: boolean } = {}): Promise<boolean> {
+    const { state } = readOptions(options, REMOVE, 'remove');
+    parseName(name, 'name');
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      await this.policyCache.load();
+      const { record: before, definition } = this.#current(name);
+      if (before === undefined || definition === undefined) return false;
+      if (definition.state === 'removed' && this.policyCache.isCurrentInSource(name)) return false;
+      const tombstone = makeTombstone(definition, state ? 'reset' : 'keep');
+      if (await this.#write('remove', name, tombstone, before)) return true;
+    }
+    throw tooBusy(name);
+  }
+
+  async close(): Promise<void> {
+    await this.policyCache.close();
+  }
+
+  #current(name: string): { readonly record: unknown; readonly definition: PolicyDefinition | undefined } {
+    return { record: this.policyCache.recordOf(name), definition: this.policyCache.get(name) };
+  }
+
+  /** The policy of a name as a list of one, or an empty list if the source has none that this release can read. */
+  #managed(name: string): readonly ManagedPolicy[] {
+    const { record, definition } = this.#current(name);
+    return record !== undefined && definition?.state === 'usable' ? [managedPolicy(name, definition)] : [];
+  }
+
+  async #write(how: 'put' | 'remove', name: string, record: PolicyRecord, before: unknown): Promise<boolean> {
+    const { source } = this.policyCache;
+    const write = source[how]?.bind(source);
+    if (write === undefined) {
+      throw new SluiceError(
+        'SLUICE_POLICIES_READ_ONLY',
+        `the source of policies has no ${how}(): change ${name} where it is kept`,
+      );
+    }
+    const isWritten = await write(name, record, before);
+    if (isWritten) await Promise.all([this.policyCache.load(), this.#sharedCache()?.refresh()]);
+    return isWritten;
+  }
+}
+
+function unnamed(policy: PolicyBase): Policy {
+  return Object.fromEntries(Object.entries(policy).filter(([field]) => field !== 'name')) as unknown as Policy;
+}
+
+function managedPolicy(
+  name: string,
+  { record, named, version }: Extract<PolicyDefinition, { state: 'usable' }>,
+): ManagedPolicy {
+  return { name, policy: named.policy as Policy, apps: record.apps, version, changedAtMs: record.changedAtMs };
+}
+
+function sameApps(before: readonly string[], apps: readonly string[]): boolean {
+  return JSON.stringify(before) === JSON.stringify(apps);
+}
+
+function tooBusy(name: string): StoreError {
+  return new StoreError(
+    'SLUICE_STORE_FAILED',
+    `the policy ${name} was not changed, because of ${String(MOST_ATTEMPTS)} concurrent changes in a row`,
+  );
+}

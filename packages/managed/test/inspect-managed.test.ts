@@ -1,0 +1,202 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  silenceWarnings,
+  slidingWindow,
+  tokenBucket,
+  type Limiter,
+  type Policy,
+} from '@sluice/core';
+import { createPolicies, definitionsOf, managed, type Policies } from '@sluice/managed';
+import { inspectKey, type KeyReport } from '@sluice/core/inspect';
+import { useRedis } from '@sluice/testkit';
+
+silenceWarnings('SLUICE_POLICIES_LOST');
+const redis = useRedis();
+let policies: Policies;
+const limiters: Limiter[] = [];
+beforeEach(async () => {
+  await redis.admin.flushall();
+  policies = createPolicies(redis.admin);
+});
+afterEach(async () => {
+  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
+  await policies.close();
+});
+
+const HUNDRED = fixedWindow({ limit: 100, window: '1h' });
+const put = (policy: Policy, carryOver: 'keep' | 'reset' = 'keep') =>
+  policies.put('orders', policy, { apps: ['checkout'], carryOver });
+
+const limiterOf = (): Limiter => {
+  const store = redisStore(redis.admin);
+  const policy = managed('orders');
+  const limiter = createLimiter({ policy, app: 'checkout', store, onStoreError: 'throw', timeoutMs: 60_000 });
+  limiters.push(limiter);
+  return limiter;
+};
+
+async function recordsNow(): Promise<Record<string, unknown>> {
+  const texts = Object.entries(await redis.admin.hgetall('sluice:policies'));
+  return Object.fromEntries(
+    texts.filter(([name]) => name === 'orders').map(([name, text]) => [name, JSON.parse(text) as unknown]),
+  );
+}
+
+/** Reads the only key of the policy, as things stand. */
+async function inspected(atMs: number, records?: Readonly<Record<string, unknown>>): Promise<KeyReport> {
+  const [key = ''] = await redis.admin.keys('*:orders:*');
+  return inspectKey(key, (await redis.admin.get(key)) ?? '', atMs, {
+    definitions: definitionsOf(records ?? (await recordsNow())),
+  });
+}
+
+describe('the key of a managed policy', () => {
+  it('is read by the policy of its record', async () => {
+    const { version } = await put(HUNDRED);
+    const { atMs, resetAfterMs } = await limiterOf().consume('a', 30);
+
+    expect(await inspected(atMs)).toEqual({
+      key: 'sluice:{a}:orders:2m',
+      subject: 'a',
+      limiter: null,
+      blockedUntilMs: null,
+      denials: null,
+      policies: [
+        {
+          name: 'orders',
+          algorithm: 'fixedWindow',
+          policy: HUNDRED,
+          version,
+          used: 30,
+          limit: 100,
+          remaining: 70,
+          resetAtMs: atMs + resetAfterMs,
+          detailKey: null,
+        },
+      ],
+      problem: null,
+    });
+  });
+
+  it('has nothing left while it is blocked', async () => {
+    await put(HUNDRED);
+    const limiter = limiterOf();
+    await limiter.consume('a', 30);
+    await limiter.block('a', '1m');
+    const { atMs, retryAfterMs } = await limiter.peek('a');
+
+    const report = await inspected(atMs);
+
+    expect(report.blockedUntilMs).toBe(atMs + Number(retryAfterMs));
+    expect(report.policies).toMatchObject([{ used: 30, remaining: 0 }]);
+  });
+
+  it('may be blocked and unused', async () => {
+    await put(HUNDRED);
+    const limiter = limiterOf();
+    await limiter.block('a', '1m');
+    const { atMs } = await limiter.peek('a');
+
+    expect((await inspected(atMs)).policies).toMatchObject([{ used: 0, version: null, resetAtMs: null }]);
+  });
+});
+
+describe('a state of an earlier version', () => {
+  it.each<['keep' | 'reset', Policy]>([
+    ['keep', fixedWindow({ limit: 50, window: '1h' })],
+    ['reset', fixedWindow({ limit: 50, window: '1h' })],
+    ['keep', slidingWindow({ limit: 50, window: '1h' })],
+    ['keep', tokenBucket({ capacity: 50, refill: 1, every: '1h' })],
+    ['keep', tokenBucket({ capacity: 50, refill: 1, every: '1h', mode: 'interval' })],
+  ])('is reported as a limiter would find it: %s, %j', async (carryOver, policy) => {
+    const { version } = await put(HUNDRED);
+    await limiterOf().consume('a', 30);
+    await put(policy, carryOver);
+    const { atMs, limit, remaining, resetAfterMs } = await limiterOf().peek('a');
+
+    expect((await inspected(atMs)).policies).toEqual([
+      {
+        name: 'orders',
+        algorithm: policy.algorithm,
+        policy,
+        version,
+        used: limit - remaining,
+        limit,
+        remaining,
+        resetAtMs: resetAfterMs === 0 ? null : atMs + resetAfterMs,
+        detailKey: null,
+      },
+    ]);
+  });
+
+  it('that the record does not know is reported as used up', async () => {
+    const { version } = await put(HUNDRED);
+    const { atMs } = await limiterOf().consume('a', 30);
+    await put(fixedWindow({ limit: 50, window: '1h' }));
+    const { orders } = (await recordsNow()) as { orders: object };
+
+    const report = await inspected(atMs, { orders: { ...orders, earlier: [] } });
+
+    expect(report.policies).toMatchObject([{ version, used: 50, remaining: 0 }]);
+  });
+
+  it('is read by the current policy, through several changes', async () => {
+    await put(HUNDRED);
+    await limiterOf().consume('a', 30);
+    await put(fixedWindow({ limit: 50, window: '1h' }));
+    await put(fixedWindow({ limit: 40, window: '1h' }));
+    const { atMs } = await limiterOf().peek('a');
+
+    expect((await inspected(atMs)).policies).toMatchObject([{ used: 30, limit: 40, remaining: 10 }]);
+  });
+});
+
+describe('a managed policy that cannot be reported', () => {
+  it('was removed', async () => {
+    await put(HUNDRED);
+    const { atMs } = await limiterOf().consume('a');
+    await policies.remove('orders');
+
+    expect(await inspected(atMs)).toMatchObject({ policies: [], problem: 'the managed policy orders was removed' });
+  });
+
+  it.each([
+    [{}, 'there is no managed policy orders'],
+    [{ orders: null }, 'the managed policy orders cannot be used: it is no record of a policy'],
+    [{ orders: { format: 9, version: 1 } }, 'the managed policy orders cannot be used: its record has format 9'],
+  ])('is not known: %j', async (records, problem) => {
+    await put(HUNDRED);
+    const { atMs } = await limiterOf().consume('a');
+
+    const report = await inspected(atMs, records);
+
+    expect(report).toMatchObject({ subject: 'a', limiter: null, policies: [] });
+    expect(report.problem).toContain(problem);
+  });
+
+  it('is older than what wrote the state', async () => {
+    await put(HUNDRED);
+    const records = await recordsNow();
+    const { version } = await put(fixedWindow({ limit: 50, window: '1h' }));
+    const { atMs } = await limiterOf().consume('a');
+
+    const { problem } = await inspected(atMs, records);
+
+    expect(problem).toContain(`version ${String(version)} of orders wrote it`);
+  });
+
+  it.each(['hello', '7', '7;', ';1', '!1', '!x!7;1', '7;hello'])('is not what the key holds: %j', async (value) => {
+    await put(HUNDRED);
+    const { orders } = (await recordsNow()) as { orders: object };
+
+    const report = inspectKey('sluice:{a}:orders:2m', value, 1, {
+      definitions: definitionsOf({ orders: { ...orders, version: 7 } }),
+    });
+
+    expect(report.policies).toEqual([]);
+    expect(report.problem).toContain('its value is not one that');
+  });
+});

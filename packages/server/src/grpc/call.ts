@@ -1,0 +1,230 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { Body } from './body.ts';
+import type { OpenCall, OpenCalls } from './open-calls.ts';
+import { CallError, Status, encodeMessage, type StatusCode } from './status.ts';
+import { parseTimeout } from './timeout.ts';
+import { WireError } from '../protobuf/wire.ts';
+
+/** A method of a service. Its request is one message. */
+export interface Method {
+  /**
+   * Decodes the request.
+   *
+   * @throws CallError, or WireError for bytes that are no message.
+   */
+  decode(message: Buffer): unknown;
+  /** Begins to answer the call, whose request is complete. An error that it throws ends the call. */
+  answer(call: Call): void;
+}
+
+/** The objects that calls of one server share. */
+export interface CallDeps {
+  readonly openCalls: OpenCalls;
+  readonly longestMessage: number;
+  /** Called with errors that are not the client's. */
+  failed(error: unknown): void;
+  /** Called with the status of each call that ends with one. */
+  ended(code: StatusCode): void;
+}
+
+/**
+ * The stream of a call. Listeners are functions of the module that find their call here: a closure each would cost
+ * more.
+ */
+interface CallStream extends ServerHttp2Stream {
+  [CALL]?: Call | undefined;
+}
+
+const CALL = Symbol('call');
+const RESPONSE = { ':status': 200, 'content-type': 'application/grpc' };
+const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
+const END = { endStream: true, sendDate: false };
+const OK_TRAILERS = { 'grpc-status': '0' };
+
+/** One call, from its header fields to its status. */
+export class Call implements OpenCall {
+  older: OpenCall | undefined;
+  newer: OpenCall | undefined;
+  readonly stream: ServerHttp2Stream;
+  /** By `performance.now()`. */
+  readonly arrivedAtMs: number = performance.now();
+  /** The client's deadline, by `performance.now()`. Undefined without `grpc-timeout`. */
+  readonly deadlineAtMs: number | undefined;
+  readonly authorization: string | undefined;
+  readonly #method: Method;
+  readonly #deps: CallDeps;
+  readonly #body: Body;
+  #request: unknown;
+  #isAnswered = false;
+  /** Sent after the last message. */
+  #trailers: Readonly<Record<string, string>> = OK_TRAILERS;
+
+  /** @throws CallError for a bad timeout. */
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, method: Method, deps: CallDeps) {
+    const timeout = headers['grpc-timeout'];
+    this.stream = stream;
+    this.deadlineAtMs = typeof timeout === 'string' ? this.arrivedAtMs + parseTimeout(timeout) : undefined;
+    this.authorization = headers.authorization;
+    this.#method = method;
+    this.#deps = deps;
+    this.#body = new Body(deps.longestMessage);
+    deps.openCalls.add(this);
+    (stream as CallStream)[CALL] = this;
+    stream.on('data', received).on('end', hasEnded).on('wantTrailers', sendTrailers).on('close', closed);
+  }
+
+  /** The decoded message. */
+  get request(): unknown {
+    return this.#request;
+  }
+
+  /** The memory that an incomplete message takes, in bytes. */
+  get heldBytes(): number {
+    return this.#body.heldBytes;
+  }
+
+  /** Whether the client has left, or the call was dropped. */
+  get isGone(): boolean {
+    return this.stream.destroyed || this.stream.closed;
+  }
+
+  /** Ends the call with its one message, which begins with a prefix. */
+  answer(message: Buffer): void {
+    if (!this.#begin()) return;
+    this.#deps.ended(Status.OK);
+    this.stream.respond(RESPONSE, WITH_TRAILERS);
+    this.stream.end(message);
+  }
+
+  /** Begins a response of several messages, which go to {@link stream}. Nothing bounds the time of such a call. */
+  begin(): void {
+    if (!this.#begin()) return;
+    this.#deps.openCalls.delete(this);
+    this.stream.respond(RESPONSE, WITH_TRAILERS);
+  }
+
+  /** Ends a response of several messages. */
+  end(code: StatusCode, message: string): void {
+    if (this.isGone) return;
+    this.#trailers = statusFields(code, message);
+    this.#deps.ended(code);
+    this.stream.end();
+  }
+
+  /** Ends the call with the status of an error, before any message. */
+  fail(error: unknown): void {
+    if (!this.#begin()) return;
+    const { code, message } = this.#callErrorOf(error);
+    this.#deps.ended(code);
+    respondWith(this.stream, code, message);
+  }
+
+  /** Ends a call that has taken too much: time, or memory together with others. */
+  drop(): void {
+    this.#deps.openCalls.delete(this);
+    if (this.#isAnswered) setImmediate(reset, this.stream);
+    else this.fail(new CallError(Status.RESOURCE_EXHAUSTED, 'the call was dropped: it took too long'));
+  }
+
+  receive(chunk: Buffer): void {
+    if (this.#isAnswered) return;
+    const before = this.#body.heldBytes;
+    try {
+      const message = this.#body.add(chunk);
+      if (message !== undefined) this.#request = this.#method.decode(message);
+    } catch (error) {
+      this.#deps.openCalls.held(this.#body.heldBytes - before);
+      this.fail(error);
+      return;
+    }
+    if (this.#body.heldBytes !== before) this.#deps.openCalls.held(this.#body.heldBytes - before);
+  }
+
+  requestEnded(): void {
+    if (this.#isAnswered) return;
+    try {
+      this.#body.end();
+      if (this.deadlineAtMs !== undefined && performance.now() >= this.deadlineAtMs) {
+        throw new CallError(Status.DEADLINE_EXCEEDED, 'the deadline of the call has passed');
+      }
+      this.#method.answer(this);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  sendTrailers(): void {
+    this.#deps.openCalls.delete(this);
+    if (!this.isGone) this.stream.sendTrailers(this.#trailers);
+  }
+
+  closed(): void {
+    this.#isAnswered = true;
+    this.#request = undefined;
+    this.#deps.openCalls.delete(this);
+    (this.stream as CallStream)[CALL] = undefined;
+  }
+
+  /** Whether a response can begin. */
+  #begin(): boolean {
+    if (this.#isAnswered || this.isGone) return false;
+    this.#isAnswered = true;
+    return true;
+  }
+
+  #callErrorOf(error: unknown): CallError {
+    if (error instanceof CallError) return error;
+    if (error instanceof WireError) {
+      return new CallError(Status.INTERNAL, `the message cannot be decoded: ${error.message}`);
+    }
+    this.#deps.failed(error);
+    return new CallError(Status.INTERNAL, 'the service has failed; nothing more is known here');
+  }
+}
+
+/** Ends a stream with a status alone. */
+export function respondWith(stream: ServerHttp2Stream, code: StatusCode, message: string): void {
+  stream.respond({ ...RESPONSE, ...statusFields(code, message) }, END);
+  dropRest(stream);
+}
+
+/**
+ * Drops what the client still sends on a stream whose response is complete. A complete request needs no reset. The
+ * response leaves first: Node 22 and 26 send a reset before header fields of the same turn, which are lost then.
+ */
+export function dropRest(stream: ServerHttp2Stream): void {
+  if (!stream.readableEnded) setImmediate(resetIncomplete, stream);
+}
+
+function resetIncomplete(stream: ServerHttp2Stream): void {
+  if (!stream.destroyed && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+}
+
+/**
+ * Ends an answered stream whose client does not read. Called after the connection has been read to its end, and not
+ * with `CANCEL`: within reading, and with that code, Node 20 keeps resets for later, and its memory can grow without
+ * end.
+ */
+function reset(stream: ServerHttp2Stream): void {
+  if (!stream.destroyed) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+function statusFields(code: StatusCode, message: string): Readonly<Record<string, string>> {
+  return { 'grpc-status': String(code), ...(message === '' ? {} : { 'grpc-message': encodeMessage(message) }) };
+}
+
+function received(this: CallStream, chunk: Buffer): void {
+  this[CALL]?.receive(chunk);
+}
+
+function hasEnded(this: CallStream): void {
+  this[CALL]?.requestEnded();
+}
+
+function sendTrailers(this: CallStream): void {
+  this[CALL]?.sendTrailers();
+}
+
+function closed(this: CallStream): void {
+  this[CALL]?.closed();
+}

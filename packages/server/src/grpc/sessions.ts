@@ -1,0 +1,151 @@
+import { constants, type ServerHttp2Session } from 'node:http2';
+import { startTimer } from './long-timer.ts';
+
+/** Pings of a client between two calls, at most: clients that measure the line send one with each call. */
+const MOST_PINGS = 1000;
+/** A `GOAWAY` with the largest id: the client opens no further calls, and calls in flight are still answered. */
+const EVERY_STREAM: number = 2 ** 31 - 1;
+/** The client has read that once it answers a ping, or after this time. */
+const LONGEST_PING_MS = 1000;
+/** Pings without an answer after which a connection is lost: more than one, because the process itself may be late. */
+const LOST_PINGS = 2;
+/** Connections made together do not end together. */
+const JITTER = 0.1;
+
+export interface SessionsOptions {
+  /** The age at which a connection gets a GOAWAY, in milliseconds, 10 % more or less. Infinity: never. */
+  readonly maxConnectionAgeMs: number;
+  /** How long after that its calls may still take, in milliseconds. */
+  readonly connectionGraceMs: number;
+  /** How often a connection without calls is asked for a sign of life, in milliseconds. */
+  readonly keepaliveMs: number;
+}
+
+interface CountingSession extends ServerHttp2Session {
+  /** Pings of the client since its last call. */
+  [PINGS]?: number;
+  /** Our pings since the last sign of life: an answer, or a call. */
+  [UNANSWERED]?: number;
+}
+
+const PINGS = Symbol('pings');
+const UNANSWERED = Symbol('unanswered');
+
+/**
+ * The connections of a server: their age, their end, clients that send pings without end, and those that are lost.
+ * After some errors of a client, Node 20 reads nothing more and ends nothing (frames of a wrong size, header fields
+ * that cannot be decompressed), so that only pings tell such a connection from an idle one.
+ */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #open = new Set<CountingSession>();
+  readonly #keepalive: NodeJS.Timeout;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#keepalive = setInterval(() => {
+      for (const session of this.#open) keepAlive(session);
+    }, options.keepaliveMs).unref();
+  }
+
+  add(session: ServerHttp2Session): void {
+    destroyAfterReading(session);
+    this.#open.add(session);
+    const stopAgeing = this.#endWhenOld(session);
+    session.on('ping', countPing);
+    session.on('close', () => {
+      stopAgeing?.();
+      this.#open.delete(session);
+    });
+  }
+
+  /** Called with the connection of each call. */
+  static called(session: ServerHttp2Session): void {
+    const counting = session as CountingSession;
+    counting[PINGS] = 0;
+    counting[UNANSWERED] = 0;
+  }
+
+  /** Asks all clients to leave, and waits until they have, at most this long. */
+  async drain(longestMs: number): Promise<void> {
+    const closed = [...this.#open].map((session) => new Promise<void>((resolve) => session.once('close', resolve)));
+    for (const session of this.#open) leave(session);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, longestMs);
+    });
+    await Promise.race([Promise.all(closed), late]);
+    clearTimeout(timer);
+    clearInterval(this.#keepalive);
+    this.destroy();
+    await Promise.all(closed);
+  }
+
+  /** Ends all connections, with the calls on them. */
+  destroy(): void {
+    for (const session of this.#open) session.destroy();
+  }
+
+  #endWhenOld(session: ServerHttp2Session): (() => void) | undefined {
+    const { maxConnectionAgeMs, connectionGraceMs } = this.#options;
+    if (maxConnectionAgeMs === Infinity) return undefined;
+    const ageMs = maxConnectionAgeMs * (1 - JITTER + 2 * JITTER * Math.random());
+    return startTimer(ageMs, () => {
+      leave(session);
+      const end = setTimeout(() => {
+        session.destroy();
+      }, connectionGraceMs).unref();
+      session.once('close', () => {
+        clearTimeout(end);
+      });
+    });
+  }
+}
+
+/**
+ * Asks a client to leave: it makes a new connection for further calls. The connection takes what was on its way
+ * meanwhile, and closes when its calls have ended.
+ */
+function leave(session: ServerHttp2Session): void {
+  if (session.destroyed || session.closed) return;
+  const close = (): void => {
+    if (!session.destroyed) session.close();
+  };
+  session.goaway(constants.NGHTTP2_NO_ERROR, EVERY_STREAM);
+  session.ping(close);
+  setTimeout(close, LONGEST_PING_MS).unref();
+}
+
+/**
+ * Node 22.23 aborts the process where a connection is destroyed while it is read, as Node itself does after a GOAWAY with an error, and
+ * a call follows in the same bytes: https://github.com/nodejs/node/issues/64850
+ */
+function destroyAfterReading(session: ServerHttp2Session): void {
+  const destroy = session.destroy.bind(session);
+  let isEnding = false;
+  session.destroy = (...reason) => {
+    if (isEnding) return;
+    isEnding = true;
+    setImmediate(destroy, ...reason);
+  };
+}
+
+/** Destroys a connection that is lost, and sends a ping to others. */
+function keepAlive(session: CountingSession): void {
+  if (session.destroyed || session.closed) return; // one that is closed ends with its calls, which have their time
+  const unanswered = session[UNANSWERED] ?? 0;
+  if (unanswered >= LOST_PINGS) {
+    session.destroy();
+    return;
+  }
+  session[UNANSWERED] = unanswered + 1;
+  session.ping((error) => {
+    if (error === null) session[UNANSWERED] = 0;
+  });
+}
+
+function countPing(this: CountingSession): void {
+  const pings = (this[PINGS] ?? 0) + 1;
+  this[PINGS] = pings;
+  if (pings > MOST_PINGS) this.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+}

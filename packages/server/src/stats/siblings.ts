@@ -1,0 +1,16 @@
+import type { StatsReport } from './stats-report.ts';
+
+/**
+ * The processes of one service, which share its listeners: each adds what the others have counted at /metrics and
+ * /stats.
+ */
+export interface Siblings {
+  /**
+   * Gives the others what this process has counted, whenever one of them asks.
+   *
+   * @returns A function that ends this.
+   */
+  offer(own: () => Promise<StatsReport>): () => void;
+  /** The counts of every process, this one included. A process that does not answer in a second is left out. */
+  gather(): Promise<readonly StatsReport[]>;
+}

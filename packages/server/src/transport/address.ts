@@ -1,0 +1,64 @@
+import { isIP } from 'node:net';
+import { SluiceError } from '@sluice/core';
+
+/** Where a listener accepts connections. */
+export type Address =
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string };
+
+const LARGEST_PORT = 65_535;
+const FORM = 'a port such as 8081, host:port such as 0.0.0.0:8081, unix:/path/to/socket, or off';
+
+/**
+ * Reads the address of a listener. A port alone listens on the loopback only; a host has to be named to serve other
+ * machines.
+ *
+ * @param given - A number, or text; `off` and undefined: there is no such listener.
+ * @throws SluiceError `SLUICE_OPTION_INVALID` for anything else.
+ */
+export function parseAddress(given: unknown, field: string): Address | undefined {
+  if (given === undefined || given === 'off' || given === false) return undefined;
+  const text = typeof given === 'number' ? String(given) : given;
+  if (typeof text !== 'string') throw invalid(field, given);
+  if (text.startsWith('unix:') && text.length > 5) return { kind: 'unix', path: text.slice(5) };
+  if (isPort(text)) return { kind: 'tcp', host: '127.0.0.1', port: Number(text) };
+  const colon = text.lastIndexOf(':');
+  const [host, port] = [unbracketed(text.slice(0, colon)), text.slice(colon + 1)];
+  if (colon <= 0 || host === undefined || !isPort(port)) throw invalid(field, given);
+  return { kind: 'tcp', host, port: Number(port) };
+}
+
+/** As {@link parseAddress} reads it. */
+export function writtenAddress(address: Address): string {
+  if (address.kind === 'unix') return `unix:${address.path}`;
+  const host = isIP(address.host) === 6 ? `[${address.host}]` : address.host;
+  return `${host}:${String(address.port)}`;
+}
+
+/** Whether only this machine reaches a listener. */
+export function isLocal(address: Address): boolean {
+  if (address.kind === 'unix') return true;
+  const { host } = address;
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) <= LARGEST_PORT;
+}
+
+/** A name or an address; IPv6 stands in brackets. */
+function unbracketed(host: string): string | undefined {
+  if (host.startsWith('[') && host.endsWith(']')) {
+    const inner = host.slice(1, -1);
+    return isIP(inner) === 6 ? inner : undefined;
+  }
+  return /^[\w.-]+$/.test(host) ? host : undefined;
+}
+
+function invalid(field: string, given: unknown): SluiceError {
+  return new SluiceError('SLUICE_OPTION_INVALID', `${field} must be ${FORM}; got ${shownValue(given)}`);
+}
+
+function shownValue(given: unknown): string {
+  return typeof given === 'string' || typeof given === 'number' ? JSON.stringify(given) : typeof given;
+}

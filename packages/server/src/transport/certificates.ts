@@ -1,0 +1,91 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { SluiceError } from '@sluice/core';
+
+/** How often the files are looked at. */
+const LOOK_MS = 2_000;
+
+/** Files in PEM form. */
+export interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
+  /** The authorities of client certificates. */
+  readonly clientCa?: string | undefined;
+}
+
+/** The options of TLS servers. */
+export type TlsSettings = SecureContextOptions & { readonly requestCert: boolean };
+
+/**
+ * Reads the files of a certificate.
+ *
+ * @throws SluiceError `SLUICE_OPTION_INVALID`, which names the option and the file, for what cannot be read or is not
+ * what its option says. Authorities are checked too: a file without any would reject every client.
+ */
+export function readTls({ cert, key, clientCa }: CertificateFiles): TlsSettings {
+  const identity = { cert: read('tls.cert', cert), key: read('tls.key', key) };
+  usable('tls.cert', 'a certificate in PEM form', cert, () => createSecureContext({ cert: identity.cert }));
+  usable('tls.key', 'the key of tls.cert in PEM form, without a passphrase', key, () => createSecureContext(identity));
+  return {
+    ...identity,
+    ...(clientCa === undefined ? {} : { ca: readAuthorities(clientCa) }),
+    minVersion: 'TLSv1.2',
+    requestCert: clientCa !== undefined,
+  };
+}
+
+function readAuthorities(path: string): Buffer {
+  const bytes = read('tls.clientCa', path);
+  usable('tls.clientCa', 'certificates of authorities in PEM form', path, () => {
+    if (!bytes.includes('-----BEGIN ')) throw new Error('no PEM');
+    return new X509Certificate(bytes);
+  });
+  return bytes;
+}
+
+function read(option: string, path: string): Buffer {
+  return usable(option, 'the path of a PEM file', path, () => readFileSync(path));
+}
+
+function usable<T>(option: string, expected: string, path: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new SluiceError('SLUICE_OPTION_INVALID', `${option} must be ${expected}; got ${path}: ${why}`, {
+      cause: error,
+    });
+  }
+}
+
+/** A server of `node:tls`, `node:https` or `node:http2`. */
+export interface SecureServer {
+  setSecureContext(options: SecureContextOptions): void;
+}
+
+/**
+ * Gives servers the certificate again whenever one of its files changes. Connections that are open keep theirs.
+ *
+ * @param failed - Gets why files cannot be used; the servers keep what they have.
+ * @returns A function that stops looking.
+ */
+export function followTls(
+  tls: CertificateFiles,
+  servers: readonly SecureServer[],
+  failed: (error: Error) => void,
+): () => void {
+  const files = [tls.cert, tls.key, tls.clientCa].filter((file) => file !== undefined);
+  const changed = (): void => {
+    try {
+      const settings = readTls(tls);
+      for (const server of servers) server.setSecureContext(settings);
+    } catch (error) {
+      failed(error as Error);
+    }
+  };
+  for (const file of files) watchFile(file, { persistent: false, interval: LOOK_MS }, changed);
+  return () => {
+    for (const file of files) unwatchFile(file, changed);
+  };
+}
