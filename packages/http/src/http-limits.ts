@@ -218,10 +218,12 @@ function policyOption<Request, Response>({
 }
 
 const MOST_REFERENCES = 1000;
-/** What makes policies of options, and takes no request. */
-const FACTORIES: ReadonlySet<unknown> = new Set([
-  ...[fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket, concurrency],
-]);
+/** Functions that make policies of options, and take no request, by what users write: bundles rename functions. */
+const FACTORIES: ReadonlyMap<unknown, string> = new Map(
+  Object.entries({ fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket, concurrency }).map(
+    ([name, factory]) => [factory, name],
+  ),
+);
 
 /** The limit of a policy option. A policy that a function returns repeatedly is checked once. */
 function limitOf<Request, Response>(
@@ -229,10 +231,11 @@ function limitOf<Request, Response>(
   option: PolicyOption<Request, Response>,
 ): HttpLimit<Request, Response>['limit'] {
   if (typeof option !== 'function') return limitOfPolicy(core, option);
-  if (FACTORIES.has(option)) {
+  const factory = FACTORIES.get(option);
+  if (factory !== undefined) {
     throw new PolicyError(
       'policy',
-      `policy must be a policy, or a function of the request that returns one, got the function ${option.name}, which was not called; write policy: ${option.name}({ ... })`,
+      `policy must be a policy, or a function of the request that returns one, got the function ${factory}, which was not called; write policy: ${factory}({ ... })`,
     );
   }
   const known = new WeakMap<object, LimitRef>();

@@ -14,6 +14,7 @@ import * as esm from '@sluice/core';
 import * as esmMetrics from '@sluice/core/metrics';
 import * as esmOpenTelemetry from '@sluice/core/opentelemetry';
 import prometheus from 'prom-client';
+import { createEnforcer } from '../../../http/dist/spi.js';
 
 const require = createRequire(import.meta.url);
 const copies = {
@@ -22,7 +23,6 @@ const copies = {
     ...require('../../dist/index.cjs'),
     ...require('../../dist/metrics.cjs'),
     ...require('../../dist/opentelemetry.cjs'),
-    ...require('../../dist/http.cjs'),
   },
 };
 const [collecting] = process.argv.slice(2);
@@ -53,13 +53,18 @@ const policy = esm.fixedWindow({ limit: 1, window: '1h' });
 const store = esm.memoryStore();
 const shop = esm.createLimiter({ name: 'shop', policy, store });
 const nameTwice = codeOf(() => copies.cjs.createLimiter({ name: 'shop', policy, store }));
+await shop.close();
+const foreign = copies.cjs.createLimiter({
+  name: 'foreign',
+  policy: copies.cjs.fixedWindow({ limit: 1, window: '1h' }),
+});
 let ofOtherCopy;
 try {
-  copies.cjs.createEnforcer({ limiter: shop }, {});
+  createEnforcer({ limiter: foreign }, {});
 } catch ({ message }) {
   ofOtherCopy = message;
 }
-await shop.close();
+await foreign.close();
 
 const samples = async (name) =>
   (await prometheus.register.getMetricsAsJSON())

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 
 const core = fileURLToPath(new URL('../../', import.meta.url));
-const program = `for (const path of ['', '/http', '/inspect', '/remote', '/service']) await import('@sluice/core' + path);
+const program = `for (const path of ['', '/inspect', '/kernels', '/spi']) await import('@sluice/core' + path);
 console.log(process.moduleLoadList.filter((name) => name.includes('cluster')).join());`;
 
 /** The modules of node:cluster that core, as it is built, loads where this condition of its `imports` holds. */

@@ -33,11 +33,14 @@ process.on('unhandledRejection', (error) => {
 });
 
 let isStoreClosed = false;
-const store = Object.assign(Object.create(memoryStore()), {
+const memory = memoryStore();
+const store = {
+  source: memory.source,
+  perform: (requests, call) => memory.perform(requests, call),
   close: async () => {
     isStoreClosed = true;
   },
-});
+};
 const limiter = createLimiter({
   policy: managed('orders'),
   app: 'checkout',

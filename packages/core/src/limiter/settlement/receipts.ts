@@ -1,6 +1,7 @@
 import { PrivateFields } from '../../engine/private-fields.ts';
 import type { Decision } from '../../engine/decision.ts';
 import { rangeError, shown, typeError } from '../../errors.ts';
+import { copiesHint } from '../../platform/copies.ts';
 import { currentOf } from '../../engine/limit-source.ts';
 import type { UnresolvedPart } from '../resolve.ts';
 import { holdsSlots } from '../../engine/policy.ts';
@@ -118,7 +119,7 @@ export class Receipts {
     if (receipt === undefined) {
       throw typeError(
         'SLUICE_DECISION_UNKNOWN',
-        `refund takes a key, or a decision that this limiter made, itself and not a copy, got ${shown(decision)}`,
+        `refund takes a key, or a decision that this limiter made, itself and not a copy, got ${shown(decision)}${copiesHint()}`,
       );
     }
     const cost = units ?? decision.cost;
