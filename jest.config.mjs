@@ -1,5 +1,5 @@
 const swc = (transform) => [
-  `${import.meta.dirname}/scripts/jest-transform.mjs`,
+  `${import.meta.dirname}/scripts/test/jest-transform.mjs`,
   {
     swcrc: false,
     sourceMaps: 'inline',
@@ -11,7 +11,7 @@ const swc = (transform) => [
 /** A run of everything tests the packages as they are built; `test:one` and `watch` need no build, and read the sources. */
 const sources = process.env.SLUICE_BUILT ? [] : ['@sluice/source'];
 
-/** `npm run test:runtimes` tests on other runtimes than Node.js, which it installs. */
+/** `npm run matrix -- runtimes` tests on other runtimes than Node.js, which it installs. */
 const runtimes = process.env.SLUICE_RUNTIMES ? [] : ['/test/runtimes/'];
 
 const project = (name, folder = `packages/${name}`) => ({
@@ -28,7 +28,7 @@ const project = (name, folder = `packages/${name}`) => ({
     '\\.legacy\\.test\\.ts$': swc({ legacyDecorator: true }),
     '\\.ts$': swc({ decoratorVersion: '2022-03' }),
   },
-  setupFiles: [`${import.meta.dirname}/scripts/jest-setup.mjs`],
+  setupFiles: [`${import.meta.dirname}/scripts/test/jest-setup.mjs`],
 });
 
 /** `SLUICE_NEST=11` tests the adapter on that version of NestJS. */
@@ -37,7 +37,7 @@ const onNest = nest && {
   moduleNameMapper: { '^(@nestjs/.*|reflect-metadata|rxjs)$': `<rootDir>/versions/${nest}/node_modules/$1` },
 };
 
-/** `npm run test:release` tests the scripts of a release, which takes a minute and has nothing to do with the packages. */
+/** `npm run matrix -- release` tests the scripts of a release, which takes a minute and has nothing to do with the packages. */
 const release = process.env.SLUICE_RELEASE ? {} : { testPathIgnorePatterns: [...runtimes, '/release.test.ts$'] };
 
 export default {
@@ -74,8 +74,9 @@ export default {
   ],
   // A deep run takes ten times as many cases.
   testTimeout: process.env.SLUICE_DEPTH === 'deep' ? 3_600_000 : 120_000,
-  // Each worker runs its own Redis server, and the tests of exactness start processes: two at a time fit two cores.
-  maxWorkers: 2,
+  // Tests wait for servers, windows and processes for more than a third of their time: three at a time use two cores.
+  maxWorkers: 3,
+  testSequencer: `${import.meta.dirname}/scripts/test/longest-first.mjs`,
   // Node does not free the modules of a test file that has ended: after a hundred files a worker mostly collects garbage.
   // A worker whose heap has grown to this size is replaced between two files.
   workerIdleMemoryLimit: '1GB',

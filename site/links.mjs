@@ -2,7 +2,7 @@
 // the page that shows the file, or to the file in the repository if no page does.
 import { statSync } from 'node:fs';
 import { posix } from 'node:path';
-import { ADDRESSES } from '../scripts/packages.mjs';
+import { ADDRESSES } from '../scripts/build/packages.mjs';
 import { ROOT, pageOf } from './pages.mjs';
 
 const CODE = /^( *)(`{3,})[^\n]*\n[^]*?^\1\2 *$|(`+)[^`][^]*?\3/gm;

@@ -2,7 +2,7 @@
 // llms.txt, a list of them; llms-full.txt, the documents for users in one file.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ADDRESSES } from '../scripts/packages.mjs';
+import { ADDRESSES } from '../scripts/build/packages.mjs';
 import { PAGES } from './assemble.mjs';
 import { chapters, pageAt } from './navigation.mjs';
 

@@ -1,6 +1,6 @@
 // The navigation is the list in docs/README.md: its chapters are the doors, its links the entries.
 import { readFileSync } from 'node:fs';
-import { PACKAGES } from '../scripts/packages.mjs';
+import { PACKAGES } from '../scripts/build/packages.mjs';
 import { ENTRY_POINTS, REFERENCE } from './reference.mjs';
 import { linkOf } from './links.mjs';
 import { ROOT } from './pages.mjs';

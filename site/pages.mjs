@@ -1,7 +1,7 @@
 // Which documents of the repository are pages of the site, and where. Other documents stay in the repository.
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { PACKAGES } from '../scripts/packages.mjs';
+import { PACKAGES } from '../scripts/build/packages.mjs';
 
 /** The root of the repository, with a slash at the end. */
 export const ROOT = fileURLToPath(new URL('../', import.meta.url));

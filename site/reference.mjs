@@ -1,7 +1,7 @@
 // Writes the API reference from the docstrings: a page for each export, and one for each entry point that lists them.
 import { fileURLToPath } from 'node:url';
 import { Application, Converter } from 'typedoc';
-import { ADDRESSES, PACKAGES, nameOf } from '../scripts/packages.mjs';
+import { ADDRESSES, PACKAGES, nameOf } from '../scripts/build/packages.mjs';
 import { PAGES } from './assemble.mjs';
 import { ROOT } from './pages.mjs';
 

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { watch } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
-import { pnpm } from '../scripts/pnpm.mjs';
+import { pnpm } from '../scripts/setup/pnpm.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -38,7 +38,7 @@ function install() {
   const { status } = pnpm(['install', '--frozen-lockfile', '--prefer-offline', '--loglevel=warn'], here);
   if (status !== 0) process.exit(status ?? 1);
   // The reference reads the sources, and these the Lua scripts as text.
-  spawnSync(process.execPath, ['scripts/build-lua.mjs'], { cwd: root, stdio: 'inherit' });
+  spawnSync(process.execPath, ['scripts/build/build-lua.mjs'], { cwd: root, stdio: 'inherit' });
 }
 
 async function serve() {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { defineConfig } from 'vitepress';
-import { ADDRESSES } from '../../scripts/packages.mjs';
+import { ADDRESSES } from '../../scripts/build/packages.mjs';
 import { anchorOf } from '../anchors.mjs';
 import { sidebars } from '../navigation.mjs';
 import { PAGES } from '../assemble.mjs';

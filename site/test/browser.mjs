@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { serve } from 'vitepress';
-import { CHROMIUM_ARGS, findChromium } from '../../scripts/find-chromium.mjs';
+import { CHROMIUM_ARGS, findChromium } from '../../scripts/setup/find-chromium.mjs';
 
 /** The folder of the site, which was built into dist/. */
 export const SITE_FOLDER = fileURLToPath(new URL('../', import.meta.url));

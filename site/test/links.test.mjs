@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADDRESSES } from '../../scripts/packages.mjs';
+import { ADDRESSES } from '../../scripts/build/packages.mjs';
 import { linkOf, withLinksOfSite } from '../links.mjs';
 
 const guide = { source: 'docs/guides/pacing.md', page: 'guides/pacing.md' };

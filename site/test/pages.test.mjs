@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { codes } from '../../scripts/codes.mjs';
-import { ADDRESSES } from '../../scripts/packages.mjs';
+import { codes } from '../../scripts/check/codes.mjs';
+import { ADDRESSES } from '../../scripts/build/packages.mjs';
 import { ROOT } from '../pages.mjs';
 import { DIST, Site } from './browser.mjs';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { codes } from '../../scripts/codes.mjs';
+import { codes } from '../../scripts/check/codes.mjs';
 import { ROOT } from '../pages.mjs';
 import { DESKTOP, PHONE, Site } from './browser.mjs';
 

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-// Where scripts/test-tools.mjs keeps the programs that are not installed.
+// Where scripts/setup/test-tools.mjs keeps the programs that are not installed.
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/sluice', import.meta.url));
 
 type Env = Readonly<Record<string, string>>;

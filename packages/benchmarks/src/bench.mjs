@@ -10,7 +10,7 @@
 //   npm run bench -- --out <folder>             where the results go, instead of packages/benchmarks/results
 //
 // Writes <group>.json (against another build only where --out says so), and prints the table of goals. `npm run
-// bench:page` writes docs/benchmarks.md and its plots from them.
+// plots` writes docs/benchmarks.md and its plots from them.
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

@@ -1,8 +1,8 @@
 // Writes the results into the documents: docs/benchmarks.md (for users), docs/contribute/benchmarks.md (all figures and
 // the goals), docs/guides/capacity-planning.md and docs/plots/bench-*.svg, all from packages/benchmarks/results/*.json.
 //
-//   npm run bench:page               writes
-//   npm run bench:page -- --check    fails when a document or plot does not match the results
+//   npm run plots             writes
+//   npm run check -- docs     fails when a document or plot does not match the results
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,7 +45,7 @@ const left = readdirSync(plots)
 if (process.argv.includes('--check')) {
   const stale = [...files].filter(([path, text]) => !existsSync(path) || readFileSync(path, 'utf8') !== text);
   for (const path of [...stale.map(([name]) => name), ...left]) {
-    console.error(`${basename(path)} does not match packages/benchmarks/results: run \`npm run bench:page\``);
+    console.error(`${basename(path)} does not match packages/benchmarks/results: run \`npm run plots\``);
   }
   process.exitCode = stale.length + left.length > 0 ? 1 : 0;
 } else {

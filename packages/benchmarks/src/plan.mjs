@@ -63,7 +63,7 @@ function wholeNumber(text) {
   return process.exit(2);
 }
 
-/** A path as it is; a version is fetched, as scripts/test-nodes.mjs does. */
+/** A path as it is; a version is fetched, as scripts/matrix/nodes.mjs does. */
 function pathOfNode(given) {
   if (given.includes('/')) return given;
   const args = ['--yes', '-p', `node@${given}`, '-c', 'node -p process.execPath'];

@@ -17,7 +17,7 @@ describe('the first adapter of this minor version, on the core of today', () => 
     const [, version] = /^\/\/ @sluice\/express (\S+),/.exec(readFileSync(frozen, 'utf8')) ?? [];
     const now = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
 
-    // Raised: npm run build && node scripts/freeze-adapter.mjs
+    // Raised: npm run build && node scripts/build/freeze-adapter.mjs
     expect(minorOf(version)).toBe(minorOf(now.version));
   });
 

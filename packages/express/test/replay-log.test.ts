@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-const script = fileURLToPath(new URL('../../../scripts/replay-log.mjs', import.meta.url));
+const script = fileURLToPath(new URL('../../../scripts/faults/replay-log.mjs', import.meta.url));
 
 interface Outcome {
   readonly code: number;
@@ -41,7 +41,7 @@ const log = [
   line('192.0.2.9', 5, 'NONSENSE /'),
 ];
 
-describe('scripts/replay-log.mjs', () => {
+describe('scripts/faults/replay-log.mjs', () => {
   let folder = '';
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'sluice-replay-'));
@@ -91,7 +91,7 @@ describe('scripts/replay-log.mjs', () => {
 
     expect(outcomes.map(({ code }) => code)).toEqual([2, 2, 2]);
     expect(outcomes.map(({ stderr }) => stderr)).toEqual([
-      expect.stringContaining('usage: node scripts/replay-log.mjs'),
+      expect.stringContaining('usage: node scripts/faults/replay-log.mjs'),
       expect.stringContaining('missing.log cannot be read'),
       expect.stringContaining('has no line in the Apache combined format'),
     ]);

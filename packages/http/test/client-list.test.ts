@@ -2,8 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { byHeader, byIp, byMethod } from '@sluice/http';
 import { fixedWindow } from '@sluice/core';
 import { ClientList } from '@sluice/http/spi';
-import { cases, testSeed, testEnforcer, type TestOptions } from '@sluice/testkit';
+import { cases, expectWarnings, testEnforcer, type TestOptions, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
+
+expectWarnings('SLUICE_KEY_MISSING');
 
 const policy = fixedWindow({ limit: 1, window: '1h' });
 

@@ -2,7 +2,17 @@ import { describe, expect, it } from '@jest/globals';
 import { byAll, byIp, byUser } from '@sluice/http';
 import { createLimiter, fixedWindow, memoryStore, type Limiter, type Store } from '@sluice/core';
 import { Enforcer, Layer } from '@sluice/http/spi';
-import { onNodes, testFramework, TestResponse, type TestOptions, type TestRequest, watched } from '@sluice/testkit';
+import {
+  onNodes,
+  testFramework,
+  TestResponse,
+  type TestOptions,
+  type TestRequest,
+  watched,
+  expectWarnings,
+} from '@sluice/testkit';
+
+expectWarnings('SLUICE_KEY_MISSING');
 
 type PlainLayer = Layer<TestRequest, TestResponse>;
 

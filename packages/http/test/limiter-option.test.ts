@@ -4,7 +4,16 @@ import { describe, expect, it } from '@jest/globals';
 import { byHeader, byIp, byUser, type Limited } from '@sluice/http';
 import { createLimiter, fixedWindow, memoryStore, type Decision, type Limiter } from '@sluice/core';
 import { createEnforcer, withLimiter } from '@sluice/http/spi';
-import { testEnforcer, testFramework, TestResponse, type TestOptions, type TestRequest } from '@sluice/testkit';
+import {
+  expectWarnings,
+  testEnforcer,
+  testFramework,
+  type TestOptions,
+  type TestRequest,
+  TestResponse,
+} from '@sluice/testkit';
+
+expectWarnings('SLUICE_KEY_MISSING');
 
 const policy = fixedWindow({ limit: 2, window: '1h' });
 

@@ -2,7 +2,16 @@ import { describe, expect, it } from '@jest/globals';
 import { byAll } from '@sluice/http';
 import { createLimiter, fixedWindow, memoryStore, type Decision, type OnStoreError, type Store } from '@sluice/core';
 import { Enforcer, Layer, inheritOptions } from '@sluice/http/spi';
-import { testEnforcer, testFramework, TestResponse, type TestOptions, type TestRequest } from '@sluice/testkit';
+import {
+  expectWarnings,
+  testEnforcer,
+  testFramework,
+  type TestOptions,
+  type TestRequest,
+  TestResponse,
+} from '@sluice/testkit';
+
+expectWarnings('SLUICE_STORE_AWAY');
 
 const away = (): Store => ({
   source: 'redis',

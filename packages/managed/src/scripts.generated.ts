@@ -1,4 +1,4 @@
-// Written by scripts/build-lua.mjs from registry-load.lua and registry-put.lua. Do not edit: edit those.
+// Written by scripts/build/build-lua.mjs from registry-load.lua and registry-put.lua. Do not edit: edit those.
 /**
  * In this order:
  * - registry-load.lua

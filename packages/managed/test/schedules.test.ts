@@ -10,8 +10,10 @@ import {
   type Policy,
 } from '@sluice/core';
 import { managed } from '@sluice/managed';
-import { cases, fakeClock, seeded, testSeed, type FakeClock, type Random } from '@sluice/testkit';
+import { cases, fakeClock, seeded, testSeed, type FakeClock, type Random, expectWarnings } from '@sluice/testkit';
 import { registry, type View } from './lagging-views.ts';
+
+expectWarnings('SLUICE_UNIT_MISSING');
 
 const seed = testSeed(20_261_122);
 const RUNS = cases(30);

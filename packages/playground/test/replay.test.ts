@@ -31,7 +31,7 @@ interface Picture {
   readonly requests: readonly Drawn[];
 }
 
-const script = fileURLToPath(new URL('../../../scripts/plot-policies.mjs', import.meta.url));
+const script = fileURLToPath(new URL('../../../scripts/plots/policies.mjs', import.meta.url));
 const run = spawnSync(process.execPath, [script, '--units'], { encoding: 'utf8', maxBuffer: 2 ** 26 });
 const pictures = JSON.parse(run.stdout) as readonly Picture[];
 

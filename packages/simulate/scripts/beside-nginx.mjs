@@ -22,7 +22,7 @@ const SLUICE = fileURLToPath(new URL('../../cli/dist/main.js', import.meta.url))
 const cached = fileURLToPath(new URL('../../../node_modules/.cache/sluice/nginx', import.meta.url));
 const NGINX = [process.env['NGINX'], '/usr/sbin/nginx', cached].find((path) => path && existsSync(path));
 if (NGINX === undefined) {
-  console.error('There is no nginx: run `node scripts/test-tools.mjs`, or set NGINX to the path of one.');
+  console.error('There is no nginx: run `node scripts/setup/test-tools.mjs`, or set NGINX to the path of one.');
   process.exit(2);
 }
 

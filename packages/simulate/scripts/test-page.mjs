@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
-import { CHROMIUM_ARGS, findChromium } from '../../../scripts/find-chromium.mjs';
+import { CHROMIUM_ARGS, findChromium } from '../../../scripts/setup/find-chromium.mjs';
 import { writeLog } from './generate-log.mjs';
 
 const SLUICE = fileURLToPath(new URL('../../cli/dist/main.js', import.meta.url));

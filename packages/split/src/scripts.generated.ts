@@ -1,4 +1,4 @@
-// Written by scripts/build-lua.mjs from heartbeat.lua. Do not edit: edit those.
+// Written by scripts/build/build-lua.mjs from heartbeat.lua. Do not edit: edit those.
 /**
  * In this order:
  * - heartbeat.lua

@@ -9,7 +9,10 @@ import {
   type Limiter,
 } from '@sluice/core';
 import { splitStore } from '@sluice/split';
+import { expectWarnings } from '@sluice/testkit';
 import { ManualMembership, NOON_MS } from './manual-membership.ts';
+
+expectWarnings('SLUICE_SPLIT_SHARE_ZERO');
 
 const perMinute = (limit: number) => fixedWindow({ limit, window: '1m', align: 'clock' });
 

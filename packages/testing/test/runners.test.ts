@@ -8,7 +8,7 @@ import * as nodeTest from 'node:test';
 
 const inMemory: StoreFactory = { source: 'memory', create: (clock) => memoryStore({ clock }) };
 
-// Jest's global functions, and its module. Vitest and CommonJS: `npm run test:packages -- jest vitest`.
+// Jest's global functions, and its module. Vitest and CommonJS: `npm run matrix -- packages jest vitest`.
 describeStore('in memory, with global functions', inMemory);
 describeStore('in memory, with those of a module', inMemory, jestGlobals);
 

@@ -4,6 +4,7 @@ export { spellingsOf } from './contract/spellings.ts';
 export { describeStore, type StoreFactory } from '@sluice/testing';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { cases, depth, type Depth } from './depth.ts';
+export { expectWarnings } from './expect-warnings.ts';
 export { seeded, testSeed, type Random } from './random.ts';
 export { exchange, listen, open, received, statuses, type Listening } from './raw-http.ts';
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';

@@ -88,7 +88,7 @@ async function ask(port: number, tls: boolean): Promise<string> {
   });
 }
 
-/** The binary that scripts/test-tools.mjs found or made. */
+/** The binary that scripts/setup/test-tools.mjs found or made. */
 function serverPath(): string {
   const named = process.env['REDIS_SERVER'];
   if (named !== undefined && named !== '') return named;
@@ -96,7 +96,7 @@ function serverPath(): string {
   const onPath = ['redis-server', 'valkey-server'].flatMap((name) => folders.map((folder) => join(folder, name)));
   const found = [...onPath, ...cached(fileURLToPath(import.meta.url))].find((path) => existsSync(path));
   if (found === undefined)
-    throw new Error('no redis-server or valkey-server: run `node scripts/test-tools.mjs`, or set REDIS_SERVER');
+    throw new Error('no redis-server or valkey-server: run `node scripts/setup/test-tools.mjs`, or set REDIS_SERVER');
   return found;
 }
 

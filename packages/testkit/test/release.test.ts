@@ -6,7 +6,13 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const SCRIPTS = ['release', 'version-packages', 'pending-release', 'changelog', 'pnpm'];
+const SCRIPTS = [
+  'release/release',
+  'release/version-packages',
+  'release/pending-release',
+  'release/changelog',
+  'setup/pnpm',
+];
 /** What GitHub tells a job of the release workflow. */
 const WORKFLOW = {
   GITHUB_ACTIONS: 'true',
@@ -34,7 +40,7 @@ beforeEach(() => {
   write('pnpm-workspace.yaml', 'packages: [packages/*]\npmOnFail: ignore\n');
   write('check.mjs', "console.log('checked');\n");
   write(
-    'scripts/packages.mjs',
+    'scripts/build/packages.mjs',
     "export const PACKAGES = { core: {}, koa: {} };\nexport const ADDRESSES = { repository: 'https://github.com/sluice-example/sluice' };\n",
   );
   writePackage('core', {});
@@ -278,7 +284,7 @@ interface Ran {
 
 function script(name: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Ran {
   const own = Object.entries(process.env).filter(([key]) => !/^(GITHUB|ACTIONS|npm_config_dry_run)/.test(key));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [`scripts/${name}.mjs`, ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [`scripts/release/${name}.mjs`, ...args], {
     cwd: folder,
     env: { ...Object.fromEntries(own), ...env },
     encoding: 'utf8',

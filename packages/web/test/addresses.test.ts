@@ -12,6 +12,9 @@ import {
   rateLimit,
   type AddressSource,
 } from '@sluice/web';
+import { expectWarnings } from '@sluice/testkit';
+
+expectWarnings('SLUICE_KEY_MISSING');
 
 const policy = fixedWindow({ limit: 1, window: '1m' });
 const request = (headers: Record<string, string> = {}): Request => new Request('http://test/', { headers });

@@ -1,7 +1,7 @@
 // The cost of a limit in a fetch handler on Bun and Deno, beside the same server that writes two fields by hand: CPU
 // time a request, in turn.
 //
-//   npm run test:runtimes -- web      installs the runtimes
+//   npm run matrix -- runtimes web      installs the runtimes
 //   node packages/benchmarks/src/runtimes/fetch.mjs [ROUNDS]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

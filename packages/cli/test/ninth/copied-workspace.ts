@@ -49,11 +49,11 @@ export default { ...core, rootDir: '.', testTimeout: config.testTimeout };
     './shifted-window.ts',
   );
 
-  run(ROOT, 'scripts/build-lua.mjs', join(copy, 'packages'));
+  run(ROOT, 'scripts/build/build-lua.mjs', join(copy, 'packages'));
   for (const name of ['core', 'cli']) {
     run(ROOT, 'node_modules/@typescript/native/bin/tsc', '-p', join(copy, 'packages', name));
   }
-  run(ROOT, 'scripts/build.mjs', copy);
+  run(ROOT, 'scripts/build/build.mjs', copy);
 }
 
 /**

@@ -21,7 +21,7 @@ interface Replayed {
 }
 
 const WINDOW_MS = 20_000;
-const script = fileURLToPath(new URL('../../../../scripts/plot-policies.mjs', import.meta.url));
+const script = fileURLToPath(new URL('../../../../scripts/plots/policies.mjs', import.meta.url));
 const run = spawnSync(process.execPath, [script, '--units'], { encoding: 'utf8', maxBuffer: 2 ** 26 });
 const replayed = JSON.parse(run.stdout) as readonly Replayed[];
 const windowed = replayed.filter(({ specimen }) => specimen.running !== true);

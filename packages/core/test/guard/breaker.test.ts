@@ -13,6 +13,9 @@ import {
   type Store,
   type StoreRequest,
 } from '@sluice/core';
+import { expectWarnings } from '@sluice/testkit';
+
+expectWarnings('SLUICE_STORE_AWAY');
 
 const policy = fixedWindow({ limit: 1000, window: '1h' });
 

@@ -9,7 +9,7 @@ import { planOf } from './plan.ts';
 import { run } from './run.ts';
 
 /**
- * The number of runs: scripts/check-history.mjs sets more. To run a single seed, set SLUICE_SEED=<seed>
+ * The number of runs: scripts/faults/history.mjs sets more. To run a single seed, set SLUICE_SEED=<seed>
  * SLUICE_HISTORY_SEEDS=1.
  */
 const count = Number(process.env['SLUICE_HISTORY_SEEDS'] ?? cases(14));
@@ -44,7 +44,7 @@ function keep(seed: number, history: History): void {
   process.stdout.write(`seed ${String(seed)}: the history is in ${file}\n`);
 }
 
-/** A line for scripts/check-history.mjs. */
+/** A line for scripts/faults/history.mjs. */
 function report(seed: number, verdict: Verdict | Error): void {
   const line = verdict instanceof Error ? { seed, error: verdict.stack } : { seed, ...verdict };
   process.stdout.write(`${JSON.stringify(line)}\n`);

@@ -11,7 +11,9 @@ import {
   type Limiter,
   type Store,
 } from '@sluice/core';
-import { fakeClock, useRedis, virtualRedisStore, type FakeClock } from '@sluice/testkit';
+import { fakeClock, useRedis, virtualRedisStore, type FakeClock, expectWarnings } from '@sluice/testkit';
+
+expectWarnings('SLUICE_MEMORY_SATURATED');
 
 const redis = useRedis();
 

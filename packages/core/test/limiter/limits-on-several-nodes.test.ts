@@ -12,7 +12,9 @@ import {
   type StoreAnswers,
   type StoreRequest,
 } from '@sluice/core';
-import { cases, onNodes, seeded, testSeed } from '@sluice/testkit';
+import { cases, onNodes, seeded, testSeed, expectWarnings } from '@sluice/testkit';
+
+expectWarnings('SLUICE_STORE_AWAY');
 
 /** A store whose subjects live on nodes of their own, which answer after some turns of the event loop. */
 function nodes(turns: () => number, away: (subject: string) => boolean = () => false): Store & { asked: number } {

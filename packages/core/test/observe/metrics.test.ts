@@ -12,7 +12,9 @@ import {
   type StoreRequest,
 } from '@sluice/core';
 import { collectMetrics } from '@sluice/core/metrics';
-import { connectTo, startRedis, until, type RedisServer } from '@sluice/testkit';
+import { connectTo, expectWarnings, type RedisServer, startRedis, until } from '@sluice/testkit';
+
+expectWarnings('SLUICE_STORE_AWAY');
 
 const policy = fixedWindow({ name: 'hourly', limit: 2, window: '1h' });
 

@@ -19,7 +19,9 @@ import {
   type Store,
 } from '@sluice/core';
 import { reportToOpenTelemetry } from '@sluice/core/opentelemetry';
-import { useRedis } from '@sluice/testkit';
+import { expectWarnings, useRedis } from '@sluice/testkit';
+
+expectWarnings('SLUICE_STORE_AWAY');
 
 const redis = useRedis();
 const policy = fixedWindow({ name: 'hourly', limit: 1, window: '1h' });

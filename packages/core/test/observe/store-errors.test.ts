@@ -10,8 +10,10 @@ import {
   type Store,
   type StoreErrorMessage,
 } from '@sluice/core';
-import { connectTo, startRedis, until, type RedisServer } from '@sluice/testkit';
+import { connectTo, expectWarnings, type RedisServer, startRedis, until } from '@sluice/testkit';
 import { useChannels } from './use-channels.ts';
+
+expectWarnings('SLUICE_STORE_AWAY');
 
 const policy = fixedWindow({ limit: 1000, window: '1h' });
 const published = useChannels((limiter) => limiter.startsWith('observed'));

@@ -1,4 +1,4 @@
-// @sluice/express 0.1.0, as built. Written by scripts/freeze-adapter.mjs: do not edit.
+// @sluice/express 0.1.0, as built. Written by scripts/build/freeze-adapter.mjs: do not edit.
 import { Layer, asError, createEnforcer, fieldText, methodDecorator, namedByPlace, userIdOf, weakMapMarks, withLimiter } from "@sluice/http/spi";
 import { warnOnce } from "@sluice/core/spi";
 export * from "@sluice/core";

@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { byHeader, byIp, byMethod, byRoute, byUser, type KeyValue } from '@sluice/http';
 import { fixedWindow } from '@sluice/core';
-import { cases, testSeed, testEnforcer, type TestRequest } from '@sluice/testkit';
+import { cases, expectWarnings, testEnforcer, type TestRequest, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
+
+expectWarnings('SLUICE_KEY_MISSING');
 
 const policy = fixedWindow({ limit: 1, window: '1m' });
 

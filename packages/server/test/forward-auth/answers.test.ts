@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { exchange, fakeClock, startRedis, statuses } from '@sluice/testkit';
+import { exchange, expectWarnings, fakeClock, startRedis, statuses } from '@sluice/testkit';
 import { memoryStore, redisStore } from '@sluice/core';
 import { AuthService, detailOf, type AuthServiceOptions } from './auth-service.ts';
+
+expectWarnings('SLUICE_PROXY_NOT_TRUSTED');
 
 const api = `
 forward_auth:

@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
+import { expectWarnings } from '@sluice/testkit';
 import { AuthService, detailOf, type AuthRequest } from './auth-service.ts';
+
+expectWarnings('SLUICE_KEY_MISSING');
 
 let auth: AuthService;
 

@@ -1,6 +1,9 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { silenceWarnings } from '@sluice/core';
+import { expectWarnings } from '@sluice/testkit';
 import { AuthService, detailOf, type Addresses, type AuthRequest } from './auth-service.ts';
+
+expectWarnings('SLUICE_KEY_MISSING');
 
 /** @param proxies - As YAML has them. */
 const rules = (proxies: string): string => `

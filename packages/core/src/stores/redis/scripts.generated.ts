@@ -1,4 +1,4 @@
-// Written by scripts/build-lua.mjs from the kernel.lua of every algorithm and lua/*.lua. Do not edit: edit those.
+// Written by scripts/build/build-lua.mjs from the kernel.lua of every algorithm and lua/*.lua. Do not edit: edit those.
 /**
  * In this order:
  * - algorithms/instant-and-field.lua

@@ -1,5 +1,9 @@
 import fc from 'fast-check';
+import { silenceWarnings } from '@sluice/core';
 import { LARGEST_LIMIT } from './largest.ts';
+
+// Lengths are numbers of milliseconds here, of which there may be few.
+silenceWarnings('SLUICE_UNIT_MISSING');
 
 /** Units: mostly few, so that limits are reached; some that need the other layout (from a million on); the largest. */
 export const limits: fc.Arbitrary<number> = fc.oneof(

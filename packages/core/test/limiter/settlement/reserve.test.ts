@@ -12,7 +12,9 @@ import {
   type StoreAnswers,
   type StoreRequest,
 } from '@sluice/core';
-import { fakeClock, onNodes } from '@sluice/testkit';
+import { fakeClock, onNodes, expectWarnings } from '@sluice/testkit';
+
+expectWarnings('SLUICE_STORE_AWAY');
 
 const policy = fixedWindow({ limit: 10, window: '1h' });
 const remaining = async (limiter: Limiter, key = 'key'): Promise<number> => (await limiter.peek(key, 0)).remaining;

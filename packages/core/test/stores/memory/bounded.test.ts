@@ -12,7 +12,9 @@ import {
   type StoreRequest,
 } from '@sluice/core';
 import { keySuffixOf, namePolicies } from '@sluice/core/spi';
-import { fakeClock, seeded, testSeed, type FakeClock } from '@sluice/testkit';
+import { expectWarnings, fakeClock, type FakeClock, seeded, testSeed } from '@sluice/testkit';
+
+expectWarnings('SLUICE_MEMORY_SATURATED');
 
 interface Setup {
   readonly store: MemoryStore;

@@ -18,7 +18,9 @@ import {
   type Policy,
   type Reservation,
 } from '@sluice/core';
-import { fakeClock, seeded, testSeed, type FakeClock } from '@sluice/testkit';
+import { fakeClock, seeded, testSeed, type FakeClock, expectWarnings } from '@sluice/testkit';
+
+expectWarnings('SLUICE_MEMORY_SATURATED');
 
 interface Rules {
   readonly policy: Policy | readonly Policy[];

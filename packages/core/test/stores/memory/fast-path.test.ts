@@ -16,7 +16,17 @@ import {
   type Policy,
   type Reservation,
 } from '@sluice/core';
-import { fakeClock, seeded, testSeed, type FakeClock, withoutFastPath, type Random } from '@sluice/testkit';
+import {
+  fakeClock,
+  seeded,
+  testSeed,
+  type FakeClock,
+  withoutFastPath,
+  type Random,
+  expectWarnings,
+} from '@sluice/testkit';
+
+expectWarnings('SLUICE_MEMORY_SATURATED');
 
 interface Path {
   readonly held: MemoryStore;

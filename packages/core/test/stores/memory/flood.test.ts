@@ -10,7 +10,9 @@ import {
   type Limiter,
   type MemoryStore,
 } from '@sluice/core';
-import { fakeClock, type FakeClock } from '@sluice/testkit';
+import { expectWarnings, fakeClock, type FakeClock } from '@sluice/testkit';
+
+expectWarnings('SLUICE_MEMORY_SATURATED');
 
 const policy = fixedWindow({ limit: 5, window: '15m' });
 /** The keys of `byIp()` for every /64 of one /48: 393 216 requests deny them all. */

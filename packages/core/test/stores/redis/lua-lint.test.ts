@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const LINT = fileURLToPath(new URL('../../../../../scripts/lint-lua.mjs', import.meta.url));
+const LINT = fileURLToPath(new URL('../../../../../scripts/check/lint-lua.mjs', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'sluice-lint-'));
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });

@@ -60,13 +60,13 @@ async function accepted(port: number): Promise<true> {
   }
 }
 
-/** The program that scripts/test-tools.mjs found or unpacked. */
+/** The program that scripts/setup/test-tools.mjs found or unpacked. */
 function programPath(name: string): string {
   const named = process.env[name.toUpperCase()] ?? '';
   if (named !== '') return named;
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', cache];
   const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
   if (found === undefined)
-    throw new Error(`no ${name}: run \`node scripts/test-tools.mjs\`, or set ${name.toUpperCase()}`);
+    throw new Error(`no ${name}: run \`node scripts/setup/test-tools.mjs\`, or set ${name.toUpperCase()}`);
   return found;
 }

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { redisStore } from '@sluice/core';
-import { useRedis } from '@sluice/testkit';
+import { expectWarnings, useRedis } from '@sluice/testkit';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { openApi } from '../../../src/native/http/open-api.ts';
 import { serveHttp, type Answer, type HttpService } from './http-service.ts';
+
+expectWarnings('SLUICE_POLICY_UNCONFIGURED');
 
 interface Documented {
   readonly paths: Readonly<Record<string, { readonly post: DocumentedOperation }>>;

@@ -55,12 +55,13 @@ export function startPython(port: number, command: Command): PythonClient {
   };
 }
 
-/** The one that scripts/test-tools.mjs has found or installed. */
+/** The one that scripts/setup/test-tools.mjs has found or installed. */
 function pythonWithGrpc(): string {
   const named = process.env['PYTHON'] ?? '';
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const candidates = named === '' ? ['/usr/bin/python3', ...folders.map((folder) => join(folder, 'python3'))] : [named];
   const found = candidates.find((path) => spawnSync(path, ['-c', 'import grpc, google.protobuf']).status === 0);
-  if (found === undefined) throw new Error('no Python with gRPC: run `node scripts/test-tools.mjs`, or set PYTHON');
+  if (found === undefined)
+    throw new Error('no Python with gRPC: run `node scripts/setup/test-tools.mjs`, or set PYTHON');
   return found;
 }

@@ -5,7 +5,7 @@ nothing, and batch.lua reads the value again.
 
 The script begins with `kinds` (ARGV[1]) and the table `algorithms`; then come instant-and-field.lua (LATEST_MS), the
 kernel.lua of each algorithm that kinds names, which adds itself to the table, clock.lua (now_ms), this file, and
-batch.lua. scripts/lua-parts.mjs lists the parts.
+batch.lua. scripts/build/lua-parts.mjs lists the parts.
 
 ARGV  the letter of the algorithm, and C for checking; 0 limits; how long to keep the key after its state ends; the
       numbers of the policy

@@ -1,4 +1,4 @@
--- Written by scripts/build-lua.mjs: one request for one key of sliding-window, as Redis runs it. Do not edit: edit lua/single.lua
+-- Written by scripts/build/build-lua.mjs: one request for one key of sliding-window, as Redis runs it. Do not edit: edit lua/single.lua
 -- and sliding-window/kernel.lua. The script that is sent has the other kernels too, lua/batch.lua behind this, and no comments.
 local kinds, algorithms = ARGV[1], {}
 --[[
@@ -162,7 +162,7 @@ nothing, and batch.lua reads the value again.
 
 The script begins with `kinds` (ARGV[1]) and the table `algorithms`; then come instant-and-field.lua (LATEST_MS), the
 kernel.lua of each algorithm that kinds names, which adds itself to the table, clock.lua (now_ms), this file, and
-batch.lua. scripts/lua-parts.mjs lists the parts.
+batch.lua. scripts/build/lua-parts.mjs lists the parts.
 
 ARGV  the letter of the algorithm, and C for checking; 0 limits; how long to keep the key after its state ends; the
       numbers of the policy

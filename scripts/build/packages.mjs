@@ -1,0 +1,58 @@
+// Facts about the packages of this workspace: where they live, what each has as entry points, and how an entry
+// point is called in a manifest. scripts/build/build.mjs builds from it, scripts/build/manifests.mjs writes it into the manifests.
+import { readFileSync } from 'node:fs';
+
+const root = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+
+/** Where the project lives. The one place that says so is the manifest at the root. */
+export const ADDRESSES = {
+  /** The repository, without `.git`. */
+  repository: root.repository.url.replace(/^git\+|\.git$/g, ''),
+  /** The site, whose pages are those of docs/. */
+  site: root.homepage,
+};
+
+const BOTH = ['esm', 'cjs'];
+
+/**
+ * Per folder of packages/:
+ *
+ * - `formats` - the formats of its modules;
+ * - `entries` - by path in `exports`, the file in src/;
+ * - `internal` - likewise, what only this workspace imports: it is built, and not published;
+ * - `more` - by name, files of src/ that are built beside them and are no entry points.
+ */
+export const PACKAGES = {
+  core: {
+    formats: BOTH,
+    entries: {
+      '.': 'index.ts',
+      './inspect': 'inspect/index.ts',
+      './kernels': 'kernels.ts',
+      './metrics': 'observe/metrics.ts',
+      './opentelemetry': 'observe/opentelemetry.ts',
+      './spi': 'spi.ts',
+    },
+    more: { 'platform-node': 'platform/node.ts', 'platform-other': 'platform/other.ts' },
+  },
+  http: { formats: BOTH, entries: { '.': 'index.ts', './spi': 'spi.ts' }, internal: { './fields': 'fields.ts' } },
+  managed: { formats: BOTH, entries: { '.': 'index.ts' } },
+  split: { formats: BOTH, entries: { '.': 'index.ts' } },
+  remote: { formats: BOTH, entries: { '.': 'index.ts', './wire': 'wire/index.ts' } },
+  express: { formats: BOTH, entries: { '.': 'index.ts' } },
+  fastify: { formats: BOTH, entries: { '.': 'index.ts' } },
+  koa: { formats: BOTH, entries: { '.': 'index.ts' } },
+  nestjs: { formats: BOTH, entries: { '.': 'index.ts' } },
+  testing: {
+    formats: BOTH,
+    entries: { '.': 'index.ts' },
+    internal: { './internal': 'internal.ts' },
+  },
+  server: { formats: ['esm'], entries: { '.': 'index.ts', './configuration': 'configuration.ts' } },
+  web: { formats: BOTH, entries: { '.': 'index.ts', './hono': 'hono/index.ts' } },
+  simulate: { formats: ['esm'], entries: { '.': 'index.ts', './terminal': 'terminal/index.ts' } },
+  cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
+};
+
+/** The name of an entry point's files in dist/: `.` is index, `./http` is http. */
+export const nameOf = (path) => (path === '.' ? 'index' : path.slice(2));

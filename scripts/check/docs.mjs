@@ -1,0 +1,226 @@
+// Checks the documents against the code: every code of an error or warning has a heading in docs/reference/errors.md,
+// and every heading a code; every link between files leads to a file; every example marked `check` compiles, every
+// example marked `run` runs, and every example marked `serve` responds as stated. With --links it checks no examples.
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { codes } from './codes.mjs';
+import { ADDRESSES, PACKAGES } from '../build/packages.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (path) => readFileSync(join(root, path), 'utf8');
+const problems = [];
+/** Applications of NestJS are CommonJS before its version 12: what they begin with compiles as that, too. */
+const COMMON_JS = 'docs/guides/nestjs-in-five-minutes.md';
+/** Documents that are read outside of the repository too. */
+const PUBLISHED = new Set(Object.keys(PACKAGES).map((folder) => `packages/${folder}/README.md`));
+
+const headings = new Set(
+  [...read('docs/reference/errors.md').matchAll(/^### (SLUICE_\w+)/gm)].map((match) => match[1]),
+);
+for (const code of codes())
+  if (!headings.has(code)) problems.push(`docs/reference/errors.md has no heading for ${code}`);
+for (const code of headings)
+  if (!codes().has(code)) problems.push(`docs/reference/errors.md describes ${code}, which the code does not have`);
+
+// Includes new files that are not committed yet. Leaves out removed files that are still in the index, and folders that
+// hold nothing: a clone does not have them.
+const { stdout } = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+});
+const files = stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
+const documents = files.filter((file) => file.endsWith('.md'));
+const inClone = new Set([root.slice(0, -1), ...files.flatMap(withFolders)]);
+for (const file of documents) {
+  const text = read(file).replace(/```.*?```/gs, '');
+  for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+    const ours = target.startsWith(`${ADDRESSES.repository}/`) && /\/(?:blob|tree)\/main\/(.*)/.exec(target)?.[1];
+    if (!ours && /^[a-z]+:/.test(target)) continue;
+    const [path, anchor] = (ours || target).split('#');
+    if (!ours && path !== '' && PUBLISHED.has(file))
+      problems.push(
+        `${file} links to ${target}: it is published, so that its links begin with ${ADDRESSES.repository}`,
+      );
+    const there = path === '' ? join(root, file) : join(root, ours ? '' : dirname(file), path);
+    if (!inClone.has(there.replace(/\/$/, ''))) problems.push(`${file} links to ${target}, which is not there`);
+    else if (anchor && there.endsWith('.md') && !anchorsOf(readFileSync(there, 'utf8')).has(anchor)) {
+      problems.push(`${file} links to ${target}, which has no such heading`);
+    }
+  }
+}
+
+const decisions = read('docs/adr/README.md');
+for (const name of readdirSync(join(root, 'docs/adr')))
+  if (/^\d{4}-/.test(name) && !decisions.includes(`](${name})`))
+    problems.push(`docs/adr/README.md has no question for ${name}`);
+
+if (!process.argv.includes('--links')) {
+  await checkExamples({
+    target: 'es2022',
+    module: 'nodenext',
+    moduleDetection: 'force',
+    types: ['node'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+    skipLibCheck: true,
+    rootDir: '.',
+    outDir: 'out',
+  });
+}
+
+for (const problem of problems) console.error(problem);
+process.exit(problems.length > 0 ? 1 : 0);
+
+function withFolders(file) {
+  const folder = dirname(file);
+  return folder === '.' ? [join(root, file)] : [join(root, file), ...withFolders(folder)];
+}
+
+// A block ```ts check``` has no type errors. A block ```js run``` or ```ts run``` is a program; its `// prints`
+// comments hold what it prints. A block ```js serve``` or ```ts serve``` is a server on port 3000, and the
+// ```console``` blocks after it hold commands, after `$ `, and what they print. Each can import the built packages and
+// their dependencies, also those for development.
+async function checkExamples(compilerOptions) {
+  const { freePort } = await import('../../packages/testkit/dist/free-port.js'); // the links are checked without a build
+  const port = await freePort();
+  const examples = documents.flatMap((file) => examplesIn(file, port));
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
+  try {
+    linkPackages(join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*.ts', '**/*.cts'] }));
+    for (const { file, path, source } of examples) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), source);
+      if (file === COMMON_JS) writeFileSync(join(folder, path.replace(/ts$/, 'cts')), source);
+    }
+    if (examples.some(({ path }) => path.endsWith('.ts'))) compile(folder);
+    for (const { file, line, path, source, verb, commands } of examples) {
+      if (verb === 'check') continue;
+      const program = path.endsWith('.ts') ? join('out', path.replace(/ts$/, 'js')) : path;
+      if (verb === 'serve') {
+        await checkServer(`${file}:${line}`, join(folder, program), port, commands);
+        continue;
+      }
+      const expected = [...source.matchAll(/\/\/ prints (.*)$/gm)].map((match) => match[1]);
+      const run = spawnSync(process.execPath, [program], { cwd: folder, encoding: 'utf8', timeout: 60_000 });
+      if (run.status === 0 && run.stdout.trimEnd() === expected.join('\n')) continue;
+      problems.push(
+        `${file}:${line}: the program prints\n${run.stdout}${run.stderr}\ninstead of\n${expected.join('\n')}`,
+      );
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function examplesIn(file, port) {
+  const text = read(file);
+  const blocks = [...text.matchAll(/^```(js|ts) (run|check|serve)\n(.*?)^```$/gms)];
+  return blocks.map(({ 1: language, 2: verb, 3: code, index }, i) => {
+    const line = text.slice(0, index).split('\n').length;
+    const path = `${file.replace(/\.md$/, '')}-${line}.${language}`;
+    // On the same lines as in the document, so that the compiler reports the line of the document.
+    const source = '\n'.repeat(line) + code;
+    if (verb !== 'serve') return { file, line, path, source, verb };
+    const after = text.slice(index, blocks[i + 1]?.index);
+    const commands = [...after.matchAll(/^```console\n(.*?)^```$/gms)].flatMap(({ 1: block }) =>
+      commandsIn(block, port),
+    );
+    return { file, line, path, source: source.replaceAll('3000', port), verb, commands };
+  });
+}
+
+function commandsIn(block, port) {
+  return block
+    .split(/^\$ /m)
+    .slice(1)
+    .map((one) => {
+      const [command, ...printed] = one.trimEnd().split('\n');
+      return { command: command.replaceAll('3000', port), printed };
+    });
+}
+
+// Each line of the document is one that the command prints, in this order; a line `...` stands for any lines. Times may
+// differ.
+async function checkServer(place, program, port, commands) {
+  const server = spawn(process.execPath, [program], { cwd: dirname(program), stdio: ['ignore', 'inherit', 'inherit'] });
+  try {
+    const isUp = `for i in {1..200}; do (: </dev/tcp/127.0.0.1/${port}) && exit; sleep 0.05; done; exit 1`;
+    if (spawnSync('bash', ['-c', isUp]).status !== 0)
+      problems.push(`${place}: the server does not listen on port 3000`);
+    for (const { command, printed } of commands) {
+      const { stdout: output } = spawnSync('bash', ['-c', command], { encoding: 'utf8', timeout: 60_000 });
+      if (!matches(output.trimEnd().split(/\r?\n/), printed)) {
+        problems.push(`${place}: ${command}\nprints\n${output}\ninstead of\n${printed.join('\n')}`);
+      }
+    }
+  } finally {
+    server.kill('SIGKILL');
+    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+  }
+}
+
+function matches(lines, [expected, ...further]) {
+  if (expected === undefined) return lines.length === 0;
+  if (expected === '...') return lines.some((_, i) => matches(lines.slice(i + 1), further));
+  return lines.length > 0 && untimed(lines[0]) === untimed(expected) && matches(lines.slice(1), further);
+}
+
+function untimed(line) {
+  return line.replace(/(;t=|^retry-after: )\d+/gi, '$1n');
+}
+
+function compile(folder) {
+  const tsc = join(root, 'node_modules/@typescript/native/bin/tsc');
+  const { stdout: said, stderr } = spawnSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  if (said + stderr !== '') problems.push((said + stderr).replace(/^(\S+)-\d+\.c?ts\((\d+),\d+\)/gm, '$1.md:$2'));
+}
+
+// Every dependency of the workspace and its packages, by name; the first package that has it wins.
+function linkPackages(folder) {
+  const owners = ['', ...readdirSync(join(root, 'packages')).map((name) => join('packages', name))];
+  for (const owner of owners) {
+    const from = join(root, owner, 'node_modules');
+    if (!existsSync(from)) continue;
+    const names = readdirSync(from).filter((name) => !name.startsWith('.'));
+    for (const name of names.flatMap((one) =>
+      one.startsWith('@') ? readdirSync(join(from, one)).map((inner) => join(one, inner)) : [one],
+    )) {
+      const link = join(folder, name);
+      if (existsSync(link)) continue;
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(join(from, name), link);
+    }
+  }
+}
+
+function anchorsOf(markdown) {
+  const headings = [...markdown.matchAll(/^#+ (.*)$/gm)].map((match) => match[1]);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}

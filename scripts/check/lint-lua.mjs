@@ -1,0 +1,131 @@
+// Lints the Lua for what keeps it running on every Redis, Valkey, compatible server and managed service, on Lua 5.1 and
+// on 5.4: see docs/adr/0004-one-script.md. Then luacheck (Debian: lua-check) looks for globals and for what is not
+// used, in all of it as it is run: kernels and the parts around them in one script.
+//
+//   node scripts/check/lint-lua.mjs             all
+//   node scripts/check/lint-lua.mjs file.lua... these files, by the rules below alone
+//   node scripts/check/lint-lua.mjs --rules     the names of the rules
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { BEFORE_ALL, SCRIPTS, beforeKernel, standaloneScripts, withoutComments } from '../build/lua-parts.mjs';
+
+/** The functions of each library that every server has, and that we use: a list to be extended with care. */
+const LIBRARIES = {
+  redis: ['call', 'pcall'],
+  string: ['byte', 'find', 'format', 'gmatch', 'gsub', 'match', 'rep', 'sub'],
+  math: ['ceil', 'floor', 'max', 'min'],
+  table: ['concat', 'insert', 'remove'],
+};
+/** Global functions of the same kind. */
+const FUNCTIONS = ['error', 'ipairs', 'pairs', 'pcall', 'tonumber', 'type'];
+
+const others = Object.entries(LIBRARIES).map(([library, known]) => `\\b${library}\\.(?!(?:${known.join('|')})\\b)\\w+`);
+
+/** Per rule, what it finds in a line of code. `code` has no comments; `bare` has empty strings as well. */
+const RULES = {
+  shebang: { code: /^#!/, why: 'a shebang is an error before Redis 7, and elsewhere' },
+  globals: {
+    bare: /(?<![.:\w])(?:_G|_ENV|arg|bit|bit32|cjson|cmsgpack|collectgarbage|debug|dofile|getfenv|io|load|loadfile|loadstring|module|newproxy|next|os|print|rawequal|rawget|rawlen|rawset|require|select|server|setfenv|setmetatable|struct|tostring|unpack|utf8|xpcall)\b(?!\s*=[^=])/,
+    why: 'not there, not the same, or denied by some server (tostring keeps 14 digits: format with %d)',
+  },
+  libraries: { bare: new RegExp(others.join('|')), why: 'no function that is there and the same on every server' },
+  aliases: {
+    bare: /\bredis\b(?!\.p?call\()(?!\.\w)|\bredis\.p?call\b(?!\()|\bKEYS\b(?!\s*\[)(?<!#KEYS)/,
+    why: 'redis.call(...) and KEYS[...] are written out where they are used: some services look for them',
+  },
+  commands: {
+    code: /\bredis\.p?call\((?!"TIME"\)|"(?:GET|SET|DEL|HGET|HGETALL|HSET|HDEL|LINDEX|LLEN|LSET|LTRIM|PEXPIRE|PEXPIREAT|PUBLISH|RPUSH|ZADD|ZCARD|ZRANGEBYSCORE|ZREM|ZREMRANGEBYSCORE|ZREVRANGEBYSCORE|ZSCORE)", KEYS\[)/,
+    why: 'only TIME, GET, SET, DEL, PEXPIRE, PEXPIREAT, PUBLISH, of hashes HGET, HGETALL, HSET, HDEL, of lists LINDEX, LLEN, LSET, LTRIM, RPUSH, of sorted sets ZADD, ZCARD, ZREM, ZSCORE and ranges by score; and every key as KEYS[...]',
+  },
+  numbers: {
+    code: /\.\.\s*[\w.]*(?:_ms|sum|used|cost|limit|part)\b(?!\s*[([])|\b[\w.]*_ms\s*\.\.|(?<![\w.])\d+\s*\.\.|string\.format\("[^"]*%(?!\d*d|s|%)/,
+    why: 'numbers become text by string.format and %d alone: .. and %g keep 14 digits, or add a fraction',
+  },
+  operators: {
+    bare: /\/\/|<<|>>|[&|]|~(?!=)|<\s*(?:const|close)\s*>/,
+    why: 'not in Lua 5.1',
+  },
+  jumps: { bare: /\bgoto\b|::\s*\w+\s*::/, why: 'not in Lua 5.1' },
+  escapes: { code: /"[^"]*\\[zxu][^"]*"/, why: 'not in Lua 5.1' },
+  loops: {
+    bare: /\brepeat\b|\bwhile\s+(?:true|1)\b/,
+    why: 'a loop says in its first line when it ends: a script that goes on stops the server',
+  },
+};
+
+if (process.argv[2] === '--rules') {
+  console.log(Object.keys(RULES).join('\n'));
+  process.exit(0);
+}
+
+const core = new URL('../../packages/core/src/', import.meta.url);
+const read = (file) => readFileSync(new URL(file, core), 'utf8');
+const named = process.argv.slice(2);
+const failures =
+  named.length > 0 ? named.reduce((sum, file) => sum + lint(file, readFileSync(file, 'utf8')), 0) : lintAll();
+process.exit(failures === 0 ? 0 : 1);
+
+/** Prints what the rules find, and answers how much that is. */
+function lint(file, source) {
+  const lines = withoutComments(source).split('\n');
+  const shown = source.split('\n');
+  let found = 0;
+  lines.forEach((code, i) => {
+    const bare = code.replace(/"(?:\\.|[^"\\])*"/g, '""');
+    for (const [name, rule] of Object.entries(RULES)) {
+      if (!(rule.code?.test(code) ?? rule.bare.test(bare))) continue;
+      found++;
+      console.error(`${file}:${i + 1}: ${name}: ${rule.why}\n  ${shown[i].trim()}`);
+    }
+  });
+  return found;
+}
+
+function lintAll() {
+  const folders = readdirSync(new URL('algorithms/', core), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  );
+  const kernels = folders.map(({ name }) => `algorithms/${name}/kernel.lua`);
+  const files = new Set([BEFORE_ALL, ...kernels]);
+  for (const { parts } of Object.values(SCRIPTS)) for (const part of parts) files.add(part);
+  let found = 0;
+  for (const file of files) found += lint(fileURLToPath(new URL(file, core)), read(file));
+  for (const { parts, takes, needs } of Object.values(SCRIPTS)) {
+    const scriptOf = (cut) => {
+      let script = 'local kinds, algorithms = ARGV[1], {}\n';
+      for (const file of [BEFORE_ALL, ...kernels, ...parts]) {
+        const source = read(file);
+        const module = /algorithms\/(.*)\/kernel\.lua/.exec(file)?.[1].replaceAll('-', '_');
+        if (module === undefined) script += source;
+        else if (takes(source)) {
+          const kernel = [...beforeKernel(source).map(read), cut(source)].join('\n');
+          script += `do\n${kernel}\nalgorithms[${module}.kind] = ${module}\nend\n`;
+        }
+      }
+      return script;
+    };
+    found += luacheck(scriptOf((kernel) => kernel));
+    // The removed part must not be needed.
+    found += luacheck(scriptOf(needs), ['--only', '11']);
+  }
+  const packages = new URL('../../packages/', import.meta.url);
+  for (const file of standaloneScripts(packages)) {
+    const path = fileURLToPath(new URL(file, packages));
+    const source = readFileSync(path, 'utf8');
+    found += lint(path, source) + luacheck(source);
+  }
+  return found;
+}
+
+function luacheck(script, options = []) {
+  const globals = ['KEYS', 'ARGV', ...FUNCTIONS, ...Object.keys(LIBRARIES)];
+  const args = ['-', '--no-color', '--std', 'none', '--no-max-line-length', '--read-globals', ...globals, ...options];
+  const { error, status, stdout, stderr } = spawnSync('luacheck', args, { input: script, encoding: 'utf8' });
+  if (error !== undefined) {
+    console.error('luacheck did not run: install it (Debian, Ubuntu: apt-get install lua-check).');
+    return 1;
+  }
+  if (status !== 0) console.error(stdout + stderr);
+  return status;
+}

@@ -1,0 +1,134 @@
+// Packs every public package as it would be published, and checks the tarball: publint, attw, and programs that import it (ES module,
+// CommonJS, TypeScript), which `npm run matrix -- packages` runs too. The command is not imported: publint and a run check it.
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pnpm } from '../setup/pnpm.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const programs = join(root, 'scripts/matrix/packages');
+const ADAPTERS = ['express', 'fastify', 'koa', 'nestjs', 'web'];
+const TYPED = ['program.mts', 'program.cts', 'handlers.mts', 'handlers.cts', 'adapters.mts'];
+const work = mkdtempSync(join(tmpdir(), 'sluice-packages-'));
+const run = (command, args, cwd = root) => {
+  const { status, stdout, error } = spawnSync(command, args, {
+    cwd,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+  });
+  if (status === 0) return stdout;
+  console.error(stdout);
+  throw error ?? new Error(`${command} ${args.join(' ')} ended with ${status}`);
+};
+
+const packages = readdirSync(join(root, 'packages'))
+  .map((folder) => ({
+    folder: join(root, 'packages', folder),
+    ...JSON.parse(readFileSync(join(root, 'packages', folder, 'package.json'), 'utf8')),
+  }))
+  .filter((manifest) => manifest.private !== true);
+
+/** The package of the service has ES modules only: it is a program's own process, which loads them. */
+const hasCommonJs = ({ exports, bin }) => bin !== undefined || JSON.stringify(exports).includes('"require"');
+
+try {
+  const modules = join(work, 'node_modules');
+  for (const { name, folder, exports, bin } of packages) {
+    if (pnpm(['pack', '--pack-destination', work, '--reporter=silent'], folder).status !== 0)
+      throw new Error(`${name} cannot be packed`);
+    const tarball = join(
+      work,
+      readdirSync(work).find(
+        (file) => file.startsWith(name.replace('@', '').replace('/', '-')) && file.endsWith('.tgz'),
+      ),
+    );
+    run('node_modules/.bin/publint', ['run', tarball, '--strict']);
+    run('node_modules/.bin/attw', [tarball, ...(hasCommonJs({ exports, bin }) ? [] : ['--profile', 'esm-only'])]);
+    const target = join(modules, name);
+    mkdirSync(target, { recursive: true });
+    run('tar', ['-xzf', tarball, '-C', target, '--strip-components=1']);
+    const shipped = run('tar', ['-tzf', tarball]).split('\n');
+    for (const wanted of ['package/README.md', 'package/LICENSE'])
+      if (!shipped.includes(wanted)) throw new Error(`${name} lacks ${wanted}`);
+    const stray = shipped.find((file) => /tsbuildinfo|(internal|fields)\.(js|d\.ts)$|\.test\./.test(file));
+    if (stray !== undefined) throw new Error(`${name} ships ${stray}`);
+    console.log(`${name}: ${shipped.length} files, publint and attw agree`);
+  }
+  // Peer dependencies: the users of a package have the framework and its types.
+  for (const [owner, ...names] of [
+    ['packages/core', 'prom-client', '@opentelemetry/api'],
+    ['packages/express', 'express', '@types/express'],
+    ['packages/fastify', 'fastify', 'fastify-plugin'],
+    ['packages/koa', 'koa', '@types/koa'],
+    ['packages/web', 'hono', '@hono/node-server'],
+    ['packages/nestjs', '@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'],
+    ['.', '@types/node'],
+  ]) {
+    for (const name of names) {
+      mkdirSync(dirname(join(modules, name)), { recursive: true });
+      symlinkSync(realpathSync(join(root, owner, 'node_modules', name)), join(modules, name));
+    }
+  }
+  for (const file of readdirSync(programs)) cpSync(join(programs, file), join(work, file));
+  for (const [file, load] of [
+    ['without-ioredis.mjs', "import { redisStore } from '@sluice/core';"],
+    ['without-ioredis.cjs', "const { redisStore } = require('@sluice/core');"],
+  ]) {
+    writeFileSync(
+      join(work, file),
+      `${load}
+let code;
+try { redisStore('redis://127.0.0.1:1'); } catch (error) { code = error.code; }
+if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a URL gives \${code}\`);
+`,
+    );
+    run('node', [file], work);
+  }
+  for (const adapter of ADAPTERS) for (const type of ['mjs', 'cjs']) run('node', [`framework.${type}`, adapter], work);
+  run('node', ['one-copy.mjs'], work);
+  const used = "reportToOpenTelemetry()(); if (fakeClock(5).now() !== 5) throw new Error('no clock');";
+  const [telemetry, testing] = ['@sluice/core/opentelemetry', '@sluice/testing'];
+  const imported = `import { reportToOpenTelemetry } from '${telemetry}'; import { fakeClock } from '${testing}'; ${used}`;
+  run('node', ['--input-type=module', '-e', imported], work);
+  const required = `const { reportToOpenTelemetry } = require('${telemetry}'), { fakeClock } = require('${testing}'); ${used}`;
+  run('node', ['-e', required], work);
+  const tsc = join(root, 'node_modules/@typescript/native/bin/tsc');
+  const types = ['--types', 'node', '--skipLibCheck'];
+  run('node', [tsc, '--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', ...types, ...TYPED], work);
+  console.log('imported from ES modules, CommonJS and TypeScript');
+
+  // Last, because ioredis must not be installed before.
+  for (const [owner, ...names] of [
+    ['packages/cli', 'commander', 'ioredis', 'yaml'],
+    ['packages/server', 'prom-client'],
+  ]) {
+    for (const name of names) {
+      const link = join(modules, name);
+      if (!existsSync(link)) symlinkSync(realpathSync(join(root, owner, 'node_modules', name)), link);
+    }
+  }
+  const { bin, version } = JSON.parse(readFileSync(join(modules, '@sluice/cli/package.json'), 'utf8'));
+  const printed = run('node', [join(modules, '@sluice/cli', bin.sluice), '--version'], work).trim();
+  if (printed !== version) throw new Error(`sluice --version prints ${printed} instead of ${version}`);
+  writeFileSync(
+    join(work, 'limits.yaml'),
+    'domain: edge\ndescriptors:\n  - key: remote_address\n    rate_limit: { unit: minute, requests_per_unit: 5 }\n',
+  );
+  run('node', [join(modules, '@sluice/cli', bin.sluice), 'serve', '--config', 'limits.yaml', '--check'], work);
+  console.log('sluice runs');
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}

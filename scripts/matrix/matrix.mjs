@@ -1,0 +1,76 @@
+// What takes longer, or needs more, than a change does before it lands. One of them, with arguments of its own:
+//
+//   npm run matrix -- nodes 22 24
+//   npm run matrix -- servers /usr/bin/redis-server /opt/valkey/bin/valkey-server
+//
+// Without a name it prints them; `all` runs those that are run before an issue is closed, one after the other.
+import { runRows } from '../rows.mjs';
+
+const PREPARED = 'npm run -s pretest &&';
+const BUILT = 'npm run -s setup && npm run -s build &&';
+const vueTsc = 'node site/node_modules/vue-tsc/bin/vue-tsc.js -p site/tsconfig.components.json';
+
+/** By name: what it is, and a command at the root, which gets the further arguments. */
+const MATRIX = {
+  nodes: ['the suite on each supported Node.js, or on those given', 'node scripts/matrix/nodes.mjs'],
+  servers: ['the suite on these servers, or on those of the PATH', 'node scripts/matrix/servers.mjs'],
+  'nest-11': [
+    'the adapter for NestJS on its version 11',
+    `${PREPARED} SLUICE_NEST=11 node scripts/test/test.mjs packages/nestjs/test`,
+  ],
+  packages: [
+    'the packed packages, installed as a new user does: all rows, or those whose names hold one of these words',
+    `${PREPARED} node scripts/matrix/packages.mjs`,
+  ],
+  runtimes: [
+    'on Bun and Deno: core, the contract of stores, and that of adapters; or the files whose path holds this',
+    `${PREPARED} node scripts/matrix/runtimes.mjs`,
+  ],
+  release: [
+    'the scripts of a release',
+    `${PREPARED} SLUICE_RELEASE=1 node scripts/test/test.mjs packages/testkit/test/release`,
+  ],
+  simulate: [
+    'the HTML report of `sluice simulate` in a real Chromium, and its leaky bucket beside a real nginx',
+    `${PREPARED} node packages/simulate/scripts/test-page.mjs && node packages/simulate/scripts/beside-nginx.mjs`,
+  ],
+  site: [
+    'the site, built into site/dist and read in Chromium: links, search, axe-core, bytes',
+    `npm run -s docs:build && ${vueTsc} && node --test --test-concurrency=1 site/test/*.test.mjs`,
+  ],
+};
+/** Only where an issue is about it: the first needs pip, and the others measure. */
+const APART = {
+  envoy: ['examples/envoy with real Envoys, which pip installs', `${BUILT} node scripts/matrix/envoy.mjs`],
+  outage: [
+    'what requests wait while Redis hangs, dies, flaps or is lost; six minutes',
+    `${BUILT} node scripts/faults/outage.mjs`,
+  ],
+  'outage-service': [
+    'the same for calls of the service, within 20 ms, and until limits are shared again, within 1 s; two minutes',
+    `${BUILT} node scripts/faults/outage-service.mjs`,
+  ],
+  soak: ['ten minutes of load and faults, and a plot of memory and keys', `${BUILT} node scripts/faults/soak.mjs`],
+  history: [
+    'histories under faults for longer than the suite: --seeds 200 --seconds 30',
+    `${BUILT} node scripts/faults/history.mjs`,
+  ],
+  replay: [
+    'an access log through Express, in memory and on Redis: both deny the same requests',
+    `${BUILT} node scripts/faults/replay-log.mjs`,
+  ],
+  ratelimit: [
+    'the service beside envoyproxy/ratelimit, which go builds: decisions per second of CPU, and waits; four minutes',
+    `${BUILT} node packages/benchmarks/src/beside-ratelimit.mjs`,
+  ],
+};
+
+const [name, ...given] = process.argv.slice(2);
+const known = { ...MATRIX, ...APART };
+if (name !== 'all' && !(name in known)) {
+  if (name !== undefined) console.error(`There is no matrix ${name}.`);
+  for (const [each, [what]] of Object.entries(known)) console.log(`${each.padEnd(15)} ${what}`);
+  process.exit(name === undefined ? 0 : 2);
+}
+const names = name === 'all' ? Object.keys(MATRIX) : [name];
+process.exit(runRows(names.map((each) => [each, known[each][1], given])).length === 0 ? 0 : 1);

@@ -1,0 +1,155 @@
+// Makes sure that the tests find the programs that they need beside Node, without starting a service: a redis-server or
+// valkey-server, the gateways nginx, Caddy and HAProxy, Python with gRPC, h2load, and faketime, which starts processes
+// whose clocks are wrong. A missing program is installed with apt-get, as root or with sudo, where apt-get exists.
+//
+// The package redis-tools has no service: its redis-check-rdb is the same program as the server, and acts as the server
+// when its file is named redis-server. The packages of the gateways have services, which start when the package is
+// installed: they are unpacked into node_modules instead.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const cache = fileURLToPath(new URL('../../node_modules/.cache/sluice/', import.meta.url));
+const linkedServer = join(cache, 'redis-server');
+
+const onPath = (name) =>
+  (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find((path) => existsSync(path));
+const runs = (path, ...args) => spawnSync(path, args).status === 0;
+/** Whether it is a server of version 7 or later: older ones do not report instants of expiry, which the tests read. */
+const isServer = (path) => {
+  const version = /server v=(\d+)\./.exec(spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1];
+  return version !== undefined && Number(version) >= 7;
+};
+
+const tools = [
+  {
+    package: 'redis-tools',
+    find() {
+      const named = process.env['REDIS_SERVER'] ?? '';
+      if (named !== '' && !isServer(named))
+        fail(`REDIS_SERVER is ${named}, which does not run as a Redis server of version 7 or later.`);
+      if (named !== '') return named;
+      const candidates = [onPath('redis-server'), onPath('valkey-server'), linkedServer];
+      return candidates.find((path) => path !== undefined && existsSync(path) && isServer(path)) ?? this.link();
+    },
+    link() {
+      const tool = onPath('redis-check-rdb');
+      if (tool === undefined) return undefined;
+      mkdirSync(cache, { recursive: true });
+      rmSync(linkedServer, { force: true });
+      symlinkSync(tool, linkedServer);
+      return isServer(linkedServer) ? linkedServer : undefined;
+    },
+    help:
+      'The tests run against a real Redis. Install redis-server (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis), or set\n' +
+      'REDIS_SERVER to the path of a redis-server or valkey-server, 7.0 or later. It need not be running: the tests start their own.',
+  },
+  {
+    package: 'faketime',
+    find: () => onPath('faketime'),
+    help: 'The tests start processes whose clocks are an hour off. Install faketime (Debian, Ubuntu: apt-get install faketime; macOS: brew install libfaketime).',
+  },
+  {
+    package: 'python3-grpcio',
+    libraries: ['python3-grpcio', 'python3-protobuf'],
+    find() {
+      const named = process.env['PYTHON'] ?? '';
+      const candidates = named === '' ? ['/usr/bin/python3', onPath('python3')] : [named];
+      return candidates.find((path) => path !== undefined && runs(path, '-c', 'import grpc, google.protobuf'));
+    },
+    help:
+      'The service is called by gRPC of Python. Install it (Debian, Ubuntu: apt-get install python3-grpcio python3-protobuf; else: pip install grpcio\n' +
+      'protobuf), or set PYTHON to the path of a Python that has both.',
+  },
+  {
+    package: 'nghttp2-client',
+    find: () => onPath('h2load'),
+    help: 'The service is called by h2load. Install it (Debian, Ubuntu: apt-get install nghttp2-client; macOS: brew install nghttp2).',
+  },
+  gateway({
+    name: 'nginx',
+    // The program is in the package nginx on Debian, in nginx-core on some releases of Ubuntu.
+    packages: ['nginx', 'nginx-core'],
+    program: 'usr/sbin/nginx',
+    version: '-v',
+    help: 'Debian, Ubuntu: apt-get install nginx; macOS: brew install nginx',
+  }),
+  gateway({
+    name: 'caddy',
+    packages: ['caddy'],
+    program: 'usr/bin/caddy',
+    version: 'version',
+    help: 'Debian, Ubuntu: apt-get install caddy; macOS: brew install caddy',
+  }),
+  gateway({
+    name: 'haproxy',
+    packages: ['haproxy'],
+    program: 'usr/sbin/haproxy',
+    version: '-v',
+    help: 'Debian, Ubuntu: apt-get install haproxy; macOS: brew install haproxy',
+  }),
+];
+
+const missing = tools.filter((tool) => tool.find() === undefined);
+if (missing.length > 0) {
+  install(missing);
+  const still = missing.filter((tool) => tool.find() === undefined);
+  if (still.length > 0)
+    fail(`Not found, and not to be installed from here: ${still.map((tool) => tool.package).join(', ')}.`, still);
+}
+console.log(`Redis for the tests: ${tools[0].find()}`);
+
+/** A program whose package has a service. Only the libraries that it needs are installed. */
+function gateway({ name, packages, program, version, help }) {
+  const variable = name.toUpperCase();
+  const linked = join(cache, name);
+  return {
+    package: name,
+    libraries: [],
+    find() {
+      const named = process.env[variable] ?? '';
+      const candidates = named === '' ? [onPath(name), `/usr/sbin/${name}`, linked] : [named];
+      return candidates.find((path) => path !== undefined && runs(path, version));
+    },
+    unpack() {
+      const folder = join(cache, `${name}-package`);
+      const [unpacked, options] = [join(folder, program), { cwd: folder, encoding: 'utf8' }];
+      mkdirSync(folder, { recursive: true });
+      for (const one of packages) spawnSync('apt-get', ['download', '-qq', one], options);
+      for (const file of readdirSync(folder).filter((entry) => entry.endsWith('.deb'))) {
+        const depends = spawnSync('dpkg-deb', ['-f', file, 'Depends'], options).stdout;
+        spawnSync('dpkg-deb', ['-x', file, folder], options);
+        if (!runs(unpacked, version)) this.libraries.push(...(depends.match(/\blib(?!nginx)[\w.+-]+/g) ?? []));
+      }
+      if (!existsSync(unpacked)) return;
+      rmSync(linked, { force: true });
+      symlinkSync(unpacked, linked);
+    },
+    help: `The examples of gateways run behind ${name}. Install it (${help}), or set ${variable} to the path of one. It need not be running: the tests start their own.`,
+  };
+}
+
+function install(wanted) {
+  if (onPath('apt-get') === undefined) return;
+  const isRoot = process.getuid?.() === 0;
+  if (!isRoot && onPath('sudo') === undefined) return;
+  const apt = (...args) => {
+    const command = isRoot ? ['apt-get', ...args] : ['sudo', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...args];
+    console.log(`$ ${command.join(' ')}`);
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    return spawnSync(command[0], command.slice(1), { stdio: ['inherit', 'ignore', 'inherit'], env }).status === 0;
+  };
+  if (!apt('update', '-qq')) return;
+  for (const tool of wanted) tool.unpack?.();
+  const packages = new Set(wanted.flatMap((tool) => tool.libraries ?? [tool.package]));
+  if (packages.size > 0) apt('install', '-y', '-qq', '--no-install-recommends', '--no-upgrade', ...packages);
+}
+
+function fail(why, affected = tools.slice(0, 1)) {
+  console.error(`\n${why}\n${affected.map((tool) => tool.help).join('\n')}\n`);
+  process.exit(1);
+}
