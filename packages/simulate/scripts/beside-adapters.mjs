@@ -19,7 +19,7 @@ if (log === undefined) {
   console.error('usage: node packages/simulate/scripts/beside-adapters.mjs <access log>');
   process.exit(2);
 }
-const requireOf = (name) => createRequire(new URL(`../../packages/${name}/package.json`, import.meta.url));
+const requireOf = (name) => createRequire(new URL(`../../${name}/package.json`, import.meta.url));
 const clock = { atMs: 0, now: () => clock.atMs };
 
 /** The same limits, as the command takes them and as an application writes them. */
