@@ -88,9 +88,11 @@ export function preflights(suite: Suite): void {
       const server = await serve({ key: byUser() });
       const here = preflight();
 
-      const statuses = (await Promise.all(Array.from({ length: 620 }, async () => server.send(here)))).map(
-        ({ status }) => status,
-      );
+      const statuses = [];
+      // A server's queue holds 511 connections that it has not accepted: 620 at once may be reset.
+      for (let round = 0; round < 10; round++) {
+        statuses.push(...(await Promise.all(Array.from({ length: 62 }, async () => (await server.send(here)).status))));
+      }
       const elsewhere = await server.send(preflight('/items', 'GET', { 'X-Forwarded-For': '203.0.113.1' }));
 
       expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
