@@ -51,16 +51,21 @@ export function addPolicy(sluice: Command): void {
       .argument('<name>')
       .argument('<kind>', policyKinds.join(', ')),
   )
-    .addOption(new Option('--app <name>', 'an application that may use it; may be repeated').argParser(collect))
+    .addOption(
+      new Option('--app <name>', 'an application that may use it, beside those that do; may be repeated').argParser(
+        collect,
+      ),
+    )
+    .addOption(
+      new Option('--remove-app <name>', 'an application that may no longer use it; may be repeated').argParser(collect),
+    )
     .addOption(
       new Option('--carry-over <how>', 'how units used so far carry over to the changed policy').choices(CARRY_OVER),
     )
     .option('--dry-run', 'print what would change, and change nothing')
     .action((name: string, kind: string, options: PutOptions & Readonly<Record<string, unknown>>, command: Command) => {
       const defined = policyFrom(kind, options);
-      const { app: apps = [] } = options;
-      if (apps.length === 0) throw new UsageError('put needs --app: an application that may use the policy');
-      const work: Work = (policies, session) => put(policies, session, name, defined, { ...options, apps });
+      const work: Work = (policies, session) => put(policies, session, name, defined, options);
       return withPolicies(command, work, { writes: options.dryRun !== true });
     });
 
@@ -90,6 +95,7 @@ export function addPolicy(sluice: Command): void {
 
 interface PutOptions {
   readonly app?: readonly string[];
+  readonly removeApp?: readonly string[];
   readonly carryOver?: CarryOver;
   readonly dryRun?: boolean;
 }
@@ -131,15 +137,43 @@ async function put(
   { print }: Session,
   name: string,
   policy: ManagedPolicy['policy'],
-  { apps, carryOver, dryRun = false }: Omit<PutOptions, 'app'> & { readonly apps: readonly string[] },
+  options: PutOptions,
 ): Promise<void> {
+  const { carryOver, dryRun = false } = options;
+  const before = (await policies.get(name))?.apps;
+  const apps = appsAfter(name, before ?? [], options);
   const { change, ...done } = await policies.put(name, policy, { apps, carryOver, dryRun });
   // A dry run writes nothing, so there is no version.
   const version = dryRun && change !== 'unchanged' ? null : done.version;
   print({ name: done.name, change, version, policy: done.policy, apps: done.apps }, () => {
-    const what = `${name}${version === null ? '' : ` (version ${String(version)})`}: ${writtenPolicy(done.policy)}, for ${printable(done.apps.join(', '))}`;
+    const what = `${name}${version === null ? '' : ` (version ${String(version)})`}: ${writtenPolicy(done.policy)}, for ${printable(done.apps.join(', '))}${before === undefined ? '' : difference(before, done.apps)}`;
     return version === null ? `would be ${change}: ${what}` : `${change} ${what}`;
   });
+}
+
+/** The applications that had the policy, with those of `--app` and without those of `--remove-app`. */
+function appsAfter(name: string, before: readonly string[], { app = [], removeApp = [] }: PutOptions): string[] {
+  const both = removeApp.find((removed) => app.includes(removed));
+  if (both !== undefined) throw new UsageError(`--app and --remove-app both name ${both}`);
+  const absent = removeApp.find((removed) => !before.includes(removed));
+  if (absent !== undefined) {
+    throw new UsageError(`--remove-app ${absent}: ${name} is for ${before.length === 0 ? 'none' : before.join(', ')}`);
+  }
+  const after = [...before, ...app].filter((kept) => !removeApp.includes(kept));
+  if (after.length > 0) return after;
+  throw new UsageError('put needs --app: an application that may use the policy, beside those that are removed');
+}
+
+/** The applications that gain the policy and those that lose it, as in ` (added: billing; removed: checkout)`. */
+function difference(before: readonly string[], after: readonly string[]): string {
+  const added = after.filter((app) => !before.includes(app));
+  const removed = before.filter((app) => !after.includes(app));
+  const parts = [
+    added.length > 0 && `added: ${added.join(', ')}`,
+    removed.length > 0 && `removed: ${removed.join(', ')}`,
+  ];
+  const said = parts.filter((part) => part !== false).join('; ');
+  return said === '' ? '' : ` (${printable(said)})`;
 }
 
 async function remove(

@@ -60,10 +60,56 @@ describe('policy put', () => {
     expect([created, same, changed].map(({ out }) => out.replace(/\d{13,}/, 'N'))).toEqual([
       'created orders (version N): fixedWindow 100 per 1m, for checkout',
       'unchanged orders (version N): fixedWindow 100 per 1m, for checkout',
-      'changed orders (version N): fixedWindow 50 per 1m, for billing, checkout',
+      'changed orders (version N): fixedWindow 50 per 1m, for billing, checkout (added: billing)',
     ]);
     expect(versionIn(same.out)).toBe(versionIn(created.out));
     expect(versionIn(changed.out)).toBeGreaterThan(versionIn(created.out));
+  });
+
+  it('keeps the applications that have the policy, whatever --app names', async () => {
+    const other = ORDERS.map((word) => (word === 'checkout' ? 'chekcout' : word === '100' ? '20' : word));
+    await cli.sluice(...ORDERS);
+
+    const said = await cli.sluice(...other, '--dry-run');
+    await cli.sluice(...other);
+
+    expect(said.out).toBe('would be changed: orders: fixedWindow 20 per 1m, for checkout, chekcout (added: chekcout)');
+    expect(await limiterOf('checkout').consume('a')).toMatchObject({ outcome: 'allowed', limit: 20 });
+  });
+
+  it('changes a number without an --app', async () => {
+    await cli.sluice(...ORDERS);
+
+    const { out } = await cli.sluice(...ORDERS.slice(0, -2).map((word) => (word === '100' ? '50' : word)));
+
+    expect(out).toMatch(/^changed orders \(version \d+\): fixedWindow 50 per 1m, for checkout$/);
+  });
+
+  it('removes an application that --remove-app names, and says which loses the policy', async () => {
+    const put = ORDERS.slice(0, -2);
+    await cli.sluice(...ORDERS, '--app', 'billing');
+
+    const said = await cli.sluice(...put, '--remove-app', 'checkout', '--dry-run');
+    const done = await cli.sluice(...put, '--remove-app', 'checkout');
+
+    expect(said.out).toBe('would be changed: orders: fixedWindow 100 per 1m, for billing (removed: checkout)');
+    expect(done.out).toMatch(/, for billing \(removed: checkout\)$/);
+    expect(await limiterOf('checkout').consume('a')).toMatchObject({ outcome: 'unconfigured' });
+  });
+
+  it.each([
+    [['--remove-app', 'shop'], '--remove-app shop: orders is for checkout'],
+    [['--remove-app', 'checkout'], 'put needs --app'],
+    [['--app', 'checkout', '--remove-app', 'checkout'], '--app and --remove-app both name checkout'],
+  ])('changes nothing with %s', async (words, message) => {
+    await cli.sluice(...ORDERS);
+    const before = await contents(cli.admin);
+
+    const { code, err } = await cli.sluice(...ORDERS.slice(0, -2), ...words);
+
+    expect(code).not.toBe(0);
+    expect(err).toContain(message);
+    expect(await contents(cli.admin)).toEqual(before);
   });
 
   it('prints its result as JSON', async () => {
