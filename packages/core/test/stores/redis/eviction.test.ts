@@ -55,7 +55,7 @@ describe('a server whose memory is full', () => {
     const outcomeOf = async (key: string): Promise<string> =>
       limiter.consume(key).then(
         ({ allowed }) => (allowed ? 'allowed' : 'denied'),
-        ({ code }: { code: string }) => code,
+        (error: unknown) => (error as { code: string }).code,
       );
     const outcomes = new Set<string>();
     for (let round = 0; !outcomes.has('SLUICE_STORE_FAILED') && round < 100; round++) {
