@@ -15,18 +15,19 @@ export interface Entrance {
 export class Access {
   readonly #token: Buffer | undefined;
   readonly #hostNames: ReadonlySet<string>;
-  /** Signs what clients keep for the service. Processes with one token share it; without a token each has its own. */
+  /** Signs what clients keep for the service. Processes with one token share it, and without a token those of one supervisor. */
   readonly seal: Seal;
 
   /**
    * @param token - The secret that callers send as `Authorization: Bearer TOKEN`. Undefined: no caller has one.
    * @param hostNames - Names of this machine, by which private listeners are called beside the loopback.
+   * @param secret - Signs where there is no token. Default: a random one of this process.
    */
-  constructor(token: string | undefined, hostNames: readonly string[] = []) {
+  constructor(token: string | undefined, hostNames: readonly string[] = [], secret?: string) {
     this.#hostNames = new Set(hostNames.map((name) => name.toLowerCase()));
     this.#token = token === undefined ? undefined : digest(token);
     this.seal = new Seal(
-      createHmac('sha256', this.#token ?? randomBytes(32))
+      createHmac('sha256', this.#token ?? secret ?? randomBytes(32))
         .update('seal')
         .digest(),
     );

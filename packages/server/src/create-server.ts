@@ -86,7 +86,7 @@ class LiveService implements Service {
   constructor(core: LimiterCore, { token, hostNames, timeoutMs, siblings }: Settings) {
     this.core = core;
     this.stats = new Stats(siblings);
-    this.access = new Access(token, hostNames);
+    this.access = new Access(token, hostNames, siblings?.secret);
     this.timeoutMs = timeoutMs;
   }
 

@@ -88,6 +88,19 @@ describe('templates of routes', () => {
     expect(report.clients).toBe(4);
   });
 
+  it('are written without the control characters that paths have', async () => {
+    const targets = ['/a\u001b[2Jb', '/\u009bx', '/plain'];
+    await simulated.report(
+      logOf(targets.map((target) => ({ target }))),
+      '--key',
+      'route',
+      '--routes',
+      simulated.path('controls'),
+    );
+
+    expect(simulated.read('controls').split('\n').slice(1)).toEqual(['/a%1B[2jb', '/plain', '/%C2%9Bx', '']);
+  });
+
   it('are those of the file where there is one, and all other paths are one', async () => {
     const routes = simulated.file('# mine\n/users/:who/orders # both\n/articles/*\n', 'routes');
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { AlbFormat } from '../src/formats/alb.ts';
 import { first, START_MS, useSimulate } from './simulated.ts';
 
 const simulated = useSimulate();
@@ -93,6 +94,17 @@ describe('a format string', () => {
 
     expect(report.logs).toMatchObject([{ format: 'envoy', unreadable: 0 }]);
     expect(first(report).top).toMatchObject([{ client: ADDRESS, userAgents: [['a "b" c\\', 1]], paths: [['/a', 1]] }]);
+  });
+});
+
+describe('a line of a load balancer of AWS', () => {
+  it('is read once, also where a quote does not close: it takes the rest', () => {
+    const line = `https 2026-11-01T10:00:00.000000Z app/shop/1 203.0.113.9:4711 10.0.0.1:80 0 0.1 0 200 200 34 366 "GET https://shop.example:443/ HTTP/1.1" "${String.raw`\"a `.repeat(1000)}`;
+    const format = new AlbFormat();
+    const entry = format.read(line, 0, line.length);
+
+    expect(entry?.address).toBe('203.0.113.9');
+    expect(entry === undefined ? '' : format.detail(entry).userAgent).toHaveLength(4000);
   });
 });
 

@@ -18,6 +18,11 @@ export function readForwardAuth(value: YamlValue, limitOf: LimitOf): ForwardAuth
   const fields = value.record(['trusted_proxies', 'rules'], 'forward_auth', 'trusted_proxies and rules');
   const proxies = fields.trusted_proxies.items('trusted_proxies', 'addresses and CIDR ranges such as 10.0.0.0/8');
   const names = new Set<string>();
+  if (proxies.length === 0 && fields.rules.isList) {
+    value.problem(
+      'forward_auth needs trusted_proxies: the addresses of the gateways that ask, such as [10.0.0.0/8]. Without them nothing that a gateway states is believed, and each request gets 403',
+    );
+  }
   return {
     trustedProxies: proxies.flatMap((proxy) => readRange(proxy) ?? []),
     rules: fields.rules.items('rules', 'maps with match, key and policy').flatMap((item, i) => {

@@ -1,5 +1,5 @@
 import type { StatsReport } from '../stats/stats-report.ts';
-import { isToWorker, type FromWorker } from './messages.ts';
+import { isToWorker, SECRET_VARIABLE, type FromWorker } from './messages.ts';
 import type { Siblings } from '../stats/siblings.ts';
 
 /** The link of a worker to the process that started it. */
@@ -28,6 +28,8 @@ export function joinWorkers(): WorkerLink {
   let reload: (() => void) | undefined;
   let close: ((delayMs: number) => void) | undefined;
   let nextId = 0;
+  const { [SECRET_VARIABLE]: secret } = process.env;
+  Reflect.deleteProperty(process.env, SECRET_VARIABLE); // programs that the worker starts do not get it
   process.on('disconnect', () => close?.(0));
   process.on('message', (message) => {
     if (!isToWorker(message)) return;
@@ -49,6 +51,7 @@ export function joinWorkers(): WorkerLink {
   });
   return {
     siblings: {
+      secret,
       offer: (read) => {
         own = read;
         return () => {

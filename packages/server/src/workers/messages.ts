@@ -1,5 +1,8 @@
 import type { StatsReport } from '../stats/stats-report.ts';
 
+/** The environment variable by which a worker gets the secret of all workers. */
+export const SECRET_VARIABLE = 'SLUICE_WORKERS_SECRET';
+
 /** The messages of a worker to the process that started it. */
 export type FromWorker =
   | { readonly sluice: 'ready'; readonly addresses: Readonly<Record<string, string>> }

@@ -1,8 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mergedReport, retiredReport, type StatsReport } from '../stats/stats-report.ts';
 import type { CloseOptions } from '../close-options.ts';
-import { isFromWorker, type FromWorker, type ToWorker } from './messages.ts';
+import { isFromWorker, SECRET_VARIABLE, type FromWorker, type ToWorker } from './messages.ts';
 
 export interface SuperviseOptions {
   /** How many processes; each runs the program of this one again, as a worker of `node:cluster`. */
@@ -57,6 +58,7 @@ class Supervisor implements SupervisedWorkers {
   addresses: Readonly<Record<string, string>> = {};
   readonly #log: (line: string) => void;
   readonly #workers = new Set<Worker>();
+  readonly #secret = randomBytes(32).toString('base64url');
   /** The counts of each worker at the last request. */
   readonly #reports = new Map<number, StatsReport>();
   readonly #asked = new Map<number, (worker: number, report: StatsReport) => void>();
@@ -72,7 +74,7 @@ class Supervisor implements SupervisedWorkers {
   /** @throws (rejects) WorkerFailed when it ends before it is ready. */
   async start(): Promise<void> {
     const startedAtMs = performance.now();
-    const worker = cluster.fork();
+    const worker = cluster.fork({ [SECRET_VARIABLE]: this.#secret });
     this.#workers.add(worker);
     worker.on('error', () => undefined); // a message to a process that has ended
     let isReady = false;

@@ -408,11 +408,11 @@ describe('several files', () => {
     const both = [
       {
         path: 'a.yaml',
-        text: 'forward_auth: { rules: [] }\nlimits: { Login: { fixedWindow: { limit: 5, window: 1m } } }\n',
+        text: 'forward_auth: { trusted_proxies: [10.0.0.1], rules: [] }\nlimits: { Login: { fixedWindow: { limit: 5, window: 1m } } }\n',
       },
       {
         path: 'b.yaml',
-        text: 'forward_auth: { rules: [] }\nlimits: { login: { fixedWindow: { limit: 5, window: 1m } } }\n',
+        text: 'forward_auth: { trusted_proxies: [10.0.0.1], rules: [] }\nlimits: { login: { fixedWindow: { limit: 5, window: 1m } } }\n',
       },
     ];
 

@@ -4,7 +4,7 @@ import { problemsOf, read } from './reading.ts';
 const POLICY = 'policy: { fixedWindow: { limit: 5, window: 1m } }';
 
 function rule(text: string): string {
-  return `forward_auth:\n  rules:\n    - ${text}\n`;
+  return `forward_auth:\n  rules:\n    - ${text}\n  trusted_proxies: [127.0.0.1]\n`;
 }
 
 describe('forward_auth', () => {
@@ -46,11 +46,17 @@ forward_auth:
     });
   });
 
-  it('trusts no proxy and matches every request by its address unless it says otherwise', () => {
+  it('matches every request by its address unless a rule says otherwise', () => {
     expect(read(rule(`{ ${POLICY} }`)).forwardAuth).toMatchObject({
-      trustedProxies: [],
+      trustedProxies: ['127.0.0.1'],
       rules: [{ name: 'rule-1', match: { paths: ['/*'], methods: [] }, key: ['ip'], cost: 1 }],
     });
+  });
+
+  it.each(['', '  trusted_proxies: []\n'])('is wrong with rules that no gateway may ask for: %j', (proxies) => {
+    expect(problemsOf(`forward_auth:\n${proxies}  rules:\n    - { ${POLICY} }\n`)).toEqual([
+      expect.stringMatching(/^1:1: forward_auth needs trusted_proxies: the addresses of the gateways/),
+    ]);
   });
 
   it('is undefined in a file without it', () => {
@@ -97,7 +103,7 @@ forward_auth:
     ['a rule that is a text', rule('api'), '3:7: a rule of forward_auth must hold match, key and policy, got "api"'],
     [
       'a rule that is nothing',
-      'forward_auth:\n  rules:\n    -\n',
+      'forward_auth:\n  rules:\n    -\n  trusted_proxies: [127.0.0.1]\n',
       '3:6: a rule of forward_auth must hold match, key and policy, got nothing',
     ],
     [
@@ -157,9 +163,11 @@ forward_auth:
   });
 
   it('is wrong with two rules of one name, also by their places', () => {
-    expect(problemsOf(`forward_auth:\n  rules:\n    - { name: rule-2, ${POLICY} }\n    - { ${POLICY} }\n`)).toEqual([
-      '4:7: two rules of forward_auth are named "rule-2"; names must differ in more than case',
-    ]);
+    expect(
+      problemsOf(
+        `forward_auth:\n  trusted_proxies: [127.0.0.1]\n  rules:\n    - { name: rule-2, ${POLICY} }\n    - { ${POLICY} }\n`,
+      ),
+    ).toEqual(['5:7: two rules of forward_auth are named "rule-2"; names must differ in more than case']);
   });
 
   it('is wrong with a policy that holds slots, and says where that goes', () => {

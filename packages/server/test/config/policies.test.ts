@@ -281,6 +281,7 @@ descriptors:
 limits:
   login: { fixedWindow: { limit: 5, window: 1m } }
 forward_auth:
+  trusted_proxies: [10.0.0.1]
   rules: [{ name: api, policy: { slidingLog: { limit: 5, window: 1m } } }, { match: { paths: /health }, skip: true }]
 `,
     );

@@ -3,7 +3,8 @@ import { present, requestLine } from './request-line.ts';
 import { decoded } from './decoded.ts';
 import { readInstant } from './stamps.ts';
 
-const FIELD = /"((?:[^"\\]|\\.)*)"|(\S+)/g;
+/** A quote that does not close takes the rest of the line, so that a line is read once. */
+const FIELD = /"((?:[^"\\]|\\.)*)(?:"|\\?$)|(\S+)/g;
 const NAMES: readonly string[] =
   'type time elb client_port target_port request_processing_time target_processing_time response_processing_time elb_status_code target_status_code received_bytes sent_bytes request user_agent ssl_cipher ssl_protocol target_group_arn trace_id domain_name chosen_cert_arn matched_rule_priority request_creation_time actions_executed redirect_url error_reason'.split(
     ' ',

@@ -2,9 +2,9 @@ import { warnOnce } from '../../warnings.ts';
 import type { RedisClient } from './client.ts';
 
 /**
- * These evict nothing, or first the keys that expire first. All other policies evict the counters of denied clients.
+ * Evicts nothing. All other policies evict the counters of denied clients: `volatile-ttl` those of short windows first.
  */
-const SAFE = ['noeviction', 'volatile-ttl'];
+const SAFE = 'noeviction';
 
 /**
  * Warns, once, when the server has an eviction policy that drops live counters. Does nothing when the client cannot
@@ -19,10 +19,11 @@ export async function warnOfEviction(client: RedisClient): Promise<void> {
   }
   const policy = /^maxmemory_policy:([a-z-]+)/m.exec(text)?.[1];
   const isBounded = /^maxmemory:[1-9]/m.test(text);
-  if (policy === undefined || !isBounded || SAFE.includes(policy)) return;
+  if (policy === undefined || !isBounded || policy === SAFE) return;
   warnOnce(
     'SLUICE_REDIS_EVICTS',
     `Redis evicts keys by ${policy} when its memory is full: clients that create many keys evict the counters of denied clients. ` +
-      'Give the limiter a server of its own with maxmemory-policy noeviction or volatile-ttl.',
+      'Give the limiter a server of its own with maxmemory-policy noeviction.',
+    policy,
   );
 }

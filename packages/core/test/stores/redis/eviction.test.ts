@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
-import { startRedis, until } from '@sluice/testkit';
+import { expectWarnings, startRedis, until } from '@sluice/testkit';
 
 const policy = fixedWindow({ limit: 10, window: '1h' });
 
@@ -23,10 +23,11 @@ async function warningsOf(args: readonly string[], user?: string): Promise<reado
   return codes;
 }
 
+expectWarnings('SLUICE_STORE_AWAY');
+
 describe('the eviction policy of a server', () => {
   it.each([
     ['noeviction with a bound', ['--maxmemory', '50mb', '--maxmemory-policy', 'noeviction']],
-    ['volatile-ttl', ['--maxmemory', '50mb', '--maxmemory-policy', 'volatile-ttl']],
     ['allkeys-lru without a bound', ['--maxmemory', '0', '--maxmemory-policy', 'allkeys-lru']],
   ])('is not warned of: %s', async (_what, args) => {
     expect(await warningsOf(args)).toEqual([]);
@@ -37,11 +38,41 @@ describe('the eviction policy of a server', () => {
     expect(await warningsOf([...acl, '--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lru'], 'few')).toEqual([]);
   });
 
-  it('is warned of once when it drops live counters', async () => {
-    const args = ['--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lru'];
+  it.each(['allkeys-lru', 'volatile-ttl'])('is warned of once when it drops live counters: %s', async (name) => {
+    const args = ['--maxmemory', '50mb', '--maxmemory-policy', name];
 
     expect(await warningsOf(args)).toEqual(['SLUICE_REDIS_EVICTS']);
     expect(await warningsOf(args)).toEqual([]);
+  });
+});
+
+describe('a server whose memory is full', () => {
+  it('with noeviction frees no client that is denied', async () => {
+    const server = await startRedis(['--maxmemory', '4mb', '--maxmemory-policy', 'noeviction']);
+    const store = redisStore(server.url);
+    const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
+    await limiter.consume('denied', 10);
+    const outcomeOf = async (key: string): Promise<string> =>
+      limiter.consume(key).then(
+        ({ allowed }) => (allowed ? 'allowed' : 'denied'),
+        (error: unknown) => (error as { code: string }).code,
+      );
+    const outcomes = new Set<string>();
+    for (let round = 0; !outcomes.has('SLUICE_STORE_FAILED') && round < 100; round++) {
+      const keys = Array.from({ length: 500 }, (_, i) => `${'k'.repeat(100)}-${String(round)}-${String(i)}`);
+      for (const outcome of await Promise.all(keys.map(outcomeOf))) outcomes.add(outcome);
+    }
+
+    expect([...outcomes].toSorted()).toEqual(['SLUICE_STORE_FAILED', 'allowed']);
+    // The key that is denied is written to less than any other, and stays: its budget is spent until the window ends.
+    const admin = new Redis(server.url);
+    await admin.config('SET', 'maxmemory', '64mb');
+    await until('the store to decide', async () => (await outcomeOf('another')) === 'allowed');
+    expect(await outcomeOf('denied')).toBe('denied');
+    admin.disconnect();
+    await limiter.close();
+    await store.close();
+    await server.stop();
   });
 });
 

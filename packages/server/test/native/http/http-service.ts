@@ -15,6 +15,8 @@ import type { Service } from '../../../src/service.ts';
 export interface HttpServiceOptions {
   readonly store?: Store;
   readonly token?: string;
+  /** What processes without a token sign with. */
+  readonly secret?: string;
   readonly isPrivate?: boolean;
   readonly timeoutMs?: number;
 }
@@ -40,14 +42,20 @@ export interface HttpService {
 
 export async function serveHttp(
   yaml: string,
-  { store = memoryStore(), token, isPrivate = true, timeoutMs = 1000 }: HttpServiceOptions = {},
+  { store = memoryStore(), token, secret, isPrivate = true, timeoutMs = 1000 }: HttpServiceOptions = {},
 ): Promise<HttpService> {
   const core = new LimiterCore({ name: 'service', shared: true, store, timeoutMs, app: 'sluice-server' });
   core.claim();
   const configurationOf = (text: string): Configuration =>
     readConfiguration(text, { path: 'limits.yaml', limitOf: (policy) => limitOfPolicy(core, policy) });
   const service = {
-    ...{ store, core, configuration: configurationOf(yaml), health: new Health(), access: new Access(token) },
+    ...{
+      store,
+      core,
+      configuration: configurationOf(yaml),
+      health: new Health(),
+      access: new Access(token, [], secret),
+    },
     ...{ stats: new Stats(), timeoutMs },
   };
   const server: Server = createHttpListener(nativeRoutes(service, { isPrivate }), { maxInFlight: 1024 });

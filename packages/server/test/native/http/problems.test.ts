@@ -166,6 +166,19 @@ describe('who may refund, charge, reset, block and unblock', () => {
 });
 
 describe('what a client keeps', () => {
+  it.each([
+    ['a', 'a', 204],
+    ['a', 'b', 403],
+    [undefined, undefined, 403],
+  ])('is opened by a process with the same secret: %s, %s', async (one, other, expected) => {
+    const store = memoryStore();
+    const first = await serve({ store, isPrivate: false, ...(one === undefined ? {} : { secret: one }) });
+    const second = await serve({ store, isPrivate: false, ...(other === undefined ? {} : { secret: other }) });
+    const { reservation } = (await first.post('reserve', { keys, estimate: 1 })).body as Record<string, string>;
+
+    expect((await second.post('settle', { reservation, actual: 1 })).status).toBe(expected);
+  });
+
   it('cannot be made or changed by it', async () => {
     const { post } = await serve({ isPrivate: false });
     const { reservation } = (await post('reserve', { keys, estimate: 3 })).body as Record<string, string>;
