@@ -3,6 +3,7 @@ import { byHeader } from '@sluice/http';
 import { createLimiter, fixedWindow, memoryStore, type Decision, type Store } from '@sluice/core';
 import { createEnforcer } from '@sluice/http/spi';
 import {
+  expectWarnings,
   testEnforcer,
   testFramework,
   TestResponse,
@@ -10,6 +11,8 @@ import {
   type TestRequest,
   nextTurn,
 } from '@sluice/testkit';
+
+expectWarnings('SLUICE_KEY_MISSING');
 
 const policy = fixedWindow({ limit: 2, window: '1h' });
 

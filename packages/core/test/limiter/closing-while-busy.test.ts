@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, memoryStore, redisStore, type Store, type StoreRequest } from '@sluice/core';
-import { onNodes, startRedis } from '@sluice/testkit';
+import { expectWarnings, onNodes, startRedis } from '@sluice/testkit';
+
+expectWarnings('SLUICE_STORE_AWAY');
 
 const policy = fixedWindow({ limit: 10, window: '1h' });
 

@@ -11,6 +11,9 @@ import {
   type OnStoreError,
   type Policy,
 } from '@sluice/core';
+import { expectWarnings } from '@sluice/testkit';
+
+expectWarnings('SLUICE_STORE_AWAY');
 
 const policy = fixedWindow({ limit: 5, window: '1d' });
 const limits = [

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow, memoryStore, redisStore, type Limiter, type Policy } from '@sluice/core';
-import { describeSetUps, limiterForSetUp, until, useRedis, withoutFastPath } from '@sluice/testkit';
+import { expectWarnings, describeSetUps, limiterForSetUp, until, useRedis, withoutFastPath } from '@sluice/testkit';
+
+expectWarnings('SLUICE_STATE_AHEAD', 'SLUICE_STORE_AWAY');
 
 const redis = useRedis();
 const leased = (policy: Policy): Limiter => limiterForSetUp({ policy, store: redisStore(redis.client), lease: true });

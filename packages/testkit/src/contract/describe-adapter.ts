@@ -29,6 +29,7 @@ import { factor } from '../depth.ts';
 import type { AdapterUnderTest } from './adapter.ts';
 import { isNamed, scenariosOf } from './scenario.ts';
 import { suiteFor, type Suite } from './suite.ts';
+import { catchWarnings } from './warnings.ts';
 
 /** A part of the contract: a test file each, so that several processes share the work. */
 export type ContractPart = 'answers' | 'keys' | 'counting' | 'waiting';
@@ -39,6 +40,14 @@ const PARTS: Readonly<Record<ContractPart, readonly ((suite: Suite) => void)[]>>
   keys: [stackedLimits, spellings, methods, preflights, addresses, keys, severalLimits],
   counting: [costs, races, refunds, failures, escalatedLimits, managedPolicies],
   waiting: [pacing, slots, abortedSlots, aborts],
+};
+
+/** The warnings that scenarios of a part provoke. */
+const PROVOKED: Readonly<Record<ContractPart, readonly string[]>> = {
+  answers: ['SLUICE_KEY_MISSING', 'SLUICE_UNIT_MISSING'],
+  keys: ['SLUICE_KEY_MISSING'],
+  counting: ['SLUICE_KEY_MISSING'],
+  waiting: [],
 };
 
 export const contractParts: readonly ContractPart[] = Object.keys(PARTS) as ContractPart[];
@@ -56,6 +65,9 @@ const TIMEOUT_MS = factor > 1 ? 3_600_000 : 120_000;
 export function describeAdapter(adapter: AdapterUnderTest, selected?: ContractPart | readonly string[]): void {
   describe(`the adapter of ${adapter.name}`, () => {
     const suite = suiteFor(adapter);
+    const part = typeof selected === 'string' ? selected : undefined;
+    const provoked = part === undefined ? Object.values(PROVOKED).flat() : PROVOKED[part];
+    catchWarnings(provoked, part !== undefined && process.env['SLUICE_PART'] === undefined);
     const all = contractParts.flatMap((part) =>
       scenariosOf(() => {
         for (const describes of PARTS[part]) describes(suite);

@@ -13,7 +13,9 @@ import {
   type Policy,
   type Store,
 } from '@sluice/core';
-import { PRODUCTION_LINE, useRedis } from '@sluice/testkit';
+import { expectWarnings, PRODUCTION_LINE, useRedis } from '@sluice/testkit';
+
+expectWarnings('SLUICE_STATE_AHEAD');
 
 const redis = useRedis();
 const HOUR_MS = 3_600_000;
