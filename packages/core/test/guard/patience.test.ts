@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLimiter, fixedWindow, redisStore, type Decision, type Limiter, type Store } from '@sluice/core';
-import { expectWarnings, startTcpProxy, until, useRedis, withoutFastPath, type TcpProxy } from '@sluice/testkit';
-
-expectWarnings('SLUICE_STORE_AWAY');
+import { startTcpProxy, until, useRedis, withoutFastPath, type TcpProxy } from '@sluice/testkit';
 
 const redis = useRedis();
 const policy = fixedWindow({ limit: 1e6, window: '1h' });
