@@ -13,6 +13,7 @@ const PROBLEM = JSON.stringify({
   type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
   title: 'Quota Exceeded',
   status: 429,
+  detail: 'The limit default is used up. Try again in 60 seconds.',
   'violated-policies': ['default'],
 });
 

@@ -13,6 +13,11 @@ export interface Denial {
 
 const NO_STORE: Field = { name: 'Cache-Control', value: 'no-store', append: false };
 const CONTENT_TYPE = 'application/problem+json';
+const LONGER_UNITS = [
+  ['days', 86_400],
+  ['hours', 3600],
+  ['minutes', 60],
+] as const;
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
 /** The statuses of denials. */
@@ -45,17 +50,39 @@ export function denialOf(
   const violated = decision.policies.filter(({ allowed }) => !allowed).map(({ name }) => name);
   const fields: Field[] = [NO_STORE];
   const waitMs = waitOf(decision, slotRetryAfterMs);
-  if (waitMs !== undefined) {
-    fields.push({ name: 'Retry-After', value: String(Math.max(seconds(waitMs), 1)), append: false });
-  }
+  const waitS = waitMs === undefined ? undefined : Math.max(seconds(waitMs), 1);
+  if (waitS !== undefined) fields.push({ name: 'Retry-After', value: String(waitS), append: false });
   const status = decision.outcome === 'blocked' ? statuses.blocked : statuses.denied;
+  const detail = detailOf(decision, violated, waitS);
   return {
     status,
     fields,
     contentType: CONTENT_TYPE,
-    body: JSON.stringify({ type: QUOTA_EXCEEDED, title: 'Quota Exceeded', status, 'violated-policies': violated }),
+    body: JSON.stringify({
+      ...{ type: QUOTA_EXCEEDED, title: 'Quota Exceeded', status, detail },
+      'violated-policies': violated,
+    }),
     reason: 'Too many requests',
   };
+}
+
+/** Which limit denies the request, and how long to wait, in words. */
+function detailOf({ outcome, retryAfterMs }: Decision, names: readonly string[], waitS: number | undefined): string {
+  const limits = `${names.length === 1 ? 'limit' : 'limits'} ${names.join(' and ')}`;
+  const why =
+    outcome === 'blocked'
+      ? `The ${limits} ${names.length === 1 ? 'blocks' : 'block'} this client`
+      : `The ${limits} ${names.length === 1 ? 'is' : 'are'} used up`;
+  if (waitS !== undefined) return `${why}. Try again in ${inWords(waitS)}.`;
+  return retryAfterMs === null ? `${why}, and waiting does not help.` : `${why}. Try again later.`;
+}
+
+/** Seconds in words: rounded up to whole minutes, hours or days once they are more than two. */
+function inWords(waitS: number): string {
+  for (const [unit, unitS] of LONGER_UNITS) {
+    if (waitS > 2 * unitS) return `${String(Math.ceil(waitS / unitS))} ${unit}`;
+  }
+  return waitS === 1 ? '1 second' : `${String(waitS)} seconds`;
 }
 
 /**

@@ -77,7 +77,7 @@ describe.each([memory, realRedis()])('the header fields over $kind', (stores) =>
     expect(denied.denial).toMatchObject({
       status: 429,
       contentType: 'application/problem+json',
-      body: '{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":429,"violated-policies":["default"]}',
+      body: '{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":429,"detail":"The limit default is used up. Try again in 31 seconds.","violated-policies":["default"]}',
     });
   });
 

@@ -61,6 +61,7 @@ describe('an answer to a gateway', () => {
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
       title: 'Quota Exceeded',
       status: 429,
+      detail: 'The limit api is used up. Try again in 60 seconds.',
       'violated-policies': ['api'],
     });
   });

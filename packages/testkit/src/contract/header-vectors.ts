@@ -73,7 +73,7 @@ export function headerVectors(suite: Suite): void {
         'cache-control': 'no-store',
       });
       expect(denied.body).toBe(
-        `{"type":"${QUOTA}","title":"Quota Exceeded","status":429,"violated-policies":["default"]}`,
+        `{"type":"${QUOTA}","title":"Quota Exceeded","status":429,"detail":"The limit default is used up. Try again in 31 seconds.","violated-policies":["default"]}`,
       );
       expect(fieldsOf(late)).toMatchObject({ state: '"default";r=0;t=1', retryAfter: '1' });
       expect(server.calls.count).toBe(2);
@@ -117,7 +117,7 @@ export function headerVectors(suite: Suite): void {
         retryAfter: '43198',
       });
       expect(denied.body).toBe(
-        `{"type":"${QUOTA}","title":"Quota Exceeded","status":429,"violated-policies":["daily"]}`,
+        `{"type":"${QUOTA}","title":"Quota Exceeded","status":429,"detail":"The limit daily is used up. Try again in 12 hours.","violated-policies":["daily"]}`,
       );
     });
 

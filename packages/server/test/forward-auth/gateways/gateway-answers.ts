@@ -94,7 +94,12 @@ export function answers(target: GatewayTarget): void {
         type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
         title: 'Quota Exceeded',
         status: 429,
-        ...(target.passesBody ? { 'violated-policies': ['all'] } : {}),
+        ...(target.passesBody
+          ? {
+              detail: expect.stringMatching(/^The limit all is used up\. Try again in \d+ minutes\.$/),
+              'violated-policies': ['all'],
+            }
+          : {}),
       });
       expect(head.body).toBe('');
       expect(calls).toHaveLength(1);
