@@ -155,7 +155,7 @@ export class Limits {
       options.limiter !== undefined
         ? options
         : group === undefined
-          ? { ...options, name: options.name ?? this.#unusedName(`route-${hashed(place)}`) }
+          ? { ...options, name: options.name ?? this.#unusedName(nameOfRoute(place)) }
           : { ...options, name: group, shared: true };
     const inherited = inheritOptions(around, named as RouteLimitOptions);
     // All routes of a group count as one, in keys too.
@@ -219,6 +219,11 @@ export class Limits {
   }
 }
 
+/** A place whose characters each have one of their own in a name. */
+const READABLE = /^[A-Z][A-Z,]* (?:\/:?[A-Za-z0-9-]*)+$/;
+/** Names have 64 characters at most: a number may follow. */
+const LONGEST_NAME = 60;
+
 /** Fastify's symbol for the object of a route, known after the first request; null if there is none. */
 let routeSymbol: symbol | null | undefined;
 
@@ -242,6 +247,18 @@ export function placeOf(method: string | readonly string[] | undefined, url: str
 /** The options of a route, as errors name them. */
 export function configOf(place: string): string {
   return place.startsWith('hook') ? 'app.rateLimit()' : `config.rateLimit of ${place}`;
+}
+
+/**
+ * The name of a route's limit, such as `GET.items._id` for `GET /items/:id`. Routes that would have one name, or a
+ * longer one than names are, have a part of it and a hash; a hook, of which no route is known, has a hash.
+ */
+function nameOfRoute(place: string): string {
+  const [methods = '', url = ''] = place.split(' /', 2);
+  const readable = `${methods.replaceAll(',', '-')}.${url.replaceAll(/(^|\/):/g, '$1_').replaceAll('/', '.')}`;
+  if (READABLE.test(place) && readable.length <= LONGEST_NAME) return readable;
+  if (!place.includes(' /')) return `route-${hashed(place)}`;
+  return `${readable.replaceAll(/[^\w.-]/g, '').slice(0, LONGEST_NAME - 11)}-${hashed(place)}`;
 }
 
 /** A short hash, the same in every process. */

@@ -61,7 +61,29 @@ describe('the limit of a route', () => {
     const all = await answers('/a/1', '/a/2', '/b', 'POST /b', 'HEAD /b');
 
     expect(all.map(({ status }) => status)).toEqual([200, 429, 200, 200, 429]);
-    expect(all[0]?.headers.get('ratelimit')).toBe('"route-fcce6460de";r=0;t=60');
+    expect(all[0]?.headers.get('ratelimit')).toBe('"GET.a._id";r=0;t=60');
+  });
+
+  it.each([
+    ['/', /^GET\.$/],
+    ['/items/:id/parts/:part', /^GET\.items\._id\.parts\._part$/],
+    ['/items/_id', /^GET\.items\._id-[0-9a-f]{10}$/],
+    ['/files/*', /^GET\.files\.-[0-9a-f]{10}$/],
+    ['/v1.0/:id(^\\d+$)', /^GET\.v1\.0\._idd-[0-9a-f]{10}$/],
+    ['/at/:hour(^\\d{2})h:minute', /^GET\.at\._hourd2hminute-[0-9a-f]{10}$/],
+    [`/${'a'.repeat(60)}`, new RegExp(`^GET\\.${'a'.repeat(45)}-[0-9a-f]{10}$`)],
+  ])('has a readable name that no other route has: %s', async (url, expected) => {
+    create();
+    await app.register(sluice, {});
+    const names: unknown[] = [];
+    app.get(url, { config: { rateLimit: { policy: one } } }, (request) => {
+      names.push(request.rateLimit?.decision.policies[0]?.name);
+      return '';
+    });
+
+    await answers(url.replaceAll(/:\w+(?:\([^)]*\))?/g, '11'));
+
+    expect(names).toEqual([expect.stringMatching(expected)]);
   });
 
   it.each([
