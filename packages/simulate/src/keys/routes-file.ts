@@ -9,6 +9,9 @@ import { RouteTemplates } from './route-templates.ts';
 /** The bytes of the standard input, which is read only once, from which routes are learnt. */
 const HEAD_BYTES = 32 * 1024 * 1024;
 
+// eslint-disable-next-line no-control-regex -- they are meant
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
 /**
  * The templates of a file or, where there is none, those that are learnt from the log, which are then written into it:
  * to be edited, and used the next time.
@@ -30,7 +33,8 @@ export async function routesFor(
   }
   const learner = new RouteLearner();
   for (const source of sources) await learn(learner, source, makeFormat);
-  const found = learner.templates();
+  // A terminal that shows the file obeys no text of the log: such paths are among the others.
+  const found = new RouteTemplates(learner.templates().templates.filter((template) => !CONTROL.test(template)));
   if (path !== undefined) write(path, found);
   return found;
 }
