@@ -170,11 +170,14 @@ export class Limits {
     return layer;
   }
 
-  /** A second limit of a place, such as a hook beside a config or a route for another host, gets a number. */
+  /**
+   * A second limit of a place, such as a hook beside a config or a route for another host, gets a number. No route's
+   * name ends with `_` and a number: `/a-2` is `GET.a-2`.
+   */
   #unusedName(name: string): string {
     const count = (this.#names.get(name) ?? 0) + 1;
     this.#names.set(name, count);
-    return count === 1 ? name : `${name}-${String(count)}`;
+    return count === 1 ? name : `${name}_${String(count)}`;
   }
 
   #claim(layer: FastifyLayer): void {

@@ -86,6 +86,24 @@ describe('the limit of a route', () => {
     expect(names).toEqual([expect.stringMatching(expected)]);
   });
 
+  it('has a number as the second of a place, which is the name of no other route', async () => {
+    create();
+    await app.register(sluice, {});
+    const config = { rateLimit: { policy: two } };
+    for (const url of ['/a-2', '/a/2', '/a/_2']) app.get(url, { config }, () => '');
+    app.get('/a', { config, onRequest: app.rateLimit({ policy: ten }) }, () => '');
+
+    const [first, second, third, both] = await answers('/a-2', '/a/2', '/a/_2', '/a');
+    const policies = [first, second, third, both].map((answer) => answer?.headers.get('ratelimit-policy'));
+
+    expect(policies).toEqual([
+      '"GET.a-2";q=2;w=60',
+      '"GET.a.2";q=2;w=60',
+      expect.stringMatching(/^"GET\.a\._2-[0-9a-f]{10}";q=2;w=60$/),
+      '"GET.a_2";q=2;w=60, "GET.a";q=10;w=60',
+    ]);
+  });
+
   it.each([
     ['before', {}],
     ['after', {}],
