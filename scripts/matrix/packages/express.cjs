@@ -4,15 +4,12 @@ const { register } = require('prom-client');
 const { collectMetrics } = require('@sluice/core/metrics');
 
 async function main() {
-  const { metricsCount, threeRequests } = await import('./limited.mjs');
+  const { listening, metricsCount, threeRequests } = await import('./limited.mjs');
   collectMetrics();
   const app = express();
   app.use(rateLimit({ limit: 2, window: '1m' }));
   app.get('/', (request, response) => response.send('ok'));
-  const server = await new Promise((resolve) => {
-    const listening = app.listen(0, '127.0.0.1', () => resolve(listening));
-  });
-  await threeRequests(server.address().port);
+  await threeRequests(await listening(app));
   await metricsCount(register);
   process.exit(0);
 }

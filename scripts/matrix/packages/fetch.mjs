@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import express from 'express';
 import { createLimiter, fixedWindow, rateLimit } from '@sluice/express';
-import { threeRequests } from './limited.mjs';
+import { listening, threeRequests } from './limited.mjs';
 
 const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) });
 assert.equal((await limiter.consume('a')).allowed, true);
@@ -10,8 +10,5 @@ assert.equal((await limiter.consume('a')).allowed, false);
 const app = express();
 app.use(rateLimit({ limit: 2, window: '1m' }));
 app.get('/', (request, response) => response.send('ok'));
-const server = await new Promise((resolve) => {
-  const listening = app.listen(0, '127.0.0.1', () => resolve(listening));
-});
-await threeRequests(server.address().port);
+await threeRequests(await listening(app));
 process.exit(0);

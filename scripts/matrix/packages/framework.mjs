@@ -1,12 +1,8 @@
 // A server of a framework, with a limit of two, made of what `load` finds: `node framework.mjs koa` imports, `node framework.cjs koa` requires.
-import { metricsCount, threeRequests } from './limited.mjs';
+import { listening, metricsCount, threeRequests } from './limited.mjs';
 
 const limit = { limit: 2, window: '1m' };
 const defaultOf = (module) => module.default ?? module;
-const listening = (app) =>
-  new Promise((resolve) => {
-    const server = app.listen(0, '127.0.0.1', () => resolve(server.address().port));
-  });
 
 /** Per adapter: starts the server, and returns its port. */
 const SERVERS = {
