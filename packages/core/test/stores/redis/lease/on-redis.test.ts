@@ -184,6 +184,22 @@ describe('what is held of a key', () => {
     });
   });
 
+  it('gives nothing back for a decision of a peek', async () => {
+    const limiter = leasing();
+    let taken = 0;
+    let peek: Decision | undefined;
+    while (peek?.source !== 'lease') {
+      await limiter.consume('key');
+      taken++;
+      peek = await limiter.peek('key');
+    }
+
+    await limiter.refund(peek);
+    await limiter.close();
+
+    expect(await leftInStore()).toBe(LIMIT - taken);
+  });
+
   it.each(['reset', 'block'] as const)('is void as soon as this process calls %s', async (call) => {
     const limiter = leasing();
     await heat(limiter);
