@@ -79,7 +79,8 @@ export { algorithmOf, algorithms, type AnyAlgorithm } from './algorithms/index.t
 export type { Algorithm, Kernel, PolicyBase, PolicyPart, Split, SplitParts, Verdict } from './algorithms/algorithm.ts';
 
 // Values that users write, and the errors and warnings of wrong ones.
-export { checkOptions, invalidOption, listed } from './values/check-options.ts';
+export { checkOptions, invalidOption } from './values/check-options.ts';
+export { listed } from './values/names-elsewhere.ts';
 export {
   flag,
   oneOf,

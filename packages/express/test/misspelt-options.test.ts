@@ -25,7 +25,7 @@ describe.each<[string, string]>([
   ['keys', 'key'],
   ['handler', 'onDenied'],
   ['message', 'onDenied'],
-  ['statusCode', 'onDenied'],
+  ['statusCode', 'status'],
   ['onDenie', 'onDenied'],
   ['ondenied', 'onDenied'],
   ['onDecisions', 'onDecision'],
@@ -86,17 +86,17 @@ describe('a misspelt option of a part', () => {
     [
       'fixedWindow',
       () => fixedWindow({ max: 5, window: '1m' } as never),
-      'fixedWindow has no option "max" (got 5); did you mean "limit"?',
+      'fixedWindow has no option "max" (got 5); did you mean limit: 5?',
     ],
     [
       'slidingWindow',
       () => slidingWindow({ limit: 5, windowMs: 60_000 } as never),
-      'slidingWindow has no option "windowMs" (got 60000); did you mean "window"?',
+      'slidingWindow has no option "windowMs" (got 60000); did you mean window: "1m"?',
     ],
     [
       'tokenBucket',
       () => tokenBucket({ capacity: 5, refillRate: 1, every: '1s' } as never),
-      'tokenBucket has no option "refillRate" (got 1); did you mean "refill"?',
+      'tokenBucket has no option "refillRate" (got 1); did you mean refill: 1?',
     ],
     [
       'memoryStore',
@@ -106,12 +106,12 @@ describe('a misspelt option of a part', () => {
     [
       'redisStore',
       () => redisStore('redis://127.0.0.1', { keyPrefix: 'a' } as never),
-      'redisStore has no option "keyPrefix" (got "a"); did you mean "prefix"?',
+      'redisStore has no option "keyPrefix" (got "a"); did you mean prefix: "a"?',
     ],
     [
       '@RateLimit',
       () => RateLimit({ policy, windowMs: 1 } as never),
-      'rateLimit has no option "windowMs" (got 1); did you mean "window"?',
+      'rateLimit has no option "windowMs" (got 1); did you mean window: "1ms"?',
     ],
   ])('is denied by %s', (_name, make, message) => {
     expect(make).toThrow(

@@ -146,7 +146,7 @@ describe('the limit of a route', () => {
     [
       'of a route',
       () => app.post('/orders/:id', { config: { rateLimit: { max: 5 } as never } }, () => 'a'),
-      'config.rateLimit of POST /orders/:id has no option "max" (got 5); did you mean "limit"?',
+      'config.rateLimit of POST /orders/:id has no option "max" (got 5); did you mean limit: 5?',
     ],
     [
       'of a route, of a wrong value',

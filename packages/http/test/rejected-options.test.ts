@@ -221,7 +221,7 @@ describe('a name that means something elsewhere', () => {
     ['draft_polli_ratelimit_headers', 'did you mean "headers"?'],
     ['enableDraftSpec', 'did you mean "headers"?'],
     ['addHeaders', 'did you mean "headers"?'],
-    ['standardHeaders', 'did you mean "headers"?'],
+    ['standardHeaders', 'did you mean headers: "draft-11"?'],
     ['keyGenerator', 'did you mean "key"?'],
     ['getTracker', 'did you mean "key"?'],
     ['identifier', 'did you mean "name"?'],

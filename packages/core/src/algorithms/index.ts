@@ -1,5 +1,5 @@
 import { PolicyError, shown } from '../errors.ts';
-import { listed } from '../values/check-options.ts';
+import { listed } from '../values/names-elsewhere.ts';
 import type { Algorithm, PolicyBase } from './algorithm.ts';
 import { concurrencyAlgorithm } from './concurrency/index.ts';
 import { fixedWindowAlgorithm } from './fixed-window/index.ts';

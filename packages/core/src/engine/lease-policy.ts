@@ -1,7 +1,7 @@
 import type { Lease, PolicyBase } from '../algorithms/algorithm.ts';
 import { algorithms } from '../algorithms/index.ts';
 import { PolicyError, shown } from '../errors.ts';
-import { listed } from '../values/check-options.ts';
+import { listed } from '../values/names-elsewhere.ts';
 import type { NamedPolicy } from './policy.ts';
 
 /**

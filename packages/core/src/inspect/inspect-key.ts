@@ -1,6 +1,6 @@
 import { algorithmOf, type Policy } from '../algorithms/index.ts';
 import { keySuffixOf } from '../engine/key.ts';
-import { listed } from '../values/check-options.ts';
+import { listed } from '../values/names-elsewhere.ts';
 import { namePolicy, type NamedPolicy } from '../engine/policy.ts';
 import { remembered } from '../engine/denial-count.ts';
 import { readValue } from '../stores/redis/value.ts';

@@ -402,11 +402,12 @@ describe('the timer of a wait', () => {
     const context = new AsyncLocalStorage<string>();
     const bucket = tokenBucket({ capacity: 1, refill: 1, every: '20ms' });
     const seen: (string | undefined)[] = [];
+    let startedAtMs = Infinity; // until both requests have asked, no time passes
     const store = memoryStore({
       clock: {
         now: () => {
           seen.push(context.getStore());
-          return performance.now();
+          return Math.max(0, performance.now() - startedAtMs);
         },
       },
     });
@@ -416,6 +417,7 @@ describe('the timer of a wait', () => {
       Promise<unknown>,
     ];
     seen.length = 0;
+    startedAtMs = performance.now();
     const inContext = context.run('request', async () => {
       await second;
       return context.getStore();
