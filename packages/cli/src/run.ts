@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
+import { addExplain } from './explain-command.ts';
 import { addHeal } from './heal-command.ts';
 import { addInspect } from './inspect-command.ts';
 import { addPolicy } from './policy-commands.ts';
@@ -50,6 +51,7 @@ function program(): Command {
   addHeal(sluice);
   addServe(sluice);
   addSimulate(sluice);
+  addExplain(sluice);
   return sluice;
 }
 

@@ -1,4 +1,4 @@
-import { SITE } from './site.generated.ts';
+import { helpFor } from './errors.ts';
 
 /** Every code a warning of Sluice can carry. Each has a heading in docs/reference/errors.md. */
 export type SluiceWarningCode =
@@ -48,10 +48,6 @@ export function warnOnce(code: SluiceWarningCode, message: string, about = ''): 
   const once = `${code} ${about}`;
   if (silenced.has(code) || given.has(once)) return false;
   given.add(once);
-  process.emitWarning(message, {
-    type: 'SluiceWarning',
-    code,
-    detail: `See ${SITE}/reference/errors#${code.toLowerCase()}`,
-  });
+  process.emitWarning(message, { type: 'SluiceWarning', code, detail: helpFor(code) });
   return true;
 }

@@ -93,7 +93,7 @@ describe('a proxy that is not believed', () => {
       {
         type: 'SluiceWarning',
         code: 'SLUICE_PROXY_NOT_TRUSTED',
-        detail: 'See https://sluice.example/reference/errors#sluice_proxy_not_trusted',
+        detail: 'npx @sluice/cli explain SLUICE_PROXY_NOT_TRUSTED',
       },
     ]);
   });

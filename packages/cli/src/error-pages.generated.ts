@@ -1,0 +1,197 @@
+// Written by scripts/build/error-pages.mjs from docs/reference/errors.md. Do not edit: edit that.
+/** By code: when it is thrown or given, and what it means. */
+export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; readonly text: string }>> = {
+  SLUICE_POLICY_INVALID: {
+    when: 'Thrown when something is made',
+    text: 'A policy, its name or a number in it is invalid; `error.field` names it. Examples: a limit that is not a whole number, a window that is not a duration, a precision that does not divide the window, a bucket that cannot be counted exactly, two policy names that differ only in case.',
+  },
+  SLUICE_OPTION_INVALID: {
+    when: 'Thrown when something is made',
+    text: "An option has an invalid value, such as `onStoreError: 'open'` or a `cost` of 0.5.",
+  },
+  SLUICE_OPTION_UNKNOWN: {
+    when: 'Thrown when something is made',
+    text: 'The option does not exist. The message suggests the right one: `windowMs` is `window` here, `max` is `limit`, `keyGenerator` is `key`.',
+  },
+  SLUICE_LIMITER_NAME_TAKEN: {
+    when: 'Thrown when something is made',
+    text: 'Two limiters of one name on one store would share their budgets. Give each a `name`, or, to share on purpose, set `shared: true` on both. `limiter.close()` frees the name.',
+  },
+  SLUICE_KEY_INVALID: {
+    when: 'Thrown by a call',
+    text: 'A `TypeError`: a key, or the `holder` of `acquire`, is empty or not a string. With `limits`, the key must be an object with one key per limit and no unknown limit.',
+  },
+  SLUICE_COST_INVALID: {
+    when: 'Thrown by a call',
+    text: "A cost is not a number (`TypeError`), or not a whole number from 0 to 2^53 - 1 (`RangeError`); a refund exceeds the decision's cost; or `reserve` or `acquire` got 0 units. A reservation can still be settled.",
+  },
+  SLUICE_ACQUIRE_NEEDED: {
+    when: 'Thrown by a call',
+    text: 'A `concurrency` policy holds slots until they are released. Call `limiter.acquire(key)`, which returns `{ decision, release, renew }`, instead of `consume`, and `release()` instead of `refund(key)` or `charge(key)`. In a NestJS guard outside HTTP, return a response from `responseOf(context)`.',
+  },
+  SLUICE_ACQUIRE_NOT_NEEDED: {
+    when: 'Thrown by a call',
+    text: 'No policy of this limiter holds slots. Use `consume` (and `refund` to give units back), or add `concurrency({ limit, ttl })`.',
+  },
+  SLUICE_WAIT_TIMEOUT: {
+    when: 'Thrown by a call',
+    text: '`limiter.wait` or `limiter.run` was not allowed within `maxWaitMs`. See waiting.',
+  },
+  SLUICE_WAIT_FULL: {
+    when: 'Thrown by a call',
+    text: 'As many requests wait for this key in this process as `maxWaiters` allows: shed the job, or set a larger `maxWaiters`.',
+  },
+  SLUICE_NEVER_FITS: {
+    when: 'Thrown by a call',
+    text: 'The cost of a `wait` or `run` is above the limit of a policy, so that no wait helps: split the job into smaller ones, or raise the limit.',
+  },
+  SLUICE_DECISION_UNKNOWN: {
+    when: 'Thrown by a call',
+    text: 'A `TypeError`: `refund()` needs the decision object that this limiter returned, or a key. Copies (`{ ...decision }`, JSON) do not work. With `limits`, a key is an object whose fields are names of limits, with strings as values.',
+  },
+  SLUICE_RESET_ALL_UNSUPPORTED: {
+    when: 'Thrown by a call',
+    text: '`limiter.resetAll()` works on a `memoryStore` only. See testing your application.',
+  },
+  SLUICE_LIMITER_CLOSED: { when: 'Thrown by a call', text: 'The call came after `limiter.close()`.' },
+  SLUICE_POLICY_UNCONFIGURED: {
+    when: 'Thrown by a call',
+    text: "`reset`, `block`, `unblock`, `charge` or `refund(key)` was called on a limit whose managed policy does not exist or does not list this application. Decisions do not reject with this code: their `outcome` is `'unconfigured'`, and `onUnconfigured` applies. A **warning** of this code names the cause:\n\n- The policy does not exist: put it, under the limiter's policy name and `prefix`.\n- It was removed: put it again, or remove the limit from your code.\n- It does not list this application: add its `app`, spelt exactly, to the policy's `apps`.\n- A newer release wrote it: update this process, or put a policy that both know.\n- Another program wrote under that name: put the policy to replace it.",
+  },
+  SLUICE_POLICIES_READ_ONLY: {
+    when: 'Thrown by a call',
+    text: '`put` or `remove` was called on a read-only source of managed policies. Change the policy in its own system.',
+  },
+  SLUICE_DENIED: {
+    when: 'Thrown by a call',
+    text: "A `RateLimitError`, passed to the framework's error handler under `throw: true`: the request was denied. It carries `status`, `headers` and `decision`.",
+  },
+  SLUICE_STORE_FAILED: {
+    when: 'When the store fails',
+    text: 'The store was unreachable or returned an error, which is the `cause`; `error.kind` names the kind. Without a cause, too many calls to the server were pending, so only one a second is sent.',
+  },
+  SLUICE_STORE_TIMEOUT: {
+    when: 'When the store fails',
+    text: 'The store did not reply within `timeoutMs`. The request may have counted, so it is not retried.',
+  },
+  SLUICE_BREAKER_OPEN: {
+    when: 'When the store fails',
+    text: 'The circuit breaker is open after several failures in a row: nothing was sent or counted. The last failure is the `cause`.',
+  },
+  SLUICE_STORE_KEY_FOREIGN: {
+    when: 'When the store fails',
+    text: 'A key holds a value that Sluice did not write. Delete it, or give the store its own `prefix`. Only requests for that key fail.',
+  },
+  SLUICE_STORE_REPLY_INVALID: {
+    when: 'When the store fails',
+    text: "The reply does not come from Sluice's script. Look for a proxy that rewrites replies.",
+  },
+  SLUICE_TWINS_DISAGREE: {
+    when: 'When the store fails',
+    text: 'With `check: true` (or `SLUICE_CHECK=1`), the script in Redis and the process computed different results. Please report the message: it holds the state and the arguments. `onStoreError` does not apply.',
+  },
+  SLUICE_REDIS_CLIENT_MISSING: {
+    when: 'When the store fails',
+    text: '`redisStore` got a URL, but the package `ioredis` is not installed. Install it, or pass a client. `redisStore` throws it at the start; in a bundle and on other runtimes than Node.js the first decision rejects with it, whatever `onStoreError` says.',
+  },
+  SLUICE_POLICY_STALE: {
+    when: 'When the store fails',
+    text: 'A key was written under a version of its managed policy that the source does not return: the source is stale (a lagging replica), or processes read different sources. `onStoreError` decides this request, and the next one reads again.',
+  },
+  SLUICE_SPLIT_UNCONFIRMED: {
+    when: 'When the store fails',
+    text: 'This instance of a `splitStore` has no share now: the membership has not answered since the start (requests are denied for the grace time, then this error follows) or for longer than its `ttlMs`, or its clock is too imprecise for a short window. `onStoreError` decides until it answers. At startup, wait for `await store.ready()`. See limits that are split.',
+  },
+  SLUICE_CONTEXT_UNKNOWN: {
+    when: 'Warnings',
+    text: 'The guard of `@sluice/nestjs` ran for something that is not an HTTP request: a GraphQL resolver, a WebSocket or a microservice message. The call passed, **unlimited**.\n\nExtend the guard with a `requestOf(context)` that returns the request (for a WebSocket, its handshake). If nothing needs a limit there, silence the warning.',
+  },
+  SLUICE_KEY_MISSING: {
+    when: 'Warnings',
+    text: "A limiter denied a request with 403 because its option `key` found nothing to count it by. If the key reads the body, put the parser of the body before the limiter. If the denial is right, write `onMissingKey: 'deny'`; otherwise choose `'skip'` or `'shared'`.",
+  },
+  SLUICE_LIMITER_PER_REQUEST: {
+    when: 'Warnings',
+    text: "Ten limiters without a `store` were made, dropped and never closed: most likely a handler calls `rateLimit()` or `createLimiter()` for every request. **No request is ever denied.**\n\nThe same warning comes when ten stores of one Redis are open at once in a process: a handler calls `redisStore(url)`, and each call opens a connection.\n\napp.get('/search', (req, res, next) => rateLimit({ limit: 10, window: '1m' })(req, res, next)); // wrong\n\nconst searches = rateLimit({ name: 'search', limit: 10, window: '1m' }); // right: made once\napp.get('/search', searches, search);\n\n\nIf the limit depends on the request, pass a function: `rateLimit({ policy: (req) => policies[req.user.plan] })`.",
+  },
+  SLUICE_MEMORY_IN_CLUSTER: {
+    when: 'Warnings',
+    text: "A limiter without a `store` counts in one worker's memory, and this process is one of several (`node:cluster`, PM2 in cluster mode). **Together they allow the limit times the number of workers.**\n\nGive all workers one Redis: `store: redisStore(process.env.REDIS_URL)`; containers behind a load balancer too.",
+  },
+  SLUICE_MEMORY_SATURATED: {
+    when: 'Warnings',
+    text: "Half of a memory store's `maxKeys` are being denied. They stay denied: the oldest are kept in a compact form. When as many again as `maxKeys` are compact, the oldest may be forgotten. Raise `maxKeys`, or keep this limit in Redis.",
+  },
+  SLUICE_CARRY_OVER_PROPORTIONAL: {
+    when: 'Warnings',
+    text: "A managed policy was put with `carryOver: 'proportional'`, which is no longer one of the ways. It is read as `'keep'`: units that clients have used stay used. Put the policy again.",
+  },
+  SLUICE_POLICIES_LOST: {
+    when: 'Warnings',
+    text: 'A managed policy disappeared from its source without a removal (server restarted empty, `FLUSHALL`, older backup). Running processes keep the last known policy; **processes that start now** treat it as `unconfigured`. Put it again.',
+  },
+  SLUICE_POLICIES_UNKNOWN: {
+    when: 'Warnings',
+    text: "A limiter has not yet loaded its managed policies, so it has no limit to count, not even in memory. `onStoreError` decides, and **`'local'` allows requests** until the source has answered once. Set `onStoreError: 'deny'`, or wait for `policies.get(name)` before you listen.",
+  },
+  SLUICE_PROXY_HOP_COUNT: {
+    when: 'Warnings',
+    text: "Fastify 5.12.1+ silently ignores a numeric `trustProxy`, because clients can forge addresses under a hop count. Every client then has the proxy's address: **all share one budget**, and one can lock out the rest. List the proxies: `Fastify({ trustProxy: ['10.0.0.0/8'] })`.",
+  },
+  SLUICE_PROXY_NOT_TRUSTED: {
+    when: 'Warnings',
+    text: "A request from a private or loopback address carried `X-Forwarded-For`, which the application ignores. If the sender is your proxy, **all clients share the proxy's budget**: trust its address, with the setting of your framework. If you have no proxy, silence the warning. Check your setup.",
+  },
+  SLUICE_PROXY_TRUSTS_ALL: {
+    when: 'Warnings',
+    text: "The application trusts every proxy: `app.set('trust proxy', true)` in Express, `trustProxy: true` in Fastify, `app.proxy = true` without `maxIpsCount` in Koa. The address is then the leftmost of `X-Forwarded-For`, which clients write: **each request can claim a new address and a new budget.**\n\nUse the settings of the guide. If a proxy replaces the field and nothing else can reach the application, silence the warning.",
+  },
+  SLUICE_REDIS_EVICTS: {
+    when: 'Warnings',
+    text: "The server's `maxmemory-policy` evicts live counters once `maxmemory` is full. A client that creates many keys can **free clients that are being denied**; under `volatile-ttl` those of short windows first. Use a separate server with `noeviction`: when its memory is full, `onStoreError` decides.",
+  },
+  SLUICE_REDIS_KEY_PREFIX: {
+    when: 'Warnings',
+    text: "The ioredis client has a `keyPrefix` with braces, which moves every key of a cluster to one hash slot. Use the store's `prefix`.",
+  },
+  SLUICE_REFUND_FAILED: {
+    when: 'Warnings',
+    text: 'A `refund` after a response failed: the store failed or was late, or the `refund` function threw. The units stay taken, so the client **may be denied too early** until they expire. Monitor the store: later failures emit no warning.',
+  },
+  SLUICE_RELEASE_FAILED: {
+    when: 'Warnings',
+    text: 'The response ended, but releasing its `concurrency` slot failed twice, a second apart. The slot stays taken until its `ttl` expires, so **requests may be denied too early**.',
+  },
+  SLUICE_REPORT_FAILED: {
+    when: 'Warnings',
+    text: "A limit with `mode: 'report'` could not decide: one of its functions (`key`, `cost`, `policy`, `skip`, `onDecision`) or the store threw. The request continued, but was not counted or not reported. Fix the function that the message names; for a CORS preflight it has no user.",
+  },
+  SLUICE_ROUTE_UNKNOWN: {
+    when: 'Warnings',
+    text: "`byRoute()` cannot find the route's template and uses a **coarser key**.\n\n- Express, `app.use` before a function or an application that hides its routes: the key is that path. Put the limiter on   the routes, or into that application.\n- Express, or NestJS on Express, mounted by a router or a function: mount with `app.use`.\n- Koa, `app.use` without a visible router of `@koa/router` (or one wrapped by a function): one key for all. Put the   limiter on the routes, or use `app.use(router.routes())`.\n- Koa, before an application of koa-mount: the key is the mount path. Put the limiter on the routes, or into their   router with `router.use`.\n- `@sluice/web` without the option `routes`: one key for each host. Name the templates of your routes:   `routes: ['/users/:id']`.\n- NestJS, `RateLimitMiddleware`: one key for all. Move limits by route to `@RateLimit()`.",
+  },
+  SLUICE_SLOT_LOST: {
+    when: 'Warnings',
+    text: 'A request or a function of `limiter.run` under `concurrency` still runs, but lost its slot: no renewal succeeded within the `ttl` (store away, process paused), or the store lost it (restart, `reset`). **More than the limit may run** until it ends. The `signal` of `run` aborts with this error; a request warns. Use a longer `ttl`.',
+  },
+  SLUICE_SLOT_TIMEOUT: {
+    when: 'Warnings',
+    text: 'A request under `concurrency` held its slot for `maxSlotMs` (default ten minutes), and the slot was released: **more than the limit may run** until it ends. Often the client does not read its response: set a timeout on the socket, or a longer `maxSlotMs`.',
+  },
+  SLUICE_SPLIT_SHARE_ZERO: {
+    when: 'Warnings',
+    text: "This instance's share of a limit is 0, so it denies all requests under it: the limit is smaller than the number of instances, or the weights differ too much. Use fewer instances, or keep the limit in Redis. If the message reports a bucket that cannot be counted exactly, write the policy in smaller numbers.",
+  },
+  SLUICE_STATE_AHEAD: {
+    when: 'Warnings',
+    text: 'A denial comes from a state that ends later than its policy could make it end. The clock of Redis **ran ahead** when it was written: the client is denied until the clock gets there. A process that saw the clock step back cuts such states by itself; for a process that started later, run `sluice heal`. It also comes, and ends by itself, after the policy had larger numbers.',
+  },
+  SLUICE_STORE_AWAY: {
+    when: 'Warnings',
+    text: 'The store failed several times in a row and its circuit breaker opened: `onStoreError` decides until it recovers. The message shows the last failure:\n\n- `denied`: a permission is missing or the password is wrong: fix the permissions.\n- `connection`, `timeout`, `loading`, `cluster`: the server is down, slow or starting. Wait for the probes.\n- `oom`: memory is full. Counters expire, so it may recover; give the limiter its own server.\n- `readonly`: the client is connected to a replica. Reconnect, or connect through Sentinel.',
+  },
+  SLUICE_UNIT_MISSING: {
+    when: 'Warnings',
+    text: "A `window`, `every` or `ttl` is a bare number that looks like seconds, such as 60, 3600 or 86400: `window: 60` is 60 milliseconds. Write `'60s'` for seconds, `'60ms'` for milliseconds. The warning comes once for each of these options.",
+  },
+};
