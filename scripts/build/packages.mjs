@@ -49,7 +49,7 @@ export const PACKAGES = {
     internal: { './internal': 'internal.ts' },
   },
   server: { formats: ['esm'], entries: { '.': 'index.ts', './configuration': 'configuration.ts' } },
-  web: { formats: BOTH, entries: { '.': 'index.ts', './hono': 'hono/index.ts' } },
+  web: { formats: BOTH, entries: { '.': 'index.ts', './ai': 'ai.ts', './hono': 'hono/index.ts', './mcp': 'mcp.ts' } },
   simulate: { formats: ['esm'], entries: { '.': 'index.ts', './terminal': 'terminal/index.ts' } },
   cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
 };

@@ -1,5 +1,6 @@
 import { copyOf } from './add-fields.ts';
 import type { Exchange } from './exchange.ts';
+import { followStream } from './follow-stream.ts';
 
 /** Ends the exchange when the body of its response has been read or cancelled. Reads no more than is asked for. */
 export function followBody(response: Response, exchange: Exchange): Response {
@@ -8,29 +9,13 @@ export function followBody(response: Response, exchange: Exchange): Response {
     exchange.finish();
     return response;
   }
-  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
-  const followed = new ReadableStream(
-    {
-      async pull(controller) {
-        try {
-          const next = await reader.read();
-          if (next.done) {
-            controller.close();
-            exchange.finish();
-          } else {
-            controller.enqueue(next.value);
-          }
-        } catch (error) {
-          controller.error(error);
-          exchange.cut();
-        }
-      },
-      async cancel(reason) {
-        exchange.cut();
-        await reader.cancel(reason);
-      },
+  const followed = followStream<Uint8Array>(body, {
+    ended: () => {
+      exchange.finish();
     },
-    { highWaterMark: 0 },
-  );
+    cut: () => {
+      exchange.cut();
+    },
+  });
   return copyOf(response, followed);
 }

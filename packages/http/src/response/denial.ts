@@ -7,6 +7,8 @@ export interface Denial {
   readonly fields: readonly Field[];
   readonly contentType: 'application/problem+json';
   readonly body: string;
+  /** Which limit denies the request and how long to wait, in words: as in the body. */
+  readonly detail: string;
   /** The message of the error, with `throw: true`. Clients may see it. */
   readonly reason: string;
 }
@@ -62,6 +64,7 @@ export function denialOf(
       ...{ type: QUOTA_EXCEEDED, title: 'Quota Exceeded', status, detail },
       'violated-policies': violated,
     }),
+    detail,
     reason: 'Too many requests',
   };
 }
@@ -106,6 +109,7 @@ export function problem(status: number, title: string, reason: string, detail?: 
     fields: [NO_STORE],
     contentType: CONTENT_TYPE,
     body: JSON.stringify({ type: 'about:blank', title, status, detail }),
+    detail: detail ?? `${reason}.`,
     reason,
   };
 }

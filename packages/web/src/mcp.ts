@@ -1,0 +1,84 @@
+import type { Decision, Limiter } from '@sluice/core';
+import { typeError } from '@sluice/core/spi';
+import { denialOf, joinParts } from '@sluice/http/spi';
+
+/** Who calls a tool: what the MCP SDK gives a handler as its last argument. */
+export interface Caller {
+  readonly sessionId?: string | undefined;
+  readonly authInfo?: { readonly clientId: string; readonly extra?: Readonly<Record<string, unknown>> } | undefined;
+}
+
+/** A call of a tool, as keys are made of it. */
+export interface ToolCall {
+  readonly tool: string;
+  /** The subject of the token (`authInfo.extra.sub`), or else its client. */
+  readonly user: string | undefined;
+  readonly session: string | undefined;
+  readonly caller: Caller;
+}
+
+/** Whose budget a call counts in, and who decides. */
+export interface ToolLimits<Key> {
+  /** With `limits`, several budgets are one decision: `key` returns a key for each then. */
+  readonly limiter: Limiter<Key>;
+  /** Default: the user with the tool; where nobody is authenticated, the session with the tool. */
+  readonly key?: (call: ToolCall) => Key;
+}
+
+/** The result of a call that is denied. A model reads that it failed, why, and how long to wait. */
+export interface DeniedCall {
+  [field: string]: unknown;
+  isError: true;
+  content: [{ type: 'text'; text: string }];
+  /** `sluice/retryAfterMs`: null if waiting does not help. */
+  _meta: { 'sluice/retryAfterMs': number | null };
+}
+
+/** Wraps the handler of a tool. `cost` is that of one call; default 1. */
+export type LimitedTool = <Given extends readonly unknown[], Result>(
+  tool: string,
+  handler: (...given: Given) => Result | Promise<Result>,
+  options?: { readonly cost?: number | ((...given: Given) => number) },
+) => (...given: Given) => Promise<Result | DeniedCall>;
+
+/**
+ * Limits the tools of an MCP server: `server.registerTool('search', config, limited('search', handler))`. Make it once,
+ * where the limiter is made: a server may be made for each request. A denied call does not reach its handler.
+ *
+ * @returns The function that wraps a handler. What it returns rejects as `limiter.consume` does; TypeError
+ * `SLUICE_KEY_INVALID` for a call without user and session where no `key` is given.
+ */
+export function limitTools(limits: ToolLimits<string>): LimitedTool;
+export function limitTools<Key>(limits: ToolLimits<Key> & { readonly key: (call: ToolCall) => Key }): LimitedTool;
+export function limitTools<Key>({
+  limiter,
+  key = userAndTool as (call: ToolCall) => Key,
+}: ToolLimits<Key>): LimitedTool {
+  return (tool, handler, { cost = 1 } = {}) =>
+    async (...given) => {
+      const units = typeof cost === 'function' ? cost(...given) : cost;
+      const decision = await limiter.consume(key(callOf(tool, given.at(-1) as Caller | undefined)), units);
+      return decision.allowed ? handler(...given) : deniedCall(decision);
+    };
+}
+
+function callOf(tool: string, caller: Caller = {}): ToolCall {
+  const { authInfo, sessionId } = caller;
+  const subject = authInfo?.extra?.['sub'];
+  return { tool, user: typeof subject === 'string' ? subject : authInfo?.clientId, session: sessionId, caller };
+}
+
+function userAndTool({ tool, user, session }: ToolCall): string {
+  const parts = user === undefined ? ['session', session, tool] : ['user', user, tool];
+  const key = joinParts(parts);
+  if (key !== undefined) return key;
+  throw typeError(
+    'SLUICE_KEY_INVALID',
+    `a call of the tool ${JSON.stringify(tool)} has neither a user nor a session; authenticate callers, or for a server with one client write key: ({ tool }) => tool; nothing was consumed`,
+  );
+}
+
+function deniedCall(decision: Decision): DeniedCall {
+  const text = `${denialOf(decision).detail} The tool was not called.`;
+  return { isError: true, content: [{ type: 'text', text }], _meta: { 'sluice/retryAfterMs': decision.retryAfterMs } };
+}
