@@ -77,6 +77,7 @@ export function keyFunction<Request, Response>(
   if (reads.length === 1 && only !== undefined) {
     return (request, response) => {
       const value = only(request, response);
+      if (typeof value === 'string' && value !== '') return value; // as nearly all are
       return isThenable(value) ? Promise.resolve(value).then(partText) : partText(value);
     };
   }
