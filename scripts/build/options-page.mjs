@@ -31,7 +31,7 @@ function listOf(file, name) {
   const source = ts.createSourceFile(file, readFileSync(root + file, 'utf8'), ts.ScriptTarget.Latest, true);
   const options = source.statements.find((node) => ts.isInterfaceDeclaration(node) && node.name.text === name);
   if (options === undefined) throw new Error(`${file} has no interface ${name}`);
-  const defaults = defaultsIn(source);
+  const defaults = defaultsIn(source, options);
   return options.members.map((member) => item(member, defaults, file)).join('\n');
 }
 
@@ -87,26 +87,29 @@ function typeOf(type) {
   return type.getText().replace(/<Request.*>$/s, '');
 }
 
-/** The defaults that the tables of a file state as literals, by the name of their option. */
-function defaultsIn(source) {
-  const found = new Map();
-  for (const node of source.statements.filter(ts.isVariableStatement))
-    for (const { type, initializer } of node.declarationList.declarations) {
-      if (!type?.getText().startsWith('OptionTable<')) continue;
-      for (const { name, initializer: read } of initializer.properties.filter(ts.isPropertyAssignment)) {
-        const literal = defaultOf(read);
-        if (literal !== undefined) found.set(name.getText(), literal);
-      }
-    }
-  return found;
+/** The defaults of an interface's options that the table of them in its file states as literals. */
+function defaultsIn(source, { name, members }) {
+  const tables = source.statements
+    .filter(ts.isVariableStatement)
+    .flatMap((node) => node.declarationList.declarations)
+    .filter(({ type }) => type?.getText().startsWith('OptionTable<'))
+    .map(({ initializer }) => new Map(initializer.properties.map((option) => [option.name.getText(), option])));
+  const table = tables.find((entries) => members.every((member) => entries.has(member.name.getText())));
+  if (table === undefined) throw new Error(`${source.fileName} has no table of all options of ${name.text}`);
+  const literals = [...table.values()]
+    .filter(ts.isPropertyAssignment)
+    .map((option) => [option.name.getText(), defaultOf(option.initializer)]);
+  return new Map(literals.filter(([, literal]) => literal !== undefined));
 }
 
 function defaultOf(read) {
   if (ts.isArrowFunction(read)) return literalOf(read.parameters[0]?.initializer);
   if (!ts.isCallExpression(read)) return undefined;
-  const [first, , third] = read.arguments;
+  const [first, , third, fourth] = read.arguments;
   if (read.expression.getText() === 'oneOf') return literalOf(first.elements[0]);
-  return literalOf(read.expression.getText() === 'valueThat' ? third : first);
+  const byDefault = { valueThat: third, wholeNumber: fourth };
+  const call = read.expression.getText();
+  return literalOf(call in byDefault ? byDefault[call] : first);
 }
 
 function literalOf(node) {

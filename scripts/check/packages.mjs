@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { pnpm } from '../setup/pnpm.mjs';
+import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const programs = join(root, 'scripts/matrix/packages');
@@ -35,10 +35,7 @@ const run = (command, args, cwd = root) => {
 };
 
 const packages = readdirSync(join(root, 'packages'))
-  .map((folder) => ({
-    folder: join(root, 'packages', folder),
-    ...JSON.parse(readFileSync(join(root, 'packages', folder, 'package.json'), 'utf8')),
-  }))
+  .map((folder) => JSON.parse(readFileSync(join(root, 'packages', folder, 'package.json'), 'utf8')))
   .filter((manifest) => manifest.private !== true);
 
 /** The package of the service has ES modules only: it is a program's own process, which loads them. */
@@ -46,9 +43,8 @@ const hasCommonJs = ({ exports, bin }) => bin !== undefined || JSON.stringify(ex
 
 try {
   const modules = join(work, 'node_modules');
-  for (const { name, folder, exports, bin } of packages) {
-    if (pnpm(['pack', '--pack-destination', work, '--reporter=silent'], folder).status !== 0)
-      throw new Error(`${name} cannot be packed`);
+  packAll(work);
+  for (const { name, exports, bin } of packages) {
     const tarball = join(
       work,
       readdirSync(work).find(

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { PACKAGES } from '../build/packages.mjs';
-import { pnpm } from '../setup/pnpm.mjs';
+import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const recorded = join(root, 'etc/sizes.json');
@@ -72,12 +72,8 @@ function tarballs() {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-sizes-'));
   try {
     const sizes = {};
+    packAll(folder);
     for (const name of Object.keys(PACKAGES)) {
-      const { status } = pnpm(
-        ['pack', '--pack-destination', folder, '--reporter=silent'],
-        join(root, 'packages', name),
-      );
-      if (status !== 0) throw new Error(`@sluice/${name} cannot be packed`);
       const file = readdirSync(folder).find((entry) => new RegExp(`^sluice-${name}-\\d`).test(entry));
       sizes[`@sluice/${name}`] = statSync(join(folder, file)).size;
     }

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PACKAGES } from '../build/packages.mjs';
-import { pnpm } from '../setup/pnpm.mjs';
+import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const programs = join(root, 'scripts/matrix/packages');
@@ -159,18 +159,10 @@ function nest(major) {
 function pack() {
   const into = join(work, 'tarballs');
   mkdirSync(into);
-  const packed = Object.keys(PACKAGES).map((name) => {
-    const { status } = pnpm(['pack', '--pack-destination', into, '--reporter=silent'], join(root, 'packages', name));
-    if (status !== 0) throw new Error(`${name} cannot be packed`);
-    return [
-      name,
-      join(
-        into,
-        readdirSync(into).find((file) => file.startsWith(`sluice-${name}-`)),
-      ),
-    ];
-  });
-  return Object.fromEntries(packed);
+  packAll(into);
+  const files = readdirSync(into);
+  const packed = (name) => files.find((file) => new RegExp(`^sluice-${name}-\\d`).test(file));
+  return Object.fromEntries(Object.keys(PACKAGES).map((name) => [name, join(into, packed(name))]));
 }
 
 /** A folder with the programs and a manifest, and nothing installed. */

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { sectionOf } from './changelog.mjs';
 import { ADDRESSES, PACKAGES } from '../build/packages.mjs';
 import { pendingRelease } from './pending-release.mjs';
-import { pnpm } from '../setup/pnpm.mjs';
+import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path) => readFileSync(join(root, path), 'utf8');
@@ -94,9 +94,7 @@ function workflowProblems() {
 }
 
 function pack() {
-  const wanted = names.flatMap((name) => ['--filter', name]);
-  if (pnpm(['--recursive', ...wanted, 'pack', '--pack-destination', work, '--reporter=silent'], root).status !== 0)
-    stopOn(['The packages cannot be packed.']);
+  packAll(work);
   const packed = readdirSync(work).map((file) => {
     const manifest = JSON.parse(output('tar', ['-xzOf', join(work, file), 'package/package.json']));
     return { name: manifest.name, file: join(work, file), manifest };

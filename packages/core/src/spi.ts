@@ -31,7 +31,7 @@ export type { Fast, FastHost, FastStore } from './engine/fast.ts';
 export { flushBatches, NetworkFast, performInOrder } from './stores/redis/fast/network-fast.ts';
 export { StoreGuard } from './guard/store-guard.ts';
 export { parseBreaker } from './guard/breaker-options.ts';
-export { checkTimeout, withinDeadline } from './guard/deadline.ts';
+export { withinDeadline } from './guard/deadline.ts';
 export { untilReady } from './guard/until-ready.ts';
 export { DenialCache } from './stores/redis/fast/denial-cache.ts';
 export { Invalidations } from './stores/redis/fast/invalidations.ts';
@@ -82,13 +82,16 @@ export type { Algorithm, Kernel, PolicyBase, PolicyPart, Split, SplitParts, Verd
 export { checkOptions, invalidOption } from './values/check-options.ts';
 export { listed } from './values/names-elsewhere.ts';
 export {
+  duration,
   flag,
   oneOf,
   optional,
+  readInner,
   readOptions,
   readValues,
   timerMs,
   valueThat,
+  wholeNumber,
   type Option,
   type OptionTable,
   type SettingsOf,

@@ -15,7 +15,10 @@ export const framework: Framework<Request, Response> = {
   rawRequest: (request) => request,
   marks: weakMapMarks,
   rawResponse: (response) => response,
-  getHeader: (response, name) => fieldText(response.getHeader(name)),
+  getHeader: (response, name) => {
+    const value = response.getHeader(name);
+    return value === undefined ? undefined : fieldText(value);
+  },
   setHeader: (response, name, value) => {
     response.setHeader(name, value);
   },
@@ -40,11 +43,7 @@ export const framework: Framework<Request, Response> = {
  * @param self - The limiting middleware: a request may still reach the routes behind it.
  */
 export function frameworkFor(self: () => unknown): Framework<Request, Response> {
-  return {
-    ...framework,
-    route: (request, method) => routeTemplate(request, self(), method),
-    record: (request, info) => {
-      framework.record(request, info);
-    },
-  };
+  const route: typeof framework.route = (request, method) => routeTemplate(request, self(), method);
+  // Inherits instead of copying: a `record` that is assigned later takes effect.
+  return Object.assign(Object.create(framework) as typeof framework, { route });
 }

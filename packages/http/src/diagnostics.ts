@@ -4,6 +4,9 @@ import { addressBits, isIpv4 } from './keys/address.ts';
 
 const UNIX_SOCKET = 'a Unix socket';
 const FORWARDED_FOR = 'x-forwarded-for';
+/** The first requests are all looked at, and then one of so many. */
+const FIRST = 128;
+const EVERY = 64;
 
 /**
  * Warns once about settings of the application with which clients escape limits, or share one by mistake. Finds them
@@ -12,18 +15,24 @@ const FORWARDED_FOR = 'x-forwarded-for';
 export class Diagnostics<Request, Response> {
   readonly #framework: Framework<Request, Response>;
   #hasCheckedTrust = false;
-  #hasFoundProxy = false;
+  /** Requests that were looked at, of the first ones. */
+  #checked = 0;
+  /** Requests until the next one that is looked at. */
+  #untilNext = 0;
 
   constructor(framework: Framework<Request, Response>) {
     this.#framework = framework;
   }
 
   check(request: Request, raw: RawRequest): void {
+    if (this.#untilNext-- > 0) return;
+    this.#untilNext = this.#checked < FIRST ? 0 : EVERY - 1;
+    this.#checked++;
     if (!this.#hasCheckedTrust) {
       this.#hasCheckedTrust = true;
       this.#checkTrust(request);
     }
-    if (!this.#hasFoundProxy && mayHaveField(raw, FORWARDED_FOR)) this.#checkProxy(request);
+    if (mayHaveField(raw, FORWARDED_FOR) && this.#hasUntrustedProxy(request)) this.#untilNext = Infinity;
   }
 
   #checkTrust(request: Request): void {
@@ -43,18 +52,17 @@ export class Diagnostics<Request, Response> {
     }
   }
 
-  /** Warns of a proxy on a private network that names its client, and that the application does not trust. */
-  #checkProxy(request: Request): void {
+  /** Whether a proxy on a private network names its client, and the application does not trust it: warns of that. */
+  #hasUntrustedProxy(request: Request): boolean {
     const named = this.#framework.header(request, FORWARDED_FOR);
-    if (named === undefined) return;
+    if (named === undefined) return false;
     const { socket } = this.#framework.rawRequest(request);
     // On a Unix socket, only clients that the proxy names have an address.
     const peer = socket?.destroyed === false ? (socket.remoteAddress ?? UNIX_SOCKET) : undefined;
-    if (peer === undefined || (peer !== UNIX_SOCKET && !isPrivate(peer))) return;
-    if ((this.#framework.address(request) ?? UNIX_SOCKET) !== peer) return;
+    if (peer === undefined || (this.#framework.address(request) ?? UNIX_SOCKET) !== peer) return false;
+    if (peer !== UNIX_SOCKET && !isPrivate(peer)) return false;
     // A request of the proxy itself, such as a health check: it does not show whether the proxy is trusted.
-    if (named.split(',').some((address) => address.trim() === peer)) return;
-    this.#hasFoundProxy = true;
+    if (named.split(',').some((address) => address.trim() === peer)) return false;
     if (peer === UNIX_SOCKET) {
       warnOnce(
         'SLUICE_PROXY_NOT_TRUSTED',
@@ -62,13 +70,14 @@ export class Diagnostics<Request, Response> {
           'Trust the first hop with a function: (address, hop) => hop === 0.',
         UNIX_SOCKET,
       );
-      return;
+      return true;
     }
     warnOnce(
       'SLUICE_PROXY_NOT_TRUSTED',
       `a request came from ${peer} with X-Forwarded-For, which the application does not trust: behind a proxy, all clients share the proxy's budget. ` +
         'Set the proxy trust of your framework to the addresses of your proxies. Without a proxy, silence this warning.',
     );
+    return true;
   }
 }
 

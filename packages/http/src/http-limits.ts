@@ -10,8 +10,6 @@ import {
   limitsByName,
   type LimiterLimits,
   listed,
-  oneOf,
-  valueThat,
   isReference,
   type LimitRef,
 } from '@sluice/core/spi';
@@ -29,7 +27,7 @@ import {
 } from '@sluice/core';
 import { mapMaybe } from './map-maybe.ts';
 import type { RequestReader } from './framework.ts';
-import { byIp, type Key } from './keys/key-parts.ts';
+import type { Key } from './keys/key-parts.ts';
 import {
   isOptionalKey,
   keyFunction,
@@ -37,12 +35,17 @@ import {
   type ReadKey,
   type ReadPreflightKey,
 } from './keys/read-key.ts';
-import type { HttpLimitOptions, OnMissingKey, PerLimitOptions, PolicyOption } from './option-types.ts';
-import { SHARED_OPTIONS } from './options.ts';
+import type { HttpLimitOptions, PolicyOption } from './option-types.ts';
+import {
+  PER_LIMIT_OPTIONS,
+  readPerLimitOptions,
+  SHARED_OPTIONS,
+  type OnMissingKey,
+  type PerLimitSettings,
+} from './options.ts';
 
 type PickLimit<Request, Response> = (request: Request, response: Response | undefined) => LimitRef | Promise<LimitRef>;
-type CostOption<Request, Response> =
-  number | ((request: Request, response: Response | undefined) => number | Promise<number>);
+type CostOption<Request, Response> = PerLimitSettings<Request, Response>['cost'];
 
 /** One limit of each request, with its options parsed. */
 export interface HttpLimit<Request, Response> {
@@ -59,14 +62,6 @@ export interface HttpLimit<Request, Response> {
 }
 
 export const LIMIT_OPTIONS: readonly string[] = ['limit', 'window', 'policy', 'limits', 'limiter'];
-const PER_LIMIT_OPTIONS: readonly (keyof PerLimitOptions<never>)[] = ['key', 'cost', 'onMissingKey'];
-
-const aMissingKeyMode = oneOf(['deny', 'skip', 'shared']);
-const aCost = valueThat<unknown>(
-  (given) => typeof given === 'function' || (Number.isSafeInteger(given) && Number(given) >= 1),
-  'a whole number, at least 1, or a function of the request',
-  1,
-);
 
 /**
  * Checks that all options exist, and that none contradicts a `limiter`.
@@ -119,7 +114,7 @@ export function parseLimits<Request, Response>(
 ): ParsedLimits<Request, Response> {
   if (given.limits !== undefined && given.limiter === undefined) return parseEntries(core, given, given.limits, reader);
   const limit = given.limiter === undefined ? limitOf(core, policyOption(given)) : handedIn(given.limiter).limit;
-  const only = parseLimit(core.name, given, limit, reader, 'deny');
+  const only = parseLimit(core.name, readPerLimitOptions(given), limit, reader, 'deny');
   return { httpLimits: [only], limits: typeof limit === 'function' ? undefined : limit };
 }
 
@@ -165,35 +160,30 @@ function parseEntries<Request, Response>(
   const limits = limitsByName(core, entries, ['name', 'policy', ...PER_LIMIT_OPTIONS], isFunction);
   const httpLimits = entries.map((entry, i) => {
     const limit = limits.get(entry.name) ?? limitOf(core, entry.policy);
-    const missing = entry.key !== undefined && isOptionalKey(entry.key) ? 'skip' : 'deny';
-    const withCost = given.cost === undefined || entry.cost !== undefined ? entry : { ...entry, cost: given.cost };
-    return parseLimit(entry.name, withCost, limit, reader, missing, `limits[${String(i)}].`);
+    const where = `limits[${String(i)}].`;
+    const own = readPerLimitOptions(entry.cost === undefined ? { ...entry, cost: given.cost } : entry, where);
+    return parseLimit(entry.name, own, limit, reader, isOptionalKey(own.key) ? 'skip' : 'deny', where);
   });
   return { httpLimits, limits: limits.size === entries.length ? limits : undefined };
 }
 
-interface PerLimit<Request, Response> {
-  key?: Key<Request, Response> | undefined;
-  cost?: CostOption<Request, Response> | undefined;
-  onMissingKey?: OnMissingKey | undefined;
-}
-
 function parseLimit<Request, Response>(
   name: string,
-  options: PerLimit<Request, Response>,
+  { key, cost, onMissingKey }: PerLimitSettings<Request, Response>,
   limit: HttpLimit<Request, Response>['limit'],
   reader: RequestReader<Request>,
   missing: OnMissingKey,
   where = '',
 ): HttpLimit<Request, Response> {
-  const { key = byIp<Request>() } = options;
-  const given = options.onMissingKey === undefined ? missing : options.onMissingKey; // null is checked
-  const onMissingKey = aMissingKeyMode(given, `${where}onMissingKey`);
-  const cost = aCost(options.cost, `${where}cost`) as CostOption<Request, Response>;
-  const readKey = keyFunction(key, reader, `${where}key`);
-  const expectsMissingKeys = options.onMissingKey !== undefined;
-  const readPreflightKey = preflightKeyFunction(key, reader);
-  return { name, readKey, readPreflightKey, cost, onMissingKey, expectsMissingKeys, limit };
+  return {
+    name,
+    readKey: keyFunction(key, reader, `${where}key`),
+    readPreflightKey: preflightKeyFunction(key, reader),
+    cost,
+    onMissingKey: onMissingKey ?? missing,
+    expectsMissingKeys: onMissingKey !== undefined,
+    limit,
+  };
 }
 
 function policyOption<Request, Response>({

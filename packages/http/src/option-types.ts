@@ -1,9 +1,5 @@
 import type { Duration, LimiterCoreOptions, Limiter, LimitReference, Policy } from '@sluice/core';
-import type { Key } from './keys/key-parts.ts';
-import type { OfRequest, SharedOptions } from './options.ts';
-
-/** The treatment of a request without a key: 403, no limit, or one budget for all of them. */
-export type OnMissingKey = 'deny' | 'skip' | 'shared';
+import type { OfRequest, PerLimitOptions, SharedOptions } from './options.ts';
 
 /**
  * A policy; several policies, all of which must allow; or a function that picks them for a request. The policies of a
@@ -17,21 +13,6 @@ export type PolicyOption<Request, Response = unknown> =
 
 /** The keys of a request by the name of their limit. A limit without a key is left out. */
 export type KeyByLimit = Readonly<Record<string, string | undefined>>;
-
-export interface PerLimitOptions<Request, Response = unknown> {
-  /** By what requests are counted: see docs/guides/choosing-keys.md. Default `byIp()`. */
-  key?: Key<Request, Response> | undefined;
-  /**
-   * Units that a request takes: a whole number, or a function that returns one. If the function returns 0, this limit
-   * is left out. A cost above the limit is denied without `Retry-After`. Default `1`.
-   */
-  cost?: number | OfRequest<Request, Response, number> | undefined;
-  /**
-   * A key is missing if a part is undefined, null or `''`: then `deny` responds 403, `skip` does not limit,
-   * `shared` uses one budget for all. Among `limits` it is `skip` for `byUser()` and `byHeader()`. Default `deny`.
-   */
-  onMissingKey?: OnMissingKey | undefined;
-}
 
 /** One of several limits, each with its own key, that are decided together. */
 export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitOptions<Request, Response> {

@@ -1,17 +1,21 @@
 import type { Decision, Duration } from '@sluice/core';
 import {
-  checkOptions,
+  duration,
   flag,
   oneOf,
   optional,
-  parseDuration,
+  readInner,
   readValues,
   timerMs,
   valueThat,
+  wholeNumber,
+  type Option,
   type OptionTable,
   type SettingsOf,
 } from '@sluice/core/spi';
 import { ClientList } from './keys/client-list.ts';
+import type { Key, KeyPart } from './keys/key-parts.ts';
+import { parseKey } from './keys/read-key.ts';
 import { DENIAL_STATUSES, type DenialStatuses } from './response/denial.ts';
 import { fieldWriter, type FieldWriter, type HeadersOption } from './response/headers.ts';
 
@@ -34,6 +38,25 @@ export interface RefundOptions<Request, Response> {
    * function. Default false: they give nothing back.
    */
   readonly onAbort?: boolean;
+}
+
+/** The treatment of a request without a key: 403, no limit, or one budget for all of them. */
+export type OnMissingKey = 'deny' | 'skip' | 'shared';
+
+/** The options of each limit on whose request it is, and what it costs. */
+export interface PerLimitOptions<Request, Response = unknown> {
+  /** By what requests are counted: see docs/guides/choosing-keys.md. Default `byIp()`. */
+  key?: Key<Request, Response> | undefined;
+  /**
+   * Units that a request takes: a whole number, or a function that returns one. If the function returns 0, this limit
+   * is left out. A cost above the limit is denied without `Retry-After`. Default `1`.
+   */
+  cost?: number | OfRequest<Request, Response, number> | undefined;
+  /**
+   * A key is missing if a part is undefined, null or `''`: then `deny` responds 403, `skip` does not limit,
+   * `shared` uses one budget for all. Among `limits` it is `skip` for `byUser()` and `byHeader()`. Default `deny`.
+   */
+  onMissingKey?: OnMissingKey | undefined;
 }
 
 /** The options on which requests are limited. */
@@ -158,14 +181,41 @@ const OPTIONS: OptionTable<HttpSettings<never, never>> = {
   status: parseStatuses,
   onDecision: aFunction,
   refund: optional(parseRefund),
-  retryAfter: optional((given, name) => parseDuration(given, name, 'SLUICE_OPTION_INVALID')),
+  retryAfter: optional(duration()),
   maxSlotMs: timerMs(600_000),
-  maxPaced: valueThat(
-    (given) => Number.isSafeInteger(given) && Number(given) >= 0,
-    'a whole number of requests, at least 0',
-    1000,
-  ),
+  maxPaced: wholeNumber(0, Infinity, 'a whole number of requests, at least 0', 1000),
 };
+
+/** Those of each limit. */
+export interface PerLimitSettings<Request, Response> {
+  readonly key: readonly KeyPart<Request, Response>[];
+  readonly cost: NonNullable<PerLimitOptions<Request, Response>['cost']>;
+  /** Undefined where the user has not said what a missing key means: that depends on the key. */
+  readonly onMissingKey: OnMissingKey | undefined;
+}
+
+const PER_LIMIT: OptionTable<PerLimitSettings<never, never>> = {
+  key: parseKey,
+  cost: valueThat(
+    (given) => typeof given === 'function' || (Number.isSafeInteger(given) && Number(given) >= 1),
+    'a whole number, at least 1, or a function of the request',
+    1,
+  ),
+  onMissingKey: optional(oneOf(['deny', 'skip', 'shared'])),
+};
+
+export const PER_LIMIT_OPTIONS: readonly string[] = Object.keys(PER_LIMIT);
+
+/**
+ * @param where - What errors write before the names.
+ * @throws PolicyError for the first bad option.
+ */
+export function readPerLimitOptions<Request, Response>(
+  options: object,
+  where = '',
+): PerLimitSettings<Request, Response> {
+  return readValues(options, PER_LIMIT, where) as PerLimitSettings<Request, Response>;
+}
 
 export const SHARED_OPTIONS: readonly string[] = Object.keys(OPTIONS);
 /** Those that a place inside another inherits from there: all but `refund`, which belongs to one limit. */
@@ -176,28 +226,28 @@ export function readSharedOptions<Request, Response>(options: object): HttpSetti
   return readValues(options, OPTIONS) as HttpSettings<Request, Response>;
 }
 
-const aStatus = valueThat<number>(
-  (given) => Number.isInteger(given) && Number(given) >= 400 && Number(given) <= 599,
-  'a whole number from 400 to 599',
-);
+const aStatus = (name: keyof DenialStatuses): Option<number> =>
+  wholeNumber(400, 599, 'a whole number from 400 to 599', DENIAL_STATUSES[name]);
+const STATUS: OptionTable<DenialStatuses> = {
+  denied: aStatus('denied'),
+  blocked: aStatus('blocked'),
+  deny: aStatus('deny'),
+  missingKey: aStatus('missingKey'),
+};
 
-function parseStatuses(option: unknown = {}): DenialStatuses {
-  checkOptions(option, Object.keys(DENIAL_STATUSES), 'status');
-  const given = Object.entries(option as object).filter(([, status]) => status !== undefined);
-  return {
-    ...DENIAL_STATUSES,
-    ...Object.fromEntries(given.map(([name, to]) => [name, aStatus(to, `status.${name}`)])),
-  };
+function parseStatuses(given: unknown = {}, name: string): DenialStatuses {
+  return readInner(given, STATUS, name);
 }
 
-const aRefundRule = valueThat<RefundWhen<never, never>>(
-  (given) => typeof given === 'function' || given === 'on-success' || given === 'on-failure',
-  '"on-success", "on-failure" or a function of request and response',
-);
+const REFUND: OptionTable<Refund<never, never>> = {
+  when: valueThat(
+    (given) => typeof given === 'function' || given === 'on-success' || given === 'on-failure',
+    '"on-success", "on-failure" or a function of request and response',
+  ),
+  onAbort: flag(false),
+};
 
-function parseRefund(option: unknown): Refund<never, never> {
-  if (typeof option !== 'object' || option === null) return { when: aRefundRule(option, 'refund'), onAbort: false };
-  checkOptions(option, ['when', 'onAbort'], 'refund');
-  const { when, onAbort } = option as Record<'when' | 'onAbort', unknown>;
-  return { when: aRefundRule(when, 'refund.when'), onAbort: flag(false)(onAbort, 'refund.onAbort') };
+function parseRefund(given: unknown, name: string): Refund<never, never> {
+  if (typeof given === 'object' && given !== null) return readInner(given, REFUND, name);
+  return { when: REFUND.when(given, name, {} as never), onAbort: false };
 }

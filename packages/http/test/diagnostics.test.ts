@@ -67,6 +67,20 @@ describe('the trust of an application', () => {
 });
 
 describe('a proxy that is not believed', () => {
+  it('is looked for in all of the first requests, and then in one of 64', async () => {
+    let looked = 0;
+    const header: typeof testFramework.header = (request, name) => {
+      if (name === 'x-forwarded-for') looked++;
+      return testFramework.header(request, name);
+    };
+    const { enforcer } = createEnforcer<TestRequest, TestResponse>({ policy }, { ...testFramework, header });
+    const request = forwarded('10.0.0.1', '203.0.113.7', '203.0.113.7');
+
+    for (let i = 0; i < 128 + 6400; i++) await enforcer.enforce({ ...request }, new TestResponse());
+
+    expect(looked).toBe(128 + 100);
+  });
+
   it.each<[string, TestRequest]>([
     ['no proxy named a client', forwarded('10.0.0.1', '10.0.0.1')],
     ['its client is believed', forwarded('10.0.0.1', '203.0.113.7', '203.0.113.7')],
@@ -84,7 +98,9 @@ describe('a proxy that is not believed', () => {
   });
 
   it('is warned of once, with its address', async () => {
-    await send([{}, forwarded('::ffff:10.0.0.1', '::ffff:10.0.0.1', '203.0.113.7')]);
+    const believed = forwarded('10.0.0.1', '203.0.113.7', '203.0.113.7');
+    const other = forwarded('::ffff:10.0.0.1', '::ffff:10.0.0.1', '203.0.113.7');
+    await send([...new Array<TestRequest>(1000).fill(believed), ...new Array<TestRequest>(64).fill(other)]);
     await send([forwarded('10.0.0.1', '10.0.0.1', '203.0.113.7')]);
 
     expect(warnings).toEqual(['SLUICE_PROXY_NOT_TRUSTED']);

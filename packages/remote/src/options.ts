@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import { type BreakerOptions, PolicyError } from '@sluice/core';
-import { parseBreaker, checkOptions } from '@sluice/core/spi';
+import { optional, parseBreaker, readOptions, type OptionTable } from '@sluice/core/spi';
 
 export interface RemoteStoreOptions {
   /** The token of the service. It needs none where it listens on loopback, a Unix socket or its admin listener. */
@@ -21,23 +21,28 @@ export interface RemoteSettings {
   readonly breaker: BreakerOptions | false;
 }
 
+/** Every option, its check and its default: {@link RemoteStoreOptions} says what each means. */
+const OPTIONS: OptionTable<RemoteSettings> = {
+  token: optional(parseToken),
+  tls: (given = {}) => {
+    if (typeof given === 'object' && given !== null) return given;
+    throw notShown('tls', 'an object of certificates and the like, as tls.connect takes it', given);
+  },
+  breaker: parseBreaker,
+};
+
 /** @throws PolicyError for bad or unknown options. The token is in no error. */
 export function parseRemoteOptions(options: RemoteStoreOptions): RemoteSettings {
-  checkOptions(options, ['token', 'tls', 'breaker'], 'remoteStore');
-  return {
-    token: parseToken(options.token),
-    tls: options.tls ?? {},
-    breaker: parseBreaker(options.breaker),
-  };
+  return readOptions(options, OPTIONS, 'remoteStore');
 }
 
-function parseToken(given: unknown): string | undefined {
-  if (given === undefined) return undefined;
+function parseToken(given: unknown): string {
   if (typeof given === 'string' && /^[\x21-\x7e]{1,1024}$/.test(given)) return given;
+  throw notShown('token', '1 to 1024 printable characters without spaces', given, '; without a token leave it out');
+}
+
+/** The error of a value that may be a secret. */
+function notShown(name: string, expected: string, given: unknown, instead = ''): PolicyError {
   const got = typeof given === 'string' ? `a string of ${String(given.length)}` : `a ${typeof given}`;
-  throw new PolicyError(
-    'token',
-    `token must be 1 to 1024 printable characters without spaces, got ${got}; without a token leave it out`,
-    'SLUICE_OPTION_INVALID',
-  );
+  return new PolicyError(name, `${name} must be ${expected}, got ${got}${instead}`, 'SLUICE_OPTION_INVALID');
 }

@@ -52,6 +52,7 @@ describe('remoteStore', () => {
     [{ token: '' }, 'token', 'token must be 1 to 1024 printable characters without spaces, got a string of 0'],
     [{ token: 'two words' }, 'token', 'got a string of 9'],
     [{ token: 5 }, 'token', 'got a number'],
+    [{ tls: 'PRIVATE' }, 'tls', 'as tls.connect takes it, got a string of 7'],
     [{ breaker: { failures: 0 } }, 'breaker.failures', 'breaker.failures must be a whole number from 1'],
     [{ batching: false }, 'batching', 'remoteStore has no option "batching" (got false); concurrent decisions always'],
     [

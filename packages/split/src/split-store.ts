@@ -1,12 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  DRIFT,
-  localClocks,
-  type LocalClocks,
-  readOptions,
-  checkTimeout,
-  type SettlingRequest,
-} from '@sluice/core/spi';
+import { DRIFT, localClocks, type LocalClocks, readOptions, type SettlingRequest, timerMs } from '@sluice/core/spi';
 import {
   PolicyError,
   StoreError,
@@ -161,7 +154,7 @@ class SplitStoreImpl implements SplitStore {
   }
 
   async ready(timeoutMs: number = READY_TIMEOUT_MS): Promise<void> {
-    checkTimeout(timeoutMs);
+    timerMs()(timeoutMs, 'timeoutMs');
     const endMs = performance.now() + timeoutMs;
     const status = this.#join();
     for (;;) {

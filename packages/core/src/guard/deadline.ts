@@ -1,16 +1,5 @@
-import { LONGEST_TIMER_MS } from '../platform/clock.ts';
-import { PolicyError, StoreError, shown } from '../errors.ts';
+import { StoreError } from '../errors.ts';
 import type { StoreCall } from '../engine/store.ts';
-
-/** @throws PolicyError `SLUICE_OPTION_INVALID` for a time that no timer can wait. */
-export function checkTimeout(timeoutMs: unknown, option = 'timeoutMs'): void {
-  if (Number.isInteger(timeoutMs) && Number(timeoutMs) >= 1 && Number(timeoutMs) <= LONGEST_TIMER_MS) return;
-  throw new PolicyError(
-    option,
-    `${option} must be a whole number of milliseconds, from 1 to ${String(LONGEST_TIMER_MS)}, got ${shown(timeoutMs)}`,
-    'SLUICE_OPTION_INVALID',
-  );
-}
 
 /** A timer that fires later than this shows that the process itself was stalled. */
 const LATE_MS = 10;

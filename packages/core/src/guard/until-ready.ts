@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../engine/store.ts';
 import { isFault } from '../errors.ts';
-import { checkTimeout } from './deadline.ts';
+import { timerMs } from '../values/option.ts';
 import { probe } from './probe.ts';
 
 /** How long to wait between two attempts. */
@@ -14,7 +14,7 @@ const RETRY_MS = 50;
  * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for a bad timeout; the last StoreError.
  */
 export async function untilReady(store: Store, timeoutMs: number, hasClosed: () => boolean): Promise<void> {
-  checkTimeout(timeoutMs);
+  timerMs()(timeoutMs, 'timeoutMs');
   const endMs = performance.now() + timeoutMs;
   for (;;) {
     try {

@@ -4,17 +4,20 @@ import type { OnUnconfigured } from '../engine/limit-source.ts';
 import { DENIAL_AGE_MS, type Store } from '../engine/store.ts';
 import { isRegistry, type LimitRegistry } from './limit-reference.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
-import { checkOptions, invalidOption } from '../values/check-options.ts';
-import { parseDuration, type Duration } from '../values/duration.ts';
+import { invalidOption } from '../values/check-options.ts';
+import type { Duration } from '../values/duration.ts';
 import { parseEscalation, type Escalation } from '../values/escalate.ts';
 import { parseName } from '../values/name.ts';
 import {
+  duration,
   flag,
   oneOf,
   optional,
+  readInner,
   readValues,
   timerMs,
   valueThat,
+  wholeNumber,
   type OptionTable,
   type SettingsOf,
 } from '../values/option.ts';
@@ -112,6 +115,7 @@ export type CoreSettings = SettingsOf<
 const LEAST_LEASE_MS = 20;
 /** Changes by another process (block, reset) take effect no later than that. */
 const LONGEST_LEASE_MS = 500;
+const LEASE_BOUNDS = `from ${String(LEAST_LEASE_MS)} to ${String(LONGEST_LEASE_MS)} ms`;
 const DENIED_KEYS = 10_000;
 /** Names of applications are compared exactly, and kept with every policy that lists them. */
 export const LONGEST_APP = 128;
@@ -161,29 +165,40 @@ function parseStore(given: unknown = memoryStore()): Store {
   return checked(given, isStore, 'store', expected) as Store;
 }
 
-function parseDenialCache(given: unknown = true): CoreSettings['denialCache'] {
+const DENIAL_CACHE: OptionTable<{ maxAge: number; maxKeys: number }> = {
+  maxAge: duration(DENIAL_AGE_MS),
+  maxKeys: wholeNumber(1, Infinity, 'a whole number, at least 1', DENIED_KEYS),
+};
+
+function parseDenialCache(given: unknown = true, name: string): CoreSettings['denialCache'] {
   if (given === false) return undefined;
-  if (given === true) return { ageMs: DENIAL_AGE_MS, maxKeys: DENIED_KEYS };
-  checked(given, typeof given === 'object' && given !== null, 'denialCache', 'true, false or { maxAge, maxKeys }');
-  checkOptions(given, ['maxAge', 'maxKeys'], 'denialCache');
-  const { maxAge = DENIAL_AGE_MS, maxKeys = DENIED_KEYS } = given as DenialCacheOptions;
-  const isCount = Number.isSafeInteger(maxKeys) && maxKeys >= 1;
-  checked(maxKeys, isCount, 'denialCache.maxKeys', 'a whole number, at least 1');
-  return { ageMs: parseDuration(maxAge, 'denialCache.maxAge', 'SLUICE_OPTION_INVALID'), maxKeys };
+  const { maxAge: ageMs, maxKeys } = innerOf(given, DENIAL_CACHE, name, 'true, false or { maxAge, maxKeys }');
+  return { ageMs, maxKeys };
 }
 
-function parseLease(given: unknown = false): CoreSettings['lease'] {
+const LEASE: OptionTable<{ maxAge: number }> = {
+  maxAge: (given, name) => {
+    const ageMs = duration(LONGEST_LEASE_MS)(given, name);
+    checked(given, ageMs >= LEAST_LEASE_MS && ageMs <= LONGEST_LEASE_MS, name, LEASE_BOUNDS);
+    return ageMs;
+  },
+};
+
+function parseLease(given: unknown = false, name: string): CoreSettings['lease'] {
   if (given === false) return undefined;
-  if (given === true) return { maxAgeMs: LONGEST_LEASE_MS };
-  const isObject = typeof given === 'object' && given !== null;
-  checked(given, isObject, 'lease', 'true, false or an object such as { maxAge: "500ms" }');
-  checkOptions(given, ['maxAge'], 'lease');
-  const { maxAge = LONGEST_LEASE_MS } = given as LeaseOptions;
-  const maxAgeMs = parseDuration(maxAge, 'lease.maxAge', 'SLUICE_OPTION_INVALID');
-  const isWithin = maxAgeMs >= LEAST_LEASE_MS && maxAgeMs <= LONGEST_LEASE_MS;
-  const expected = `from ${String(LEAST_LEASE_MS)} to ${String(LONGEST_LEASE_MS)} ms`;
-  checked(maxAge, isWithin, 'lease.maxAge', expected);
-  return { maxAgeMs };
+  const { maxAge } = innerOf(given, LEASE, name, 'true, false or an object such as { maxAge: "500ms" }');
+  return { maxAgeMs: maxAge };
+}
+
+/** Options of an option that is also true, which means all defaults. */
+function innerOf<Settings extends object>(
+  given: unknown,
+  table: OptionTable<Settings>,
+  name: string,
+  expected: string,
+): Settings {
+  checked(given, given === true || (typeof given === 'object' && given !== null), name, expected);
+  return readInner(given === true ? {} : given, table, name);
 }
 
 /** @throws PolicyError for a store or another option that rules leases out. */

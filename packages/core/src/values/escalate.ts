@@ -1,7 +1,7 @@
 import { parseDuration, type Duration } from './duration.ts';
 import { PolicyError, shown } from '../errors.ts';
 import { LARGEST_LIMIT } from './numbers.ts';
-import { checkOptions } from './check-options.ts';
+import { duration, readInner, readOptions, wholeNumber, type OptionTable } from './option.ts';
 
 /** When denials lead to a block, and for how long. {@link escalate} returns it. */
 export interface Escalation {
@@ -29,6 +29,20 @@ export interface EscalateOptions {
 const LONGEST_DOUBLED_MS = 86_400_000;
 const MOST_BLOCKS = 32;
 
+const denials = wholeNumber(1, LARGEST_LIMIT, `a whole number of denials from 1 to ${String(LARGEST_LIMIT)}`);
+
+/** The options that a user writes, and those of a result. */
+const WRITTEN: OptionTable<Pick<Escalation, 'after'> & { block: readonly number[]; decay: number }> = {
+  after: denials,
+  block: (given, name) => (Array.isArray(given) ? lengthsOf(given, name) : doubled(duration()(given, name))),
+  decay: duration(),
+};
+const KEPT: OptionTable<Escalation> = {
+  after: denials,
+  blocksMs: (given, name) => lengthsOf(given as readonly unknown[], name),
+  decayMs: duration(),
+};
+
 /**
  * Blocks those who go on after they were denied: the option `escalate` of a limiter. Once `after` requests of a key
  * have been denied by its policies, the key is blocked, longer each time; while it is blocked nothing is counted. Who
@@ -37,17 +51,8 @@ const MOST_BLOCKS = 32;
  * @throws PolicyError with the field, the expected value and the given one.
  */
 export function escalate(options: EscalateOptions): Escalation {
-  checkOptions(options, ['after', 'block', 'decay'], 'escalate');
-  const { after, block, decay } = options;
-  const lengths: readonly unknown[] | undefined = Array.isArray(block) ? block : undefined;
-  return parse({
-    after,
-    blocksMs:
-      lengths === undefined
-        ? doubled(parseDuration(block, 'block', 'SLUICE_OPTION_INVALID'))
-        : lengths.map((length, i) => parseDuration(length, `block[${String(i)}]`, 'SLUICE_OPTION_INVALID')),
-    decayMs: parseDuration(decay, 'decay', 'SLUICE_OPTION_INVALID'),
-  });
+  const { after, block, decay } = readOptions(options, WRITTEN, 'escalate');
+  return Object.freeze({ after, blocksMs: Object.freeze(block), decayMs: decay });
 }
 
 /**
@@ -64,38 +69,20 @@ export function parseEscalation(given: unknown): Escalation {
       'SLUICE_OPTION_INVALID',
     );
   }
-  checkOptions(given, ['after', 'blocksMs', 'decayMs'], 'escalate');
-  return parse(
-    {
-      after,
-      blocksMs: blocksMs.map((length, i) =>
-        parseDuration(length, `escalate.blocksMs[${String(i)}]`, 'SLUICE_OPTION_INVALID'),
-      ),
-      decayMs: parseDuration(decayMs, 'escalate.decayMs', 'SLUICE_OPTION_INVALID'),
-    },
-    'escalate.',
-  );
+  const kept = readInner(given, KEPT, 'escalate');
+  Object.freeze(kept.blocksMs);
+  return Object.freeze(kept);
 }
 
-function parse(
-  { after, blocksMs, decayMs }: Omit<Escalation, 'after'> & { readonly after: unknown },
-  where = '',
-): Escalation {
-  if (!Number.isSafeInteger(after) || (after as number) < 1 || (after as number) > LARGEST_LIMIT) {
+function lengthsOf(given: readonly unknown[], name: string): readonly number[] {
+  if (given.length === 0 || given.length > MOST_BLOCKS) {
     throw new PolicyError(
-      `${where}after`,
-      `${where}after must be a whole number of denials from 1 to ${String(LARGEST_LIMIT)}, got ${shown(after)}`,
+      name,
+      `${name} must be a duration, or a list of 1 to ${String(MOST_BLOCKS)} of them, got a list of ${String(given.length)}`,
       'SLUICE_OPTION_INVALID',
     );
   }
-  if (blocksMs.length === 0 || blocksMs.length > MOST_BLOCKS) {
-    throw new PolicyError(
-      where === '' ? 'block' : `${where}blocksMs`,
-      `${where === '' ? 'block' : `${where}blocksMs`} must be a duration, or a list of 1 to ${String(MOST_BLOCKS)} of them, got a list of ${String(blocksMs.length)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  return Object.freeze({ after: after as number, blocksMs: Object.freeze([...blocksMs]), decayMs });
+  return given.map((length, i) => parseDuration(length, `${name}[${String(i)}]`, 'SLUICE_OPTION_INVALID'));
 }
 
 function doubled(firstMs: number): readonly number[] {

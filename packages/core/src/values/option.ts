@@ -1,5 +1,6 @@
 import { LONGEST_TIMER_MS } from '../platform/clock.ts';
 import { checkOptions, invalidOption } from './check-options.ts';
+import { parseDuration } from './duration.ts';
 
 /** Checks the value of an option, given under this name, and returns it as it is kept, or the default. */
 export type Option<Kept> = (given: unknown, name: string) => Kept;
@@ -33,11 +34,29 @@ export function readOptions<Settings extends object>(
   return readValues(options as object, table);
 }
 
-/** Reads the options of a table, whatever else there is beside them. */
-export function readValues<Settings extends object>(options: object, table: OptionTable<Settings>): Settings {
+/** As {@link readOptions}, of an option that has options itself: errors name them with it, such as `lease.maxAge`. */
+export function readInner<Settings extends object>(
+  options: unknown,
+  table: OptionTable<Settings>,
+  name: string,
+): Settings {
+  checkOptions(options, Object.keys(table), name);
+  return readValues(options as object, table, `${name}.`);
+}
+
+/**
+ * Reads the options of a table, whatever else there is beside them.
+ *
+ * @param where - What errors write before their names.
+ */
+export function readValues<Settings extends object>(
+  options: object,
+  table: OptionTable<Settings>,
+  where = '',
+): Settings {
   const settings = {} as Settings;
   for (const name of Object.keys(table) as (keyof Settings & string)[])
-    settings[name] = table[name]((options as Readonly<Record<string, unknown>>)[name], name, settings);
+    settings[name] = table[name]((options as Readonly<Record<string, unknown>>)[name], where + name, settings);
   return settings;
 }
 
@@ -61,13 +80,24 @@ export function oneOf<const Word extends string>(words: readonly Word[]): Option
   return valueThat((given) => words.includes(given as Word), expected, words[0]);
 }
 
-/** An option in milliseconds that a timer can wait. */
-export function timerMs(byDefault?: number): Option<number> {
+/** An option that is a whole number within bounds, both included, which the text names. */
+export function wholeNumber(least: number, most: number, expected: string, byDefault?: number): Option<number> {
   return valueThat(
-    (given) => Number.isInteger(given) && Number(given) >= 1 && Number(given) <= LONGEST_TIMER_MS,
-    `a whole number of milliseconds, from 1 to ${String(LONGEST_TIMER_MS)}`,
+    (given) => Number.isSafeInteger(given) && Number(given) >= least && Number(given) <= most,
+    expected,
     byDefault,
   );
+}
+
+/** An option in milliseconds that a timer can wait. */
+export function timerMs(byDefault?: number): Option<number> {
+  const expected = `a whole number of milliseconds, from 1 to ${String(LONGEST_TIMER_MS)}`;
+  return wholeNumber(1, LONGEST_TIMER_MS, expected, byDefault);
+}
+
+/** An option that is a duration, kept in milliseconds. */
+export function duration(byDefault?: number): Option<number> {
+  return (given = byDefault, name) => parseDuration(given, name, 'SLUICE_OPTION_INVALID');
 }
 
 /** An option that stays undefined where it is not given. */

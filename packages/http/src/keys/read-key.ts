@@ -11,7 +11,6 @@ import {
   byRoute,
   byUser,
   readsAddress,
-  type Key,
   type KeyPart,
   type KeyReader,
   type KeyValue,
@@ -30,19 +29,15 @@ export type ReadKey<Request, Response> = (
 export type ReadPreflightKey<Request> = (request: Request) => string | undefined;
 
 /**
- * Turns the option `key` into a function.
+ * Checks the option `key`.
  *
  * @throws PolicyError for a bad value.
  */
-export function keyFunction<Request, Response>(
-  key: Key<Request, Response>,
-  reader: RequestReader<Request>,
-  field = 'key',
-): ReadKey<Request, Response> {
-  const parts = partsOf(key);
+export function parseKey(given: unknown = byIp(), field: string): readonly KeyPart<never>[] {
+  const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (parts.length === 0)
     throw new PolicyError(field, `${field} must have at least one part, got an empty list`, 'SLUICE_OPTION_INVALID');
-  const reads = parts.map((part) => {
+  for (const part of parts) {
     if (FACTORIES.has(part)) {
       const { name } = part as { name: string };
       throw new PolicyError(
@@ -51,20 +46,38 @@ export function keyFunction<Request, Response>(
         'SLUICE_OPTION_INVALID',
       );
     }
-    if (typeof part === 'function') return explaining(part);
-    if (reader.noAddress !== undefined && readsAddress(part)) throw addressMissing(field, reader.noAddress);
-    if (typeof (part as Partial<KeyReader<Request>> | null | undefined)?.read === 'function')
-      return (request: Request, response?: Response) => part.read(request, reader, response);
+    if (typeof part === 'function') continue;
+    if (typeof (part as Partial<KeyReader<never>> | null | undefined)?.read === 'function') continue;
     throw new PolicyError(
       field,
       `${field} must be byIp(), byRoute(), byUser() or the like, a function of the request, or a list of these, got ${shown(part)}`,
       'SLUICE_OPTION_INVALID',
     );
+  }
+  return parts as readonly KeyPart<never>[];
+}
+
+/**
+ * Turns a key into a function.
+ *
+ * @param parts - What {@link parseKey} returned.
+ * @throws PolicyError for a part that requests do not have here.
+ */
+export function keyFunction<Request, Response>(
+  parts: readonly KeyPart<Request, Response>[],
+  reader: RequestReader<Request>,
+  field = 'key',
+): ReadKey<Request, Response> {
+  const reads = parts.map((part) => {
+    if (typeof part === 'function') return explaining(part);
+    if (reader.noAddress !== undefined && readsAddress(part)) throw addressMissing(field, reader.noAddress);
+    return (request: Request, response?: Response) => part.read(request, reader, response);
   });
   const [only] = reads;
   if (reads.length === 1 && only !== undefined) {
     return (request, response) => {
       const value = only(request, response);
+      if (typeof value === 'string' && value !== '') return value; // as nearly all are
       return isThenable(value) ? Promise.resolve(value).then(partText) : partText(value);
     };
   }
@@ -129,13 +142,12 @@ export function warnOfMissingKey(limiter: string, request: unknown): void {
  * The same for CORS preflights, which have neither users nor header fields of the request that they announce.
  * Undefined if the key needs more than a preflight has.
  *
- * @param key - The option `key`, checked.
+ * @param parts - What {@link parseKey} returned.
  */
 export function preflightKeyFunction<Request, Response>(
-  key: Key<Request, Response>,
+  parts: readonly KeyPart<Request, Response>[],
   reader: RequestReader<Request>,
 ): ReadPreflightKey<Request> | undefined {
-  const parts = partsOf(key);
   const reads = parts.flatMap((part) => (typeof part === 'object' ? (part.readPreflight ?? []) : []));
   if (reads.length < parts.length) return undefined;
   const [only] = reads;
@@ -145,14 +157,8 @@ export function preflightKeyFunction<Request, Response>(
 }
 
 /** Whether requests without this key are common. */
-export function isOptionalKey<Request, Response>(key: Key<Request, Response>): boolean {
-  return partsOf(key).some(
-    (part) => typeof part === 'object' && (part as KeyReader<Request, Response> | null)?.optional === true,
-  );
-}
-
-function partsOf<Request, Response>(key: Key<Request, Response>): readonly KeyPart<Request, Response>[] {
-  return (Array.isArray(key) ? key : [key]) as readonly KeyPart<Request, Response>[];
+export function isOptionalKey<Request, Response>(parts: readonly KeyPart<Request, Response>[]): boolean {
+  return parts.some((part) => typeof part === 'object' && part.optional);
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { BreakerOptions } from '../../engine/store.ts';
 import { parseBreaker } from '../../guard/breaker-options.ts';
-import { checkTimeout } from '../../guard/deadline.ts';
-import { checkOptions } from '../../values/check-options.ts';
+import { flag, optional, readOptions, timerMs, type OptionTable } from '../../values/option.ts';
 import { parsePrefix } from './connection.ts';
 
 export interface RedisStoreOptions {
@@ -34,15 +33,15 @@ export interface RedisSettings {
   readonly breaker: BreakerOptions | false;
 }
 
+/** Every option, its check and its default: {@link RedisStoreOptions} says what each means. */
+const OPTIONS: OptionTable<RedisSettings> = {
+  prefix: parsePrefix,
+  connectTimeoutMs: optional(timerMs()),
+  check: (given, name) => flag(process.env['SLUICE_CHECK'] === '1')(given, name),
+  breaker: parseBreaker,
+};
+
 /** @throws PolicyError for bad or unknown options. */
 export function parseRedisOptions(options: RedisStoreOptions): RedisSettings {
-  checkOptions(options, ['prefix', 'connectTimeoutMs', 'check', 'breaker'], 'redisStore');
-  const { connectTimeoutMs, check = process.env['SLUICE_CHECK'] === '1' } = options;
-  if (connectTimeoutMs !== undefined) checkTimeout(connectTimeoutMs, 'connectTimeoutMs');
-  return {
-    prefix: parsePrefix(options.prefix),
-    connectTimeoutMs,
-    check,
-    breaker: parseBreaker(options.breaker),
-  };
+  return readOptions(options, OPTIONS, 'redisStore');
 }

@@ -61,6 +61,12 @@ describe('a Redis store', () => {
     );
   });
 
+  it('takes no check that is neither true nor false', () => {
+    expect(() => redisStore('redis://127.0.0.1', { check: 'yes' as never })).toThrow(
+      'check must be true or false, got "yes"',
+    );
+  });
+
   it('denies a client of Valkey GLIDE as it is, and says where to look', () => {
     const glide: Pick<GlideClient, 'customCommand'> = { customCommand: () => Promise.resolve(null) };
 
