@@ -21,7 +21,7 @@ export interface ToolCall {
 export interface ToolLimits<Key> {
   /** With `limits`, several budgets are one decision: `key` returns a key for each then. */
   readonly limiter: Limiter<Key>;
-  /** Default: the user with the tool; where nobody is authenticated, the session with the tool. */
+  /** Default: the user with the tool; without authentication, the session with the tool. */
   readonly key?: (call: ToolCall) => Key;
 }
 

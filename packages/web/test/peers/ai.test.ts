@@ -107,7 +107,7 @@ describe('a model with a limit of tokens', () => {
     const limiter = tokens(5000);
     const middleware = limitTokens({
       limiter,
-      key: (call) => (call as { providerOptions?: { app?: { user?: string } } }).providerOptions?.app?.user ?? 'nobody',
+      key: (call) => (call as { providerOptions?: { app?: { user?: string } } }).providerOptions?.app?.user ?? 'guest',
     });
 
     await generateText({

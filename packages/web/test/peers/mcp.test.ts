@@ -105,7 +105,7 @@ describe('the budget of a call', () => {
     });
     const limited = limitTools({
       limiter,
-      key: ({ user = 'nobody', session = 'none' }) => ({ 'per-session': session, 'per-user': user }),
+      key: ({ user = 'guest', session = 'none' }) => ({ 'per-session': session, 'per-user': user }),
     });
 
     expect(await call(limited, ann)).toBe(true);
