@@ -1,18 +1,12 @@
 import { Option, type Command } from 'commander';
 import type { Policy } from '@sluice/core';
-import {
-  inspectKey,
-  isWholeKey,
-  keyPattern,
-  ownerOfExternalState,
-  writtenPolicy,
-  type KeyReport,
-} from '@sluice/core/inspect';
+import { inspectKey, ownerOfExternalState, writtenPolicy, type KeyReport } from '@sluice/core/inspect';
 import { definitionsOf } from '@sluice/managed';
 import { collect } from './collect.ts';
 import { policyFromText, printable, table } from '@sluice/simulate/terminal';
-import { nowOf, read, recordsOf, scan } from './read-keys.ts';
-import { globalsOf, withSession, type Session } from './session.ts';
+import { findKeys } from './find-keys.ts';
+import { nowOf, read, recordsOf } from './read-keys.ts';
+import { withSession, type Session } from './session.ts';
 import { writtenInstant, writtenSpan } from './written.ts';
 
 /** Adds `sluice inspect KEY`. */
@@ -34,20 +28,17 @@ export function addInspect(sluice: Command): void {
     )
     .action(async (key: string, { policy = [] }: { policy?: readonly string[] }, command: Command) => {
       const policies = policy.map(policyFromText);
-      const { prefix } = globalsOf(command);
-      const pattern = isWholeKey(key, prefix) ? undefined : keyPattern(key, prefix);
-      await withSession(command, (session) => inspect(session, key, pattern, policies));
+      await withSession(command, (session) => inspect(session, key, policies));
     });
 }
 
 async function inspect(
   { connection, prefix, print }: Session,
   key: string,
-  pattern: string | undefined,
   policies: readonly Policy[],
 ): Promise<void> {
   const isDetail = (one: string): boolean => ownerOfExternalState(one, prefix) !== undefined;
-  const keys = pattern === undefined ? [key] : (await scan(connection, pattern)).filter((one) => !isDetail(one));
+  const keys = (await findKeys(connection, key, prefix)).filter((one) => one === key || !isDetail(one));
   const values = await Promise.all(keys.map(async (one) => (isDetail(one) ? '' : read(connection, one))));
   const records = await recordsOf(connection, prefix);
   // Read after the values, so that no value is from a later instant.
@@ -65,22 +56,31 @@ function unreadable(key: string, problem: string): KeyReport {
   return { key, subject: null, limiter: null, blockedUntilMs: null, denials: null, policies: [], problem };
 }
 
+/** Of the keys that join a part with others. */
+const MOST_SHOWN = 100;
+const NOTHING_FOUND = `no state: no key is KEY, or has it as one of its parts
+A key that joins more than 256 characters, or has braces, is a hash: ask for all of it, as 'edge|user|ann' or '203.0.113.7|/login'.
+The keys of another store need --redis and --prefix as that store has them.`;
 const HEADINGS = ['LIMITER', 'NAME', 'POLICY', 'USED', 'LIMIT', 'REMAINING', 'RESETS', 'BLOCKED UNTIL'];
 
 function textOf(key: string, atMs: number, reports: readonly KeyReport[]): string {
-  if (reports.length === 0) return `no state: ${printable(key)} has used nothing`;
-  const rows = reports.flatMap((report) =>
-    report.policies.map((policy) => [
-      report.limiter ?? '(managed)',
-      policy.name,
-      policy.policy === null ? policy.algorithm : writtenPolicy(policy.policy),
-      numberOf(policy.used),
-      numberOf(policy.limit),
-      numberOf(policy.remaining),
-      whenOf(policy.resetAtMs, atMs),
-      whenOf(report.blockedUntilMs, atMs),
-    ]),
-  );
+  if (reports.length === 0) return NOTHING_FOUND.replace('KEY', () => printable(key));
+  const isJoined = reports.slice(0, MOST_SHOWN).some(({ subject }) => subject !== null && subject !== key);
+  const rows = reports
+    .slice(0, MOST_SHOWN)
+    .flatMap((report) =>
+      report.policies.map((policy) => [
+        ...(isJoined ? [printable(report.subject ?? key)] : []),
+        report.limiter ?? '(managed)',
+        policy.name,
+        policy.policy === null ? policy.algorithm : writtenPolicy(policy.policy),
+        numberOf(policy.used),
+        numberOf(policy.limit),
+        numberOf(policy.remaining),
+        whenOf(policy.resetAtMs, atMs),
+        whenOf(report.blockedUntilMs, atMs),
+      ]),
+    );
   const problems = reports.flatMap((report) =>
     report.problem === null
       ? []
@@ -107,7 +107,10 @@ function textOf(key: string, atMs: number, reports: readonly KeyReport[]): strin
   );
   return [
     `at ${writtenInstant(atMs)} by the clock of Redis`,
-    ...(rows.length > 0 ? [table(HEADINGS, rows)] : []),
+    ...(rows.length > 0 ? [table(isJoined ? ['KEY', ...HEADINGS] : HEADINGS, rows)] : []),
+    ...(reports.length > MOST_SHOWN
+      ? [`and ${String(reports.length - MOST_SHOWN)} more keys, which --json prints`]
+      : []),
     ...outlines,
     ...denials,
     ...problems,

@@ -140,13 +140,13 @@ async function put(
   options: PutOptions,
 ): Promise<void> {
   const { carryOver, dryRun = false } = options;
-  const before = (await policies.get(name))?.apps;
-  const apps = appsAfter(name, before ?? [], options);
+  let before: readonly string[] = [];
+  const apps = (found: readonly string[]): string[] => appsAfter(name, (before = found), options);
   const { change, ...done } = await policies.put(name, policy, { apps, carryOver, dryRun });
   // A dry run writes nothing, so there is no version.
   const version = dryRun && change !== 'unchanged' ? null : done.version;
   print({ name: done.name, change, version, policy: done.policy, apps: done.apps }, () => {
-    const what = `${name}${version === null ? '' : ` (version ${String(version)})`}: ${writtenPolicy(done.policy)}, for ${printable(done.apps.join(', '))}${before === undefined ? '' : difference(before, done.apps)}`;
+    const what = `${name}${version === null ? '' : ` (version ${String(version)})`}: ${writtenPolicy(done.policy)}, for ${printable(done.apps.join(', '))}${change === 'created' ? '' : difference(before, done.apps)}`;
     return version === null ? `would be ${change}: ${what}` : `${change} ${what}`;
   });
 }

@@ -3,8 +3,12 @@ import { invalidOption, LONGEST_APP, parsePrefix, type OptionTable } from '@slui
 import { isCarryOver } from './read-record.ts';
 
 export interface PutOptions {
-  /** The applications that may use the policy, compared exactly. An empty list allows none. */
-  readonly apps: readonly string[];
+  /**
+   * The applications that may use the policy, compared exactly. An empty list allows none. A function gets those that
+   * may use it now, none for a policy that does not exist, and returns those that may afterwards: two processes that add
+   * one at the same time both do. It is called again after each concurrent change.
+   */
+  readonly apps: readonly string[] | ((before: readonly string[]) => readonly string[]);
   /**
    * What happens to the units that clients have used when the policy changes. `keep` (default): they stay used.
    * `reset`: all clients start again, so within one window both limits may be allowed.
@@ -19,18 +23,18 @@ export const CREATE_POLICIES: OptionTable<{ readonly prefix: string | undefined 
 };
 
 export interface PutSettings {
-  readonly apps: readonly string[];
+  /** Sorted, so that the same applications are an equal list. */
+  readonly apps: (before: readonly string[]) => readonly string[];
   readonly carryOver: CarryOver;
   readonly dryRun: boolean;
 }
 
 export const PUT: OptionTable<PutSettings> = {
   apps: (given) => {
-    if (!Array.isArray(given)) {
-      throw invalidOption('apps', 'a list of the applications that may use the policy, such as ["checkout"]', given);
-    }
-    // Sorted, so that the same applications are an equal list.
-    return [...new Set(given.map((app, i) => checkApp(app, `apps[${String(i)}]`)))].sort();
+    if (typeof given === 'function')
+      return (before) => parseApps((given as (apps: readonly string[]) => unknown)(before));
+    const apps = parseApps(given);
+    return () => apps;
   },
   carryOver: (given = 'keep') => {
     if (isCarryOver(given)) return given;
@@ -45,6 +49,13 @@ export const PUT: OptionTable<PutSettings> = {
 export const REMOVE: OptionTable<{ readonly state: boolean }> = {
   state: (given) => given === true,
 };
+
+function parseApps(given: unknown): readonly string[] {
+  if (!Array.isArray(given)) {
+    throw invalidOption('apps', 'a list of the applications that may use the policy, such as ["checkout"]', given);
+  }
+  return [...new Set(given.map((app, i) => checkApp(app, `apps[${String(i)}]`)))].sort();
+}
 
 function checkApp(app: unknown, field: string): string {
   if (typeof app === 'string' && app !== '' && app.length <= LONGEST_APP) return app;

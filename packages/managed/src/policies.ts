@@ -144,12 +144,13 @@ class PoliciesImpl implements Policies {
   }
 
   async put(name: string, policy: Policy, options: PutOptions): Promise<PutResult> {
-    const { apps, carryOver, dryRun } = readOptions(options, PUT, 'put');
+    const { apps: appsAfter, carryOver, dryRun } = readOptions(options, PUT, 'put');
     const named = namePolicy(policy, parseName(name, 'name'));
     const rule = unnamed(named.policy); // the name in the source counts
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       await this.policyCache.load();
       const { record: before, definition } = this.#current(name);
+      const apps = appsAfter(this.#managed(name)[0]?.apps ?? []);
       const isSame = definition?.state === 'usable' && samePolicy(definition.named, named);
       if (this.policyCache.isCurrentInSource(name) && isSame && sameApps(definition.record.apps, apps)) {
         return { ...managedPolicy(name, definition), change: 'unchanged' };

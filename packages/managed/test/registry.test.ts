@@ -153,6 +153,28 @@ describe('putting a policy', () => {
     );
   });
 
+  it('loses no application of several that add one at the same time to those that are there', async () => {
+    await policies().put('orders', hundred, { apps });
+    const added = Array.from({ length: 8 }, (_, i) => `app-${String(i)}`);
+
+    await Promise.all(added.map((app) => policies().put('orders', hundred, { apps: (before) => [...before, app] })));
+
+    expect((await policies().get('orders'))?.apps).toEqual([...added, ...apps].sort());
+  });
+
+  it('asks for the applications of a policy that does not exist, or was removed, with none', async () => {
+    const asked: unknown[] = [];
+    const only = (before: readonly string[]): readonly string[] => (asked.push(before), apps);
+
+    await policies().put('orders', hundred, { apps: only });
+    await policies().remove('orders');
+    await policies().put('orders', hundred, { apps: only });
+    await policies().put('orders', hundred, { apps: only });
+
+    expect(asked).toEqual([[], [], apps]);
+    await expect(policies().put('orders', hundred, { apps: () => [''] })).rejects.toMatchObject({ field: 'apps[0]' });
+  });
+
   it('loses none of two hundred with names of their own', async () => {
     const processes = Array.from({ length: 8 }, () => policies());
     const processOf = (i: number): Policies => processes[i % 8] as Policies;

@@ -56,18 +56,22 @@ export interface RemoteStore extends Store {
  */
 export function remoteStore(url: string | readonly string[], options: RemoteStoreOptions = {}): RemoteStore {
   const settings = parseRemoteOptions(options);
-  return new FramedStore(new Links(parseServerUrls(url), settings), settings);
+  const servers = parseServerUrls(url);
+  const place = `the service at ${servers.map(({ written }) => written).join(', ')}`;
+  return new FramedStore(new Links(servers, settings), settings, place);
 }
 
 class FramedStore implements RemoteStore, BatchStore, FastStore {
   readonly source = 'remote';
   readonly showsDenied = true;
+  readonly place: string;
   readonly breaker: BreakerOptions | false;
   readonly #links: Links;
   #closings = 0;
 
-  constructor(links: Links, { breaker }: RemoteSettings) {
+  constructor(links: Links, { breaker }: RemoteSettings, place: string) {
     this.#links = links;
+    this.place = place;
     this.breaker = breaker;
   }
 

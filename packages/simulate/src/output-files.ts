@@ -1,4 +1,14 @@
-import { accessSync, constants, existsSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { UsageError } from './terminal/failure.ts';
 
@@ -17,6 +27,7 @@ export function checkOutputs(outputs: readonly NamedFile[], inputs: readonly Nam
     if (other !== undefined)
       throw new UsageError(`${flag} ${path} is ${other[0]}, which it would replace; write the name of another file`);
     try {
+      checkNoLink(path);
       if (existsSync(path) && statSync(path).isDirectory()) throw new Error('it is a folder; name a file in it');
       accessSync(existsSync(path) ? path : dirname(path), constants.W_OK);
     } catch (error) {
@@ -31,13 +42,23 @@ export function checkOutputs(outputs: readonly NamedFile[], inputs: readonly Nam
  * @throws UsageError that names the flag.
  */
 export function writeWhole(flag: string, path: string, text: string): void {
-  const isThere = existsSync(path);
   try {
-    if (isThere && !statSync(path).isFile()) writeFileSync(path, text);
-    else replace(isThere ? realpathSync(path) : path, text);
+    checkNoLink(path);
+    if (existsSync(path) && !statSync(path).isFile()) writeFileSync(path, text);
+    else replace(path, text);
   } catch (error) {
     throw cannotWrite(flag, path, error);
   }
+}
+
+/**
+ * Whoever may write to the folder could have put a link there to a file of the user's. A link to a device or a pipe, as
+ * `/dev/stdout` is, overwrites nothing.
+ */
+function checkNoLink(path: string): void {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  if (!isLink || statSync(path, { throwIfNoEntry: false })?.isFile() === false) return;
+  throw new Error(`it is a symbolic link to ${readlinkSync(path)}; name that file`);
 }
 
 export function cannotWrite(flag: string, path: string, error: unknown): UsageError {
@@ -48,9 +69,9 @@ function replace(path: string, text: string): void {
   const part = `${path}.${String(process.pid)}.part`;
   try {
     // With the rights of the file that it replaces.
-    writeFileSync(part, text, existsSync(path) ? { mode: statSync(path).mode } : {});
+    writeFileSync(part, text, { flag: 'wx', ...(existsSync(path) ? { mode: statSync(path).mode } : {}) });
   } catch (error) {
-    rmSync(part, { force: true });
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') rmSync(part, { force: true });
     // The file may be writable in a folder that is not.
     if (!['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     writeFileSync(path, text);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, symlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
@@ -370,6 +370,22 @@ describe('the report', () => {
       code: 2,
       err: `sluice: ${flag} ${paths[1] ?? ''} is ${what}, which it would replace; write the name of another file`,
     });
+  });
+
+  it.each(['--html', '--decisions'])('is not written through a symbolic link by %s', async (flag) => {
+    const log = simulated.file(combinedLog(burst(3, START_MS)));
+    const target = simulated.file('a file of the user', `target-of${flag}`);
+    const [link, dangling] = [simulated.path(`link${flag}`), simulated.path(`dangling${flag}`)];
+    symlinkSync(target, link);
+    symlinkSync(simulated.path(`new-by${flag}`), dangling);
+
+    for (const path of [link, dangling]) {
+      const { code, err, out } = await simulated.run(log, flag, path);
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toMatch(/: it is a symbolic link to \S+; name that file$/);
+    }
+    expect(simulated.read(`target-of${flag}`)).toBe('a file of the user');
+    expect(existsSync(simulated.path(`new-by${flag}`))).toBe(false);
   });
 
   it('stays as it was where a new one cannot be written as a whole', () => {

@@ -7,7 +7,7 @@ const { serve, file } = useServe();
 const LIMITS = 'limits: { login: { fixedWindow: { limit: 20, window: 1h } } }\n';
 
 async function served(...more: readonly string[]): Promise<Serving> {
-  return serve(['--config', file(LIMITS), '--redis', redis.server.url, '--workers', '2', '--timeout', '5s', ...more]);
+  return serve(['--config', file(LIMITS), '--redis', redis.server.url, '--workers', '2', '--timeout', '60s', ...more]);
 }
 
 async function metric({ addresses }: Serving, name: string): Promise<number> {

@@ -1,6 +1,6 @@
 import { MOST_UNITS } from '../values/numbers.ts';
 import type { NamedPolicy } from './policy.ts';
-import type { KeyState, Limit } from './store.ts';
+import type { KeyState, Limit, Part } from './store.ts';
 
 /** The latest instant at which a state of this policy can end: that of a full one, whose units are consumed now. */
 function latestEndMs({ algorithm, policy }: NamedPolicy, nowMs: number): number {
@@ -30,4 +30,20 @@ function healedState(named: NamedPolicy, state: unknown, nowMs: number): unknown
   if (algorithm.heal !== undefined) return algorithm.heal(policy, state, nowMs);
   const units = algorithm.used(policy, state, nowMs);
   return units === 0 ? undefined : algorithm.migrate(policy, units, nowMs);
+}
+
+/**
+ * The keys of a denied request as they are once `heal` has cut them, which it has not yet: so that the denial says to
+ * wait for what is left then. Undefined where nothing would be cut.
+ */
+export function healedKeys(
+  parts: readonly Pick<Part, 'limit'>[],
+  keys: readonly KeyState[],
+  nowMs: number,
+): readonly KeyState[] | undefined {
+  const healed = keys.map((key, i) => {
+    const states = healedStates((parts[i] as Part).limit, key, nowMs);
+    return states === undefined ? key : { ...key, states };
+  });
+  return healed.some((key, i) => key !== keys[i]) ? healed : undefined;
 }

@@ -79,6 +79,8 @@ export interface KeyState {
   version?: number;
   /** The counted denials of a limit with an escalation. Other limits leave it unchanged. */
   denials?: DenialCount | undefined;
+  /** Set where a clock that ran ahead may have left states behind: see `ServerClock`. */
+  isAhead?: boolean;
   /**
    * Set when the value is written even if the request is denied: its states were converted, or a denial was counted.
    */
@@ -240,6 +242,11 @@ export interface BreakerOptions {
  */
 export interface Store {
   readonly source: DecisionSource;
+  /**
+   * Where the keys are, as text for people and without secrets: stores of one place share the budgets of limiters of one
+   * name, and a second such limiter of this process is noticed. Absent where the store cannot tell.
+   */
+  readonly place?: string;
   /**
    * Set where answers contain the keys of denied requests ({@link StoreAnswer.snapshots}), and the store's clock runs
    * at the rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves, where the

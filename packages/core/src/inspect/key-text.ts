@@ -62,5 +62,19 @@ export function isWholeKey(text: string, prefix = 'sluice'): boolean {
  */
 export function keyPattern(subject: string, prefix = 'sluice'): string {
   checkSubject(subject);
-  return `${redisKey(prefix, encodeSubject(subject), '').replace(/[\\*?[\]]/g, '\\$&')}:*`;
+  return `${literal(redisKey(prefix, encodeSubject(subject), ''))}:*`;
+}
+
+/** The pattern for `SCAN` that matches every key whose subject contains a text, where no hash replaces the subject. */
+export function containingPattern(text: string, prefix = 'sluice'): string {
+  return `${literal(prefix)}:{*${literal(text)}*}:*`;
+}
+
+/** The text between the braces of a key; undefined where there is none. */
+export function subjectOfKey(key: string, prefix = 'sluice'): string | undefined {
+  return isWholeKey(key, prefix) ? key.slice(prefix.length + 2, key.indexOf('}')) : undefined;
+}
+
+function literal(text: string): string {
+  return text.replace(/[\\*?[\]]/g, '\\$&');
 }

@@ -119,7 +119,7 @@ export class LimiterCore {
 
   /** Claims the name on the store: the last step of making a limiter, after every check. */
   claim(): void {
-    claimName(this.store, this.name, this.#settings.shared);
+    claimName(this.store, this.name, this.#settings.shared, this.limits.written());
     this.#leaveGuard = this.#deps.guard?.join(this.#settings.timeoutMs);
     this.store.connect?.();
     remember(this);

@@ -2,6 +2,7 @@ import type { CoreSettings } from './options.ts';
 import { keySuffixOf } from '../engine/key.ts';
 import type { LimitFeed, LimitSource } from '../engine/limit-source.ts';
 import { MAKES_SOURCE, type LimitReference } from './limit-reference.ts';
+import type { WrittenPolicies } from './names.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
 import { leasedPolicy } from '../engine/lease-policy.ts';
 import { withFallback } from '../stores/fallback.ts';
@@ -11,6 +12,8 @@ import { isFastPathEligible, type Limit, type PolicyVersion } from '../engine/st
 export class LimitFactory {
   readonly #settings: CoreSettings;
   readonly #feeds = new Set<LimitFeed>();
+  /** The limits that were made before the first use. */
+  #first: Limit[] = [];
   #isInUse = false;
 
   constructor(settings: CoreSettings) {
@@ -23,7 +26,16 @@ export class LimitFactory {
    */
   of(given: readonly NamedPolicy[]): Limit {
     const policies = this.#counted(given);
-    return this.#made(policies, keySuffixOf(this.#settings.name, policies));
+    const limit = this.#made(policies, keySuffixOf(this.#settings.name, policies));
+    if (!this.#isInUse) this.#first.push(limit);
+    return limit;
+  }
+
+  /** The policies of the limits that were made before the first use. */
+  written(): WrittenPolicies {
+    return new Map(
+      this.#first.map(({ keySuffix, policies }) => [keySuffix, JSON.stringify(policies.map(({ policy }) => policy))]),
+    );
   }
 
   #made(policies: readonly NamedPolicy[], keySuffix: string, policyVersion?: PolicyVersion): Limit {
@@ -77,6 +89,7 @@ export class LimitFactory {
   /** Starts to follow the feeds. */
   enter(): void {
     this.#isInUse = true;
+    this.#first = [];
     for (const feed of this.#feeds) feed.enter();
   }
 

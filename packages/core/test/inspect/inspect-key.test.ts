@@ -28,7 +28,13 @@ const LONG = 'x'.repeat(60);
 const hour = fixedWindow({ limit: 5, window: '1h' });
 
 const limiterOf = (options: Omit<LimiterOptions, 'store'>): Limiter => {
-  const all: object = { onStoreError: 'throw', timeoutMs: 60_000, store: redisStore(redis.client), ...options };
+  const all: object = {
+    shared: true,
+    onStoreError: 'throw',
+    timeoutMs: 60_000,
+    store: redisStore(redis.client),
+    ...options,
+  };
   return createLimiter(all as LimiterOptions) as Limiter;
 };
 

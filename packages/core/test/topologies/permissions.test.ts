@@ -59,7 +59,7 @@ const { name: username, password, keys } = STORE_USER;
 const credentials = { username, password };
 const policy = fixedWindow({ limit: 100, window: '1h' });
 
-const how = { onStoreError: 'throw', timeoutMs: 5_000 } as const;
+const how = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
 
 /** Consumes now, again in the same millisecond, later, and when the first units have expired. */
 async function useLog(store: Store, clock: { atMs: number }): Promise<void> {
@@ -101,7 +101,7 @@ async function decideThrough(open: Open, between: () => Promise<void> = async ()
     policy,
     store: redisStore(client, { breaker: false }),
     onStoreError: 'throw',
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
   });
   try {
     await limiter.consume('key');

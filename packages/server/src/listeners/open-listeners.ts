@@ -76,9 +76,9 @@ export async function openListeners(service: Service, settings: Settings): Promi
     return [{ name, address, made: make(service, settings, at) }];
   });
   const stop =
-    settings.tls === undefined
+    settings.tls === undefined || tls === undefined
       ? undefined
-      : followTls(settings.tls, made.map((one) => one.made.server).filter(isSecure), (error) => {
+      : followTls(settings.tls, tls, made.map((one) => one.made.server).filter(isSecure), (error) => {
           settings.log(`the certificate stays as it was: ${error.message}`);
         });
   const opened = await Promise.allSettled(

@@ -1,5 +1,6 @@
-import { X509Certificate } from 'node:crypto';
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { createHash, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { SluiceError } from '@sluice/core';
 
@@ -15,7 +16,12 @@ export interface CertificateFiles {
 }
 
 /** The options of TLS servers. */
-export type TlsSettings = SecureContextOptions & { readonly requestCert: boolean };
+export interface TlsSettings extends SecureContextOptions {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly ca?: Buffer;
+  readonly requestCert: boolean;
+}
 
 /**
  * Reads the files of a certificate.
@@ -65,18 +71,24 @@ export interface SecureServer {
 }
 
 /**
- * Gives servers the certificate again whenever one of its files changes. Connections that are open keep theirs.
+ * Gives servers the certificate again whenever the contents of its files change. Connections that are open keep theirs.
+ * Files are compared with those in use from the first look on, so a change during the start counts too.
  *
- * @param failed - Gets why files cannot be used; the servers keep what they have.
+ * @param used - What the servers have now.
+ * @param failed - Gets why files cannot be used, once for each change; the servers keep what they have.
  * @returns A function that stops looking.
  */
 export function followTls(
   tls: CertificateFiles,
+  used: TlsSettings,
   servers: readonly SecureServer[],
   failed: (error: Error) => void,
 ): () => void {
-  const files = [tls.cert, tls.key, tls.clientCa].filter((file) => file !== undefined);
-  const changed = (): void => {
+  let known = digest([used.cert, used.key, used.ca]);
+  const look = async (): Promise<void> => {
+    const found = digest(await Promise.all([tls.cert, tls.key, tls.clientCa].map(contents)));
+    if (found === known) return;
+    known = found;
     try {
       const settings = readTls(tls);
       for (const server of servers) server.setSecureContext(settings);
@@ -84,8 +96,21 @@ export function followTls(
       failed(error as Error);
     }
   };
-  for (const file of files) watchFile(file, { persistent: false, interval: LOOK_MS }, changed);
+  const looking = setInterval(() => void look(), LOOK_MS).unref();
   return () => {
-    for (const file of files) unwatchFile(file, changed);
+    clearInterval(looking);
   };
+}
+
+/** The bytes of a file; the code of the error where it cannot be read. */
+async function contents(file: string | undefined): Promise<Buffer | string | undefined> {
+  return file === undefined
+    ? undefined
+    : readFile(file).catch((error: unknown) => String((error as { code?: string }).code));
+}
+
+function digest(parts: readonly (Buffer | string | undefined)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${String(part?.length)}:`).update(part ?? '');
+  return hash.digest('base64');
 }

@@ -51,7 +51,7 @@ export class AuthService {
       name: 'service',
       store,
       onStoreError,
-      timeoutMs: 500,
+      timeoutMs: 60_000,
       app: 'gateway',
       shared: true,
     });
@@ -59,7 +59,7 @@ export class AuthService {
     this.#configuration = read(core, written);
     const current = (): Configuration => this.#configuration;
     this.service = {
-      ...{ store, core, health: new Health(), access: new Access(undefined), stats: new Stats(), timeoutMs: 500 },
+      ...{ store, core, health: new Health(), access: new Access(undefined), stats: new Stats(), timeoutMs: 60_000 },
       get configuration() {
         return current();
       },

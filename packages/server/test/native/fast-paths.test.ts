@@ -45,7 +45,7 @@ function limiterOf(options: Omit<SingleLimiterOptions, 'store'>): Limiter {
     name: `fast-${String(names++)}`,
     store: remoteStore(listening.url),
     onStoreError: 'throw',
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     ...options,
   });
   limiters.push(limiter);
@@ -94,7 +94,7 @@ describe('a limiter over a service in front of Redis', () => {
       limits: policy.map((one) => ({ name: one.name as string, policy: one })),
       store: remoteStore(listening.url),
       onStoreError: 'throw',
-      timeoutMs: 5_000,
+      timeoutMs: 60_000,
     });
     const decide = async (): Promise<string> => (await limiter.consume({ hour: 'key', day: 'key' })).source;
 

@@ -29,7 +29,7 @@ export function configurationOf(limits: readonly NamedLimit[] = []): Configurati
 }
 
 /** A service that takes requests. */
-export function serviceOf(store: Store, { token, limits, timeoutMs = 10_000 }: ServiceOptions = {}): Service {
+export function serviceOf(store: Store, { token, limits, timeoutMs = 60_000 }: ServiceOptions = {}): Service {
   const health = new Health();
   health.isServing = true;
   return {

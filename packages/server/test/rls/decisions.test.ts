@@ -50,7 +50,7 @@ describe.each([
 ])('decisions over descriptors, on %s', (_name, storeOf) => {
   let running: RunningService;
   beforeAll(async () => {
-    running = await runService(LIMITS, { store: storeOf(), timeoutMs: 5000 });
+    running = await runService(LIMITS, { store: storeOf(), timeoutMs: 60_000 });
   });
   afterAll(async () => {
     await running.close();

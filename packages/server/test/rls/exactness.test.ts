@@ -38,7 +38,7 @@ describe.each([
     const prefix = `exact${String(++runs)}:`;
     const storeOf = (): Store => (name === 'memory' ? memoryStore() : redisStore(redis.server.url, { prefix }));
     running = await Promise.all(
-      Array.from({ length: replicas }, () => runService(LIMITS, { store: storeOf(), timeoutMs: 10_000 })),
+      Array.from({ length: replicas }, () => runService(LIMITS, { store: storeOf(), timeoutMs: 60_000 })),
     );
     clients = running.flatMap(({ port }) => [connect(port), connect(port)]);
     const allowed = new Map<string, number>();

@@ -24,7 +24,7 @@ describe.each([
 ])('is_negative_hits, on %s', (name, storeOf) => {
   let running: RunningService;
   beforeAll(async () => {
-    running = await runService(LIMITS, { store: storeOf(), timeoutMs: 5000, token: 'secret' });
+    running = await runService(LIMITS, { store: storeOf(), timeoutMs: 60_000, token: 'secret' });
   });
   afterAll(async () => {
     await running.close();

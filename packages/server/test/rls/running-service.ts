@@ -51,7 +51,7 @@ export interface RunOptions extends Partial<RlsOptions> {
 
 /** A service on a port of the loopback. */
 export async function runService(yaml: string, options: RunOptions = {}): Promise<RunningService> {
-  const { store = memoryStore(), timeoutMs = 10_000, token, shared = true, ...rls } = options;
+  const { store = memoryStore(), timeoutMs = 60_000, token, shared = true, ...rls } = options;
   const service = makeService(yaml, store, timeoutMs, token, shared);
   const server = serveRls(service, { overrides: overridesOf(service.core), ...rls });
   const port = await freePort();

@@ -9,6 +9,7 @@ import type { BatchCall } from './write-batch.ts';
 /**
  * Reads the reply of lua/batch.lua: the instant, and every value before the call.
  *
+ * @param behindMs - The clock has stepped back where it shows less: see `ServerClock`.
  * @throws StoreError when the reply is not one of that script, or (checking) differs from the kernels' decisions.
  */
 export function readBatch(
@@ -16,6 +17,7 @@ export function readBatch(
   call: BatchCall,
   requests: readonly CoalescedRequests[],
   checking: boolean,
+  behindMs = 0,
 ): BatchAnswer {
   const [instant, lines, checked] = Array.isArray(reply) ? (reply as unknown[]) : [];
   const atMs = instantOf(instant);
@@ -32,6 +34,7 @@ export function readBatch(
     keys[index] = readLine(value, call.keys[i] as string, (requests[index] as CoalescedRequests).limit);
   }
   if (checking) compare(text.split('\n'), checked as readonly unknown[], call, requests, keys, atMs);
+  if (atMs < behindMs) for (const key of keys) if (!(key instanceof Error)) key.isAhead = true;
   return { atMs, keys };
 }
 

@@ -1,8 +1,10 @@
 import { StoreError, kindOf, shown } from '../../errors.ts';
 import { evaluate } from '../../engine/evaluate.ts';
+import { healedKeys } from '../../engine/heal-state.ts';
 import {
   partsOf,
   withSnapshots,
+  type DecidingRequest,
   type Limit,
   type Part,
   type StoreAnswer,
@@ -18,9 +20,10 @@ import type { Call } from './write-call.ts';
  * Reads the reply of the general script: the instant, and every value before the call. The kernels decide the
  * requests again from these.
  *
+ * @param behindMs - The clock has stepped back where it shows less: see `ServerClock`.
  * @throws StoreError when the reply is not one of general.lua, or (checking) differs from the kernels' decisions.
  */
-export function readReply(reply: unknown, call: Call, showsDenied: boolean): StoreAnswers {
+export function readReply(reply: unknown, call: Call, showsDenied: boolean, behindMs = 0): StoreAnswers {
   const [instant, ...values] = Array.isArray(reply) ? (reply as unknown[]) : [];
   const atMs = instantOf(instant);
   if (atMs === undefined || values.length !== call.keys.length + (call.checking ? 1 : 0) || !values.every(isValue)) {
@@ -54,11 +57,25 @@ export function readReply(reply: unknown, call: Call, showsDenied: boolean): Sto
       });
     }
     if (call.hasPolicyVersions || call.checking) for (const key of keys) key.touched = false;
-    allowed += isAllowed(request, evaluation.answer) ? '1' : '0';
+    const isDenied = !isAllowed(request, evaluation.answer);
+    allowed += isDenied ? '0' : '1';
+    const cut = isDenied && atMs < behindMs && 'parts' in request ? deniedOnceHealed(request, keys, atMs) : undefined;
+    if (cut !== undefined) return cut;
     return showsDenied ? withSnapshots(evaluation.answer, keys) : evaluation.answer;
   });
   if (call.checking) compare(values, before, changed, allowed, atMs, call);
   return answers;
+}
+
+/**
+ * The answer to a denied request, by the states as `heal` will have cut them by the next one. Undefined where nothing is
+ * cut, and where the request would be allowed then.
+ */
+function deniedOnceHealed(request: DecidingRequest, keys: readonly KeyState[], atMs: number): StoreAnswer | undefined {
+  const healed = healedKeys(request.parts, keys, atMs);
+  if (healed === undefined) return undefined;
+  const { answer } = evaluate({ ...request, op: 'peek' }, healed, atMs);
+  return isAllowed(request, answer) ? undefined : answer;
 }
 
 /** Some clients can be configured to return strings or bigints. */

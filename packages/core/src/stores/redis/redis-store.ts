@@ -28,6 +28,7 @@ import { ServerClock } from './server-clock.ts';
 import { hashTag } from './redis-key.ts';
 import { instantOf, readReply } from './read-reply.ts';
 import { readBatch } from './read-batch.ts';
+import { serverOf } from './place.ts';
 import { parseRedisOptions, type RedisSettings, type RedisStoreOptions } from './redis-options.ts';
 import { writeCall } from './write-call.ts';
 import { withinBounds } from './within-bounds.ts';
@@ -109,7 +110,9 @@ export function createRedisStore(
       'SLUICE_OPTION_INVALID',
     );
   }
-  const store = new ScriptedStore(own, adopted, { ...settings, scripts, instantOf });
+  const place =
+    instantOf === undefined ? `${serverOf(client)}, prefix ${keyPrefixOf(client)}${settings.prefix}` : undefined;
+  const store = new ScriptedStore(own, adopted, { ...settings, scripts, instantOf, place });
   addConnection(store, {
     through: own ?? (client as object),
     prefix: settings.prefix,
@@ -123,6 +126,7 @@ export function createRedisStore(
 interface StoreSettings extends RedisSettings {
   readonly scripts: Scripts;
   readonly instantOf: (() => number) | undefined;
+  readonly place: string | undefined;
 }
 
 /** Divides 16 384 hash slots into 64 parts when a client does not know their nodes: nodes own ranges of slots. */
@@ -141,6 +145,7 @@ interface Node {
 
 class ScriptedStore implements RedisStore, BatchStore, FastStore {
   readonly source = 'redis';
+  readonly place?: string;
   readonly hasNodes: boolean;
   readonly showsDenied: boolean;
   readonly #own: OwnClient | undefined;
@@ -161,6 +166,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     this.hasNodes = adopted?.cluster === true;
     this.showsDenied = settings.instantOf === undefined;
     this.breaker = settings.breaker;
+    if (settings.place !== undefined) this.place = settings.place;
     this.#settings = settings;
   }
 
@@ -214,7 +220,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
       const call = writeBatch(requests, prefix, check);
       return this.#run(client, node, scripts.batch, call.keys, call.args, waiting, (reply) =>
         // The requests of an abandoned call are no longer known.
-        waiting?.abandoned === true ? NO_ANSWER : readBatch(reply, call, requests, check),
+        waiting?.abandoned === true ? NO_ANSWER : readBatch(reply, call, requests, check, this.#behindMs(node)),
       );
     });
   }
@@ -348,7 +354,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     const call = writeCall(requests, prefix, check, client.sendsAgain === true && client.cluster !== true);
     const keys = [...call.keys, ...call.furtherKeys];
     return this.#run(client, node, scripts.general, keys, call.args, waiting, (reply) =>
-      readReply(reply, call, this.showsDenied),
+      readReply(reply, call, this.showsDenied, this.#behindMs(node)),
     );
   }
 

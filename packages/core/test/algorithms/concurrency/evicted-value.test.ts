@@ -19,6 +19,7 @@ const slots = concurrency({ name: 'slots', limit: 2, ttl: '1h' });
 const limiterOf = (options: Partial<LimiterOptions> = {}): Limiter =>
   createLimiter({
     name: 'jobs',
+    shared: true,
     policy: slots,
     store: redisStore(redis.client),
     onStoreError: 'throw',

@@ -39,6 +39,7 @@ function clientOf({ sendsAgain }: { readonly sendsAgain: boolean } = { sendsAgai
 const limiterOf = (client: Redis, policy: Policy | readonly Policy[]): Limiter =>
   createLimiter({
     name: 'jobs',
+    shared: true,
     policy,
     store: redisStore(client, { breaker: false }),
     onStoreError: 'throw',

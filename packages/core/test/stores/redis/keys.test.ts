@@ -12,6 +12,7 @@ beforeEach(async () => {
 const limiter = (name: string, store: Store = redisStore(redis.client)): Limiter =>
   createLimiter({
     name,
+    shared: true,
     policy: fixedWindow({ limit: 5, window: '1h' }),
     store,
     onStoreError: 'throw',
@@ -110,6 +111,7 @@ describe('the key of a subject', () => {
     ];
     await createLimiter({
       name: 'orders',
+      shared: true,
       policy,
       store: redisStore(redis.client),
       onStoreError: 'throw',

@@ -16,7 +16,7 @@ beforeEach(async () => {
   await redis.admin.flushall();
 });
 
-const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
+const strict = { shared: true, onStoreError: 'throw', timeoutMs: 60_000 } as const;
 const serverMs = async (): Promise<number> => {
   const [seconds, micros] = await redis.admin.time();
   return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);

@@ -60,8 +60,13 @@ const policies: readonly Policy[] = [
 describe.each(policies.map((policy, i) => [policy.algorithm, i, policy] as const))(
   'after a clock of Redis was an hour ahead for a moment: %s %i',
   (name, i, policy) => {
-    const limiterOf = (store: Store): Limiter =>
-      createLimiter({ name: 'api', policy, store, denialCache: false, timeoutMs: 60_000, onStoreError: 'throw' });
+    const common = { denialCache: false, timeoutMs: 60_000, onStoreError: 'throw' } as const;
+    const limiterOf = (store: Store): Limiter => createLimiter({ name: 'api', policy, store, ...common });
+    /** A limiter whose requests are decided by the general script. */
+    const withAnother = (store: Store): Limiter => {
+      const long = slidingLog({ name: 'long', limit: 1000, window: WINDOW_MS });
+      return createLimiter({ name: 'both', policy: [{ ...policy, name: 'first' }, long], store, ...common });
+    };
 
     it('a process that saw it waits for two windows at most, and allows at most twice the limit', async () => {
       const clock = new ServersClock();
@@ -80,6 +85,22 @@ describe.each(policies.map((policy, i) => [policy.algorithm, i, policy] as const
       expect(before + ahead + after).toBeLessThanOrEqual(2 * before);
       expect(denied.resetAfterMs).toBeLessThanOrEqual(2 * WINDOW_MS + 24_000);
       expect(again.allowed).toBe(true);
+    });
+
+    it('a process that met Redis while it was ahead says to wait no longer than two windows, from the first denial on', async () => {
+      const clock = new ServersClock();
+      const store = clock.process(`met-${name}-${String(i)}`);
+      const limiters = [limiterOf(store), withAnother(store)];
+      for (const limiter of limiters) await consumeAll(limiter);
+      clock.nowMs -= HOUR_MS;
+
+      // The step is known by the reply to the first of them, and each was used up while the clock was ahead.
+      for (const limiter of limiters) {
+        const { allowed, retryAfterMs, resetAfterMs } = await limiter.consume('key');
+        expect(allowed).toBe(false);
+        expect(retryAfterMs).toBeLessThanOrEqual(2 * WINDOW_MS);
+        expect(resetAfterMs).toBeLessThanOrEqual(2 * WINDOW_MS + 24_000);
+      }
     });
 
     it('a process that did not see it denies until then, and another one that saw it heals the key', async () => {

@@ -142,7 +142,8 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
 describe('a key under a limit of 0, which denies before anything is read', () => {
   it.each(['alone', 'with others in one call'])('says that it holds something else: %s', async (how) => {
     const policy = fixedWindow({ limit: 0, window: '1m' });
-    const limiter = createLimiter({ name: 'none', policy, store: redisStore(redis.client), onStoreError: 'throw' });
+    const store = redisStore(redis.client);
+    const limiter = createLimiter({ name: 'none', policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
     await redis.admin.set('sluice:{text}:none:2f', 'hello');
     await redis.admin.rpush('sluice:{list}:none:2f', 'hello');
 

@@ -42,7 +42,7 @@ export interface HttpService {
 
 export async function serveHttp(
   yaml: string,
-  { store = memoryStore(), token, secret, isPrivate = true, timeoutMs = 1000 }: HttpServiceOptions = {},
+  { store = memoryStore(), token, secret, isPrivate = true, timeoutMs = 60_000 }: HttpServiceOptions = {},
 ): Promise<HttpService> {
   const core = new LimiterCore({ name: 'service', shared: true, store, timeoutMs, app: 'sluice-server' });
   core.claim();

@@ -52,7 +52,7 @@ describe('h2load', () => {
   ];
   it.each(stores)('is answered every call, and each counts once, %s', async (_name, storeOf) => {
     const store = storeOf();
-    service = await runService(LIMITS, { timeoutMs: 10_000, ...(store === undefined ? {} : { store }) });
+    service = await runService(LIMITS, { timeoutMs: 60_000, ...(store === undefined ? {} : { store }) });
     const printed = await load();
     const { statuses } = await service.ask({ ...REQUEST, hitsAddend: 1 });
 

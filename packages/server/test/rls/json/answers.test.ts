@@ -168,7 +168,8 @@ describe('POST /json', () => {
     expect(first).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
     await proxy.heal();
     const statuses = (await Promise.all(waiting)).map(({ status }) => status);
-    expect(statuses.sort((one, other) => one - other)).toEqual([200, 429, 429, 503].sort((a, b) => a - b));
+    expect(statuses.filter((status) => status === 503)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 200 || status === 429)).toHaveLength(3);
     proxy.close();
   });
 

@@ -1,5 +1,6 @@
 import { consumeKey } from '../../../engine/consume-state.ts';
 import type { Decision } from '../../../engine/decision.ts';
+import { healedKeys } from '../../../engine/heal-state.ts';
 import type { FastHost, OnStoreError } from '../../../engine/fast.ts';
 import type { KeyState, Part, Store } from '../../../engine/store.ts';
 import type { Recipient } from './batching/coalesced-batch.ts';
@@ -38,9 +39,11 @@ export class BatchedDecision implements Recipient {
   decide(key: KeyState, atMs: number, sent: Sent | undefined): void {
     const part = this.#part;
     const { source, showsDenied } = this.#store;
-    const decision = consumeKey(part, key, atMs, source);
+    let decision = consumeKey(part, key, atMs, source);
     if (sent === undefined) return;
-    if (!decision.allowed) {
+    const cut = !decision.allowed && key.isAhead === true ? deniedOnceHealed(part, key, atMs, source) : undefined;
+    if (cut !== undefined) decision = cut;
+    else if (!decision.allowed) {
       this.#denialCache?.remember(part, key, atMs, sent);
       if (showsDenied === true) warnOfStateAhead(this.#host.name, part.limit, key.states, decision);
     }
@@ -58,4 +61,14 @@ export class BatchedDecision implements Recipient {
     }
     this.#host.end();
   }
+}
+
+/**
+ * The decision of a denied request, by the state as `heal` will have cut it by the next one. Undefined where nothing is
+ * cut, and where the request would be allowed then.
+ */
+function deniedOnceHealed(part: Part, key: KeyState, atMs: number, source: Store['source']): Decision | undefined {
+  const [healed] = healedKeys([part], [key], atMs) ?? [];
+  const decision = healed === undefined ? undefined : consumeKey(part, healed, atMs, source);
+  return decision?.allowed === true ? undefined : decision;
 }

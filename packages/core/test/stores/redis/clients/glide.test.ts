@@ -5,7 +5,7 @@ import { describeRedisClient, type Endpoint, type TestClient } from '@sluice/tes
 Logger.init('off');
 
 // As the default user: the user of the tests may not PING, which GLIDE does before it uses a connection.
-const configOf = ({ nodes }: Endpoint) => ({ addresses: [...nodes], requestTimeout: 100 });
+const configOf = ({ nodes }: Endpoint) => ({ addresses: [...nodes], requestTimeout: 60_000 });
 
 // As docs/guides/redis-clients.md shows.
 const wrapped = (client: GlideClient | GlideClusterClient): RedisClient => ({

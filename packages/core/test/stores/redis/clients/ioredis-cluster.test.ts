@@ -56,7 +56,7 @@ describe.each([
     client.on('error', () => undefined);
     await once(client, 'ready');
     const options = { name: `cut-${version}`, policy: fixedWindow({ limit: 100, window: '1h' }) };
-    const strict = { onStoreError: 'throw', timeoutMs: 5_000 } as const;
+    const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
     const limiter = createLimiter({ ...options, store: redisStore(client, { breaker: false }), ...strict });
     const onlooker = createLimiter({ ...options, store: redisStore(direct, { breaker: false }), ...strict });
     const remaining = async (): Promise<number> => (await onlooker.peek('key')).remaining;

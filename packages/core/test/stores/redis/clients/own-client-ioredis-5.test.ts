@@ -18,7 +18,7 @@ async function limiterOn(database: number): Promise<Limiter> {
   proxy.delay(20);
   const store = redisStore(`${proxy.through(redis.server.url)}/${String(database)}`, { breaker: false });
   const policy = fixedWindow({ limit: 1000, window: '1h' });
-  const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 5_000 });
+  const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
   closing.push(
     () => limiter.close(),
     () => {

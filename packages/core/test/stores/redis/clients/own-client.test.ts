@@ -10,6 +10,7 @@ const limiters: Limiter[] = [];
 const limiterOn = (url: string, timeoutMs = 5_000): Limiter => {
   const limiter = createLimiter({
     policy,
+    shared: true,
     store: redisStore(url, { breaker: false }),
     onStoreError: 'throw',
     timeoutMs,
