@@ -14,7 +14,7 @@ import type { OverrideRules } from '../rls/plan.ts';
 import { serveRls } from '../rls/serve-rls.ts';
 import type { Service } from '../service.ts';
 import { isLocal, type Address } from '../transport/address.ts';
-import { followTls, readTls, type SecureServer, type TlsSettings } from '../transport/certificates.ts';
+import { followTls, noticesOf, readTls, type SecureServer, type TlsSettings } from '../transport/certificates.ts';
 import { WaitingBodies } from '../transport/bodies.ts';
 import { Clients } from '../transport/clients.ts';
 import { closeHttp } from '../transport/close-http.ts';
@@ -75,6 +75,7 @@ const MAKE: Readonly<Record<ListenerName, Make>> = {
  */
 export async function openListeners(service: Service, settings: Settings): Promise<readonly Listener[]> {
   const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
+  for (const notice of noticesOf(tls ?? {})) settings.log(notice);
   const rls: Rls = {
     overrides: new Overrides((policy) => limitOfPolicy(service.core, policy)),
     decided: (decided) => {
@@ -93,9 +94,7 @@ export async function openListeners(service: Service, settings: Settings): Promi
   const stop =
     settings.tls === undefined
       ? undefined
-      : followTls(settings.tls, made.map((one) => one.made.server).filter(isSecure), (error) => {
-          settings.log(`the certificate stays as it was: ${error.message}`);
-        });
+      : followTls(settings.tls, made.map((one) => one.made.server).filter(isSecure), settings.log);
   const opened = await Promise.allSettled(
     made.map(async ({ name, address, made: one }): Promise<Listener> => {
       const at = await listenAt(one.server, address).catch((error: unknown) => {
