@@ -3,6 +3,7 @@
 // Envoy's timeout.
 import { connect } from 'node:http2';
 import { clearInterval, setInterval } from 'node:timers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { answerTo, settings } from './children.mjs';
 import { now } from './clock.mjs';
 
@@ -62,6 +63,13 @@ answerTo({
   },
   stop() {
     clearInterval(timer);
+    return { rows };
+  },
+  /** Stops, once every call has ended. */
+  async finish() {
+    clearInterval(timer);
+    const lastMs = now() + LONGEST_MS;
+    while (now() < lastMs && rows.some(({ status }) => status === undefined)) await sleep(10);
     return { rows };
   },
 });

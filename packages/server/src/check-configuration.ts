@@ -3,9 +3,11 @@ import { loadConfiguration } from './config/configuration-files.ts';
 import { limitsOf } from './limit-of.ts';
 import { parseServerOptions, type ServerOptions } from './options.ts';
 import { openStore } from './store.ts';
+import { noticesOf, readTls } from './transport/certificates.ts';
 
 /**
- * Reads the configuration as `createServer` with these options would. Listens nowhere and sends nothing to Redis.
+ * Reads the configuration and the certificates as `createServer` with these options would. Listens nowhere and sends
+ * nothing to Redis. `log` gets what is to be said of certificates.
  *
  * @returns How many domains, named limits and rules of forward auth it has.
  * @throws (rejects) as `createServer`: SluiceError for options, ConfigurationError, what cannot be read.
@@ -14,6 +16,7 @@ export async function checkConfiguration(
   options: ServerOptions,
 ): Promise<{ readonly domains: number; readonly limits: number; readonly forwardAuthRules: number }> {
   const settings = parseServerOptions(options);
+  if (settings.tls !== undefined) for (const notice of noticesOf(readTls(settings.tls))) settings.log(notice);
   const opened = openStore(settings);
   const core = new LimiterCore({ name: 'service', store: opened.store, app: settings.app, shared: true });
   try {

@@ -10,7 +10,7 @@ import { Health } from './health/health.ts';
 import { limitsOf } from './limit-of.ts';
 import { logStore } from './log-store.ts';
 import { openListeners, type Listener } from './listeners/open-listeners.ts';
-import { writtenAddress } from './transport/address.ts';
+import { isLocal, writtenAddress } from './transport/address.ts';
 import { LISTENERS, parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
 import type { Service } from './service.ts';
 import { openStore } from './store.ts';
@@ -67,12 +67,22 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       service.close();
     });
     const listeners = await openListeners(service, settings);
+    if (needsSharedToken(service.configuration, settings)) settings.log(SHARED_TOKEN);
     service.health.isServing = true;
     return new StartedServer(service, settings, listeners, undo);
   } catch (error) {
     for (const step of undo.reverse()) await step();
     throw error;
   }
+}
+
+const SHARED_TOKEN =
+  'without --token (SLUICE_TOKEN) reservations and slots of /v1 are signed with a secret of this start: other replicas of this Redis, and this one after a restart, answer 403 to settle, renew and release; give all of them one token';
+
+/** Whether other replicas may be sent what this one has signed. Clients on the machine itself need no signature. */
+function needsSharedToken({ limits }: Configuration, { token, store, redis, listeners: { http } }: Settings): boolean {
+  const isShared = store !== undefined || redis !== undefined;
+  return token === undefined && isShared && limits.size > 0 && http !== undefined && !isLocal(http);
 }
 
 class LiveService implements Service {

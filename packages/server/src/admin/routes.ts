@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { Registry } from 'prom-client';
 import type { Entrance } from '../access.ts';
-import { answerHealthcheck } from '../health/answer-healthcheck.ts';
+import { healthRoute } from '../health/health-route.ts';
+import type { WaitingBodies } from '../transport/bodies.ts';
 import type { Route } from '../transport/http.ts';
 import { writtenMetrics, writtenStats } from '../stats/stats-report.ts';
 import { sendProblem, sendText } from '../transport/send.ts';
@@ -9,18 +10,13 @@ import type { Service } from '../service.ts';
 import { nativeRoutes } from '../native/http/native-routes.ts';
 
 /** Where operators look: what is configured, what was counted, and `/v1` to refund, reset and block. */
-export function adminRoutes(service: Service, entrance: Entrance): readonly Route[] {
+export function adminRoutes(service: Service, entrance: Entrance, waiting: WaitingBodies): readonly Route[] {
   return [
-    {
-      path: '/healthcheck',
-      handle: (request, response) => {
-        answerHealthcheck(service.health, request, response);
-      },
-    },
+    healthRoute(service.health),
     guarded(service, entrance, '/rlconfig', () => service.configuration.written()),
     guarded(service, entrance, '/stats', async () => writtenStats(await service.stats.reports())),
     metricsRoute(service, entrance),
-    ...nativeRoutes(service, entrance),
+    ...nativeRoutes(service, entrance, waiting),
   ];
 }
 

@@ -15,8 +15,8 @@ import { YamlValue, type ValueFile } from './yaml-value.ts';
 
 /** Open collections at once: a parser that is recursive, like the one of `yaml`, ends the process on many thousands. */
 const DEEPEST = 200;
-/** Nodes that are read: aliases of aliases could stand for more than any memory holds. */
-const MOST_NODES = 5_000_000;
+/** Values that all aliases of a file stand for: aliases of aliases could stand for more than any memory holds. */
+const MOST_REPEATED = 100_000;
 
 /** A file of YAML: its documents, and the problems that are found in it. */
 export class YamlFile implements ValueFile {
@@ -26,7 +26,9 @@ export class YamlFile implements ValueFile {
   readonly #lines = new LineCounter();
   readonly #problems = new Map<string, { readonly offset: number; readonly message: string }>();
   readonly #targets = new Map<Alias, Node>();
-  #nodes = 0;
+  /** How many values the targets of aliases hold, with those of aliases inside. */
+  readonly #sizes = new Map<Node, number>();
+  #repeated = 0;
 
   constructor(path: string, text: string) {
     this.path = path;
@@ -55,16 +57,10 @@ export class YamlFile implements ValueFile {
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
-  /**
-   * The node that an alias stands for. Null, with a problem, where there is none, or where aliases multiply without
-   * end.
-   */
+  /** The node that an alias stands for. Null, with a problem, where there is none, and below too many levels. */
   resolved(node: Node | null, depth: number): Node | null {
-    this.#nodes++;
-    if (this.#nodes > MOST_NODES || depth > DEEPEST) {
-      const isFirst = this.#nodes <= MOST_NODES + 1;
-      this.#nodes = MOST_NODES + 1;
-      if (isFirst) this.problem(node?.range?.[0] ?? 0, 'aliases repeat each other without end, or too often');
+    if (depth > DEEPEST) {
+      this.problem(node?.range?.[0] ?? 0, `aliases nest values more than ${String(DEEPEST)} levels deep`);
       return null;
     }
     if (!isAlias(node)) return node;
@@ -77,7 +73,7 @@ export class YamlFile implements ValueFile {
     const tokens = this.#tokens(text);
     if (this.hasProblems) return [];
     // Version 1.1, like the files that are read here: `yes` is true, and `<<` merges.
-    const composer = new Composer({ version: '1.1', logLevel: 'silent' });
+    const composer = new Composer({ version: '1.1', logLevel: 'silent', uniqueKeys: false });
     const documents = [...composer.compose(tokens)];
     for (const { errors, warnings } of documents) {
       // The text after a colon is from the file, and may be a secret: this may be any file.
@@ -110,10 +106,41 @@ export class YamlFile implements ValueFile {
           return;
         }
         const target = anchors.get(node.source);
-        if (target !== undefined) this.#targets.set(node, target);
+        if (target !== undefined) this.#refer(node, target);
       },
     });
+    if (this.hasProblems) return [];
     const value = new YamlValue(this, document.contents, document.contents?.range[0] ?? 0, 0);
     return value.isMissing ? [] : [value];
+  }
+
+  /** Lets an alias stand for a node, unless that holds the alias, or all aliases stand for too much. */
+  #refer(alias: Alias, target: Node): void {
+    const at = alias.range?.[0] ?? 0;
+    if (at < (target.range?.[2] ?? 0)) {
+      this.problem(at, `the alias ${alias.source} stands for a value that holds it`);
+      return;
+    }
+    this.#targets.set(alias, target);
+    const before = this.#repeated;
+    this.#repeated += this.#sizeOf(target);
+    if (before <= MOST_REPEATED && this.#repeated > MOST_REPEATED) {
+      this.problem(at, `up to this alias, aliases repeat more than ${String(MOST_REPEATED)} values; write fewer`);
+    }
+  }
+
+  #sizeOf(node: Node): number {
+    const known = this.#sizes.get(node);
+    if (known !== undefined) return known;
+    let size = 0;
+    visit(node, {
+      Node: (_key, inner) => {
+        size++;
+        const target = isAlias(inner) ? this.#targets.get(inner) : undefined;
+        if (target !== undefined) size += this.#sizes.get(target) ?? 0;
+      },
+    });
+    this.#sizes.set(node, size);
+    return size;
   }
 }

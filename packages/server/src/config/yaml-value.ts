@@ -16,6 +16,8 @@ export interface YamlField {
 }
 
 const LONGEST_SHOWN = 60;
+/** Words that YAML 1.1 reads as true or false. */
+const MISREAD = /^(?:y|yes|n|no|on|off)$/i;
 
 /** A value of a file, or the place where one is missing. A value that cannot be read is reported as a problem. */
 export class YamlValue {
@@ -133,6 +135,7 @@ export class YamlValue {
   whole(where: string, least: number, most: number): number | undefined {
     if (this.isMissing) return undefined;
     const value = isScalar(this.#node) ? this.#node.value : undefined;
+    if (this.#isMisread(where)) return undefined;
     if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
     const range = `${String(least)} to ${String(most)}`;
     this.problem(`${where} must be a whole number from ${range}, got ${this.#shown()}`);
@@ -149,6 +152,7 @@ export class YamlValue {
     if (isSeq(node)) return this.items('a list', 'values').map((item) => item.plain());
     if (!isScalar(node)) return null;
     const { value, source } = node;
+    if (this.#isMisread('a value')) return source ?? null; // the text makes no policy of another number
     if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
     return typeof value === 'number' && Number.isFinite(value) ? value : (source ?? null);
   }
@@ -171,6 +175,7 @@ export class YamlValue {
         fields.push({ name: key.source ?? String(key.value), value });
       else this.#file.problem(at, `${where} has a field whose name is not a text; write the name in quotes`);
     }
+    this.#reportTwice(fields, where);
     if (merged.length === 0) return fields;
     const names = new Set(fields.map(({ name }) => name));
     for (const field of merged) {
@@ -180,11 +185,43 @@ export class YamlValue {
     return fields;
   }
 
+  /** Reports names that a map has more than once. */
+  #reportTwice(fields: readonly YamlField[], where: string): void {
+    const first = new Map<string, number>();
+    for (const { name, value } of fields) {
+      const earlier = first.get(name);
+      if (earlier === undefined) first.set(name, value.#at);
+      else {
+        const line = String(this.#file.position(earlier).line);
+        value.problemAtName(
+          `${where} has the field ${quoted(name)} twice, the first time in line ${line}; write it once`,
+        );
+      }
+    }
+  }
+
   #mergedFields(where: string, mayBeNumbers: boolean): readonly YamlField[] {
     if (isMap(this.#node)) return this.#fieldsOf(this.#node, where, mayBeNumbers);
     if (isSeq(this.#node)) return this.items('<<', 'maps').flatMap((item) => item.#mergedFields(where, mayBeNumbers));
     this.problem(`<< must name a map, or a list of maps, got ${this.#shown()}`);
     return [];
+  }
+
+  /**
+   * Whether a value is another one in YAML 1.1 than it looks like, which is reported: 0100 is 64 there, 1:30 is 90, and
+   * `no` is false.
+   */
+  #isMisread(where: string): boolean {
+    if (!isScalar(this.#node)) return false;
+    const { value, source = '' } = this.#node;
+    const isNumber =
+      typeof value === 'number' && Number.isFinite(value) && Number(source.replaceAll('_', '')) !== value;
+    if (!isNumber && !(typeof value === 'boolean' && MISREAD.test(source))) return false;
+    const instead = isNumber
+      ? 'write it without leading zeros and colons, or in quotes'
+      : 'write true or false, or the word in quotes';
+    this.problem(`${where} is ${String(value)} where it is written ${source}, by YAML 1.1; ${instead}`);
+    return true;
   }
 
   #inside(node: Node | null, at: number): YamlValue {

@@ -19,7 +19,7 @@ export class PathPattern {
     return this.text !== this.text.toLowerCase();
   }
 
-  /** Takes time in proportion to the length of the path, times that of a segment of the pattern at worst. */
+  /** Takes time in proportion to the length of the pattern, and little for what a path has beyond it. */
   matches(path: string): boolean {
     return this.#asWritten(path);
   }
@@ -48,7 +48,7 @@ function segmentMatcher(head: string, isOpen: boolean): Matcher {
   const wildcards = head.split('/').map((segment) => new Wildcard(segment));
   const rest = isOpen ? new Wildcard(`${wildcards.pop()?.pattern ?? ''}*`) : undefined;
   return (path) => {
-    const segments = withoutSlashes(path).split('/');
+    const segments = withoutSlashes(path).split('/', wildcards.length + 1); // a long path has many
     const isLong = rest === undefined ? segments.length === wildcards.length : segments.length >= wildcards.length;
     if (!isLong || wildcards.some((wildcard, i) => !wildcard.matches(segments[i] as string))) return false;
     const next = segments[wildcards.length];
@@ -56,10 +56,16 @@ function segmentMatcher(head: string, isOpen: boolean): Matcher {
   };
 }
 
+/** The last path that was asked for: every pattern of a table is asked about one path after the other. */
+let lastPath = '';
+let lastTrimmed = '';
+
 function withoutSlashes(path: string): string {
+  if (path === lastPath) return lastTrimmed;
   let end = path.length;
   while (end > 0 && path.charCodeAt(end - 1) === SLASH) end--;
-  return end === path.length ? path : path.slice(0, end);
+  lastPath = path;
+  return (lastTrimmed = end === path.length ? path : path.slice(0, end));
 }
 
 const SLASH = 47;

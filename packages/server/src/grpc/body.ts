@@ -22,6 +22,8 @@ export class Body {
   readonly #longest: number;
   #held = NOTHING;
   #length = 0;
+  /** The length of the whole body, once it is known. */
+  #announced = Infinity;
   #isComplete = false;
 
   /** @param longest - The longest message, in bytes. */
@@ -67,6 +69,7 @@ export class Body {
   #missingBytes(bytes: Buffer): number {
     if (bytes.length < PREFIX_BYTES) return PREFIX_BYTES - bytes.length;
     const length = bytes.readUInt32BE(1);
+    this.#announced = PREFIX_BYTES + length;
     const flags = bytes[0] as number;
     if (flags === 1) throw new CallError(Status.UNIMPLEMENTED, 'compressed messages are not supported: use identity');
     if (flags > 1) throw new CallError(Status.INTERNAL, `a message has the flags ${String(flags)}`);
@@ -83,7 +86,9 @@ export class Body {
   #withHeld(chunk: Buffer): Buffer {
     const length = this.#length + chunk.length;
     if (length > this.#held.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#held.length * 2, FIRST_CAPACITY));
+      const larger = Buffer.allocUnsafeSlow(
+        Math.max(length, Math.min(this.#held.length * 2, this.#announced), FIRST_CAPACITY),
+      );
       this.#held.copy(larger, 0, 0, this.#length);
       this.#held = larger;
     }

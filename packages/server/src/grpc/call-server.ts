@@ -1,6 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { Call, dropRest, respondWith, type CallDeps, type Method } from './call.ts';
-import { Sessions } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
 import { CallError, Status } from './status.ts';
 
 const CONTENT_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/i;
@@ -8,11 +8,13 @@ const CONTENT_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/i;
 /** Turns streams of HTTP/2 into calls of methods: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 export class CallServer {
   readonly #methods: ReadonlyMap<string, Method>;
+  readonly #sessions: Sessions;
   readonly #deps: CallDeps;
 
   /** @param methods - By their paths, such as `/package.Service/Method`. */
-  constructor(methods: ReadonlyMap<string, Method>, deps: CallDeps) {
+  constructor(methods: ReadonlyMap<string, Method>, sessions: Sessions, deps: CallDeps) {
     this.#methods = methods;
+    this.#sessions = sessions;
     this.#deps = deps;
   }
 
@@ -20,7 +22,7 @@ export class CallServer {
   begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     stream.on('error', ignore); // 'close' follows
     if (stream.destroyed || stream.closed) return;
-    Sessions.called(stream.session as ServerHttp2Session);
+    const connection = this.#sessions.called(stream.session as ServerHttp2Session);
     if (headers[':method'] !== 'POST') {
       respondWithout(stream, constants.HTTP_STATUS_METHOD_NOT_ALLOWED);
       return;
@@ -35,7 +37,7 @@ export class CallServer {
       return;
     }
     try {
-      new Call(stream, headers, method, this.#deps);
+      new Call(stream, headers, connection, method, this.#deps);
     } catch (error) {
       this.#deny(stream, error);
     }

@@ -1,6 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Body } from './body.ts';
-import type { OpenCall, OpenCalls } from './open-calls.ts';
+import type { CallConnection, OpenCall, OpenCalls } from './open-calls.ts';
 import { CallError, Status, encodeMessage, type StatusCode } from './status.ts';
 import { parseTimeout } from './timeout.ts';
 import { WireError } from '../protobuf/wire.ts';
@@ -46,6 +46,7 @@ export class Call implements OpenCall {
   older: OpenCall | undefined;
   newer: OpenCall | undefined;
   readonly stream: ServerHttp2Stream;
+  readonly connection: CallConnection;
   /** By `performance.now()`. */
   readonly arrivedAtMs: number = performance.now();
   /** The client's deadline, by `performance.now()`. Undefined without `grpc-timeout`. */
@@ -59,16 +60,23 @@ export class Call implements OpenCall {
   /** Sent after the last message. */
   #trailers: Readonly<Record<string, string>> = OK_TRAILERS;
 
-  /** @throws CallError for a bad timeout. */
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, method: Method, deps: CallDeps) {
+  /** @throws CallError for a bad timeout, and where there are too many calls. */
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    connection: CallConnection,
+    method: Method,
+    deps: CallDeps,
+  ) {
     const timeout = headers['grpc-timeout'];
     this.stream = stream;
+    this.connection = connection;
     this.deadlineAtMs = typeof timeout === 'string' ? this.arrivedAtMs + parseTimeout(timeout) : undefined;
     this.authorization = headers.authorization;
     this.#method = method;
     this.#deps = deps;
     this.#body = new Body(deps.longestMessage);
-    deps.openCalls.add(this);
+    if (!deps.openCalls.add(this)) throw tooMany();
     (stream as CallStream)[CALL] = this;
     stream.on('data', received).on('end', hasEnded).on('wantTrailers', sendTrailers).on('close', closed);
   }
@@ -119,7 +127,7 @@ export class Call implements OpenCall {
     respondWith(this.stream, code, message);
   }
 
-  /** Ends a call that has taken too much: time, or memory together with others. */
+  /** Ends a call that has taken too long. */
   drop(): void {
     this.#deps.openCalls.delete(this);
     if (this.#isAnswered) setImmediate(reset, this.stream);
@@ -133,11 +141,11 @@ export class Call implements OpenCall {
       const message = this.#body.add(chunk);
       if (message !== undefined) this.#request = this.#method.decode(message);
     } catch (error) {
-      this.#deps.openCalls.held(this.#body.heldBytes - before);
+      this.#held(before);
       this.fail(error);
       return;
     }
-    if (this.#body.heldBytes !== before) this.#deps.openCalls.held(this.#body.heldBytes - before);
+    if (this.#body.heldBytes !== before && !this.#held(before)) this.fail(tooMany());
   }
 
   requestEnded(): void {
@@ -165,6 +173,11 @@ export class Call implements OpenCall {
     (this.stream as CallStream)[CALL] = undefined;
   }
 
+  /** Tells what the message takes now. Returns false where that is too much. */
+  #held(before: number): boolean {
+    return this.#deps.openCalls.held(this, this.#body.heldBytes - before);
+  }
+
   /** Whether a response can begin. */
   #begin(): boolean {
     if (this.#isAnswered || this.isGone) return false;
@@ -180,6 +193,10 @@ export class Call implements OpenCall {
     this.#deps.failed(error);
     return new CallError(Status.INTERNAL, 'the service has failed; nothing more is known here');
   }
+}
+
+function tooMany(): CallError {
+  return new CallError(Status.RESOURCE_EXHAUSTED, 'the service has as many calls as it takes');
 }
 
 /** Ends a stream with a status alone. */

@@ -1,9 +1,15 @@
 /** Calls whose end is awaited at most, in a process: far more than decisions take part of. */
-const MOST_CALLS = 8192;
-/** Bytes of incomplete messages at most, in a process. */
-const MOST_BYTES: number = 64 * 1024 * 1024;
+const MOST_CALLS = 2048;
+const MIB: number = 1024 * 1024;
+/** Bytes of incomplete messages at most, in a process and on a connection: a message has up to 4 MiB. */
+const MOST_BYTES: number = 16 * MIB;
+const MOST_BYTES_OF_CONNECTION: number = 6 * MIB;
 /** How long a call may take, from its header fields to its last byte. */
 const LONGEST_MS = 10_000;
+/** An older call may cost its client the connection, where there are too many. An honest one has ended by then. */
+const HONEST_MS = 250;
+/** Of so many of the oldest calls, the connection that has most is closed: an honest client can be late too. */
+const SUSPECTS = 64;
 const SWEEP_MS = 1000;
 
 /** A call as {@link OpenCalls} knows it, with its links there. */
@@ -13,16 +19,28 @@ export interface OpenCall {
   readonly arrivedAtMs: number;
   /** Bytes of its incomplete message. */
   readonly heldBytes: number;
+  /** The connection that it came over. */
+  readonly connection: CallConnection;
   /** Ends it without an answer. */
   drop(): void;
+}
+
+/** A connection, with its open calls and the bytes of their incomplete messages. */
+export interface CallConnection {
+  calls: number;
+  heldBytes: number;
+  /** Whether {@link OpenCalls} has ended it: its calls no longer count. */
+  isEnded: boolean;
+  /** Ends it with all its calls: `ENHANCE_YOUR_CALM`. */
+  calm(): void;
 }
 
 /**
  * The calls that have begun and not ended, the oldest first, as a list through the calls themselves: a set that loses
  * an entry for each one it gets keeps the calls of every table that it has outgrown, until the old generation is
  * collected. Bounds their number, their bytes, and their time, so that clients that send requests without end, or do
- * not read responses, cost little. Where there are too many, the oldest one is dropped: calls of other clients end
- * within milliseconds.
+ * not read responses, cost little. Where there are too many, a connection of the oldest ones is closed: calls of other
+ * clients end within milliseconds.
  */
 export class OpenCalls {
   readonly #sweeper: NodeJS.Timeout;
@@ -41,13 +59,16 @@ export class OpenCalls {
     return this.#size;
   }
 
-  add(call: OpenCall): void {
-    if (this.#size >= MOST_CALLS) this.#dropOldest();
+  /** Whether it takes a call: false where there are too many, and none of them is old. */
+  add(call: OpenCall): boolean {
+    if (this.#size >= MOST_CALLS && !this.#calmOne(({ calls }) => calls)) return false;
     call.older = this.#newest;
     if (this.#newest === undefined) this.#oldest = call;
     else this.#newest.newer = call;
     this.#newest = call;
     this.#size++;
+    call.connection.calls++;
+    return true;
   }
 
   /** Forgets a call, which may be forgotten already. */
@@ -59,26 +80,55 @@ export class OpenCalls {
     if (newer === undefined) this.#newest = older;
     else newer.older = older;
     call.older = call.newer = undefined;
+    const { connection, heldBytes } = call;
+    if (connection.isEnded) return;
     this.#size--;
-    this.#bytes -= call.heldBytes;
+    this.#bytes -= heldBytes;
+    connection.calls--;
+    connection.heldBytes -= heldBytes;
   }
 
-  /** Called when a call in the set holds more bytes, or less. */
-  held(change: number): void {
+  /**
+   * Called when a call in the set holds more bytes, or less. Returns whether it may go on: not where they are too many,
+   * and no call is old.
+   */
+  held({ connection }: OpenCall, change: number): boolean {
+    if (connection.isEnded) return true;
     this.#bytes += change;
-    while (this.#bytes > MOST_BYTES) this.#dropOldest();
+    connection.heldBytes += change;
+    if (connection.heldBytes > MOST_BYTES_OF_CONNECTION) this.#calm(connection);
+    return this.#bytes <= MOST_BYTES || this.#calmOne(({ heldBytes }) => heldBytes);
   }
 
   close(): void {
     clearInterval(this.#sweeper);
   }
 
-  #dropOldest(): void {
-    this.#oldest?.drop();
+  /** Closes the connection that has most, of those with the oldest calls. Returns false where no call is old. */
+  #calmOne(sizeOf: (connection: CallConnection) => number): boolean {
+    const beforeMs = performance.now() - HONEST_MS;
+    let largest: CallConnection | undefined;
+    let call = this.#oldest;
+    for (let left = SUSPECTS; call !== undefined && call.arrivedAtMs <= beforeMs && left > 0; call = call.newer) {
+      const { connection } = call;
+      if (connection.isEnded) continue;
+      left--;
+      if (largest === undefined || sizeOf(connection) > sizeOf(largest)) largest = connection;
+    }
+    if (largest !== undefined) this.#calm(largest);
+    return largest !== undefined;
+  }
+
+  /** Its calls count no longer, and leave the set when their streams close. */
+  #calm(connection: CallConnection): void {
+    this.#size -= connection.calls;
+    this.#bytes -= connection.heldBytes;
+    connection.isEnded = true;
+    connection.calm();
   }
 
   #sweep(): void {
     const beforeMs = performance.now() - LONGEST_MS;
-    while (this.#oldest !== undefined && this.#oldest.arrivedAtMs <= beforeMs) this.#dropOldest();
+    while (this.#oldest !== undefined && this.#oldest.arrivedAtMs <= beforeMs) this.#oldest.drop();
   }
 }

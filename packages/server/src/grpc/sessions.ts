@@ -1,4 +1,7 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import { areSame, type Connections } from '../transport/connections.ts';
+import type { CallConnection } from './open-calls.ts';
 import { startTimer } from './long-timer.ts';
 
 /** Pings of a client between two calls, at most: clients that measure the line send one with each call. */
@@ -26,10 +29,12 @@ interface CountingSession extends ServerHttp2Session {
   [PINGS]?: number;
   /** Our pings since the last sign of life: an answer, or a call. */
   [UNANSWERED]?: number;
+  [CONNECTION]?: CallConnection;
 }
 
 const PINGS = Symbol('pings');
 const UNANSWERED = Symbol('unanswered');
+const CONNECTION = Symbol('connection');
 
 /**
  * The connections of a server: their age, their end, clients that send pings without end, and those that are lost.
@@ -38,11 +43,13 @@ const UNANSWERED = Symbol('unanswered');
  */
 export class Sessions {
   readonly #options: SessionsOptions;
+  readonly #connections: Connections;
   readonly #open = new Set<CountingSession>();
   readonly #keepalive: NodeJS.Timeout;
 
-  constructor(options: SessionsOptions) {
+  constructor(options: SessionsOptions, connections: Connections) {
     this.#options = options;
+    this.#connections = connections;
     this.#keepalive = setInterval(() => {
       for (const session of this.#open) keepAlive(session);
     }, options.keepaliveMs).unref();
@@ -59,11 +66,20 @@ export class Sessions {
     });
   }
 
-  /** Called with the connection of each call. */
-  static called(session: ServerHttp2Session): void {
+  /** Called with the connection of each call. Returns what its calls share. */
+  called(session: ServerHttp2Session): CallConnection {
     const counting = session as CountingSession;
     counting[PINGS] = 0;
     counting[UNANSWERED] = 0;
+    const known = counting[CONNECTION];
+    if (known !== undefined) return known;
+    this.#connections.served(session.socket);
+    return (counting[CONNECTION] = {
+      ...{ calls: 0, heldBytes: 0, isEnded: false },
+      calm: () => {
+        calm(session);
+      },
+    });
   }
 
   /** Asks all clients to leave, and waits until they have, at most this long. */
@@ -79,6 +95,15 @@ export class Sessions {
     clearInterval(this.#keepalive);
     this.destroy();
     await Promise.all(closed);
+  }
+
+  /** Ends the connection of a socket that was accepted, because its client has too many. */
+  end(accepted: Socket): void {
+    const own = [...this.#open].find(
+      ({ socket }) => (socket as Socket | undefined) !== undefined && areSame(socket, accepted),
+    );
+    if (own === undefined) accepted.destroy();
+    else calm(own);
   }
 
   /** Ends all connections, with the calls on them. */
@@ -147,5 +172,10 @@ function keepAlive(session: CountingSession): void {
 function countPing(this: CountingSession): void {
   const pings = (this[PINGS] ?? 0) + 1;
   this[PINGS] = pings;
-  if (pings > MOST_PINGS) this.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  if (pings > MOST_PINGS) calm(this);
+}
+
+function calm(session: ServerHttp2Session): void {
+  // Without an error Node sends NO_ERROR, whatever code it is given.
+  session.destroy(new Error('the client takes too much'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
 }

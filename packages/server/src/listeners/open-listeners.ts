@@ -2,7 +2,7 @@ import type { Server } from 'node:net';
 import { limitOfPolicy } from '@sluice/core/spi';
 import { adminRoutes, metricsRoute } from '../admin/routes.ts';
 import { Overrides } from '../config/overrides.ts';
-import { answerHealthcheck } from '../health/answer-healthcheck.ts';
+import { healthRoute } from '../health/health-route.ts';
 import { createForwardAuth } from '../forward-auth/create-forward-auth.ts';
 import { serveFrames } from '../native/frames.ts';
 import { nativeRoutes } from '../native/http/native-routes.ts';
@@ -14,8 +14,11 @@ import type { OverrideRules } from '../rls/plan.ts';
 import { serveRls } from '../rls/serve-rls.ts';
 import type { Service } from '../service.ts';
 import { isLocal, type Address } from '../transport/address.ts';
-import { followTls, readTls, type SecureServer, type TlsSettings } from '../transport/certificates.ts';
+import { followTls, noticesOf, readTls, type SecureServer, type TlsSettings } from '../transport/certificates.ts';
+import { WaitingBodies } from '../transport/bodies.ts';
+import { Clients } from '../transport/clients.ts';
 import { closeHttp } from '../transport/close-http.ts';
+import { Connections } from '../transport/connections.ts';
 import { createHttpListener, type Route } from '../transport/http.ts';
 import { listenAt } from '../transport/listen.ts';
 import { SocketServer } from '../transport/sockets.ts';
@@ -40,19 +43,29 @@ interface Rls {
   readonly decided: (decided: Decided) => void;
 }
 
+/** What waits for clients of any listener. */
+interface Waits {
+  readonly connections: Connections;
+  readonly bodies: WaitingBodies;
+}
+
 type Make = (
   service: Service,
   settings: Settings,
-  at: { readonly isPrivate: boolean; readonly tls: TlsSettings | undefined; readonly rls: Rls },
+  at: { readonly isPrivate: boolean; readonly tls: TlsSettings | undefined; readonly rls: Rls; readonly waits: Waits },
 ) => Made;
 
 const MAKE: Readonly<Record<ListenerName, Make>> = {
   grpc: madeOfRls,
-  http: (service, { maxInFlight }, { isPrivate, tls, rls }) =>
-    madeOfRoutes(httpRoutes(service, { isPrivate }, rls), { maxInFlight, tls }),
-  native: (service, _settings, { isPrivate, tls }) => new SocketServer(serveFrames(service, { isPrivate }), tls),
-  admin: (service, { maxInFlight }, { isPrivate }) =>
-    madeOfRoutes(adminRoutes(service, { isPrivate }), { maxInFlight }),
+  http: (service, { maxInFlight }, { isPrivate, tls, rls, waits }) =>
+    madeOfRoutes(httpRoutes(service, { isPrivate }, rls, waits.bodies), {
+      ...{ maxInFlight, tls },
+      connections: waits.connections,
+    }),
+  native: (service, _settings, { isPrivate, tls, waits: { connections } }) =>
+    new SocketServer(serveFrames(service, { isPrivate }, connections), tls, connections),
+  admin: (service, { maxInFlight }, { isPrivate, waits }) =>
+    madeOfRoutes(adminRoutes(service, { isPrivate }, waits.bodies), { maxInFlight, connections: waits.connections }),
 };
 
 /**
@@ -62,25 +75,26 @@ const MAKE: Readonly<Record<ListenerName, Make>> = {
  */
 export async function openListeners(service: Service, settings: Settings): Promise<readonly Listener[]> {
   const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
+  for (const notice of noticesOf(tls ?? {})) settings.log(notice);
   const rls: Rls = {
     overrides: new Overrides((policy) => limitOfPolicy(service.core, policy)),
     decided: (decided) => {
       countDecided(service.stats, decided);
     },
   };
+  const clients = new Clients(() => service.configuration.forwardAuth?.trustedProxies);
+  const waits: Waits = { connections: new Connections(clients), bodies: new WaitingBodies(clients) };
   const made = Object.entries(MAKE).flatMap(([key, make]) => {
     const name = key as ListenerName;
     const address = settings.listeners[name];
     if (address === undefined) return [];
-    const at = { isPrivate: isLocal(address), tls: hasTls(name, settings.tls) ? tls : undefined, rls };
+    const at = { isPrivate: isLocal(address), tls: hasTls(name, settings.tls) ? tls : undefined, rls, waits };
     return [{ name, address, made: make(service, settings, at) }];
   });
   const stop =
     settings.tls === undefined || tls === undefined
       ? undefined
-      : followTls(settings.tls, tls, made.map((one) => one.made.server).filter(isSecure), (error) => {
-          settings.log(`the certificate stays as it was: ${error.message}`);
-        });
+      : followTls(settings.tls, tls, made.map((one) => one.made.server).filter(isSecure), settings.log);
   const opened = await Promise.allSettled(
     made.map(async ({ name, address, made: one }): Promise<Listener> => {
       const at = await listenAt(one.server, address).catch((error: unknown) => {
@@ -113,10 +127,11 @@ function namingListener(error: NodeJS.ErrnoException, name: ListenerName): NodeJ
 function madeOfRls(
   service: Service,
   { maxInFlight, maxConnectionAgeMs, drainMs }: Settings,
-  { isPrivate, tls, rls }: Parameters<Make>[2],
+  { isPrivate, tls, rls, waits }: Parameters<Make>[2],
 ): Made {
   const served = serveRls(service, {
     entrance: { isPrivate },
+    connections: waits.connections,
     overrides: rls.overrides,
     ...(tls === undefined ? {} : { tls: { ...tls, rejectUnauthorized: tls.requestCert } }),
     maxInFlight,
@@ -131,30 +146,23 @@ function httpRoutes(
   service: Service,
   entrance: { readonly isPrivate: boolean },
   { overrides, decided }: Rls,
+  waiting: WaitingBodies,
 ): readonly Route[] {
   const auth = createForwardAuth(service);
   const forwardAuth: Route['handle'] = (request, response) => {
     auth.handle(request, response);
   };
   return [
-    {
-      path: '/healthcheck',
-      handle: (request, response) => {
-        answerHealthcheck(service.health, request, response);
-      },
-    },
-    jsonRoute(service, { entrance, overrides, decided }),
+    healthRoute(service.health),
+    jsonRoute(service, { entrance, overrides, bodies: { waiting }, decided }),
     { path: '/auth', handle: forwardAuth },
     { path: '/auth/', handle: forwardAuth },
     metricsRoute(service, entrance),
-    ...nativeRoutes(service, entrance),
+    ...nativeRoutes(service, entrance, waiting),
   ];
 }
 
-function madeOfRoutes(
-  routes: readonly Route[],
-  options: { readonly maxInFlight: number; readonly tls?: TlsSettings | undefined },
-): Made {
+function madeOfRoutes(routes: readonly Route[], options: Parameters<typeof createHttpListener>[1]): Made {
   const server = createHttpListener(routes, options);
   return { server, close: (drainMs) => closeHttp(server, drainMs) };
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Entrance } from '../access.ts';
 import type { Service } from '../service.ts';
+import { Connections } from '../transport/connections.ts';
 import { FrameConnection } from './frames/frame-connection.ts';
 
 /**
@@ -8,8 +9,14 @@ import { FrameConnection } from './frames/frame-connection.ts';
  * operations on the service's store, which decides them as those of its own limiters. A client needs the token of the
  * service, except on a private entrance, and may then do everything: refund, charge, reset, block.
  */
-export function serveFrames(service: Service, entrance: Entrance): (socket: Socket) => void {
+export function serveFrames(
+  service: Service,
+  entrance: Entrance,
+  connections: Connections = new Connections(),
+): (socket: Socket) => void {
   return (socket) => {
-    new FrameConnection(socket, service, entrance);
+    new FrameConnection(socket, service, entrance, () => {
+      connections.served(socket);
+    });
   };
 }

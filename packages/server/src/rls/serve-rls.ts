@@ -16,6 +16,7 @@ import { CallServer } from '../grpc/call-server.ts';
 import { OpenCalls } from '../grpc/open-calls.ts';
 import { Sessions } from '../grpc/sessions.ts';
 import type { StatusCode } from '../grpc/status.ts';
+import { Connections } from '../transport/connections.ts';
 import type { Decided } from './decide.ts';
 import type { OverrideRules } from './plan.ts';
 import { RateLimitMethod } from './rate-limit-method.ts';
@@ -37,6 +38,8 @@ export interface RlsOptions {
   readonly entrance?: Entrance;
   /** The rules of limits that requests bring with them. */
   readonly overrides: OverrideRules;
+  /** Those of the process. Default: those of this server alone. */
+  readonly connections?: Connections;
   /** Serves TLS: key, certificate, and what else `tls.createServer` takes. Default: HTTP/2 without TLS. */
   readonly tls?: SecureServerOptions;
   /** A server of HTTP/2 to serve on, instead of one that is made. */
@@ -71,24 +74,29 @@ export interface RlsServer {
   close(): Promise<void>;
 }
 
+/** Calls at once of a connection: what others wait for when it floods (ADR 64). */
+const MOST_STREAMS = 100;
 /** Bounds on what one connection can cost. A client that exceeds one loses its connection, or the stream. */
 const HTTP2: ServerOptions = {
   maxHeaderListPairs: 64,
-  maxSessionMemory: 16, // in megabytes
+  maxSessionMemory: 4, // in megabytes
   maxSettings: 32,
   maxSessionInvalidFrames: 100,
   maxSessionRejectedStreams: 100,
-  settings: { enablePush: false, maxConcurrentStreams: 4096, maxHeaderListSize: 16_384 },
+  settings: { enablePush: false, maxConcurrentStreams: MOST_STREAMS, maxHeaderListSize: 16_384 },
 };
 /** Finds clients that are gone without a word. */
 const TCP = { keepAlive: true, keepAliveInitialDelay: 60_000, noDelay: true };
 
+const HANDSHAKE_MS = 10_000;
+
 /** Serves `envoy.service.ratelimit.v3.RateLimitService` and `grpc.health.v1.Health`. */
 export function serveRls(service: Service, options: RlsOptions): RlsServer {
   const { observer, maxConnectionAgeMs = DAY_MS, connectionGraceMs = 10_000, keepaliveMs = 5_000 } = options;
+  const { connections = new Connections() } = options;
   const { health } = service;
   const server = options.server ?? serverOf(options.tls);
-  const sessions = new Sessions({ maxConnectionAgeMs, connectionGraceMs, keepaliveMs });
+  const sessions = new Sessions({ maxConnectionAgeMs, connectionGraceMs, keepaliveMs }, connections);
   const openCalls = new OpenCalls();
   const watch = new HealthWatch(health);
   const rateLimit = new RateLimitMethod(service, {
@@ -102,11 +110,14 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
     ['/grpc.health.v1.Health/Check', new HealthCheck(health)],
     ['/grpc.health.v1.Health/Watch', watch],
   ]);
-  const calls = new CallServer(methods, {
+  const calls = new CallServer(methods, sessions, {
     openCalls,
     longestMessage: options.maxMessageBytes ?? LONGEST_MESSAGE,
     failed: (error) => observer?.failed?.(error),
     ended: (code) => observer?.ended?.(code),
+  });
+  connections.follow(server, (socket) => {
+    sessions.end(socket);
   });
   server.on('stream', (stream, headers) => {
     calls.begin(stream, headers);
@@ -143,5 +154,5 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
 function serverOf(tls: SecureServerOptions | undefined): Http2Server | Http2SecureServer {
   return tls === undefined
     ? createServer({ ...HTTP2, ...TCP })
-    : createSecureServer({ ...tls, ...HTTP2, ...TCP, allowHTTP1: false });
+    : createSecureServer({ ...tls, ...HTTP2, ...TCP, handshakeTimeout: HANDSHAKE_MS, allowHTTP1: false });
 }

@@ -41,6 +41,34 @@ export function readTls({ cert, key, clientCa }: CertificateFiles): TlsSettings 
   };
 }
 
+const DAY_MS = 86_400_000;
+/** A certificate ends soon within so many days, or in the last fifth of its time: it would have been renewed before. */
+const SOON_MS: number = 14 * DAY_MS;
+const SOON_SHARE = 0.2;
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** What to tell of certificates that are not valid, or end soon, each with its option and its day. Empty: nothing. */
+export function noticesOf(
+  { cert, ca }: Pick<TlsSettings, 'cert' | 'ca'>,
+  nowMs: number = Date.now(),
+): readonly string[] {
+  return [...noticesIn('tls.cert', cert, nowMs), ...noticesIn('tls.clientCa', ca, nowMs)];
+}
+
+function noticesIn(option: string, pem: unknown, nowMs: number): readonly string[] {
+  const written = Buffer.isBuffer(pem) ? (pem.toString('latin1').match(PEM) ?? []) : [];
+  return written.flatMap((one) => {
+    const { subject, validFrom, validTo } = new X509Certificate(one);
+    const [fromMs, toMs] = [Date.parse(validFrom), Date.parse(validTo)];
+    const who = `${option}: the certificate of ${subject.replaceAll('\n', ', ')}`;
+    const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+    if (nowMs > toMs) return [`${who} has expired on ${day(toMs)}: clients that check it do not connect`];
+    if (nowMs < fromMs) return [`${who} is valid from ${day(fromMs)} on: until then clients do not connect`];
+    if (toMs - nowMs > Math.min(SOON_MS, (toMs - fromMs) * SOON_SHARE)) return [];
+    return [`${who} ends soon, on ${day(toMs)}: replace its file, which is read without a restart`];
+  });
+}
+
 function readAuthorities(path: string): Buffer {
   const bytes = read('tls.clientCa', path);
   usable('tls.clientCa', 'certificates of authorities in PEM form', path, () => {
@@ -75,14 +103,15 @@ export interface SecureServer {
  * Files are compared with those in use from the first look on, so a change during the start counts too.
  *
  * @param used - What the servers have now.
- * @param failed - Gets why files cannot be used, once for each change; the servers keep what they have.
+ * @param tell - Gets why files cannot be used, in which case the servers keep what they have, and what is wrong with
+ *   certificates that are used.
  * @returns A function that stops looking.
  */
 export function followTls(
   tls: CertificateFiles,
   used: TlsSettings,
   servers: readonly SecureServer[],
-  failed: (error: Error) => void,
+  tell: (line: string) => void,
 ): () => void {
   let known = digest([used.cert, used.key, used.ca]);
   const look = async (): Promise<void> => {
@@ -92,8 +121,9 @@ export function followTls(
     try {
       const settings = readTls(tls);
       for (const server of servers) server.setSecureContext(settings);
+      for (const notice of noticesOf(settings)) tell(notice);
     } catch (error) {
-      failed(error as Error);
+      tell(`the certificate stays as it was: ${(error as Error).message}`);
     }
   };
   const looking = setInterval(() => void look(), LOOK_MS).unref();

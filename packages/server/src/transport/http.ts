@@ -1,8 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { answerClientErrors } from './client-errors.ts';
+import { areSame, Connections } from './connections.ts';
 import { trackResponses } from './last-responses.ts';
+import { Places } from './places.ts';
 import { RequestProblem } from './request-problem.ts';
 import { sendProblem } from './send.ts';
 import { trackConnections } from './unused-connections.ts';
@@ -13,14 +16,28 @@ export interface Route {
   readonly path: string;
   /** Undefined: every method. `GET` takes HEAD, too, whose answer Node sends without its body. */
   readonly method?: 'GET' | 'POST';
+  /**
+   * When a request takes one of the places of `maxInFlight`: `at once` (default) where it needs no body; `whole` where
+   * `handle` takes one with its third argument; `never` where the answer is at hand.
+   */
+  readonly place?: 'at once' | 'whole' | 'never';
   /** May throw, or reject with, a RequestProblem, which is sent. */
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+  readonly handle: (request: IncomingMessage, response: ServerResponse, takePlace: TakePlace) => void | Promise<void>;
 }
+
+/**
+ * Takes a place for a request that is whole.
+ *
+ * @throws RequestProblem 503 where there is none.
+ */
+export type TakePlace = (response: ServerResponse) => void;
 
 export interface HttpListenerOptions {
   readonly tls?: (SecureContextOptions & { readonly requestCert?: boolean }) | undefined;
   /** Requests that are handled at once at most; beyond that they get 503 without any work. */
   readonly maxInFlight: number;
+  /** Those of the process. Default: those of this listener alone. */
+  readonly connections?: Connections | undefined;
 }
 
 /**
@@ -29,43 +46,58 @@ export interface HttpListenerOptions {
 const HEADER_BYTES = 65_536;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
+/** How often Node looks for requests that have taken longer. */
+const LOOK_MS = 2_000;
+const HANDSHAKE_MS = 10_000;
 /** Above the idle time of the usual gateways (nginx 60 s), so that the gateway closes first. */
 const IDLE_MS = 75_000;
 
 /** A server of HTTP/1.1 over routes. Requests are bounded in bytes and in time. */
-export function createHttpListener(routes: readonly Route[], { tls, maxInFlight }: HttpListenerOptions): Server {
+export function createHttpListener(
+  routes: readonly Route[],
+  { tls, maxInFlight, connections = new Connections() }: HttpListenerOptions,
+): Server {
   const settings = {
     maxHeaderSize: HEADER_BYTES,
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
+    connectionsCheckingInterval: LOOK_MS,
     keepAliveTimeout: IDLE_MS,
     noDelay: true,
   };
   const running = new Set<ServerResponse>();
-  const listener = requestListener(routes, running, maxInFlight);
+  const listener = requestListener(routes, running, { places: new Places(maxInFlight), connections });
   const server =
     tls === undefined
       ? createServer(settings, listener)
-      : createSecureServer({ ...settings, ...tls, rejectUnauthorized: tls.requestCert === true }, listener);
+      : createSecureServer(
+          { ...settings, ...tls, handshakeTimeout: HANDSHAKE_MS, rejectUnauthorized: tls.requestCert === true },
+          listener,
+        );
+  connections.follow(server, (socket) => {
+    endWithAnswer(socket, running);
+  });
   answerClientErrors(server);
   trackResponses(server, running);
   trackConnections(server, tls === undefined ? 'connection' : 'secureConnection');
   return server;
 }
 
-function requestListener(routes: readonly Route[], running: Set<ServerResponse>, maxInFlight: number): RequestListener {
+function requestListener(
+  routes: readonly Route[],
+  running: Set<ServerResponse>,
+  { places, connections }: { readonly places: Places; readonly connections: Connections },
+): RequestListener {
   const exact = new Map(routes.filter(({ path }) => !path.endsWith('/')).map((route) => [route.path, route]));
   const below = routes.filter(({ path }) => path.endsWith('/'));
   const closed = function (this: ServerResponse): void {
     running.delete(this);
   };
+  const takePlace: TakePlace = (response) => {
+    places.take(response);
+  };
   return (request, response) => {
-    if (running.size >= maxInFlight) {
-      sendProblem(response, 503, 'Service Unavailable', 'the service has as many requests as it takes', {
-        'retry-after': '1',
-      });
-      return;
-    }
+    connections.served(request.socket);
     running.add(response);
     response.on('close', closed);
     const path = pathOf(request.url ?? '/');
@@ -76,7 +108,7 @@ function requestListener(routes: readonly Route[], running: Set<ServerResponse>,
       const allow = route.method === 'GET' ? 'GET, HEAD' : 'POST';
       sendProblem(response, 405, 'Method Not Allowed', `${route.path} takes ${allow}`, { allow });
     } else {
-      answer(route, request, response);
+      answer(route, request, response, takePlace);
     }
   };
 }
@@ -85,18 +117,26 @@ function takes({ method }: Route, asked: string | undefined): boolean {
   return method === undefined || asked === method || (method === 'GET' && asked === 'HEAD');
 }
 
-function answer(route: Route, request: IncomingMessage, response: ServerResponse): void {
+function answer(route: Route, request: IncomingMessage, response: ServerResponse, takePlace: TakePlace): void {
   const failed = (error: unknown): void => {
     if (response.headersSent) response.destroy();
     else if (error instanceof RequestProblem) error.send(response);
     else sendProblem(response, 500, 'Internal Server Error', 'the service failed to answer');
   };
   try {
-    const pending = route.handle(request, response);
+    if (route.place === undefined || route.place === 'at once') takePlace(response);
+    const pending = route.handle(request, response, takePlace);
     if (pending instanceof Promise) pending.catch(failed);
   } catch (error) {
     failed(error);
   }
+}
+
+/** Ends a connection: with the response that runs over it, if there is one. */
+function endWithAnswer(accepted: Socket, running: ReadonlySet<ServerResponse>): void {
+  const own = [...running].find(({ socket }) => socket !== null && areSame(socket, accepted));
+  if (own === undefined) accepted.destroy();
+  else if (!own.headersSent) own.setHeader('connection', 'close');
 }
 
 const QUERY = 63;

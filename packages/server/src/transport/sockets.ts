@@ -1,6 +1,9 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer } from 'node:tls';
 import type { TlsSettings } from './certificates.ts';
+import type { Connections } from './connections.ts';
+
+const HANDSHAKE_MS = 10_000;
 
 /** A server of plain connections, or of TLS. */
 export class SocketServer {
@@ -8,7 +11,7 @@ export class SocketServer {
   readonly #open = new Set<Socket>();
 
   /** @param serve - Gets each connection. */
-  constructor(serve: (socket: Socket) => void, tls: TlsSettings | undefined) {
+  constructor(serve: (socket: Socket) => void, tls: TlsSettings | undefined, connections: Connections) {
     const accept = (socket: Socket): void => {
       this.#open.add(socket);
       socket.once('close', () => this.#open.delete(socket));
@@ -17,7 +20,10 @@ export class SocketServer {
     this.server =
       tls === undefined
         ? createServer(accept)
-        : createSecureServer({ ...tls, rejectUnauthorized: tls.requestCert }, accept);
+        : createSecureServer({ ...tls, handshakeTimeout: HANDSHAKE_MS, rejectUnauthorized: tls.requestCert }, accept);
+    connections.follow(this.server, (socket) => {
+      socket.destroy();
+    });
   }
 
   /** Accepts no more connections, and resolves once all are closed. Those that are left after `drainMs` are ended. */

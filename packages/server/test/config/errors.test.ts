@@ -23,7 +23,11 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
       ['4:5: rate_limit needs requests_per_unit; write 0 to deny every request'],
     ],
     ['that is not YAML', `'''\n`, ["2:1: Missing closing 'quote"]],
-    ['with two domains in one map', 'domain: d\ndomain: e\n', ['2:1: Map keys must be unique']],
+    [
+      'with two domains in one map',
+      'domain: d\ndomain: e\n',
+      ['2:1: a configuration has the field "domain" twice, the first time in line 1; write it once'],
+    ],
     [
       'with the same key and value twice',
       `domain: d\ndescriptors:\n  - key: k\n    value: v\n\n  - key: k\n    value: v\n`,
@@ -208,7 +212,7 @@ describe('a file is fine', () => {
     ],
     [
       'with anything in metadata',
-      'domain: d\ndescriptors:\n  - key: k\n    metadata: { 1: [a, { unit: x }] , unit: y }\n',
+      'domain: d\ndescriptors:\n  - key: k\n    metadata: { 1: [a, { unit: x }] , unit: true }\n',
     ],
     [
       'with unlimited: false and a rate',
@@ -297,6 +301,30 @@ describe('a file that is none of ours', () => {
         '1:9: no anchor before this alias is named none',
       ],
     ],
+    [
+      'a field that a rule has twice',
+      'domain: d\ndescriptors:\n  - key: k\n    rate_limit: { unit: day, requests_per_unit: 1 }\n    rate_limit: { unit: day, requests_per_unit: 2 }\n',
+      ['5:5: a descriptor has the field "rate_limit" twice, the first time in line 4; write it once'],
+    ],
+    [
+      'a name that limits have twice',
+      'limits:\n  a: { fixedWindow: { limit: 1, window: 1m } }\n  b: { fixedWindow: { limit: 1, window: 1m } }\n  a: { fixedWindow: { limit: 2, window: 1m } }\n',
+      [
+        '4:3: limits has the field "a" twice, the first time in line 2; write it once',
+        '4:3: the limit "a" has been defined at limits.yaml:2; names differ in more than case',
+      ],
+    ],
+    [
+      'numbers and words that are others in YAML 1.1',
+      'domain: d\ndescriptors:\n  - key: k\n    rate_limit: { unit: day, requests_per_unit: 0100 }\n    metadata: { country: no, at: 1:30, port: 08, ok: true }\nlimits: { a: { fixedWindow: { limit: 5, window: 1:30 } } }\n',
+      [
+        '4:49: requests_per_unit is 64 where it is written 0100, by YAML 1.1; write it without leading zeros and colons, or in quotes',
+        '5:26: a value is false where it is written no, by YAML 1.1; write true or false, or the word in quotes',
+        '5:34: a value is 90 where it is written 1:30, by YAML 1.1; write it without leading zeros and colons, or in quotes',
+        '6:49: a value is 90 where it is written 1:30, by YAML 1.1; write it without leading zeros and colons, or in quotes',
+        '6:49: window must be a duration such as 60_000 (milliseconds) or "60s", got "1:30"; known units: ms, s, m, h, d [SLUICE_POLICY_INVALID]',
+      ],
+    ],
     ['tabs', 'domain: d\ndescriptors:\n\t- key: k\n', ['3:1: Tabs are not allowed as indentation']],
   ])('is wrong: %s', (_what, text, expected) => {
     expect(problemsOf(text)).toEqual(expected);
@@ -315,9 +343,9 @@ describe('a file that is none of ours', () => {
   });
 
   it('is wrong when an alias holds itself', () => {
-    expect(problemsOf('domain: d\ndescriptors: &all\n  - key: k\n    descriptors: *all\n')).toContainEqual(
-      expect.stringMatching(/: aliases repeat each other without end, or too often$/),
-    );
+    expect(problemsOf('domain: d\ndescriptors: &all\n  - key: k\n    descriptors: *all\n')).toEqual([
+      '4:18: the alias all stands for a value that holds it',
+    ]);
   });
 
   it('is wrong when aliases multiply beyond any memory', () => {
@@ -327,9 +355,7 @@ describe('a file that is none of ours', () => {
     });
     const text = `domain: d\ndescriptors:\n  - key: k\n    metadata:\n      m:\n${levels.map((line) => `      ${line}`).join('\n')}\n`;
 
-    expect(problemsOf(text)).toContainEqual(
-      expect.stringMatching(/: aliases repeat each other without end, or too often$/),
-    );
+    expect(problemsOf(text)).toEqual(['10:51: up to this alias, aliases repeat more than 100000 values; write fewer']);
   });
 });
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { status, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
+import { status, type Client, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
 import { until } from '@sluice/testkit';
 import { METHODS, type HealthFields } from '../rls/protocol.ts';
-import { runService, statusOf, type RunningService } from '../rls/running-service.ts';
+import { connect, runService, statusOf, type RunningService } from '../rls/running-service.ts';
 
 const LIMITS = 'domain: shop\ndescriptors: [{ key: user, rate_limit: { unit: day, requests_per_unit: 5 } }]\n';
 
@@ -25,9 +25,10 @@ describe('grpc.health.v1.Health', () => {
     });
   const watch = (
     service: string,
+    client: Client = running.client,
   ): { seen: string[]; ended: () => string | undefined; stream: ClientReadableStream<HealthFields> } => {
     const { path, requestSerialize, responseDeserialize } = METHODS.watch;
-    const stream = running.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service });
+    const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service });
     const seen: string[] = [];
     let ended: string | undefined;
     stream.on('data', (response: HealthFields) => seen.push(response.status));
@@ -86,12 +87,14 @@ describe('grpc.health.v1.Health', () => {
   });
 
   it('at most 1024 calls watch', async () => {
-    const watchers = Array.from({ length: 1024 }, () => watch(''));
+    const clients = Array.from({ length: 16 }, () => connect(running.port));
+    const watchers = clients.flatMap((client) => Array.from({ length: 64 }, () => watch('', client)));
     await until('all statuses', () => watchers.every(({ seen }) => seen.length === 1));
     const one = watch('');
     await until('its end', () => one.ended() !== undefined);
 
     expect(one.ended()).toBe('RESOURCE_EXHAUSTED');
     expect(await check('')).toBe('SERVING');
+    for (const client of clients) client.close();
   });
 });

@@ -23,6 +23,8 @@ const MOST_HELLO_BYTES = 8_192;
 const MOST_IN_FLIGHT = 8_192;
 /** Above this number of bytes that the client has not read, the connection is not read either. */
 const MOST_UNREAD_BYTES = 1_048_576;
+/** What Node reads at once from a socket at most: there is more. */
+const FULL_READ = 65_536;
 /** How long a client may leave them unread. */
 const UNREAD_MS = 10_000;
 /** How long a client has to read the last of what it was sent. */
@@ -37,6 +39,7 @@ export class FrameConnection {
   readonly #socket: Socket;
   readonly #service: Service;
   readonly #entrance: Entrance;
+  readonly #welcomed: () => void;
   readonly #limits: ConnectionLimits;
   readonly #calls: FrameCalls;
   readonly #reader: FrameReader;
@@ -50,11 +53,13 @@ export class FrameConnection {
   #timer: NodeJS.Timeout | undefined;
   #unwatch: (() => void) | undefined;
 
-  constructor(socket: Socket, service: Service, entrance: Entrance) {
+  /** @param welcomed - Called once the client has said who it is, and may call. */
+  constructor(socket: Socket, service: Service, entrance: Entrance, welcomed: () => void) {
     const calls = StoreCalls.of(service.store);
     this.#socket = socket;
     this.#service = service;
     this.#entrance = entrance;
+    this.#welcomed = welcomed;
     const { store } = calls;
     this.#welcome = { protocol: PROTOCOL, hasNodes: store.hasNodes, hasBatches: store.performBatch !== undefined };
     this.#limits = new ConnectionLimits(service.store);
@@ -89,6 +94,15 @@ export class FrameConnection {
       this.#reject(new StoreError('SLUICE_STORE_FAILED', `the server closes the connection: ${why}`));
     }
     if (this.#calls.inFlight > MOST_IN_FLIGHT) this.#socket.pause();
+    else if (chunk.length >= FULL_READ) this.#letOthers();
+  }
+
+  /** Reads on after the other connections: Node would read this one 32 times in a row. */
+  #letOthers(): void {
+    this.#socket.pause();
+    setImmediate(() => {
+      this.#resume();
+    });
   }
 
   #receive(type: number, id: number, text: Buffer): void {
@@ -127,6 +141,7 @@ export class FrameConnection {
     }
     this.#endIn(undefined);
     this.#state = 'welcome';
+    this.#welcomed();
     this.#reader.mostBytes = MOST_FRAME_BYTES;
     this.#write(writeFrame(FRAME.welcome, 0, JSON.stringify(this.#welcome)));
     const { health } = this.#service;

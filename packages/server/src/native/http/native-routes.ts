@@ -1,7 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Entrance } from '../../access.ts';
 import type { Route } from '../../transport/http.ts';
-import { Bodies } from '../../transport/bodies.ts';
+import { Bodies, type WaitingBodies } from '../../transport/bodies.ts';
 import { readJson } from '../../transport/read-json.ts';
 import { RequestProblem } from '../../transport/request-problem.ts';
 import { sendJson } from '../../transport/send.ts';
@@ -14,9 +14,9 @@ const LONGEST_BODY = 65_536;
 const SOON = { 'retry-after': '1' };
 
 /** The native protocol over HTTP: `POST /v1/consume` and the like, and `GET /v1/openapi.json`, which describes them. */
-export function nativeRoutes(service: Service, entrance: Entrance): readonly Route[] {
+export function nativeRoutes(service: Service, entrance: Entrance, waiting?: WaitingBodies): readonly Route[] {
   const operations = new Operations(service);
-  const bodies = new Bodies({ longest: LONGEST_BODY });
+  const bodies = new Bodies({ longest: LONGEST_BODY, waiting });
   return [
     {
       path: `${PREFIX}openapi.json`,
@@ -27,21 +27,31 @@ export function nativeRoutes(service: Service, entrance: Entrance): readonly Rou
     },
     {
       path: PREFIX,
-      handle: (request, response) => answer(service, { entrance, operations, bodies }, request, response),
+      place: 'whole',
+      handle: async (request, response, takePlace) => {
+        const { name, isTrusted } = calledOperation(service, { entrance, operations }, request);
+        const body = await readJson(request, bodies);
+        takePlace(response);
+        const result = await operations.run(name, body, { isTrusted }).catch((error: unknown) => {
+          throw asProblem(error);
+        });
+        if (result !== undefined) sendJson(response, 200, result);
+        else response.writeHead(204).end();
+      },
     },
   ];
 }
 
-async function answer(
+/**
+ * The operation that a request calls.
+ *
+ * @throws RequestProblem where there is none, or the client may not call it.
+ */
+function calledOperation(
   { access }: Service,
-  {
-    entrance,
-    operations,
-    bodies,
-  }: { readonly entrance: Entrance; readonly operations: Operations; readonly bodies: Bodies },
+  { entrance, operations }: { readonly entrance: Entrance; readonly operations: Operations },
   request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+): { readonly name: string; readonly isTrusted: boolean } {
   const name = (request.url ?? '').slice(PREFIX.length).replace(/\?.*$/s, '');
   const operation = operations.find(name);
   if (operation === undefined) {
@@ -64,12 +74,7 @@ async function answer(
       { 'www-authenticate': 'Bearer' },
     );
   }
-  const body = await readJson(request, bodies);
-  const result = await operations.run(name, body, { isTrusted }).catch((error: unknown) => {
-    throw asProblem(error);
-  });
-  if (result !== undefined) sendJson(response, 200, result);
-  else response.writeHead(204).end();
+  return { name, isTrusted };
 }
 
 /** How errors of core are reported to a client. Other errors pass unchanged. */

@@ -32,10 +32,12 @@ export function jsonRoute(service: Service, options: JsonRouteOptions): Route {
   return {
     path: PATH,
     method: 'POST',
-    async handle(request, response) {
+    place: 'whole',
+    async handle(request, response, takePlace) {
       const problem = service.access.problemOfPage(request, options.entrance);
       if (problem !== undefined) throw new RequestProblem(403, `${problem}; nothing was consumed`);
       const body = await bodies.read(request);
+      takePlace(response);
       try {
         const decided = await decide(service, options.overrides, requestOfJson(parse(body)), {
           entrance: options.entrance,

@@ -11,6 +11,8 @@ export class Attacker {
   #unread: Buffer = Buffer.alloc(0);
   #pongs = 0;
   #onPong: (() => void) | undefined;
+  #answers = 0;
+  #onAnswer: (() => void) | undefined;
 
   private constructor(port: number, reads: boolean) {
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -24,7 +26,7 @@ export class Attacker {
     if (reads) {
       this.socket.on('data', (chunk: Buffer) => {
         this.receivedBytes += chunk.length;
-        this.#countPongs(chunk);
+        this.#countFrames(chunk);
       });
     } else this.socket.pause();
   }
@@ -70,7 +72,18 @@ export class Attacker {
     return Promise.race([answered, this.closed.then(() => false)]);
   }
 
-  #countPongs(chunk: Buffer): void {
+  /** Waits until so many calls have been answered over this connection. Returns false where it was closed before. */
+  async answered(count: number): Promise<boolean> {
+    const answered = new Promise<boolean>((resolve) => {
+      this.#onAnswer = () => {
+        if (this.#answers >= count) resolve(true);
+      };
+      this.#onAnswer();
+    });
+    return Promise.race([answered, this.closed.then(() => false)]);
+  }
+
+  #countFrames(chunk: Buffer): void {
     this.#unread = Buffer.concat([this.#unread, chunk]);
     while (this.#unread.length >= h2.HEAD_BYTES) {
       const end = h2.HEAD_BYTES + this.#unread.readUIntBE(0, 3);
@@ -78,6 +91,10 @@ export class Attacker {
       if (this.#unread[3] === h2.TYPE.ping && this.#unread[4] === h2.ACK) {
         this.#pongs += 1;
         this.#onPong?.();
+      }
+      if (this.#unread[3] === h2.TYPE.headers && ((this.#unread[4] ?? 0) & h2.END_STREAM) !== 0) {
+        this.#answers += 1;
+        this.#onAnswer?.();
       }
       this.#unread = this.#unread.subarray(end);
     }

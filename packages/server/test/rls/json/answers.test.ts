@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
 import { fakeClock, startTcpProxy, until, useRedis } from '@sluice/testkit';
 import { redisStore, silenceWarnings } from '@sluice/core';
+import { WaitingBodies } from '../../../src/transport/bodies.ts';
 import { descriptor } from '../running-service.ts';
 import { JsonService, detailOf, send, type JsonAnswer } from './json-service.ts';
 
@@ -137,18 +138,22 @@ describe('POST /json', () => {
     expect(answer).toMatch(/connection: close/i);
   });
 
-  it('answers 503 where bodies on their way take too much memory together', async () => {
+  it('answers 503 to the oldest body on its way where all take too much memory together', async () => {
     await service.close();
-    await start({ bodies: { mostBytes: 150_000 } });
+    const bounds = { mostOfClient: 10, most: 10, mostBytes: 150_000 };
+    await start({ bodies: { waiting: new WaitingBodies(undefined, bounds) } });
     const slow = connect(service.port, '127.0.0.1');
-    await once(slow, 'connect');
-    slow.write(`POST /json HTTP/1.1\r\nHost: x\r\nContent-Length: 120000\r\n\r\n${' '.repeat(100_000)}`);
+    const answer = textOf(slow);
+    slow.write('POST /json HTTP/1.1\r\nHost: x\r\nContent-Length: 120000\r\nExpect: 100-continue\r\n\r\n');
+    await once(slow, 'data');
+    slow.write(' '.repeat(100_000));
     const large = JSON.stringify(REQUEST).padEnd(100_000, ' ');
 
-    await until('both do not fit', async () => (await send(service.port, { body: large })).status === 503);
-    expect(await service.ask(REQUEST)).toMatchObject({ status: 200 });
-    slow.destroy();
-    await until('there is room again', async () => (await send(service.port, { body: large })).status !== 503);
+    await until('both do not fit', async () => {
+      expect(await send(service.port, { body: large })).toMatchObject({ status: 200 });
+      return slow.destroyed || slow.readableEnded;
+    });
+    expect(await answer).toMatch(/HTTP\/1\.1 503 /);
   });
 
   it('answers 503 at once beyond the requests that it takes', async () => {
