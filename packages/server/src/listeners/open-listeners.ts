@@ -12,6 +12,7 @@ import type { Decided } from '../rls/decide.ts';
 import { jsonRoute } from '../rls/json/json-route.ts';
 import type { OverrideRules } from '../rls/plan.ts';
 import { serveRls } from '../rls/serve-rls.ts';
+import { serveSentinel } from '../sentinel/serve-sentinel.ts';
 import type { Service } from '../service.ts';
 import { isLocal, type Address } from '../transport/address.ts';
 import { followTls, readTls, type SecureServer, type TlsSettings } from '../transport/certificates.ts';
@@ -51,6 +52,7 @@ const MAKE: Readonly<Record<ListenerName, Make>> = {
   http: (service, { maxInFlight }, { isPrivate, tls, rls }) =>
     madeOfRoutes(httpRoutes(service, { isPrivate }, rls), { maxInFlight, tls }),
   native: (service, _settings, { isPrivate, tls }) => new SocketServer(serveFrames(service, { isPrivate }), tls),
+  sentinel: (service) => serveSentinel(service),
   admin: (service, { maxInFlight }, { isPrivate }) =>
     madeOfRoutes(adminRoutes(service, { isPrivate }), { maxInFlight }),
 };
