@@ -22,7 +22,7 @@ const WORDS = new Map([
 ]);
 
 /** Words of other programs. */
-const QUOTES = /connection refused|(?<=\|)refused(?=\|)/giu;
+const QUOTES = /connection refused|(?<=\|)refused(?=\|)|acquireRefuseStrategy/giu;
 const CHECKED = /\.(ts|mjs|lua|md)$/u;
 /** Not written here: reports, the list of words itself, and the Contributor Covenant. */
 const UNCHECKED = /^(etc\/|scripts\/check\/words\.mjs$|\.github\/CODE_OF_CONDUCT\.md$)/u;

@@ -18,7 +18,7 @@ export function addServe(sluice: Command): void {
     .addOption(new Option('--grpc <address>', `Envoy's rate limit service: ${ADDRESS} (default: 8081)`))
     .addOption(new Option('--http <address>', '/auth, /json, /v1, /healthcheck, /metrics (default: 8080)'))
     .addOption(new Option('--native <address>', 'frames for remoteStore (default: off)'))
-    .addOption(new Option('--sentinel <address>', "Sentinel's cluster protocol: off, there is none yet"))
+    .addOption(new Option('--sentinel <address>', "Sentinel's token clients, whose own port is 18730 (default: off)"))
     .addOption(new Option('--admin <address>', '/rlconfig, /stats, /metrics (default: 6070)'))
     .option('--workers <number>', 'processes that share the listeners; above 1 they need --redis', '1')
     .addOption(

@@ -50,9 +50,6 @@ const LONGEST_DELAY_MS = 24 * 86_400_000;
  */
 export async function readServeOptions(flags: ServeFlags, command: Command): Promise<ServeOptions> {
   const { readEnvironment } = await import('@sluice/server');
-  if (flags.sentinel !== undefined && flags.sentinel !== 'off') {
-    throw new UsageError("--sentinel must be off: the service does not speak Sentinel's cluster protocol yet");
-  }
   const { options, warnings } = usable(() => readEnvironment(process.env));
   const server = { ...options, ...definedOf(flagsOf(flags, command)) };
   const workers = wholeNumber(flags.workers, '--workers', 1, MOST_WORKERS);
@@ -83,9 +80,9 @@ function usable<T>(read: () => T): T {
 }
 
 function flagsOf(flags: ServeFlags, command: Command): Partial<ServerOptions> {
-  const { config, grpc, http, native, admin, token, mergeDomains, app } = flags;
+  const { config, grpc, http, native, sentinel, admin, token, mergeDomains, app } = flags;
   return {
-    ...{ config, grpc, http, native, admin, token, mergeDomains, app },
+    ...{ config, grpc, http, native, sentinel, admin, token, mergeDomains, app },
     redis: given(command, 'redis'),
     prefix: given(command, 'prefix'),
     hostNames: flags.hostName,

@@ -18,11 +18,12 @@ export async function serve({ server, workers, shutdownDelayMs, check, json }: S
 
 async function checkOnly(options: ServerOptions): Promise<void> {
   const { checkConfiguration } = await import('@sluice/server');
-  const { domains, limits, forwardAuthRules } = await usable(checkConfiguration(options));
+  const { domains, limits, forwardAuthRules, sentinelRules } = await usable(checkConfiguration(options));
   const counts = [
     counted(domains, 'domain'),
     counted(limits, 'limit'),
     counted(forwardAuthRules, 'rule of forward auth'),
+    ...(sentinelRules === 0 ? [] : [counted(sentinelRules, 'rule of Sentinel')]),
   ];
   console.log(`${options.config} can be used: ${counts.join(', ')}`);
 }

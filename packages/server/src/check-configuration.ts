@@ -5,26 +5,37 @@ import { parseServerOptions, type ServerOptions } from './options.ts';
 import { openStore } from './store.ts';
 import { noticesOf, readTls } from './transport/certificates.ts';
 
+/** What a configuration holds. */
+export interface CheckedConfiguration {
+  readonly domains: number;
+  readonly limits: number;
+  readonly forwardAuthRules: number;
+  readonly sentinelRules: number;
+}
+
 /**
  * Reads the configuration and the certificates as `createServer` with these options would. Listens nowhere and sends
  * nothing to Redis. `log` gets what is to be said of certificates.
  *
- * @returns How many domains, named limits and rules of forward auth it has.
+ * @returns How many domains, named limits, rules of forward auth and rules of Sentinel it has.
  * @throws (rejects) as `createServer`: SluiceError for options, ConfigurationError, what cannot be read.
  */
-export async function checkConfiguration(
-  options: ServerOptions,
-): Promise<{ readonly domains: number; readonly limits: number; readonly forwardAuthRules: number }> {
+export async function checkConfiguration(options: ServerOptions): Promise<CheckedConfiguration> {
   const settings = parseServerOptions(options);
   if (settings.tls !== undefined) for (const notice of noticesOf(readTls(settings.tls))) settings.log(notice);
   const opened = openStore(settings);
   const core = new LimiterCore({ name: 'service', store: opened.store, app: settings.app, shared: true });
   try {
-    const { domains, limits, forwardAuth } = await loadConfiguration(settings.config, {
+    const { domains, limits, forwardAuth, sentinel } = await loadConfiguration(settings.config, {
       mergeDomains: settings.mergeDomains,
       limitOf: limitsOf(core, settings),
     });
-    return { domains: domains.size, limits: limits.size, forwardAuthRules: forwardAuth?.rules.length ?? 0 };
+    return {
+      domains: domains.size,
+      limits: limits.size,
+      forwardAuthRules: forwardAuth?.rules.length ?? 0,
+      sentinelRules: sentinel.flows.size + sentinel.params.size,
+    };
   } finally {
     await core.close();
     await opened.close();

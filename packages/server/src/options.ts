@@ -17,7 +17,7 @@ export interface TlsOptions extends CertificateFiles {
   readonly listeners?: readonly TlsListenerName[] | undefined;
 }
 
-/** The listener of operators has no TLS: it is on the loopback, or needs a token. */
+/** The listener of operators has no TLS: it is on the loopback, or needs a token. Sentinel's clients have none. */
 const TLS_LISTENERS = ['grpc', 'http', 'native'] as const;
 export type TlsListenerName = (typeof TLS_LISTENERS)[number];
 
@@ -41,6 +41,8 @@ export interface ServerOptions {
   readonly http?: ListenerOption | undefined;
   /** Frames for `remoteStore`. Default `off`. */
   readonly native?: ListenerOption | undefined;
+  /** Sentinel's cluster protocol, for the token clients of Java. Default `off`; Sentinel's own port is 18730. */
+  readonly sentinel?: ListenerOption | undefined;
   /** `/rlconfig`, `/stats`, `/metrics`. Default 6070. */
   readonly admin?: ListenerOption | undefined;
   /**
@@ -53,7 +55,7 @@ export interface ServerOptions {
    * loopback.
    */
   readonly hostNames?: readonly string[] | undefined;
-  /** TLS for every listener but that of operators. */
+  /** TLS for every listener but those of operators and of Sentinel, whose clients have none. */
   readonly tls?: TlsOptions | undefined;
   /** The longest wait for Redis, in milliseconds. Default 15: Envoy waits for 20. */
   readonly timeoutMs?: number | undefined;
@@ -77,7 +79,7 @@ export interface ServerOptions {
   readonly log?: ((line: string) => void) | undefined;
 }
 
-export const LISTENERS = ['grpc', 'http', 'native', 'admin'] as const;
+export const LISTENERS = ['grpc', 'http', 'native', 'sentinel', 'admin'] as const;
 export type ListenerName = (typeof LISTENERS)[number];
 
 /** Whether a listener has TLS. */
@@ -104,7 +106,9 @@ export interface Settings {
   readonly log: (line: string) => void;
 }
 
-const DEFAULTS: Readonly<Record<ListenerName, ListenerOption>> = { grpc: 8081, http: 8080, native: 'off', admin: 6070 };
+const DEFAULTS: Readonly<Record<ListenerName, ListenerOption>> = {
+  ...{ grpc: 8081, http: 8080, native: 'off', sentinel: 'off', admin: 6070 },
+};
 const SHORTEST_TOKEN = 16;
 const DAY_MS = 86_400_000;
 /** A hundred years, as in core. */
@@ -120,6 +124,7 @@ const OPTIONS: readonly (keyof ServerOptions)[] = [
     'grpc',
     'http',
     'native',
+    'sentinel',
     'admin',
     'token',
     'hostNames',
@@ -193,7 +198,7 @@ function parseListeners(options: ServerOptions): Settings['listeners'] {
   check(
     LISTENERS.some((name) => listeners[name] !== undefined),
     'grpc',
-    'on, or one of http, native and admin: a server needs a listener',
+    'on, or one of http, native, sentinel and admin: a server needs a listener',
     'off',
   );
   return listeners;

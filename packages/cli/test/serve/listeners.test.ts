@@ -142,7 +142,7 @@ describe('Unix sockets', () => {
   it('serve each listener, and are removed at the end', async () => {
     const { folder } = serving;
     const at = (name: string): string => join(folder, `${name}.sock`);
-    const names = ['grpc', 'http', 'admin', 'native'];
+    const names = ['grpc', 'http', 'admin', 'native', 'sentinel'];
     const one = await serving.serve([
       ...['--config', serving.file(LIMITS), '--shutdown-delay', '0'],
       ...names.flatMap((name) => [`--${name}`, `unix:${at(name)}`]),
@@ -150,7 +150,7 @@ describe('Unix sockets', () => {
     const remote = remoteStore(`sluice+unix:${at('native')}`);
 
     expect(one.addresses).toEqual(
-      Object.fromEntries(['grpc', 'http', 'native', 'admin'].map((name) => [name, `unix:${at(name)}`])),
+      Object.fromEntries(['grpc', 'http', 'native', 'sentinel', 'admin'].map((name) => [name, `unix:${at(name)}`])),
     );
     expect([await health({ socketPath: at('http') }), await health({ socketPath: at('admin') })]).toEqual([200, 200]);
     await remote.ready();

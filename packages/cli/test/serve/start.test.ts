@@ -78,7 +78,7 @@ describe('a wrong command line', () => {
     ],
     ['a wrong duration', ['--timeout', 'soon'], '--timeout must be'],
     ['no URL of Redis', ['--redis', 'localhost:6379'], 'redis must be a URL such as redis://host:6379'],
-    ["Sentinel's protocol", ['--sentinel', '18730'], "the service does not speak Sentinel's cluster protocol yet"],
+    ['no address of Sentinel', ['--sentinel', 'yes'], 'sentinel must be a port such as 8081, host:port'],
   ])('with %s says what to write, and ends with 2', async (_what, args, message) => {
     const config =
       args.includes('--config') || args.length === 0 || args[0] === '--confg' ? [] : ['--config', file(LIMITS)];
@@ -122,12 +122,13 @@ describe('sluice serve --check', () => {
 descriptors: [{ key: a, rate_limit: { unit: second, requests_per_unit: 1 } }]
 ${LIMITS}  # and
 forward_auth: { trusted_proxies: [127.0.0.1], rules: [{ skip: true }, { policy: { fixedWindow: { limit: 1, window: 1s } } }] }
+sentinel: { namespace: shop, rules: [{ resource: a, count: 1, clusterMode: true, clusterConfig: { flowId: 1 } }] }
 `;
     const path = file(text);
 
     expect(await run(['--config', path, '--check'])).toEqual({
       code: 0,
-      out: `${path} can be used: 1 domain, 1 limit, 2 rules of forward auth`,
+      out: `${path} can be used: 1 domain, 1 limit, 2 rules of forward auth, 1 rule of Sentinel`,
       err: '',
     });
   });

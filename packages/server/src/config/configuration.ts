@@ -15,6 +15,8 @@ export interface Configuration {
   /** The named limits that the native protocol decides over. */
   readonly limits: ReadonlyMap<string, NamedLimit>;
   readonly forwardAuth: ForwardAuthSettings | undefined;
+  /** The rules of Sentinel's protocol. */
+  readonly sentinel: SentinelSettings;
   /** The rules as text, one a line, for `/rlconfig`. Holds no values of requests. */
   written(): string;
 }
@@ -101,4 +103,48 @@ export interface ForwardAuthRule {
   readonly skip: boolean;
   /** Undefined with `skip`. */
   readonly policy: Policy | ManagedReference | undefined;
+}
+
+/** The parts `sentinel` of all files. */
+export interface SentinelSettings {
+  /** By `flowId`. */
+  readonly flows: ReadonlyMap<bigint, SentinelRule>;
+  readonly params: ReadonlyMap<bigint, SentinelRule>;
+  /** Requests a second of each namespace that has rules. */
+  readonly namespaces: ReadonlyMap<string, number>;
+}
+
+/** A `FlowRule` or `ParamFlowRule` of Sentinel in cluster mode, and its limits. */
+export interface SentinelRule {
+  readonly numbers: SentinelNumbers;
+  /** Its name in metrics. */
+  readonly name: string;
+  /** The key of a rule without parameters, encoded. */
+  readonly subject: string;
+  /**
+   * The limit now. All limits of a rule have one state, so that a client that comes or goes forgets nothing.
+   *
+   * @param clients - The connected clients of its namespace.
+   * @param value - The parameter, as `writtenParameter` has it.
+   */
+  limit(clients: number, value?: string): LimitRef;
+  /** The rule as text, for `/rlconfig`. */
+  written(): string;
+}
+
+/** The numbers of a rule. */
+export interface SentinelNumbers {
+  /** Unique among the rules of one kind, whatever their namespaces. */
+  readonly flowId: bigint;
+  readonly resource: string;
+  /** The application that the rule belongs to: its connected clients count for `perClient`. */
+  readonly namespace: string;
+  /** Units in a second; those of a whole interval are in proportion. */
+  readonly count: number;
+  /** `thresholdType` AVG_LOCAL: the count is that of one client, and the limit that times the connected ones. */
+  readonly perClient: boolean;
+  readonly windowIntervalMs: number;
+  readonly sampleCount: number;
+  /** Counts of single values, as `writtenParameter` has them. Undefined for rules without parameters. */
+  readonly values: ReadonlyMap<string, number> | undefined;
 }

@@ -3,6 +3,7 @@ import { ConfigurationError } from './configuration-error.ts';
 import { readDescriptors } from './descriptors.ts';
 import { readForwardAuth } from './forward-auth.ts';
 import { isName, limitAt, NAME_FORM, readPolicy } from './policy-value.ts';
+import { SentinelReader } from './sentinel.ts';
 import { DomainRules } from './rule-tree.ts';
 import { written } from './written.ts';
 import { YamlFile } from './yaml-file.ts';
@@ -21,11 +22,11 @@ export interface ConfigurationFile {
   readonly text: string;
 }
 
-const FIELDS = ['domain', 'descriptors', 'limits', 'forward_auth'] as const;
-const EXPECTED = 'domain: and descriptors:, limits: or forward_auth:';
+const FIELDS = ['domain', 'descriptors', 'limits', 'forward_auth', 'sentinel'] as const;
+const EXPECTED = 'domain: and descriptors:, limits:, forward_auth: or sentinel:';
 
 /**
- * Reads a configuration: YAML in envoyproxy/ratelimit's format, with `sluice`, `limits` and `forward_auth` beside it.
+ * Reads a configuration: YAML in envoyproxy/ratelimit's format, with `sluice`, `limits`, `forward_auth` and `sentinel` beside it.
  * Several documents are as several files.
  *
  * @param options - `path` is the name of the text in messages.
@@ -57,10 +58,12 @@ class ConfigurationParts {
   readonly #domains = new Map<string, { readonly rules: DomainRules; readonly place: string }>();
   /** By name in small letters. */
   readonly #limits = new Map<string, { readonly limit: NamedLimit; readonly place: string }>();
+  readonly #sentinel: SentinelReader;
   #forwardAuth: { readonly settings: ForwardAuthSettings; readonly place: string } | undefined;
 
   constructor(options: ReadOptions) {
     this.#options = options;
+    this.#sentinel = new SentinelReader(options.limitOf);
   }
 
   read(file: YamlFile): void {
@@ -72,7 +75,9 @@ class ConfigurationParts {
     const domains = new Map([...this.#domains].map(([name, { rules }]) => [name, rules]));
     const limits = new Map([...this.#limits.values()].map(({ limit }) => [limit.name, limit]));
     const forwardAuth = this.#forwardAuth?.settings;
-    return { domains, limits, forwardAuth, written: () => written([...domains.values()], limits, forwardAuth) };
+    const sentinel = this.#sentinel.settings;
+    const all = { domains, limits, forwardAuth, sentinel };
+    return { ...all, written: () => written([...domains.values()], all) };
   }
 
   #readDocument(document: YamlValue): void {
@@ -89,6 +94,7 @@ class ConfigurationParts {
     );
     this.#readLimits(fields.limits);
     this.#readForwardAuth(fields.forward_auth);
+    this.#sentinel.read(fields.sentinel);
   }
 
   #readDomain(named: YamlValue, descriptors: YamlValue, isExpected: boolean): void {

@@ -1,4 +1,4 @@
-import type { ForwardAuthSettings, NamedLimit, Rule } from './configuration.ts';
+import type { Configuration, Rule } from './configuration.ts';
 import type { DomainRules } from './rule-tree.ts';
 import { writtenPolicies } from './sluice-rule.ts';
 
@@ -8,14 +8,16 @@ import { writtenPolicies } from './sluice-rule.ts';
  */
 export function written(
   domains: readonly DomainRules[],
-  limits: ReadonlyMap<string, NamedLimit>,
-  forwardAuth: ForwardAuthSettings | undefined,
+  { limits, forwardAuth, sentinel }: Pick<Configuration, 'limits' | 'forwardAuth' | 'sentinel'>,
 ): string {
   const lines = [
     ...domains.flatMap((rules) => [...rules.rules()].map(({ name, rule }) => `${name}: ${writtenRule(rule)}`)),
     ...[...limits.values()].map(({ name, policy }) => `limits.${name}: ${writtenPolicies(policy)}`),
     ...(forwardAuth?.rules ?? []).map(
       ({ name, policy }) => `forward_auth.${name}: ${policy === undefined ? 'skip' : writtenPolicies(policy)}`,
+    ),
+    ...[...sentinel.flows.values(), ...sentinel.params.values()].map(
+      (rule) => `sentinel.${rule.name}: ${rule.written()}`,
     ),
   ];
   return lines.map((line) => `${line.replaceAll(/\p{Control}/gu, ' ')}\n`).join('');

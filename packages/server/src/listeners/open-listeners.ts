@@ -12,6 +12,7 @@ import type { Decided } from '../rls/decide.ts';
 import { jsonRoute } from '../rls/json/json-route.ts';
 import type { OverrideRules } from '../rls/plan.ts';
 import { serveRls } from '../rls/serve-rls.ts';
+import { serveSentinel } from '../sentinel/serve-sentinel.ts';
 import type { Service } from '../service.ts';
 import { isLocal, type Address } from '../transport/address.ts';
 import { followTls, noticesOf, readTls, type SecureServer, type TlsSettings } from '../transport/certificates.ts';
@@ -64,6 +65,7 @@ const MAKE: Readonly<Record<ListenerName, Make>> = {
     }),
   native: (service, _settings, { isPrivate, tls, waits: { connections } }) =>
     new SocketServer(serveFrames(service, { isPrivate }, connections), tls, connections),
+  sentinel: (service) => serveSentinel(service),
   admin: (service, { maxInFlight }, { isPrivate, waits }) =>
     madeOfRoutes(adminRoutes(service, { isPrivate }, waits.bodies), { maxInFlight, connections: waits.connections }),
 };

@@ -11,7 +11,7 @@ export class SocketServer {
   readonly #open = new Set<Socket>();
 
   /** @param serve - Gets each connection. */
-  constructor(serve: (socket: Socket) => void, tls: TlsSettings | undefined, connections: Connections) {
+  constructor(serve: (socket: Socket) => void, tls: TlsSettings | undefined, connections?: Connections) {
     const accept = (socket: Socket): void => {
       this.#open.add(socket);
       socket.once('close', () => this.#open.delete(socket));
@@ -21,7 +21,7 @@ export class SocketServer {
       tls === undefined
         ? createServer(accept)
         : createSecureServer({ ...tls, handshakeTimeout: HANDSHAKE_MS, rejectUnauthorized: tls.requestCert }, accept);
-    connections.follow(this.server, (socket) => {
+    connections?.follow(this.server, (socket) => {
       socket.destroy();
     });
   }

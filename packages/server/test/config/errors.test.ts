@@ -270,26 +270,36 @@ descriptors:
 
 describe('a file that is none of ours', () => {
   it.each([
-    ['empty', '', ['1:1: the file is empty; it must hold domain: and descriptors:, limits: or forward_auth:']],
+    [
+      'empty',
+      '',
+      ['1:1: the file is empty; it must hold domain: and descriptors:, limits:, forward_auth: or sentinel:'],
+    ],
     [
       'comments alone',
       '# nothing\n',
-      ['1:1: the file is empty; it must hold domain: and descriptors:, limits: or forward_auth:'],
+      ['1:1: the file is empty; it must hold domain: and descriptors:, limits:, forward_auth: or sentinel:'],
     ],
     [
       'text',
       'root:x:0:0\n',
-      ['1:1: a configuration must hold domain: and descriptors:, limits: or forward_auth:; this holds none of them'],
+      [
+        '1:1: a configuration must hold domain: and descriptors:, limits:, forward_auth: or sentinel:; this holds none of them',
+      ],
     ],
     [
       'a list',
       '- a\n',
-      ['1:1: a configuration must hold domain: and descriptors:, limits: or forward_auth:; this holds none of them'],
+      [
+        '1:1: a configuration must hold domain: and descriptors:, limits:, forward_auth: or sentinel:; this holds none of them',
+      ],
     ],
     [
       'another file of YAML',
       'password: hunter2\n',
-      ['1:1: a configuration must hold domain: and descriptors:, limits: or forward_auth:; this holds none of them'],
+      [
+        '1:1: a configuration must hold domain: and descriptors:, limits:, forward_auth: or sentinel:; this holds none of them',
+      ],
     ],
     ['an escape that YAML does not have', 'domain: "\\q hunter2"\n', ['1:10: Invalid escape sequence \\q']],
     ['a tag that says how to read a value', 'domain: !env HOME\n', ['1:9: Unresolved tag']],

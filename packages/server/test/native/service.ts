@@ -24,6 +24,7 @@ export function configurationOf(limits: readonly NamedLimit[] = []): Configurati
     domains: new Map(),
     limits: new Map(limits.map((limit) => [limit.name, limit])),
     forwardAuth: undefined,
+    sentinel: { flows: new Map(), params: new Map(), namespaces: new Map() },
     written: () => '',
   };
 }

@@ -54,6 +54,13 @@ const schemas: Readonly<Record<string, Schema>> = {
     },
     atMs: { type: 'number', description: 'The instant of the decision by the clock of the store.' },
     policies: { type: 'array', items: ref('PolicyDecision') },
+    fields: {
+      type: 'object',
+      description:
+        'The header fields to copy onto the response that the decision leads to: RateLimit-Policy and RateLimit; of a denial Cache-Control and Retry-After too. None where no limit has decided.',
+      additionalProperties: { type: 'string' },
+      examples: [{ 'RateLimit-Policy': '"login";q=5;w=60', RateLimit: '"login";r=4;t=60' }],
+    },
   }),
   PolicyDecision: record(
     {

@@ -1,4 +1,4 @@
-import type { Decision, Duration } from '@sluice/core';
+import type { Duration } from '@sluice/core';
 import { checkActual, LimiterImpl } from '@sluice/core/spi';
 import type { Configuration } from '../../config/configuration.ts';
 import { RequestProblem } from '../../transport/request-problem.ts';
@@ -6,6 +6,7 @@ import type { Service } from '../../service.ts';
 import { badRequest, fieldsOf, shown, type Fields } from './fields.ts';
 import { Reservations } from './reservations.ts';
 import { HeldSlots } from './slots.ts';
+import { writtenDecision } from './written-decision.ts';
 
 /** Keys by the names of their limits, as `Limiter.consume` takes them. */
 type Keys = Readonly<Record<string, string>>;
@@ -85,14 +86,14 @@ export class Operations {
   }
 
   async #decide(op: 'consume' | 'peek', keys: unknown, cost: unknown): Promise<unknown> {
-    return decisionOf(await this.#over(keys)[op](keysOf(keys), cost as number | undefined));
+    return writtenDecision(await this.#over(keys)[op](keysOf(keys), cost as number | undefined));
   }
 
   async #reserve({ keys, estimate }: Fields): Promise<unknown> {
     const given = keysOf(keys);
     const { decision } = await this.#over(keys).reserve(given, estimate as number);
     const pairs = this.#namesOf(given).map((name) => [name, given[name] ?? ''] as const);
-    return { decision: decisionOf(decision), reservation: this.#reservations.written(decision, pairs) };
+    return { decision: writtenDecision(decision), reservation: this.#reservations.written(decision, pairs) };
   }
 
   async #settle({ reservation, actual }: Fields, { isTrusted }: Caller): Promise<void> {
@@ -109,7 +110,7 @@ export class Operations {
     const parts = this.#over(keys).slotParts(given, options);
     const decision = await this.#service.core.decide('consume', parts);
     return {
-      decision: decisionOf(decision),
+      decision: writtenDecision(decision),
       slot: this.#slots.written(decision, parts, this.#namesOf(given)),
     };
   }
@@ -166,9 +167,4 @@ function checkKey(name: string, key: unknown): void {
 function text(given: unknown, field: string): string {
   if (typeof given === 'string') return given;
   throw badRequest(`${field} must be a text, got ${shown(given)}`);
-}
-
-/** As clients see it: without the store's error, which may hold addresses. */
-function decisionOf(decision: Decision): unknown {
-  return { ...decision, error: undefined };
 }

@@ -18,6 +18,10 @@ afterEach(async () => {
 });
 let stores = 0;
 
+interface Fielded {
+  readonly fields: Readonly<Record<string, string>>;
+}
+
 describe.each<[string, () => Store]>([
   ['memory', () => memoryStore()],
   ['Redis', () => redisStore(redis.client, { prefix: `sluice:s${String(stores++)}` })],
@@ -42,6 +46,28 @@ describe.each<[string, () => Store]>([
     expect(looked).toMatchObject({ status: 200, body: { allowed: false, outcome: 'denied', remaining: 2, used: 3 } });
     expect(second).toMatchObject({ body: { allowed: true, remaining: 0, retryAfterMs: 0 } });
     expect(denied).toMatchObject({ status: 200, body: { allowed: false, outcome: 'denied', used: 5 } });
+  });
+
+  it('gives the header fields to copy onto a response', async () => {
+    const { post } = await serve();
+    const keys = { login: 'of fields', burst: 'of fields' };
+    const [allowed, slots] = [await post('consume', { keys }), await post('acquire', { keys: { jobs: 'of fields' } })];
+    const never = await post('peek', { keys: { login: 'of fields' }, cost: 6 });
+    await post('block', { keys: { login: 'of fields' }, duration: '1h' }, { authorization: `Bearer ${TOKEN}` });
+    const blocked = await post('peek', { keys: { login: 'of fields' } });
+
+    expect(allowed.body).toMatchObject({
+      fields: {
+        'RateLimit-Policy': '"login";q=5;w=3600, "burst";q=100;w=3600',
+        RateLimit: expect.stringMatching(/^"login";r=4;t=\d+, "burst";r=99;t=\d+$/),
+      },
+    });
+    expect(Object.keys((allowed.body as Fielded).fields)).toHaveLength(2);
+    expect(slots.body).toMatchObject({ decision: { fields: { RateLimit: '"jobs";r=1' } } });
+    expect(Object.keys((never.body as Fielded).fields)).toEqual(['RateLimit-Policy', 'RateLimit', 'Cache-Control']);
+    expect(blocked.body).toMatchObject({
+      fields: { 'Cache-Control': 'no-store', 'Retry-After': expect.stringMatching(/^3\d{3}$/) },
+    });
   });
 
   it('decides over several limits together, or takes nothing', async () => {

@@ -1,0 +1,54 @@
+/** Types of parameters, by their tags in Sentinel's protocol. Values of two types are never equal, as in Java. */
+export const PARAMETER_TYPES = ['int', 'long', 'byte', 'double', 'float', 'short', 'boolean', 'string'] as const;
+export type ParameterType = (typeof PARAMETER_TYPES)[number];
+
+/** A value of a parameter, as rules and requests are compared by, and keys have it: `int:5`. */
+export function writtenParameter(type: ParameterType, value: string | number | bigint | boolean): string {
+  return `${type}:${String(value)}`;
+}
+
+/** Where Java's `classType` of an exception is one of these; any other is a text, as for Sentinel. */
+const CLASSES: ReadonlyMap<string, ParameterType> = new Map([
+  ['int', 'int'],
+  ['java.lang.Integer', 'int'],
+  ['long', 'long'],
+  ['java.lang.Long', 'long'],
+  ['byte', 'byte'],
+  ['java.lang.Byte', 'byte'],
+  ['double', 'double'],
+  ['java.lang.Double', 'double'],
+  ['float', 'float'],
+  ['java.lang.Float', 'float'],
+  ['short', 'short'],
+  ['java.lang.Short', 'short'],
+  ['boolean', 'boolean'],
+  ['java.lang.Boolean', 'boolean'],
+]);
+/** The largest whole numbers of these types. */
+const LARGEST: Readonly<Partial<Record<ParameterType, bigint>>> = {
+  byte: 127n,
+  short: 32_767n,
+  int: 2_147_483_647n,
+  long: 2n ** 63n - 1n,
+};
+
+/**
+ * Reads `object` of an exception in a rule.
+ *
+ * @returns The value as {@link writtenParameter} gives it; undefined where it is none of its class.
+ */
+export function readParameter(text: string, classType: string): string | undefined {
+  const type = CLASSES.get(classType) ?? 'string';
+  if (type === 'string') return writtenParameter(type, text);
+  if (type === 'boolean') return writtenParameter(type, text.toLowerCase() === 'true');
+  const largest = LARGEST[type];
+  if (largest !== undefined) return readWhole(type, text, largest);
+  const value = type === 'float' ? Math.fround(Number(text)) : Number(text);
+  return text.trim() === '' || Number.isNaN(value) ? undefined : writtenParameter(type, value);
+}
+
+function readWhole(type: ParameterType, text: string, largest: bigint): string | undefined {
+  if (!/^[+-]?\d{1,19}$/.test(text)) return undefined;
+  const value = BigInt(text.replace('+', ''));
+  return value > largest || value < -largest - 1n ? undefined : writtenParameter(type, value);
+}

@@ -1,0 +1,142 @@
+import { PolicyError } from '@sluice/core';
+import type { LimitOf, SentinelNumbers, SentinelRule, SentinelSettings } from './configuration.ts';
+import { readParameter } from './sentinel-parameter.ts';
+import { ClusterRule } from './sentinel-rule.ts';
+import { quoted, type YamlValue } from './yaml-value.ts';
+
+const FIELDS = ['namespace', 'maxAllowedQps', 'rules'] as const;
+/** Of rules, and of what Sentinel's dashboard writes around them. Those of one client's own limits are not used. */
+const RULE_FIELDS = [
+  ...(['resource', 'count', 'clusterMode', 'clusterConfig', 'paramIdx', 'paramFlowItemList'] as const),
+  ...(['id', 'app', 'ip', 'port', 'gmtCreate', 'gmtModified', 'limitApp', 'regex', 'grade', 'strategy'] as const),
+  ...(['refResource', 'controlBehavior', 'warmUpPeriodSec', 'maxQueueingTimeMs', 'burstCount'] as const),
+  ...(['durationInSec', 'rule'] as const),
+] as const;
+const CLUSTER_FIELDS = [
+  ...(['flowId', 'thresholdType', 'windowIntervalMs', 'sampleCount', 'fallbackToLocalWhenFail'] as const),
+  ...(['strategy', 'resourceTimeout', 'resourceTimeoutStrategy', 'acquireRefuseStrategy'] as const),
+  'clientOfflineTime',
+] as const;
+const ITEM_FIELDS = ['object', 'count', 'classType'] as const;
+const RULES = "Sentinel's FlowRule and ParamFlowRule in JSON";
+
+/** As Sentinel's own: `ServerFlowConfig.DEFAULT_MAX_ALLOWED_QPS`. */
+const MOST_A_SECOND = 30_000;
+const LARGEST_INT = 2_147_483_647;
+const LARGEST_LONG = 2n ** 63n - 1n;
+const LARGEST_COUNT = 1e12;
+const LONGEST_NAMESPACE = 256;
+const DEFAULT_INTERVAL_MS = 1_000;
+const LONGEST_INTERVAL_MS = 3_600_000;
+const DEFAULT_SAMPLES = 10;
+const MOST_SAMPLES = 100;
+
+/** The parts `sentinel` of several documents, one for each namespace. */
+export class SentinelReader {
+  readonly #limitOf: LimitOf;
+  readonly #flows = new Map<bigint, SentinelRule>();
+  readonly #params = new Map<bigint, SentinelRule>();
+  readonly #namespaces = new Map<string, number>();
+  readonly #places = new Map<string, string>();
+
+  constructor(limitOf: LimitOf) {
+    this.#limitOf = limitOf;
+  }
+
+  get settings(): SentinelSettings {
+    return { flows: this.#flows, params: this.#params, namespaces: this.#namespaces };
+  }
+
+  read(value: YamlValue): void {
+    if (value.isMissing) return;
+    const fields = value.record(FIELDS, 'sentinel', FIELDS.join(', '));
+    const namespace = this.#readNamespace(value, fields.namespace);
+    this.#namespaces.set(namespace, fields.maxAllowedQps.whole('maxAllowedQps', 1, LARGEST_INT) ?? MOST_A_SECOND);
+    for (const item of fields.rules.items('rules', RULES)) this.#readRule(item, namespace);
+  }
+
+  #readNamespace(value: YamlValue, named: YamlValue): string {
+    const namespace = named.text('namespace') ?? '';
+    if (namespace.trim() === '' || Buffer.byteLength(namespace) > LONGEST_NAMESPACE) {
+      named.problem(
+        `sentinel needs a namespace of 1 to ${String(LONGEST_NAMESPACE)} bytes; write the name of the application that its clients have, as in -Dproject.name, got ${quoted(namespace)}`,
+      );
+    }
+    const known = this.#places.get(namespace);
+    if (known === undefined) this.#places.set(namespace, value.place);
+    else named.problem(`the namespace ${quoted(namespace)} has been defined at ${known}; write its rules in one place`);
+    return namespace;
+  }
+
+  #readRule(item: YamlValue, namespace: string): void {
+    const outer = item.record(RULE_FIELDS, 'a rule of sentinel', RULES);
+    const fields = outer.rule.isMissing ? outer : outer.rule.record(RULE_FIELDS, 'a rule of sentinel', RULES);
+    if (!fields.clusterMode.flag('clusterMode')) return; // a rule of one client, as for Sentinel's server
+    const numbers = readNumbers(item, fields, namespace);
+    if (numbers === undefined) return;
+    const { flowId, values } = numbers;
+    const rules = values === undefined ? this.#flows : this.#params;
+    if (rules.has(flowId)) {
+      item.problem(`two rules of sentinel have the flowId ${String(flowId)}; each rule of a kind has one of its own`);
+    }
+    try {
+      rules.set(flowId, new ClusterRule(numbers, this.#limitOf));
+    } catch (error) {
+      if (!(error instanceof PolicyError)) throw error;
+      item.problem(error.message);
+    }
+  }
+}
+
+type RuleFields = Readonly<Record<(typeof RULE_FIELDS)[number], YamlValue>>;
+
+function readNumbers(item: YamlValue, fields: RuleFields, namespace: string): SentinelNumbers | undefined {
+  const cluster = fields.clusterConfig.record(CLUSTER_FIELDS, 'clusterConfig', 'flowId and thresholdType');
+  const flowId = readId(cluster.flowId);
+  const count = readCount(fields.count);
+  const windowIntervalMs =
+    cluster.windowIntervalMs.whole('windowIntervalMs', 1, LONGEST_INTERVAL_MS) ?? DEFAULT_INTERVAL_MS;
+  const sampleCount = cluster.sampleCount.whole('sampleCount', 1, MOST_SAMPLES) ?? DEFAULT_SAMPLES;
+  const isDivided = windowIntervalMs % sampleCount === 0;
+  if (!isDivided) {
+    const got = `${String(sampleCount)} and ${String(windowIntervalMs)}`;
+    cluster.sampleCount.problem(`sampleCount must divide windowIntervalMs, got ${got}`);
+  }
+  const perClient = (cluster.thresholdType.whole('thresholdType', 0, 1) ?? 0) === 0;
+  const resource = fields.resource.text('resource') ?? '';
+  if (resource === '') item.problem('a rule of sentinel needs a resource');
+  if (flowId === undefined || count === undefined || !isDivided) return undefined;
+  const values = fields.paramIdx.isMissing ? undefined : readValues(fields.paramFlowItemList);
+  return { flowId, resource, namespace, count, perClient, windowIntervalMs, sampleCount, values };
+}
+
+function readId(value: YamlValue): bigint | undefined {
+  const text = value.text('flowId') ?? '';
+  const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
+  if (id > 0n && id <= LARGEST_LONG) return id;
+  value.problem(
+    `a rule in cluster mode needs clusterConfig.flowId, a whole number from 1 to ${String(LARGEST_LONG)}, got ${quoted(text)}`,
+  );
+  return undefined;
+}
+
+function readCount(value: YamlValue): number | undefined {
+  const count = value.plain();
+  if (typeof count === 'number' && count >= 0 && count <= LARGEST_COUNT) return count;
+  value.problem(`a rule of sentinel needs count, a number from 0 to ${String(LARGEST_COUNT)}`);
+  return undefined;
+}
+
+function readValues(list: YamlValue): ReadonlyMap<string, number> {
+  const values = new Map<string, number>();
+  for (const item of list.items('paramFlowItemList', 'maps with object, count and classType')) {
+    const { object, count, classType } = item.record(ITEM_FIELDS, 'an item', ITEM_FIELDS.join(', '));
+    const written = object.text('object') ?? '';
+    const value = readParameter(written, classType.text('classType') ?? '');
+    const units = count.whole('count', 0, LARGEST_INT);
+    if (value === undefined) object.problem(`object must be a value of its classType, got ${quoted(written)}`);
+    if (units === undefined && count.isMissing) item.problem('an item needs a count');
+    if (value !== undefined && units !== undefined) values.set(value, units);
+  }
+  return values;
+}

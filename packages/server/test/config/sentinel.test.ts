@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Limit } from '@sluice/core';
+import { problemsOf, read } from './reading.ts';
+
+/** A FlowRule as Nacos or Sentinel's dashboard has it. */
+const FLOW = {
+  ...{ resource: 'orders', limitApp: 'default', grade: 1, count: 20.5, strategy: 0, refResource: null },
+  ...{ controlBehavior: 0, warmUpPeriodSec: 10, maxQueueingTimeMs: 500, clusterMode: true },
+  clusterConfig: {
+    ...{ flowId: 101, thresholdType: 1, fallbackToLocalWhenFail: true, strategy: 0, sampleCount: 5 },
+    ...{ windowIntervalMs: 2000, resourceTimeout: 2000, resourceTimeoutStrategy: 0, acquireRefuseStrategy: 0 },
+    clientOfflineTime: 2000,
+  },
+};
+const PARAM = {
+  ...{ resource: 'search', limitApp: 'default', grade: 1, paramIdx: 0, count: 5, clusterMode: true },
+  paramFlowItemList: [
+    { object: 'vip', count: 50, classType: 'java.lang.String' },
+    { object: '7', count: 1, classType: 'int' },
+  ],
+  clusterConfig: { flowId: 101 },
+};
+
+function file(rules: readonly unknown[], more = 'namespace: checkout'): string {
+  return `sentinel:\n  ${more}\n  rules: ${JSON.stringify(rules)}\n`;
+}
+
+describe('sentinel', () => {
+  it('takes rules in the JSON of Sentinel, with what its dashboard writes around them', () => {
+    const { sentinel } = read(file([FLOW, { id: 3, app: 'checkout', gmtCreate: 'today', rule: PARAM }]));
+
+    expect(sentinel.flows.get(101n)?.numbers).toEqual({
+      ...{ flowId: 101n, resource: 'orders', namespace: 'checkout', count: 20.5, perClient: false },
+      ...{ windowIntervalMs: 2_000, sampleCount: 5, values: undefined },
+    });
+    expect(sentinel.params.get(101n)?.numbers).toEqual({
+      ...{ flowId: 101n, resource: 'search', namespace: 'checkout', count: 5, perClient: true },
+      ...{ windowIntervalMs: 1_000, sampleCount: 10 },
+      values: new Map([
+        ['string:vip', 50],
+        ['int:7', 1],
+      ]),
+    });
+    expect(sentinel.namespaces).toEqual(new Map([['checkout', 30_000]]));
+  });
+
+  it('counts units of a whole interval in blocks of a sample, the fraction of a unit dropped', () => {
+    const limit = read(file([FLOW]))
+      .sentinel.flows.get(101n)
+      ?.limit(1) as Limit;
+
+    expect(limit.policies.map(({ policy }) => policy)).toEqual([
+      { algorithm: 'slidingWindow', name: 'flow-101', limit: 41, windowMs: 2_000, precisionMs: 400 },
+    ]);
+  });
+
+  it('leaves out rules that are not in cluster mode', () => {
+    const { sentinel } = read(
+      file([
+        { resource: 'local', count: 5 },
+        { ...FLOW, clusterMode: false, count: -1 },
+      ]),
+    );
+
+    expect([sentinel.flows.size, sentinel.params.size]).toEqual([0, 0]);
+  });
+
+  it('may stand in several documents, one for each namespace', () => {
+    const other = { ...FLOW, clusterConfig: { flowId: 102 } };
+    const { sentinel } = read(`${file([FLOW])}---\n${file([other], 'namespace: search\n  maxAllowedQps: 50')}`);
+
+    expect([...sentinel.flows.values()].map(({ numbers }) => numbers.namespace)).toEqual(['checkout', 'search']);
+    expect(sentinel.namespaces.get('search')).toBe(50);
+  });
+
+  it('is written with the other rules of the configuration', () => {
+    expect(read(file([FLOW, PARAM])).written()).toBe(
+      'sentinel.flow-101: resource=orders, namespace=checkout, count=20.5 global, 2000 ms in 5\n' +
+        'sentinel.param-101: resource=search, namespace=checkout, count=5 per client, 1000 ms in 10, 2 values of their own\n',
+    );
+  });
+
+  it.each<[string, string, string]>([
+    ['no namespace', file([FLOW], 'maxAllowedQps: 5'), 'sentinel needs a namespace of 1 to 256 bytes'],
+    ['a blank namespace', file([FLOW], 'namespace: " "'), 'sentinel needs a namespace of 1 to 256 bytes'],
+    [
+      'one namespace twice',
+      `${file([])}---\n${file([])}`,
+      'the namespace "checkout" has been defined at limits.yaml:1',
+    ],
+    ['one flowId twice', file([FLOW, FLOW]), 'two rules of sentinel have the flowId 101'],
+    ['an unknown field', file([{ ...FLOW, cuont: 5 }]), 'a rule of sentinel has no field "cuont"; did you mean count?'],
+    ['no flowId', file([{ ...FLOW, clusterConfig: {} }]), 'needs clusterConfig.flowId, a whole number from 1'],
+    ['a flowId of 0', file([{ ...FLOW, clusterConfig: { flowId: 0 } }]), 'needs clusterConfig.flowId'],
+    [
+      'a flowId that is too large',
+      file([{ ...FLOW, clusterConfig: { flowId: '9'.repeat(19) } }]),
+      'to 9223372036854775807',
+    ],
+    ['no count', file([{ ...FLOW, count: undefined }]), 'a rule of sentinel needs count, a number from 0'],
+    ['a negative count', file([{ ...FLOW, count: -1 }]), 'a rule of sentinel needs count, a number from 0'],
+    ['no resource', file([{ ...FLOW, resource: undefined }]), 'a rule of sentinel needs a resource'],
+    [
+      'samples that do not divide the interval',
+      file([{ ...FLOW, clusterConfig: { flowId: 1, sampleCount: 3 } }]),
+      'sampleCount must divide windowIntervalMs, got 3 and 1000',
+    ],
+    [
+      'an unknown threshold',
+      file([{ ...FLOW, clusterConfig: { flowId: 1, thresholdType: 2 } }]),
+      'thresholdType must be',
+    ],
+    [
+      'a value that is not of its class',
+      file([{ ...PARAM, paramFlowItemList: [{ object: 'x', count: 1, classType: 'long' }] }]),
+      'object must be a value of its classType, got "x"',
+    ],
+    ['a value without a count', file([{ ...PARAM, paramFlowItemList: [{ object: 'x' }] }]), 'an item needs a count'],
+  ])('with %s says what to write', (_what, text, message) => {
+    expect(problemsOf(text)).toEqual([expect.stringContaining(message)]);
+  });
+});

@@ -1,0 +1,102 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { memoryStore, redisStore, type Store } from '@sluice/core';
+import { until, useRedis } from '@sluice/testkit';
+import { flow, ping } from './frames.ts';
+import type { SentinelClient } from './sentinel-client.ts';
+import { SentinelService, limitsOf } from './sentinel-service.ts';
+
+const [OK, BLOCKED] = [0, 1];
+const PER_CLIENT = limitsOf([{ flowId: 101, count: 10, thresholdType: 0 }]);
+
+const redis = useRedis();
+const services: SentinelService[] = [];
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.close();
+});
+
+async function serviceOn(store: Store = memoryStore()): Promise<SentinelService> {
+  const service = await SentinelService.start(PER_CLIENT, store);
+  services.push(service);
+  return service;
+}
+
+async function pinged(service: SentinelService, namespace = 'checkout'): Promise<SentinelClient> {
+  const client = await service.connect();
+  await client.ask(ping(namespace));
+  return client;
+}
+
+async function connected(client: SentinelClient): Promise<number | undefined> {
+  const [answer] = await client.ask(ping('checkout'));
+  return answer?.numbers[0];
+}
+
+describe('a threshold per client', () => {
+  it('is the count times the connected clients of the namespace', async () => {
+    const service = await serviceOn();
+    const client = await pinged(service);
+    await pinged(service);
+    await pinged(service, 'search');
+
+    expect(await client.ask(flow(1, 101, 20), flow(2, 101, 1))).toEqual([
+      { xid: 1, type: 1, status: OK, numbers: [0, 0] },
+      { xid: 2, type: 1, status: BLOCKED, numbers: [0, 0] },
+    ]);
+  });
+
+  it('blocks everything while no client has said which namespace it is of', async () => {
+    const service = await serviceOn();
+    const client = await service.connect();
+
+    expect(await client.status(flow(1, 101))).toBe(BLOCKED);
+  });
+
+  it('grows with a client that comes, and forgets nothing', async () => {
+    const service = await serviceOn();
+    const client = await pinged(service);
+    await client.ask(flow(1, 101, 10));
+
+    await pinged(service);
+
+    expect(await client.ask(flow(2, 101, 4))).toEqual([{ xid: 2, type: 1, status: OK, numbers: [6, 0] }]);
+  });
+
+  it('falls when a client leaves', async () => {
+    const service = await serviceOn();
+    const client = await pinged(service);
+    const other = await pinged(service);
+
+    other.close();
+    await until('the client has left', async () => (await connected(client)) === 1);
+
+    expect(await client.status(flow(1, 101, 11))).toBe(BLOCKED);
+  });
+
+  it('counts the clients of all replicas on one Redis, and those of one that ends no more', async () => {
+    const one = await serviceOn(redisStore(redis.client));
+    const two = await serviceOn(redisStore(redis.client));
+    const here = await pinged(one);
+    const there = await pinged(two);
+    await pinged(two);
+    await until('each knows all three', async () => (await connected(here)) === 3 && (await connected(there)) === 3);
+
+    // Denied, a request takes nothing: it can be sent until each process knows of the others again.
+    await until('the units of all three are had', async () => (await here.status(flow(1, 101, 30))) === OK);
+    expect(await there.status(flow(1, 101, 1))).toBe(BLOCKED);
+
+    await two.close();
+    await until('only one is left', async () => (await connected(here)) === 1);
+  });
+
+  it('forgets the clients of a replica that dies', async () => {
+    const one = await serviceOn(redisStore(redis.client));
+    const here = await pinged(one);
+    const dying = await serviceOn(redisStore(redis.client));
+    await pinged(dying);
+    await until('both are known', async () => (await connected(here)) === 2);
+
+    await dying.core.close(); // it can say nothing more
+
+    await until('its clients have expired', async () => (await connected(here)) === 1);
+  });
+});

@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { memoryStore } from '@sluice/core';
+import { cases, until } from '@sluice/testkit';
+import { MessageReader, readMessage } from '../../src/sentinel/codec.ts';
+import { flow, framed, i32, i64, i8, int, paramFlow, ping, text, u16 } from './frames.ts';
+import type { SentinelClient } from './sentinel-client.ts';
+import { SentinelService, limitsOf } from './sentinel-service.ts';
+
+const OK = 0;
+/** With the two bytes of the length. */
+const MOST_BYTES = 1_024;
+const HEAD = [i64(201), i32(1)];
+
+let service: SentinelService;
+let client: SentinelClient;
+beforeEach(async () => {
+  const rules = [
+    { flowId: 101, count: 1_000_000 },
+    { flowId: 201, count: 1_000_000, items: [] },
+  ];
+  service = await SentinelService.start(limitsOf(rules), memoryStore());
+  client = await service.connect();
+});
+afterEach(() => service.close());
+
+describe('a message that Sentinel does not answer', () => {
+  it.each<[string, Buffer]>([
+    ['nothing', framed()],
+    ['less than a head', framed(i32(1))],
+    ['an unknown type', framed(i32(1), i8(99))],
+    ['a negative type', framed(i32(1), i8(-1))],
+    ['an acquisition of slots', framed(i32(1), i8(3), i64(101), i32(1))],
+    ['a release of slots', framed(i32(1), i8(4), i64(1))],
+    ['a FLOW without data', framed(i32(1), i8(1))],
+    ['a FLOW that ends early', framed(i32(1), i8(1), i64(101), u16(1))],
+    ['a PING whose name is shorter than it says', framed(i32(0), i8(0), i32(2_000_000_000), Buffer.from('name'))],
+    ['a PARAM_FLOW without data', framed(i32(1), i8(2))],
+    ['a PARAM_FLOW of no values', framed(i32(1), i8(2), ...HEAD, i32(0))],
+    ['a PARAM_FLOW of minus one value', framed(i32(1), i8(2), ...HEAD, i32(-1), int(1))],
+    ['a PARAM_FLOW of fewer values than it says', framed(i32(1), i8(2), ...HEAD, i32(2_000_000_000), int(1))],
+    ['a text that is shorter than it says', framed(i32(1), i8(2), ...HEAD, i32(1), i8(7), i32(500), Buffer.from('a'))],
+    ['a text of a negative length', framed(i32(1), i8(2), ...HEAD, i32(1), i8(7), i32(-1), Buffer.from('a'))],
+    ['a value that ends early', framed(i32(1), i8(2), ...HEAD, i32(1), i8(1), i32(1))],
+    ['a message of more than 1024 bytes', paramFlow(1, 201, 1, text('x'.repeat(1_100)))],
+    ['the longest message that a length can say', framed(Buffer.alloc(65_535))],
+  ])('is skipped, and the next one is answered: %s', async (_what, message) => {
+    const answers = await client.ask(Buffer.concat([message, flow(7, 101)]));
+
+    expect(answers).toEqual([expect.objectContaining({ xid: 7, status: OK })]);
+  });
+
+  it('may have just 1024 bytes, and is answered then', async () => {
+    const overhead = paramFlow(1, 201, 1, text('')).length;
+    const longest = paramFlow(1, 201, 1, text('x'.repeat(MOST_BYTES - overhead)));
+    const longer = paramFlow(2, 201, 1, text('x'.repeat(MOST_BYTES - overhead + 1)));
+
+    const answers = await client.ask(longest, Buffer.concat([longer, flow(3, 101)]));
+
+    expect(answers.map(({ xid, status }) => [xid, status])).toEqual([
+      [1, OK],
+      [3, OK],
+    ]);
+  });
+
+  it('with an unknown tag has the values that follow it', async () => {
+    const message = framed(i32(1), i8(2), ...HEAD, i32(2), i8(9), int(5));
+
+    expect(await client.status(message)).toBe(OK);
+  });
+});
+
+describe('messages in pieces', () => {
+  it('are answered as whole ones are, however they are cut', async () => {
+    const messages = [
+      flow(1, 101),
+      paramFlow(2, 201, 1, text('ann'), int(5)),
+      framed(Buffer.alloc(3_000)),
+      ping('x', 3),
+    ];
+    const bytes = Buffer.concat(messages);
+    const whole: string[] = [];
+    new MessageReader().push(bytes, (message) => whole.push(message.toString('hex')));
+
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(bytes.length)), (cuts) => {
+        const found: string[] = [];
+        const reader = new MessageReader();
+        const places = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
+        places.slice(1).forEach((end, i) => {
+          reader.push(bytes.subarray(places[i], end), (message) => found.push(message.toString('hex')));
+        });
+        expect(found).toEqual(whole);
+        return Promise.resolve();
+      }),
+      { numRuns: cases(200) },
+    );
+    expect(whole).toHaveLength(3);
+  });
+
+  it('are kept while the rest is missing', async () => {
+    const bytes = flow(5, 101);
+    client.socket.write(bytes.subarray(0, 9));
+    const other = await service.connect();
+    expect(await other.status(flow(1, 101))).toBe(OK);
+
+    expect(await client.ask(bytes.subarray(9))).toEqual([expect.objectContaining({ xid: 5, status: OK })]);
+  });
+});
+
+describe('bytes without a meaning', () => {
+  it('end no reader, and allocate no more than they are', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.constantFrom(0, 1, 2), (bytes, type) => {
+        const message = readMessage(Buffer.concat([i32(1), i8(type), bytes]));
+        expect(message === undefined || 'xid' in message).toBe(true);
+        expect(message !== undefined && 'values' in message ? message.values.length : 0).toBeLessThanOrEqual(
+          bytes.length,
+        );
+      }),
+      { numRuns: cases(2_000) },
+    );
+  });
+});
+
+describe('thousands of connections', () => {
+  it('that say nothing, half a message or nonsense leave others served', async () => {
+    const nonsense = [Buffer.alloc(0), flow(1, 101).subarray(0, 7), framed(i32(1), i8(99)), Buffer.alloc(1_000, 0xff)];
+    const idle = await Promise.all(Array.from({ length: 1_000 }, () => service.connect()));
+    idle.forEach(({ socket }, i) => {
+      socket.write(nonsense[i % nonsense.length] as Buffer);
+    });
+
+    expect(await client.ask(ping('checkout'))).toEqual([expect.objectContaining({ numbers: [1] })]);
+    expect(await client.status(flow(2, 101))).toBe(OK);
+  });
+
+  it('that leave are forgotten', async () => {
+    const many = await Promise.all(Array.from({ length: 200 }, () => service.connect()));
+    await Promise.all(many.map((one) => one.ask(ping('checkout'))));
+    for (const one of many) one.close();
+
+    await until('they are gone', async () => (await client.ask(ping('checkout')))[0]?.numbers[0] === 1);
+  });
+});
+
+describe('a client that sends without reading', () => {
+  it('costs no other client anything', async () => {
+    client.socket.pause();
+    const flood = Buffer.concat(Array.from({ length: 3_000 }, (_one, i) => flow(i, 101)));
+    const write = (): void => {
+      while (client.socket.writable && client.socket.write(flood));
+    };
+    client.socket.on('drain', write);
+    write();
+
+    const other = await service.connect();
+
+    expect(await other.ask(ping('checkout'))).toHaveLength(1);
+    expect(await other.status(flow(1, 101))).toBe(OK);
+  });
+});

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { readAnswer, type Answer } from './frames.ts';
+
+/** A client that sends bytes as they are, and keeps every answer. */
+export class SentinelClient {
+  readonly socket: Socket;
+  readonly answers: Answer[] = [];
+  readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+  #rest: Buffer = Buffer.alloc(0);
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => {
+      this.#read(chunk);
+    });
+  }
+
+  static async connect(port: number): Promise<SentinelClient> {
+    const socket = connect(port, '127.0.0.1');
+    const client = new SentinelClient(socket);
+    await once(socket, 'connect');
+    return client;
+  }
+
+  /** Sends messages, and waits for as many answers. */
+  async ask(...messages: readonly Buffer[]): Promise<readonly Answer[]> {
+    const from = this.answers.length;
+    this.socket.write(Buffer.concat(messages));
+    await this.received(from + messages.length);
+    return this.answers.slice(from);
+  }
+
+  /** The status of the only answer to a message. */
+  async status(message: Buffer): Promise<number | undefined> {
+    const [answer] = await this.ask(message);
+    return answer?.status;
+  }
+
+  /** Resolves once there are so many answers. */
+  received(count: number): Promise<void> {
+    if (this.answers.length >= count) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting.push({ count, resolve });
+    });
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    let bytes = Buffer.concat([this.#rest, chunk]);
+    while (bytes.length >= 2 && bytes.length >= 2 + bytes.readUInt16BE(0)) {
+      const end = 2 + bytes.readUInt16BE(0);
+      this.answers.push(readAnswer(bytes.subarray(2, end)));
+      bytes = bytes.subarray(end);
+    }
+    this.#rest = bytes;
+    for (const one of this.#waiting) if (this.answers.length >= one.count) one.resolve();
+  }
+}
