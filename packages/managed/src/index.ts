@@ -1,5 +1,9 @@
 export { managed, type ManagedReference } from './managed.ts';
 export { createPolicies, type ManagedPolicy, type Policies, type PutResult } from './policies.ts';
-export type { PutOptions } from './options.ts';
-export type { EarlierPolicy, PolicyRecord, PolicySource } from './policy-source.ts';
+export type { CreatePoliciesOptions, PutOptions } from './options.ts';
+export type { EarlierPolicy, OverridePage, OverrideSource, PolicyRecord, PolicySource } from './policy-source.ts';
+export type { OverrideResult, PolicyOverride } from './edit-overrides.ts';
+export type { AuditOptions, ListOverridesOptions, OverrideOptions } from './overrides/options.ts';
+export type { EarlierOverride, OverrideRecord } from './overrides/override-record.ts';
+export type { OverrideTarget } from './overrides/target.ts';
 export { definitionsOf } from './definitions.ts';

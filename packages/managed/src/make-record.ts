@@ -12,18 +12,28 @@ export function makeRecord(
     apps,
     carryOver,
     isSame,
-  }: { readonly apps: readonly string[]; readonly carryOver: CarryOver; readonly isSame: boolean },
+    after,
+  }: {
+    readonly apps: readonly string[];
+    readonly carryOver: CarryOver;
+    readonly isSame: boolean;
+    /** A version that the new one follows, as it does those of the policy. */
+    readonly after: number;
+  },
   before: PolicyDefinition | undefined,
 ): PolicyRecord {
   // The states stay valid, so the version stays the same.
   if (isSame && before?.state === 'usable') return { ...before.record, apps, changedAtMs: Date.now() };
-  return { ...nextVersion(before), format: FORMAT, policy, apps, carryOver, earlier: earlierOf(before) };
+  return { ...nextVersion(before, after), format: FORMAT, policy, apps, carryOver, earlier: earlierOf(before) };
 }
 
 /** The current time, or more: higher than all versions before, and than any that was lost with its source. */
-function nextVersion(before: PolicyDefinition | undefined): { readonly version: number; readonly changedAtMs: number } {
+function nextVersion(
+  before: PolicyDefinition | undefined,
+  after = 0,
+): { readonly version: number; readonly changedAtMs: number } {
   const changedAtMs = Date.now();
-  return { version: Math.max((before?.version ?? 0) + 1, changedAtMs), changedAtMs };
+  return { version: Math.max((before?.version ?? 0) + 1, after + 1, changedAtMs), changedAtMs };
 }
 
 function earlierOf(before: PolicyDefinition | undefined): readonly EarlierPolicy[] {

@@ -1,16 +1,9 @@
-import { PolicyError, type EarlierVersion, type Limit, type NamedPolicy, type OnUnconfigured } from '@sluice/core';
-import {
-  AllEarlier,
-  sourceKeySuffix,
-  staleError,
-  warnOnce,
-  withFallback,
-  type LimitSource,
-  type SourceSettings,
-} from '@sluice/core/spi';
-import { earlierVersion, isResetSince, type PolicyDefinition } from './read-record.ts';
+import { PolicyError, type Limit, type OnUnconfigured } from '@sluice/core';
+import { sourceKeySuffix, staleError, warnOnce, type LimitSource, type SourceSettings } from '@sluice/core/spi';
+import { OverrideLimits } from './override-limits.ts';
+import { earlierVersion, isResetBetween, type PolicyDefinition } from './read-record.ts';
 import type { PolicyCache } from './policy-cache.ts';
-import type { PolicyRecord } from './policy-source.ts';
+import { versionedLimit, type VersionedLimitOptions, type VersionedPolicy } from './versioned-limit.ts';
 
 export interface ManagedSourceOptions extends Pick<SourceSettings, 'onUnconfigured' | 'localShare' | 'limitOf'> {
   /** The name of the policy in the source. */
@@ -34,12 +27,28 @@ type Usable = Extract<PolicyDefinition, { state: 'usable' }>;
 export class ManagedSource implements LimitSource {
   readonly keySuffix: string;
   readonly #options: ManagedSourceOptions;
+  readonly #limitOptions: VersionedLimitOptions;
+  /** Of the cache, when this source last looked. */
+  #changes = -1;
   #definition: PolicyDefinition | undefined | null = null;
   #limit: Limit | undefined;
+  /** Undefined where no subject has numbers of its own. */
+  #overridden: OverrideLimits | undefined;
 
   constructor(options: ManagedSourceOptions) {
+    const { localShare, limitOf } = options;
     this.#options = options;
     this.keySuffix = sourceKeySuffix(options.policy);
+    this.#limitOptions = {
+      keySuffix: this.keySuffix,
+      localShare,
+      limitOf,
+      renew: (subject, found, since) => this.#renew(subject, found, since),
+      renewLocally: (subject, since) => {
+        const current = this.current(subject);
+        return this.#isForgotten(current, since) ? undefined : current?.fallback;
+      },
+    };
   }
 
   get name(): string {
@@ -54,15 +63,55 @@ export class ManagedSource implements LimitSource {
     return this.#options.policyCache;
   }
 
-  /** The current limit, the same object until the policy changes. Undefined if the policy cannot be used here. */
-  current(): Limit | undefined {
-    const { policyCache, policy } = this.#options;
+  /**
+   * The current limit, the same object until the policy changes, or the override that concerns the subject. Undefined if
+   * the policy cannot be used here.
+   */
+  current(subject?: string): Limit | undefined {
+    const { policyCache } = this.#options;
+    if (policyCache.changes !== this.#changes) this.#lookUp(policyCache);
+    return this.#overridden === undefined || subject === undefined ? this.#limit : this.#overridden.of(subject);
+  }
+
+  #lookUp(policyCache: PolicyCache): void {
+    const { policy, name } = this.#options;
     const definition = policyCache.get(policy);
     if (definition !== this.#definition) {
       this.#definition = definition;
       this.#limit = this.#limitOf(definition);
     }
-    return this.#limit;
+    this.#changes = policyCache.changes;
+    const { overrides: index } = policyCache;
+    const overrides = index.of(policy);
+    const limit = this.#limit;
+    this.#overridden =
+      overrides === undefined || limit === undefined || definition?.state !== 'usable'
+        ? undefined
+        : new OverrideLimits({
+            name,
+            base: { ...definition, limit },
+            overrides,
+            clock: index.clock,
+            make: (overridden) => this.#overridingLimit(definition, overridden),
+          });
+  }
+
+  /** Undefined, with a warning, where an override does not fit the policy or the limiter. */
+  #overridingLimit(definition: Usable, overridden: VersionedPolicy): Limit | undefined {
+    const { policy } = this.#options;
+    const { algorithm } = definition.named;
+    try {
+      if (overridden.named.algorithm === algorithm) return versionedLimit(this.#limitOptions, overridden);
+      throw new PolicyError('policy', `the policy is a ${algorithm.name}, and it a ${overridden.named.algorithm.name}`);
+    } catch (error) {
+      if (!(error instanceof PolicyError)) throw error;
+      warnOnce(
+        'SLUICE_OVERRIDE_UNUSABLE',
+        `an override of the managed policy ${policy} is not in force: ${error.message}. Its keys have the numbers of the policy; put it again, or remove it.`,
+        policy,
+      );
+      return undefined;
+    }
   }
 
   #limitOf(definition: PolicyDefinition | undefined): Limit | undefined {
@@ -95,44 +144,16 @@ export class ManagedSource implements LimitSource {
   }
 
   #usableLimit({ version, record, named }: Usable): Limit {
-    const { name, localShare, limitOf } = this.#options;
+    const { name } = this.#options;
     const [before] = record.earlier.filter(({ policy }) => policy !== undefined);
-    const limit = limitOf([{ ...named, name }], this.keySuffix, {
+    return versionedLimit(this.#limitOptions, {
+      named: { ...named, name },
       version,
       // The last earlier version is sent with every call. An older one is sent when a state of it is found.
-      earlier: new Map(before === undefined ? [] : [[before.version, this.#earlier(record, before.version)]]),
-      renew: (_subject, found, since) => this.#renew(found, since),
+      sent: before === undefined ? [] : [before.version],
+      all: record.earlier.map((earlier) => earlier.version),
+      earlier: (earlier) => earlierVersion(name, record, earlier),
     });
-    return { ...limit, fallback: this.#fallback(limit, record, localShare) };
-  }
-
-  /** The limit of the fallback store. Nothing is sent there, so it has all earlier versions. */
-  #fallback(limit: Limit, record: PolicyRecord, localShare: number): Limit {
-    const sharedOf = (policies: readonly NamedPolicy[]): readonly NamedPolicy[] =>
-      withFallback({ policies, keySuffix: limit.keySuffix }, localShare).fallback?.policies ?? policies;
-    const earlier = record.earlier.map(({ version }): [number, EarlierVersion | 'unknown'] => {
-      const policyVersion = this.#earlier(record, version);
-      if (policyVersion === 'unknown') return [version, policyVersion];
-      try {
-        return [version, { ...policyVersion, policies: sharedOf(policyVersion.policies) }];
-      } catch {
-        return [version, 'unknown']; // the share of this version cannot be counted
-      }
-    });
-    const version = limit.policyVersion?.version ?? 0;
-    const renew = (_subject: string, _found: number | undefined, since?: number): Promise<Limit | undefined> => {
-      const current = this.current();
-      return Promise.resolve(this.#isForgotten(since) ? undefined : current?.fallback);
-    };
-    return {
-      ...limit,
-      policies: limit.fallback?.policies ?? limit.policies,
-      policyVersion: { version, earlier: new AllEarlier(earlier, version), renew },
-    };
-  }
-
-  #earlier(record: PolicyRecord, version: number): EarlierVersion | 'unknown' {
-    return earlierVersion(this.#options.name, record, version);
   }
 
   /**
@@ -142,26 +163,30 @@ export class ManagedSource implements LimitSource {
    * @throws (rejects) StoreError `SLUICE_POLICY_STALE` if the source does not know it either, or the error of the
    * source.
    */
-  async #renew(found: number | undefined, since?: number): Promise<Limit | undefined> {
-    const known = this.current()?.policyVersion?.version;
+  async #renew(subject: string, found: number | undefined, since?: number): Promise<Limit | undefined> {
+    const known = this.current(subject)?.policyVersion?.version;
     if (found === undefined || known === undefined || found > known) await this.feed.load();
-    const limit = this.current();
+    const limit = this.current(subject);
     const definition = this.#definition;
-    if (this.#isForgotten(since)) return undefined;
+    if (this.#isForgotten(limit, since)) return undefined;
     if (limit?.policyVersion === undefined || definition?.state !== 'usable' || found === undefined) return limit;
     const { policyVersion } = limit;
-    // The version in a state comes from the source. If the source does not know it now, the source has lost it.
-    if (found > policyVersion.version) throw staleError();
+    // The version in a state comes from the source. If the source does not know it now, the source has lost it, or an
+    // override has ended by the clock of another process.
+    if (found > policyVersion.version) return this.#overridden?.seenAt(subject, found) ?? fail();
     if (found === policyVersion.version || policyVersion.earlier.has(found)) return limit;
-    const earlier = new Map([...policyVersion.earlier, [found, this.#earlier(definition.record, found)] as const]);
+    const converted =
+      this.#overridden?.earlier(subject, found, policyVersion.version) ??
+      earlierVersion(this.#options.name, definition.record, found);
+    const earlier = new Map([...policyVersion.earlier, [found, converted] as const]);
     return { ...limit, policyVersion: { ...policyVersion, earlier } };
   }
 
   /** Whether a change has reset all states since, so that units consumed before it cannot be refunded. */
-  #isForgotten(since: number | undefined): boolean {
+  #isForgotten(limit: Limit | undefined, since: number | undefined): boolean {
     const definition = this.#definition;
-    if (since === undefined || definition?.state !== 'usable' || since >= definition.version) return false;
-    return isResetSince(definition.record, since);
+    if (since === undefined || definition?.state !== 'usable') return false;
+    return isResetBetween(definition.record, since, limit?.policyVersion?.version ?? definition.version);
   }
 
   #warn(why: string, help: string): void {
@@ -181,4 +206,8 @@ export class ManagedSource implements LimitSource {
     const { policy, app } = this.#options;
     return `put it with policies.put(${JSON.stringify(policy)}, ...), with ${JSON.stringify(app)} among its apps`;
   }
+}
+
+function fail(): never {
+  throw staleError();
 }

@@ -1,5 +1,5 @@
 import type { CarryOver } from '@sluice/core';
-import { invalidOption, LONGEST_APP, parsePrefix, type OptionTable } from '@sluice/core/spi';
+import { invalidOption, LONGEST_APP, optional, parsePrefix, valueThat, type OptionTable } from '@sluice/core/spi';
 import { isCarryOver } from './read-record.ts';
 
 export interface PutOptions {
@@ -18,8 +18,20 @@ export interface PutOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-export const CREATE_POLICIES: OptionTable<{ readonly prefix: string | undefined }> = {
-  prefix: (given) => (given === undefined ? undefined : parsePrefix(given)),
+/** The options of `createPolicies`. */
+export interface CreatePoliciesOptions {
+  /** Only with a client or URL: the prefix of the stores whose limiters use the policies. Default `sluice`. */
+  readonly prefix?: string | undefined;
+  /**
+   * The path of a file with the last good copy of the policies and overrides, which this process writes: it decides at a
+   * start at which the source is away. Default: none is written.
+   */
+  readonly snapshotFile?: string | undefined;
+}
+
+export const CREATE_POLICIES: OptionTable<CreatePoliciesOptions> = {
+  prefix: optional(parsePrefix),
+  snapshotFile: optional(valueThat((given) => typeof given === 'string' && given !== '', 'the path of a file')),
 };
 
 export interface PutSettings {

@@ -1,7 +1,6 @@
 import {
   PolicyError,
   SluiceError,
-  StoreError,
   type IoredisClient,
   type NodeRedisClient,
   type Policy,
@@ -16,16 +15,28 @@ import {
   parseName,
   readOptions,
   type LimitRegistry,
-  type PolicyBase,
   type RedisConnection,
 } from '@sluice/core/spi';
-import { samePolicy, type PolicyDefinition } from './read-record.ts';
+import { samePolicy, unnamed, type PolicyDefinition } from './read-record.ts';
 import { PolicyCache } from './policy-cache.ts';
 import { sharedCacheOf, shareCache } from './shared-caches.ts';
 import { makeRecord, makeTombstone } from './make-record.ts';
-import { CREATE_POLICIES, PUT, REMOVE, type PutOptions } from './options.ts';
+import { CREATE_POLICIES, PUT, REMOVE, type CreatePoliciesOptions, type PutOptions } from './options.ts';
+import { SnapshotFile } from './snapshot-file.ts';
 import type { PolicyRecord, PolicySource } from './policy-source.ts';
 import { RedisPolicySource } from './redis-source.ts';
+import { OverrideEdits, type OverrideResult, type PolicyOverride } from './edit-overrides.ts';
+import type { OverrideRecord } from './overrides/override-record.ts';
+import {
+  AUDIT,
+  LIST_OVERRIDES,
+  OVERRIDE,
+  type AuditOptions,
+  type ListOverridesOptions,
+  type OverrideOptions,
+} from './overrides/options.ts';
+import { parseTarget, type OverrideTarget } from './overrides/target.ts';
+import { MOST_ATTEMPTS, tooBusy } from './too-busy.ts';
 
 /** A policy as `get` and `list` return it. */
 export interface ManagedPolicy {
@@ -67,21 +78,44 @@ export interface Policies extends LimitRegistry {
    */
   remove(name: string, options?: { readonly state?: boolean }): Promise<boolean>;
   /**
+   * Gives one key, or every key that begins with a prefix, another policy of the same kind. A whole key goes before any
+   * prefix, and a longer prefix before a shorter one. It is in force in every process within a second, and takes no
+   * further round trip; what a key has used stays used. Takes three round trips, and as many more after each concurrent
+   * change.
+   *
+   * @param target - The key as the limiter is given it, or `{ prefix }`.
+   * @throws (rejects) PolicyError naming the field, also if there is no such policy, or it is of another kind;
+   * StoreError; SluiceError `SLUICE_POLICIES_READ_ONLY`.
+   *
+   * @example
+   * ```ts
+   * await policies.override('orders', 'customer-7', fixedWindow({ limit: 500, window: '1s' }), {
+   *   until: new Date('2027-01-01'),
+   *   by: 'ann',
+   *   reason: 'sale, ticket 812',
+   * });
+   * ```
+   */
+  override(name: string, target: OverrideTarget, policy: Policy, options?: OverrideOptions): Promise<OverrideResult>;
+  /** Returns the overrides of a policy, each with who changed it, when and why. Reads the source. */
+  overrides(name: string, options?: ListOverridesOptions): Promise<readonly PolicyOverride[]>;
+  /**
+   * Removes an override: its keys have the numbers of the policy again, or of a shorter prefix. Who did it, when and why
+   * stays in the source. Returns whether there was one.
+   */
+  removeOverride(name: string, target: OverrideTarget, options?: AuditOptions): Promise<boolean>;
+  /**
    * Closes what was opened for the source, unless a limiter still uses it. (A store that was passed in is closed by
    * its limiters, or by its own `close`.) Later calls open the source again.
    */
   close(): Promise<void>;
 }
 
-const MOST_ATTEMPTS = 20;
-
 /**
  * Reads and changes the policies that a source keeps under names, for limiters with `policy: managed(name)`.
  *
  * @param source - Redis, as `redisStore(...)` or as a client or URL that `redisStore` accepts; or a {@link
  * PolicySource}.
- * @param options - `prefix`, only with a client or URL: the prefix of the stores whose limiters use the policies.
- * Default `sluice`.
  * @throws PolicyError for an invalid source, and for bad or unknown options. Nothing is sent before the first call.
  *
  * @example
@@ -93,17 +127,18 @@ const MOST_ATTEMPTS = 20;
  */
 export function createPolicies(
   source: Store | PolicySource | RedisClient | IoredisClient | NodeRedisClient | string,
-  options: { prefix?: string | undefined } = {},
+  options: CreatePoliciesOptions = {},
 ): Policies {
   const policies = policiesIn(source, readOptions(options, CREATE_POLICIES, 'createPolicies'));
   shareCache(policies, policies.policyCache);
   return policies;
 }
 
-function policiesIn(given: unknown, options: { prefix?: string | undefined }): PoliciesImpl {
+function policiesIn(given: unknown, options: CreatePoliciesOptions): PoliciesImpl {
+  const file = options.snapshotFile === undefined ? undefined : new SnapshotFile(options.snapshotFile);
   const { load, perform } = (given ?? {}) as Partial<PolicySource & Store>;
   if (typeof load !== 'function' && typeof perform !== 'function') {
-    return policiesInRedis(connectTo(given, options, 'createPolicies'));
+    return policiesInRedis(connectTo(given, { prefix: options.prefix }, 'createPolicies'), file);
   }
   if (options.prefix !== undefined) {
     throw new PolicyError(
@@ -112,9 +147,9 @@ function policiesIn(given: unknown, options: { prefix?: string | undefined }): P
       'SLUICE_OPTION_INVALID',
     );
   }
-  if (typeof load === 'function') return new PoliciesImpl(new PolicyCache(given as PolicySource));
+  if (typeof load === 'function') return new PoliciesImpl(new PolicyCache(given as PolicySource, file));
   const connection = connectionOf(given as Store);
-  if (connection !== undefined) return policiesInRedis(connection);
+  if (connection !== undefined) return policiesInRedis(connection, file);
   const got =
     (given as Store).source === 'remote'
       ? 'one that counts elsewhere: a remoteStore keeps no policies'
@@ -126,8 +161,8 @@ function policiesIn(given: unknown, options: { prefix?: string | undefined }): P
   );
 }
 
-function policiesInRedis(connection: RedisConnection): PoliciesImpl {
-  return new PoliciesImpl(new PolicyCache(new RedisPolicySource(connection)), () => sharedCacheOf(connection));
+function policiesInRedis(connection: RedisConnection, file: SnapshotFile | undefined): PoliciesImpl {
+  return new PoliciesImpl(new PolicyCache(new RedisPolicySource(connection), file), () => sharedCacheOf(connection));
 }
 
 class PoliciesImpl implements Policies {
@@ -135,12 +170,14 @@ class PoliciesImpl implements Policies {
   declare readonly [KEEPS_LIMITS]: true;
   readonly policyCache: PolicyCache;
   readonly #sharedCache: () => PolicyCache | undefined;
+  readonly #overrides: OverrideEdits;
 
   /** @param sharedCache - The cache that limiters of this process use. It is refreshed at once after a change. */
   constructor(policyCache: PolicyCache, sharedCache: () => PolicyCache | undefined = () => undefined) {
     this[KEEPS_LIMITS] = true;
     this.policyCache = policyCache;
     this.#sharedCache = sharedCache;
+    this.#overrides = new OverrideEdits(policyCache, (...written) => this.#write(...written));
   }
 
   async put(name: string, policy: Policy, options: PutOptions): Promise<PutResult> {
@@ -155,13 +192,14 @@ class PoliciesImpl implements Policies {
       if (this.policyCache.isCurrentInSource(name) && isSame && sameApps(definition.record.apps, apps)) {
         return { ...managedPolicy(name, definition), change: 'unchanged' };
       }
-      const record = makeRecord(rule, { apps, carryOver, isSame }, definition);
+      const after = this.policyCache.overrides.of(name)?.latestVersion ?? 0;
+      const record = makeRecord(rule, { apps, carryOver, isSame, after }, definition);
       const change = definition?.state === 'usable' && before !== undefined ? 'changed' : 'created';
       const { version, changedAtMs } = record;
       const result = { name, policy: rule, apps, version, changedAtMs, change } as const;
       if (dryRun || (await this.#write('put', name, record, before))) return result;
     }
-    throw tooBusy(name);
+    throw tooBusy(`the policy ${name}`);
   }
 
   async get(name: string): Promise<ManagedPolicy | undefined> {
@@ -186,7 +224,26 @@ class PoliciesImpl implements Policies {
       const tombstone = makeTombstone(definition, state ? 'reset' : 'keep');
       if (await this.#write('remove', name, tombstone, before)) return true;
     }
-    throw tooBusy(name);
+    throw tooBusy(`the policy ${name}`);
+  }
+
+  async override(
+    name: string,
+    target: OverrideTarget,
+    policy: Policy,
+    options: OverrideOptions = {},
+  ): Promise<OverrideResult> {
+    const settings = readOptions(options, OVERRIDE, 'override');
+    return this.#overrides.put(parseName(name, 'name'), parseTarget(target), policy, settings);
+  }
+
+  async overrides(name: string, options: ListOverridesOptions = {}): Promise<readonly PolicyOverride[]> {
+    return this.#overrides.list(parseName(name, 'name'), readOptions(options, LIST_OVERRIDES, 'overrides'));
+  }
+
+  async removeOverride(name: string, target: OverrideTarget, options: AuditOptions = {}): Promise<boolean> {
+    const audit = readOptions(options, AUDIT, 'removeOverride');
+    return this.#overrides.remove(parseName(name, 'name'), parseTarget(target), audit);
   }
 
   async close(): Promise<void> {
@@ -203,7 +260,12 @@ class PoliciesImpl implements Policies {
     return record !== undefined && definition?.state === 'usable' ? [managedPolicy(name, definition)] : [];
   }
 
-  async #write(how: 'put' | 'remove', name: string, record: PolicyRecord, before: unknown): Promise<boolean> {
+  async #write(
+    how: 'put' | 'remove',
+    name: string,
+    record: PolicyRecord | OverrideRecord,
+    before: unknown,
+  ): Promise<boolean> {
     const { source } = this.policyCache;
     const write = source[how]?.bind(source);
     if (write === undefined) {
@@ -218,10 +280,6 @@ class PoliciesImpl implements Policies {
   }
 }
 
-function unnamed(policy: PolicyBase): Policy {
-  return Object.fromEntries(Object.entries(policy).filter(([field]) => field !== 'name')) as unknown as Policy;
-}
-
 function managedPolicy(
   name: string,
   { record, named, version }: Extract<PolicyDefinition, { state: 'usable' }>,
@@ -231,11 +289,4 @@ function managedPolicy(
 
 function sameApps(before: readonly string[], apps: readonly string[]): boolean {
   return JSON.stringify(before) === JSON.stringify(apps);
-}
-
-function tooBusy(name: string): StoreError {
-  return new StoreError(
-    'SLUICE_STORE_FAILED',
-    `the policy ${name} was not changed, because of ${String(MOST_ATTEMPTS)} concurrent changes in a row`,
-  );
 }

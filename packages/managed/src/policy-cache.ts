@@ -1,10 +1,18 @@
 import { StoreError } from '@sluice/core';
 import { asStoreError, detached, warnOnce, withinDeadline, type LimitFeed } from '@sluice/core/spi';
 import { readRecord, type PolicyDefinition } from './read-record.ts';
+import { OverrideIndex } from './override-index.ts';
+import { readRecordName } from './overrides/target.ts';
 import type { PolicySource } from './policy-source.ts';
+import type { NamedRecord, SnapshotFile } from './snapshot-file.ts';
+import { Snapshots } from './snapshots.ts';
 
-/** How often the source is read again: after a lost notification the change takes effect within a second. */
+/** How often a source is read again that does not say: after a lost notification a change takes effect within a second. */
 const POLL_MS = 500;
+/** So many loads in a row fail before a warning: a single one may have been late. */
+const FAILED_LOADS = 3;
+/** How long the source may take at a start before the copy in a file counts, where there is one. */
+const FIRST_LOAD_MS = 250;
 /** How long until a source that cannot be watched is watched again. */
 const WATCH_AGAIN_MS = 10_000;
 /** How long `load` of a source may take. After that it is called again. */
@@ -24,7 +32,10 @@ interface KnownPolicy {
 export class PolicyCache implements LimitFeed {
   readonly source: PolicySource;
   readonly #known = new Map<string, KnownPolicy>();
+  #overrides = new OverrideIndex();
   #records: Readonly<Record<string, unknown>> = {};
+  #changes = 0;
+  #failedLoads = 0;
   #isLoaded = false;
   #failure: unknown;
   #loading: Promise<void> | undefined;
@@ -36,8 +47,12 @@ export class PolicyCache implements LimitFeed {
   /** How often the cache has been closed. Work that began before does not continue. */
   #closings = 0;
 
-  constructor(source: PolicySource) {
+  readonly #snapshots: Snapshots | undefined;
+
+  /** @param file - Keeps a copy of what was read last, for a start at which the source is away. */
+  constructor(source: PolicySource, file?: SnapshotFile) {
     this.source = source;
+    this.#snapshots = file && new Snapshots(file, () => this.#everything());
   }
 
   /** Whether the source has been read since the cache follows it. */
@@ -54,9 +69,24 @@ export class PolicyCache implements LimitFeed {
     return this.#known.get(name)?.definition;
   }
 
+  /** Grows when a definition changes, or an override. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** The overrides of all policies. */
+  get overrides(): OverrideIndex {
+    return this.#overrides;
+  }
+
   /** The record of a policy as last read from the source; undefined if the source has lost it. */
   recordOf(name: string): unknown {
     return Object.hasOwn(this.#records, name) ? this.#records[name] : undefined;
+  }
+
+  /** The records as last read by `load` of the source, by name. */
+  get records(): Iterable<readonly [string, unknown]> {
+    return Object.entries(this.#records);
   }
 
   /** Whether the source still has the known version of a policy. It may have lost it, or have an older one. */
@@ -91,6 +121,7 @@ export class PolicyCache implements LimitFeed {
     this.#watching?.then((unwatch) => unwatch?.()).catch(ignore);
     clearTimeout(this.#watchAgain);
     this.#watching = undefined;
+    await this.#snapshots?.flush();
     await this.source.close?.();
   }
 
@@ -106,6 +137,8 @@ export class PolicyCache implements LimitFeed {
 
   #forget(): void {
     this.#known.clear();
+    this.#overrides = new OverrideIndex();
+    this.#changes++;
     this.#records = {};
     this.#isLoaded = false;
     this.#failure = undefined;
@@ -135,7 +168,12 @@ export class PolicyCache implements LimitFeed {
 
   /** Resolves when the source has been read once. Waits for the load in progress, if there is one. */
   async loaded(): Promise<void> {
-    if (!this.#isLoaded) await (this.#loading ?? this.load());
+    if (this.#isLoaded) return;
+    try {
+      await (this.#loading ?? this.load());
+    } catch (error) {
+      if (!this.#hasLoaded()) throw error;
+    }
   }
 
   /** Loads, if the cache has users. Does not reject: the next poll loads again. */
@@ -144,8 +182,18 @@ export class PolicyCache implements LimitFeed {
   }
 
   async #fetch(): Promise<void> {
+    const overrides = this.#overrides;
     try {
-      const records: unknown = await withinDeadline(this.source.load(), LONGEST_LOAD_MS, { abandoned: false }, false);
+      const { source } = this;
+      const [loaded, followed] = await Promise.allSettled([
+        withinDeadline<unknown>(source.load(), LONGEST_LOAD_MS, { abandoned: false }, false),
+        source.overrides && overrides.follow(source.overrides),
+      ]);
+      if (followed.status === 'rejected') throw followed.reason;
+      if (loaded.status === 'rejected') throw loaded.reason;
+      const before = this.#changes;
+      this.#overridden(followed.value === true);
+      const records = loaded.value;
       if (typeof records !== 'object' || records === null) {
         throw new StoreError(
           'SLUICE_STORE_REPLY_INVALID',
@@ -155,31 +203,84 @@ export class PolicyCache implements LimitFeed {
       this.#adopt(records as Readonly<Record<string, unknown>>);
       this.#isLoaded = true;
       this.#failure = undefined;
+      this.#failedLoads = 0;
+      if (this.#changes !== before) this.#snapshots?.changed();
     } catch (error) {
-      this.#failure = asStoreError(error);
-      throw this.#failure;
+      await this.#failed(asStoreError(error));
     }
+  }
+
+  async #failed(failure: Error): Promise<never> {
+    this.#failure = failure;
+    this.#failedLoads++;
+    if (!this.#isLoaded) await this.#loadSnapshot(failure.message);
+    else if (this.#failedLoads === FAILED_LOADS) warnOfAbsence(this.source, failure.message);
+    throw failure;
+  }
+
+  /** Not the field itself, which the compiler takes to be as it was before an await. */
+  #hasLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  /** Until the source can be read, its last good copy in the file decides. */
+  async #loadSnapshot(why: string): Promise<void> {
+    const closings = this.#closings;
+    const records = await this.#snapshots?.read();
+    if (records === undefined || this.#isLoaded || closings !== this.#closings) return;
+    for (const [name, record] of records) {
+      if (isOverride(name)) this.#overridden(this.#overrides.adopt(name, record));
+      else this.#adoptPolicy(name, record);
+    }
+    this.#isLoaded = true;
+    warnOfAbsence(this.source, why, this.#snapshots?.path);
+  }
+
+  /** Every record that is known, for the file. */
+  *#everything(): Generator<NamedRecord> {
+    for (const [name, { record }] of this.#known) yield [name, record];
+    yield* this.#overrides.records();
+  }
+
+  #overridden(hasChanged: boolean): void {
+    if (hasChanged) this.#changes++;
   }
 
   #adopt(records: Readonly<Record<string, unknown>>): void {
     if (records === this.#records && Object.isFrozen(records)) return; // the source returns the same object if nothing has changed
+    const before = this.#records;
     this.#records = records;
-    for (const [name, record] of Object.entries(records)) {
-      const text = textOf(record);
-      const before = this.#known.get(name);
-      if (before?.text === text) {
-        this.#known.set(name, { ...before, record });
-        continue;
-      }
-      const definition = readRecord(name, record);
-      if (before !== undefined && definition.version < before.definition.version) warnOfLoss(name);
-      else this.#known.set(name, { record, text, definition });
+    const names = Object.keys(records);
+    const ofOverrides = this.source.overrides === undefined ? names.filter(isOverride) : [];
+    for (const name of names) {
+      const record = records[name];
+      // A source may return the same object for what has not changed.
+      if (before[name] === record && Object.isFrozen(before)) continue;
+      if (isOverride(name)) this.#overridden(this.#overrides.adopt(name, record));
+      else this.#adoptPolicy(name, record);
     }
     for (const [name, { definition }] of this.#known) {
       // A removal leaves a tombstone. A policy without a record was lost, for example with a Redis that restarted
       // empty.
       if (!Object.hasOwn(records, name) && definition.state === 'usable') warnOfLoss(name);
     }
+    if (this.source.overrides === undefined) this.#overrides.warnOfLost(new Set(ofOverrides));
+  }
+
+  #adoptPolicy(name: string, record: unknown): void {
+    const text = textOf(record);
+    const before = this.#known.get(name);
+    if (before?.text === text) {
+      this.#known.set(name, { ...before, record });
+      return;
+    }
+    const definition = readRecord(name, record);
+    if (before !== undefined && definition.version < before.definition.version) {
+      warnOfLoss(name);
+      return;
+    }
+    this.#known.set(name, { record, text, definition });
+    this.#changes++;
   }
 
   #follow(): void {
@@ -192,9 +293,14 @@ export class PolicyCache implements LimitFeed {
         // Known policies stay in use. A decision that has none yet loads itself and reports the error.
       }
       if (closings !== this.#closings) return;
-      this.#timer = setTimeout(() => void poll(), POLL_MS).unref();
+      this.#timer = setTimeout(() => void poll(), this.source.everyMs ?? POLL_MS).unref();
     };
     detached(() => void poll());
+    if (this.#snapshots === undefined) return;
+    const useSnapshot = (): void => {
+      if (!this.#isLoaded) void this.#loadSnapshot('it has not answered yet');
+    };
+    detached(() => setTimeout(useSnapshot, FIRST_LOAD_MS).unref());
   }
 
   async #watch(): Promise<(() => unknown) | undefined> {
@@ -229,6 +335,19 @@ function textOf(record: unknown): string {
   } catch {
     return '';
   }
+}
+
+function isOverride(name: string): boolean {
+  return readRecordName(name) !== undefined;
+}
+
+function warnOfAbsence({ name = 'the source of policies' }: PolicySource, why: string, file?: string): void {
+  const lastRead = file === undefined ? 'that were read last' : `of the copy in ${file}`;
+  warnOnce(
+    'SLUICE_POLICIES_AWAY',
+    `${name} cannot be read (${why}). The policies and overrides ${lastRead} are in force until it can be read again.`,
+    `${name} ${file ?? ''}`,
+  );
 }
 
 function warnOfLoss(name: string): void {

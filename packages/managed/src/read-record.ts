@@ -1,4 +1,4 @@
-import type { CarryOver, EarlierVersion, NamedPolicy } from '@sluice/core';
+import type { CarryOver, EarlierVersion, NamedPolicy, Policy } from '@sluice/core';
 import { algorithms, messageOf, namePolicy, warnOnce, type PolicyBase } from '@sluice/core/spi';
 import type { PolicyRecord } from './policy-source.ts';
 
@@ -112,11 +112,20 @@ export function earlierVersion(
 }
 
 /** Whether any change after a version reset all states. */
-export function isResetSince(
-  { carryOver, earlier }: Pick<PolicyRecord, 'carryOver' | 'earlier'>,
-  version: number,
-): boolean {
+function isResetSince({ carryOver, earlier }: Pick<PolicyRecord, 'carryOver' | 'earlier'>, version: number): boolean {
   return carryOver === 'reset' || earlier.some((before) => before.version > version && before.carryOver === 'reset');
+}
+
+/** Whether a change after one version, up to another, reset all states. */
+export function isResetBetween({ version, carryOver, earlier }: PolicyRecord, after: number, upTo: number): boolean {
+  return [{ version, carryOver }, ...earlier].some(
+    (change) => change.carryOver === 'reset' && change.version > after && change.version <= upTo,
+  );
+}
+
+/** A policy without its name, which is that of its record. */
+export function unnamed(policy: PolicyBase): Policy {
+  return Object.fromEntries(Object.entries(policy).filter(([field]) => field !== 'name')) as unknown as Policy;
 }
 
 /** Whether two policies are the same rule, whatever their names. */

@@ -1,6 +1,9 @@
 import { StoreError } from '@sluice/core';
 import { failureOf, runScript, shown, type RedisConnection } from '@sluice/core/spi';
 import type { PolicyRecord, PolicySource } from './policy-source.ts';
+import { RedisOverrides } from './redis-overrides.ts';
+import type { OverrideRecord } from './overrides/override-record.ts';
+import { readRecordName } from './overrides/target.ts';
 import { registryLoad, registryPut } from './scripts.generated.ts';
 
 /**
@@ -8,6 +11,8 @@ import { registryLoad, registryPut } from './scripts.generated.ts';
  * has changed. Loading and putting are one script each. A put is published on a channel with the name of the hash.
  */
 export class RedisPolicySource implements PolicySource {
+  readonly name: string;
+  readonly overrides: RedisOverrides;
   readonly #connection: RedisConnection;
   readonly #key: string;
   #revision = '';
@@ -18,6 +23,8 @@ export class RedisPolicySource implements PolicySource {
   constructor(connection: RedisConnection) {
     this.#connection = connection;
     this.#key = `${connection.prefix}:policies`;
+    this.name = `${connection.keyPrefix}${this.#key} in Redis`;
+    this.overrides = new RedisOverrides(connection);
   }
 
   async load(): Promise<Readonly<Record<string, unknown>>> {
@@ -34,11 +41,16 @@ export class RedisPolicySource implements PolicySource {
     const records = Object.create(null) as Record<string, unknown>;
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const [name, text] = [fields[i] as string, fields[i + 1] as string];
-      if (name !== '#revision') records[name] = this.#read(text);
+      if (name !== '#revision') records[name] = this.#known(known.records[name], text) ?? this.#read(text);
     }
     this.#revision = revision ?? '';
     this.#records = Object.freeze(records);
     return records;
+  }
+
+  /** The record that was read before, if its text is still the same: of many policies, few change. */
+  #known(before: unknown, text: string): object | undefined {
+    return this.#texts.get(before as object) === text ? (before as object) : undefined;
   }
 
   /** Text that is not JSON is a record too: its policy cannot be used, and can be put again. */
@@ -59,14 +71,15 @@ export class RedisPolicySource implements PolicySource {
     return client.subscribe?.(this.#connection.keyPrefix + this.#key, changed, ended) ?? (() => undefined);
   }
 
-  async put(name: string, record: PolicyRecord, before: unknown): Promise<boolean> {
+  async put(name: string, record: PolicyRecord | OverrideRecord, before: unknown): Promise<boolean> {
+    if (readRecordName(name) !== undefined) return this.overrides.put(name, record, before);
     const text = before === undefined ? '' : (this.#texts.get(before as object) ?? '');
     const reply = await this.#run(registryPut, [name, text, JSON.stringify(record)]);
     this.#revision = ''; // the next load reads what was written
     return Number(reply) === 1;
   }
 
-  async remove(name: string, tombstone: PolicyRecord, before: unknown): Promise<boolean> {
+  async remove(name: string, tombstone: PolicyRecord | OverrideRecord, before: unknown): Promise<boolean> {
     return this.put(name, tombstone, before);
   }
 

@@ -14,13 +14,18 @@ export interface CountedClient extends RedisClient {
   notify(): void;
 }
 
+/** Whether a call reads overrides: as often as policies. */
+export function isOfOverrides([key = '']: readonly string[]): boolean {
+  return key.startsWith('sluice:{#overrides}:');
+}
+
 export function countedClient(redis: Redis): CountedClient {
   const decisions: (readonly string[])[] = [];
   const listeners = new Set<() => void>();
   let asked = 0;
   const count = (keys: readonly string[]): void => {
     if (keys[0] === 'sluice:policies') asked++;
-    else decisions.push(keys);
+    else if (!isOfOverrides(keys)) decisions.push(keys);
   };
   return {
     decisions,

@@ -38,6 +38,7 @@ async function limitsThrough(client: Redis | RedisClient): Promise<readonly numb
   await admin().del('sluice:{key}:orders:2m');
   const policies = createPolicies(admin());
   await policies.put('orders', ten, { apps });
+  await policies.override('orders', 'another', twenty);
   const limiter = createLimiter({
     policy: managed('orders'),
     app: 'checkout',
@@ -91,10 +92,11 @@ describe('the rights of the guide, for managed policies', () => {
   });
 
   it('are those for putting, which give no access to the state of clients', async () => {
-    const client = await userWith(`~sluice:policies +evalsha +eval +time +info ${put}`);
+    const client = await userWith(`~sluice:policies ~sluice:{#overrides}:* +evalsha +eval +time +info ${put}`);
     const policies = createPolicies(client);
 
     const { change } = await policies.put('by-the-writer', ten, { apps });
+    await policies.override('by-the-writer', 'ann', twenty);
     const isRemoved = await policies.remove('by-the-writer');
 
     expect([change, isRemoved]).toEqual(['created', true]);
