@@ -1,9 +1,9 @@
 import { DRIFT, type LocalClocks, shown } from '@sluice/core/spi';
 import { StoreError } from '@sluice/core';
-import { KnownEpochs } from './known-epochs.ts';
-import type { MembershipClock } from './membership-clock.ts';
-import type { Confirmation, Membership, UntimedConfirmation, TimedConfirmation } from './membership.ts';
-import { HEAVIEST, isWeight } from './weight.ts';
+import { KnownEpochs } from './shares/known-epochs.ts';
+import type { MembershipClock } from './membership/membership-clock.ts';
+import type { Confirmation, Membership, UntimedConfirmation, TimedConfirmation } from './membership/membership.ts';
+import { HEAVIEST, isWeight } from './values/weight.ts';
 
 /** How much longer than a member's time to live epochs count, if `graceMs` is not given. */
 const EXTRA_GRACE_MS = 1000;

@@ -12,9 +12,9 @@ import {
   type StoreAnswer,
   type StoreRequest,
 } from '@sluice/core';
-import { PolicyVersions } from './policy-versions.ts';
-import { MembershipClock } from './membership-clock.ts';
-import type { Membership } from './membership.ts';
+import { PolicyVersions } from './shares/policy-versions.ts';
+import { MembershipClock } from './membership/membership-clock.ts';
+import type { Membership } from './membership/membership.ts';
 import { SPLIT_STORE, type SplitStoreOptions } from './options.ts';
 import {
   checkSplittable,
@@ -23,9 +23,9 @@ import {
   statesDependOnShare,
   untilMemberMs,
   type Share,
-} from './split-policy.ts';
+} from './shares/split-policy.ts';
 import { MembershipStatus } from './membership-status.ts';
-import { present, warnOfZeroShares } from './present.ts';
+import { present, warnOfZeroShares } from './shares/present.ts';
 
 /** A store in the memory of each of several instances that share their limits. */
 export interface SplitStore extends Store {

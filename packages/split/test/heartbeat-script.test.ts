@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { heartbeat } from '../src/scripts.generated.ts';
+import { heartbeat } from '../src/redis/scripts.generated.ts';
 import { cases, PRODUCTION_LINE, TEST_LINE, seeded, testSeed } from '@sluice/testkit';
 import { RegistryModel, type HeartbeatCall } from './simulation/registry-model.ts';
 import { useRegistry } from './use-registry.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
-import { shareOfMember, type Member } from '../src/shares.ts';
+import { shareOfMember, type Member } from '../src/shares/shares.ts';
 
 const members = fc
   .uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 12 })

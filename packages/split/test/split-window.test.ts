@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { splitWindowAlgorithm, type SplitWindowPolicy, type SplitWindowState } from '../src/split-window.ts';
+import { splitWindowAlgorithm, type SplitWindowPolicy, type SplitWindowState } from '../src/shares/split-window.ts';
 
 const { kernel, refund } = splitWindowAlgorithm;
 

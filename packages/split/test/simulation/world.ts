@@ -1,6 +1,6 @@
 import { fixedWindow, slidingWindow, tokenBucket, type Limit, type Policy } from '@sluice/core';
 import type { SplitStore } from '@sluice/split';
-import { Heartbeats } from '../../src/heartbeats.ts';
+import { Heartbeats } from '../../src/redis/heartbeats.ts';
 import { createSplitStore } from '../../src/split-store.ts';
 import { encodeSubject, keySuffixOf, namePolicies } from '@sluice/core/spi';
 import {

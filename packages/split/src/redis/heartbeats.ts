@@ -1,8 +1,8 @@
 import { type LocalTime, shown } from '@sluice/core/spi';
 import { SluiceError } from '@sluice/core';
 import { applyEpochs, readHeartbeat } from './heartbeat-reply.ts';
-import type { Confirmation, Membership } from './membership.ts';
-import { HEAVIEST, isWeight } from './weight.ts';
+import type { Confirmation, Membership } from '../membership/membership.ts';
+import { HEAVIEST, isWeight } from '../values/weight.ts';
 
 /** Sends a heartbeat: this instance's weight, 0 when it leaves, and the mark of the latest epoch it knows. */
 export type SendHeartbeat = (weight: number, mark: string) => Promise<unknown>;

@@ -1,5 +1,5 @@
 import { readOptions } from '@sluice/core/spi';
-import type { Membership } from './membership.ts';
+import type { Membership } from '../membership/membership.ts';
 import { FIXED_MEMBERSHIP, type FixedMembershipOptions } from './options.ts';
 
 /**

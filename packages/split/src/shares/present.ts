@@ -1,7 +1,7 @@
 import type { PolicyDecision, Limit, Part, PartAnswer, StoreAnswer } from '@sluice/core';
 import { warnOnce } from '@sluice/core/spi';
 import type { KnownEpoch } from './known-epochs.ts';
-import type { MembershipClock } from './membership-clock.ts';
+import type { MembershipClock } from '../membership/membership-clock.ts';
 import type { Share } from './split-policy.ts';
 
 /**

@@ -10,7 +10,7 @@ import {
 } from '@sluice/core/spi';
 import type { IoredisClient, NodeRedisClient, RedisClient, RedisStore } from '@sluice/core';
 import { Heartbeats } from './heartbeats.ts';
-import type { Membership } from './membership.ts';
+import type { Membership } from '../membership/membership.ts';
 import { REDIS_MEMBERSHIP, type RedisMembershipOptions } from './options.ts';
 import { heartbeat } from './scripts.generated.ts';
 

@@ -12,7 +12,7 @@ import {
 import { PolicyError, type NamedPolicy } from '@sluice/core';
 import { denyAll } from './deny-all.ts';
 import { isLess, type KnownEpoch, type KnownEpochs } from './known-epochs.ts';
-import type { MembershipClock } from './membership-clock.ts';
+import type { MembershipClock } from '../membership/membership-clock.ts';
 import { splitWindowAlgorithm, type SplitWindowPolicy } from './split-window.ts';
 
 /** The input of the computation of a share. */

@@ -1,6 +1,6 @@
 import { StoreError } from '@sluice/core';
 import { shown } from '@sluice/core/spi';
-import type { Epoch } from './membership.ts';
+import type { Epoch } from '../membership/membership.ts';
 
 /** The reply to a heartbeat: see heartbeat.lua. */
 export interface HeartbeatReply {
