@@ -1,16 +1,20 @@
 import type { CoreSettings } from './options.ts';
-import { keySuffixOf } from '../engine/key.ts';
-import type { LimitFeed, LimitSource } from '../engine/limit-source.ts';
+import { keySuffixOf, ownerOf } from '../engine/key.ts';
+import { isSource, type LimitFeed, type LimitRef, type LimitSource } from '../engine/limit-source.ts';
 import { MAKES_SOURCE, type LimitReference } from './limit-reference.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
 import { leasedPolicy } from '../engine/lease-policy.ts';
 import { withFallback } from '../stores/fallback.ts';
 import { isFastPathEligible, type Limit, type PolicyVersion } from '../engine/store.ts';
 
+const MOST_KNOWN = 1000;
+
 /** Makes the limits of one limiter, and holds the feeds that those read which change. */
 export class LimitFactory {
   readonly #settings: CoreSettings;
   readonly #feeds = new Set<LimitFeed>();
+  /** What operators are shown. The first thousand, because functions may make policies without end; a service that reads its limits again replaces them. */
+  known: LimitRef[] = [];
   #isInUse = false;
 
   constructor(settings: CoreSettings) {
@@ -23,7 +27,7 @@ export class LimitFactory {
    */
   of(given: readonly NamedPolicy[]): Limit {
     const policies = this.#counted(given);
-    return this.#made(policies, keySuffixOf(this.#settings.name, policies));
+    return this.#remember(this.#made(policies, keySuffixOf(this.#settings.name, policies)));
   }
 
   #made(policies: readonly NamedPolicy[], keySuffix: string, policyVersion?: PolicyVersion): Limit {
@@ -62,12 +66,23 @@ export class LimitFactory {
       ...this.#settings,
       limitOf: (policies, keySuffix, policyVersion) => this.#made(this.#counted(policies), keySuffix, policyVersion),
     });
+    this.#remember(source);
     const { feed } = source;
     if (feed !== undefined && !this.#feeds.has(feed)) {
       this.#feeds.add(feed);
       if (this.#isInUse) feed.enter();
     }
     return source;
+  }
+
+  /** Whether a limit is one of this limiter. One of a source may be that of several. */
+  owns(limit: LimitRef): boolean {
+    return isSource(limit) ? this.known.includes(limit) : ownerOf(limit.keySuffix) === `:${this.#settings.name}`;
+  }
+
+  #remember<Ref extends LimitRef>(limit: Ref): Ref {
+    if (this.known.length < MOST_KNOWN) this.known.push(limit);
+    return limit;
   }
 
   get #denialAgeMs(): number {
