@@ -131,6 +131,8 @@ export default tseslint.config(
         setImmediate: 'readonly',
         setTimeout: 'readonly',
         clearTimeout: 'readonly',
+        setInterval: 'readonly',
+        clearInterval: 'readonly',
         Buffer: 'readonly',
         fetch: 'readonly',
         Response: 'readonly',

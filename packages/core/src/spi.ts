@@ -38,6 +38,7 @@ export { Invalidations } from './stores/redis/fast/invalidations.ts';
 
 // Decisions over limits that arrive with requests, or live in a file.
 export { LimiterCore } from './limiter/core.ts';
+export { eachPolicy, watchDecisions, type PublishedDecision } from './limiter/published.ts';
 export type { UnresolvedEdit } from './limiter/edits.ts';
 export { LimiterImpl, type HeldPart } from './limiter/limiter.ts';
 export { isByName, limitOfPolicy, limitsByName, type LimiterLimits } from './limiter/limits.ts';

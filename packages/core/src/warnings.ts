@@ -28,6 +28,7 @@ export type SluiceWarningCode =
   | 'SLUICE_SPLIT_SHARE_ZERO'
   | 'SLUICE_STATE_AHEAD'
   | 'SLUICE_STORE_AWAY'
+  | 'SLUICE_THRESHOLD_FAILED'
   | 'SLUICE_UNIT_MISSING';
 
 const given = new Set<string>();

@@ -12,6 +12,8 @@ import { currentOf, type LimitRef, type LimitSource } from '../engine/limit-sour
 import type { UnresolvedPart } from './resolve.ts';
 import { InFlight } from './in-flight.ts';
 import { decisions, storeErrors } from '../channels.ts';
+import { publish } from './published.ts';
+import { watchThresholds } from './thresholds.ts';
 import { unwatch, watchForDrop } from './dropped-limiters.ts';
 import { forget, remember, type Status } from '../observe/live-limiters.ts';
 import { Settlements, warnOfRefund } from './settlement/settlements.ts';
@@ -46,6 +48,7 @@ export class LimiterCore {
   /** Whether its memory is its own, because no store was given. */
   readonly #ownsMemory: boolean;
   #leaveGuard: (() => void) | undefined;
+  #stopThresholds: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   /** @throws PolicyError for a bad option. The name is not claimed before {@link claim}. */
@@ -72,8 +75,8 @@ export class LimiterCore {
       name,
       isBatched: isMemory || bringsFast(store),
       ask: (op, parts) => this.#ask(op, parts),
-      publish: (decision, startMs) => {
-        if (decisions.hasSubscribers) void this.#publish('consume', decision, startMs);
+      publish: (decision, startMs, parts) => {
+        if (decisions.hasSubscribers) void this.#publish('consume', decision, startMs, parts);
       },
       giveBack: (decision) => {
         inFlight.track(this.settlements.giveBack(decision)).catch(warnOfRefund);
@@ -123,6 +126,8 @@ export class LimiterCore {
     this.#leaveGuard = this.#deps.guard?.join(this.#settings.timeoutMs);
     this.store.connect?.();
     remember(this);
+    const { onThreshold } = this.#settings;
+    if (onThreshold !== undefined) this.#stopThresholds = watchThresholds(this, onThreshold);
     if (this.#ownsMemory) watchForDrop(this, this.name);
     this.limits.enter();
     if (this.store.source === 'memory' && isClusterWorker) {
@@ -168,7 +173,8 @@ export class LimiterCore {
     const decided =
       this.#consumeFast(limit, subject, cost, onStoreError, endMs) ??
       this.#pipeline.decide('consume', [{ limit, subject, cost, key }], onStoreError, endMs);
-    return startMs === undefined ? decided : this.#publish('consume', decided, startMs);
+    if (startMs === undefined) return decided;
+    return this.#publish('consume', decided, startMs, [{ limit, subject, cost, key }]);
   }
 
   /**
@@ -186,7 +192,7 @@ export class LimiterCore {
   ): Decision | Promise<Decision> {
     const startMs = decisions.hasSubscribers ? performance.now() : undefined;
     const decided = this.#ask(op, parts, onStoreError, endMs);
-    return startMs === undefined ? decided : this.#publish(op, decided, startMs);
+    return startMs === undefined ? decided : this.#publish(op, decided, startMs, parts);
   }
 
   /** As {@link decide}, and publishes nothing. */
@@ -230,10 +236,11 @@ export class LimiterCore {
     op: 'consume' | 'peek',
     decided: Decision | Promise<Decision>,
     startMs: number,
+    parts: readonly UnresolvedPart[],
   ): Decision | Promise<Decision> {
-    if (isPending(decided)) return decided.then((decision) => this.#publish(op, decision, startMs));
+    if (isPending(decided)) return decided.then((decision) => this.#publish(op, decision, startMs, parts));
     const durationMs = performance.now() - startMs;
-    decisions.publish({ limiter: this.name, op, decision: publishable(decided), durationMs });
+    publish(this, parts, { limiter: this.name, op, decision: publishable(decided), durationMs });
     return decided;
   }
 
@@ -289,11 +296,12 @@ export class LimiterCore {
    * by itself.
    *
    * @param startMs - When the request arrived, by `performance.now()`.
+   * @param parts - Those that were decided.
    */
-  denyWaiting(decision: Decision, startMs: number): Decision {
+  denyWaiting(decision: Decision, startMs: number, parts: readonly UnresolvedPart[]): Decision {
     const denial = deniedForWaiting(decision);
     this.settlements.receipts.writeSpent(denial);
-    if (decisions.hasSubscribers) void this.#publish('consume', denial, startMs);
+    if (decisions.hasSubscribers) void this.#publish('consume', denial, startMs, parts);
     return denial;
   }
 
@@ -306,6 +314,7 @@ export class LimiterCore {
   async #close(): Promise<void> {
     const asked = this.waiting.close();
     this.#fast?.close?.();
+    this.#stopThresholds?.();
     if (asked !== undefined) await asked;
     const idle = this.#deps.inFlight.idle();
     if (idle !== undefined) await idle; // synchronous when idle, so that a close inside a breaker's listener takes effect there

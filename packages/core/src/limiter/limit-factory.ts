@@ -1,6 +1,6 @@
 import type { CoreSettings } from './options.ts';
-import { keySuffixOf } from '../engine/key.ts';
-import type { LimitFeed, LimitSource } from '../engine/limit-source.ts';
+import { keySuffixOf, ownerOf } from '../engine/key.ts';
+import { isSource, type LimitFeed, type LimitRef, type LimitSource } from '../engine/limit-source.ts';
 import { MAKES_SOURCE, type LimitReference } from './limit-reference.ts';
 import type { WrittenPolicies } from './names.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
@@ -8,12 +8,16 @@ import { leasedPolicy } from '../engine/lease-policy.ts';
 import { withFallback } from '../stores/fallback.ts';
 import { isFastPathEligible, type Limit, type PolicyVersion } from '../engine/store.ts';
 
+const MOST_KNOWN = 1000;
+
 /** Makes the limits of one limiter, and holds the feeds that those read which change. */
 export class LimitFactory {
   readonly #settings: CoreSettings;
   readonly #feeds = new Set<LimitFeed>();
   /** The limits that were made before the first use. */
   #first: Limit[] = [];
+  /** What operators are shown. The first thousand, because functions may make policies without end; a service that reads its limits again replaces them. */
+  known: LimitRef[] = [];
   #isInUse = false;
 
   constructor(settings: CoreSettings) {
@@ -28,7 +32,7 @@ export class LimitFactory {
     const policies = this.#counted(given);
     const limit = this.#made(policies, keySuffixOf(this.#settings.name, policies));
     if (!this.#isInUse) this.#first.push(limit);
-    return limit;
+    return this.#remember(limit);
   }
 
   /** The policies of the limits that were made before the first use. */
@@ -74,12 +78,23 @@ export class LimitFactory {
       ...this.#settings,
       limitOf: (policies, keySuffix, policyVersion) => this.#made(this.#counted(policies), keySuffix, policyVersion),
     });
+    this.#remember(source);
     const { feed } = source;
     if (feed !== undefined && !this.#feeds.has(feed)) {
       this.#feeds.add(feed);
       if (this.#isInUse) feed.enter();
     }
     return source;
+  }
+
+  /** Whether a limit is one of this limiter. One of a source may be that of several. */
+  owns(limit: LimitRef): boolean {
+    return isSource(limit) ? this.known.includes(limit) : ownerOf(limit.keySuffix) === `:${this.#settings.name}`;
+  }
+
+  #remember<Ref extends LimitRef>(limit: Ref): Ref {
+    if (this.known.length < MOST_KNOWN) this.known.push(limit);
+    return limit;
   }
 
   get #denialAgeMs(): number {

@@ -3,6 +3,7 @@ import { bringsFast, type OnStoreError } from '../engine/fast.ts';
 import type { OnUnconfigured } from '../engine/limit-source.ts';
 import { DENIAL_AGE_MS, type Store } from '../engine/store.ts';
 import { isRegistry, type LimitRegistry } from './limit-reference.ts';
+import { isThresholds, type ThresholdOptions } from './thresholds.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { invalidOption } from '../values/check-options.ts';
 import type { Duration } from '../values/duration.ts';
@@ -69,6 +70,12 @@ export interface LimiterCoreOptions {
    * docs/guides/escalation.md.
    */
   escalate?: Escalation | undefined;
+  /**
+   * Calls with a key that has used these shares of a limit, to warn a customer in time:
+   * `{ at: [0.5, 0.8], call: ({ key, level }) => ... }`. Once for each key, policy, level and window, in each process;
+   * for 10 000 keys. See docs/guides/monitoring.md. Default: none.
+   */
+  onThreshold?: ThresholdOptions | undefined;
   /** The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`, of `@sluice/managed`: see docs/guides/managed-policies.md. */
   app?: string | undefined;
   /**
@@ -102,7 +109,7 @@ export interface LeaseOptions {
 /** The options with their defaults, checked. */
 export type CoreSettings = SettingsOf<
   LimiterCoreOptions,
-  Pick<LimiterCoreOptions, 'app' | 'policies' | 'escalate'> & {
+  Pick<LimiterCoreOptions, 'app' | 'policies' | 'escalate' | 'onThreshold'> & {
     readonly lease: { readonly maxAgeMs: number } | undefined;
     /**
      * Undefined where nothing is kept. The age goes with each limit, because limits of several limiters meet in one
@@ -136,6 +143,12 @@ const OPTIONS: OptionTable<CoreSettings> = {
     1,
   ),
   escalate: optional(parseEscalation),
+  onThreshold: optional(
+    valueThat(
+      isThresholds,
+      'an object such as { at: [0.5, 0.8], call: (event) => ... }, its levels above 0 and at most 1',
+    ),
+  ),
   lease: parseLease,
   denialCache: parseDenialCache,
 };

@@ -1,6 +1,8 @@
 import type { BreakerState } from '../engine/store.ts';
 import type { BreakerMessage, DecisionMessage } from '../channels.ts';
-import { liveLimiters } from './live-limiters.ts';
+import type { Decision } from '../engine/decision.ts';
+import { currentOf } from '../engine/limit-source.ts';
+import { liveLimiters, type Observed } from './live-limiters.ts';
 
 /** The states of a breaker, furthest from closed first. */
 export const BREAKER_STATES: readonly BreakerState[] = ['open', 'half-open', 'closed'];
@@ -12,6 +14,8 @@ export interface LimiterGauges {
   readonly breaker: BreakerState | undefined;
   readonly isOnFallback: boolean;
   readonly keysInMemory: number;
+  /** The limit of each policy, by its name. */
+  readonly limits: ReadonlyMap<string, number>;
 }
 
 /** Reads gauges from the limiters in use, and the source of their last decision from the channels. */
@@ -45,10 +49,25 @@ export class GaugeReader {
           breaker: BREAKER_STATES.find((state) => state === breaker || state === others?.gauges.breaker),
           isOnFallback: this.#onFallback.has(name),
           keysInMemory: status.keysInMemory + (others?.gauges.keysInMemory ?? 0),
+          limits: new Map([...(others?.gauges.limits ?? []), ...limitsOf(limiter)]),
         },
         stores: (others?.stores ?? new Set()).add(store),
       });
     }
     return [...byName.values()].map(({ gauges }) => gauges);
   }
+}
+
+/** The limits of all keys that have no numbers of their own. */
+function limitsOf({ limits }: Observed): readonly (readonly [policy: string, limit: number])[] {
+  return (limits?.known ?? []).flatMap((ref) =>
+    (currentOf(ref)?.policies ?? []).map(
+      ({ name, algorithm, policy }) => [name, algorithm.numbers(policy)[0] as number] as const,
+    ),
+  );
+}
+
+/** Whether a decision has left at most a fifth of the limit that decided. */
+export function isNear({ allowed, limit, remaining }: Decision): boolean {
+  return allowed && limit > 0 && remaining * 5 <= limit;
 }

@@ -1,5 +1,6 @@
 import type { BreakerState } from '../engine/store.ts';
 import type { DecisionSource } from '../engine/decision.ts';
+import type { LimitRef } from '../engine/limit-source.ts';
 
 /** The state of a limiter's store, as this process knows it. */
 export interface Status {
@@ -16,6 +17,8 @@ export interface Observed {
   /** The store: limiters of one name on one store count as one. */
   readonly store: object;
   status(): Status;
+  /** Its limits in use. Absent in a copy of an earlier release. */
+  readonly limits?: { readonly known: readonly LimitRef[] };
 }
 
 // Shared by all copies of this package in a process: ES module, CommonJS, different versions.

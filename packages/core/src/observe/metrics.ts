@@ -1,7 +1,7 @@
 import { register as defaultRegister } from 'prom-client';
 import { PolicyError, shown } from '../errors.ts';
 import { checkOptions } from '../values/check-options.ts';
-import { GaugeReader } from './gauges.ts';
+import { GaugeReader, isNear } from './gauges.ts';
 import { listen } from './listen.ts';
 import { METRIC_NAMES, registerMetrics, type AnyRegistry } from './prometheus.ts';
 
@@ -29,7 +29,7 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
   const { register = defaultRegister, prefix = 'sluice_' } = options;
   checkFree(register, prefix);
   const gauges = new GaugeReader();
-  const { decisions, durations, storeErrors, transitions } = registerMetrics(register, prefix, gauges);
+  const { decisions, durations, storeErrors, transitions, nearLimit } = registerMetrics(register, prefix, gauges);
   const registered = METRIC_NAMES.map((name) => [prefix + name, register.getSingleMetric(prefix + name)] as const);
   const stopListening = listen({
     onDecision(message) {
@@ -38,6 +38,7 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
       if (op === 'peek') return; // a peek consumes nothing and denies no request
       const { policy, outcome, source } = decision;
       decisions.inc({ limiter, policy, outcome, source });
+      if (isNear(decision)) nearLimit.inc({ limiter, policy });
       durations.observe({ limiter, source }, durationMs / 1000);
     },
     onStoreFailure({ limiter, store, kind }) {

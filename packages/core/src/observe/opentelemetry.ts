@@ -3,7 +3,7 @@ import type { Decision } from '../engine/decision.ts';
 import { PolicyError, shown } from '../errors.ts';
 import { checkOptions } from '../values/check-options.ts';
 import { DECISION_SECONDS } from './decision-seconds.ts';
-import { BREAKER_STATES, GaugeReader } from './gauges.ts';
+import { BREAKER_STATES, GaugeReader, isNear } from './gauges.ts';
 import { listen } from './listen.ts';
 
 /** The options of {@link reportToOpenTelemetry}. */
@@ -59,18 +59,29 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
     description: 'Keys in the memory store of a limiter, or in the fallback of its store.',
     unit: '{key}',
   });
+  const limitGauge = meter.createObservableGauge('sluice.limit', {
+    description: 'Units that can be had at once: the limit of a window, the capacity of a bucket.',
+    unit: '{unit}',
+  });
+  const nearLimit = meter.createCounter('sluice.near_limit', {
+    description: 'Decisions that allowed, and left at most a fifth of the limit of the policy that decided.',
+    unit: '{decision}',
+  });
   const gauges = new GaugeReader();
   const observe = (result: BatchObservableResult): void => {
-    for (const { limiter, breaker, isOnFallback, keysInMemory: keys } of gauges.read()) {
+    for (const { limiter, breaker, isOnFallback, keysInMemory: keys, limits } of gauges.read()) {
       const attributes = { 'sluice.limiter': limiter };
       for (const state of breaker === undefined ? [] : BREAKER_STATES) {
         result.observe(breakerState, state === breaker ? 1 : 0, { ...attributes, 'sluice.breaker.state': state });
       }
       result.observe(fallbackActive, isOnFallback ? 1 : 0, attributes);
       result.observe(keysInMemory, keys, attributes);
+      for (const [policy, limit] of limits) {
+        result.observe(limitGauge, limit, { ...attributes, 'sluice.policy': policy });
+      }
     }
   };
-  const observables = [breakerState, fallbackActive, keysInMemory];
+  const observables = [breakerState, fallbackActive, keysInMemory, limitGauge];
   meter.addBatchObservableCallback(observe, observables);
   const stopListening = listen({
     onDecision(message) {
@@ -81,6 +92,7 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
       const attributes = { 'sluice.limiter': limiter, 'sluice.source': source };
       decisions.add(1, { ...attributes, 'sluice.policy': policy, 'sluice.outcome': outcome });
       durations.record(durationMs / 1000, attributes);
+      if (isNear(decision)) nearLimit.add(1, { 'sluice.limiter': limiter, 'sluice.policy': policy });
       if (!decision.allowed) writeOnSpan(limiter, decision);
     },
     onStoreFailure({ limiter, store, kind }) {

@@ -14,6 +14,8 @@ export const METRIC_NAMES = [
   'breaker_state',
   'fallback_active',
   'keys_in_memory',
+  'limit',
+  'near_limit_total',
 ] as const;
 
 type MetricName = (typeof METRIC_NAMES)[number];
@@ -24,6 +26,7 @@ export interface EventMetrics {
   readonly durations: Histogram<'limiter' | 'source'>;
   readonly storeErrors: Counter<'limiter' | 'store' | 'kind'>;
   readonly transitions: Counter<'limiter' | 'state'>;
+  readonly nearLimit: Counter<'limiter' | 'policy'>;
 }
 
 /** Registers all metrics: those that count events, and gauges that are read when metrics are collected. */
@@ -70,6 +73,14 @@ export function registerMetrics(register: AnyRegistry, prefix: string, gauges: G
       metric.set({ limiter }, keysInMemory);
     },
   );
+  gauge(
+    'limit',
+    'Units that can be had at once: the limit of a window, the capacity of a bucket. Keys may have other numbers.',
+    ['limiter', 'policy'],
+    (metric, { limiter, limits }) => {
+      for (const [policy, limit] of limits) metric.set({ limiter, policy }, limit);
+    },
+  );
   const name = (short: MetricName): string => prefix + short;
   return {
     decisions: new Counter({
@@ -95,6 +106,12 @@ export function registerMetrics(register: AnyRegistry, prefix: string, gauges: G
       name: name('breaker_transitions_total'),
       help: 'Changes of a breaker, by its new state.',
       labelNames: ['limiter', 'state'],
+      registers,
+    }),
+    nearLimit: new Counter({
+      name: name('near_limit_total'),
+      help: 'Decisions that allowed, and left at most a fifth of the limit of the policy that decided.',
+      labelNames: ['limiter', 'policy'],
       registers,
     }),
   };

@@ -6,13 +6,14 @@ import {
   fixedWindow,
   memoryStore,
   redisStore,
+  tokenBucket,
   type Limiter,
   type LimiterOptions,
   type Store,
   type StoreRequest,
 } from '@sluice/core';
 import { collectMetrics } from '@sluice/core/metrics';
-import { connectTo, expectWarnings, type RedisServer, startRedis, until } from '@sluice/testkit';
+import { changingPolicy, connectTo, expectWarnings, type RedisServer, startRedis, until } from '@sluice/testkit';
 
 expectWarnings('SLUICE_STORE_AWAY');
 
@@ -90,6 +91,46 @@ describe('sluice_decisions_total', () => {
     expect(await samples('sluice_decisions_total')).toEqual([
       '{limiter="observed",policy="hourly",outcome="allowed",source="local"} 1',
       '{limiter="observed-closed",policy="hourly",outcome="unavailable",source="none"} 1',
+    ]);
+  });
+});
+
+describe('sluice_near_limit_total', () => {
+  it('counts decisions that left at most a fifth of the limit, and no denials', async () => {
+    const limiter = limiterOf({ policy: fixedWindow({ name: 'hourly', limit: 10, window: '1h' }) });
+    for (let i = 0; i < 12; i++) await limiter.consume('key');
+    await limiter.peek('key');
+
+    expect(await samples('sluice_near_limit_total')).toEqual(['{limiter="observed",policy="hourly"} 3']);
+  });
+});
+
+describe('sluice_limit', () => {
+  it('is the limit of each policy, before the first request', async () => {
+    const limiter = limiterOf({
+      policy: [policy, tokenBucket({ name: 'burst', capacity: 20, refill: 5, every: '1s' })],
+    });
+
+    expect(await samples('sluice_limit')).toEqual([
+      '{limiter="observed",policy="hourly"} 2',
+      '{limiter="observed",policy="burst"} 20',
+    ]);
+
+    await limiter.close();
+    expect(await samples('sluice_limit')).toEqual([]);
+  });
+
+  it('is what a policy that changes is at present, as this process knows it', async () => {
+    const changing = changingPolicy('plan', fixedWindow({ limit: 10, window: '1h' }));
+    limiterOf({ policy: changing.reference() });
+    const before = await samples('sluice_limit');
+
+    changing.change(fixedWindow({ limit: 30, window: '1h' }), 'keep');
+    limiterOf({ name: 'observed-later', policy: changing.reference() });
+
+    expect([before, await samples('sluice_limit')]).toEqual([
+      ['{limiter="observed",policy="plan"} 10'],
+      ['{limiter="observed",policy="plan"} 10', '{limiter="observed-later",policy="plan"} 30'],
     ]);
   });
 });
@@ -318,7 +359,7 @@ describe('collectMetrics', () => {
     stop();
     stop();
 
-    expect(register.getMetricsAsArray()).toHaveLength(7);
+    expect(register.getMetricsAsArray()).toHaveLength(9);
     again();
     expect(register.getMetricsAsArray()).toEqual([]);
   });

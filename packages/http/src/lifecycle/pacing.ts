@@ -32,7 +32,14 @@ export async function decidePaced<Request, Response, Decided>(
       pending.startDeadline();
       const peeked = pending.peek();
       const expected = peeked instanceof Promise ? await peeked : peeked;
-      if (isDelayed(expected)) return await conclude(core.denyWaiting(expected, startMs));
+      if (isDelayed(expected))
+        return await conclude(
+          core.denyWaiting(
+            expected,
+            startMs,
+            requests.flatMap(({ parts }) => parts),
+          ),
+        );
     }
     const consumed = consume(); // with a synchronous store, no other request is decided before this one is held
     const decision = consumed instanceof Promise ? await consumed : consumed;
@@ -46,7 +53,13 @@ export async function decidePaced<Request, Response, Decided>(
       exit = enter(pacing.length === 0 ? requests : pacing);
       if (exit === undefined) {
         core.settlements.refund(decision).catch(warnOfRefund);
-        return await conclude(core.denyWaiting(decision, startMs));
+        return await conclude(
+          core.denyWaiting(
+            decision,
+            startMs,
+            requests.flatMap(({ parts }) => parts),
+          ),
+        );
       }
     }
     let hasStarted = false;

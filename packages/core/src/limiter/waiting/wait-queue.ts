@@ -15,7 +15,7 @@ export interface WaitPort {
   /** Decides, and publishes nothing. */
   ask(op: 'consume' | 'peek', parts: readonly UnresolvedPart[]): Decision | Promise<Decision>;
   /** Publishes the decision that ended a wait. */
-  publish(decision: Decision, startMs: number): void;
+  publish(decision: Decision, startMs: number, parts: readonly UnresolvedPart[]): void;
   /** Gives back what a decision took for a request that has left. */
   giveBack(decision: Decision): void;
 }
@@ -268,7 +268,7 @@ export class WaitQueue {
       return denial;
     }
     if (neverFits) {
-      this.#port.publish(denial, waiter.startMs);
+      this.#port.publish(denial, waiter.startMs, waiter.parts);
       this.#leave(waiter, neverFitsError(this.#port.name, denial));
     } else {
       this.#leave(waiter, timeoutError(this.#port.name, waiter));
@@ -286,7 +286,7 @@ export class WaitQueue {
       return;
     }
     this.#waiters.delete(waiter);
-    this.#port.publish(decision, waiter.startMs);
+    this.#port.publish(decision, waiter.startMs, waiter.parts);
     const finish = (): void => {
       this.#end(waiter);
       waiter.resolve(decision);

@@ -1,0 +1,78 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { decisions, type DecisionMessage } from '../channels.ts';
+import { currentOf } from '../engine/limit-source.ts';
+import type { Store } from '../engine/store.ts';
+import type { NamedPolicy } from '../engine/policy.ts';
+import type { PolicyDecision } from '../engine/decision.ts';
+import type { UnresolvedPart } from './resolve.ts';
+
+/** The `LimiterCore` that has decided. */
+export interface PublishingCore {
+  readonly name: string;
+  readonly store: Store;
+}
+
+/** A decision as it is published, with what no channel holds: the limiter itself, and the keys. */
+export interface PublishedDecision {
+  readonly message: DecisionMessage;
+  readonly core: PublishingCore;
+  /** Limits, keys and costs of the request. */
+  readonly parts: readonly UnresolvedPart[];
+}
+
+/** What is published at present. Without properties of its own, because Jest replaces those of globals. */
+class Publisher {
+  #current: PublishedDecision | undefined;
+
+  publish(published: PublishedDecision): void {
+    const outer = this.#current; // a subscriber may itself ask a limiter
+    this.#current = published;
+    decisions.publish(published.message);
+    this.#current = outer;
+  }
+
+  /** Undefined for a message of another realm, such as that of another test file. */
+  of(message: unknown): PublishedDecision | undefined {
+    return this.#current?.message === message ? this.#current : undefined;
+  }
+}
+
+// Shared by all copies of this package in a process.
+const SHARED = Symbol.for('@sluice/core.published');
+const publisher = ((globalThis as unknown as Record<symbol, Publisher | undefined>)[SHARED] ??= new Publisher());
+
+/** Publishes a decision on `sluice:decision`, and to those who watch decisions with their keys. */
+export function publish(core: PublishingCore, parts: readonly UnresolvedPart[], message: DecisionMessage): void {
+  publisher.publish({ message, core, parts });
+}
+
+/**
+ * Calls a function with every decision of this process, as a subscriber of `sluice:decision` that also sees the keys.
+ * It must not throw: Node ends the process then.
+ *
+ * @returns Stops that.
+ */
+export function watchDecisions(watch: (published: PublishedDecision) => void): () => void {
+  const listener = (message: unknown): void => {
+    const published = publisher.of(message);
+    if (published !== undefined) watch(published);
+  };
+  subscribe(decisions.name, listener);
+  return () => {
+    unsubscribe(decisions.name, listener);
+  };
+}
+
+/** Calls a function for each policy of a decision, with the part of the request that it has decided. */
+export function eachPolicy(
+  { message, parts }: PublishedDecision,
+  visit: (policy: PolicyDecision, part: UnresolvedPart, named: NamedPolicy) => void,
+): void {
+  let i = 0;
+  for (const part of parts) {
+    for (const named of currentOf(part.limit, part.subject)?.policies ?? []) {
+      const policy = message.decision.policies[i++];
+      if (policy !== undefined) visit(policy, part, named);
+    }
+  }
+}
