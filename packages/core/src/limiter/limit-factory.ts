@@ -14,8 +14,6 @@ const MOST_KNOWN = 1000;
 export class LimitFactory {
   readonly #settings: CoreSettings;
   readonly #feeds = new Set<LimitFeed>();
-  /** The limits that were made before the first use. */
-  #first: Limit[] = [];
   /** What operators are shown. The first thousand, because functions may make policies without end; a service that reads its limits again replaces them. */
   known: LimitRef[] = [];
   #isInUse = false;
@@ -30,15 +28,14 @@ export class LimitFactory {
    */
   of(given: readonly NamedPolicy[]): Limit {
     const policies = this.#counted(given);
-    const limit = this.#made(policies, keySuffixOf(this.#settings.name, policies));
-    if (!this.#isInUse) this.#first.push(limit);
-    return this.#remember(limit);
+    return this.#remember(this.#made(policies, keySuffixOf(this.#settings.name, policies)));
   }
 
-  /** The policies of the limits that were made before the first use. */
+  /** The policies of the limits that do not change. */
   written(): WrittenPolicies {
+    const fixed = this.known.filter((limit): limit is Limit => !isSource(limit));
     return new Map(
-      this.#first.map(({ keySuffix, policies }) => [keySuffix, JSON.stringify(policies.map(({ policy }) => policy))]),
+      fixed.map(({ keySuffix, policies }) => [keySuffix, JSON.stringify(policies.map(({ policy }) => policy))]),
     );
   }
 
@@ -104,7 +101,6 @@ export class LimitFactory {
   /** Starts to follow the feeds. */
   enter(): void {
     this.#isInUse = true;
-    this.#first = [];
     for (const feed of this.#feeds) feed.enter();
   }
 

@@ -49,7 +49,7 @@ const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** What to tell of certificates that are not valid, or end soon, each with its option and its day. Empty: nothing. */
 export function noticesOf(
-  { cert, ca }: Pick<TlsSettings, 'cert' | 'ca'>,
+  { cert, ca }: Partial<Pick<TlsSettings, 'cert' | 'ca'>>,
   nowMs: number = Date.now(),
 ): readonly string[] {
   return [...noticesIn('tls.cert', cert, nowMs), ...noticesIn('tls.clientCa', ca, nowMs)];
