@@ -52,7 +52,7 @@ export function writeWhole(flag: string, path: string, text: string): void {
 }
 
 /**
- * Whoever may write to the folder could have put a link there to a file of the user's. A link to a device or a pipe, as
+ * Code that may write to the folder could have put a link there to a file of the user's. A link to a device or a pipe, as
  * `/dev/stdout` is, overwrites nothing.
  */
 function checkNoLink(path: string): void {

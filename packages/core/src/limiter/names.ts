@@ -12,18 +12,15 @@ interface Claim {
 /** The policies of a limiter as text, by the end of the keys that they share. Empty where they are chosen later. */
 export type WrittenPolicies = ReadonlyMap<string, string>;
 
-interface Claims {
-  /** The names in use on each store, compared as header fields compare them: without regard to case. */
-  readonly byStore: WeakMap<Store, Map<string, Claim>>;
-  /** The stores of each place that have claims, or had some. */
-  readonly stores: Map<string, Set<WeakRef<Store>>>;
-}
+/** The names in use on each store, compared as header fields compare them: without regard to case. */
+const claimsOn: WeakMap<Store, Map<string, Claim>> = ofProcess('@sluice/core claims', () => new WeakMap());
+/** The stores of each place that have claims, or had some. */
+const storesAt: Map<string, Set<WeakRef<Store>>> = ofProcess('@sluice/core places', () => new Map());
 
-/** All copies of this package in a process share it. */
-const claims: Claims = ((globalThis as Record<symbol, unknown>)[Symbol.for('@sluice/core claims')] ??= {
-  byStore: new WeakMap(),
-  stores: new Map(),
-}) as Claims;
+/** What all copies of this package in a process share. A collection: test runners empty other objects on the global one. */
+function ofProcess<Shared extends WeakKey>(name: string, make: () => Shared): Shared {
+  return ((globalThis as Record<symbol, unknown>)[Symbol.for(name)] ??= make()) as Shared;
+}
 
 /**
  * Claims a limiter's name on a store, and on the place where that store keeps its keys, where it says so.
@@ -34,11 +31,11 @@ const claims: Claims = ((globalThis as Record<symbol, unknown>)[Symbol.for('@slu
  * @throws PolicyError `SLUICE_LIMITER_NAME_TAKEN` when another limiter has it, unless both set `shared`.
  */
 export function claimName(store: Store, name: string, shared: boolean, policies: WrittenPolicies = new Map()): void {
-  const names = claims.byStore.get(store) ?? new Map<string, Claim>();
+  const names = claimsOn.get(store) ?? new Map<string, Claim>();
   const claim = names.get(name.toLowerCase());
   if (claim !== undefined && !(shared && claim.shared)) throw taken('this store', name, '');
   if (claim === undefined) checkPlace(store, { name, shared, policies });
-  claims.byStore.set(store, names);
+  claimsOn.set(store, names);
   if (claim === undefined) names.set(name.toLowerCase(), { name, limiters: 1, shared, policies });
   else claim.limiters++;
 }
@@ -71,8 +68,8 @@ function meeting(one: WrittenPolicies, other: WrittenPolicies): 'alike' | 'diffe
 
 /** The claims of a name by other stores of a place. The store is one of that place from here on. */
 function claimsAt(place: string, store: Store, name: string): Claim[] {
-  const stores = claims.stores.get(place) ?? new Set();
-  claims.stores.set(place, stores);
+  const stores = storesAt.get(place) ?? new Set();
+  storesAt.set(place, stores);
   let isKnown = false;
   const found: Claim[] = [];
   for (const ref of stores) {
@@ -80,7 +77,7 @@ function claimsAt(place: string, store: Store, name: string): Claim[] {
     if (other === store) isKnown = true;
     else if (other === undefined || namesOn(other).length === 0) stores.delete(ref);
     else {
-      const claim = claims.byStore.get(other)?.get(name.toLowerCase());
+      const claim = claimsOn.get(other)?.get(name.toLowerCase());
       if (claim !== undefined) found.push(claim);
     }
   }
@@ -98,7 +95,7 @@ function taken(where: string, name: string, how: string): PolicyError {
 
 /** Releases a name. */
 export function releaseName(store: Store, name: string): void {
-  const names = claims.byStore.get(store);
+  const names = claimsOn.get(store);
   const claim = names?.get(name.toLowerCase());
   if (names === undefined || claim === undefined) return;
   claim.limiters--;
@@ -118,10 +115,10 @@ export function stayOn(store: Store): () => void {
 
 /** Whether any limiter uses a store. */
 export function isInUse(store: Store): boolean {
-  return (leaving.get(store) ?? 0) > 0 || (claims.byStore.get(store)?.size ?? 0) > 0;
+  return (leaving.get(store) ?? 0) > 0 || (claimsOn.get(store)?.size ?? 0) > 0;
 }
 
 /** The names in use on a store. */
 export function namesOn(store: Store): readonly string[] {
-  return [...(claims.byStore.get(store)?.values() ?? [])].map(({ name }) => name);
+  return [...(claimsOn.get(store)?.values() ?? [])].map(({ name }) => name);
 }
