@@ -110,18 +110,34 @@ export function checkOptions(options: unknown, known: readonly string[], where: 
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new PolicyError(
       where,
-      `${where} takes an object with ${listed(known)}, got ${shown(options)}`,
+      `${where} takes an object with ${listed(known)}, got ${shown(options)}${exampleFor(known)}`,
       'SLUICE_OPTION_INVALID',
     );
   }
-  for (const name of Object.keys(options)) {
-    if (known.includes(name)) continue;
-    throw new PolicyError(
-      name,
-      `${where} has no option ${JSON.stringify(name)} (got ${shown((options as Readonly<Record<string, unknown>>)[name])}); ${hintFor(name, known)}`,
-      'SLUICE_OPTION_UNKNOWN',
-    );
-  }
+  const [name, ...others] = Object.keys(options).filter((given) => !known.includes(given));
+  if (name === undefined) return;
+  throw new PolicyError(
+    name,
+    `${where} has no option ${JSON.stringify(name)} (got ${shown((options as Readonly<Record<string, unknown>>)[name])}); ${hintFor(name, known)}` +
+      others
+        .slice(0, MOST_OTHERS)
+        .map((other) => norHas(other, known))
+        .join(''),
+    'SLUICE_OPTION_UNKNOWN',
+  );
+}
+
+/** Further unknown options in the error of the first. */
+const MOST_OTHERS = 10;
+
+function norHas(name: string, known: readonly string[]): string {
+  const isHinted = entryOf(INSTEAD, name) !== undefined || nearest(name, known) !== undefined;
+  return `; nor ${JSON.stringify(name)}${isHinted ? `: ${hintFor(name, known)}` : ''}`;
+}
+
+/** How to write a window, where that is what the options are of. */
+function exampleFor(known: readonly string[]): string {
+  return known.includes('limit') && known.includes('window') ? '; write for example { limit: 100, window: "1m" }' : '';
 }
 
 /** The error of an option's value, which states what was expected and what came. */
