@@ -52,8 +52,8 @@ export function writeWhole(flag: string, path: string, text: string): void {
 }
 
 /**
- * Whoever may write to the folder could have put a link there to a file of the user's. A link to a device or a pipe, as
- * `/dev/stdout` is, overwrites nothing.
+ * Another user who may write to the folder can have put a link there, to a file of this one. A link to a device or a
+ * pipe, as `/dev/stdout` is, overwrites nothing.
  */
 function checkNoLink(path: string): void {
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;

@@ -78,9 +78,7 @@ export async function openListeners(service: Service, settings: Settings): Promi
   const stop =
     settings.tls === undefined || tls === undefined
       ? undefined
-      : followTls(settings.tls, tls, made.map((one) => one.made.server).filter(isSecure), (error) => {
-          settings.log(`the certificate stays as it was: ${error.message}`);
-        });
+      : followTls(settings.tls, tls, made.map((one) => one.made.server).filter(isSecure), settings.log);
   const opened = await Promise.allSettled(
     made.map(async ({ name, address, made: one }): Promise<Listener> => {
       const at = await listenAt(one.server, address).catch((error: unknown) => {

@@ -75,14 +75,14 @@ export interface SecureServer {
  * Files are compared with those in use from the first look on, so a change during the start counts too.
  *
  * @param used - What the servers have now.
- * @param failed - Gets why files cannot be used, once for each change; the servers keep what they have.
+ * @param tell - Gets why files cannot be used, once for each change; the servers keep what they have.
  * @returns A function that stops looking.
  */
 export function followTls(
   tls: CertificateFiles,
   used: TlsSettings,
   servers: readonly SecureServer[],
-  failed: (error: Error) => void,
+  tell: (line: string) => void,
 ): () => void {
   let known = digest([used.cert, used.key, used.ca]);
   const look = async (): Promise<void> => {
@@ -93,7 +93,7 @@ export function followTls(
       const settings = readTls(tls);
       for (const server of servers) server.setSecureContext(settings);
     } catch (error) {
-      failed(error as Error);
+      tell(`the certificate stays as it was: ${(error as Error).message}`);
     }
   };
   const looking = setInterval(() => void look(), LOOK_MS).unref();
