@@ -70,6 +70,7 @@ export const LIMIT_OPTIONS: readonly string[] = ['limit', 'window', 'policy', 'l
  * @throws PolicyError for the first mistake.
  */
 export function checkNames(options: object, ownOptions: readonly string[]): void {
+  checkIsNoRequest(options);
   const known = [...LIMIT_OPTIONS, ...SHARED_OPTIONS, ...PER_LIMIT_OPTIONS, ...CORE_OPTIONS, ...ownOptions];
   checkOptions(options, known, 'rateLimit');
   const given = options as Readonly<Record<string, unknown>>;
@@ -118,6 +119,16 @@ export function parseLimits<Request, Response>(
   return { httpLimits: [only], limits: typeof limit === 'function' ? undefined : limit };
 }
 
+/** What a framework passes to a handler: a request of Node, or a context with one. */
+function checkIsNoRequest(options: unknown): void {
+  if (typeof options !== 'object' || options === null || !('_events' in options || 'res' in options)) return;
+  throw new PolicyError(
+    'rateLimit',
+    'rateLimit takes options and returns the handler, got a request; write rateLimit({ limit: 100, window: "1m" }) where it is used',
+    'SLUICE_OPTION_INVALID',
+  );
+}
+
 /**
  * The core and the limit of the option `limiter`.
  *
@@ -148,6 +159,12 @@ function parseEntries<Request, Response>(
   entries: readonly HttpLimitOptions<Request, Response>[],
   reader: RequestReader<Request>,
 ): ParsedLimits<Request, Response> {
+  if (!Array.isArray(entries) && typeof entries !== 'object') {
+    throw new PolicyError(
+      'limits',
+      `limits must be a list of limits, got ${shown(entries)}; for one limit write limit`,
+    );
+  }
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
     if (value === undefined || !['policy', 'limit', 'window', 'key', 'onMissingKey'].includes(name)) continue;
     throw new PolicyError(
@@ -196,6 +213,12 @@ function policyOption<Request, Response>({
     throw new PolicyError(
       'policy',
       'rateLimit takes policy, or limit and window, got both; put the numbers into the policy',
+    );
+  }
+  if (typeof limit === 'function') {
+    throw new PolicyError(
+      'limit',
+      'limit must be a number, got a function; where requests have limits of their own write policy: (request) => policy, with policies that were made before and have names',
     );
   }
   if (limit === undefined && window === undefined) {

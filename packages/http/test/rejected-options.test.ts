@@ -111,6 +111,27 @@ describe.each<[string, unknown, string]>([
   ],
   ['a policy beside limits', { policy, limits: [{ name: 'a', policy }] }, 'policy goes into the entries of limits'],
   ['a key beside limits', { key: () => 'k', limits: [{ name: 'a', policy }] }, 'key goes into the entries of limits'],
+  [
+    'limits for limit',
+    { limits: 5, window: '1m' },
+    'limits must be a list of limits, got 5; for one limit write limit',
+  ],
+  ['a function for limit', { limit: () => 5, window: '1m' }, 'write policy: (request) => policy'],
+  [
+    'a request, as to a handler',
+    { _events: {}, method: 'GET' },
+    'rateLimit takes options and returns the handler, got a request',
+  ],
+  [
+    'a context, as to a handler',
+    { res: {}, app: {} },
+    'rateLimit takes options and returns the handler, got a request',
+  ],
+  [
+    'several names of another package',
+    { windowMs: 60_000, max: 5, keyGenerator: () => 'a', qqqqqqqqqq: 1 },
+    'has no option "windowMs" (got 60000); did you mean window: "1m"?; nor "max" (got 5): did you mean limit: 5?; nor "keyGenerator" (got a function (keyGenerator)): did you mean key: the same function?; nor "qqqqqqqqqq" (got 1): known: limit, ',
+  ],
   ['an empty list of limits', { limits: [] }, 'limits must be a list'],
   [
     'a function that makes policies, not called',

@@ -58,7 +58,7 @@ export function algorithmOf(policy: unknown, field = 'policy'): AnyAlgorithm {
   const makers = algorithms.filter(({ factory }) => factory !== undefined).map((algorithm) => algorithm.name);
   throw new PolicyError(
     field,
-    `${field} must be a policy made by ${listed(makers, 'or')}, such as fixedWindow({ limit: 100, window: "1m" }), got ${shown(policy)}` +
+    `${field} must be a policy made by ${listed(makers, 'or')}, such as fixedWindow({ limit: 100, window: "1m" }), got ${typeof policy === 'function' ? 'a function that was not called' : shown(policy)}` +
       (name === undefined ? '' : `; known algorithms: ${listed(algorithms.map((algorithm) => algorithm.name))}`),
   );
 }

@@ -29,7 +29,9 @@ export function parseUnits(value: unknown, field: string, least = 1, most: numbe
 /** A suggestion for a bad number of units, if there is one. */
 function insteadOf(value: unknown, field: string, least: number): string {
   if (value === undefined) return `; write for example ${field}: 100`;
-  if (typeof value === 'string' && value !== '' && Number.isFinite(Number(value))) return `; write ${field}: ${value}`;
+  if (typeof value === 'string' && value.trim() !== '' && Number.isInteger(Number(value)) && Number(value) >= least) {
+    return `; write ${field}: ${String(Number(value))}`;
+  }
   if (typeof value !== 'number') return '';
   if (value > 0 && value < 1) return '; for less than one unit per window write one unit and a longer window';
   if (value > LARGEST_LIMIT) return '; to limit nothing leave the policy out';

@@ -178,6 +178,17 @@ const TABLE: readonly (readonly [what: string, make: () => unknown, code: string
     /takes an object with limit, window, align, countDenied and name, got undefined/,
   ],
 
+  [
+    'numbers one after the other',
+    () => (fixedWindow as unknown as (...numbers: unknown[]) => unknown)(100, '1m'),
+    OPTION,
+    'fixedWindow',
+    /got 100; write for example \{ limit: 100, window: "1m" \}/,
+  ],
+  ['a limit of "-1"', () => fixed({ limit: '-1', window: '1m' }), INVALID, 'limit', /got "-1" \[/],
+  ['a limit of "1.5"', () => fixed({ limit: '1.5', window: '1m' }), INVALID, 'limit', /got "1\.5" \[/],
+  ['a limit of " 5"', () => fixed({ limit: ' 5', window: '1m' }), INVALID, 'limit', /; write limit: 5 \[/],
+  ['a factory', () => limiter({ policy: fixedWindow }), INVALID, 'policy', /got a function that was not called/],
   ['no policy', () => limiter({}), INVALID, 'policy', /createLimiter needs a policy/],
   ['a policy of undefined', () => limiter({ policy: undefined }), INVALID, 'policy', /needs a policy/],
   [

@@ -28,12 +28,13 @@ let db = 0;
 const clients = {
   'two clients of ioredis': () => new Redis({ port: 1, db, lazyConnect: true }),
   'two clients of node-redis': () => createClient({ url: `redis://localhost:1/${String(db)}` }),
-  'one of each in turn': () =>
-    (turn = !turn)
-      ? new Redis(`redis://127.0.0.1:1/${String(db)}`, { lazyConnect: true })
-      : createClient({ url: `redis://127.0.0.1:1/${String(db)}` }),
+  'one of each in turn': () => {
+    turn++;
+    const url = `redis://127.0.0.1:1/${String(db)}`;
+    return turn % 2 === 0 ? new Redis(url, { lazyConnect: true }) : createClient({ url });
+  },
 };
-let turn = false;
+let turn = 0;
 beforeEach(() => {
   db++;
 });

@@ -56,9 +56,9 @@ describe('an option of another package', () => {
 
   it('is told together with all others, so that one run is enough', () => {
     expect(errorOf({ windowMs: 60_000, max: 5, limit: 3, message: 'no' })).toBe(
-      'rateLimit has no option "windowMs" (got 60000); did you mean window: "1m"? ' +
-        'nor "max" (got 5); did you mean limit: 5? ' +
-        'nor "message" (got "no"); did you mean onDenied: (request, response) => response.end("no")? ' +
+      'rateLimit has no option "windowMs" (got 60000); did you mean window: "1m"?; ' +
+        'nor "max" (got 5): did you mean limit: 5?; ' +
+        'nor "message" (got "no"): did you mean onDenied: (request, response) => response.end("no")? ' +
         '[SLUICE_OPTION_UNKNOWN]',
     );
   });
