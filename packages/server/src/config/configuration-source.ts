@@ -1,7 +1,8 @@
 import type { Configuration } from './configuration.ts';
 import { fingerprintOf, readFiles } from './configuration-files.ts';
 import { FolderWatch } from './folder-watch.ts';
-import { readConfigurationFiles, type ConfigurationFile, type ReadOptions } from './read-configuration.ts';
+import { configurationSteps, type ConfigurationFile, type ReadOptions } from './read-configuration.ts';
+import { inTurns } from './steps.ts';
 
 /**
  * Writers change a file in several steps: it is read after this time without a change, at the latest after the second
@@ -58,7 +59,7 @@ export class ConfigurationSource {
     const source = new ConfigurationSource(path, options);
     try {
       await source.#watch?.refresh();
-      source.#load(await readFiles(path));
+      await source.#load(await readFiles(path));
     } catch (error) {
       source.close();
       throw error;
@@ -133,7 +134,7 @@ export class ConfigurationSource {
     const files = await this.#read();
     if (files === undefined || this.#isClosed || fingerprintOf(files) === this.#tried) return;
     try {
-      this.#load(files);
+      await this.#load(files);
     } catch (error) {
       this.#report(error as Error);
     }
@@ -153,9 +154,10 @@ export class ConfigurationSource {
     }
   }
 
-  #load(files: readonly ConfigurationFile[]): void {
+  async #load(files: readonly ConfigurationFile[]): Promise<void> {
     this.#tried = fingerprintOf(files);
-    const configuration = readConfigurationFiles(files, this.#options);
+    const configuration = await inTurns(configurationSteps(files, this.#options));
+    if (this.#isClosed) return;
     this.#options.onLoad?.(configuration);
     this.#current = configuration;
     this.#loads++;
