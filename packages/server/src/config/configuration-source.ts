@@ -59,7 +59,8 @@ export class ConfigurationSource {
     const source = new ConfigurationSource(path, options);
     try {
       await source.#watch?.refresh();
-      await source.#load(await readFiles(path));
+      // A change that comes meanwhile waits, so that what is older does not come last.
+      await source.#alone(async () => source.#load(await readFiles(path)));
     } catch (error) {
       source.close();
       throw error;
@@ -100,9 +101,12 @@ export class ConfigurationSource {
 
   /** Reads the files now, and loads what they say if that is new. Never rejects. */
   async check(): Promise<void> {
-    while (this.#checking !== undefined) await this.#checking;
-    if (this.#isClosed) return;
-    this.#checking = this.#check();
+    while (this.#checking !== undefined) await this.#checking.catch(() => undefined);
+    if (!this.#isClosed) await this.#alone(() => this.#check());
+  }
+
+  async #alone(work: () => Promise<void>): Promise<void> {
+    this.#checking = work();
     try {
       await this.#checking;
     } finally {
@@ -136,7 +140,7 @@ export class ConfigurationSource {
     try {
       await this.#load(files);
     } catch (error) {
-      this.#report(error as Error);
+      if (!this.#isClosed) this.#report(error as Error);
     }
   }
 
