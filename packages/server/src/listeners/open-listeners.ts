@@ -92,9 +92,9 @@ export async function openListeners(service: Service, settings: Settings): Promi
     return [{ name, address, made: make(service, settings, at) }];
   });
   const stop =
-    settings.tls === undefined
+    settings.tls === undefined || tls === undefined
       ? undefined
-      : followTls(settings.tls, made.map((one) => one.made.server).filter(isSecure), settings.log);
+      : followTls(settings.tls, tls, made.map((one) => one.made.server).filter(isSecure), settings.log);
   const opened = await Promise.allSettled(
     made.map(async ({ name, address, made: one }): Promise<Listener> => {
       const at = await listenAt(one.server, address).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { SluiceError } from '@sluice/core';
 
@@ -93,19 +93,26 @@ export interface SecureServer {
 }
 
 /**
- * Gives servers the certificate again whenever one of its files changes. Connections that are open keep theirs.
+ * Gives servers the certificate again whenever one of its files says something else. Connections that are open keep
+ * theirs.
  *
+ * @param current - What the servers have.
  * @param tell - Gets why files cannot be used, in which case the servers keep what they have, and what is wrong with
  *   certificates that are used.
  * @returns A function that stops looking.
  */
 export function followTls(
   tls: CertificateFiles,
+  current: TlsSettings,
   servers: readonly SecureServer[],
   tell: (line: string) => void,
 ): () => void {
   const files = [tls.cert, tls.key, tls.clientCa].filter((file) => file !== undefined);
-  const changed = (): void => {
+  let seen = joined([current.cert, current.key, current.ca].filter((bytes) => bytes !== undefined) as Buffer[]);
+  const look = (): void => {
+    const found = contentsOf(files);
+    if (found === seen) return;
+    seen = found;
     try {
       const settings = readTls(tls);
       for (const server of servers) server.setSecureContext(settings);
@@ -114,8 +121,21 @@ export function followTls(
       tell(`the certificate stays as it was: ${(error as Error).message}`);
     }
   };
-  for (const file of files) watchFile(file, { persistent: false, interval: LOOK_MS }, changed);
+  const timer = setInterval(look, LOOK_MS).unref();
   return () => {
-    for (const file of files) unwatchFile(file, changed);
+    clearInterval(timer);
   };
+}
+
+/** What files say, or why they cannot be read. */
+function contentsOf(files: readonly string[]): string {
+  try {
+    return joined(files.map((file) => readFileSync(file)));
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function joined(contents: readonly Buffer[]): string {
+  return contents.map((bytes) => bytes.toString('base64')).join();
 }
