@@ -140,7 +140,7 @@ export class ConfigurationSource {
     try {
       await this.#load(files);
     } catch (error) {
-      if (!this.#isClosed) this.#report(error as Error);
+      this.#report(error as Error);
     }
   }
 
@@ -168,6 +168,7 @@ export class ConfigurationSource {
   }
 
   #report(error: Error): void {
+    if (this.#isClosed) return;
     this.#errors++;
     this.#options.onError?.(error);
   }
