@@ -1,7 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Configuration } from './configuration.ts';
-import { readConfigurationFiles, type ConfigurationFile, type ReadOptions } from './read-configuration.ts';
+import { configurationSteps, type ConfigurationFile, type ReadOptions } from './read-configuration.ts';
+import { inTurns } from './steps.ts';
 
 /** Files that are being replaced are read again so often, until two reads give the same. */
 const MOST_READS = 5;
@@ -13,7 +14,7 @@ const MOST_READS = 5;
  * @throws (rejects) ConfigurationError, or an error that says what cannot be read.
  */
 export async function loadConfiguration(path: string, options: ReadOptions): Promise<Configuration> {
-  return readConfigurationFiles(await readFiles(path), options);
+  return inTurns(configurationSteps(await readFiles(path), options));
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Configuration } from './configuration.ts';
 import { fingerprintOf, readFiles } from './configuration-files.ts';
 import { FolderWatch } from './folder-watch.ts';
-import { readConfigurationFiles, type ConfigurationFile, type ReadOptions } from './read-configuration.ts';
+import { configurationSteps, type ConfigurationFile, type ReadOptions } from './read-configuration.ts';
+import { inTurns } from './steps.ts';
 
 /**
  * Writers change a file in several steps: it is read after this time without a change, at the latest after the second
@@ -58,7 +59,8 @@ export class ConfigurationSource {
     const source = new ConfigurationSource(path, options);
     try {
       await source.#watch?.refresh();
-      source.#load(await readFiles(path));
+      // A change that comes meanwhile waits, so that what is older does not come last.
+      await source.#alone(async () => source.#load(await readFiles(path)));
     } catch (error) {
       source.close();
       throw error;
@@ -99,9 +101,12 @@ export class ConfigurationSource {
 
   /** Reads the files now, and loads what they say if that is new. Never rejects. */
   async check(): Promise<void> {
-    while (this.#checking !== undefined) await this.#checking;
-    if (this.#isClosed) return;
-    this.#checking = this.#check();
+    while (this.#checking !== undefined) await this.#checking.catch(() => undefined);
+    if (!this.#isClosed) await this.#alone(() => this.#check());
+  }
+
+  async #alone(work: () => Promise<void>): Promise<void> {
+    this.#checking = work();
     try {
       await this.#checking;
     } finally {
@@ -133,7 +138,7 @@ export class ConfigurationSource {
     const files = await this.#read();
     if (files === undefined || this.#isClosed || fingerprintOf(files) === this.#tried) return;
     try {
-      this.#load(files);
+      await this.#load(files);
     } catch (error) {
       this.#report(error as Error);
     }
@@ -153,15 +158,17 @@ export class ConfigurationSource {
     }
   }
 
-  #load(files: readonly ConfigurationFile[]): void {
+  async #load(files: readonly ConfigurationFile[]): Promise<void> {
     this.#tried = fingerprintOf(files);
-    const configuration = readConfigurationFiles(files, this.#options);
+    const configuration = await inTurns(configurationSteps(files, this.#options));
+    if (this.#isClosed) return;
     this.#options.onLoad?.(configuration);
     this.#current = configuration;
     this.#loads++;
   }
 
   #report(error: Error): void {
+    if (this.#isClosed) return;
     this.#errors++;
     this.#options.onError?.(error);
   }

@@ -3,6 +3,7 @@ import { limitAt } from './policy-value.ts';
 import { policyOfRate, readNames, readRateLimit } from './rate-limit.ts';
 import type { RuleNode } from './rule-node.ts';
 import { readSluice } from './sluice-rule.ts';
+import type { Steps } from './steps.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
 
 const FIELDS = [
@@ -26,13 +27,14 @@ const ELSEWHERE = { unit: INSIDE, requests_per_unit: INSIDE, unlimited: INSIDE }
 type Fields = Readonly<Record<(typeof FIELDS)[number], YamlValue>>;
 
 /** Reads a list of descriptors into the rules below a node. */
-export function readDescriptors(value: YamlValue, parent: RuleNode, limitOf: LimitOf): void {
+export function* readDescriptors(value: YamlValue, parent: RuleNode, limitOf: LimitOf): Steps<void> {
   for (const item of value.items('descriptors', 'maps with key, such as - key: remote_address')) {
-    readDescriptor(item, parent, limitOf);
+    yield;
+    yield* readDescriptor(item, parent, limitOf);
   }
 }
 
-function readDescriptor(item: YamlValue, parent: RuleNode, limitOf: LimitOf): void {
+function* readDescriptor(item: YamlValue, parent: RuleNode, limitOf: LimitOf): Steps<void> {
   const fields = item.record(FIELDS, 'a descriptor', 'key: and its name', ELSEWHERE);
   if (!item.isMap && !item.isMissing) return;
   const key = fields.key.text('key') ?? '';
@@ -59,7 +61,7 @@ function readDescriptor(item: YamlValue, parent: RuleNode, limitOf: LimitOf): vo
     valueToMetric: fields.value_to_metric.flag('value_to_metric'),
     place: item.place,
   });
-  readDescriptors(fields.descriptors, node, limitOf);
+  yield* readDescriptors(fields.descriptors, node, limitOf);
 }
 
 /** The rule of a descriptor. Undefined where it has none, or one that cannot be used, which is reported. */

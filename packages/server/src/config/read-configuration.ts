@@ -1,10 +1,11 @@
 import type { Configuration, ForwardAuthSettings, LimitOf, NamedLimit } from './configuration.ts';
-import { ConfigurationError } from './configuration-error.ts';
+import { ConfigurationError, type Problem } from './configuration-error.ts';
 import { readDescriptors } from './descriptors.ts';
 import { readForwardAuth } from './forward-auth.ts';
 import { isName, limitAt, NAME_FORM, readPolicy } from './policy-value.ts';
 import { SentinelReader } from './sentinel.ts';
 import { DomainRules } from './rule-tree.ts';
+import { atOnce, type Steps } from './steps.ts';
 import { written } from './written.ts';
 import { YamlFile } from './yaml-file.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
@@ -42,12 +43,18 @@ export function readConfiguration(text: string, options: ReadOptions & { readonl
  * @throws ConfigurationError with every problem of every file.
  */
 export function readConfigurationFiles(files: readonly ConfigurationFile[], options: ReadOptions): Configuration {
+  return atOnce(configurationSteps(files, options));
+}
+
+/** As {@link readConfigurationFiles}, in steps: a large configuration takes seconds. */
+export function* configurationSteps(files: readonly ConfigurationFile[], options: ReadOptions): Steps<Configuration> {
   const parts = new ConfigurationParts(options);
-  const problems = files.flatMap(({ path, text }) => {
-    const file = new YamlFile(path, text);
-    if (!file.hasProblems) parts.read(file);
-    return file.problems;
-  });
+  const problems: Problem[] = [];
+  for (const { path, text } of files) {
+    const file = yield* YamlFile.read(path, text);
+    if (!file.hasProblems) yield* parts.read(file);
+    problems.push(...file.problems);
+  }
   if (problems.length > 0) throw new ConfigurationError(problems);
   return parts.configuration();
 }
@@ -66,9 +73,9 @@ class ConfigurationParts {
     this.#sentinel = new SentinelReader(options.limitOf);
   }
 
-  read(file: YamlFile): void {
+  *read(file: YamlFile): Steps<void> {
     if (file.documents.length === 0) file.problem(0, `the file is empty; it must hold ${EXPECTED}`);
-    for (const document of file.documents) this.#readDocument(document);
+    for (const document of file.documents) yield* this.#readDocument(document);
   }
 
   configuration(): Configuration {
@@ -80,31 +87,31 @@ class ConfigurationParts {
     return { ...all, written: () => written([...domains.values()], all) };
   }
 
-  #readDocument(document: YamlValue): void {
+  *#readDocument(document: YamlValue): Steps<void> {
     if (!isConfiguration(document)) {
       // Without any of the fields this may be any file, so its text is not shown.
       document.problem(`a configuration must hold ${EXPECTED}; this holds none of them`);
       return;
     }
     const fields = document.record(FIELDS, 'a configuration', EXPECTED);
-    this.#readDomain(
+    yield* this.#readDomain(
       fields.domain,
       fields.descriptors,
       hasField(document, 'domain') || hasField(document, 'descriptors'),
     );
-    this.#readLimits(fields.limits);
+    yield* this.#readLimits(fields.limits);
     this.#readForwardAuth(fields.forward_auth);
     this.#sentinel.read(fields.sentinel);
   }
 
-  #readDomain(named: YamlValue, descriptors: YamlValue, isExpected: boolean): void {
+  *#readDomain(named: YamlValue, descriptors: YamlValue, isExpected: boolean): Steps<void> {
     if (!isExpected) return;
     const domain = named.text('domain');
     if (domain === '' || named.isMissing) {
       named.problem('descriptors need a domain that is not empty; write domain: and the name that Envoy sends');
     }
     const { rules } = this.#rulesOf(domain ?? '', named);
-    readDescriptors(descriptors, rules.root, this.#options.limitOf);
+    yield* readDescriptors(descriptors, rules.root, this.#options.limitOf);
   }
 
   /** The rules of a domain: new ones, or (`mergeDomains`) those that other files have begun. */
@@ -117,8 +124,9 @@ class ConfigurationParts {
     return added;
   }
 
-  #readLimits(value: YamlValue): void {
+  *#readLimits(value: YamlValue): Steps<void> {
     for (const { name, value: written } of value.fields('limits', 'a policy under each name')) {
+      yield;
       const known = this.#limits.get(name.toLowerCase());
       if (known !== undefined) {
         written.problemAtName(

@@ -11,6 +11,8 @@ import {
   type CST,
 } from 'yaml';
 import type { Problem } from './configuration-error.ts';
+import type { Steps } from './steps.ts';
+import { joinParts, partsOf, shortNodesOf } from './yaml-parts.ts';
 import { YamlValue, type ValueFile } from './yaml-value.ts';
 
 /** Open collections at once: a parser that is recursive, like the one of `yaml`, ends the process on many thousands. */
@@ -18,11 +20,13 @@ const DEEPEST = 200;
 /** Values that all aliases of a file stand for: aliases of aliases could stand for more than any memory holds. */
 const MOST_REPEATED = 100_000;
 
+/** What the parser is given in a step. */
+const LEXEMES_OF_STEP = 256;
+
 /** A file of YAML: its documents, and the problems that are found in it. */
 export class YamlFile implements ValueFile {
   readonly path: string;
-  /** One for each document that is not empty. Empty where the text is not YAML. */
-  readonly documents: readonly YamlValue[];
+  readonly #documents: YamlValue[] = [];
   readonly #lines = new LineCounter();
   readonly #problems = new Map<string, { readonly offset: number; readonly message: string }>();
   readonly #targets = new Map<Alias, Node>();
@@ -30,10 +34,21 @@ export class YamlFile implements ValueFile {
   readonly #sizes = new Map<Node, number>();
   #repeated = 0;
 
-  constructor(path: string, text: string) {
+  private constructor(path: string) {
     this.path = path;
-    const documents = this.#parse(text);
-    this.documents = this.hasProblems ? [] : documents.flatMap((document) => this.#read(document));
+  }
+
+  /** Reads a text, in steps. */
+  static *read(path: string, text: string): Steps<YamlFile> {
+    const file = new YamlFile(path);
+    const documents = yield* file.#parse(text);
+    for (const document of documents) if (!file.hasProblems) yield* file.#readDocument(document);
+    return file;
+  }
+
+  /** One for each document that is not empty. Empty where the text is not YAML. */
+  get documents(): readonly YamlValue[] {
+    return this.hasProblems ? [] : this.#documents;
   }
 
   /** In the order of the file. */
@@ -69,26 +84,36 @@ export class YamlFile implements ValueFile {
     return target ?? null;
   }
 
-  #parse(text: string): readonly Document.Parsed[] {
-    const tokens = this.#tokens(text);
+  *#parse(text: string): Steps<readonly Document.Parsed[]> {
+    const tokens = yield* this.#tokens(text);
     if (this.hasProblems) return [];
+    // A directive is about the document that follows it, which is then composed as it is.
+    const isPlain = tokens.every(({ type }) => type !== 'directive');
+    const parts = tokens.map((token) => (token.type === 'document' && isPlain ? partsOf(token) : [token]));
     // Version 1.1, like the files that are read here: `yes` is true, and `<<` merges.
     const composer = new Composer({ version: '1.1', logLevel: 'silent', uniqueKeys: false });
-    const documents = [...composer.compose(tokens)];
-    for (const { errors, warnings } of documents) {
+    const composed: Document.Parsed[] = [];
+    for (const token of parts.flat()) {
+      for (const document of composer.next(token)) composed.push(document);
+      yield;
+    }
+    for (const document of composer.end()) composed.push(document);
+    for (const { errors, warnings } of composed) {
       // The text after a colon is from the file, and may be a secret: this may be any file.
       for (const { message, pos } of [...errors, ...warnings]) this.problem(pos[0], message.split(':', 1).join(''));
     }
     for (const { message, pos } of composer.streamInfo().errors) this.problem(pos[0], message.split(':', 1).join(''));
-    return documents;
+    return joined(composed, parts);
   }
 
-  #tokens(text: string): readonly CST.Token[] {
+  *#tokens(text: string): Steps<readonly CST.Token[]> {
     const parser = new Parser(this.#lines.addNewLine);
     const tokens: CST.Token[] = [];
     this.#lines.addNewLine(0);
+    let lexemes = 0;
     for (const lexeme of new Lexer().lex(text)) {
       tokens.push(...parser.next(lexeme));
+      if (++lexemes % LEXEMES_OF_STEP === 0) yield;
       if (parser.stack.length <= DEEPEST) continue;
       this.problem(parser.offset, `the file is nested more than ${String(DEEPEST)} levels deep`);
       return [];
@@ -97,21 +122,28 @@ export class YamlFile implements ValueFile {
     return tokens;
   }
 
-  #read(document: Document.Parsed): readonly YamlValue[] {
+  *#readDocument({ contents }: Document.Parsed): Steps<void> {
     const anchors = new Map<string, Node>();
-    visit(document, {
-      Node: (_key, node) => {
-        if (!isAlias(node)) {
-          if (node.anchor !== undefined) anchors.set(node.anchor, node);
-          return;
-        }
-        const target = anchors.get(node.source);
-        if (target !== undefined) this.#refer(node, target);
-      },
-    });
-    if (this.hasProblems) return [];
-    const value = new YamlValue(this, document.contents, document.contents?.range[0] ?? 0, 0);
-    return value.isMissing ? [] : [value];
+    const take = (node: Node): void => {
+      if (!isAlias(node)) {
+        if (node.anchor !== undefined) anchors.set(node.anchor, node);
+        return;
+      }
+      const target = anchors.get(node.source);
+      if (target !== undefined) this.#refer(node, target);
+    };
+    for (const { node, isWhole } of shortNodesOf(contents)) {
+      if (isWhole)
+        visit(node as Node, {
+          Node: (_key, inner) => {
+            take(inner);
+          },
+        });
+      else take(node as Node);
+      yield;
+    }
+    const value = new YamlValue(this, contents, contents?.range[0] ?? 0, 0);
+    if (!value.isMissing) this.#documents.push(value);
   }
 
   /** Lets an alias stand for a node, unless that holds the alias, or all aliases stand for too much. */
@@ -143,4 +175,14 @@ export class YamlFile implements ValueFile {
     this.#sizes.set(node, size);
     return size;
   }
+}
+
+/** The documents as they are in the file, of those that were composed of its parts. */
+function joined(
+  composed: readonly Document.Parsed[],
+  parts: readonly (readonly CST.Token[])[],
+): readonly Document.Parsed[] {
+  const counts = parts.filter(([first]) => first?.type === 'document').map(({ length }) => length);
+  let at = 0;
+  return counts.map((count) => joinParts(composed.slice(at, (at += count)) as [Document.Parsed, ...Document.Parsed[]]));
 }

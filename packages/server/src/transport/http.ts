@@ -74,6 +74,7 @@ export function createHttpListener(
           { ...settings, ...tls, handshakeTimeout: HANDSHAKE_MS, rejectUnauthorized: tls.requestCert === true },
           listener,
         );
+  server.timeout = REQUEST_MS; // of a client that does not read its answer
   connections.follow(server, (socket) => {
     endWithAnswer(socket, running);
   });

@@ -16,15 +16,21 @@ export class Places {
   }
 
   /**
-   * Takes a place for a request that is whole, until its response is closed.
+   * Takes a place for a request that is whole, until it is answered.
    *
    * @throws RequestProblem 503 where there is none.
    */
   take(response: ServerResponse): void {
+    if (this.#taken.size >= this.#most) this.#freeAnswered();
     if (this.#taken.size >= this.#most) {
       throw new RequestProblem(503, 'the service has as many requests as it takes', {}, { 'retry-after': '1' });
     }
     this.#taken.add(response);
     response.on('close', this.#free);
+  }
+
+  /** Frees the places of those that are answered: their clients may not read, and then no response closes. */
+  #freeAnswered(): void {
+    for (const response of this.#taken) if (response.writableEnded) this.#taken.delete(response);
   }
 }

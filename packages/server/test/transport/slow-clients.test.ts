@@ -25,6 +25,8 @@ descriptors: [{ key: user, rate_limit: { unit: day, requests_per_unit: 1000 } }]
 limits: { login: { fixedWindow: { limit: 1000, window: 1h } } }
 forward_auth: { trusted_proxies: [${GATEWAY}], rules: [{ policy: { fixedWindow: { limit: 1000, window: 1h } } }] }
 `;
+/** More than the system takes for a client that does not read. */
+const LARGE = Buffer.alloc(16 * 1024 * 1024);
 const BODY = JSON.stringify({ keys: { login: 'ann' } });
 
 const sockets: Socket[] = [];
@@ -125,15 +127,28 @@ describe('a listener', () => {
     listener.close();
   });
   const clients = new Clients(() => [GATEWAY]);
-  const start = async (most: number, tls?: { readonly cert: string; readonly key: string }): Promise<number> => {
+  let asked = 0;
+  const start = async (
+    most: number,
+    tls?: { readonly cert: string; readonly key: string },
+    maxInFlight = 100,
+  ): Promise<number> => {
+    asked = 0;
     const bounds = { mostOfClient: most, most: 100 };
     const bodies = new Bodies({ longest: 1000, waiting: new WaitingBodies(clients, bounds) });
     listener = createHttpListener(
       [
         { path: '/v1/consume', handle: async (request, response) => void response.end(await bodies.read(request)) },
+        {
+          path: '/large',
+          handle: (_request, response) => {
+            asked++;
+            response.end(LARGE);
+          },
+        },
         { path: '/auth', handle: (_request, response) => void response.end('allowed') },
       ],
-      { maxInFlight: 100, tls, connections: new Connections(clients, { silent: bounds, known: bounds }) },
+      { maxInFlight, tls, connections: new Connections(clients, { silent: bounds, known: bounds }) },
     );
     listener.listen(0, '127.0.0.1');
     await once(listener, 'listening');
@@ -199,6 +214,15 @@ describe('a listener', () => {
     if (!silent.closed) await once(silent.resume(), 'close');
 
     expect(await authOver(second)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('has places for others while clients do not read their answers', async () => {
+    const port = await start(100, undefined, 2);
+    const socket = open(port, STRANGER).pause();
+    socket.write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(8));
+    await until('all are answered', () => asked === 8);
+
+    expect(await statusOf(port, '/auth')).toBe(200);
   });
 
   it('answers 503 to the oldest body of a client that has too many, and closes its connection', async () => {
