@@ -5,7 +5,6 @@ import { AppModule } from './app.module.ts';
 
 const { HOST = '127.0.0.1', PORT = '3000', REDIS_URL = '' } = process.env;
 
-// eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class in name only
 const app = await NestFactory.create<NestExpressApplication>(AppModule, { logger: ['error', 'warn'] });
 // The address of the proxy: X-Forwarded-For is trusted from it alone. Never `true`.
 app.set('trust proxy', '127.0.0.1');

@@ -57,7 +57,6 @@ export async function serve(
         } as object);
   // Else Nest would end the process with a start that fails.
   const settings = { logger: false, abortOnError: false } as const;
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- a class in name only
   const app = await NestFactory.create<INestApplication<Server>>(Root, adapter, settings);
   prepare?.(app);
   try {

@@ -28,7 +28,6 @@ describe('expectLimited passes for a NestJS application', () => {
     ['Fastify', () => new FastifyAdapter()],
   ])('on %s', async (_name, adapter) => {
     const settings = { logger: false } as const;
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- Nest takes it so
     const app = await NestFactory.create(Application, adapter(), settings);
 
     await expectLimited(app, { path: '/limited', limit: 3 });

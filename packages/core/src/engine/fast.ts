@@ -55,9 +55,8 @@ export interface FastHost {
   readonly receipts: DecisionReceipts;
   /** Decides as `onStoreError` states, after the store failed or was late. */
   fallback(part: Part, error: unknown, onStoreError: OnStoreError): Decision | Promise<Decision>;
-  /** Called around a decision that is pending: the limiter waits for it before it closes. */
-  begin(): void;
-  end(): void;
+  /** Counts the decisions that are pending: the limiter waits for them before it closes. */
+  readonly inFlight: { begin(): void; end(): void };
   /** Receives work that continues without a caller. It never rejects. */
   inBackground(work: Promise<unknown>): void;
   /** Sends edits to the store. */

@@ -1,5 +1,6 @@
 import { StoreError } from '../errors.ts';
 import type { StoreCall } from '../engine/store.ts';
+import { DeadlineTimer } from './deadline-timer.ts';
 
 /** A timer that fires later than this shows that the process itself was stalled. */
 const LATE_MS = 10;
@@ -20,7 +21,9 @@ export class Deadline {
   readonly #call: StoreCall;
   readonly #isAwaited: boolean;
   readonly #late: (error: StoreError) => void;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: DeadlineTimer | undefined;
+  /** Of a caller that does not wait, and of the extra time. */
+  #other: NodeJS.Timeout | undefined;
   #hasEnded = false;
 
   /**
@@ -43,21 +46,17 @@ export class Deadline {
   #start(): void {
     if (this.#hasEnded) return;
     this.#startMs = performance.now();
-    this.#timer = this.#wait(this.#timeoutMs, due);
+    if (this.#isAwaited) this.#timer = DeadlineTimer.start(this.#timeoutMs, this);
+    else this.#other = setTimeout(due, this.#timeoutMs, this).unref();
   }
 
   /** Called when the store has answered or failed. Returns whether that was in time. */
   met(): boolean {
     if (this.#hasEnded) return false;
     this.#hasEnded = true;
-    clearTimeout(this.#timer);
+    this.#timer?.stop();
+    clearTimeout(this.#other);
     return true;
-  }
-
-  /** Called by the timer. */
-  due(): void {
-    if (performance.now() - this.#startMs - this.#timeoutMs <= LATE_MS) endAfterReads(this);
-    else this.#timer = this.#wait(Math.min(this.#timeoutMs, GRACE_MS), endAfterReads);
   }
 
   /** Called once everything that has arrived is read. */
@@ -68,9 +67,14 @@ export class Deadline {
     this.#late(timeoutError(this.#timeoutMs));
   }
 
-  #wait(ms: number, then: (deadline: Deadline) => void): NodeJS.Timeout {
-    const timer = setTimeout(then, ms, this);
-    return this.#isAwaited ? timer : timer.unref();
+  /** Called by the timer. */
+  due(): void {
+    if (performance.now() - this.#startMs - this.#timeoutMs <= LATE_MS) {
+      endAfterReads(this);
+      return;
+    }
+    this.#other = setTimeout(endAfterReads, Math.min(this.#timeoutMs, GRACE_MS), this);
+    if (!this.#isAwaited) this.#other.unref();
   }
 }
 

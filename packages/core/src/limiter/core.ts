@@ -103,16 +103,10 @@ export class LimiterCore {
   #fastHost({ name, timeoutMs, lease, denialCache }: CoreSettings, inFlight: InFlight): FastHost {
     const { receipts } = this.settlements;
     return {
-      ...{ name, timeoutMs, lease, denialCache, receipts },
+      ...{ name, timeoutMs, lease, denialCache, receipts, inFlight },
       fallback: (part, error, onStoreError) => {
         const parts = [part];
         return this.#pipeline.fallback({ op: 'consume', parts }, error, { requested: parts, onStoreError });
-      },
-      begin: () => {
-        inFlight.begin();
-      },
-      end: () => {
-        inFlight.end();
       },
       inBackground: (work) => void inFlight.track(work),
       edit: (requests) => performEdits(requests, this.#deps),

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { createLimiter, fixedWindow, memoryStore, redisStore, type Store } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 
@@ -61,18 +61,56 @@ describe('the deadline of a decision', () => {
     expect((await decision).source).toBe('redis');
   });
 
-  it('is kept though nothing else keeps the process alive', () => {
-    const program = `
-      import { createLimiter, fixedWindow } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)};
-      const store = { source: 'redis', perform: () => new Promise(() => undefined) };
-      const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1h' }), store, timeoutMs: 50 });
-      console.log((await limiter.consume('key')).source);
-    `;
+  describe('in a process that nothing else keeps alive', () => {
+    /** What a program prints about the decisions of a store that answers only the first so many. */
+    const sourcesOf = (answers: number, decisions: number, timeoutMs: number): string => {
+      const program = `
+        import { createLimiter, fixedWindow, memoryStore } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)};
+        const memory = memoryStore();
+        let calls = 0;
+        const perform = async (requests) =>
+          ++calls > ${String(answers)} ? new Promise(() => undefined) : memory.perform(requests);
+        const store = { source: 'redis', perform };
+        const limiter = createLimiter({ policy: fixedWindow({ limit: 10, window: '1h' }), store, timeoutMs: ${String(timeoutMs)} });
+        for (let i = 0; i < ${String(decisions)}; i++) console.log((await limiter.consume('key')).source);
+      `;
+      const options = { encoding: 'utf8', timeout: 60_000 } as const;
+      const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], options);
+      return `${stdout.trim().split('\n').join(' ')}, ${String(status)}`;
+    };
 
-    const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-      encoding: 'utf8',
+    it('is kept', () => {
+      expect(sourcesOf(0, 1, 50)).toBe('local, 0');
     });
 
-    expect([stdout.trim(), status]).toEqual(['local', 0]);
+    it('is kept after answered calls, whose timer is restarted', () => {
+      expect(sourcesOf(2, 4, 50)).toBe('redis redis local local, 0');
+    });
+
+    it('does not keep the process after the last answer', () => {
+      expect(sourcesOf(3, 3, 2_000_000_000)).toBe('redis redis redis, 0');
+    });
+  });
+
+  it('is a timer of its own under fake timers, and a restarted one after them', async () => {
+    let hangs = false;
+    const memory = memoryStore();
+    const perform: Store['perform'] = (requests) => (hangs ? new Promise(() => undefined) : memory.perform(requests));
+    const store: Store = { source: 'redis', breaker: false, perform: async (requests) => perform(requests) };
+    const limiter = createLimiter({ policy, store, timeoutMs: 30 });
+    await limiter.consume('key');
+    jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate'] });
+    await limiter.consume('key');
+    hangs = true;
+    const sources: string[] = [];
+    const faked = limiter.consume('key').then(({ source }) => sources.push(source));
+    while (sources.length === 0) await jest.advanceTimersByTimeAsync(30); // once more after a stall
+    await faked;
+    jest.useRealTimers();
+    const startMs = performance.now();
+    sources.push((await limiter.consume('key')).source);
+
+    expect(sources).toEqual(['local', 'local']);
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(29);
   });
 });

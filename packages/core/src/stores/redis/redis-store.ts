@@ -22,7 +22,7 @@ import { batchOnNodes } from './cluster/batch-on-nodes.ts';
 import { hashSlot } from './cluster/hash-slot.ts';
 import { SeveralNodes } from './cluster/several-nodes.ts';
 import { flushBatches, NetworkFast, performInOrder } from './fast/network-fast.ts';
-import { AbandonedCalls, MOST_ABANDONED_BYTES } from './abandoned-calls.ts';
+import { AbandonedCalls, MOST_ABANDONED_BYTES, type SentCall } from './abandoned-calls.ts';
 import { HealedKeys } from './healed-keys.ts';
 import { ServerClock } from './server-clock.ts';
 import { hashTag } from './redis-key.ts';
@@ -195,10 +195,18 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   async #performOnNode(requests: readonly StoreRequest[], waiting: StoreCall | undefined): Promise<StoreAnswers> {
     const [request] = requests;
     const [part] = request === undefined ? [] : partsOf(request);
-    return this.#sendTracked(part?.subject, requests.length, waiting, (client, node) => {
+    return this.#sendTracked(part?.subject, requests.length, waiting, async (client, node, tracked) => {
+      const { abandonedCalls } = node;
       const byMs = this.#behindMs(node);
       if (byMs !== undefined) this.#heal(client, node, requests.flatMap(partsOf), byMs);
-      return this.#send(client, node, requests, waiting);
+      try {
+        const answers = await this.#send(client, node, requests, waiting);
+        abandonedCalls.ended(waiting, tracked, true);
+        return answers;
+      } catch (error) {
+        abandonedCalls.ended(waiting, tracked, false);
+        throw error;
+      }
     });
   }
 
@@ -214,14 +222,14 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
 
   #batchOnNode(requests: readonly CoalescedRequests[], waiting: StoreCall | undefined): Promise<BatchAnswer> {
     const { prefix, check, scripts } = this.#settings;
-    return this.#sendTracked(requests[0]?.subject, requests.length, waiting, (client, node) => {
+    return this.#sendTracked(requests[0]?.subject, requests.length, waiting, (client, node, tracked) => {
       const byMs = this.#behindMs(node);
       if (byMs !== undefined) this.#heal(client, node, requests, byMs);
       const call = writeBatch(requests, prefix, check);
-      return this.#run(client, node, scripts.batch, call.keys, call.args, waiting, (reply) =>
+      const read = (reply: unknown): BatchAnswer =>
         // The requests of an abandoned call are no longer known.
-        waiting?.abandoned === true ? NO_ANSWER : readBatch(reply, call, requests, check, this.#behindMs(node)),
-      );
+        waiting?.abandoned === true ? NO_ANSWER : readBatch(reply, call, requests, check, this.#behindMs(node));
+      return this.#run(client, node, scripts.batch, call.keys, call.args, waiting, read, tracked);
     });
   }
 
@@ -253,29 +261,21 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   /**
    * Sends when there is a client, unless the call is abandoned or this part of the store has too many abandoned
    * calls.
+   *
+   * @param send - Says of the call it is given when that has ended.
    */
   #sendTracked<T>(
     subject: string | undefined,
     keys: number,
     waiting: StoreCall | undefined,
-    send: (client: RedisClient, node: Node) => Promise<T>,
+    send: (client: RedisClient, node: Node, tracked: SentCall) => Promise<T>,
   ): Promise<T> {
     const sendTo = (client: RedisClient): Promise<T> => {
       if (waiting?.abandoned === true) throw abandonedError();
       const node = this.#nodeOf(subject);
       const { abandonedCalls: abandoned } = node;
       abandoned.check();
-      const sent = abandoned.sent(waiting, keys);
-      return send(client, node).then(
-        (answer) => {
-          abandoned.ended(waiting, sent, true);
-          return answer;
-        },
-        (error: unknown) => {
-          abandoned.ended(waiting, sent, false);
-          throw error;
-        },
-      );
+      return send(client, node, abandoned.sent(waiting, keys));
     };
     if (this.#adopted === undefined) {
       const own = this.#own as OwnClient;
@@ -293,7 +293,6 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
 
   /** Checks how the server evicts keys, after its first reply. */
   #checkEviction(client: RedisClient): void {
-    if (this.#hasCheckedEviction) return;
     this.#hasCheckedEviction = true;
     void warnOfEviction(client);
   }
@@ -366,18 +365,21 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     args: readonly string[],
     waiting: StoreCall | undefined,
     read: (reply: unknown) => T,
+    tracked?: SentCall,
   ): Promise<T> {
     const { instantOf } = this.#settings;
     const sent = instantOf === undefined ? args : [...args, String(instantOf())];
     const sentMs = performance.now();
     return runScript(client, script, keys, sent, waiting, this.#scriptLoads).then(
       (reply) => {
+        if (tracked !== undefined) node.abandonedCalls.ended(waiting, tracked, true);
         const atMs = instantOfReply(reply);
         if (atMs !== undefined) node.clock.saw(atMs, sentMs);
-        this.#checkEviction(client);
+        if (!this.#hasCheckedEviction) this.#checkEviction(client);
         return read(reply);
       },
       (error: unknown) => {
+        if (tracked !== undefined) node.abandonedCalls.ended(waiting, tracked, false);
         throw failureOf(error);
       },
     );

@@ -24,10 +24,10 @@ export function runScript(
   waiting?: StoreCall,
   loads?: ScriptLoads,
 ): Promise<unknown> {
-  return called(() => client.evalsha(script.sha1, keys, args)).catch((error: unknown) => {
+  return called(client, 'evalsha', script.sha1, keys, args).catch((error: unknown) => {
     if (!isNoScript(error)) throw error;
     if (waiting?.abandoned === true) throw abandonedError();
-    const sendInFull = (): Promise<unknown> => called(() => client.eval(script.source, keys, args));
+    const sendInFull = (): Promise<unknown> => called(client, 'eval', script.source, keys, args);
     if (loads === undefined) return sendInFull();
     const sendAgain = (after?: ScriptLoads): Promise<unknown> => {
       if (waiting?.abandoned === true) throw abandonedError();
@@ -49,9 +49,15 @@ export function abandonedError(): StoreError {
 }
 
 /** Calls a client of any kind: one that throws at once fails like one that rejects. */
-function called(call: () => Promise<unknown>): Promise<unknown> {
+function called(
+  client: RedisClient,
+  op: 'evalsha' | 'eval',
+  script: string,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
   try {
-    return Promise.resolve(call());
+    return Promise.resolve(client[op](script, keys, args));
   } catch (error) {
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
     return Promise.reject(error);

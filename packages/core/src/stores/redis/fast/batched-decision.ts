@@ -49,7 +49,7 @@ export class BatchedDecision implements Recipient {
     }
     this.#host.receipts.writeLazily(decision, part.limit, part.subject);
     this.#resolve(decision);
-    this.#host.end();
+    this.#host.inFlight.end();
   }
 
   /** Also where it was never sent. */
@@ -59,7 +59,7 @@ export class BatchedDecision implements Recipient {
     } catch (failure) {
       this.#reject(failure);
     }
-    this.#host.end();
+    this.#host.inFlight.end();
   }
 }
 

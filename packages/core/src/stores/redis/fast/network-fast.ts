@@ -136,7 +136,7 @@ export class NetworkFast implements Fast {
     const timeoutMs = endMs === undefined ? host.timeoutMs : Math.ceil(endMs - performance.now());
     return new Promise((resolve, reject) => {
       const pending = new BatchedDecision(this.#store, host, this.#denialCache, part, onStoreError, resolve, reject);
-      host.begin();
+      host.inFlight.begin();
       try {
         if (timeoutMs <= 0) throw timeoutError(host.timeoutMs);
         this.#batching.consume(part.limit, part.subject, part.cost, timeoutMs, pending);
