@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { consulSource } from '../../../examples/consul-policies/dist/consul-source.js';
 import { nginxConf } from '../../../examples/gateway/dist/nginx-conf.js';
@@ -16,8 +17,8 @@ import { cache } from '../../setup/unpack-packages.mjs';
 
 const gateway = fileURLToPath(new URL('gateway.mjs', import.meta.url));
 /** How long an answer of Consul counts for a gateway, and how long the check of one that is dead passes. */
-export const TTL_MS = 3000;
-export const CHECK_TTL_MS = 1500;
+const TTL_MS = 3000;
+const CHECK_TTL_MS = 1500;
 
 /** Consul, three gateways that register themselves, and nginx, whose upstreams and weights are those of Consul. */
 export class Deployment {
@@ -49,6 +50,7 @@ export class Deployment {
     const path = nginxPath({ ...process.env, PATH: `${process.env.PATH}:${cache}` });
     this.#configure((await this.#listed(0)).gateways);
     this.#nginx = spawn(path, ['-p', this.#folder, '-c', 'nginx.conf', '-e', 'stderr'], { stdio: 'ignore' });
+    while (!(await this.#listens())) await sleep(20);
     void this.#follow();
   }
 
@@ -103,6 +105,11 @@ export class Deployment {
       this.#configure(answer.gateways);
       this.#nginx.kill('SIGHUP');
     }
+  }
+
+  async #listens() {
+    const response = await fetch(`http://127.0.0.1:${this.port}/`).catch(() => undefined);
+    return response !== undefined;
   }
 
   #configure(gateways) {
