@@ -47,7 +47,7 @@ const APART = {
     `${PREPARED} node scripts/matrix/registries.mjs consul`,
   ],
   gateways: [
-    'three gateways behind nginx, weights and limit in a real Consul: killed, back, raised, cut; two minutes',
+    'three gateways behind nginx, weights and limit in a real Consul: killed, back, raised, cut; half a minute',
     `${PREPARED} node scripts/matrix/gateways.mjs`,
   ],
   etcd: ["the recipe for etcd on a real one, which is Debian's", `${PREPARED} node scripts/matrix/registries.mjs etcd`],
