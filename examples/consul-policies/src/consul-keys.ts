@@ -123,6 +123,9 @@ export class ConsulKeys {
       const text = await response.text();
       const { status } = response;
       const index = response.headers.get('x-consul-index');
+      if (response.headers.get('x-consul-results-filtered-by-acls') === 'true') {
+        throw new Error('the token may not read these keys'); // else they would seem to be lost
+      }
       // A 404 also stands for no keys. A 404 without an index is not from Consul: read as no keys, it would lose all
       // policies.
       const isFolder = method === 'GET' && index !== null && (status === 200 || status === 404);

@@ -1,11 +1,10 @@
 import { fixedWindow, silenceWarnings } from '@sluice/express';
 import { createPolicies, type Policies, type PolicySource } from '@sluice/managed';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@sluice/testkit';
+import { ConsulStub, until } from '@sluice/testkit';
 import { consulSource, type ConsulSourceOptions } from '../src/consul-source.ts';
-import { ConsulStub } from './consul-stub.ts';
 
-// A stub of the two forms of /v1/kv replaces Consul here: see README.md, "What was not tried".
+// A stub replaces Consul here, and has its faults. real-consul.test.ts runs on a real one, too.
 
 silenceWarnings('SLUICE_POLICIES_LOST');
 const hundred = fixedWindow({ limit: 100, window: '1m' });

@@ -9,9 +9,8 @@ import {
 } from '@sluice/express';
 import { createPolicies, managed, type Policies } from '@sluice/managed';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until, useRedis } from '@sluice/testkit';
+import { ConsulStub, until, useRedis } from '@sluice/testkit';
 import { consulSource } from '../src/consul-source.ts';
-import { ConsulStub } from './consul-stub.ts';
 
 silenceWarnings('SLUICE_POLICY_UNCONFIGURED', 'SLUICE_POLICIES_LOST', 'SLUICE_POLICIES_UNKNOWN');
 const apps = ['shop'];

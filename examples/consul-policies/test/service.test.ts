@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { freePort, until } from '@sluice/testkit';
+import { ConsulStub, freePort, until } from '@sluice/testkit';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { text } from 'node:stream/consumers';
-import { ConsulStub } from './consul-stub.ts';
 
 let consul: ConsulStub;
 const children: ChildProcess[] = [];

@@ -25,12 +25,6 @@ export function makeSource(policy: string, name: string, settings: SourceSetting
       `lease excludes managed(${shown(policy)}), because the policy may change before a slice is spent; leave lease out, or give the policy itself`,
     );
   }
-  if (store.source === 'split') {
-    throw new PolicyError(
-      'policy',
-      `a split limit is divided when its limiter is made, so that managed(${shown(policy)}) cannot be one: give the policy itself, or store: redisStore(...)`,
-    );
-  }
   return new ManagedSource({
     policy,
     name,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, redisStore, type LimiterOptions, type Store } from '@sluice/core';
+import { createLimiter, fixedWindow, redisStore, type Store } from '@sluice/core';
 import { createPolicies, managed, type Policies } from '@sluice/managed';
 import { useManaged } from './use-managed.ts';
 
@@ -9,35 +9,6 @@ const ten = fixedWindow({ limit: 10, window: '1h' });
 const apps = ['checkout'];
 
 describe('a limiter whose options do not go together with a managed policy', () => {
-  const onSplit = () => ({
-    app: 'checkout',
-    policy: managed('orders'),
-    policies: createPolicies({ load: () => Promise.resolve({}) }),
-    store: { source: 'split', perform: () => [] } as Store,
-  });
-
-  it('is denied where its store is split, when it is made, and leaves its name to others', () => {
-    const options = onSplit();
-    expect(() => createLimiter(options)).toThrow(expect.objectContaining({ name: 'PolicyError', field: 'policy' }));
-
-    const { store } = options;
-    expect(() =>
-      keep(createLimiter({ policy: fixedWindow({ limit: 10, window: '1h', align: 'clock' }), store })),
-    ).not.toThrow();
-  });
-
-  it('is denied where one of its limits is managed and its store is split', () => {
-    const { policy, ...options } = onSplit();
-    const limits = [
-      { name: 'plain', policy: fixedWindow({ limit: 10, window: '1h', align: 'clock' }) },
-      { name: 'kept', policy },
-    ];
-
-    expect(() => createLimiter({ ...options, limits } as LimiterOptions)).toThrow(
-      expect.objectContaining({ name: 'PolicyError', field: 'policy' }),
-    );
-  });
-
   const remote: Store = { source: 'remote', perform: () => [] };
   it('has them from another source alone, where it counts behind a service', () => {
     expect(() => createPolicies(remote)).toThrow('a remoteStore keeps no policies');

@@ -8,6 +8,12 @@ import { HEAVIEST, isWeight } from './values/weight.ts';
 /** How much longer than a member's time to live epochs count, if `graceMs` is not given. */
 const EXTRA_GRACE_MS = 1000;
 
+/** A moment, by the clock that never goes back and by the date. */
+interface Instant {
+  readonly atMs: number;
+  readonly dateMs: number;
+}
+
 /** This instance's membership: the epochs it knows, when they were confirmed, and whether that is still valid. */
 export class MembershipStatus {
   readonly epochs: KnownEpochs;
@@ -18,9 +24,11 @@ export class MembershipStatus {
   readonly #leave: (() => Promise<void> | void) | undefined;
   #longestTtlMs: number;
   /** When the request was sent whose reply is the latest. */
-  #lastRequest: { readonly atMs: number; readonly dateMs: number } | undefined;
+  #lastRequest: Instant | undefined;
   #lastFailure: unknown;
   #untimedMembers: string | undefined;
+  /** Until then this instance is not confirmed, because the registry was away for longer than the time to live. */
+  #returnsAtMs: number | undefined;
   #hasLeft = false;
   readonly #joinedAtMs: number;
 
@@ -69,8 +77,8 @@ export class MembershipStatus {
    * and by the one that advances while a machine is suspended.
    */
   get isConfirmed(): boolean {
-    if (this.#lastRequest === undefined) return false;
-    return this.#sinceRequestMs(this.#lastRequest) < this.#ttlMs * (1 - DRIFT);
+    if (this.#lastRequest === undefined || !this.#isRecent(this.#lastRequest)) return false;
+    return this.#returnsAtMs === undefined || this.#hasReturned(this.#returnsAtMs);
   }
 
   /**
@@ -84,21 +92,36 @@ export class MembershipStatus {
 
   /** The error that explains why this instance is not confirmed. */
   unconfirmedError(): StoreError {
-    const why =
-      this.#lastRequest === undefined
-        ? 'the membership has not replied yet'
-        : `the latest reply of the membership is to a request sent ${String(Math.round(this.#sinceRequestMs(this.#lastRequest)))} ms ago, and a member expires after ${String(this.#ttlMs)} ms`;
+    const why = this.#whyUnconfirmed();
     const failure = this.#lastFailure instanceof Error ? `: ${this.#lastFailure.message}` : '';
     return new StoreError('SLUICE_SPLIT_UNCONFIRMED', `this instance has no share at the moment: ${why}${failure}`, {
       cause: this.#lastFailure,
     });
   }
 
-  #sinceRequestMs({ atMs, dateMs }: { readonly atMs: number; readonly dateMs: number }): number {
+  #whyUnconfirmed(): string {
+    if (this.#lastRequest === undefined) return 'the membership has not replied yet';
+    if (this.#isRecent(this.#lastRequest)) {
+      return `the membership was away for more than ${String(this.#ttlMs)} ms, so that others may have taken over its share`;
+    }
+    return `the latest reply of the membership is to a request sent ${String(Math.round(this.#sinceRequestMs(this.#lastRequest)))} ms ago, and a member expires after ${String(this.#ttlMs)} ms`;
+  }
+
+  #isRecent(request: Instant): boolean {
+    return this.#sinceRequestMs(request) < this.#ttlMs * (1 - DRIFT);
+  }
+
+  #hasReturned(atMs: number): boolean {
+    if (this.#local.monotonicMs() < atMs) return false;
+    this.#returnsAtMs = undefined;
+    return true;
+  }
+
+  #sinceRequestMs({ atMs, dateMs }: Instant): number {
     return Math.max(this.#local.monotonicMs() - atMs, this.#local.dateMs() - dateMs);
   }
 
-  #now(): { readonly atMs: number; readonly dateMs: number } {
+  #now(): Instant {
     return { atMs: this.#local.monotonicMs(), dateMs: this.#local.dateMs() };
   }
 
@@ -129,15 +152,19 @@ export class MembershipStatus {
     }
   }
 
-  #confirmUntimed({ members }: UntimedConfirmation): void {
+  #confirmUntimed({ members, askedAtMs, askedAtDateMs }: UntimedConfirmation): void {
     checkMembers(members);
-    this.#lastRequest = this.#now();
+    const now = this.#now();
+    const isFirst = this.#lastRequest === undefined;
+    const isLapsed = this.#lastRequest !== undefined && !this.#isRecent(this.#lastRequest);
+    this.#lastRequest = { atMs: askedAtMs ?? now.atMs, dateMs: askedAtDateMs ?? now.dateMs };
     const text = JSON.stringify(Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1)));
-    if (text === this.#untimedMembers) return;
+    if (text === this.#untimedMembers && !isLapsed) return;
     this.#clock.read();
-    const isAlways = this.#untimedMembers === undefined && this.#ttlMs === Infinity;
-    const fromMs = isAlways ? -Infinity : this.#clock.latestMs;
-    if (this.#untimedMembers === undefined) this.epochs.beginAt(fromMs);
+    const fromMs = isFirst && this.#ttlMs === Infinity ? -Infinity : this.#clock.latestMs;
+    if (isFirst || isLapsed) this.epochs.beginAt(fromMs);
+    // Meanwhile others may have taken over this share: it begins again, and no sooner than that of a new member.
+    if (isLapsed) this.#returnsAtMs = now.atMs + this.graceMs;
     this.epochs.add(fromMs, members);
     this.#untimedMembers = text;
   }

@@ -187,7 +187,7 @@ class SplitStoreImpl implements SplitStore {
 
   #untilMemberMs(status: MembershipStatus): number {
     if (!status.isConfirmed) return Infinity;
-    const inputs = { epochs: status.epochs, clock: this.#clock, graceMs: status.graceMs };
+    const inputs = { epochs: status.epochs, clock: this.#clock, graceMs: status.graceMs, isChanging: false };
     let longestMs = 0;
     for (const named of this.#expected.values()) longestMs = Math.max(longestMs, untilMemberMs(named, inputs));
     return longestMs;
@@ -215,9 +215,11 @@ class SplitStoreImpl implements SplitStore {
   /** Blocks, resets and refunds need no share. */
   #ownEdit(request: Exclude<StoreRequest, { readonly parts: unknown }>): StoreRequest {
     const { part } = request;
-    const limit = this.#counted.get(part.limit)?.limit ?? part.limit;
-    const own = { ...request, part: { ...part, limit } };
+    const versions = this.#policyVersions.get(part.limit.keySuffix);
+    const settling = versions?.settling(part.limit) ?? part.limit;
+    const own = { ...request, part: { ...part, limit: this.#counted.get(settling)?.limit ?? part.limit } };
     if ((own.op !== 'refund' && own.op !== 'charge') || own.chargedUntilMs === undefined) return own;
+    if (versions?.isForgotten(part.limit) === true) return { ...own, part: { ...own.part, cost: 0 } };
     // Windows are identified by their end on the membership's clock. A better reading may have arrived since the
     // decision, so `aheadMs` may have grown, or rarely fallen a little.
     const chargedUntilMs = own.chargedUntilMs.map((atMs, j) => {
@@ -250,6 +252,9 @@ class SplitStoreImpl implements SplitStore {
   #makeCountedLimit(limit: Limit, status: MembershipStatus, before: CountedLimit | undefined): CountedLimit {
     const { epochs, graceMs } = status;
     const clock = this.#clock;
+    const isChanging = limit.policyVersion !== undefined;
+    const policyVersions = this.#policyVersionsOf(limit);
+    policyVersions?.follow(limit);
     const shares = limit.policies.map((named, j) => {
       if (hasWindowsOnTheClock(named) && clock.latestMs - clock.earliestMs > named.windowMs / 2) {
         throw new StoreError(
@@ -257,9 +262,8 @@ class SplitStoreImpl implements SplitStore {
           `the membership's clock is known only to within ${String(clock.latestMs - clock.earliestMs)} ms, which is too coarse for the window of ${String(named.windowMs)} ms of ${named.name}: the membership replies slowly, or clocks have been set`,
         );
       }
-      return shareOf(named, { epochs, clock, graceMs }, before?.shares[j]);
+      return shareOf(named, { epochs, clock, graceMs, isChanging }, before?.shares[j]);
     });
-    const policyVersions = this.#policyVersionsOf(limit);
     const policies = shares.map(({ named }) => named);
     warnOfZeroShares(limit, shares, epochs.latest);
     return {
@@ -269,7 +273,10 @@ class SplitStoreImpl implements SplitStore {
           : {
               policies,
               keySuffix: limit.keySuffix,
-              policyVersion: policyVersions.versionOf(shares.map(({ lastOpen }) => lastOpen)),
+              policyVersion: policyVersions.versionOf(
+                shares.map(({ lastOpen }) => lastOpen),
+                limit.policies,
+              ),
             },
       shares,
       status,
@@ -281,9 +288,9 @@ class SplitStoreImpl implements SplitStore {
     };
   }
 
-  /** The versions of a limit whose states depend on the share that wrote them; undefined for other limits. */
-  #policyVersionsOf({ keySuffix, policies }: Limit): PolicyVersions | undefined {
-    if (!policies.some(statesDependOnShare)) return undefined;
+  /** The versions of a limit that changes, or whose states depend on the share that wrote them; undefined for others. */
+  #policyVersionsOf({ keySuffix, policies, policyVersion }: Limit): PolicyVersions | undefined {
+    if (policyVersion === undefined && !policies.some(statesDependOnShare)) return undefined;
     let policyVersions = this.#policyVersions.get(keySuffix);
     if (policyVersions === undefined) this.#policyVersions.set(keySuffix, (policyVersions = new PolicyVersions()));
     return policyVersions;

@@ -27,13 +27,17 @@ export interface TimedConfirmation {
 }
 
 /**
- * A reply of a registry without time and history: the current members. An instance that joins and leaves between two
- * replies is never seen, each instance learns of a change at a different time, and windows follow the clocks of the
- * instances. So more than the limit may be allowed while members change, and at the boundary of a window by as much as
- * the clocks differ.
+ * A reply of a registry without time and history: the current members. Windows follow the clocks of the instances, so
+ * at a boundary more than the limit may be allowed by as much as the clocks differ. Otherwise the limit holds as long as
+ * all instances get the same answer and it changes at most once within `ttlMs`. An instance that gets no reply for
+ * `ttlMs` counts as new afterwards, because others may have taken over its share.
  */
 export interface UntimedConfirmation {
   readonly members: Readonly<Record<string, number>>;
+  /** `performance.now()` when the request was sent. Absent: the members are those of this moment. */
+  readonly askedAtMs?: number;
+  /** `Date.now()` when the request was sent. */
+  readonly askedAtDateMs?: number;
 }
 
 /** A reply of a registry: with time and history, which keeps the limit in every case, or without. */

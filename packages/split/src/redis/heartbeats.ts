@@ -1,6 +1,6 @@
 import { type LocalTime, shown } from '@sluice/core/spi';
-import { SluiceError } from '@sluice/core';
 import { applyEpochs, readHeartbeat } from './heartbeat-reply.ts';
+import { inUseError } from '../membership/joining.ts';
 import type { Confirmation, Membership } from '../membership/membership.ts';
 import { HEAVIEST, isWeight } from '../values/weight.ts';
 
@@ -43,12 +43,7 @@ export class Heartbeats implements Membership {
 
   /** @throws SluiceError `SLUICE_OPTION_INVALID` when a store has already joined. */
   join(confirmed: (confirmation: Confirmation) => void, failed: (error: unknown) => void): () => Promise<void> {
-    if (this.#isJoined) {
-      throw new SluiceError(
-        'SLUICE_OPTION_INVALID',
-        'this membership is already in use by another splitStore: give one splitStore to all limiters, or give each store a membership with a group of its own',
-      );
-    }
+    if (this.#isJoined) throw inUseError();
     this.#isJoined = true;
     const members = new Map<string, number>();
     let [mark, number] = ['', 0];

@@ -10,12 +10,10 @@ import {
 } from '@sluice/core/spi';
 import type { IoredisClient, NodeRedisClient, RedisClient, RedisStore } from '@sluice/core';
 import { Heartbeats } from './heartbeats.ts';
+import { withinLeaveTime } from '../membership/joining.ts';
 import type { Membership } from '../membership/membership.ts';
 import { REDIS_MEMBERSHIP, type RedisMembershipOptions } from './options.ts';
 import { heartbeat } from './scripts.generated.ts';
-
-/** How long `close` waits for the reply to the last message. */
-const LEAVE_WITHIN_MS = 1000;
 
 /**
  * A membership by heartbeats to Redis: one small script call every `heartbeatMs`, and none on the path of a request.
@@ -50,7 +48,7 @@ export function redisMembership(
     join(confirmed, failed) {
       const leave = heartbeats.join(confirmed, failed);
       return async () => {
-        await withinTime(leave());
+        await withinLeaveTime(leave());
         await connection.close();
       };
     },
@@ -71,13 +69,4 @@ function connectionTo(
     open: () => given.open(),
     close: () => Promise.resolve(),
   };
-}
-
-async function withinTime(work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, LEAVE_WITHIN_MS);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

@@ -13,6 +13,7 @@ import { PolicyError, type NamedPolicy } from '@sluice/core';
 import { denyAll } from './deny-all.ts';
 import { isLess, type KnownEpoch, type KnownEpochs } from './known-epochs.ts';
 import type { MembershipClock } from '../membership/membership-clock.ts';
+import { floorShare } from './shares.ts';
 import { splitWindowAlgorithm, type SplitWindowPolicy } from './split-window.ts';
 
 /** The input of the computation of a share. */
@@ -21,6 +22,11 @@ export interface ShareInputs {
   readonly clock: MembershipClock;
   /** How long after the end of an epoch some instance may still act by it. */
   readonly graceMs: number;
+  /**
+   * Whether the limit changes while it is used. Then shares are rounded down, so that those of instances that know the
+   * change and of those that do not are together no more than the larger limit.
+   */
+  readonly isChanging: boolean;
 }
 
 /** This instance's share of a policy at one instant. */
@@ -133,10 +139,10 @@ function windowShare(named: NamedPolicy, inputs: ShareInputs): Share {
   const startMs = startedMs(named, clock.earliestMs);
   const endMs = startMs + windowMs;
   const latest = epochs.latest;
-  const eventual = epochs.shareOf(limit, latest);
+  const eventual = unitsIn(latest, limit, inputs);
   let [here, next, eventualAtMs] = [eventual, eventual, -Infinity];
   eachEpoch(named, inputs, startMs, (epoch, expiresAtMs) => {
-    const share = epochs.shareOf(limit, epoch);
+    const share = unitsIn(epoch, limit, inputs);
     here = Math.min(here, share);
     if (expiresAtMs > endMs) next = Math.min(next, share);
     if (share < eventual) eventualAtMs = Math.max(eventualAtMs, grownMs(named, expiresAtMs));
@@ -171,19 +177,24 @@ function smallerShare(
   before: Share | undefined,
 ): Share {
   const { epochs } = inputs;
-  let part = partOf(named, epochs.latest, epochs);
+  let part = partOf(named, epochs.latest, inputs);
   const { units } = part;
   const eventual = split.part(named.policy, part) === undefined ? 0 : units;
   const times = whileCounting(named, inputs, (epoch) => {
-    part = smallerPart(part, partOf(named, epoch, epochs));
+    part = smallerPart(part, partOf(named, epoch, inputs));
   });
   const isUncountable = units > 0 && eventual === 0;
   return shareOrDenyAll(named, split.part(named.policy, part), before, { eventual, isUncountable, ...times });
 }
 
 /** This instance's part in one epoch. */
-function partOf(named: NamedPolicy, epoch: KnownEpoch, epochs: KnownEpochs): PolicyPart {
-  return { units: epochs.shareOf(unitsOf(named), epoch), weight: epoch.weight, total: epoch.total };
+function partOf(named: NamedPolicy, epoch: KnownEpoch, inputs: ShareInputs): PolicyPart {
+  return { units: unitsIn(epoch, unitsOf(named), inputs), weight: epoch.weight, total: epoch.total };
+}
+
+/** This instance's share of `units` in one epoch. */
+function unitsIn(epoch: KnownEpoch, units: number, { epochs, isChanging }: ShareInputs): number {
+  return isChanging ? floorShare(units, epoch.weight, epoch.total) : epochs.shareOf(units, epoch);
 }
 
 /** The smaller of two parts in each respect. */

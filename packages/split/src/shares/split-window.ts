@@ -26,14 +26,19 @@ export interface SplitWindowState {
   readonly windowMs: number;
   readonly used: number;
   readonly usedNext: number;
+  /** The smallest limit of each by which units were charged to it: a limit that is raised counts from the next on. */
+  readonly least: number;
+  readonly leastNext: number;
 }
 
 /**
  * Split window: charges units to every window that they may lie in. So no window of the true clock holds more than the
- * share, and an uncertain clock alone denies no request.
+ * share, and an uncertain clock alone denies no request. In a window that has units, a limit only shrinks.
  */
 const splitWindow: Kernel<SplitWindowPolicy, SplitWindowState> = (policy, state, cost, nowMs) => {
-  const { limit, nextLimit, windowMs, endMs, mayHaveEnded } = policy;
+  const { windowMs, endMs, mayHaveEnded } = policy;
+  const limit = Math.min(policy.limit, leastIn(endMs, policy, state));
+  const nextLimit = Math.min(policy.nextLimit, leastIn(endMs + windowMs, policy, state));
   const used = usedIn(endMs, policy, state, nowMs);
   const usedNext = usedIn(endMs + windowMs, policy, state, nowMs);
   const fitsHere = cost <= limit - used;
@@ -48,10 +53,12 @@ const splitWindow: Kernel<SplitWindowPolicy, SplitWindowState> = (policy, state,
 
   const waitMs = fitsNext ? untilEndMs : untilEndMs + windowMs;
   return {
-    state: charged ? { endMs, windowMs, used: usedAfter, usedNext: usedNextAfter } : state,
+    state: charged
+      ? { endMs, windowMs, used: usedAfter, usedNext: usedNextAfter, least: limit, leastNext: nextLimit }
+      : state,
     verdict: {
       allowed,
-      limit,
+      limit: policy.limit,
       remaining: mayHaveEnded ? Math.min(left, Math.max(nextLimit - usedNextAfter, 0)) : left,
       retryAfterMs: allowed ? 0 : cost <= nextLimit ? waitMs : null,
       // The end of the last window that the units are charged to: a refund finds them by it.
@@ -81,10 +88,24 @@ function usedIn(
   return state.endMs + windowMs === endMs ? state.usedNext : 0;
 }
 
+/** The smallest limit by which a state charged units to the window that ends at `endMs`. */
+function leastIn(endMs: number, { windowMs }: SplitWindowPolicy, state: SplitWindowState | undefined): number {
+  if (state?.windowMs !== windowMs) return Infinity;
+  if (state.endMs === endMs) return state.used > 0 ? state.least : Infinity;
+  return state.endMs + windowMs === endMs && state.usedNext > 0 ? state.leastNext : Infinity;
+}
+
 function windowsOfNow(policy: SplitWindowPolicy, state: SplitWindowState | undefined, nowMs: number): SplitWindowState {
-  const { endMs, windowMs } = policy;
-  const used = usedIn(endMs, policy, state, nowMs);
-  return { endMs, windowMs, used, usedNext: usedIn(endMs + windowMs, policy, state, nowMs) };
+  const { endMs, windowMs, limit, nextLimit } = policy;
+  const nextEndMs = endMs + windowMs;
+  return {
+    endMs,
+    windowMs,
+    used: usedIn(endMs, policy, state, nowMs),
+    usedNext: usedIn(nextEndMs, policy, state, nowMs),
+    least: Math.min(limit, leastIn(endMs, policy, state)),
+    leastNext: Math.min(nextLimit, leastIn(nextEndMs, policy, state)),
+  };
 }
 
 /** Refunds to the windows that were charged, if they have not ended. Without them, to those of now. */
@@ -105,8 +126,7 @@ function refund(
   const isBoth = chargedUntilMs === endMs + windowMs;
   if (state.windowMs !== windowMs || (!isBoth && chargedUntilMs !== endMs) || used === 0) return state;
   return {
-    endMs,
-    windowMs,
+    ...state,
     used: Math.max(used - cost, 0),
     usedNext: isBoth ? Math.max(usedNext - cost, 0) : usedNext,
   };
@@ -134,8 +154,7 @@ function charge(
   const isBoth = chargedUntilMs === endMs + windowMs;
   if (!isBoth && chargedUntilMs !== endMs) return state;
   return {
-    endMs,
-    windowMs,
+    ...state,
     used: Math.min(used + cost, MOST_UNITS),
     usedNext: isBoth ? Math.min(usedNext + cost, MOST_UNITS) : usedNext,
   };
@@ -150,8 +169,8 @@ export const splitWindowAlgorithm: Algorithm<SplitWindowPolicy, SplitWindowState
   charge,
   countsDenied: ({ countDenied }) => countDenied,
   used: (_policy, { used, usedNext }) => used + usedNext,
-  migrate: (policy, units, _nowMs, from) =>
-    from?.state ?? { endMs: policy.endMs, windowMs: policy.windowMs, used: units, usedNext: units },
+  migrate: ({ endMs, windowMs, limit, nextLimit }, units, _nowMs, from) =>
+    from?.state ?? { endMs, windowMs, used: units, usedNext: units, least: limit, leastNext: nextLimit },
   resetAtMs: ({ aheadMs }, { endMs, windowMs, usedNext }) => (usedNext > 0 ? endMs + windowMs : endMs) - aheadMs,
   encode: unwritten,
   decode: () => undefined,

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { msOf } from './duration.ts';
+import { StubServices, type StubAnswer } from './stub-services.ts';
 
 interface Entry {
   readonly createIndex: number;
@@ -15,22 +17,27 @@ type Which = 'reads' | 'blocking queries' | 'writes';
 type Fault = { readonly status: number; readonly body: string } | 'hangs' | 'is cut';
 
 /** A request to the stub. */
-export interface Resolution {
+export interface StubRequest {
   readonly which: Which;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
 }
 
+type Query = Readonly<Record<string, string>>;
+
+const KEYS = '/v1/kv/';
+const WEAK_TOKEN = 'without-rights';
 const LARGEST_VALUE = 512 * 1024;
 
 /**
- * A stub of Consul: the two forms of `/v1/kv` that the example uses, as Consul's documentation describes them. It has
- * not been compared with a real Consul.
+ * A stub of Consul: the key-value store, and what an agent and the health endpoint say of services. What it answers is
+ * compared with what a real one has answered: see `consulTrace`.
  */
 export class ConsulStub {
   /** Denies requests that do not name it, if there is one. */
   token: string | undefined;
-  readonly asked: Resolution[] = [];
+  readonly asked: StubRequest[] = [];
+  readonly services: StubServices = new StubServices(() => this.#next());
   readonly #server: Server;
   #entries = new Map<string, Entry>();
   #deletions = new Map<string, number>();
@@ -67,20 +74,22 @@ export class ConsulStub {
     return this.#entries.get(key)?.value;
   }
 
+  weakToken(): Promise<string> {
+    return Promise.resolve(WEAK_TOKEN);
+  }
+
   /** As `consul kv put` does. */
   put(key: string, value: string): void {
     const before = this.#entries.get(key);
     if (before?.value === value) return; // Consul writes nothing in this case
-    const modifyIndex = ++this.#lastIndex;
+    const modifyIndex = this.#next();
     this.#entries.set(key, { createIndex: before?.createIndex ?? modifyIndex, modifyIndex, value });
-    this.#wake();
   }
 
   /** As `consul kv delete` does. */
   delete(key: string): void {
     this.#entries.delete(key);
-    this.#deletions.set(key, ++this.#lastIndex);
-    this.#wake();
+    this.#deletions.set(key, this.#next());
   }
 
   /** Replaces all keys, with a low index, as a restored snapshot does. */
@@ -106,6 +115,7 @@ export class ConsulStub {
   }
 
   async close(): Promise<void> {
+    this.services.close();
     this.#server.closeAllConnections();
     this.#server.close();
     await once(this.#server, 'close');
@@ -119,20 +129,69 @@ export class ConsulStub {
     this.asked.push({ which, path: pathname, query });
     const body = await text(request);
     if (this.#meets(which, response)) return;
+    if (request.headers['x-consul-token'] === WEAK_TOKEN) {
+      this.#answerWeakly(pathname, which, response);
+      return;
+    }
     if (this.token !== undefined && request.headers['x-consul-token'] !== this.token) {
       response.writeHead(403).end('Permission denied: token with AccessorID lacks permission');
       return;
     }
-    const key = pathname.slice('/v1/kv/'.length);
-    if (!pathname.startsWith('/v1/kv/') || (which !== 'writes' && request.method !== 'GET')) {
-      response.writeHead(405).end();
-    } else if (which === 'writes') {
-      this.#write(key, body, query['cas'], response);
-    } else {
-      if (index > 0) await this.#hold(key, index, msOf(query['wait']), response);
-      if (this.#meets(which, response)) return;
-      this.#read(key, query['recurse'] !== undefined, response);
+    const isChange = request.method === 'PUT';
+    if (request.method === 'DELETE') {
+      this.delete(pathname.slice(KEYS.length));
+      response.end('true');
+      return;
     }
+    if (pathname.startsWith(KEYS) && isChange) this.#write(pathname.slice(KEYS.length), body, query['cas'], response);
+    else if (pathname.startsWith(KEYS)) await this.#answerKeys(pathname.slice(KEYS.length), query, response);
+    else if (isChange) changed(this.#change(pathname, body), response);
+    else await this.#answerHealth(pathname, query, response);
+  }
+
+  /** As Consul answers a token without rights: reads are of what it may see, which is nothing. */
+  #answerWeakly(path: string, which: Which, response: ServerResponse): void {
+    if (which === 'writes') {
+      response.writeHead(403).end('Permission denied: token with AccessorID lacks permission');
+      return;
+    }
+    response
+      .setHeader('X-Consul-Index', String(this.#lastIndex))
+      .setHeader('X-Consul-Results-Filtered-By-Acls', 'true');
+    if (path.startsWith(KEYS)) response.writeHead(404).end();
+    else response.end('[]');
+  }
+
+  async #answerKeys(key: string, query: Query, response: ServerResponse): Promise<void> {
+    if (!(await this.#holds(() => this.#indexOf(key), query, response))) return;
+    this.#read(key, query['recurse'] !== undefined, response);
+  }
+
+  #change(path: string, body: string): StubAnswer {
+    const [, what, id = ''] =
+      /^\/v1\/agent\/(service\/register|check\/pass|service\/deregister)\/?(.*)$/.exec(path) ?? [];
+    if (what === 'service/register') return this.services.register(body);
+    if (what === 'check/pass') return this.services.pass(decodeURIComponent(id));
+    if (what === 'service/deregister') return this.services.remove(decodeURIComponent(id));
+    return [404, 'Invalid URL path'];
+  }
+
+  async #answerHealth(path: string, query: Query, response: ServerResponse): Promise<void> {
+    const name = decodeURIComponent(path.slice('/v1/health/service/'.length));
+    const indexNow = (): number => this.services.indexOf(name) ?? this.#lastIndex;
+    if (!(await this.#holds(indexNow, query, response))) return;
+    const index = this.#fixedIndex ?? String(indexNow());
+    if (index !== '') response.setHeader('X-Consul-Index', index);
+    response.setHeader('X-Consul-Knownleader', 'true').setHeader('Content-Type', 'application/json');
+    response.end(JSON.stringify(this.services.health(name, query['passing'] !== undefined)));
+  }
+
+  /** Holds a blocking query. Returns whether it is to be answered. */
+  async #holds(indexNow: () => number, query: Query, response: ServerResponse): Promise<boolean> {
+    const index = Number(query['index'] ?? 0);
+    if (index === 0) return true;
+    await this.#hold(indexNow, index, msOf(query['wait']), response);
+    return !this.#meets('blocking queries', response);
   }
 
   #write(key: string, value: string, cas: string | undefined, response: ServerResponse): void {
@@ -173,11 +232,11 @@ export class ConsulStub {
   }
 
   /** Waits until something is newer than the index, the time ends, or the client disconnects. */
-  async #hold(prefix: string, index: number, waitMs: number, response: ServerResponse): Promise<void> {
+  async #hold(indexNow: () => number, index: number, waitMs: number, response: ServerResponse): Promise<void> {
     const endsAtMs = performance.now() + waitMs;
     const restores = this.#restores;
     const isHeld = (): boolean =>
-      this.#indexOf(prefix) <= index &&
+      indexNow() <= index &&
       this.#restores === restores && // a restore ends all of them
       this.#fixedIndex === undefined &&
       !this.#faults.has('blocking queries') &&
@@ -198,6 +257,18 @@ export class ConsulStub {
     }
   }
 
+  #next(): number {
+    this.#wakeSoon();
+    return ++this.#lastIndex;
+  }
+
+  /** After the change has been made. */
+  #wakeSoon(): void {
+    queueMicrotask(() => {
+      this.#wake();
+    });
+  }
+
   #wake(): void {
     for (const wake of [...this.#waiting]) wake();
   }
@@ -212,7 +283,6 @@ export class ConsulStub {
   }
 }
 
-function msOf(wait = '5m'): number {
-  const [, number = '0', unit] = /^([\d.]+)(ms|s|m)$/.exec(wait) ?? [];
-  return Number(number) * (unit === 'ms' ? 1 : unit === 's' ? 1000 : 60_000);
+function changed([status, text]: StubAnswer, response: ServerResponse): void {
+  response.writeHead(status).end(text);
 }
