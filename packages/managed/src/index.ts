@@ -7,3 +7,5 @@ export type { AuditOptions, ListOverridesOptions, OverrideOptions } from './over
 export type { EarlierOverride, OverrideRecord } from './overrides/override-record.ts';
 export type { OverrideTarget } from './overrides/target.ts';
 export { definitionsOf } from './definitions.ts';
+export { sqlSource } from './sql/sql-source.ts';
+export type { ListeningClient, SqlQuery, SqlSourceOptions } from './sql/options.ts';
