@@ -59,6 +59,14 @@ const APART = {
     `${PREPARED} node scripts/matrix/gateways.mjs`,
   ],
   etcd: ["the recipe for etcd on a real one, which is Debian's", `${PREPARED} node scripts/matrix/registries.mjs etcd`],
+  sentinel: [
+    "Sentinel's own Java client and server: two replicas behind a relay, one killed, Redis hung; needs Maven",
+    `${BUILT} node --test scripts/matrix/sentinel.mjs`,
+  ],
+  spring: [
+    'examples/spring-cloud-gateway: two gateways whose clocks are an hour apart; needs Maven and faketime',
+    `${BUILT} node --test scripts/matrix/spring.mjs`,
+  ],
   outage: [
     'what requests wait while Redis hangs, dies, flaps or is lost; six minutes',
     `${BUILT} node scripts/faults/outage.mjs`,

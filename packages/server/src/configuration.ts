@@ -12,6 +12,9 @@ export type {
   NamedLimit,
   Rule,
   RuleTree,
+  SentinelNumbers,
+  SentinelRule,
+  SentinelSettings,
   Unit,
 } from './config/configuration.ts';
 export { RouteTable, type RuleRoute } from './forward-auth/route-table.ts';

@@ -1,0 +1,112 @@
+// Runs examples/spring-cloud-gateway: two gateways whose clocks are an hour apart, one service on Redis, one upstream.
+// Needs a JDK 17, Maven and faketime (Debian: maven, faketime). Run `npm run build` first.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { after, before, test } from 'node:test';
+import { freePort } from '../../packages/testkit/dist/free-port.js';
+import { startRedis } from '../../packages/testkit/dist/redis-server.js';
+import { maven, Programs, root, until } from './programs.mjs';
+
+const example = `${root}examples/spring-cloud-gateway`;
+const programs = new Programs();
+let redis;
+let upstream;
+let service;
+let servicePort;
+/** Of the first, whose clock is right; of the second, an hour ahead; of one that denies where nothing decides. */
+let gateways;
+
+async function startGateway({ onError = 'allow', ahead = false } = {}) {
+  const port = await freePort();
+  const java = ['java', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-jar', `${example}/target/gateway.jar`];
+  const [command, ...args] = ahead ? ['faketime', '-f', '+1h', ...java] : java;
+  const { child } = programs.start(command, args, {
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    SERVER_PORT: String(port),
+    SLUICE_URL: `http://127.0.0.1:${servicePort}`,
+    SLUICE_ON_ERROR: onError,
+    SLUICE_TIMEOUT: '10s', // for a machine that does more than this
+    UPSTREAM: `http://127.0.0.1:${upstream.address().port}`,
+  });
+  child.stdout.resume();
+  await until('the gateway is ready', () => fetch(`http://127.0.0.1:${port}/`).catch(() => undefined));
+  return port;
+}
+
+async function ask(port, user) {
+  const headers = user === undefined ? {} : { 'x-user': user };
+  const response = await fetch(`http://127.0.0.1:${port}/orders/1`, { headers });
+  return { status: response.status, headers: response.headers, body: await response.text() };
+}
+
+before(async () => {
+  maven(example, 'package');
+  redis = await startRedis();
+  upstream = createServer((request, response) => {
+    response.setHeader('x-upstream-date', String(Date.now()));
+    response.end('hello\n');
+  });
+  upstream.listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  servicePort = await freePort();
+  const limits = `${example}/limits.yaml`;
+  service = await programs.serve(limits, { http: servicePort }, '--redis', redis.url, '--timeout', '5s');
+  gateways = await Promise.all([
+    startGateway(),
+    startGateway({ ahead: true }),
+    startGateway({ onError: 'deny', ahead: true }),
+  ]);
+});
+after(async () => {
+  await programs.close();
+  upstream?.close();
+  await redis?.stop();
+});
+
+test('the clocks of the two gateways are an hour apart', async () => {
+  const dates = await Promise.all(
+    gateways.slice(0, 2).map(async (port) => {
+      const response = await fetch(`http://127.0.0.1:${port}/nothing`);
+      return Date.parse((await response.json()).timestamp);
+    }),
+  );
+
+  assert.ok(Math.abs(dates[1] - dates[0] - 3_600_000) < 60_000, dates.join(' and '));
+});
+
+test('5 of 8 requests pass over both gateways, and the others get 429', async () => {
+  const answers = [];
+  for (let i = 0; i < 8; i++) answers.push(await ask(gateways[i % 2], 'ada'));
+
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200, 200, 429, 429, 429],
+  );
+  assert.equal(answers[0].body, 'hello\n');
+});
+
+test('the fields of the service are on the responses', async () => {
+  const [allowed, denied] = [await ask(gateways[0], 'bob'), await ask(gateways[1], 'ada')];
+
+  assert.equal(allowed.headers.get('ratelimit-policy'), '"orders";q=5;w=3600');
+  assert.match(allowed.headers.get('ratelimit'), /^"orders";r=4;t=\d+$/);
+  assert.match(denied.headers.get('ratelimit'), /^"orders";r=0;t=\d+$/);
+  assert.match(denied.headers.get('retry-after'), /^\d+$/);
+  assert.equal(denied.headers.get('cache-control'), 'no-store');
+});
+
+test('a request without a key is denied by the gateway, and takes nothing', async () => {
+  assert.equal((await ask(gateways[0])).status, 403);
+});
+
+test('without the service, on-error decides', async () => {
+  await service.end();
+
+  const [allow, , deny] = gateways;
+  const allowed = await Promise.all(Array.from({ length: 8 }, () => ask(allow, 'ada')));
+  const denied = await ask(deny, 'new');
+  assert.deepEqual(new Set(allowed.map(({ status }) => status)), new Set([200]));
+  assert.equal(allowed[0].headers.get('ratelimit'), null);
+  assert.equal(denied.status, 429);
+});
