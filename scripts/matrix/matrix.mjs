@@ -34,6 +34,10 @@ const MATRIX = {
     'the HTML report of `sluice simulate` in a real Chromium, and its leaky bucket beside a real nginx',
     `${PREPARED} node packages/simulate/scripts/test-page.mjs && node packages/simulate/scripts/beside-nginx.mjs`,
   ],
+  'express-rate-limit': [
+    'the suite of express-rate-limit on the drop-in; from its home, or from this repository',
+    `${BUILT} node scripts/matrix/peer-suites/express-rate-limit.mjs`,
+  ],
   site: [
     'the site, built into site/dist and read in Chromium: links, search, axe-core, bytes',
     `npm run -s docs:build && ${vueTsc} && node --test --test-concurrency=1 site/test/*.test.mjs`,
