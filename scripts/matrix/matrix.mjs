@@ -38,6 +38,10 @@ const MATRIX = {
     'the suite of express-rate-limit on the drop-in; from its home, or from this repository',
     `${BUILT} node scripts/matrix/peer-suites/express-rate-limit.mjs`,
   ],
+  stores: [
+    'the suites of @fastify/rate-limit and @nestjs/throttler on our stores, from their homes; three minutes',
+    `${BUILT} node scripts/matrix/peer-suites/fastify-rate-limit.mjs && node scripts/matrix/peer-suites/nestjs-throttler.mjs`,
+  ],
   site: [
     'the site, built into site/dist and read in Chromium: links, search, axe-core, bytes',
     `npm run -s docs:build && ${vueTsc} && node --test --test-concurrency=1 site/test/*.test.mjs`,

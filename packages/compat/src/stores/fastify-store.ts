@@ -1,5 +1,5 @@
 import { LONGEST_MS } from '@sluice/core/spi';
-import type { Store } from '@sluice/core';
+import { StoreError, type Store } from '@sluice/core';
 import { StoreHits, type Hits } from '../hits/store-hits.ts';
 
 /** What `@fastify/rate-limit` hands a store: the options of the plugin, or those of a route with its place. */
@@ -104,7 +104,12 @@ function answer(hits: Promise<Hits>, callback: FastifyStoreCallback): void {
       callback(null, { current: total, ttl: resetAfterMs });
     },
     (error: unknown) => {
-      callback(error as Error);
+      callback(failureOf(error));
     },
   );
+}
+
+/** The error of the client, as the peer's own store hands it on: a response may contain its message. */
+function failureOf(error: unknown): Error {
+  return error instanceof StoreError && error.cause instanceof Error ? error.cause : (error as Error);
 }

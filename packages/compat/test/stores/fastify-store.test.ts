@@ -1,26 +1,29 @@
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit';
 import { fastifyStore } from '@sluice/compat/stores';
 import { memoryStore, redisStore, type Store } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 import fastify, { type FastifyInstance } from 'fastify';
+import { peer, type PeerDecorators, type PeerOptions } from '../fastify-peer.ts';
 import { get, type Received } from '../get.ts';
 
 const REAL = ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const;
 
-function application(options: RateLimitPluginOptions, store: Store = memoryStore({ clock: Date })): FastifyInstance {
+function application(options: PeerOptions, store: Store = memoryStore({ clock: Date })): FastifyInstance {
   const app = fastify();
 
-  app.register(rateLimit, { ...options, store: fastifyStore({ store, timeoutMs: 60_000 }) as never });
+  app.register(peer, { ...options, store: fastifyStore({ store, timeoutMs: 60_000 }) });
 
   app.register((routes, _options, done) => {
     routes.get('/', () => 'good');
-    routes.get('/own', { config: { rateLimit: { max: 1, timeWindow: '1m' } } }, () => 'good');
+    routes.get('/own', { config: own }, () => 'good');
     done();
   });
   return app;
 }
+
+/** The options of the peer, which a route of this program has no type for. */
+const own = { rateLimit: { max: 1, timeWindow: '1m' } } as never;
 
 async function ask(app: FastifyInstance, path = '/'): Promise<Received> {
   if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 });
@@ -78,7 +81,7 @@ describe('a store for @fastify/rate-limit', () => {
 
   it('reads without counting', async () => {
     const app = application({ max: 2, global: false });
-    const check = app.ready().then(() => app.createRateLimit());
+    const check = app.ready().then(() => (app as never as PeerDecorators).createRateLimit());
     app.get('/check', async (request) => {
       const limit = await check;
       return [
@@ -94,7 +97,7 @@ describe('a store for @fastify/rate-limit', () => {
     expect(seen.map(({ remaining }) => remaining)).toEqual([2, 1, 1]);
   });
 
-  it.each<[string, RateLimitPluginOptions, readonly (readonly [afterMs: number, status: number])[]]>([
+  it.each<[string, PeerOptions, readonly (readonly [afterMs: number, status: number])[]]>([
     [
       'a window that later hits do not move',
       {},
