@@ -105,19 +105,21 @@ function backedBy(store: SluiceStore, validations: Validations): SluiceBackedSto
   return new SluiceBackedStore({ store });
 }
 
-async function keyOf(
-  request: Request,
-  response: Response,
-  { ipv6Subnet, validations }: Configuration,
-): Promise<string> {
+function keyOf(request: Request, response: Response, config: Configuration): string | Promise<string> {
   const { ip } = request;
+  const { ipv6Subnet, validations } = config;
   validations.ip(ip);
   validations.trustProxy(request);
   validations.xForwardedForHeader(request);
   validations.forwardedHeader(request);
   if (ip === undefined || !isIPv6(ip)) return ip as string;
-  if (typeof ipv6Subnet !== 'function') return ipKeyGenerator(ip, ipv6Subnet);
-  const bits = await ipv6Subnet(request, response);
+  return typeof ipv6Subnet === 'function'
+    ? keyInSubnet(ip, ipv6Subnet(request, response), validations)
+    : ipKeyGenerator(ip, ipv6Subnet);
+}
+
+async function keyInSubnet(ip: string, subnet: number | Promise<number>, validations: Validations): Promise<string> {
+  const bits = await subnet;
   validations.ipv6Subnet(bits);
   return ipKeyGenerator(ip, bits);
 }

@@ -29,7 +29,7 @@ export class MemoryStore implements Store {
     return hits && infoOf(hits);
   }
 
-  /** @param limit - The limit that the hit counts towards, which metrics show, and which keys stay longest. */
+  /** @param limit - The limit of the hit, where it is known: keys that exceed theirs are evicted last. */
   // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
   async increment(key: string, limit?: number): Promise<ClientRateLimitInfo> {
     return infoOf(this.#counted().hit(key, this.#windowMs, limit) as Hits);

@@ -54,8 +54,10 @@ async function enforce(
   config: Configuration,
   after: AfterResponse | undefined,
 ): Promise<boolean> {
-  if (await config.skip(request, response)) return true;
-  const key = await config.keyGenerator(request, response);
+  const skipped = config.skip(request, response);
+  if (isPending(skipped) ? await skipped : skipped) return true;
+  const keyed = config.keyGenerator(request, response);
+  const key = isPending(keyed) ? await keyed : keyed;
   const counted = await count(request, response, config, key);
   if (counted === undefined) return true;
 
@@ -85,7 +87,7 @@ async function count(
   let hits: ClientRateLimitInfo;
   try {
     if (store instanceof MemoryStore || store instanceof SluiceBackedStore) {
-      limit = await limitOf(request, response, config);
+      limit = typeof config.limit === 'function' ? await config.limit(request, response) : config.limit;
       hits = await store.increment(key, limit);
     } else hits = await store.increment(key);
   } catch (error) {
@@ -96,13 +98,14 @@ async function count(
   const { totalHits, resetTime } = hits;
   validations.positiveHits(totalHits);
   validations.singleCount(request, store, key);
-  limit ??= await limitOf(request, response, config);
+  limit ??= typeof config.limit === 'function' ? await config.limit(request, response) : config.limit;
   validations.limit(limit);
   return { info: infoOf(limit, totalHits, resetTime, key), totalHits };
 }
 
-async function limitOf(request: Request, response: Response, { limit }: Configuration): Promise<number> {
-  return typeof limit === 'function' ? limit(request, response) : limit;
+/** Values that are there already are not awaited, which costs as much as a count. */
+function isPending<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof (value as Partial<Promise<T>> | null | undefined)?.then === 'function';
 }
 
 function infoOf(limit: number, used: number, resetTime: Date | undefined, key: string): RateLimitInfo {

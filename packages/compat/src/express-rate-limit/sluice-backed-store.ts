@@ -42,7 +42,7 @@ export class SluiceBackedStore implements Store {
     this.#windowMs = windowMs;
   }
 
-  /** @param limit - The limit that the hit counts towards, which metrics show. */
+  /** @param limit - The limit of the hit, where it is known: in memory, keys that exceed theirs are evicted last. */
   async increment(key: string, limit?: number): Promise<ClientRateLimitInfo> {
     return infoOf(await this.#hits.hit(key, this.#windowMs, limit));
   }

@@ -27,19 +27,34 @@ const MOST_LIMITS = 256;
  */
 export class StoreHits {
   readonly #core: LimiterCore;
+  readonly #isMemory: boolean;
   readonly #limits = new Map<string, Limit>();
+  #last: { readonly windowMs: number; readonly units: number; readonly limit: Limit } | undefined;
 
   /** @throws PolicyError for a name that is not one, or an option that is none. */
   constructor({ store, name, onStoreError = 'throw', timeoutMs }: StoreHitsOptions) {
+    this.#isMemory = store.source === 'memory';
     this.#core = new LimiterCore({ store, name, shared: true, onStoreError, timeoutMs, denialCache: false });
     this.#core.claim();
   }
 
-  /** Adds a hit. Throws, or rejects with, a StoreError where the store fails. */
+  /**
+   * Adds a hit. Throws, or rejects with, a StoreError where the store fails.
+   *
+   * @param limit - Of the hit, where it is known: in memory, keys that exceed it are evicted last.
+   */
   hit(key: string, windowMs: number, limit?: number): Hits | Promise<Hits> {
     const { subject, key: text } = subjectOf(key);
-    const decided = this.#core.consume(this.#limitOf(windowMs, limit), subject, 1, text);
-    return isPending(decided) ? decided.then(hitsOf) : hitsOf(decided);
+    const counted = this.#isMemory ? limit : undefined;
+    const decided = this.#core.consume(this.#limitOf(windowMs, counted), subject, 1, text);
+    if (isPending(decided)) return decided.then(hitsOf);
+    return decided.allowed ? hitsOf(decided) : this.#countDenied(decided, subject, windowMs);
+  }
+
+  /** At once, before any other hit: memory charges without waiting. */
+  #countDenied({ used, resetAfterMs }: Decision, subject: string, windowMs: number): Hits {
+    void this.#core.settleKeys('charge', [{ limit: this.#limitOf(windowMs), subject, cost: 1 }]);
+    return { total: used + 1, resetAfterMs: resetAfterMs > 0 ? resetAfterMs : windowMs };
   }
 
   /** The hits of a key; undefined where it has no window. Writes nothing. */
@@ -79,20 +94,24 @@ export class StoreHits {
     await this.#core.close();
   }
 
-  /** Where no limit is given, none is exceeded. */
+  /**
+   * Where no limit is given, none is exceeded, and every hit is allowed and counted by the fast path. All of them read
+   * one state: a key's state holds no limit.
+   */
   #limitOf(windowMs: number, units: number = LARGEST_LIMIT): Limit {
+    const last = this.#last;
+    if (last?.windowMs === windowMs && last.units === units) return last.limit;
     const id = `${String(windowMs)}|${String(units)}`;
-    const known = this.#limits.get(id);
-    if (known !== undefined) return known;
-    const limit = this.#core.limits.of(
-      namePolicies(
-        fixedWindow({ limit: limitOf(units), window: windowOf(windowMs), countDenied: true }),
-        this.#core.name,
-      ),
-    );
+    const limit = this.#limits.get(id) ?? this.#made(windowMs, units);
     if (this.#limits.size >= MOST_LIMITS) this.#limits.clear();
     this.#limits.set(id, limit);
+    this.#last = { windowMs, units, limit };
     return limit;
+  }
+
+  #made(windowMs: number, units: number): Limit {
+    const policy = fixedWindow({ limit: limitOf(units), window: windowOf(windowMs) });
+    return this.#core.limits.of(namePolicies(policy, this.#core.name));
   }
 }
 
