@@ -26,11 +26,10 @@ replaced(folder, {
 });
 const ioredis = join(folder, 'node_modules/ioredis');
 mkdirSync(ioredis, { recursive: true });
-const itself = createRequire(join(root, 'packages/compat/package.json')).resolve('ioredis');
-writeFileSync(join(ioredis, 'ioredis-itself.cjs'), `module.exports = require(${JSON.stringify(itself)});\n`);
 writeFileSync(join(ioredis, 'index.js'), '');
 replaced(folder, { 'ioredis-on-port.cjs': 'node_modules/ioredis/index.js' });
 
+const itself = createRequire(join(root, 'packages/compat/package.json')).resolve('ioredis');
 const redis = await startRedis();
 const tests = readdirSync(join(folder, 'test'), { recursive: true })
   .filter((file) => file.endsWith('.test.js'))
@@ -39,7 +38,7 @@ const reporter = new URL('line-reporter.mjs', import.meta.url).href;
 const { stdout } = spawnSync('node', ['--test', '--test-concurrency=1', `--test-reporter=${reporter}`, ...tests], {
   cwd: folder,
   encoding: 'utf8',
-  env: { ...process.env, SUITE_REDIS_PORT: new URL(redis.url).port },
+  env: { ...process.env, SUITE_REDIS_PORT: new URL(redis.url).port, SUITE_IOREDIS: itself },
   stdio: ['ignore', 'pipe', 'inherit'],
 });
 await redis.stop();

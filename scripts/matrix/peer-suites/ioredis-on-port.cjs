@@ -1,5 +1,5 @@
 // In the place of ioredis: a client of the row's own server, whose port is a free one.
-const { Redis } = require('./ioredis-itself.cjs');
+const { Redis } = require(process.env.SUITE_IOREDIS);
 
 module.exports = class extends Redis {
   constructor(options) {

@@ -92,7 +92,16 @@ export function asAllowed(name, cases) {
  */
 export function casesOfJest(folder, config, env, jest = join(root, 'node_modules/jest/bin/jest.js')) {
   const results = join(folder, 'results.json');
-  const args = ['--experimental-vm-modules', '--no-warnings', jest, '--config', config, '--silent', '--forceExit', '--json'];
+  const args = [
+    '--experimental-vm-modules',
+    '--no-warnings',
+    jest,
+    '--config',
+    config,
+    '--silent',
+    '--forceExit',
+    '--json',
+  ];
   run('node', [...args, '--outputFile', results], folder, env);
   const cases = new Map();
   for (const { assertionResults, message, name } of JSON.parse(readFileSync(results, 'utf8')).testResults) {
