@@ -1,5 +1,5 @@
 import { LONGEST_MS } from '@sluice/core/spi';
-import { StoreError, type Store } from '@sluice/core';
+import type { Store } from '@sluice/core';
 import { StoreHits, type Hits } from '../hits/store-hits.ts';
 
 /** What `@fastify/rate-limit` hands a store: the options of the plugin, or those of a route with its place. */
@@ -109,7 +109,8 @@ function answer(hits: Promise<Hits>, callback: FastifyStoreCallback): void {
   );
 }
 
-/** The error of the client, as the peer's own store hands it on: a response may contain its message. */
+/** The first error, which is the client's, as the peer's own store hands it on: a response may contain its message. */
 function failureOf(error: unknown): Error {
-  return error instanceof StoreError && error.cause instanceof Error ? error.cause : (error as Error);
+  const { cause } = error as Error;
+  return cause instanceof Error ? failureOf(cause) : (error as Error);
 }
