@@ -44,6 +44,7 @@ export default {
   projects: [
     project('benchmarks'),
     project('cli'),
+    project('compat'),
     project('core'),
     project('express'),
     project('fastify'),

@@ -14,6 +14,8 @@ const own = fileURLToPath(new URL('../..', import.meta.url));
 const root = resolve(process.argv[2] ?? own);
 const EXTENSIONS = { esm: { js: '.js', dts: '.d.ts' }, cjs: { js: '.cjs', dts: '.d.cts' } };
 
+const CALLABLE = 'module.exports = Object.assign(module.exports.default, module.exports);';
+
 const common = (folder) => ({
   config: false,
   cwd: join(root, 'packages', folder),
@@ -31,7 +33,7 @@ const inSrc = (files) => Object.fromEntries(Object.entries(files).map(([name, fi
 
 const named = (paths) => inSrc(Object.fromEntries(Object.entries(paths).map(([path, file]) => [nameOf(path), file])));
 
-for (const [folder, { formats, entries, internal = {}, more = {} }] of Object.entries(PACKAGES)) {
+for (const [folder, { formats, entries, internal = {}, callable = [], more = {} }] of Object.entries(PACKAGES)) {
   if (!existsSync(join(root, 'packages', folder))) continue;
   const entry = named(entries);
   await build({
@@ -45,6 +47,8 @@ for (const [folder, { formats, entries, internal = {}, more = {} }] of Object.en
     outputOptions: {
       comments: false,
       exports: 'named',
+      footer: ({ name, fileName }) =>
+        fileName.endsWith('.cjs') && callable.some((path) => nameOf(path) === name) ? CALLABLE : '',
       codeSplitting: {
         groups: [
           // Apart from the rest, so that a browser loads nothing else with the kernels.

@@ -13,10 +13,10 @@ const PARSERS = { json: 'json-stringify', md: 'markdown', ts: 'typescript', yml:
 const check = process.argv.includes('--check');
 let stale = false;
 
-for (const [folder, { formats, entries, internal = {} }] of Object.entries(PACKAGES)) {
+for (const [folder, { formats, entries, internal = {}, callable }] of Object.entries(PACKAGES)) {
   const path = `packages/${folder}/package.json`;
   const { name, version, description, keywords, ...manifest } = JSON.parse(read(path));
-  const written = exportsOf(formats, entries);
+  const written = exportsOf(formats, entries, callable);
   const hasTypes = entries['.'] !== undefined;
   const common = {
     name,
@@ -77,7 +77,7 @@ export const SITE = '${ADDRESSES.site}';
 process.exit(stale ? 1 : 0);
 
 /** The conditions of each entry point, as published. Types come first in each. */
-function exportsOf(formats, entries) {
+function exportsOf(formats, entries, callable = []) {
   const paths = Object.keys(entries).map((path) => {
     const files = (js, types) => ({
       types: `./dist/${nameOf(path)}.${types}`,
@@ -85,7 +85,9 @@ function exportsOf(formats, entries) {
     });
     const esm = files('js', 'd.ts');
     // Where require() can load ES modules, `module-sync` makes import and require load the same copy.
-    return [path, formats.includes('cjs') ? { 'module-sync': esm, import: esm, require: files('cjs', 'd.cts') } : esm];
+    if (!formats.includes('cjs')) return [path, esm];
+    const both = { import: esm, require: files('cjs', 'd.cts') };
+    return [path, callable.includes(path) ? both : { 'module-sync': esm, ...both }];
   });
   return Object.fromEntries([...paths, ['./package.json', './package.json']]);
 }

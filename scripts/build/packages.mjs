@@ -20,6 +20,8 @@ const BOTH = ['esm', 'cjs'];
  * - `formats` - the formats of its modules;
  * - `entries` - by path in `exports`, the file in src/;
  * - `internal` - likewise, what only this workspace imports: it is built, and not published;
+ * - `callable` - paths whose CommonJS form is their default export, a function with the others as properties: `require`
+ *   loads that form everywhere, as it loads that of the package which it stands in for;
  * - `more` - by name, files of src/ that are built beside them and are no entry points.
  */
 export const PACKAGES = {
@@ -50,6 +52,11 @@ export const PACKAGES = {
   },
   server: { formats: ['esm'], entries: { '.': 'index.ts', './configuration': 'configuration.ts' } },
   web: { formats: BOTH, entries: { '.': 'index.ts', './ai': 'ai.ts', './hono': 'hono/index.ts', './mcp': 'mcp.ts' } },
+  compat: {
+    formats: BOTH,
+    entries: { './express-rate-limit': 'express-rate-limit/index.ts', './stores': 'stores/index.ts' },
+    callable: ['./express-rate-limit'],
+  },
   simulate: { formats: ['esm'], entries: { '.': 'index.ts', './terminal': 'terminal/index.ts' } },
   cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
 };

@@ -41,6 +41,13 @@ const MATRIX = {
   prometheus: [
     'the alert rules and the dashboard of docs/monitoring in a real Prometheus',
     `${BUILT} node --test scripts/matrix/prometheus.mjs`,
+  'express-rate-limit': [
+    'the suite of express-rate-limit on the drop-in; from its home, or from this repository',
+    `${BUILT} node scripts/matrix/peer-suites/express-rate-limit.mjs`,
+  ],
+  stores: [
+    'the suites of @fastify/rate-limit and @nestjs/throttler on our stores, from their homes; three minutes',
+    `${BUILT} node scripts/matrix/peer-suites/fastify-rate-limit.mjs && node scripts/matrix/peer-suites/nestjs-throttler.mjs`,
   ],
   site: [
     'the site, built into site/dist and read in Chromium: links, search, axe-core, bytes',

@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { addExplain } from './explain-command.ts';
 import { addHeal } from './heal-command.ts';
 import { addInspect } from './inspect-command.ts';
+import { addMigrate } from './migrate-command.ts';
 import { addPolicy } from './policy-commands.ts';
 import { addServe } from './serve-command.ts';
 import { addSimulate } from './simulate-command.ts';
+import { version } from './version.ts';
 import { EXIT, exitCodeOf, printError } from '@sluice/simulate/terminal';
 
 /** Runs the command line, prints the result or the error, and resolves to the exit code. Never rejects. */
@@ -52,12 +53,6 @@ function program(): Command {
   addServe(sluice);
   addSimulate(sluice);
   addExplain(sluice);
+  addMigrate(sluice);
   return sluice;
-}
-
-function version(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return manifest.version;
 }

@@ -15,7 +15,7 @@ export {
   type RequestReader,
 } from './framework.ts';
 export { fieldWriter, type Field, type FieldWriter } from './response/headers.ts';
-export { canonicalAddress } from './keys/address.ts';
+export { canonicalAddress, formatIpv6, isIpv4, writtenBits } from './keys/address.ts';
 export { readingsOf } from './keys/path-readings.ts';
 export { TrustedProxies } from './keys/trusted-proxies.ts';
 export { atPlace } from './at-place.ts';

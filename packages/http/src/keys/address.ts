@@ -151,7 +151,7 @@ function isNat64([a, b, c, d, e, f]: readonly number[]): boolean {
 }
 
 /** RFC 5952: lower case, the longest run of two or more zero groups as `::`. */
-function formatIpv6(groups: readonly number[]): string {
+export function formatIpv6(groups: readonly number[]): string {
   let [start, length] = [0, 0];
   for (let i = 0; i < 8; i++) {
     let end = i;

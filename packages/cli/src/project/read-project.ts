@@ -1,0 +1,47 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseFile, type SourceFile } from './source-file.ts';
+
+/** A folder of sources, as it is. */
+export interface Project {
+  readonly folder: string;
+  readonly files: readonly SourceFile[];
+  /** The text of `package.json`, where there is one. */
+  readonly manifest: string | undefined;
+  /** Files that could not be parsed, and why. */
+  readonly unread: readonly { readonly path: string; readonly why: string }[];
+}
+
+const SOURCE = /\.[cm]?[jt]sx?$/;
+/** What is installed or built, and no source. */
+const SKIPPED = new Set(['node_modules', 'dist', 'build', 'coverage', 'out']);
+
+/** Reads all JavaScript and TypeScript of a folder, without what is installed, built or hidden, or only declares types. */
+export async function readProject(folder: string): Promise<Project> {
+  const files: SourceFile[] = [];
+  const unread: { path: string; why: string }[] = [];
+  for (const path of await sourcesIn(folder, '')) {
+    try {
+      files.push(parseFile(path, await readFile(join(folder, path), 'utf8')));
+    } catch (error) {
+      unread.push({ path, why: (error as Error).message });
+    }
+  }
+  const manifest = await readFile(join(folder, 'package.json'), 'utf8').catch(() => undefined);
+  return { folder, files, manifest, unread };
+}
+
+async function sourcesIn(folder: string, below: string): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (const entry of (await readdir(join(folder, below), { withFileTypes: true })).toSorted(byName)) {
+    const path = below === '' ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory() && !SKIPPED.has(entry.name) && !entry.name.startsWith('.')) {
+      paths.push(...(await sourcesIn(folder, path)));
+    } else if (entry.isFile() && SOURCE.test(entry.name) && !entry.name.includes('.d.')) paths.push(path);
+  }
+  return paths;
+}
+
+function byName(first: { readonly name: string }, second: { readonly name: string }): number {
+  return first.name < second.name ? -1 : 1;
+}

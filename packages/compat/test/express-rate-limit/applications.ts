@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
+import express from 'express';
+import { get, type Received } from '../get.ts';
+
+export interface Running {
+  get(path?: string, headers?: Record<string, string>): Promise<Received>;
+  close(): Promise<void>;
+}
+
+/** An application of Express with these middleware: `/error` answers 400, all other paths 200. */
+export async function served(
+  middleware: readonly RequestHandler[],
+  setUp: (app: Express) => void = () => undefined,
+): Promise<Running> {
+  const app = express();
+  setUp(app);
+  if (middleware.length > 0) app.use(...middleware);
+  app.get('/error', (_request, response) => void response.status(400).send('bad'));
+  app.use((_request, response) => void response.send('good'));
+  const answerError: ErrorRequestHandler = (error: Error, _request, response, _next) => {
+    response.status(500).send(error.message);
+  };
+  app.use(answerError);
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    get: (path = '/', headers = {}) => get(port, path, headers),
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** A logger that keeps codes, or messages where there is none. */
+export function keptLog(): { readonly codes: string[]; error(error: unknown): void; warn(error: unknown): void } {
+  const codes: string[] = [];
+  const keep = (kind: string, error: unknown): void => {
+    const { code, message } = error as { readonly code?: string; readonly message: string };
+    codes.push(`${kind} ${code ?? message}`);
+  };
+  return {
+    codes,
+    error: (error) => {
+      keep('error', error);
+    },
+    warn: (error) => {
+      keep('warn', error);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { createRequire } from 'node:module';
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+
+/** The options that these tests use. */
+export interface PeerOptions {
+  readonly global?: boolean;
+  readonly max?: number;
+  readonly timeWindow?: number;
+  readonly ban?: number;
+  readonly hook?: string;
+  readonly keyGenerator?: () => string;
+  readonly continueExceeding?: boolean;
+  readonly exponentialBackoff?: boolean;
+  readonly skipOnError?: boolean;
+  readonly store?: unknown;
+}
+
+/** What the peer adds to an application. */
+export interface PeerDecorators {
+  createRateLimit(): (request: FastifyRequest, options?: { readonly increment: boolean }) => Promise<unknown>;
+}
+
+/**
+ * `@fastify/rate-limit`, without its types: it and `@sluice/fastify` both say what `config.rateLimit` of a route is, and a
+ * program has one such type.
+ */
+export const peer = createRequire(import.meta.url)('@fastify/rate-limit') as FastifyPluginAsync<PeerOptions>;
