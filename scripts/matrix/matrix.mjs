@@ -41,6 +41,7 @@ const MATRIX = {
   prometheus: [
     'the alert rules and the dashboard of docs/monitoring in a real Prometheus',
     `${BUILT} node --test scripts/matrix/prometheus.mjs`,
+  ],
   'express-rate-limit': [
     'the suite of express-rate-limit on the drop-in; from its home, or from this repository',
     `${BUILT} node scripts/matrix/peer-suites/express-rate-limit.mjs`,

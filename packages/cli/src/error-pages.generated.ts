@@ -15,7 +15,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_LIMITER_NAME_TAKEN: {
     when: 'Thrown when something is made',
-    text: 'Two limiters of one name on one store would share their budgets. Give each a `name`, or, to share on purpose, set `shared: true` on both. `limiter.close()` frees the name.',
+    text: 'Two limiters of one name on one store would share their budgets. Give each a `name`, or, to share on purpose, set `shared: true` on both. `limiter.close()` frees the name. The same holds for two stores of this process with one Redis, database and prefix, where the limiters have different policies.',
   },
   SLUICE_KEY_INVALID: {
     when: 'Thrown by a call',
@@ -100,7 +100,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_SPLIT_UNCONFIRMED: {
     when: 'When the store fails',
-    text: 'This instance of a `splitStore` has no share now: the membership has not answered since the start (requests are denied for the grace time, then this error follows) or for longer than its `ttlMs`, or its clock is too imprecise for a short window. `onStoreError` decides until it answers. At startup, wait for `await store.ready()`. See limits that are split.',
+    text: 'This instance of a `splitStore` has no share now: the membership has not answered since the start (requests are denied for the grace time, then this error follows) or for longer than its `ttlMs`, or its clock is too imprecise for a short window. After a service registry was away for longer than `ttlMs`, this error goes on for the grace time. `onStoreError` decides until then. The message ends with the last failure of the registry. At startup, wait for `await store.ready()`. See limits that are split.',
   },
   SLUICE_CONTEXT_UNKNOWN: {
     when: 'Warnings',
@@ -110,9 +110,17 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
     when: 'Warnings',
     text: "A limiter denied a request with 403 because its option `key` found nothing to count it by. If the key reads the body, put the parser of the body before the limiter. If the denial is right, write `onMissingKey: 'deny'`; otherwise choose `'skip'` or `'shared'`.",
   },
+  SLUICE_LIMITER_NAME_SHARED: {
+    when: 'Warnings',
+    text: 'Two limiters of one name and the same policies have stores of their own, with one Redis, database and prefix: they share their budgets, so requests to one can be denied for those to the other. If they are two limits, give each a `name`; if they are of two applications, give each store a `prefix`. If it is one limit, make it once. To share on purpose, set `shared: true` on both. Two processes are not compared: replicas of one application share their budgets.',
+  },
   SLUICE_LIMITER_PER_REQUEST: {
     when: 'Warnings',
     text: "Ten limiters without a `store` were made, dropped and never closed: most likely a handler calls `rateLimit()` or `createLimiter()` for every request. **No request is ever denied.**\n\nThe same warning comes when ten stores of one Redis are open at once in a process: a handler calls `redisStore(url)`, and each call opens a connection.\n\napp.get('/search', (req, res, next) => rateLimit({ limit: 10, window: '1m' })(req, res, next)); // wrong\n\nconst searches = rateLimit({ name: 'search', limit: 10, window: '1m' }); // right: made once\napp.get('/search', searches, search);\n\n\nIf the limit depends on the request, pass a function: `rateLimit({ policy: (req) => policies[req.user.plan] })`.",
+  },
+  SLUICE_LISTEN_SILENT: {
+    when: 'Warnings',
+    text: 'The connection of `sqlSource({ listen })` hears no notifications: a pooler in transaction mode, such as PgBouncer, swallows them. Polling finds changes. Give a connection past the pooler, or leave `listen` out.',
   },
   SLUICE_MEMORY_IN_CLUSTER: {
     when: 'Warnings',
@@ -125,6 +133,14 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   SLUICE_CARRY_OVER_PROPORTIONAL: {
     when: 'Warnings',
     text: "A managed policy was put with `carryOver: 'proportional'`, which is no longer one of the ways. It is read as `'keep'`: units that clients have used stay used. Put the policy again.",
+  },
+  SLUICE_OVERRIDE_UNUSABLE: {
+    when: 'Warnings',
+    text: 'An override of a managed policy is not in force, for the reason in the message: another release wrote it, or the policy is of another kind by now. Its keys have the numbers of the policy. Put the override again, or remove it.',
+  },
+  SLUICE_POLICIES_AWAY: {
+    when: 'Warnings',
+    text: 'The source of managed policies cannot be read: the message names it, and why. The policies and overrides that were read last stay in force, or those of `snapshotFile` at a start.',
   },
   SLUICE_POLICIES_LOST: {
     when: 'Warnings',
@@ -189,6 +205,10 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   SLUICE_STORE_AWAY: {
     when: 'Warnings',
     text: 'The store failed several times in a row and its circuit breaker opened: `onStoreError` decides until it recovers. The message shows the last failure:\n\n- `denied`: a permission is missing or the password is wrong: fix the permissions.\n- `connection`, `timeout`, `loading`, `cluster`: the server is down, slow or starting. Wait for the probes.\n- `oom`: memory is full. Counters expire, so it may recover; give the limiter its own server.\n- `readonly`: the client is connected to a replica. Reconnect, or connect through Sentinel.',
+  },
+  SLUICE_THRESHOLD_FAILED: {
+    when: 'Warnings',
+    text: 'The function `call` of `onThreshold` threw or rejected. The decision stands. Only the first error of a limiter is told: catch the others in `call`.',
   },
   SLUICE_UNIT_MISSING: {
     when: 'Warnings',
