@@ -112,7 +112,7 @@ describe('a URL', () => {
 
     const { out } = await inspectAt(`redis://127.0.0.1:${String(cli.port)}/1`);
 
-    expect(out).toBe('no state: a has used nothing');
+    expect(out).toMatch(/^no state: no key is a, or has it as one of its parts\n/);
   });
 
   it('can hold a percent-encoded password', async () => {
@@ -148,7 +148,11 @@ describe('over TLS', () => {
     const trusting = await inspectAt(server.url, { NODE_EXTRA_CA_CERTS: tlsFixture.caFile });
     const wary = await inspectAt(server.url);
 
-    expect(trusting).toEqual({ code: 0, out: 'no state: a has used nothing', err: '' });
+    expect(trusting).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^no state: no key is a,/) as unknown,
+      err: '',
+    });
     expect(wary.code).toBe(1);
     expect(wary.err).toMatch(/certificate/);
   });
