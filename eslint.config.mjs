@@ -35,6 +35,7 @@ export default tseslint.config(
           'tsconfig.json',
           'packages/nestjs/tsconfig.legacy-decorators.json',
           'examples/tsconfig.foreign-types.json',
+          'packages/page/app/tsconfig.json',
         ],
         tsconfigRootDir: import.meta.dirname,
       },
