@@ -22,7 +22,7 @@ export function TopKeys({ title, what, keys: { sinceMs, oneIn, keys }, atMs, onO
       {keys.length === 0 ? (
         <p>None.</p>
       ) : (
-        <table>
+        <table class="keys">
           <thead>
             <tr>
               <th scope="col">Key</th>

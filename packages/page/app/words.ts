@@ -26,7 +26,9 @@ export function policyWords(policy: PolicyState, nowMs: number): string {
   const { used, limit, remaining, windowMs, nextAtMs, resetAtMs } = policy;
   const more = nextAtMs === resetAtMs ? number(Math.min(used, limit)) : '1';
   const next = nextAtMs === null || used === 0 ? '' : `, ${more} more at ${timeWords(nextAtMs, nowMs)}`;
-  return `${number(used)} of ${number(limit)} in this ${windowWords(windowMs)}, ${number(remaining)} left${next}`;
+  const window = windowWords(windowMs);
+  const which = /^\d/.test(window) ? 'these' : 'this';
+  return `${number(used)} of ${number(limit)} in ${which} ${window}, ${number(remaining)} left${next}`;
 }
 
 /** What would be decided about the key's next request. */

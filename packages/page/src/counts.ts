@@ -20,13 +20,20 @@ export const BOUNDS_MS: readonly number[] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 /** How long decisions took, and where they came from. */
 export class Timings {
   readonly #buckets = new Float64Array(BOUNDS_MS.length + 1);
-  readonly sources = new Map<string, number>();
+  readonly #sources = new Map<string, { count: number }>();
 
   add(durationMs: number, source: string): void {
     let i = 0;
     while (i < BOUNDS_MS.length && durationMs > (BOUNDS_MS[i] as number)) i++;
     this.#buckets[i] = (this.#buckets[i] as number) + 1;
-    this.sources.set(source, (this.sources.get(source) ?? 0) + 1);
+    const counted = this.#sources.get(source);
+    if (counted === undefined) this.#sources.set(source, { count: 1 });
+    else counted.count++;
+  }
+
+  /** How many decisions each source has made. */
+  get sources(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#sources].map(([source, { count }]) => [source, count]));
   }
 
   /** The bound below which this share of decisions took; null where none was made, or they took longer than all bounds. */
@@ -40,7 +47,7 @@ export class Timings {
 
   clear(): void {
     this.#buckets.fill(0);
-    this.sources.clear();
+    this.#sources.clear();
   }
 }
 

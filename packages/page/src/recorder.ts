@@ -39,6 +39,8 @@ export class Recorder {
   readonly #only: ReadonlySet<unknown> | undefined;
   readonly #ticked = new Set<() => void>();
   readonly #stop: () => void;
+  /** The limiter that decided last: usually the next one too. */
+  #last: LimiterCounts | undefined;
   #minute = 0;
   #seconds = 0;
 
@@ -96,7 +98,7 @@ export class Recorder {
     const { op, decision, limiter, durationMs } = published.message;
     if (op === 'peek' || (this.#only !== undefined && !this.#only.has(published.core))) return;
     const { allowed, remaining, limit, policy, outcome } = decision;
-    const of = this.#limiter(limiter);
+    const of = this.#last?.name === limiter ? this.#last : (this.#last = this.#limiter(limiter));
     of.timings.add(durationMs, decision.source);
     const counts = policyCounts(of.policies, policy);
     const minute = this.#minute;

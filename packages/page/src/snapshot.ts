@@ -126,7 +126,7 @@ export class Snapshots {
         store: [...new Set(states.map(({ store }) => store))].join(', '),
         breaker: ['open', 'half-open'].find((state) => breakers.includes(state as 'open')) ?? 'closed',
         keysInMemory: states.reduce((sum, { keysInMemory }) => sum + keysInMemory, 0),
-        sources: Object.fromEntries(counts?.timings.sources ?? []),
+        sources: counts?.timings.sources ?? {},
         medianMs: counts?.timings.quantile(0.5) ?? null,
         p99Ms: counts?.timings.quantile(0.99) ?? null,
         policies: policiesOf(cores, counts, this.#recorder.minute),

@@ -12,6 +12,7 @@ describe('a state in words', () => {
   it.each<[string, Partial<PolicyState>, string]>([
     ['a sliding window', {}, '87 of 100 in this minute, 13 left, 1 more at 12:00:07'],
     ['a fixed window', { nextAtMs: state.resetAtMs }, '87 of 100 in this minute, 13 left, 87 more at 12:00:50'],
+    ['a window of several minutes', { windowMs: 900_000, nextAtMs: null }, '87 of 100 in these 15 minutes, 13 left'],
     ['a key that has used nothing', { used: 0, remaining: 100, nextAtMs: null }, '0 of 100 in this minute, 100 left'],
     [
       'a limit that was lowered',
