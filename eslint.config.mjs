@@ -31,7 +31,11 @@ export default tseslint.config(
     languageOptions: {
       parserOptions: {
         // One program of everything; TypeScript's own decorators are another.
-        project: ['tsconfig.json', 'packages/nestjs/tsconfig.legacy-decorators.json'],
+        project: [
+          'tsconfig.json',
+          'packages/nestjs/tsconfig.legacy-decorators.json',
+          'packages/page/app/tsconfig.json',
+        ],
         tsconfigRootDir: import.meta.dirname,
       },
     },

@@ -51,6 +51,7 @@ export default {
     project('http'),
     project('koa'),
     project('managed'),
+    project('page'),
     project('playground'),
     { ...project('nestjs'), ...onNest },
     project('remote'),

@@ -14,7 +14,12 @@ const tsc = (project) => `node node_modules/@typescript/native/bin/tsc -p ${proj
 const CHECKS = {
   build: 'npm run -s build',
   /** Of the tests and scripts too; with decorators as TypeScript's experimentalDecorators; beside other versions of the same types. */
-  types: ['tsconfig.json', 'packages/nestjs/tsconfig.legacy-decorators.json', 'examples/tsconfig.foreign-types.json']
+  types: [
+    'tsconfig.json',
+    'packages/nestjs/tsconfig.legacy-decorators.json',
+    'examples/tsconfig.foreign-types.json',
+    'packages/page/app',
+  ]
     .map(tsc)
     .join(' && '),
   /** ESLint's cache knows files, not types: delete node_modules/.cache/eslint in doubt. */

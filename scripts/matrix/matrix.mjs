@@ -38,6 +38,10 @@ const MATRIX = {
     'the HTML report of `sluice simulate` in a real Chromium, and its leaky bucket beside a real nginx',
     `${PREPARED} node packages/simulate/scripts/test-page.mjs && node packages/simulate/scripts/beside-nginx.mjs`,
   ],
+  page: [
+    "the operators' page in a real Chromium, used as an operator does, with hostile keys",
+    `${BUILT} node scripts/matrix/page.mjs`,
+  ],
   prometheus: [
     'the alert rules and the dashboard of docs/monitoring in a real Prometheus',
     `${BUILT} node --test scripts/matrix/prometheus.mjs`,

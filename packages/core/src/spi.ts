@@ -123,5 +123,6 @@ export { shownMemory } from './stores/memory/memory-store.ts';
 export { DRIFT, LONGEST_TIMER_MS, localClocks, localTime, type LocalClocks, type LocalTime } from './platform/clock.ts';
 export { copiesHint } from './platform/copies.ts';
 export { detached } from './platform/detached.ts';
+export { liveLimiters } from './observe/live-limiters.ts';
 export { schedule } from './platform/schedule.ts';
 export { PrivateFields } from './engine/private-fields.ts';

@@ -1,0 +1,96 @@
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { KeyState } from '../src/key-actions.ts';
+import type { Snapshot } from '../src/snapshot.ts';
+import { follow, post } from './client.ts';
+import { LookUp } from './key-panel.tsx';
+import { TopKeys, visible } from './keys.tsx';
+import { Limiters } from './limiters.tsx';
+import { Policies } from './policies.tsx';
+import { timeWords } from './words.ts';
+
+function App() {
+  const [snapshot, setSnapshot] = useState<Snapshot>();
+  const [isAway, setAway] = useState(false);
+  const [states, setStates] = useState<readonly KeyState[]>();
+  const [problem, setProblem] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  useEffect(
+    () =>
+      follow(
+        (next) => {
+          setSnapshot(next);
+          setAway(false);
+        },
+        () => setAway(true),
+      ),
+    [],
+  );
+  const lookUp = async (body: object) => {
+    setBusy(true);
+    setProblem('');
+    await post<readonly KeyState[]>('key', body).then(setStates, (error: Error) => {
+      setStates(undefined);
+      setProblem(error.message);
+    });
+    setBusy(false);
+  };
+  const open = async ({ id }: { id: string }) => {
+    await lookUp({ id });
+    document.getElementById('one-key')?.scrollIntoView();
+  };
+  const changed = (state: KeyState) => setStates((all) => all?.map((one) => (one.id === state.id ? state : one)));
+  if (snapshot === undefined) {
+    return (
+      <main>
+        <h1>Limits</h1>
+        <p role="status">{isAway ? 'The server does not answer.' : 'Loading …'}</p>
+      </main>
+    );
+  }
+  const { process, atMs, denied, used, limiters, changes, operator } = snapshot;
+  return (
+    <main>
+      <header>
+        <h1>Limits</h1>
+        <p class="note">
+          Process {process.pid} on {process.host}, counted since {timeWords(process.sinceMs, atMs)}. Each process counts
+          for itself; blocks and policies hold for all that share a store.
+        </p>
+        <p role="status" class={isAway ? 'problem' : 'note'}>
+          {isAway ? 'The server does not answer: these are its last numbers.' : `As of ${timeWords(atMs, atMs)}.`}
+        </p>
+      </header>
+      <LookUp
+        states={states}
+        problem={problem}
+        isBusy={isBusy}
+        operator={operator}
+        onLookUp={(key) => void lookUp({ key })}
+        onChange={changed}
+      />
+      <TopKeys title="Denied most" what="Denials" keys={denied} atMs={atMs} onOpen={(key) => void open(key)} />
+      <Limiters limiters={limiters} />
+      <Policies operator={operator} />
+      <TopKeys title="Used most" what="Allowed requests" keys={used} atMs={atMs} onOpen={(key) => void open(key)} />
+      <section aria-label="What happened last">
+        <h2>What happened last</h2>
+        <p class="note">By this page, in this process.</p>
+        {changes.length === 0 ? (
+          <p>Nothing yet.</p>
+        ) : (
+          <ol class="changes">
+            {changes.map((change) => (
+              <li key={`${change.atMs} ${change.target} ${change.action}`}>
+                <time>{timeWords(change.atMs, atMs)}</time> <strong>{visible(change.by)}</strong>: {change.action}{' '}
+                <bdi>{visible(change.target)}</bdi> {change.detail} ({visible(change.reason)})
+              </li>
+            ))}
+          </ol>
+        )}
+      </section>
+    </main>
+  );
+}
+
+render(<App />, document.body);

@@ -1,0 +1,59 @@
+import { PolicyError, type Limiter } from '@sluice/core';
+import { copiesHint, LimiterImpl, liveLimiters, shown, type LimiterCore, type LimitRef } from '@sluice/core/spi';
+
+/** A limiter of this process, of whichever copy of core. */
+export type LiveLimiter = Pick<LimiterCore, 'decide' | 'edit' | 'limits' | 'name' | 'status' | 'store'>;
+
+/** A limit of a limiter: policies that count the same key. */
+export interface KnownLimit {
+  readonly core: LiveLimiter;
+  readonly limit: LimitRef;
+}
+
+/** A limiter, or a middleware that has one. */
+export type LimiterOption = Limiter<never> | { readonly limiter: Limiter<never> };
+
+/** The limiters of the option `limiters`. Undefined: all of the process. */
+export function readLimiters(given: unknown): ReadonlySet<LiveLimiter> | undefined {
+  if (given === undefined) return undefined;
+  if (!Array.isArray(given)) {
+    throw new PolicyError(
+      'limiters',
+      `limiters must be a list of limiters, or of what rateLimit() returned, got ${shown(given)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  return new Set(given.map((one: unknown, i) => coreOf(one, `limiters[${String(i)}]`)));
+}
+
+function coreOf(given: unknown, field: string): LiveLimiter {
+  const isHandler = typeof given === 'function' || LimiterImpl.partsOf(given) === undefined;
+  const limiter: unknown = isHandler ? (given as { limiter?: unknown } | null)?.limiter : given;
+  const parts = LimiterImpl.partsOf(limiter);
+  if (parts !== undefined) return parts.core;
+  throw new PolicyError(
+    field,
+    `${field} must be a limiter, or what rateLimit() returned, got ${shown(given)}${copiesHint()}`,
+    'SLUICE_OPTION_INVALID',
+  );
+}
+
+/** The limiters that are shown, by name. */
+export function coresOf(only: ReadonlySet<LiveLimiter> | undefined): readonly LiveLimiter[] {
+  const all = only === undefined ? (liveLimiters() as readonly LiveLimiter[]) : [...only];
+  return all.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+/** Every limit that is shown. A managed policy that several limiters of a store use is one limit. */
+export function limitsOf(only: ReadonlySet<LiveLimiter> | undefined): readonly KnownLimit[] {
+  const seen = new Map<object, Set<string>>();
+  return coresOf(only).flatMap((core) => {
+    const suffixes = seen.get(core.store) ?? new Set<string>();
+    seen.set(core.store, suffixes);
+    return core.limits.known.flatMap((limit) => {
+      if (suffixes.has(limit.keySuffix)) return [];
+      suffixes.add(limit.keySuffix);
+      return [{ core, limit }];
+    });
+  });
+}

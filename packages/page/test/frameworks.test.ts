@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import 'reflect-metadata';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import express, { type RequestHandler } from 'express';
+import fastify from 'fastify';
+import type { AddressInfo } from 'node:net';
+import Koa from 'koa';
+import { createLimiter, fixedWindow } from '@sluice/core';
+import type { PageHandler } from '@sluice/page';
+import type { KeyState } from '../src/key-actions.ts';
+import { pageWith, portOf, TOKEN, useCleanUp } from './serve-page.ts';
+
+const later = useCleanUp();
+
+/** Serves a page at `/limits`, and `hello` elsewhere. Resolves to the port. */
+const FRAMEWORKS: Readonly<Record<string, (path?: string) => Promise<number>>> = {
+  Express: () => portOf(express().use('/limits', pageWith()).use(hello)),
+  'Express with a parser of bodies': () => portOf(express().use(express.json()).use('/limits', pageWith()).use(hello)),
+  'Express with the option path': () =>
+    portOf(
+      express()
+        .use(pageWith({ path: '/limits' }) as RequestHandler)
+        .use(hello),
+    ),
+  Koa: () => {
+    const app = new Koa();
+    app.use(pageWith({ path: '/limits' }) as Koa.Middleware);
+    app.use((context) => {
+      context.body = 'hello';
+    });
+    const handle = app.callback();
+    return portOf((request, response) => {
+      void handle(request, response);
+    });
+  },
+  Fastify: async () => {
+    const app = fastify();
+    later(() => app.close());
+    await app.register(pageWith(), { prefix: '/limits' });
+    app.get('/', () => 'hello');
+    app.get('/limitsmore', () => 'hello');
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    return (app.server.address() as AddressInfo).port;
+  },
+  NestJS: async () => {
+    @Module({})
+    class App {
+      readonly name = 'app';
+    }
+    const app = await NestFactory.create<NestExpressApplication>(App, { logger: false } as never);
+    later(() => app.close());
+    app.use('/limits', pageWith());
+    app.use(hello);
+    await app.listen(0, '127.0.0.1');
+    return ((app.getHttpServer() as { address(): unknown }).address() as AddressInfo).port;
+  },
+  'node:http': () => {
+    const made = pageWith();
+    return portOf((request, response) => {
+      if (request.url === '/limitsmore' || request.url?.startsWith('/limits') !== true) response.end('hello');
+      else void made(request, response);
+    });
+  },
+  'a fetch handler': () => {
+    const made: PageHandler = pageWith({ path: '/limits' });
+    return portOf((request, response) => {
+      void (async () => {
+        const chunks = (await request.toArray()) as Buffer[];
+        const init = { method: request.method ?? 'GET', headers: request.headers as Record<string, string> };
+        const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
+        const answer = await made(new Request(`http://localhost${request.url ?? ''}`, { ...init, ...body }));
+        response.writeHead(answer.status, Object.fromEntries(answer.headers));
+        response.end(answer.status === 404 ? 'hello' : await answer.text());
+      })();
+    });
+  },
+};
+
+function hello(_request: unknown, response: { end(text: string): unknown }): void {
+  response.end('hello');
+}
+
+describe.each(Object.entries(FRAMEWORKS))('%s', (_name, serve) => {
+  const authorization = `Bearer ${TOKEN}`;
+
+  it('serves the page at its path, and nothing elsewhere', async () => {
+    const at = `http://127.0.0.1:${String(await serve())}`;
+    const get = (path: string): Promise<Response> =>
+      fetch(at + path, { headers: { authorization }, redirect: 'manual' });
+
+    const redirected = await get('/limits');
+    const served = await get('/limits/');
+
+    expect([redirected.status, redirected.headers.get('location')]).toEqual([307, './limits/']);
+    expect([served.status, await served.text()]).toEqual([200, expect.stringMatching(/^<!doctype html>/)]);
+    expect((await fetch(`${at}/limits/`)).status).toBe(401);
+    for (const path of ['/', '/limitsmore']) expect(await (await get(path)).text()).toContain('hello');
+  });
+
+  it('reads JSON, and answers with it', async () => {
+    const limiter = createLimiter({ name: 'api', policy: fixedWindow({ limit: 5, window: '1h' }) });
+    later(() => limiter.close());
+    await limiter.consume('ann', 3);
+    const at = `http://127.0.0.1:${String(await serve())}/limits/`;
+    const post = async (name: string, body: unknown): Promise<Response> =>
+      fetch(at + name, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json', 'x-sluice-page': '1' },
+        body: JSON.stringify(body),
+      });
+
+    const [state] = (await (await post('key', { key: 'ann' })).json()) as readonly KeyState[];
+    const blocked = await post('block', { id: state?.id, duration: '1h', reason: 'r', by: 'ops' });
+
+    expect(state?.policies[0]?.used).toBe(3);
+    expect([blocked.status, await blocked.json()]).toEqual([200, expect.objectContaining({ outcome: 'blocked' })]);
+    expect((await limiter.peek('ann')).outcome).toBe('blocked');
+  });
+
+  it('asks for the token before it reads a body, and rejects a long one', async () => {
+    const at = `http://127.0.0.1:${String(await serve())}/limits/block`;
+    const send = (fields: Record<string, string>): Promise<number> =>
+      fetch(at, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-sluice-page': '1', ...fields },
+        body: JSON.stringify({ id: 'x'.repeat(60_000) }),
+      }).then(
+        (response) => response.status,
+        () => 413, // the connection was closed before all was sent
+      );
+
+    const open = await send({});
+    const trusted = await send({ authorization });
+
+    expect([open, 413]).toContain(401);
+    expect([400, 413]).toContain(trusted);
+  });
+});
