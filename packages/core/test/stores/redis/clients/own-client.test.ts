@@ -99,15 +99,16 @@ describe('the connection of a URL', () => {
     closing.push(() => {
       admin.disconnect();
     }, server.stop);
-    const killed = admin.eval('while true do end', 0).catch(() => undefined);
     const killer = connectTo(server.url);
     closing.push(() => {
       killer.disconnect();
     });
+    await killer.ping();
+    const killed = admin.eval('while true do end', 0).catch(() => undefined);
     await until('the server is busy', async () =>
       killer.ping().then(
         () => false,
-        () => true,
+        (error: unknown) => String(error).includes('BUSY'),
       ),
     );
     const limiter = limiterOn(`${server.url}/3`);
