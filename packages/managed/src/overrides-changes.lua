@@ -8,7 +8,7 @@ reply { the server's instant in milliseconds, 1 if all follow (else 0), 1 if the
       last one returned, name, record, name, record... }
 ]]
 local known, most = ARGV[1], tonumber(ARGV[2])
-local newest = redis.call("ZREVRANGE", KEYS[2], 0, 0, "WITHSCORES")[2]
+local newest = redis.call("ZREVRANGEBYSCORE", KEYS[2], "+inf", "-inf", "WITHSCORES", "LIMIT", 0, 1)[2]
 -- A set that went back, or is gone, was lost, and restored perhaps.
 local from_start = known == "" or tonumber(known) > tonumber(newest or 0)
 local after = from_start and "-inf" or "(" .. known
@@ -16,17 +16,11 @@ local found = redis.call("ZRANGEBYSCORE", KEYS[2], after, "+inf", "WITHSCORES", 
 local time = redis.call("TIME")
 local now = string.format("%d%03d", time[1], math.floor(time[2] / 1000))
 local reply = { now, from_start and 1 or 0, #found == most * 2 and 1 or 0, from_start and "0" or known }
-local names = {}
 for i = 1, #found, 2 do
-  names[#names + 1] = found[i]
-  reply[4] = found[i + 1]
-end
-if #names > 0 then
-  local records = redis.call("HMGET", KEYS[1], unpack(names))
-  for i = 1, #names do
-    if records[i] then
-      reply[#reply + 1], reply[#reply + 2] = names[i], records[i]
-    end
+  local record = redis.call("HGET", KEYS[1], found[i])
+  if record then
+    reply[#reply + 1], reply[#reply + 2] = found[i], record
   end
+  reply[4] = found[i + 1]
 end
 return reply

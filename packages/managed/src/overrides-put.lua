@@ -11,9 +11,9 @@ if before ~= ARGV[2] then
 end
 -- The revision is an instant, so that after a loss no new revision equals an old one, and later than all others.
 local time = redis.call("TIME")
-local newest = redis.call("ZREVRANGE", KEYS[2], 0, 0, "WITHSCORES")[2]
+local newest = redis.call("ZREVRANGEBYSCORE", KEYS[2], "+inf", "-inf", "WITHSCORES", "LIMIT", 0, 1)[2]
 local revision = math.max(time[1] * 1000000 + time[2], tonumber(newest or 0) + 1)
 redis.call("HSET", KEYS[1], ARGV[1], ARGV[3])
-redis.call("ZADD", KEYS[2], string.format("%.0f", revision), ARGV[1])
+redis.call("ZADD", KEYS[2], string.format("%d", revision), ARGV[1])
 redis.pcall("PUBLISH", ARGV[4], ARGV[1]) -- without the permission to publish the record is put all the same, and polling finds it
 return 1

@@ -15,7 +15,10 @@ export type WrittenPolicies = ReadonlyMap<string, string>;
 /** The names in use on each store, compared as header fields compare them: without regard to case. */
 const claimsOn: WeakMap<Store, Map<string, Claim>> = ofProcess('@sluice/core claims', () => new WeakMap());
 /** The stores of each place that have claims, or had some. */
-const storesAt: Map<string, Set<WeakRef<Store>>> = ofProcess('@sluice/core places', () => new Map());
+const storesAt: Map<string, Set<WeakRef<Store>>> = ofProcess(
+  '@sluice/core places',
+  () => new Map<string, Set<WeakRef<Store>>>(),
+);
 
 /** What all copies of this package in a process share. A collection: test runners empty other objects on the global one. */
 function ofProcess<Shared extends WeakKey>(name: string, make: () => Shared): Shared {

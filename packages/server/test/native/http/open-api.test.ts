@@ -37,7 +37,7 @@ let service: HttpService;
 const seen = new Map<string, Set<string>>();
 
 beforeAll(async () => {
-  service = await serveHttp(LIMITS, { store: redisStore(redis.admin), token: 'token-of-the-tests' });
+  service = await serveHttp(LIMITS, { store: redisStore(redis.admin), timeoutMs: 5_000, token: 'token-of-the-tests' });
 });
 afterAll(async () => {
   await service.close();
