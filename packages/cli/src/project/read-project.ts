@@ -1,6 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseFile, type SourceFile } from './source-file.ts';
+import { loadParser, type SourceFile } from './source-file.ts';
 
 /** A folder of sources, as it is. */
 export interface Project {
@@ -18,6 +18,7 @@ const SKIPPED = new Set(['node_modules', 'dist', 'build', 'coverage', 'out']);
 
 /** Reads all JavaScript and TypeScript of a folder, without what is installed, built or hidden, or only declares types. */
 export async function readProject(folder: string): Promise<Project> {
+  const parseFile = await loadParser();
   const files: SourceFile[] = [];
   const unread: { path: string; why: string }[] = [];
   for (const path of await sourcesIn(folder, '')) {

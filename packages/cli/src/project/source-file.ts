@@ -1,5 +1,3 @@
-import { parseSync } from 'oxc-parser';
-
 /** A node of ESTree. Offsets are those of the text. */
 export interface SyntaxNode {
   readonly type: string;
@@ -16,12 +14,18 @@ export interface SourceFile {
   readonly program: SyntaxNode;
 }
 
-/** @throws Error for a text that is no JavaScript or TypeScript. */
-export function parseFile(path: string, text: string): SourceFile {
-  const { program, errors } = parseSync(path, text);
-  const [error] = errors;
-  if (error !== undefined) throw new Error(error.message);
-  return { path, text, program: program as unknown as SyntaxNode };
+/** Parses a text; throws Error for one that is no JavaScript or TypeScript. */
+export type ParseFile = (path: string, text: string) => SourceFile;
+
+/** Loads the parser, which is native code: commands that read no project run without it. */
+export async function loadParser(): Promise<ParseFile> {
+  const { parseSync } = await import('oxc-parser');
+  return (path, text) => {
+    const { program, errors } = parseSync(path, text);
+    const [error] = errors;
+    if (error !== undefined) throw new Error(error.message);
+    return { path, text, program: program as unknown as SyntaxNode };
+  };
 }
 
 export function lineOf({ text }: SourceFile, { start }: Pick<SyntaxNode, 'start'>): number {
