@@ -16,14 +16,21 @@ const SOURCE = /\.[cm]?[jt]sx?$/;
 /** What is installed or built, and no source. */
 const SKIPPED = new Set(['node_modules', 'dist', 'build', 'coverage', 'out']);
 
-/** Reads all JavaScript and TypeScript of a folder, without what is installed, built or hidden, or only declares types. */
-export async function readProject(folder: string): Promise<Project> {
+/**
+ * Reads the JavaScript and TypeScript of a folder, without what is installed, built or hidden, or only declares types. A text
+ * that is of no concern is not parsed, so that it is not listed either where it is in another language, such as Flow.
+ */
+export async function readProject(
+  folder: string,
+  isOfConcern: (text: string) => boolean = () => true,
+): Promise<Project> {
   const parseFile = await loadParser();
   const files: SourceFile[] = [];
   const unread: { path: string; why: string }[] = [];
   for (const path of await sourcesIn(folder, '')) {
     try {
-      files.push(parseFile(path, await readFile(join(folder, path), 'utf8')));
+      const text = await readFile(join(folder, path), 'utf8');
+      if (isOfConcern(text)) files.push(parseFile(path, text));
     } catch (error) {
       unread.push({ path, why: (error as Error).message });
     }
