@@ -22,10 +22,10 @@ const project = (name, folder = `packages/${name}`) => ({
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   testEnvironmentOptions: { customExportConditions: [...sources, 'node', 'node-addons'] },
-  // Both forms of decorators are promised, so both are compiled: `*.legacy.test.ts` as TypeScript's
+  // Both forms of decorators are promised, so both are compiled: `*.legacy.ts` and `*.legacy.test.ts` as TypeScript's
   // experimentalDecorators.
   transform: {
-    '\\.legacy\\.test\\.ts$': swc({ legacyDecorator: true }),
+    '\\.legacy(\\.test)?\\.ts$': swc({ legacyDecorator: true }),
     '\\.ts$': swc({ decoratorVersion: '2022-03' }),
   },
   setupFiles: [`${import.meta.dirname}/scripts/test/jest-setup.mjs`],

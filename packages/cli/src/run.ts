@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import { addDoctor } from './doctor-command.ts';
 import { addExplain } from './explain-command.ts';
 import { addHeal } from './heal-command.ts';
 import { addInspect } from './inspect-command.ts';
@@ -54,5 +55,6 @@ function program(): Command {
   addSimulate(sluice);
   addExplain(sluice);
   addMigrate(sluice);
+  addDoctor(sluice);
   return sluice;
 }

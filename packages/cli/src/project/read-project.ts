@@ -27,7 +27,7 @@ export async function readProject(
   const parseFile = await loadParser();
   const files: SourceFile[] = [];
   const unread: { path: string; why: string }[] = [];
-  for (const path of await sourcesIn(folder, '')) {
+  for (const path of await filesIn(folder, isSource)) {
     try {
       const text = await readFile(join(folder, path), 'utf8');
       if (isOfConcern(text)) files.push(parseFile(path, text));
@@ -39,15 +39,24 @@ export async function readProject(
   return { folder, files, manifest, unread };
 }
 
-async function sourcesIn(folder: string, below: string): Promise<readonly string[]> {
+/** The paths below a folder whose last part is wanted, in the order of their names. */
+export async function filesIn(
+  folder: string,
+  isWanted: (name: string) => boolean,
+  below = '',
+): Promise<readonly string[]> {
   const paths: string[] = [];
   for (const entry of (await readdir(join(folder, below), { withFileTypes: true })).toSorted(byName)) {
     const path = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.isDirectory() && !SKIPPED.has(entry.name) && !entry.name.startsWith('.')) {
-      paths.push(...(await sourcesIn(folder, path)));
-    } else if (entry.isFile() && SOURCE.test(entry.name) && !entry.name.includes('.d.')) paths.push(path);
+      paths.push(...(await filesIn(folder, isWanted, path)));
+    } else if (entry.isFile() && isWanted(entry.name)) paths.push(path);
   }
   return paths;
+}
+
+function isSource(name: string): boolean {
+  return SOURCE.test(name) && !name.includes('.d.');
 }
 
 function byName(first: { readonly name: string }, second: { readonly name: string }): number {
