@@ -119,7 +119,7 @@ export { batch, general } from './stores/redis/scripts.generated.ts';
 export { externalStateKey, hashTag, redisKey } from './stores/redis/redis-key.ts';
 export { readStates, readValue, writeValue } from './stores/redis/value.ts';
 export { withinBounds } from './stores/redis/within-bounds.ts';
-export { shownMemory } from './stores/memory/memory-store.ts';
+export { shownMemory } from './stores/memory/shown-memory.ts';
 
 // The process: clocks, timers, and what outlives a request.
 export { DRIFT, LONGEST_TIMER_MS, localClocks, localTime, type LocalClocks, type LocalTime } from './platform/clock.ts';
