@@ -1,4 +1,5 @@
-import { algorithms, type AnyAlgorithm } from '../algorithms/index.ts';
+import { algorithms } from '../algorithms/index.ts';
+import type { AnyAlgorithm } from '../algorithms/registry.ts';
 import { LAYOUT, SOURCE_SCHEMA, checkSubject, encodeSubject } from '../engine/key.ts';
 import { externalStateKey, redisKey } from '../stores/redis/redis-key.ts';
 

@@ -124,7 +124,7 @@ export class LimiterCore {
     if (onThreshold !== undefined) this.#stopThresholds = watchThresholds(this, onThreshold);
     if (this.#ownsMemory) watchForDrop(this, this.name);
     this.limits.enter();
-    if (this.store.source === 'memory' && isClusterWorker) {
+    if (this.store.source === 'memory' && isClusterWorker()) {
       warnOnce(
         'SLUICE_MEMORY_IN_CLUSTER',
         `the limiter ${this.name} counts in the memory of this worker, and every worker of a cluster has its own: ` +

@@ -5,7 +5,7 @@ import type { LimitRef } from '../engine/limit-source.ts';
 import { isReference, type LimitReference } from './limit-reference.ts';
 import { parseName } from '../values/name.ts';
 import { checkOptions } from '../values/check-options.ts';
-import { listed, nearest } from '../values/names-elsewhere.ts';
+import { listed, nearest } from '../values/hint.ts';
 import { checkDistinct, namePolicies, namePolicy, type Policy } from '../engine/policy.ts';
 
 /** One of several limits that each have a key of their own. */

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import { problem, type Denial, type DenialStatuses } from './denial.ts';
 
 /** The response to a request without a key. */
@@ -13,5 +12,7 @@ export function forbiddenDenial({ deny }: DenialStatuses): Denial {
 }
 
 function titleOf(status: number): string {
-  return STATUS_CODES[status] ?? 'Denied';
+  if (status === 403) return 'Forbidden';
+  // Loaded when a request is denied so, and not with this package. Not every runtime has this module.
+  return process.getBuiltinModule?.('node:http')?.STATUS_CODES[status] ?? 'Denied';
 }

@@ -23,7 +23,7 @@ interface WrittenLimit {
   readonly single: readonly string[] | undefined;
 }
 
-const FIRST: readonly number[] = Object.freeze([0]);
+const FIRST: readonly number[] = /* @__PURE__ */ Object.freeze([0]);
 
 const known = new WeakMap<Limit, WrittenLimit>();
 
