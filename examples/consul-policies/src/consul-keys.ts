@@ -73,7 +73,7 @@ export class ConsulKeys {
   /** Resolves to false when the key has another version by now, or exists where version 0 is given. */
   async checkAndSet(name: string, text: string, version: number, signal: AbortSignal): Promise<boolean> {
     const { folder, timeoutMs } = this.#options;
-    const key = `${folder}/${name}`;
+    const key = `${folder}/${storedName(name)}`;
     const query = { cas: String(version) };
     const answer = await this.#ask({ method: 'PUT', key, query, body: text, withinMs: timeoutMs, signal });
     return answer.text.trim() === 'true';
@@ -91,18 +91,20 @@ export class ConsulKeys {
     });
     const keys = entriesOf(answer)
       .map(({ Key, Value, ModifyIndex }) => ({
-        name: Key.slice(key.length),
+        stored: Key.slice(key.length),
         text: Buffer.from(Value ?? '', 'base64').toString('utf8'),
         version: ModifyIndex,
       }))
       // The folder itself, which the pages of Consul create, and folders in it.
-      .filter(({ name }) => name !== '' && !name.includes('/'));
+      .filter(({ stored }) => stored !== '' && !stored.includes('/'))
+      .map(({ stored, ...rest }) => ({ name: nameOf(stored), ...rest }));
     return { keys, index: answer.index };
   }
 
   async #ask({ method, key, query, body, withinMs, signal }: ConsulCall): Promise<Answer> {
     const { address, token } = this.#options;
-    const url = new URL(`/v1/kv/${key}?${new URLSearchParams(query).toString()}`, address);
+    const path = key.split('/').map(encodeURIComponent).join('/');
+    const url = new URL(`/v1/kv/${path}?${new URLSearchParams(query).toString()}`, address);
     const asking = new AbortController();
     const end = (): void => {
       asking.abort(new Error('it was closed'));
@@ -140,6 +142,15 @@ export class ConsulKeys {
       signal.removeEventListener('abort', end);
     }
   }
+}
+
+/** A name as the last part of a key: overrides of keys such as `org/7` have names with slashes. */
+function storedName(name: string): string {
+  return name.replace(/[%/]/g, encodeURIComponent);
+}
+
+function nameOf(stored: string): string {
+  return stored.replace(/%2F|%25/g, decodeURIComponent);
 }
 
 /** The keys of an answer; there is none where there are none. */

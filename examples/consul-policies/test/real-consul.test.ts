@@ -59,6 +59,27 @@ describe.each(consulAgents())('a policy in %s', (_name, start) => {
     expect((await policiesOf().list()).map(({ name }) => name)).toEqual([...names, 'shared']);
   });
 
+  it('is overridden for single keys, whatever characters they have', async () => {
+    const keys = ['ann', 'org/7', 'a b?c=d&e#f', '50%', '%2F', 'é/日本', '../orders', 'x:y:z'];
+    const operator = policiesOf();
+    await operator.put('orders', perHour(10), { apps });
+    for (const [i, key] of keys.entries()) await operator.override('orders', key, perHour(100 + i));
+    await operator.override('orders', { prefix: 'team/' }, perHour(50), { by: 'eve', reason: 'a sale' });
+    await operator.removeOverride('orders', 'ann', { by: 'eve', reason: 'it is over' });
+    const limiter = createLimiter({
+      ...{ name: 'shop', policy: managed('orders'), app: 'shop', policies: policiesOf(), store: memoryStore() },
+      timeoutMs: 60_000,
+    });
+    open.push(limiter);
+
+    const limits = [];
+    for (const key of [...keys, 'team/7', 'bob']) limits.push((await limiter.peek(key)).limit);
+    const [byPrefix] = await policiesOf().overrides('orders', { startsWith: 'team' });
+
+    expect(limits).toEqual([10, ...keys.slice(1).map((_, i) => 101 + i), 50, 10]);
+    expect(byPrefix).toMatchObject({ target: { prefix: 'team/' }, by: 'eve', reason: 'a sale' });
+  });
+
   it('stays in force when its key is deleted by hand', async () => {
     const [operator, reader] = [policiesOf(), policiesOf()];
     await operator.put('orders', perHour(10), { apps });

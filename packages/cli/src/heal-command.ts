@@ -1,10 +1,9 @@
 import { Option, type Command } from 'commander';
 import { redisStore, type Policy } from '@sluice/core';
 import { inspectKey, limitOfKey, ownerOfExternalState } from '@sluice/core/inspect';
-import { definitionsOf } from '@sluice/managed';
 import { collect } from './collect.ts';
 import { Failure, policyFromText, printable } from '@sluice/simulate/terminal';
-import { nowOf, read, recordsOf, scan } from './read-keys.ts';
+import { definitionsIn, nowOf, read, scan } from './read-keys.ts';
 import { withSession, type Session } from './session.ts';
 
 /** Keys that are healed in one call. */
@@ -35,7 +34,7 @@ export function addHeal(sluice: Command): void {
 }
 
 async function heal({ connection, prefix, print }: Session, policies: readonly Policy[]): Promise<void> {
-  const options = { prefix, policies, definitions: definitionsOf(await recordsOf(connection, prefix)) };
+  const options = { prefix, policies, definitions: await definitionsIn(connection, prefix) };
   const store = redisStore(connection, { prefix });
   const all = await scan(connection, `${prefix.replace(/[\\*?[\]]/g, '\\$&')}:{*`);
   const keys = all.filter((key) => ownerOfExternalState(key, prefix) === undefined);

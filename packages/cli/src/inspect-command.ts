@@ -1,11 +1,12 @@
 import { Option, type Command } from 'commander';
 import type { Policy } from '@sluice/core';
 import { inspectKey, ownerOfExternalState, writtenPolicy, type KeyReport } from '@sluice/core/inspect';
-import { definitionsOf } from '@sluice/managed';
+import type { PolicyOverride } from '@sluice/managed';
 import { collect } from './collect.ts';
+import { auditText, endOf, keysOf } from './override-text.ts';
 import { policyFromText, printable, table } from '@sluice/simulate/terminal';
 import { findKeys } from './find-keys.ts';
-import { nowOf, read, recordsOf } from './read-keys.ts';
+import { definitionsIn, nowOf, read } from './read-keys.ts';
 import { withSession, type Session } from './session.ts';
 import { writtenInstant, writtenSpan } from './written.ts';
 
@@ -40,14 +41,14 @@ async function inspect(
   const isDetail = (one: string): boolean => ownerOfExternalState(one, prefix) !== undefined;
   const keys = (await findKeys(connection, key, prefix)).filter((one) => one === key || !isDetail(one));
   const values = await Promise.all(keys.map(async (one) => (isDetail(one) ? '' : read(connection, one))));
-  const records = await recordsOf(connection, prefix);
+  const definitions = await definitionsIn(connection, prefix);
   // Read after the values, so that no value is from a later instant.
   const atMs = await nowOf(connection);
   const reports = keys.flatMap((one, i): readonly KeyReport[] => {
     const value = values[i];
     if (value === null || value === undefined) return []; // expired, or deleted meanwhile
     if (typeof value !== 'string') return [unreadable(one, value.problem)];
-    return [inspectKey(one, value, atMs, { prefix, policies, definitions: definitionsOf(records) })];
+    return [inspectKey(one, value, atMs, { prefix, policies, definitions })];
   });
   print({ key, atMs, keys: reports }, () => textOf(key, atMs, reports));
 }
@@ -96,6 +97,11 @@ function textOf(key: string, atMs: number, reports: readonly KeyReport[]): strin
           `${printable(one)}: denials ${String(counted.count)}, blocks ${String(counted.blocks)}, forgotten ${whenOf(counted.forgottenAtMs, atMs)}`,
         ],
   );
+  const overrides = reports.flatMap(({ key: one, policies }) =>
+    policies.flatMap(({ name, override }) =>
+      override === null ? [] : [`${printable(one)}: ${overrideText(name, override as PolicyOverride)}`],
+    ),
+  );
   const outlines = reports.flatMap(({ policies }) =>
     policies.flatMap(({ name, detailKey }) =>
       detailKey === null
@@ -111,10 +117,15 @@ function textOf(key: string, atMs: number, reports: readonly KeyReport[]): strin
     ...(reports.length > MOST_SHOWN
       ? [`and ${String(reports.length - MOST_SHOWN)} more keys, which --json prints`]
       : []),
+    ...overrides,
     ...outlines,
     ...denials,
     ...problems,
   ].join('\n');
+}
+
+function overrideText(name: string, override: PolicyOverride): string {
+  return `the override of ${name} for ${printable(keysOf(override))} is in force${endOf(override)}${auditText(override)}`;
 }
 
 function numberOf(value: number | null): string {

@@ -1,9 +1,10 @@
 import { Option, type Command } from 'commander';
 import { type CarryOver } from '@sluice/core';
-import { createPolicies, type ManagedPolicy, type Policies } from '@sluice/managed';
+import type { ManagedPolicy, Policies } from '@sluice/managed';
 import { writtenPolicy } from '@sluice/core/inspect';
 import { applyFile, type ApplyOptions } from './apply.ts';
 import { collect } from './collect.ts';
+import { addOverride } from './override-commands.ts';
 import {
   Failure,
   UsageError,
@@ -14,10 +15,11 @@ import {
   table,
 } from '@sluice/simulate/terminal';
 import { CARRY_OVER } from './policies-file.ts';
-import { withSession, type Session } from './session.ts';
+import { withPolicies, type Work } from './with-policies.ts';
+import type { Session } from './session.ts';
 import { writtenInstant } from './written.ts';
 
-/** Adds `sluice policy list | get | put | remove | apply`. */
+/** Adds `sluice policy list | get | put | remove | apply | override`. */
 export function addPolicy(sluice: Command): void {
   const policy = sluice
     .command('policy')
@@ -91,6 +93,8 @@ export function addPolicy(sluice: Command): void {
     .action((options: ApplyOptions, command: Command) =>
       applyFile(options, (work) => withPolicies(command, work, { writes: options.dryRun !== true })),
     );
+
+  addOverride(policy);
 }
 
 interface PutOptions {
@@ -98,27 +102,6 @@ interface PutOptions {
   readonly removeApp?: readonly string[];
   readonly carryOver?: CarryOver;
   readonly dryRun?: boolean;
-}
-
-type Work = (policies: Policies, session: Session) => Promise<void>;
-
-async function withPolicies(
-  command: Command,
-  work: Work,
-  { writes = false }: { writes?: boolean } = {},
-): Promise<void> {
-  await withSession(
-    command,
-    async (session) => {
-      const policies = createPolicies(session.connection, { prefix: session.prefix });
-      try {
-        await work(policies, session);
-      } finally {
-        await policies.close();
-      }
-    },
-    { writes },
-  );
 }
 
 async function list(policies: Policies, { print, prefix }: Session): Promise<void> {

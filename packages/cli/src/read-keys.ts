@@ -1,3 +1,5 @@
+import type { Definitions } from '@sluice/core/inspect';
+import { createPolicies } from '@sluice/managed';
 import { primariesOf, type Connection } from './redis.ts';
 
 /** The keys of all servers that match a pattern. */
@@ -24,18 +26,14 @@ export async function read(connection: Connection, key: string): Promise<string 
   }
 }
 
-/** The records of managed policies. One that is not JSON becomes null, which is reported as unreadable. */
-export async function recordsOf(connection: Connection, prefix: string): Promise<Readonly<Record<string, unknown>>> {
-  const texts = await connection.hgetall(`${prefix}:policies`);
-  return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => {
-      try {
-        return [name, JSON.parse(text) as unknown];
-      } catch {
-        return [name, null];
-      }
-    }),
-  );
+/** What the managed policies and their overrides are at present. */
+export async function definitionsIn(connection: Connection, prefix: string): Promise<Definitions> {
+  const policies = createPolicies(connection, { prefix });
+  try {
+    return await policies.definitions();
+  } finally {
+    await policies.close();
+  }
 }
 
 /** The present instant of the server's clock. */

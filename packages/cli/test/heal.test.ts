@@ -64,6 +64,22 @@ describe('sluice heal', () => {
     }
   });
 
+  it('cuts the state of a key with an override to the window of the override', async () => {
+    const policies = createPolicies(cli.admin);
+    await policies.put('orders', fixedWindow({ limit: 1, window: '1d' }), { apps: ['test'] });
+    await policies.override('orders', 'ann', fixedWindow({ limit: 1, window: '1m' }));
+    const store = storeAhead(HOUR_S);
+    await limiterOf('api', managed('orders'), store).consume('ann');
+
+    const { out } = await healed();
+
+    const { allowed, resetAfterMs } = await limiterOf('other', managed('orders'), redisStore(cli.admin)).peek('ann');
+    expect(out).toBe('cut sluice:{ann}:orders:2m\n1 of 1 keys cut');
+    expect(allowed).toBe(false);
+    expect(resetAfterMs).toBeLessThanOrEqual(60_000);
+    await policies.close();
+  });
+
   it('knows managed policies, and says of which keys it does not know the policy', async () => {
     const policies = createPolicies(cli.admin);
     await policies.put('orders', fixedWindow({ limit: 1, window: '1m' }), { apps: ['test'] });

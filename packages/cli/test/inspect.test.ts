@@ -102,6 +102,7 @@ describe.each(kinds)('inspect of a key under %s', (text, policy, written) => {
         algorithm: policy.algorithm,
         policy,
         version: null,
+        override: null,
         used: 3,
         limit: 5,
         remaining: 2,

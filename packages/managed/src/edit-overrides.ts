@@ -2,11 +2,12 @@ import { PolicyError, type Policy } from '@sluice/core';
 import { invalidOption, namePolicy } from '@sluice/core/spi';
 import type { PolicyCache } from './policy-cache.ts';
 import { MOST_ATTEMPTS, tooBusy } from './too-busy.ts';
-import { samePolicy, unnamed } from './read-record.ts';
+import { samePolicy, unnamed, type PolicyDefinition } from './read-record.ts';
 import { nextVersion } from './overrides/next-version.ts';
-import type { Audit, EarlierOverride, Override, OverrideRecord } from './overrides/override-record.ts';
+import type { Audit, Override, OverrideRecord } from './overrides/override-record.ts';
 import { makeOverrideRecord, readOverride } from './overrides/override-record.ts';
-import { numbersOf } from './overrides/policy-overrides.ts';
+import type { ListSettings } from './overrides/options.ts';
+import { inForce, numbersOf } from './overrides/policy-overrides.ts';
 import { readRecordName, recordNameOf, type Target } from './overrides/target.ts';
 
 /** An override as `overrides` returns it. */
@@ -30,6 +31,8 @@ export interface PolicyOverride {
 /** The result of `override`. */
 export interface OverrideResult extends PolicyOverride {
   readonly change: 'created' | 'changed' | 'unchanged';
+  /** The policy that counted for its keys until now: that of an override, or of the name. */
+  readonly before: Policy;
 }
 
 interface PutOverride extends Audit {
@@ -56,11 +59,12 @@ export class OverrideEdits {
       await this.#cache.load();
       this.#checkBase(name, named.algorithm.name);
       const { override, record, stored } = await this.#current(name, target);
+      const before = this.#countedFor(name, target);
       this.#checkUntil(until);
       const isSame =
         override?.named !== undefined && samePolicy(override.named, named) && override.untilMs === (until ?? Infinity);
       if (isSame && record !== undefined && sameAudit(record, options)) {
-        return { ...shown(name, target, record), change: 'unchanged' };
+        return { ...shownOverride(name, target, record), change: 'unchanged', before };
       }
       const version = this.#nextVersion(name, target, numbersOf(named));
       const rule = unnamed(named.policy);
@@ -68,7 +72,7 @@ export class OverrideEdits {
       const after = makeOverrideRecord(said, { by, reason }, record);
       const change = override?.named === undefined ? 'created' : 'changed';
       if (dryRun || (await this.#write('put', recordNameOf(name, target), after, stored))) {
-        return { ...shown(name, target, after), change };
+        return { ...shownOverride(name, target, after), change, before };
       }
     }
     throw tooBusy(`the override of ${name}`);
@@ -86,23 +90,31 @@ export class OverrideEdits {
     throw tooBusy(`the override of ${name}`);
   }
 
-  /** In the order of the source. */
-  async list(name: string, { ended, limit }: { ended: boolean; limit: number }): Promise<readonly PolicyOverride[]> {
+  /** In the order of the source; with `concerning` the one that counts first. */
+  async list(name: string, { ended, limit, startsWith, concerning }: ListSettings): Promise<readonly PolicyOverride[]> {
     await this.#cache.load();
     const { clock } = this.#cache.overrides;
     const found: PolicyOverride[] = [];
-    for await (const [recordName, record] of this.#records()) {
+    for await (const [recordName, record] of concerning ? this.#recordsFor(name, concerning) : this.records()) {
       const target = readRecordName(recordName);
-      if (target?.policy !== name || found.length === limit) continue;
+      if (target?.policy !== name || !target.text.startsWith(startsWith)) continue;
       const read = readable(name, record);
       if (read === undefined) continue;
       const isInForce = read.override.named !== undefined && read.override.untilMs > clock.nowMs();
-      if (ended || isInForce) found.push(shown(name, target, read.record));
+      if (ended || isInForce) found.push(shownOverride(name, target, read.record));
+      if (found.length === limit) break;
     }
     return found;
   }
 
-  async *#records(): AsyncGenerator<readonly [string, unknown]> {
+  async *#recordsFor(name: string, concerning: Target): AsyncGenerator<readonly [string, unknown]> {
+    for (const [target] of this.#cache.overrides.of(name)?.concerning(concerning) ?? []) {
+      yield [recordNameOf(name, target), (await this.#current(name, target)).stored];
+    }
+  }
+
+  /** All that the source has, by their names, as it returns them. */
+  async *records(): AsyncGenerator<readonly [string, unknown]> {
     const { overrides } = this.#cache.source;
     if (overrides === undefined) {
       yield* this.#cache.records;
@@ -115,6 +127,18 @@ export class OverrideEdits {
       yield* page.records;
       ({ cursor, hasMore } = page);
     }
+  }
+
+  /** The policy that counts for a target at present. */
+  #countedFor(name: string, target: Target): Policy {
+    const base = this.#cache.get(name) as Extract<PolicyDefinition, { state: 'usable' }>;
+    const nowMs = this.#cache.overrides.clock.nowMs();
+    const overrides = this.#cache.overrides.of(name)?.concerning(target) ?? [];
+    const { override } = inForce(
+      overrides.map(([, one]) => one),
+      ({ untilMs }) => untilMs <= nowMs,
+    );
+    return unnamed((override?.named ?? base.named).policy);
   }
 
   #checkBase(name: string, kind: string): void {
@@ -180,7 +204,8 @@ function readable(name: string, record: unknown): ReadOverride | undefined {
   }
 }
 
-function shown(name: string, { kind, text }: Target, record: OverrideRecord & EarlierOverride): PolicyOverride {
+/** An override as programs are shown it. */
+export function shownOverride(name: string, { kind, text }: Target, record: OverrideRecord): PolicyOverride {
   const { policy = null, untilMs = null, by = null, reason = null, changedAtMs, version } = record;
   return {
     name,

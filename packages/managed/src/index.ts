@@ -5,7 +5,8 @@ export type { EarlierPolicy, OverridePage, OverrideSource, PolicyRecord, PolicyS
 export type { OverrideResult, PolicyOverride } from './edit-overrides.ts';
 export type { AuditOptions, ListOverridesOptions, OverrideOptions } from './overrides/options.ts';
 export type { EarlierOverride, OverrideRecord } from './overrides/override-record.ts';
-export type { OverrideTarget } from './overrides/target.ts';
+export { parseTarget, type OverrideTarget, type Target } from './overrides/target.ts';
+export { ByTarget } from './overrides/by-target.ts';
 export { definitionsOf } from './definitions.ts';
 export { sqlSource } from './sql/sql-source.ts';
 export type { ListeningClient, SqlQuery, SqlSourceOptions } from './sql/options.ts';

@@ -46,16 +46,23 @@ export class OverrideLimits {
   /** By their text: overrides with equal numbers and versions share a limit. */
   readonly #limits = new Map<string, Limit>();
 
+  /** A decision asks several times in a row. Only of a limit that stays. */
+  #lastSubject: string | undefined;
+  #lastLimit: Limit | undefined;
+
   constructor(options: OverrideLimitsOptions) {
     this.#options = options;
   }
 
   of(subject: string): Limit {
+    if (subject === this.#lastSubject && this.#lastLimit !== undefined) return this.#lastLimit;
     const { overrides, base } = this.#options;
     const first = overrides.first(subject);
-    if (first === undefined) return base.limit;
-    const known = this.#recent.get(first);
-    return known?.isLasting === true ? known.limit : this.#lookUp(subject, first);
+    const known = first === undefined ? undefined : this.#recent.get(first);
+    if (first !== undefined && known?.isLasting !== true) return this.#lookUp(subject, first);
+    this.#lastSubject = subject;
+    this.#lastLimit = known?.limit ?? base.limit;
+    return this.#lastLimit;
   }
 
   /** The limit of a subject for a process that has seen this version: an override has ended by its clock. */

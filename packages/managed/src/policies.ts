@@ -17,6 +17,8 @@ import {
   type LimitRegistry,
   type RedisConnection,
 } from '@sluice/core/spi';
+import type { Definitions } from '@sluice/core/inspect';
+import { definitionsOf } from './definitions.ts';
 import { samePolicy, unnamed, type PolicyDefinition } from './read-record.ts';
 import { PolicyCache } from './policy-cache.ts';
 import { sharedCacheOf, shareCache } from './shared-caches.ts';
@@ -104,6 +106,11 @@ export interface Policies extends LimitRegistry {
    * stays in the source. Returns whether there was one.
    */
   removeOverride(name: string, target: OverrideTarget, options?: AuditOptions): Promise<boolean>;
+  /**
+   * Returns what the policies and overrides are at present, for `inspectKey` and `limitOfKey` of `@sluice/core/inspect`.
+   * Reads the source.
+   */
+  definitions(): Promise<Definitions>;
   /**
    * Closes what was opened for the source, unless a limiter still uses it. (A store that was passed in is closed by
    * its limiters, or by its own `close`.) Later calls open the source again.
@@ -244,6 +251,13 @@ class PoliciesImpl implements Policies {
   async removeOverride(name: string, target: OverrideTarget, options: AuditOptions = {}): Promise<boolean> {
     const audit = readOptions(options, AUDIT, 'removeOverride');
     return this.#overrides.remove(parseName(name, 'name'), parseTarget(target), audit);
+  }
+
+  async definitions(): Promise<Definitions> {
+    await this.policyCache.load();
+    const records = new Map(this.policyCache.records);
+    for await (const [name, record] of this.#overrides.records()) records.set(name, record);
+    return definitionsOf(Object.fromEntries(records), this.policyCache.overrides.clock.nowMs());
   }
 
   async close(): Promise<void> {

@@ -10,7 +10,7 @@ import {
   type Policy,
 } from '@sluice/core';
 import { createPolicies, definitionsOf, managed, type Policies } from '@sluice/managed';
-import { inspectKey, type KeyReport } from '@sluice/core/inspect';
+import { inspectKey, limitOfKey, type KeyReport } from '@sluice/core/inspect';
 import { useRedis } from '@sluice/testkit';
 
 silenceWarnings('SLUICE_POLICIES_LOST');
@@ -70,6 +70,7 @@ describe('the key of a managed policy', () => {
           algorithm: 'fixedWindow',
           policy: HUNDRED,
           version,
+          override: null,
           used: 30,
           limit: 100,
           remaining: 70,
@@ -123,6 +124,7 @@ describe('a state of an earlier version', () => {
         algorithm: policy.algorithm,
         policy,
         version,
+        override: null,
         used: limit - remaining,
         limit,
         remaining,
@@ -200,3 +202,78 @@ describe('a managed policy that cannot be reported', () => {
     expect(report.problem).toContain('its value is not one that');
   });
 });
+
+describe('a key with an override', () => {
+  const fixed = (limit: number): Policy => fixedWindow({ limit, window: '1h' });
+  const audit = { by: 'eve', reason: 'a sale' };
+
+  async function inspectedNow(key: string, atMs: number): Promise<KeyReport> {
+    const name = `sluice:{${key}}:orders:2m`;
+    return inspectKey(name, (await redis.admin.get(name)) ?? '', atMs, { definitions: await policies.definitions() });
+  }
+
+  it('is reported by its numbers, with who set them and why', async () => {
+    await put(HUNDRED);
+    await policies.override('orders', 'a', fixed(500), audit);
+    await policies.override('orders', { prefix: 'org-7:' }, fixed(50), audit);
+    const { atMs } = await limiterOf().consume('a', 30);
+    await limiterOf().consume('org-7:b', 20);
+    await limiterOf().consume('c', 10);
+
+    const reports = await Promise.all(['a', 'org-7:b', 'c'].map(async (key) => inspectedNow(key, atMs)));
+
+    expect(reports.map(({ problem, policies: [report] }) => [problem, report])).toMatchObject([
+      [null, { limit: 500, remaining: 470, override: { target: 'a', ...audit, untilMs: null } }],
+      [null, { limit: 50, remaining: 30, override: { target: { prefix: 'org-7:' }, ...audit } }],
+      [null, { limit: 100, remaining: 90, override: null }],
+    ]);
+  });
+
+  it('of a state that other numbers wrote is reported as a limiter finds it', async () => {
+    await put(HUNDRED);
+    await limiterOf().consume('a', 30);
+    await policies.override('orders', 'a', fixed(20), audit);
+    const under = await limiterOf().peek('a');
+    const smaller = await inspectedNow('a', under.atMs);
+    await policies.removeOverride('orders', 'a', audit);
+    const after = await limiterOf().peek('a');
+    const removed = await inspectedNow('a', after.atMs);
+
+    expect(smaller.policies).toMatchObject([{ limit: 20, used: 30, remaining: 0 }]);
+    expect(removed.policies).toMatchObject([{ limit: 100, used: 30, remaining: 70, override: null }]);
+  });
+
+  it('that has ended has the numbers of the next one', async () => {
+    await put(HUNDRED);
+    const untilMs = Date.now() + 3_600_000;
+    await policies.override('orders', { prefix: 'org-7:' }, fixed(50), audit);
+    await policies.override('orders', 'org-7:b', fixed(500), { ...audit, until: untilMs });
+    const { atMs } = await limiterOf().consume('org-7:b', 20);
+    const name = 'sluice:{org-7:b}:orders:2m';
+    const value = (await redis.admin.get(name)) ?? '';
+    const records = { ...(await recordsNow()), ...(await overridesNow()) };
+
+    const [before, after] = [untilMs - 1000, untilMs + 1].map(
+      (nowMs) => inspectKey(name, value, atMs, { definitions: definitionsOf(records, nowMs) }).policies[0],
+    );
+
+    expect(before).toMatchObject({ limit: 500, remaining: 480, override: { untilMs } });
+    expect(after).toMatchObject({ limit: 50, remaining: 30, override: { target: { prefix: 'org-7:' } } });
+  });
+
+  it('is known to limitOfKey too', async () => {
+    await put(HUNDRED);
+    await policies.override('orders', 'a', fixed(500), audit);
+    await limiterOf().consume('a', 30);
+    const value = (await redis.admin.get('sluice:{a}:orders:2m')) ?? '';
+
+    const found = limitOfKey('sluice:{a}:orders:2m', value, { definitions: await policies.definitions() });
+
+    expect(found?.limit.policies[0]?.policy).toMatchObject({ limit: 500 });
+  });
+});
+
+async function overridesNow(): Promise<Record<string, unknown>> {
+  const texts = Object.entries(await redis.admin.hgetall('sluice:{#overrides}:records'));
+  return Object.fromEntries(texts.map(([name, text]) => [name, JSON.parse(text) as unknown]));
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow, memoryStore, tokenBucket, type Limiter, type Policy } from '@sluice/core';
-import { managed, type Policies, type PolicySource } from '@sluice/managed';
+import { managed, type ListOverridesOptions, type Policies, type PolicySource } from '@sluice/managed';
 import { until } from '@sluice/testkit';
 import { recordsIn } from './delayed-source.ts';
 import { useManaged } from './use-managed.ts';
@@ -104,6 +104,41 @@ describe.each([
     const found = await limits(orders, 'org-7:', 'org-7:bob', 'org-7:team-1:eve', 'org-7:team-1:ann', 'org-8:x', 'org');
 
     expect(found).toEqual([20, 20, 30, 40, 10, 10]);
+  });
+
+  it('tell what counted before, of those that go before each other', async () => {
+    const { here } = await open();
+    const byPrefix = await here.override('orders', { prefix: 'org-7:' }, of(20));
+    const planned = await here.override('orders', 'org-7:ann', of(40), { dryRun: true });
+    const byKey = await here.override('orders', 'org-7:ann', of(40));
+    const longer = await here.override('orders', { prefix: 'org-7:team:' }, of(30));
+    const same = await here.override('orders', 'org-7:ann', of(40));
+
+    const before = [byPrefix, planned, byKey, longer, same].map((put) => put.before);
+
+    expect(before).toMatchObject([{ limit: 10 }, { limit: 20 }, { limit: 20 }, { limit: 20 }, { limit: 40 }]);
+  });
+
+  it('are listed by their beginning, and for one key in the order in which they count', async () => {
+    const { here } = await open();
+    await here.override('orders', { prefix: 'org-7:' }, of(20));
+    await here.override('orders', { prefix: 'org-7:team:' }, of(30));
+    await here.override('orders', 'org-7:team:ann', of(40));
+    await here.override('orders', 'org-8:ann', of(50));
+    const targetsOf = async (options: ListOverridesOptions): Promise<unknown[]> =>
+      (await here.overrides('orders', options)).map(({ target }) => target);
+
+    const [byText, ofKey, ofPrefix, ofNone] = await Promise.all([
+      targetsOf({ startsWith: 'org-7:' }),
+      targetsOf({ concerning: 'org-7:team:ann' }),
+      targetsOf({ concerning: { prefix: 'org-7:team:a' } }),
+      targetsOf({ concerning: 'org-8:bob' }),
+    ]);
+
+    expect(byText).toEqual([{ prefix: 'org-7:' }, { prefix: 'org-7:team:' }, 'org-7:team:ann']);
+    expect(ofKey).toEqual(['org-7:team:ann', { prefix: 'org-7:team:' }, { prefix: 'org-7:' }]);
+    expect(ofPrefix).toEqual([{ prefix: 'org-7:team:' }, { prefix: 'org-7:' }]);
+    expect(ofNone).toEqual([]);
   });
 
   it('that are removed give way to the next one, whose numbers count', async () => {

@@ -17,6 +17,7 @@ export type {
   SentinelSettings,
   Unit,
 } from './config/configuration.ts';
+export type { KeyOverride, OverriddenPolicy } from './config/overridden-limit.ts';
 export { RouteTable, type RuleRoute } from './forward-auth/route-table.ts';
 export { PathPattern } from './forward-auth/path-pattern.ts';
 export { spellingsOf } from './forward-auth/methods.ts';

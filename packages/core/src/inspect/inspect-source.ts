@@ -13,10 +13,11 @@ export interface ChangingPolicy {
   readonly version: number;
   /** The policies that read a state of another version, and what is carried over of it. */
   earlier(version: number): EarlierVersion | 'unknown';
+  readonly override?: object | undefined;
 }
 
-/** Tells what a managed policy is at present, by its name, or why it cannot be used. */
-export type Definitions = (name: string) => ChangingPolicy | string;
+/** Tells what a managed policy is at present for a subject, by its name, or why it cannot be used. */
+export type Definitions = (name: string, subject: string) => ChangingPolicy | string;
 
 /**
  * Reports what the key of a managed policy holds. A state of an earlier version is shown as converted to the current
@@ -29,7 +30,7 @@ export function inspectSource(
   atMs: number,
   definitions: Definitions,
 ): KeyReport {
-  const definition = definitions(owner);
+  const definition = definitions(owner, subject);
   const policies = typeof definition === 'string' ? [] : [definition.named];
   const read = readValue(value, key, { policies, policyVersion: ANY_VERSION });
   if (read instanceof Error) {
@@ -51,6 +52,7 @@ export function inspectSource(
         isBlocked,
         atMs,
         version: version ?? null,
+        override: definition.override ?? null,
         detailKey: externalStateKeyOf(key, definition.named.algorithm, 0),
       }),
     ],
@@ -66,19 +68,17 @@ export const NO_DEFINITIONS: Definitions = (name) => `there is no managed policy
 
 /** The state as converted to the defined version, or an error that explains why there is none. */
 function stateNow(name: string, version: number, text: string, definition: ChangingPolicy, atMs: number): unknown {
-  const { named } = definition;
-  if (version > definition.version) {
-    return new Error(
-      `version ${String(version)} of ${name} wrote it, and the defined version is ${String(definition.version)}`,
-    );
+  const { named, version: defined } = definition;
+  if (version > defined) {
+    return new Error(`version ${String(version)} of ${name} wrote it, and the defined version is ${String(defined)}`);
   }
   const earlier = definition.earlier(version);
-  const writers = version === definition.version ? [named] : earlier === 'unknown' ? [] : earlier.policies;
+  const writers = version === defined ? [named] : earlier === 'unknown' ? [] : earlier.policies;
   const state = writers[0]?.algorithm.decode(text);
   if (writers.length > 0 && state === undefined) return new Error('its value is not one that its policy writes');
   // A state of an unknown version is not read: it is enough that there is one.
   const keyState: KeyState = { blockedUntilMs: 0, states: [state ?? text], version };
-  const policyVersion: PolicyVersion = { version: definition.version, earlier: new Map([[version, earlier]]) };
+  const policyVersion: PolicyVersion = { version: defined, earlier: new Map([[version, earlier]]) };
   const limit: Limit = { policies: [named], policyVersion, keySuffix: '' };
   migrateStates({ op: 'peek', parts: [{ limit, subject: '', cost: 0 }] }, [keyState], atMs);
   return keyState.states[0];

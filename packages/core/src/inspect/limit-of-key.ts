@@ -26,7 +26,7 @@ export function limitOfKey(key: string, value: string, options: InspectOptions =
   const { subject, owner } = text;
   const keySuffix = key.slice(`${prefix}:{${subject}}`.length);
   if (text.isManaged) {
-    const limit = changingLimit(definitions(owner), key, value);
+    const limit = changingLimit(definitions(owner, subject), key, value);
     return limit && { limit: { ...limit, keySuffix }, subject };
   }
   const known = inspectedPolicies(key, text, options.policies ?? []) ?? [];

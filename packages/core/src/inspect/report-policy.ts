@@ -15,6 +15,7 @@ interface ReportedKey {
   readonly isBlocked: boolean;
   readonly atMs: number;
   readonly version?: number | null;
+  readonly override?: object | null;
   /** The key that would hold the external state. */
   readonly detailKey: string;
 }
@@ -23,11 +24,11 @@ interface ReportedKey {
 export function reportPolicy(
   { name, algorithm, policy }: KnownPolicy,
   state: unknown,
-  { isBlocked, atMs, version = null, detailKey }: ReportedKey,
+  { isBlocked, atMs, version = null, override = null, detailKey }: ReportedKey,
 ): PolicyReport {
   const isSummary = algorithm.summarize !== undefined && state !== undefined;
   const own = { detailKey: isSummary ? detailKey : null };
-  const known = { name, algorithm: algorithm.name, policy: (policy as Policy | undefined) ?? null, version };
+  const known = { name, algorithm: algorithm.name, policy: (policy as Policy | undefined) ?? null, version, override };
   if (policy === undefined) {
     const { used, resetAtMs } = state === undefined ? UNUSED : stateAlone(algorithm, state, atMs);
     return { ...known, used, limit: null, remaining: isBlocked ? 0 : null, resetAtMs: after(atMs, resetAtMs), ...own };

@@ -42,6 +42,8 @@ export interface PolicyReport {
   readonly policy: Policy | null;
   /** The version of a managed policy that wrote the state. Null for others, and if nothing is stored. */
   readonly version: number | null;
+  /** The override whose numbers count, as `policies.overrides` returns it. Null if none does. */
+  readonly override: object | null;
   readonly used: number | null;
   readonly limit: number | null;
   /** Units that would be allowed now. 0 while the key is blocked. */

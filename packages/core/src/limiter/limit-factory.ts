@@ -73,6 +73,7 @@ export class LimitFactory {
   from(reference: LimitReference, name: string = reference.name): LimitSource {
     const source = reference[MAKES_SOURCE](name, {
       ...this.#settings,
+      limiter: this.#settings.name,
       limitOf: (policies, keySuffix, policyVersion) => this.#made(this.#counted(policies), keySuffix, policyVersion),
     });
     this.#remember(source);

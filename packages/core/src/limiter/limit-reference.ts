@@ -25,6 +25,8 @@ export interface LimitRegistry {
 
 /** What a limiter says to its references: the options that concern them, and how it counts. */
 export interface SourceSettings {
+  /** The name of the limiter. */
+  readonly limiter: string;
   readonly store: Store;
   readonly app: string | undefined;
   readonly policies: LimitRegistry | undefined;

@@ -1,4 +1,5 @@
 import { flag, invalidOption, optional, valueThat, type Option, type OptionTable } from '@sluice/core/spi';
+import { parseTarget, type OverrideTarget, type Target } from './target.ts';
 
 /** Who changes an override, and why: kept with it. */
 export interface AuditOptions {
@@ -21,6 +22,13 @@ export interface ListOverridesOptions {
   readonly ended?: boolean | undefined;
   /** How many are returned at most, 1 to 1 000 000. Default: 1 000 000. */
   readonly limit?: number | undefined;
+  /** Only those whose key or prefix begins with this text. Default: all. */
+  readonly startsWith?: string | undefined;
+  /**
+   * Only the override of this key or prefix, and those of prefixes that it begins with: the first one counts, and after
+   * it the next. Default: all.
+   */
+  readonly concerning?: OverrideTarget | undefined;
 }
 
 function text(longest: number): Option<string | undefined> {
@@ -54,11 +62,21 @@ export const OVERRIDE: OptionTable<OverrideSettings> = {
 
 const MOST_LISTED = 1_000_000;
 
-export const LIST_OVERRIDES: OptionTable<{ readonly ended: boolean; readonly limit: number }> = {
+/** What is listed. */
+export interface ListSettings {
+  readonly ended: boolean;
+  readonly limit: number;
+  readonly startsWith: string;
+  readonly concerning: Target | undefined;
+}
+
+export const LIST_OVERRIDES: OptionTable<ListSettings> = {
   ended: flag(false),
   limit: valueThat(
     (given) => Number.isInteger(given) && Number(given) >= 1 && Number(given) <= MOST_LISTED,
     `a whole number from 1 to ${String(MOST_LISTED)}`,
     MOST_LISTED,
   ),
+  startsWith: valueThat((given) => typeof given === 'string', 'a text', ''),
+  concerning: optional(parseTarget),
 };

@@ -1,6 +1,7 @@
 import type { Policy } from '@sluice/core';
 import type { ManagedReference } from '@sluice/managed';
 import type { LimitRef } from '@sluice/core/spi';
+import type { KeyOverride, OverriddenPolicy } from './overridden-limit.ts';
 
 /** One entry of a descriptor, in Envoy's words. */
 export interface DescriptorEntry {
@@ -22,13 +23,16 @@ export interface Configuration {
 }
 
 /**
- * Makes the limit of a policy, of several that each have a name, or of a managed one: `limitOfPolicy` of the service's
- * core, or (`--check`) of a core that decides nothing.
+ * Makes the limit of a policy, of several that each have a name, of a managed one, or of one with overrides:
+ * `limitOfPolicy` of the service's core, or (`--check`) of a core that decides nothing.
  *
  * @param name - That of the policy, which it has itself too.
  * @throws PolicyError for a policy that the store or the core cannot use.
  */
-export type LimitOf = (policy: Policy | readonly Policy[] | ManagedReference, name: string) => LimitRef;
+export type LimitOf = (
+  policy: Policy | readonly Policy[] | ManagedReference | OverriddenPolicy,
+  name: string,
+) => LimitRef;
 
 /** The tree of matchers of one domain. */
 export interface RuleTree {
@@ -81,6 +85,8 @@ export interface NamedLimit {
   readonly name: string;
   readonly policy: Policy | ManagedReference;
   readonly limit: LimitRef;
+  /** Other numbers of single keys. */
+  readonly overrides?: readonly KeyOverride[];
 }
 
 /** The part `forward_auth` of a file. */

@@ -21,6 +21,8 @@ export interface PolicyOptions {
   readonly name: string | undefined;
   /** Whether the policy may have a name of its own. */
   readonly mayName: boolean;
+  /** Fields that may stand beside it, which others read. Default: none. */
+  readonly beside?: readonly string[];
 }
 
 /** Whether a text can be the name of a policy. */
@@ -30,7 +32,7 @@ export function isName(text: string): boolean {
 
 /** Reads one policy. Undefined where it cannot be used, which is reported. */
 export function readPolicy(value: YamlValue, options: PolicyOptions): Policy | ManagedReference | undefined {
-  const { where } = options;
+  const { where, beside = [] } = options;
   if (value.isMissing) {
     value.problem(`${where} must hold ${EXPECTED}, got nothing`);
     return undefined;
@@ -38,8 +40,8 @@ export function readPolicy(value: YamlValue, options: PolicyOptions): Policy | M
   const fields = value.fields(where, EXPECTED);
   const [kind, ...others] = fields.filter(({ name }) => name === MANAGED || KINDS.includes(name));
   for (const field of fields) {
-    if (field.name === MANAGED || KINDS.includes(field.name)) continue;
-    const hint = insteadOf(field.name, [...KINDS, MANAGED]);
+    if (field.name === MANAGED || KINDS.includes(field.name) || beside.includes(field.name)) continue;
+    const hint = insteadOf(field.name, [...KINDS, MANAGED, ...beside]);
     field.value.problemAtName(`${where} has no field ${quoted(field.name)}; ${hint}`);
   }
   for (const other of others) {
@@ -48,7 +50,8 @@ export function readPolicy(value: YamlValue, options: PolicyOptions): Policy | M
     );
   }
   if (kind === undefined) {
-    if (fields.length === 0 && value.isMap) value.problem(`${where} must hold ${EXPECTED}`);
+    if (value.isMap && fields.every(({ name }) => beside.includes(name)))
+      value.problem(`${where} must hold ${EXPECTED}`);
     return undefined;
   }
   return kind.name === MANAGED ? readManaged(kind.value) : readKind(kind, options);
@@ -93,7 +96,7 @@ function readKind(kind: YamlField, { where, name, mayName }: PolicyOptions): Pol
  */
 export function limitAt(
   value: YamlValue,
-  policy: Policy | readonly Policy[] | ManagedReference,
+  policy: Parameters<LimitOf>[0],
   name: string,
   limitOf: LimitOf,
   slots?: string,

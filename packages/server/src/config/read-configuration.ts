@@ -2,6 +2,8 @@ import type { Configuration, ForwardAuthSettings, LimitOf, NamedLimit } from './
 import { ConfigurationError, type Problem } from './configuration-error.ts';
 import { readDescriptors } from './descriptors.ts';
 import { readForwardAuth } from './forward-auth.ts';
+import { readKeyOverrides } from './key-overrides.ts';
+import { overriddenPolicy } from './overridden-limit.ts';
 import { isName, limitAt, NAME_FORM, readPolicy } from './policy-value.ts';
 import { SentinelReader } from './sentinel.ts';
 import { DomainRules } from './rule-tree.ts';
@@ -137,11 +139,20 @@ class ConfigurationParts {
         written.problemAtName(`the name of a limit must be ${NAME_FORM}, got ${quoted(name)}`);
         continue;
       }
-      const policy = readPolicy(written, { where: name, name, mayName: false });
-      const limit = policy && limitAt(written, policy, name, this.#options.limitOf);
-      if (policy === undefined || limit === undefined) continue;
-      this.#limits.set(name.toLowerCase(), { limit: { name, policy, limit }, place: written.place });
+      const limit = yield* this.#readLimit(name, written);
+      if (limit !== undefined) this.#limits.set(name.toLowerCase(), { limit, place: written.place });
     }
+  }
+
+  *#readLimit(name: string, written: YamlValue): Steps<NamedLimit | undefined> {
+    const policy = readPolicy(written, { where: name, name, mayName: false, beside: ['overrides'] });
+    if (policy === undefined) return undefined;
+    const list = written.fields(name, 'a policy').find((field) => field.name === 'overrides');
+    const overrides = list === undefined ? [] : yield* readKeyOverrides(list.value, name, policy);
+    const isPlain = policy.algorithm === 'managed' || overrides.length === 0;
+    const counted = isPlain ? policy : overriddenPolicy(name, policy, overrides);
+    const limit = limitAt(written, counted, name, this.#options.limitOf);
+    return limit && { name, policy, limit, overrides };
   }
 
   #readForwardAuth(value: YamlValue): void {

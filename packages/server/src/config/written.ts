@@ -1,4 +1,5 @@
 import type { Configuration, Rule } from './configuration.ts';
+import type { KeyOverride } from './overridden-limit.ts';
 import type { DomainRules } from './rule-tree.ts';
 import { writtenPolicies } from './sluice-rule.ts';
 
@@ -12,7 +13,10 @@ export function written(
 ): string {
   const lines = [
     ...domains.flatMap((rules) => [...rules.rules()].map(({ name, rule }) => `${name}: ${writtenRule(rule)}`)),
-    ...[...limits.values()].map(({ name, policy }) => `limits.${name}: ${writtenPolicies(policy)}`),
+    ...[...limits.values()].flatMap(({ name, policy, overrides = [] }) => [
+      `limits.${name}: ${writtenPolicies(policy)}`,
+      ...overrides.map((override) => `limits.${name} ${writtenOverride(override)}`),
+    ]),
     ...(forwardAuth?.rules ?? []).map(
       ({ name, policy }) => `forward_auth.${name}: ${policy === undefined ? 'skip' : writtenPolicies(policy)}`,
     ),
@@ -21,6 +25,12 @@ export function written(
     ),
   ];
   return lines.map((line) => `${line.replaceAll(/\p{Control}/gu, ' ')}\n`).join('');
+}
+
+/** `for "org-7:*": fixedWindow 50 per 1m, until 2027-01-01T00:00:00.000Z`. */
+function writtenOverride({ target: { kind, text }, policy, untilMs }: KeyOverride): string {
+  const end = untilMs === Infinity ? '' : `, until ${new Date(untilMs).toISOString()}`;
+  return `for ${JSON.stringify(kind === 'key' ? text : `${text}*`)}: ${writtenPolicies(policy)}${end}`;
 }
 
 function writtenRule({ rateLimit, written: policies, shadowMode, quotaMode }: Rule): string {

@@ -63,6 +63,7 @@ async function read(path: string, managed: Map<string, NamedPolicy[]>): Promise<
   try {
     return await loadConfiguration(path, {
       limitOf: (policy, name): LimitRef => {
+        if ('overrides' in policy) return limitOf(namePolicies(policy.policy, name)); // of keys that a log need not have
         if (!isReference(policy)) return limitOf(namePolicies(policy, name));
         // Filled when the names of all managed policies are known.
         const policies = managed.get(policy.name) ?? [];

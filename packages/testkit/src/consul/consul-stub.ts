@@ -139,12 +139,12 @@ export class ConsulStub {
     }
     const isChange = request.method === 'PUT';
     if (request.method === 'DELETE') {
-      this.delete(pathname.slice(KEYS.length));
+      this.delete(keyOf(pathname));
       response.end('true');
       return;
     }
-    if (pathname.startsWith(KEYS) && isChange) this.#write(pathname.slice(KEYS.length), body, query['cas'], response);
-    else if (pathname.startsWith(KEYS)) await this.#answerKeys(pathname.slice(KEYS.length), query, response);
+    if (pathname.startsWith(KEYS) && isChange) this.#write(keyOf(pathname), body, query['cas'], response);
+    else if (pathname.startsWith(KEYS)) await this.#answerKeys(keyOf(pathname), query, response);
     else if (isChange) changed(this.#change(pathname, body), response);
     else await this.#answerHealth(pathname, query, response);
   }
@@ -281,6 +281,11 @@ export class ConsulStub {
     else if (fault !== 'hangs') response.writeHead(fault.status).end(fault.body);
     return true;
   }
+}
+
+/** The key of a path, in which it is percent-encoded. */
+function keyOf(pathname: string): string {
+  return decodeURIComponent(pathname.slice(KEYS.length));
 }
 
 function changed([status, text]: StubAnswer, response: ServerResponse): void {

@@ -7,13 +7,14 @@ import { RequestProblem } from '../../transport/request-problem.ts';
 import { sendJson } from '../../transport/send.ts';
 import type { Service } from '../../service.ts';
 import { openApi } from './open-api.ts';
-import { Operations } from './operations.ts';
+import { badRequest } from './fields.ts';
+import { Operations, type Operation } from './operations.ts';
 
 const PREFIX = '/v1/';
 const LONGEST_BODY = 65_536;
 const SOON = { 'retry-after': '1' };
 
-/** The native protocol over HTTP: `POST /v1/consume` and the like, and `GET /v1/openapi.json`, which describes them. */
+/** The native protocol over HTTP: `POST /v1/consume` and the like, `/v1/overrides`, and `GET /v1/openapi.json`, which describes them. */
 export function nativeRoutes(service: Service, entrance: Entrance, waiting?: WaitingBodies): readonly Route[] {
   const operations = new Operations(service);
   const bodies = new Bodies({ longest: LONGEST_BODY, waiting });
@@ -29,10 +30,10 @@ export function nativeRoutes(service: Service, entrance: Entrance, waiting?: Wai
       path: PREFIX,
       place: 'whole',
       handle: async (request, response, takePlace) => {
-        const { name, isTrusted } = calledOperation(service, { entrance, operations }, request);
-        const body = await readJson(request, bodies);
+        const { operation, hasBody, isTrusted } = calledOperation(service, { entrance, operations }, request);
+        const given = hasBody ? await readJson(request, bodies) : queryOf(request);
         takePlace(response);
-        const result = await operations.run(name, body, { isTrusted }).catch((error: unknown) => {
+        const result = await operations.run(operation, given, { isTrusted }).catch((error: unknown) => {
           throw asProblem(error);
         });
         if (result !== undefined) sendJson(response, 200, result);
@@ -51,17 +52,20 @@ function calledOperation(
   { access }: Service,
   { entrance, operations }: { readonly entrance: Entrance; readonly operations: Operations },
   request: IncomingMessage,
-): { readonly name: string; readonly isTrusted: boolean } {
+): { readonly operation: Operation; readonly hasBody: boolean; readonly isTrusted: boolean } {
   const name = (request.url ?? '').slice(PREFIX.length).replace(/\?.*$/s, '');
-  const operation = operations.find(name);
-  if (operation === undefined) {
+  const methods = operations.find(name);
+  if (methods === undefined) {
     throw new RequestProblem(
       404,
       `there is nothing at this path; known: ${operations.names.map((known) => PREFIX + known).join(', ')}`,
     );
   }
-  if (request.method !== 'POST') {
-    throw new RequestProblem(405, `${PREFIX}${name} takes POST, got ${String(request.method)}`, {}, { allow: 'POST' });
+  const method = String(request.method);
+  const operation = Object.hasOwn(methods, method) ? methods[method] : undefined;
+  if (operation === undefined) {
+    const allow = Object.keys(methods).join(', ');
+    throw new RequestProblem(405, `${PREFIX}${name} takes ${allow}, got ${method}`, {}, { allow });
   }
   const problem = access.problemOfPage(request, entrance);
   if (problem !== undefined) throw new RequestProblem(403, `${problem}; nothing was done`);
@@ -74,7 +78,19 @@ function calledOperation(
       { 'www-authenticate': 'Bearer' },
     );
   }
-  return { name, isTrusted };
+  return { operation, hasBody: method === 'POST' || method === 'PUT', isTrusted };
+}
+
+/**
+ * The fields of a query.
+ *
+ * @throws RequestProblem for a field that stands there twice.
+ */
+function queryOf({ url = '' }: IncomingMessage): Readonly<Record<string, string>> {
+  const query = new URLSearchParams(/\?.*$/s.exec(url)?.[0]);
+  const fields = Object.fromEntries(query);
+  if (query.size > Object.keys(fields).length) throw badRequest('the query has a field twice');
+  return fields;
 }
 
 /** How errors of core are reported to a client. Other errors pass unchanged. */

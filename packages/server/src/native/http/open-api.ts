@@ -4,7 +4,9 @@ type Schema = Readonly<Record<string, unknown>>;
 interface Described {
   readonly summary: string;
   readonly description: string;
-  readonly request: string;
+  /** The schema of the body; undefined: `query` has the fields. */
+  readonly request?: string;
+  readonly query?: readonly Schema[];
   /** The schema of the answer; undefined: 204 without a body. */
   readonly answer?: string;
   readonly isPrivileged?: true;
@@ -39,6 +41,30 @@ const policyNumbers: Readonly<Record<string, Schema>> = {
   },
   resetAfterMs: ms('Until the key is as if never used.'),
   delayMs: ms('Pacing: the time to wait before you go on.'),
+};
+
+const limitName: Schema = { type: 'string', description: 'The name of a managed limit.' };
+const overrideTarget: Readonly<Record<string, Schema>> = {
+  key: { type: 'string', minLength: 1, description: 'The key whose numbers are others. Either this or prefix.' },
+  prefix: { type: 'string', minLength: 1, maxLength: 256, description: 'Or: every key that begins with this.' },
+};
+const audit: Readonly<Record<string, Schema>> = {
+  by: { type: 'string', minLength: 1, maxLength: 256, description: 'Who changes it: kept with it.' },
+  reason: { type: 'string', minLength: 1, maxLength: 1000, description: 'Why: kept with it.' },
+};
+const nullable = (type: string, description: string): Schema => ({ type: [type, 'null'], description });
+const overrideFields: Readonly<Record<string, Schema>> = {
+  name: { type: 'string', description: 'The managed policy that it overrides.' },
+  target: {
+    oneOf: [{ type: 'string' }, record({ prefix: { type: 'string' } })],
+    description: 'A key (a long one as # and its hash), or a prefix of keys.',
+  },
+  policy: nullable('object', 'Null: it was removed.'),
+  untilMs: nullable('integer', 'When it ends, milliseconds since 1970. Null: it does not.'),
+  by: nullable('string', 'Who changed it last.'),
+  reason: nullable('string', 'Why.'),
+  changedAtMs: ms('When, since 1970.'),
+  version: { type: 'integer' },
 };
 
 const schemas: Readonly<Record<string, Schema>> = {
@@ -128,6 +154,37 @@ const schemas: Readonly<Record<string, Schema>> = {
     },
     ['reset'],
   ),
+  Overrides: record({
+    overrides: { type: 'array', maxItems: 1000, items: ref('PolicyOverride') },
+    hasMore: { type: 'boolean', description: 'Whether there are more: narrow the list with startsWith.' },
+  }),
+  OverrideRequest: record(
+    {
+      limit: limitName,
+      ...overrideTarget,
+      policy: {
+        type: 'object',
+        description: 'A policy of the same kind, as in the file of limits, or as answers have it.',
+        minProperties: 1,
+        examples: [{ fixedWindow: { limit: 500, window: '1m' } }],
+      },
+      until: {
+        oneOf: [{ type: 'integer', minimum: 1 }, { type: 'string' }],
+        description:
+          'When it ends: milliseconds since 1970, or a text such as 2027-01-01T00:00:00Z. Default: it does not.',
+      },
+      ...audit,
+      dryRun: { type: 'boolean', default: false, description: 'Answers what would change, and changes nothing.' },
+    },
+    ['key', 'prefix', 'until', 'by', 'reason', 'dryRun'],
+  ),
+  PolicyOverride: record(overrideFields),
+  ChangedOverride: record({
+    ...overrideFields,
+    change: { enum: ['created', 'changed', 'unchanged'] },
+    before: { type: 'object', description: 'The policy that counted for its keys until now.' },
+  }),
+  RemovedOverride: record({ removed: { type: 'boolean', description: 'Whether there was one.' } }),
   Problem: record(
     {
       type: { type: 'string' },
@@ -205,11 +262,52 @@ const operations: Readonly<Record<string, Described>> = {
   unblock: { summary: 'Ends a block.', description: '', request: 'KeysRequest', isPrivileged: true },
 };
 
+const inQuery = (properties: Readonly<Record<string, Schema>>): readonly Schema[] =>
+  Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: name === 'limit', schema }));
+
+/** The operations of `/v1/overrides`, by their methods. */
+const overrides: Readonly<Record<string, Described & { readonly id: string }>> = {
+  get: {
+    id: 'listOverrides',
+    summary: 'Lists the overrides of a managed limit, at most 1000.',
+    description:
+      'Each with who changed it, when and why. With key or prefix those that concern it: the first one counts.',
+    query: inQuery({
+      limit: limitName,
+      ...overrideTarget,
+      startsWith: { type: 'string', description: 'Only those whose key or prefix begins with this.' },
+      ended: {
+        type: 'boolean',
+        default: false,
+        description: 'Whether those are listed that were removed or have ended.',
+      },
+    }),
+    answer: 'Overrides',
+    isPrivileged: true,
+  },
+  put: {
+    id: 'putOverride',
+    summary: 'Gives a key, or all keys with a prefix, other numbers than their managed limit.',
+    description: 'In force in every process within a second. What was used stays used.',
+    request: 'OverrideRequest',
+    answer: 'ChangedOverride',
+    isPrivileged: true,
+  },
+  delete: {
+    id: 'removeOverride',
+    summary: 'Removes an override.',
+    description: 'Who did it, when and why stays.',
+    query: inQuery({ limit: limitName, ...overrideTarget, ...audit }),
+    answer: 'RemovedOverride',
+    isPrivileged: true,
+  },
+};
+
 const PROBLEMS: Readonly<Record<string, string>> = {
   400: 'The request is wrong. Nothing was done.',
   403: 'A page of another origin or a foreign Host on the loopback, without the token; or the reservation or slot is none of this service. Nothing was done.',
   404: 'There is no such limit. Nothing was done.',
-  409: 'The configuration has changed, or a managed policy is not there. Nothing was done.',
+  409: 'The configuration has changed, a managed policy is not there, or a limit is not managed. Nothing was done.',
   413: 'The body is too long.',
   415: 'The body is not JSON.',
   503: 'The store does not answer, or the service has as many requests as it takes.',
@@ -219,28 +317,38 @@ function responseOf(description: string, schema: string, type = 'application/jso
   return { description, content: { [type]: { schema: ref(schema) } } };
 }
 
-function pathOf([name, { summary, description, request, answer, isPrivileged }]: [string, Described]): [
-  string,
-  Schema,
-] {
+function operationOf(id: string, { summary, description, request, query, answer, isPrivileged }: Described): Schema {
   const problems =
     isPrivileged === true ? { 401: 'The token is missing or wrong. Nothing was done.', ...PROBLEMS } : PROBLEMS;
   const failures = Object.entries(problems).map(([status, why]) => [
     status,
     responseOf(why, 'Problem', 'application/problem+json'),
   ]);
-  const post = {
-    operationId: name,
+  const content = request && { 'application/json': { schema: ref(request) } };
+  return {
+    operationId: id,
     summary,
     description,
     ...(isPrivileged === true ? { security: [{ token: [] }, {}] } : {}),
-    requestBody: { required: true, content: { 'application/json': { schema: ref(request) } } },
+    ...(query === undefined ? {} : { parameters: query }),
+    ...(content === undefined ? {} : { requestBody: { required: true, content } }),
     responses: {
       ...(answer === undefined ? { 204: { description: 'Done.' } } : { 200: responseOf('Done.', answer) }),
       ...(Object.fromEntries(failures) as Schema),
     },
   };
-  return [`/v1/${name}`, { post }];
+}
+
+function pathsOf(): Schema {
+  const posts = Object.entries(operations).map(([name, described]) => [
+    `/v1/${name}`,
+    { post: operationOf(name, described) },
+  ]);
+  const methods = Object.entries(overrides).map(([method, { id, ...described }]) => [
+    method,
+    operationOf(id, described),
+  ]);
+  return { ...(Object.fromEntries(posts) as Schema), '/v1/overrides': Object.fromEntries(methods) as Schema };
 }
 
 /** The OpenAPI 3.1 document of `/v1`. */
@@ -254,7 +362,7 @@ export const openApi: Schema = {
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/' }],
-  paths: Object.fromEntries(Object.entries(operations).map(pathOf)),
+  paths: pathsOf(),
   components: {
     schemas,
     securitySchemes: {

@@ -4,6 +4,7 @@ import type { Configuration } from '../../config/configuration.ts';
 import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 import { badRequest, fieldsOf, shown, type Fields } from './fields.ts';
+import { LimitOverrides } from './overrides.ts';
 import { Reservations } from './reservations.ts';
 import { HeldSlots } from './slots.ts';
 import { writtenDecision } from './written-decision.ts';
@@ -12,7 +13,7 @@ import { writtenDecision } from './written-decision.ts';
 type Keys = Readonly<Record<string, string>>;
 
 /** The input and the effect of one operation. */
-interface Operation {
+export interface Operation {
   readonly needed: readonly string[];
   readonly optional: readonly string[];
   /** Whether its caller needs the right to: it could raise a limit, or deny others. */
@@ -20,6 +21,9 @@ interface Operation {
   /** Returns the body of the answer; undefined: none. */
   run(fields: Fields, caller: Caller): Promise<unknown>;
 }
+
+/** The operations of one name by their methods of HTTP. All but POST and PUT take their fields from the query. */
+export type Methods = Readonly<Record<string, Operation>>;
 
 /** Who asks. */
 interface Caller {
@@ -35,13 +39,14 @@ export class Operations {
   readonly #service: Service;
   readonly #reservations: Reservations;
   readonly #slots: HeldSlots;
-  readonly #operations: Readonly<Record<string, Operation>>;
+  readonly #operations: Readonly<Record<string, Methods>>;
   #limiter: { readonly configuration: Configuration; readonly over: LimiterImpl<Keys> } | undefined;
 
   constructor(service: Service) {
     this.#service = service;
     this.#reservations = new Reservations(service);
     this.#slots = new HeldSlots(service);
+    const overrides = new LimitOverrides(service);
     this.#operations = {
       consume: open(['keys'], ['cost'], ({ keys, cost }) => this.#decide('consume', keys, cost)),
       peek: open(['keys'], ['cost'], ({ keys, cost }) => this.#decide('peek', keys, cost)),
@@ -63,6 +68,13 @@ export class Operations {
         this.#over(keys).block(keysOf(keys), duration as Duration, { reset: (reset ?? false) as boolean }),
       ),
       unblock: privileged(['keys'], [], ({ keys }) => this.#over(keys).unblock(keysOf(keys))),
+      overrides: {
+        GET: rights(['limit'], ['key', 'prefix', 'startsWith', 'ended'], (fields) => overrides.list(fields)),
+        PUT: rights(['limit', 'policy'], ['key', 'prefix', 'until', 'by', 'reason', 'dryRun'], (fields) =>
+          overrides.put(fields),
+        ),
+        DELETE: rights(['limit'], ['key', 'prefix', 'by', 'reason'], (fields) => overrides.remove(fields)),
+      },
     };
   }
 
@@ -70,19 +82,18 @@ export class Operations {
     return Object.keys(this.#operations);
   }
 
-  /** Whether there is such an operation, and whether it is privileged. */
-  find(name: string): { readonly isPrivileged: boolean } | undefined {
+  /** The operations of a name; undefined where there are none. */
+  find(name: string): Methods | undefined {
     return Object.hasOwn(this.#operations, name) ? this.#operations[name] : undefined;
   }
 
   /**
    * Does an operation.
    *
-   * @throws (rejects) RequestProblem for a body that it cannot use; the errors of `Limiter`.
+   * @throws (rejects) RequestProblem for fields that it cannot use; the errors of `Limiter`.
    */
-  async run(name: string, body: unknown, caller: Caller): Promise<unknown> {
-    const operation = this.#operations[name] as Operation;
-    return operation.run(fieldsOf(body, operation.needed, operation.optional), caller);
+  async run(operation: Operation, given: unknown, caller: Caller): Promise<unknown> {
+    return operation.run(fieldsOf(given, operation.needed, operation.optional), caller);
   }
 
   async #decide(op: 'consume' | 'peek', keys: unknown, cost: unknown): Promise<unknown> {
@@ -141,11 +152,15 @@ export class Operations {
   }
 }
 
-function open(needed: readonly string[], optional: readonly string[], run: Operation['run']): Operation {
-  return { needed, optional, run, isPrivileged: false };
+function open(needed: readonly string[], optional: readonly string[], run: Operation['run']): Methods {
+  return { POST: { needed, optional, run, isPrivileged: false } };
 }
 
-function privileged(needed: readonly string[], optional: readonly string[], run: Operation['run']): Operation {
+function privileged(needed: readonly string[], optional: readonly string[], run: Operation['run']): Methods {
+  return { POST: rights(needed, optional, run) };
+}
+
+function rights(needed: readonly string[], optional: readonly string[], run: Operation['run']): Operation {
   return { needed, optional, run, isPrivileged: true };
 }
 

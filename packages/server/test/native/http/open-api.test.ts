@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { redisStore } from '@sluice/core';
+import { fixedWindow, redisStore } from '@sluice/core';
+import { createPolicies } from '@sluice/managed';
 import { expectWarnings, useRedis } from '@sluice/testkit';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { openApi } from '../../../src/native/http/open-api.ts';
@@ -9,7 +10,7 @@ import { serveHttp, type Answer, type HttpService } from './http-service.ts';
 expectWarnings('SLUICE_POLICY_UNCONFIGURED');
 
 interface Documented {
-  readonly paths: Readonly<Record<string, { readonly post: DocumentedOperation }>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, { properties?: Readonly<Record<string, unknown>> }>>;
   };
@@ -26,6 +27,7 @@ const LIMITS = `limits:
   slow: { leakyBucket: { limit: 1, window: 1s, maxDelay: 5s } }
   jobs: { concurrency: { limit: 1, ttl: 1m } }
   orders: { managed: orders }
+  lost: { managed: lost }
 `;
 const { paths, components } = openApi as unknown as Documented;
 const ajv = new Ajv2020({ allErrors: true, strict: false });
@@ -50,8 +52,24 @@ async function ask(
   headers: Readonly<Record<string, string>> = {},
   of: HttpService = service,
 ): Promise<Answer> {
-  const answer = await of.post(name, body, headers);
-  const described = paths[`/v1/${name}`]?.post.responses[String(answer.status)];
+  return asDescribed(name, 'post', await of.post(name, body, headers));
+}
+
+/** The answer of `/v1/overrides`, which matches its description. */
+async function askOverrides(
+  method: 'GET' | 'PUT' | 'DELETE',
+  fields: Readonly<Record<string, unknown>>,
+): Promise<Answer> {
+  const query = new URLSearchParams(fields as Record<string, string>).toString();
+  const init = { method, headers: { 'content-type': 'application/json' } };
+  const answer = await (method === 'PUT'
+    ? service.request('/v1/overrides', { ...init, body: JSON.stringify(fields) })
+    : service.request(`/v1/overrides?${query}`, { method }));
+  return asDescribed('overrides', method.toLowerCase(), answer);
+}
+
+function asDescribed(name: string, method: string, answer: Answer): Answer {
+  const described = paths[`/v1/${name}`]?.[method]?.responses[String(answer.status)];
   expect(described).toBeDefined();
   const [content] = Object.entries(described?.content ?? {});
   if (content === undefined) {
@@ -74,9 +92,9 @@ function see(schema: string, value: Readonly<Record<string, unknown>>): void {
   for (const policy of (value['policies'] ?? []) as Record<string, unknown>[]) see('PolicyDecision', policy);
 }
 
-function accepts(name: string, body: unknown): boolean {
+function accepts(name: string, body: unknown, method = 'post'): boolean {
   const validate = ajv.compile({
-    $ref: `doc#/paths/${`/v1/${name}`.replaceAll('/', '~1')}/post/requestBody/content/application~1json/schema`,
+    $ref: `doc#/paths/${`/v1/${name}`.replaceAll('/', '~1')}/${method}/requestBody/content/application~1json/schema`,
   });
   return validate(body);
 }
@@ -139,6 +157,27 @@ describe('the OpenAPI document', () => {
     expect((await ask('release', { slot })).status).toBe(204);
   });
 
+  it('describes overrides and their changes', async () => {
+    const orders = { limit: 'orders', key: 'ann' };
+    const policies = createPolicies(redis.admin);
+    await policies.put('orders', fixedWindow({ limit: 5, window: '1h' }), { apps: ['sluice-server'] });
+    await policies.close();
+    const policy = { fixedWindow: { limit: 50, window: '1h' } };
+    const body = { ...orders, policy, until: '2100-01-01T00:00:00Z', by: 'eve', reason: 'a sale', dryRun: false };
+
+    const put = await askOverrides('PUT', body);
+    const listed = await askOverrides('GET', orders);
+    const removed = await askOverrides('DELETE', { ...orders, by: 'eve', reason: 'it is over' });
+    const ended = await askOverrides('GET', { limit: 'orders', ended: 'true', startsWith: 'a' });
+    const problems = [await askOverrides('GET', { limit: 'login' }), await askOverrides('PUT', {})];
+
+    expect(accepts('overrides', body, 'put')).toBe(true);
+    expect([put, listed, removed, ended].map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(ended.body).toMatchObject({ overrides: [{ policy: null, by: 'eve' }], hasMore: false });
+    expect(problems.map(({ status }) => status)).toEqual([409, 400]);
+    expect(accepts('overrides', {}, 'put')).toBe(false);
+  });
+
   it.each<[string, unknown]>([
     ['consume', {}],
     ['consume', { keys: {} }],
@@ -163,7 +202,7 @@ describe('the OpenAPI document', () => {
       await ask('reset', { keys }, { origin: 'http://page.example' }),
       await ask('settle', { reservation: 'x', actual: 1 }),
       await ask('consume', { keys: { logins: 'x' } }),
-      await ask('reset', { keys: { orders: 'x' } }),
+      await ask('reset', { keys: { lost: 'x' } }),
       await ask('consume', 'x'.repeat(70_000)),
       await ask('consume', { keys }, { 'content-type': 'text/plain' }),
     ].map(({ status }) => status);
@@ -176,7 +215,10 @@ describe('the OpenAPI document', () => {
   });
 
   it('promises nothing that no answer has had', () => {
-    const ofDecisions = new Set(['Reservation', 'Acquisition', 'Renewal', 'Decision', 'PolicyDecision', 'Problem']);
+    const ofDecisions = new Set([
+      ...['Reservation', 'Acquisition', 'Renewal', 'Decision', 'PolicyDecision', 'Problem'],
+      ...['Overrides', 'ChangedOverride', 'RemovedOverride'],
+    ]);
     // What only stores of other kinds and leases have.
     const elsewhere = new Set(['PolicyDecision.isResetKnown']);
     const missing = Object.entries(components.schemas)

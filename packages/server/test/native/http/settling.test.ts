@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { memoryStore } from '@sluice/core';
 import { cases, fakeClock, testSeed, type FakeClock } from '@sluice/testkit';
-import { Operations } from '../../../src/native/http/operations.ts';
+import { Operations, type Operation } from '../../../src/native/http/operations.ts';
 import { serveHttp, type HttpService } from './http-service.ts';
 
 const LIMIT = 10;
@@ -44,7 +44,7 @@ interface Decided {
 /** Calls an operation of `/v1` as a client without the token, without a connection. */
 async function caller(clock: FakeClock): Promise<(name: string, body: object) => Promise<unknown>> {
   const operations = new Operations((await serve(clock)).service);
-  return (name, body) => operations.run(name, body, { isTrusted: false });
+  return (name, body) => operations.run(operations.find(name)?.['POST'] as Operation, body, { isTrusted: false });
 }
 type Call = Awaited<ReturnType<typeof caller>>;
 
