@@ -3,8 +3,12 @@ import { connect } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** Connections to a server on the loopback, which ask for a path. On Linux each has its own client address. */
-export async function openConnections(port, count, path = '/') {
+/**
+ * Connections to a server on the loopback, which ask for a path. On Linux each has its own client address.
+ *
+ * @param body - JSON, which is posted; undefined: GET.
+ */
+export async function openConnections(port, count, path = '/', body = undefined) {
   const sockets = Array.from({ length: count }, (_, i) =>
     connect({
       ...{ port, host: '127.0.0.1', noDelay: true },
@@ -12,7 +16,13 @@ export async function openConnections(port, count, path = '/') {
     }),
   );
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  return sockets.map((socket) => new HttpConnection(socket, port, path));
+  return sockets.map((socket) => new HttpConnection(socket, requestOf(port, path, body)));
+}
+
+function requestOf(port, path, body) {
+  const fields = `Host: 127.0.0.1:${port}\r\nAccept: */*\r\n`;
+  if (body === undefined) return `GET ${path} HTTP/1.1\r\n${fields}\r\n`;
+  return `POST ${path} HTTP/1.1\r\n${fields}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
 /**
@@ -26,9 +36,9 @@ class HttpConnection {
   #resolve;
   #reject;
 
-  constructor(socket, port, path) {
+  constructor(socket, request) {
     this.#socket = socket;
-    this.#request = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: */*\r\n\r\n`;
+    this.#request = request;
     socket.on('data', (chunk) => {
       this.#read(chunk);
     });
