@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LimiterCore } from '@sluice/core/spi';
+import type { NameWatch } from '@sluice/http/spi';
 import { Access } from './access.ts';
 import { Stats } from './stats/stats.ts';
 import type { CloseOptions } from './close-options.ts';
@@ -13,6 +14,7 @@ import { openListeners, type Listener } from './listeners/open-listeners.ts';
 import { isLocal, writtenAddress } from './transport/address.ts';
 import { LISTENERS, parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
 import type { Service } from './service.ts';
+import { watchServiceNames } from './service-names.ts';
 import { openStore } from './store.ts';
 
 /** A service that runs. */
@@ -92,6 +94,7 @@ class LiveService implements Service {
   readonly stats: Stats;
   readonly timeoutMs: number;
   #source: ConfigurationSource | undefined;
+  #names: NameWatch | undefined;
 
   constructor(core: LimiterCore, { token, hostNames, timeoutMs, siblings }: Settings) {
     this.core = core;
@@ -117,12 +120,15 @@ class LiveService implements Service {
         if (this.#source !== undefined)
           log(`a new configuration serves: ${changesOf(this.configuration, configuration)}`);
         this.stats.loaded();
+        queueMicrotask(() => void this.#names?.look()); // then it is the current one
       },
       onError: (error) => {
         this.stats.failedToLoad();
         log(`the configuration stays as it was: ${error.message}`);
       },
     });
+    this.#names = watchServiceNames(this.store, config, () => this.configuration);
+    void this.#names.look();
   }
 
   async reload(): Promise<void> {
@@ -131,6 +137,7 @@ class LiveService implements Service {
 
   close(): void {
     this.#source?.close();
+    this.#names?.stop();
   }
 }
 

@@ -75,6 +75,11 @@ export class StoreGuard {
     guards.get(store)?.close();
   }
 
+  /** Whether anything was asked of the store. */
+  get isUsed(): boolean {
+    return this.#shards.size > 0;
+  }
+
   /** The state of the breaker; with several, the one furthest from closed. */
   get state(): BreakerState {
     this.#forgetMoved();
