@@ -32,7 +32,7 @@ const LONGEST_KEY = 8_192;
 const LONGEST_BLOCK_MS = 366 * 86_400_000;
 const MOST_LIMITS = 200;
 /** By how many bits of an IPv6 address limiters count: see `byIp`. */
-const IPV6_PREFIXES = [64, 56, 48, 128];
+const IPV6_PREFIXES = [64, 56, 48, 128] as const;
 const EDIT_FIELDS = ['id', 'by', 'reason'];
 
 /** Looks keys up, blocks and unblocks them, and forgets what they have used. */
@@ -69,7 +69,10 @@ export class KeyActions {
     const isUsed = ({ outcome, policies }: KeyState): boolean =>
       outcome === 'blocked' || policies.some(({ used }) => used > 0);
     const used = states.filter(isUsed);
-    return used.length > 0 ? used : states.filter((_, i) => keys[i]?.length === text.length);
+    if (used.length > 0) return used;
+    // Of an address the form of `byIp()`: a block of the text itself would be one that no limiter looks for.
+    const subject = encodeSubject(canonicalAddress(text.trim(), IPV6_PREFIXES[0]) ?? text);
+    return states.filter((_, i) => keys[i]?.subject === subject);
   }
 
   async block(fields: Fields, operator: string | undefined): Promise<KeyState> {

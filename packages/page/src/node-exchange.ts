@@ -39,6 +39,7 @@ export function writeToNode(answer: PageResponse, response: ServerResponse): voi
     response.end(body);
     return;
   }
+  if (response.destroyed) return; // the client has left while it was asked who it is, and no event would end the stream
   response.writeHead(status, fields);
   response.on(
     'close',

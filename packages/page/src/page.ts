@@ -80,7 +80,8 @@ export class Page {
     if (resource === '') {
       return textResponse(200, 'text/html; charset=utf-8', APP, { 'content-security-policy': APP_POLICY });
     }
-    return resource === 'snapshot' ? jsonResponse(this.#snapshots.take(operator.name)) : this.#events(operator);
+    if (resource === 'snapshot') return jsonResponse(this.#snapshots.take(operator.name));
+    return request.method === 'HEAD' ? textResponse(200, 'text/event-stream', '') : this.#events(operator);
   }
 
   async #act(

@@ -306,6 +306,19 @@ describe('a key that is looked up', () => {
     expect([...(await keysOf({ key: '::ffff:203.0.113.7' })), ...(await keysOf(ask64))]).toEqual(counted);
   });
 
+  it('is an address in the form that limiters count where it has used nothing, so that a block of it holds', async () => {
+    const made = pageWith();
+    const limiter = limiterOf('api');
+    const address = '2001:db8:1:2:3:4:5:6';
+
+    const states: readonly KeyState[] = (await ask(made, 'key', { key: address })).json;
+    const why = { id: states[0]?.id, duration: '1h', reason: 'r', by: 'ops' };
+    const blocked = await ask(made, 'block', why);
+
+    expect([states.map(({ key }) => key), blocked.status]).toEqual([[canonicalAddress(address, 64)], 200]);
+    expect((await limiter.consume(canonicalAddress(address, 64) ?? '')).outcome).toBe('blocked');
+  });
+
   it('has its state under each limit where it has used nothing', async () => {
     const made = pageWith({ limiters: [limiterOf('a'), limiterOf('b')] as unknown as Limiter<never>[] });
 

@@ -5,19 +5,20 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer, type RunningServer } from '../src/create-server.ts';
+import { ask as askGrpc, connect as connectGrpc, descriptor } from './rls/running-service.ts';
 
 const TOKEN = 'token-of-the-tests';
 const folder = mkdtempSync(join(tmpdir(), 'sluice-pages-'));
 const config = join(folder, 'limits.yaml');
 writeFileSync(
   config,
-  'domain: shop\ndescriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 100 } }]\nlimits: { login: { fixedWindow: { limit: 100, window: 1h } } }\n',
+  'domain: shop\ndescriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 100 } }]\nlimits: { login: { fixedWindow: { limit: 100, window: 1h } } }\nforward_auth: { trusted_proxies: [127.0.0.1], rules: [{ name: orders, policy: { fixedWindow: { limit: 100, window: 1h } } }] }\n',
 );
-const settings = { config, grpc: 'off', token: TOKEN, hostNames: ['Limits.internal'], log: () => undefined } as const;
+const settings = { config, token: TOKEN, hostNames: ['Limits.internal'], log: () => undefined } as const;
 
 let server: RunningServer;
 beforeAll(async () => {
-  server = await createServer({ ...settings, http: 0, admin: 0 });
+  server = await createServer({ ...settings, grpc: 0, http: 0, admin: 0 });
 });
 afterAll(async () => {
   await server.close();
@@ -88,6 +89,54 @@ describe.each(OPERATIONS)('on the loopback: %s %s %s', (...operation) => {
     [{ Host: 'localhost:6070', 'Sec-Fetch-Site': 'none' }],
   ])('a request with %j is answered', async (fields) => {
     expect([200, 204]).toContain((await ask(operation, fields)).status);
+  });
+});
+
+/** What gateways send for a page of another site: fields of its browser beside their own. */
+describe('a gateway on the loopback', () => {
+  const browser = {
+    Origin: 'https://elsewhere.example',
+    Referer: 'https://elsewhere.example/',
+    'Sec-Fetch-Site': 'cross-site',
+    'Sec-Fetch-Mode': 'cors',
+    'Sec-Fetch-Dest': 'empty',
+    Cookie: 'session=1',
+  };
+
+  it.each<[string, Operation, OutgoingHttpHeaders]>([
+    // proxy_set_header Host is not written: the name of the upstream, or of a variable, whatever it is
+    ['nginx', ['http', 'GET', '/auth'], { Host: 'sluice', 'X-Original-URI': '/orders', 'X-Original-Method': 'POST' }],
+    [
+      'Caddy',
+      ['http', 'GET', '/auth'],
+      {
+        ...{ Host: 'shop.example', 'X-Forwarded-Uri': '/orders', 'X-Forwarded-Method': 'POST' },
+        ...{ 'X-Forwarded-For': '203.0.113.9', 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'shop.example' },
+      },
+    ],
+    [
+      'ext_authz of Envoy',
+      ['http', 'POST', '/auth/orders'],
+      { Host: 'shop.example', 'Content-Length': '0', 'X-Forwarded-For': '203.0.113.9', 'X-Envoy-Internal': 'true' },
+    ],
+  ])('that is %s is answered with the fields of a browser', async (_name, operation, fields) => {
+    const { status, headers } = await ask(operation, { ...fields, ...browser });
+
+    expect([status, headers['ratelimit-policy']]).toEqual([200, '"orders";q=100;w=3600']);
+  });
+
+  it('that calls gRPC is answered, whatever name and origin it sends', async () => {
+    const client = connectGrpc(Number(server.addresses.grpc?.split(':').at(-1)), {
+      'grpc.default_authority': 'shop.example',
+    });
+    const call = { domain: 'shop', descriptors: [descriptor('user=ann')] };
+
+    const { overallCode } = await askGrpc(client, call, {
+      fields: { origin: browser.Origin, 'sec-fetch-site': 'cross-site' },
+    });
+    client.close();
+
+    expect(overallCode).toBe('OK');
   });
 });
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { unifiedDiff } from '../../src/migrate/edits.ts';
 import { planOf, type Plan, type Target } from '../../src/migrate/plan.ts';
 import { readProject } from '../../src/project/read-project.ts';
 import { runSluice } from '../sluice.ts';
@@ -103,6 +104,22 @@ function compiled(folder: string): void {
   });
   expect([status, stdout]).toEqual([0, '']);
 }
+
+describe('the change of a long file', () => {
+  it('at its first and its last line is shown, in little memory', () => {
+    const lines = Array.from({ length: 20_000 }, (_, i) => `const a${String(i)} = ${String(i)};`);
+    const text = (name: string): string =>
+      [`import a from '${name}';`, ...lines, `import b from '${name}';`].join('\n');
+
+    const shown = unifiedDiff('app.js', text('old'), text('new')).split('\n');
+
+    expect(shown.filter((line) => line.endsWith(" from 'new';"))).toEqual([
+      "+import a from 'new';",
+      "+import b from 'new';",
+    ]);
+    expect(shown[2]).toBe('@@ -1,20002 +1,20002 @@');
+  });
+});
 
 describe('sluice migrate', () => {
   it('prints limiters, what is different, and the change, and writes it where it is told to', async () => {
