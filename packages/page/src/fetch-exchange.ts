@@ -25,9 +25,14 @@ function streamOf(stream: NonNullable<PageResponse['stream']>): ReadableStream<U
   let stop: (() => void) | undefined;
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      stop = stream((text) => {
-        if ((controller.desiredSize ?? 0) > -100) controller.enqueue(encoder.encode(text));
-      });
+      stop = stream(
+        (text) => {
+          if ((controller.desiredSize ?? 0) > -100) controller.enqueue(encoder.encode(text));
+        },
+        () => {
+          controller.close();
+        },
+      );
     },
     cancel() {
       stop?.();

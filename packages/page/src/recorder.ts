@@ -1,5 +1,5 @@
 import { detached, eachPolicy, watchDecisions, type LimitRef, type PublishedDecision } from '@sluice/core/spi';
-import type { LiveLimiter } from './limits.ts';
+import type { KnownLimit, LiveLimiter } from './limits.ts';
 import { MINUTES, MinuteCounts, Timings } from './counts.ts';
 import { TopKeys } from './top-keys.ts';
 
@@ -7,6 +7,8 @@ import { TopKeys } from './top-keys.ts';
 export interface CountedKey {
   readonly core: LiveLimiter;
   readonly limit: LimitRef;
+  /** Whether the key was not counted, and other limits with this kind of key have other numbers. */
+  readonly isUnsure: boolean;
   readonly policy: string;
   /** The key as the store has it: bounded. */
   readonly subject: string;
@@ -14,6 +16,14 @@ export interface CountedKey {
   readonly key: string;
   /** The number of its characters. */
   readonly length: number;
+}
+
+/** A key that was not counted, under a limit. */
+export function keyUnder(
+  { core, limit, isOneOfSeveral }: KnownLimit,
+  shown: Omit<CountedKey, 'core' | 'limit' | 'isUnsure'>,
+): CountedKey {
+  return { core, limit, isUnsure: isOneOfSeveral, ...shown };
 }
 
 /** What is counted for one limiter. */
@@ -61,6 +71,11 @@ export class Recorder {
   /** The place of the present minute in counts by minute. */
   get minute(): number {
     return this.#minute;
+  }
+
+  /** The keys with this subject among those that are denied or used most. */
+  seen(subject: string): readonly CountedKey[] {
+    return [this.denied, this.used].flatMap((top) => top.items().filter((item) => item.subject === subject));
   }
 
   /** Calls back every second. Returns a function that stops it. */
@@ -124,6 +139,7 @@ export class Recorder {
       top.add(`${subject}${limit.keySuffix}${only === undefined ? '' : ` ${name}`}`, weight, () => ({
         core: published.core as LiveLimiter,
         limit,
+        isUnsure: false,
         policy: name,
         subject,
         // A copy: a slice keeps the whole text.
