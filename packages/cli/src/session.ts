@@ -9,17 +9,26 @@ export interface GlobalOptions {
   readonly json?: true;
 }
 
+/** Prints a value as JSON, or the result of `text`. */
+export type Print = (value: unknown, text: () => string) => void;
+
 /** A running command. */
 export interface Session {
   readonly connection: Connection;
   readonly prefix: string;
-  /** Prints a value as JSON, or the result of `text`. */
-  readonly print: (value: unknown, text: () => string) => void;
+  readonly print: Print;
 }
 
 /** The options of every command, given before or after it on the line. */
 export function globalsOf(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
+}
+
+/** Prints as JSON where `--json` is given. */
+export function printOf({ json }: GlobalOptions): Print {
+  return (value, text) => {
+    console.log(json === true ? JSON.stringify(value, null, 2) : text());
+  };
 }
 
 /**
@@ -33,16 +42,11 @@ export async function withSession(
   work: (session: Session) => Promise<void>,
   { writes = false }: { readonly writes?: boolean } = {},
 ): Promise<void> {
-  const { redis, prefix, json } = globalsOf(command);
+  const globals = globalsOf(command);
+  const { redis, prefix } = globals;
   const connection = await connect(redis);
   try {
-    await work({
-      connection,
-      prefix,
-      print: (value, text) => {
-        console.log(json === true ? JSON.stringify(value, null, 2) : text());
-      },
-    });
+    await work({ connection, prefix, print: printOf(globals) });
   } catch (error) {
     if (!isLate(error)) throw error;
     const unsure = writes ? '; the change may have been made anyway' : '';
