@@ -1,6 +1,6 @@
 --[[
 Blocks, unblocks or resets one key without the numbers of its policies: what stands before the states is written in one
-way for all of them. For the value, and what each edit changes, see edits.lua and general.lua of core.
+way for all of them. For the value, and what each edit changes, see edits.lua and general.lua of core. A key that is not blocked is not unblocked.
 
 KEYS  the key; the keys of its external states
 ARGV  block, unblock or reset; for a block its length in milliseconds
@@ -17,6 +17,9 @@ states = states or rest or value or ""
 local before_ms = tonumber(blocked or 0)
 local until_ms = before_ms
 
+if op == "unblock" and before_ms <= now_ms then
+  return { value and 1 or 0, 0, 0, now_ms }
+end
 if op == "block" then
   until_ms = now_ms + tonumber(ARGV[2])
 elseif op == "unblock" then

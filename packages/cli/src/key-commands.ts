@@ -131,14 +131,16 @@ function printEdits(
 ): void {
   const shown = keys.map(({ key, subject, of, blockedUntilMs }) => ({ key, subject, of, blockedUntilMs }));
   print({ edit, limit: flags.limit, keys: shown, ...auditOf(flags) }, () => {
-    const lines = keys.map(({ subject, of, blockedUntilMs, atMs }) => {
+    // Of the same key under several kinds of the same policies, the last one.
+    const lines = new Map<string, string>();
+    for (const { subject, of, blockedUntilMs, atMs } of keys) {
       const until =
         blockedUntilMs === null || edit === 'unblock'
           ? ''
           : `${edit === 'reset' ? '; it stays blocked' : ''} until ${writtenInstant(blockedUntilMs)} (in ${writtenSpan(blockedUntilMs - atMs)})`;
-      return line(edit, { subject, of }, until, flags);
-    });
-    return [...new Set(lines)].join('\n');
+      lines.set(`${subject} ${of}`, line(edit, { subject, of }, until, flags));
+    }
+    return [...lines.values()].join('\n');
   });
 }
 

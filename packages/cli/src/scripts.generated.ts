@@ -4,7 +4,7 @@
  * - edit-key.lua
  */
 export const editKey: { readonly source: string; readonly sha1: string } = {
-  sha1: 'e6bf4f9262f3156e3a74b77d2c243499c449087b',
+  sha1: '0fa32fa159e4864bb5932737074b8fbf880acf4e',
   source: `local KEPT_MS = 60000
 local time = redis.call("TIME")
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -14,6 +14,9 @@ local denials, states = string.match(rest or value or "", "^%^([%d:]+)%^(.*)$")
 states = states or rest or value or ""
 local before_ms = tonumber(blocked or 0)
 local until_ms = before_ms
+if op == "unblock" and before_ms <= now_ms then
+  return { value and 1 or 0, 0, 0, now_ms }
+end
 if op == "block" then
   until_ms = now_ms + tonumber(ARGV[2])
 elseif op == "unblock" then

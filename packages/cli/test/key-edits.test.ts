@@ -278,12 +278,16 @@ describe('sluice unblock', () => {
     expect(await cli.admin.get('sluice:{ann}:api:2f')).toMatch(/^\d+$/);
   });
 
-  it('fails for a key that is not blocked', async () => {
-    await limiterOf('api', fixedWindow({ limit: 5, window: '1h' })).consume('ann');
+  it('fails for a key that is not blocked, and forgets no denials', async () => {
+    const policy = fixedWindow({ limit: 1, window: '1h' });
+    const limiter = limiterOf('api', policy, { escalate: escalate({ after: 5, block: '1h', decay: '1d' }) });
+    for (let i = 0; i < 3; i++) await limiter.consume('ann');
+    const before = await cli.admin.get('sluice:{ann}:api:2f');
 
     const { code, err } = await cli.sluice('unblock', 'ann', '--limit', 'api');
 
     expect([code, err]).toEqual([1, 'sluice: ann is not blocked under api; nothing was changed']);
+    expect(await cli.admin.get('sluice:{ann}:api:2f')).toBe(before);
   });
 });
 

@@ -31,6 +31,9 @@ export interface LimiterCounts {
   readonly name: string;
   readonly policies: Map<string, MinuteCounts>;
   readonly timings: Timings;
+  /** The policy that decided last, and its counts: usually the next one too. */
+  lastPolicy: string;
+  lastCounts: MinuteCounts | undefined;
 }
 
 const LONGEST_KEY = 256;
@@ -115,7 +118,7 @@ export class Recorder {
     const { allowed, remaining, limit, policy, outcome } = decision;
     const of = this.#last?.name === limiter ? this.#last : (this.#last = this.#limiter(limiter));
     of.timings.add(durationMs, decision.source);
-    const counts = policyCounts(of.policies, policy);
+    const counts = of.lastPolicy === policy && of.lastCounts !== undefined ? of.lastCounts : turnTo(of, policy);
     const minute = this.#minute;
     if (allowed) {
       counts.allowed[minute] = (counts.allowed[minute] as number) + 1;
@@ -153,10 +156,18 @@ export class Recorder {
     const known = this.limiters.get(name);
     if (known !== undefined) return known;
     if (this.limiters.size >= MOST_LIMITERS && name !== OTHER) return this.#limiter(OTHER);
-    const made: LimiterCounts = { name, policies: new Map(), timings: new Timings() };
+    const made: LimiterCounts = {
+      ...{ name, policies: new Map<string, MinuteCounts>(), timings: new Timings() },
+      ...{ lastPolicy: '', lastCounts: undefined },
+    };
     this.limiters.set(name, made);
     return made;
   }
+}
+
+function turnTo(of: LimiterCounts, policy: string): MinuteCounts {
+  of.lastPolicy = policy;
+  return (of.lastCounts = policyCounts(of.policies, policy));
 }
 
 function policyCounts(policies: Map<string, MinuteCounts>, name: string): MinuteCounts {
