@@ -27,9 +27,14 @@ function streamOf(stream: NonNullable<PageResponse['stream']>): ReadableStream<U
     {
       // Once it is read: a response to a client that has left never is.
       pull(controller) {
-        stop ??= stream((text) => {
-          if ((controller.desiredSize ?? 0) > -100) controller.enqueue(encoder.encode(text));
-        });
+        stop ??= stream(
+          (text) => {
+            if ((controller.desiredSize ?? 0) > -100) controller.enqueue(encoder.encode(text));
+          },
+          () => {
+            controller.close();
+          },
+        );
       },
       cancel() {
         stop?.();

@@ -43,9 +43,12 @@ export function writeToNode(answer: PageResponse, response: ServerResponse): voi
   response.writeHead(status, fields);
   response.on(
     'close',
-    stream((text) => {
-      if (response.writableLength < MOST_WAITING) response.write(text);
-    }),
+    stream(
+      (text) => {
+        if (response.writableLength < MOST_WAITING) response.write(text);
+      },
+      () => response.end(),
+    ),
   );
 }
 
