@@ -37,7 +37,9 @@ async function heal({ connection, prefix, print }: Session, policies: readonly P
   const options = { prefix, policies, definitions: await definitionsIn(connection, prefix) };
   const store = redisStore(connection, { prefix });
   const all = await scan(connection, `${prefix.replace(/[\\*?[\]]/g, '\\$&')}:{*`);
-  const keys = all.filter((key) => ownerOfExternalState(key, prefix) === undefined);
+  const keys = all.filter(
+    (key) => ownerOfExternalState(key, prefix) === undefined && !key.startsWith(`${prefix}:{#overrides}:`),
+  );
   const healed: string[] = [];
   const unknown: string[] = [];
   for (let from = 0; from < keys.length; from += AT_A_TIME) {
