@@ -95,7 +95,7 @@ export class OverrideEdits {
     await this.#cache.load();
     const { override, record } = await this.#current(name, target);
     const isInForce = override?.named !== undefined && override.untilMs > this.#cache.overrides.clock.nowMs();
-    return isInForce && record !== undefined ? shown(name, target, record) : undefined;
+    return isInForce && record !== undefined ? shownOverride(name, target, record) : undefined;
   }
 
   /** In the order of the source; with `concerning` the one that counts first. */
