@@ -148,7 +148,7 @@ async function bytesEach() {
   await empty.list();
   globalThis.gc();
   const before = process.memoryUsage().heapUsed;
-  await limiter.peek('nobody');
+  await limiter.peek('eve');
   globalThis.gc();
   globalThis.gc();
   const bytes = (process.memoryUsage().heapUsed - before) / OVERRIDES - withOne(0).length;
