@@ -3,7 +3,7 @@
 export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; readonly text: string }>> = {
   SLUICE_POLICY_INVALID: {
     when: 'Thrown when something is made',
-    text: 'A policy, its name or a number in it is invalid; `error.field` names it. Examples: a limit that is not a whole number, a window that is not a duration, a precision that does not divide the window, a bucket that cannot be counted exactly, two policy names that differ only in case.',
+    text: 'A policy, its name or a number in it is invalid; `error.field` names it. Examples: a limit that is not a whole number, a window that is not a duration, a precision that does not divide the window, a bucket that cannot be counted exactly, two policy names that differ only in case. In a bundle also a policy from JSON whose algorithm is not there: a bundle has the algorithms whose functions the program uses, so name `slidingLog`, say, somewhere.',
   },
   SLUICE_OPTION_INVALID: {
     when: 'Thrown when something is made',

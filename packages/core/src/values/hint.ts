@@ -1,19 +1,20 @@
-/** What is known of options of other packages. */
+type Table<Value> = Readonly<Record<string, Value>>;
+
+/** Options of other packages, by their names there. */
 export interface OtherNames {
-  /** The names here to suggest for one of another package: the first that exists in the place of the option. */
-  meanings(name: string): readonly string[] | undefined;
-  /** The line to write for an option of another package with this value. */
-  written(name: string, value: unknown, option: string): string | undefined;
-  /** What to do instead of an option that does not exist here. */
-  instead(name: string): string | undefined;
+  /** The names here to suggest: the first that exists in the place of the option. */
+  readonly names: Table<readonly string[]>;
+  /** The line to write for an option with this value; undefined where the name says enough. */
+  readonly lines: Table<(value: unknown, option: string) => string | undefined>;
+  /** What to do where there is no such option here. */
+  readonly instead: Table<string>;
 }
 
 let others: OtherNames | undefined;
 
-/** From then on, hints know the options of other packages. */
+/** Adds them to the hints of this process. */
 export function tellOfOthers(names: OtherNames): OtherNames {
-  others = names;
-  return names;
+  return (others = names);
 }
 
 /** How to write some options, where the name alone does not say it. */
@@ -26,19 +27,19 @@ const WRITTEN_FOR_OPTION: Readonly<Record<string, string>> = {
  * came, or the known name that was probably meant, or all known names.
  */
 export function hintFor(name: string, value: unknown, known: readonly string[]): string {
-  const instead = others?.instead(name);
+  const instead = entryOf(others?.instead, name);
   if (instead !== undefined) return instead;
   const meant = nearest(name, known);
   if (meant === undefined) return `known: ${listed(known)}`;
   const written =
-    others?.meanings(name)?.includes(meant) === true && meant !== 'policy'
-      ? others.written(name, value, meant)
+    entryOf(others?.names, name)?.includes(meant) === true && meant !== 'policy'
+      ? entryOf(others?.lines, name)?.(value, meant)
       : undefined;
   return `did you mean ${written ?? entryOf(WRITTEN_FOR_OPTION, meant) ?? JSON.stringify(meant)}?`;
 }
 
 /** An own entry of a table: a given name such as `constructor` finds nothing. */
-export function entryOf<Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined {
+function entryOf<Value>(table: Table<Value> = {}, name: string): Value | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
@@ -47,7 +48,7 @@ export function entryOf<Value>(table: Readonly<Record<string, Value>>, name: str
  * edit distance.
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  const same = others?.meanings(name)?.find((candidate) => known.includes(candidate));
+  const same = entryOf(others?.names, name)?.find((candidate) => known.includes(candidate));
   if (same !== undefined) return same;
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;

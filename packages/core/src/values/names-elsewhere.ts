@@ -1,6 +1,6 @@
 import { shown } from '../errors.ts';
 import { writtenDuration } from './duration.ts';
-import { entryOf, tellOfOthers, type OtherNames } from './hint.ts';
+import { tellOfOthers, type OtherNames } from './hint.ts';
 
 /**
  * Option names of other limiters, and former names of options here, with the names to suggest: the first that exists in
@@ -161,12 +161,9 @@ const INSTEAD: Readonly<Record<string, string>> = {
   blockDuration: BLOCKING,
 };
 
-/**
- * What the options of other packages are here. Every entry point of Node has it; a bundle leaves it out, and says which
- * options there are. See docs/adr/0087-a-bundle-has-what-it-names.md.
- */
+/** Every program of Node has them; a bundle leaves them out. See docs/adr/0087-a-bundle-has-what-it-names.md. */
 export const namesElsewhere: OtherNames = /* @__PURE__ */ tellOfOthers({
-  meanings: (name) => entryOf(NAMES_ELSEWHERE, name),
-  written: (name, value, option) => entryOf(REWRITES, name)?.(value, option),
-  instead: (name) => entryOf(INSTEAD, name),
+  names: NAMES_ELSEWHERE,
+  lines: REWRITES,
+  instead: INSTEAD,
 });

@@ -13,6 +13,9 @@ export function forbiddenDenial({ deny }: DenialStatuses): Denial {
 
 function titleOf(status: number): string {
   if (status === 403) return 'Forbidden';
-  // Loaded when a request is denied so, and not with this package. Not every runtime has this module.
-  return process.getBuiltinModule?.('node:http')?.STATUS_CODES[status] ?? 'Denied';
+  // Asked for here, and not imported: a program that does not serve by it does not load it, and not every runtime has it.
+  const { getBuiltinModule } = process as Partial<Pick<NodeJS.Process, 'getBuiltinModule'>>;
+  const http = getBuiltinModule?.('node:http') as
+    { readonly STATUS_CODES: Readonly<Record<number, string>> } | undefined;
+  return http?.STATUS_CODES[status] ?? 'Denied';
 }
