@@ -193,8 +193,7 @@ export class StoreGuard {
       shard = made;
       this.#shards.set(name, shard);
     }
-    // The failed subject may live elsewhere by now, so the probe uses the current one while the breaker is open.
-    if (!shard.breaker.isPassing) shard.subject = subject;
+    shard.subject = subject; // one that failed may live elsewhere by now
     return shard;
   }
 

@@ -162,7 +162,7 @@ export class LimiterCore {
     onStoreError: OnStoreError = this.#settings.onStoreError,
     endMs?: number,
   ): Decision | Promise<Decision> {
-    this.#checkOpen();
+    if (this.#closing !== undefined) this.#checkOpen();
     const startMs = decisions.hasSubscribers ? performance.now() : undefined;
     const decided =
       this.#consumeFast(limit, subject, cost, onStoreError, endMs) ??
@@ -196,7 +196,7 @@ export class LimiterCore {
     onStoreError: OnStoreError = this.#settings.onStoreError,
     endMs?: number,
   ): Decision | Promise<Decision> {
-    this.#checkOpen();
+    if (this.#closing !== undefined) this.#checkOpen();
     const { limit, subject, cost, holder } = parts[0] as UnresolvedPart;
     const isUsual = op === 'consume' && parts.length === 1 && holder === undefined;
     const decided = isUsual

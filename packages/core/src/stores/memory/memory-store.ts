@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '../../platform/clock.ts';
+import { systemNow, type Clock } from '../../platform/clock.ts';
 import { shown } from '../../errors.ts';
 import { readOptions, valueThat, type OptionTable, type SettingsOf } from '../../values/option.ts';
 import { hasLongStates } from '../../engine/policy.ts';
@@ -43,7 +43,7 @@ const OPTIONS: OptionTable<SettingsOf<MemoryStoreOptions>> = {
   clock: valueThat<Clock | (() => number)>(
     (given) => hasNow(given) || typeof given === 'function',
     'an object with now() or a function, in milliseconds',
-    systemClock,
+    systemNow,
   ),
 };
 
