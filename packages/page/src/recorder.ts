@@ -37,6 +37,8 @@ export interface LimiterCounts {
 }
 
 const LONGEST_KEY = 256;
+/** Allowed requests are many, and those of single keys are seldom asked for. */
+const MOST_ALLOWED_PICKS = 500;
 const MOST_LIMITERS = 200;
 const MOST_POLICIES = 200;
 const OTHER = '(others)';
@@ -47,7 +49,7 @@ const PERIOD_S = 300;
 export class Recorder {
   readonly startedAtMs: number = Date.now();
   readonly denied: TopKeys<CountedKey> = new TopKeys(this.startedAtMs);
-  readonly used: TopKeys<CountedKey> = new TopKeys(this.startedAtMs);
+  readonly used: TopKeys<CountedKey> = new TopKeys(this.startedAtMs, MOST_ALLOWED_PICKS);
   readonly limiters = new Map<string, LimiterCounts>();
   readonly #only: ReadonlySet<unknown> | undefined;
   readonly #ticked = new Set<() => void>();

@@ -12,8 +12,6 @@ export interface Frequent<Item> {
 
 /** Entries that are kept, of each period. */
 const SLOTS = 1000;
-/** Picks a second, beyond which only some are counted. */
-const MOST_PICKS = 2000;
 /**
  * How many standard deviations of a sample the shown bounds are away, and what they are at least: a count within them is
  * missed once in some hundred million cases.
@@ -28,7 +26,7 @@ interface Period<Item> {
 }
 
 /**
- * The most frequent entries of the last two periods. Up to 2000 a second are all counted; of more, one at random of each
+ * The most frequent entries of the last two periods. Up to `mostPicks` a second are all counted; of more, one at random of each
  * `oneIn` in a row is, and counts for all of them. The bounds include what that and Space-Saving can be wrong by.
  */
 export class TopKeys<Item> {
@@ -41,10 +39,13 @@ export class TopKeys<Item> {
   #untilPick = 1;
   #untilEnd = 1;
   #picks = 0;
+  readonly #mostPicks: number;
   readonly #random: () => number;
 
-  constructor(nowMs: number, random: () => number = Math.random) {
+  /** @param mostPicks - Picks a second, beyond which only some are counted. */
+  constructor(nowMs: number, mostPicks = 2000, random: () => number = Math.random) {
     this.#current = { counts: new SpaceSaving(SLOTS), sinceMs: nowMs, oneIn: 1 };
+    this.#mostPicks = mostPicks;
     this.#random = random;
   }
 
@@ -78,7 +79,7 @@ export class TopKeys<Item> {
   tick(): void {
     const seen = this.#picks * this.#oneIn;
     this.#picks = 0;
-    this.#wanted = Math.max(1, Math.ceil(seen / MOST_PICKS)); // of the next row: one that has begun keeps its weight
+    this.#wanted = Math.max(1, Math.ceil(seen / this.#mostPicks)); // of the next row: one that has begun keeps its weight
   }
 
   /** Forgets the period before the present one, which begins to be the earlier one. */
@@ -119,8 +120,8 @@ export class TopKeys<Item> {
 
   /** Ends a row: chooses the pick of the next one. A flood makes rows longer at once. */
   #beginRow(): void {
-    if (this.#picks >= MOST_PICKS) {
-      this.#picks = MOST_PICKS / 2;
+    if (this.#picks >= this.#mostPicks) {
+      this.#picks = this.#mostPicks / 2;
       this.#wanted = this.#oneIn * 2;
     }
     this.#oneIn = this.#wanted;

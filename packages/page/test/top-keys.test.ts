@@ -74,7 +74,7 @@ describe('TopKeys', () => {
     fc.assert(
       fc.property(shape, ({ stream: { seed, skew, keys }, length, perSecond, turnAt }) => {
         const stream = zipf(seed, length, keys, skew);
-        const top = new TopKeys<string>(0, fractions(seed + 1));
+        const top = new TopKeys<string>(0, 2000, fractions(seed + 1));
         for (const [i, key] of stream.entries()) {
           if (i % perSecond === perSecond - 1) top.tick();
           if (i === turnAt) top.turn(i);
@@ -122,7 +122,7 @@ describe('TopKeys', () => {
   });
 
   it('includes in the bounds the row that has begun, of which nothing is picked yet', () => {
-    const top = new TopKeys<string>(0, () => 0.99);
+    const top = new TopKeys<string>(0, 2000, () => 0.99);
     for (let i = 0; i < 2001; i++) {
       const weight = top.pick();
       if (weight > 0) top.add('a', weight, () => 'a');
