@@ -10,6 +10,8 @@ const root = new URL('../../', import.meta.url);
 const read = (path) => readFileSync(new URL(path, root), 'utf8');
 const { author, license, engines, prettier: style } = JSON.parse(read('package.json'));
 const PARSERS = { json: 'json-stringify', md: 'markdown', ts: 'typescript', yml: 'yaml' };
+/** What each package ships beside its code. */
+const DOCUMENTS = ['README.md', 'SKILL.md', 'LICENSE'];
 const check = process.argv.includes('--check');
 let stale = false;
 
@@ -38,18 +40,21 @@ for (const [folder, { formats, entries, internal = {}, callable }] of Object.ent
   const own = { ...manifest };
   for (const key of [...Object.keys(common), 'main', 'types', 'typesVersions', 'exports', 'publishConfig'])
     delete own[key];
-  const { imports, bin, ...rest } = own;
+  const { imports, bin, files, ...rest } = own;
   await write(path, {
     ...common,
     ...(imports && { imports }),
     ...(bin && { bin }),
     exports: withSources({ ...entries, ...internal }, { ...written, ...exportsOf(['esm'], internal) }),
+    files: [...new Set([...files, ...DOCUMENTS])],
     ...rest,
     publishConfig: { access: 'public', provenance: true, ...(hasTypes && { exports: written }) },
   });
-  // A README is read where the package is published too, so that its links are absolute.
-  const readme = `packages/${folder}/README.md`;
-  await write(readme, read(readme).replace(/https:\/\/[^\s)]+(?=\/(?:blob|tree)\/main\/)/g, ADDRESSES.repository));
+  // They are read where the package is published too, so that their links are absolute.
+  for (const document of ['README.md', 'SKILL.md']) {
+    const file = `packages/${folder}/${document}`;
+    await write(file, read(file).replace(/https:\/\/[^\s)]+(?=\/(?:blob|tree)\/main\/)/g, ADDRESSES.repository));
+  }
 }
 
 const changesets = '.changeset/config.json';

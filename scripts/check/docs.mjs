@@ -1,6 +1,7 @@
 // Checks the documents against the code: every code of an error or warning has a heading in docs/reference/errors.md,
 // and every heading a code; every link between files leads to a file; every example marked `check` compiles, every
-// example marked `run` runs, and every example marked `serve` responds as stated. With --links it checks no examples.
+// example marked `run` runs, and every example marked `serve` responds as stated; all examples of a SKILL.md are marked.
+// With --links it checks no examples.
 import {
   existsSync,
   mkdirSync,
@@ -25,7 +26,9 @@ const problems = [];
 /** Applications of NestJS are CommonJS before its version 12: what they begin with compiles as that, too. */
 const COMMON_JS = 'docs/guides/nestjs-in-five-minutes.md';
 /** Documents that are read outside of the repository too. */
-const PUBLISHED = new Set(Object.keys(PACKAGES).map((folder) => `packages/${folder}/README.md`));
+const PUBLISHED = new Set(
+  Object.keys(PACKAGES).flatMap((folder) => [`packages/${folder}/README.md`, `packages/${folder}/SKILL.md`]),
+);
 
 const headings = new Set(
   [...read('docs/reference/errors.md').matchAll(/^### (SLUICE_\w+)/gm)].map((match) => match[1]),
@@ -61,6 +64,12 @@ for (const file of documents) {
     }
   }
 }
+
+for (const skill of documents.filter((file) => file.endsWith('/SKILL.md')))
+  for (const [fence] of read(skill).matchAll(/^```(?:js|ts)\w*$/gm))
+    problems.push(
+      `${skill} has an example that is only ${fence}: a reader of skills reads nothing else, so mark it run or check`,
+    );
 
 const decisions = read('docs/adr/README.md');
 for (const name of readdirSync(join(root, 'docs/adr')))

@@ -57,7 +57,7 @@ try {
     mkdirSync(target, { recursive: true });
     run('tar', ['-xzf', tarball, '-C', target, '--strip-components=1']);
     const shipped = run('tar', ['-tzf', tarball]).split('\n');
-    for (const wanted of ['package/README.md', 'package/LICENSE'])
+    for (const wanted of ['package/README.md', 'package/SKILL.md', 'package/LICENSE'])
       if (!shipped.includes(wanted)) throw new Error(`${name} lacks ${wanted}`);
     const stray = shipped.find((file) => /tsbuildinfo|(internal|fields)\.(js|d\.ts)$|\.test\./.test(file));
     if (stray !== undefined) throw new Error(`${name} ships ${stray}`);

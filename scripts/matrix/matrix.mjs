@@ -31,8 +31,8 @@ const MATRIX = {
     `${BUILT} node scripts/matrix/sql.mjs`,
   ],
   release: [
-    'the scripts of a release',
-    `${PREPARED} SLUICE_RELEASE=1 node scripts/test/test.mjs packages/testkit/test/release`,
+    'the scripts of a release, and the dry run of the next one: from a tree without changes',
+    `${PREPARED} SLUICE_RELEASE=1 node scripts/test/test.mjs packages/testkit/test/release && npm run -s release -- --dry-run`,
   ],
   simulate: [
     'the HTML report of `sluice simulate` in a real Chromium, and its leaky bucket beside a real nginx',

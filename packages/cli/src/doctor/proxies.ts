@@ -39,16 +39,14 @@ export function checkProxies(
 function checkApplication(findings: Findings, use: Use, settings: readonly Setting[], signs: Signs): void {
   const framework = use.module.slice('@sluice/'.length);
   const own = settings.filter((setting) => setting.framework === framework);
-  const inFile = own.filter(({ place }) => place.file === use.place.file);
-  const near = inFile.some(({ value }) => value === undefined) ? inFile : own;
-  if (near.some(({ value }) => value !== undefined)) return;
-  const application = near[0];
-  tellUntrusted(
-    findings,
-    application?.place ?? use.place,
-    application === undefined ? undefined : signs.proxy,
-    framework,
-  );
+  const applications = own.filter(({ value }) => value === undefined);
+  const near = applications.find(({ place }) => place.file === use.place.file) ?? applications[0];
+  const trusting = own.filter(({ value }) => value !== undefined);
+  const isTrusting = trusting.some(({ place }) => place.file === near?.place.file);
+  if (isTrusting || (trusting.length > 0 && applications.length < 2)) return;
+  // Of several applications, the one that trusts a proxy in another file may be this one.
+  const isCertain = near !== undefined && trusting.length === 0;
+  tellUntrusted(findings, near?.place ?? use.place, isCertain ? signs.proxy : undefined, framework);
 }
 
 function tellUntrusted(findings: Findings, place: Place, sign: string | undefined, framework: string): void {
@@ -92,6 +90,7 @@ function settingsOf(values: Values, file: SourceFile): readonly Setting[] {
     if (node.type !== 'AssignmentExpression') return;
     const left = node['left'] as SyntaxNode;
     if (left.type !== 'MemberExpression' || memberName(left) !== 'proxy') return;
+    if (!isKoa(values, { file, node: left['object'] as SyntaxNode })) return;
     settings.push({
       framework: 'koa',
       place: { file, node },
@@ -99,6 +98,12 @@ function settingsOf(values: Values, file: SourceFile): readonly Setting[] {
     });
   });
   return settings;
+}
+
+function isKoa(values: Values, place: Place): boolean {
+  const { file, node } = values.valueOf(place);
+  if (node.type !== 'NewExpression') return false;
+  return values.exportOf({ file, node: bare(node['callee'] as SyntaxNode) })?.module === 'koa';
 }
 
 function settingsOfCall(values: Values, place: Place): readonly Setting[] {

@@ -28,11 +28,6 @@ export interface Use {
 export const STORES: ReadonlySet<string> = new Set(['memoryStore', 'redisStore', 'splitStore', 'remoteStore']);
 const SLUICE = '@sluice/';
 
-/** Whether an export is one of Sluice's packages. */
-export function isSluice(values: Values, place: Place): boolean {
-  return values.exportOf(place)?.module.startsWith(SLUICE) === true;
-}
-
 /** The name of an export of Sluice that a place stands for. */
 export function sluiceName(values: Values, place: Place): string | undefined {
   const found = values.exportOf(place);

@@ -36,11 +36,16 @@ exports.tenant = (req, res, next) => {
   limiter(req, res, next);
 };
 `,
+    'src/settings.js': `module.exports = (app) => {
+  app.set('trust proxy', ['loopback']);
+  app.proxy = true;
+};
+`,
     'src/server.js': `const express = require('express');
 const { api, login, tenant } = require('./limits');
 
 const app = express();
-app.set('trust proxy', ['loopback']);
+require('./settings')(app);
 app.use(express.json());
 app.post('/login', login, (req, res) => res.json({}));
 app.use('/api', tenant, api);

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { memoryStore, redisStore, type Limiter, type Store } from '@sluice/core';
@@ -51,6 +52,17 @@ async function statuses(count: number, send: () => Promise<Response>): Promise<r
   for (let i = 0; i < count; i++) all.push((await send()).status);
   return all;
 }
+
+it.each(readdirSync(new URL('answers', import.meta.url)))('%s uses what the skill of its package names', (file) => {
+  const text = readFileSync(new URL(`answers/${file}`, import.meta.url), 'utf8');
+  const [, names = '', name = ''] = /import (?:sluice, )?\{([^}]*)\} from '@sluice\/(\w+)'/.exec(text) ?? [];
+  const skill = readFileSync(new URL(`../../../${name}/SKILL.md`, import.meta.url), 'utf8');
+
+  const used = names.split(',').map((one) => /(\w+)(?: as \w+)?$/.exec(one.trim())?.[1] ?? '');
+
+  expect(used.filter((one) => !skill.includes(one))).toEqual([]);
+  expect(used.length).toBeGreaterThan(0);
+});
 
 describe('login', () => {
   const redis = useRedis();
