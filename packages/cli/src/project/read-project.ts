@@ -16,14 +16,19 @@ const SOURCE = /\.[cm]?[jt]sx?$/;
 /** What is installed or built, and no source. */
 const SKIPPED = new Set(['node_modules', 'dist', 'build', 'coverage', 'out']);
 
-/** Reads all JavaScript and TypeScript of a folder, without what is installed, built or hidden, or only declares types. */
-export async function readProject(folder: string): Promise<Project> {
+/**
+ * Reads all JavaScript and TypeScript of a folder, without what is installed, built or hidden, or only declares types.
+ *
+ * @param isNeeded - Whether a text is parsed. A program that nests tens of thousands deep overflows the parser's stack.
+ */
+export async function readProject(folder: string, isNeeded: (text: string) => boolean = () => true): Promise<Project> {
   const parseFile = await loadParser();
   const files: SourceFile[] = [];
   const unread: { path: string; why: string }[] = [];
   for (const path of await sourcesIn(folder, '')) {
     try {
-      files.push(parseFile(path, await readFile(join(folder, path), 'utf8')));
+      const text = await readFile(join(folder, path), 'utf8');
+      if (isNeeded(text)) files.push(parseFile(path, text));
     } catch (error) {
       unread.push({ path, why: (error as Error).message });
     }
