@@ -92,7 +92,12 @@ describe('a page that is kept up to date', () => {
     const asked: (() => void)[] = [];
     const made = pageWith({
       token: undefined,
-      authorize: () => new Promise((resolve) => asked.push(() => resolve(true))),
+      authorize: () =>
+        new Promise((resolve) => {
+          asked.push(() => {
+            resolve(true);
+          });
+        }),
     });
     const left: Promise<unknown>[] = [];
     const port = await portOf((request, response) => {
@@ -118,7 +123,10 @@ describe('a page that is kept up to date', () => {
   });
 
   it('answers HEAD, and the connection goes on', async () => {
-    const port = await portOf(pageWith());
+    const made = pageWith();
+    const port = await portOf((request, response) => {
+      void made(request, response);
+    });
     const client = connect(port, '127.0.0.1');
     const fields = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
     client.end(
