@@ -5,9 +5,12 @@ const UNITS: readonly (readonly [name: string, ms: number])[] = [
   ['s', 1_000],
 ];
 
-/** An instant in UTC, readable for people and programs. */
+/** The last instant that a date can be. */
+const LATEST_MS = 8.64e15;
+
+/** An instant in UTC, readable for people and programs. What others have written into Redis may be later than any date. */
 export function writtenInstant(atMs: number): string {
-  return new Date(atMs).toISOString();
+  return atMs > LATEST_MS ? `after ${new Date(LATEST_MS).toISOString()}` : new Date(atMs).toISOString();
 }
 
 /** A wait in its two largest units, rounded up in the smaller one. */

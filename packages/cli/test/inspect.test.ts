@@ -289,6 +289,17 @@ describe('inspect', () => {
     expect(await inspected('absent')).toMatchObject({ key: 'absent', keys: [] });
   });
 
+  it('prints an instant that others have written and that is no date', async () => {
+    const limiter = limiterOf({ name: 'late', policy: tokenBucket({ capacity: 5, refill: 1, every: '1h' }) });
+    await limiter.consume('ann', 2);
+    const [key = ''] = await cli.admin.keys('*ann*');
+    await cli.admin.set(key, '9007199254740991999999');
+
+    const { code, out } = await cli.sluice('inspect', 'ann');
+
+    expect([code, out]).toEqual([0, expect.stringContaining('after +275760-09-13T00:00:00.000Z')]);
+  });
+
   it('reports keys that Sluice did not write', async () => {
     await cli.admin.set('sluice:{a}:api:2f', 'hello');
     await cli.admin.set('sluice:{a}:\u001b[31m', 'hello');

@@ -124,7 +124,9 @@ describe('a page that is kept up to date', () => {
 
   it('answers HEAD, and the connection goes on', async () => {
     const made = pageWith();
-    const port = await portOf((request, response) => void made(request, response));
+    const port = await portOf((request, response) => {
+      void made(request, response);
+    });
     const client = connect(port, '127.0.0.1');
     const fields = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
     client.end(

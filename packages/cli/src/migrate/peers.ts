@@ -44,7 +44,7 @@ export const PEERS: readonly Peer[] = [
   { name: '@upstash/ratelimit', makers: ['Ratelimit'], advice: `${GUIDE}upstash-ratelimit.md` },
 ];
 
-/** Whether a text may import one of the packages. */
+/** Whether a program can use one of these packages: it names it. */
 export function namesPeer(text: string): boolean {
   return PEERS.some(({ name }) => text.includes(name));
 }

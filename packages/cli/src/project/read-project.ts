@@ -17,20 +17,19 @@ const SOURCE = /\.[cm]?[jt]sx?$/;
 const SKIPPED = new Set(['node_modules', 'dist', 'build', 'coverage', 'out']);
 
 /**
- * Reads the JavaScript and TypeScript of a folder, without what is installed, built or hidden, or only declares types. A text
- * that is of no concern is not parsed, so that it is not listed either where it is in another language, such as Flow.
+ * Reads the JavaScript and TypeScript of a folder, without what is installed, built or hidden, or only declares types.
+ *
+ * @param isNeeded - Whether a text is parsed. One that is not may be in another language, such as Flow, or nest so deep that it
+ *   overflows the parser's stack.
  */
-export async function readProject(
-  folder: string,
-  isOfConcern: (text: string) => boolean = () => true,
-): Promise<Project> {
+export async function readProject(folder: string, isNeeded: (text: string) => boolean = () => true): Promise<Project> {
   const parseFile = await loadParser();
   const files: SourceFile[] = [];
   const unread: { path: string; why: string }[] = [];
   for (const path of await filesIn(folder, isSource)) {
     try {
       const text = await readFile(join(folder, path), 'utf8');
-      if (isOfConcern(text)) files.push(parseFile(path, text));
+      if (isNeeded(text)) files.push(parseFile(path, text));
     } catch (error) {
       unread.push({ path, why: (error as Error).message });
     }

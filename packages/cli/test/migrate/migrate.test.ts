@@ -122,6 +122,15 @@ describe('the change of a long file', () => {
 });
 
 describe('sluice migrate', () => {
+  it('does not parse programs that name no package that it knows, such as one that nests without end', async () => {
+    const folder = written('default-import', 'nested');
+    writeFileSync(join(folder, 'data.js'), `const x = ${'('.repeat(50_000)}1${')'.repeat(50_000)};`);
+
+    const { code, out } = await runSluice(['migrate', folder]);
+
+    expect([code, out]).toEqual([0, expect.stringContaining('app.mjs:5  rateLimit({')]);
+  });
+
   it('prints limiters, what is different, and the change, and writes it where it is told to', async () => {
     const folder = written('default-import', 'printed');
     const before = readFileSync(join(folder, 'app.mjs'), 'utf8');

@@ -52,7 +52,7 @@ export function readingsOf(path: string): readonly string[] | undefined {
   return [...readings];
 }
 
-const NOT_ASCII = /[^\0-\x7f]/; // eslint-disable-line no-control-regex -- they are meant
+const NOT_ASCII = /[^\0-\x7f]/;
 
 /**
  * A path without a difference between capitals and small letters, as upstreams compare that ignore it: some also take

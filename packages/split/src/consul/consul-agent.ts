@@ -17,7 +17,7 @@ export interface AgentAnswer {
 }
 
 const LONGEST_SHOWN = 200;
-/** Some hundred thousand instances. */
+/** Some ten thousand instances. */
 const MOST_BYTES = 32 * 1_048_576;
 
 /** The HTTP API of one Consul agent. No error of it holds the token. */

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { memoryStore } from '@sluice/core';
-import { cases, fakeClock, testSeed, type FakeClock } from '@sluice/testkit';
-import { Operations, type Operation } from '../../../src/native/http/operations.ts';
+import { memoryStore, redisStore, type Store } from '@sluice/core';
+import { cases, fakeClock, testSeed, useRedis, type FakeClock } from '@sluice/testkit';
+import { Operations } from '../../../src/native/http/operations.ts';
 import { serveHttp, type HttpService } from './http-service.ts';
 
 const LIMIT = 10;
@@ -26,6 +26,7 @@ const NAMES = ['window', 'sliding', 'bucket', 'overdraft', 'leaky', 'log', 'coun
 const keysOf = (name: string, key: string): object =>
   Object.fromEntries(name.split(' and ').map((limit) => [limit, key]));
 
+const redis = useRedis();
 const running: HttpService[] = [];
 afterEach(async () => {
   await Promise.all(running.splice(0).map((service) => service.close()));
@@ -128,7 +129,7 @@ describe('a client without the token', () => {
         }
         await running.pop()?.close();
       }),
-      { seed: testSeed(1), numRuns: cases(200) },
+      { seed: testSeed(1), numRuns: cases(120) },
     );
   });
 
@@ -175,7 +176,7 @@ describe('what a client without the token reserves and does not use', () => {
     { minLength: 1, maxLength: 12 },
   );
 
-  it.each(NAMES)('is no store of units: of %s never more than two windows have comes back at once', async (name) => {
+  it.each(NAMES)('gives back at once no more than two windows of %s have', async (name) => {
     const keys = keysOf(name, 'hoarder');
     const most = 2 * (await atOnce(await caller(fakeClock(START_MS)), keys, []));
 
@@ -195,7 +196,7 @@ describe('what a client without the token reserves and does not use', () => {
       }),
       {
         seed: testSeed(2),
-        numRuns: cases(100),
+        numRuns: cases(40),
         examples: [[Array.from({ length: 9 }, () => ({ ms: WINDOW_MS, estimate: LIMIT }))]],
       },
     );
@@ -216,11 +217,20 @@ describe('a reservation', () => {
     expect(await service.post('peek', { keys: { window: 'victim' } })).toMatchObject({ body: { used } });
   });
 
-  it('is settled once by two processes that settle it at once', async () => {
-    const clock = fakeClock(START_MS);
-    const store = memoryStore({ clock });
-    const options = { store, isPrivate: false, token: 'token-of-the-tests' };
-    const [one, other] = [await serveHttp(LIMITS, options), await serveHttp(LIMITS, options)];
+  it.each<[string, () => readonly [Store, Store]]>([
+    [
+      'memory',
+      () => {
+        const store = memoryStore();
+        return [store, store];
+      },
+    ],
+    ['Redis', () => [redisStore(redis.client), redisStore(redis.client)]],
+  ])('is settled once by two processes that settle it at once, in %s', async (_name, storesOf) => {
+    const [one, other] = await Promise.all(
+      storesOf().map((store) => serveHttp(LIMITS, { store, isPrivate: false, token: 'token-of-the-tests' })),
+    );
+    if (one === undefined || other === undefined) throw new Error('two processes');
     running.push(one, other);
     const reservation = await reserve(one, 'window', 4);
 
