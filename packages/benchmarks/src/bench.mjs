@@ -89,7 +89,7 @@ if (given.moved !== undefined) {
   for (const line of movedLines(measured)) console.log(line);
   process.exit();
 }
-for (const line of goalLines(measured)) console.log(line);
+if (!ofHttp) for (const line of goalLines(measured)) console.log(line);
 if (chosen.includes('http') && isPart) for (const line of httpTables(measured)) console.log(line);
 if (given.against !== undefined) for (const line of againstLines(measured)) console.log(line);
 process.exit();

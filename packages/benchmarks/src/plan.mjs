@@ -42,6 +42,11 @@ const MODES = {
   },
 };
 
+/**
+ * Units of a client where some are denied: more than a slice needs, and few enough to be used up before the first one.
+ */
+const LIMIT = 1_000;
+
 /** The duration, rounds and scenes of the measurement, from the command line. */
 export function planOf({ quick, trial, rounds: wanted, node, against, moved, scene, proxy, denied }) {
   const mode = trial ? 'trial' : quick ? 'quick' : 'full';
@@ -63,7 +68,10 @@ export function planOf({ quick, trial, rounds: wanted, node, against, moved, sce
     otherNodes: (node?.split(',') ?? []).map(pathOfNode),
     hasScenes: scene !== undefined,
     withoutFloors: moved !== undefined,
-    requests: { proxy, denied: denied === undefined ? 0 : percent(denied) },
+    requests: {
+      proxy,
+      ...(denied === undefined ? { denied: 0 } : { denied: percent(denied), limit: trial ? 10 : LIMIT }),
+    },
     log: (says) => console.error(`${new Date().toISOString().slice(11, 19)} ${says}`),
   };
 }

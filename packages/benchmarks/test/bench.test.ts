@@ -150,6 +150,25 @@ describe('a trial of the benchmarks', () => {
     ]);
   }, 300_000);
 
+  it('asks through a proxy, and has as many requests denied as it is told', () => {
+    const denied = join(folder, 'denied');
+    const run = runBench(
+      '--trial',
+      ...['--only', 'http', '--scene', 'express', '--proxy', '--denied', '50', '--out', denied],
+    );
+    const { rows } = JSON.parse(readFileSync(join(denied, 'http.json'), 'utf8')) as { rows: Row[] };
+
+    expect(run.stdout).toContain('### express');
+    const shares = rows.map(({ kind, figures }) => [kind === 'floor', figures['okShare']?.median ?? 0] as const);
+    expect(shares.filter(([isFloor, share]) => (isFloor ? share !== 1 : share === 0 || share === 1))).toEqual([]);
+  }, 300_000);
+
+  it('says which rows a build has moved', () => {
+    const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+    expect(runBench('--trial', '--moved', root, '--scene', 'express').stdout).toMatch(/\d of 2 rows moved/);
+  }, 300_000);
+
   it('rejects an unknown scene and a missing build', () => {
     const scene = runBench('--trial', '--only', 'memory', '--scene', 'hot');
     const build = runBench('--trial', '--against', folder);

@@ -8,8 +8,6 @@ const CONNECTIONS = 64;
 const COMPARED = ['perSecond', 'cpuUs'];
 /** With denied requests: so that a percent of them is a connection. */
 const CONNECTIONS_OF_DENIED = 100;
-/** Then a client has so many units: more than a slice needs, and few enough to be used up before the first. */
-const LIMIT_OF_DENIED = 1_000;
 
 const FLOORS = [
   { name: 'bare', kind: 'floor', store: 'none' },
@@ -66,7 +64,7 @@ async function measureFramework(plan, { framework, node }, redis, load) {
     kind,
   }));
   const members = membersOf(contenders, plan).filter(({ kind }) => !(plan.withoutFloors && kind === 'floor'));
-  const limit = plan.requests.denied === 0 ? undefined : LIMIT_OF_DENIED;
+  const { limit } = plan.requests;
   let version;
   // Differences in compilation matter more here than other load of the machine.
   const generations = { rounds: plan.rounds, generations: plan.httpGenerations, slices: plan.httpSlices };
@@ -103,7 +101,7 @@ async function warmUp(plan, load, port) {
     for (let asked = 0; asked < most;) asked += (await load.ask('slice', { port, ...slice })).requests;
   };
   const slice = sliceOf(plan);
-  if (slice.denied > 0) await ask({ ...slice, denied: slice.connections }, LIMIT_OF_DENIED);
+  if (slice.denied > 0) await ask({ ...slice, denied: slice.connections }, plan.requests.limit);
   await ask(slice, plan.httpWarmRequests);
 }
 
