@@ -12,6 +12,8 @@ export interface SlidingWindowPolicy extends PolicyBase {
   readonly limit: number;
   readonly windowMs: number;
   readonly precisionMs: number;
+  /** Set where units are taken ahead and spent until their block ends. */
+  readonly isLeased?: true;
 }
 
 export interface SlidingWindowOptions {
@@ -41,8 +43,8 @@ const OPTIONS = {
 
 /**
  * Allows at most `limit` units in **any** interval as long as the window. The window is counted in clock-aligned
- * blocks: the current block and all that reach into the window. A unit is available again at most one block late (less
- * than two if the default precision does not divide the window).
+ * blocks. Units of the newest block are available again a window after the last of them, older ones at most one block
+ * late (less than two if the default precision does not divide the window). A key that is quiet for a window is unused.
  *
  * @throws PolicyError with the field, what was expected and what was given.
  */
@@ -71,7 +73,7 @@ export function slidingWindow(options: SlidingWindowOptions): SlidingWindowPolic
 export const slidingWindowFactory: Factory = { make: slidingWindow, options: OPTIONS };
 
 export function parseSlidingWindow(policy: SlidingWindowPolicy): SlidingWindowPolicy {
-  const { name, limit } = policy;
+  const { name, limit, isLeased } = policy;
   const windowMs = parseDuration(policy.windowMs, 'windowMs');
   const precisionMs = parseDuration(policy.precisionMs, 'precisionMs');
   if (precisionMs > windowMs || windowMs > precisionMs * MOST_BLOCKS) {
@@ -86,6 +88,7 @@ export function parseSlidingWindow(policy: SlidingWindowPolicy): SlidingWindowPo
     limit: parseUnits(limit, 'limit', 0),
     windowMs,
     precisionMs,
+    ...(isLeased === true ? { isLeased } : {}),
   });
 }
 
