@@ -102,8 +102,9 @@ function withFolders(file) {
 
 // A block ```ts check``` has no type errors. A block ```js run``` or ```ts run``` is a program; its `// prints`
 // comments hold what it prints. A block ```js serve``` or ```ts serve``` is a server on port 3000, and the
-// ```console``` blocks after it hold commands, after `$ `, and what they print. Each can import the built packages and
-// their dependencies, also those for development.
+// ```console``` blocks after it hold commands, after `$ `, and what they print. Servers with a title, ```js serve [Koa]```,
+// are tabs, which share the commands after them. Each can import the built packages and their dependencies, also those
+// for development.
 async function checkExamples(compilerOptions) {
   const { freePort } = await import('../../packages/testkit/dist/free-port.js'); // the links are checked without a build
   const port = await freePort();
@@ -140,14 +141,15 @@ async function checkExamples(compilerOptions) {
 
 function examplesIn(file, port) {
   const text = read(file);
-  const blocks = [...text.matchAll(/^```(js|ts) (run|check|serve)\n(.*?)^```$/gms)];
-  return blocks.map(({ 1: language, 2: verb, 3: code, index }, i) => {
+  const blocks = [...text.matchAll(/^```(js|ts) (run|check|serve)( \[.*?\])?\n(.*?)^```$/gms)];
+  return blocks.map(({ 1: language, 2: verb, 3: title, 4: code, index }, i) => {
     const line = text.slice(0, index).split('\n').length;
     const path = `${file.replace(/\.md$/, '')}-${line}.${language}`;
     // On the same lines as in the document, so that the compiler reports the line of the document.
     const source = '\n'.repeat(line) + code;
     if (verb !== 'serve') return { file, line, path, source, verb };
-    const after = text.slice(index, blocks[i + 1]?.index);
+    const next = blocks.slice(i + 1).find((block) => !title || !block[3]);
+    const after = text.slice(index, next?.index);
     const commands = [...after.matchAll(/^```console\n(.*?)^```$/gms)].flatMap(({ 1: block }) =>
       commandsIn(block, port),
     );
@@ -191,8 +193,10 @@ function matches(lines, [expected, ...further]) {
   return lines.length > 0 && untimed(lines[0]) === untimed(expected) && matches(lines.slice(1), further);
 }
 
+/** Without what differs from time to time, and from framework to framework: capitals of a field's name. */
 function untimed(line) {
-  return line.replace(/(;t=|^retry-after: |"detail":"[^"]* in )\d+/gi, '$1n');
+  const lower = line.replace(/^[\w-]+: /, (name) => name.toLowerCase());
+  return lower.replace(/(;t=|^retry-after: |"detail":"[^"]* in )\d+/gi, '$1n');
 }
 
 function compile(folder) {

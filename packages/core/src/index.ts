@@ -28,6 +28,7 @@ export {
   type Limiter,
   type LimiterOptions,
   type LimitsLimiterOptions,
+  type ShortLimiterOptions,
   type SingleLimiterOptions,
 } from './limiter/limiter.ts';
 export type { LimitOptions } from './limiter/limits.ts';

@@ -41,7 +41,7 @@ export { LimiterCore } from './limiter/core.ts';
 export { eachPolicy, watchDecisions, type PublishedDecision } from './limiter/published.ts';
 export type { UnresolvedEdit } from './limiter/edits.ts';
 export { LimiterImpl, type HeldPart } from './limiter/limiter.ts';
-export { isByName, limitOfPolicy, limitsByName, type LimiterLimits } from './limiter/limits.ts';
+export { givenPolicy, isByName, limitOfPolicy, limitsByName, type LimiterLimits } from './limiter/limits.ts';
 export { CORE_OPTIONS, LONGEST_APP } from './limiter/options.ts';
 export { newHolder } from './limiter/settlement/holder.ts';
 export { keepRenewing, releaseWithRetry } from './limiter/settlement/keep-slots.ts';

@@ -2,6 +2,7 @@ import {
   CORE_OPTIONS,
   checkOptions,
   copiesHint,
+  givenPolicy,
   shown,
   type LimiterCore,
   LimiterImpl,
@@ -193,31 +194,14 @@ function parseLimit<Request, Response>(
   };
 }
 
-function policyOption<Request, Response>({
-  policy,
-  limit,
-  window,
-}: GivenLimits<Request, Response>): PolicyOption<Request, Response> {
-  if (policy !== undefined) {
-    if (limit === undefined && window === undefined) return policy;
-    throw new PolicyError(
-      'policy',
-      'rateLimit takes policy, or limit and window, got both; put the numbers into the policy',
-    );
-  }
-  if (typeof limit === 'function') {
+function policyOption<Request, Response>(given: GivenLimits<Request, Response>): PolicyOption<Request, Response> {
+  if (typeof given.limit === 'function') {
     throw new PolicyError(
       'limit',
       'limit must be a number, got a function; where requests have limits of their own write policy: (request) => policy, with policies that were made before and have names',
     );
   }
-  if (limit === undefined && window === undefined) {
-    throw new PolicyError(
-      'policy',
-      'rateLimit needs limit and window, such as { limit: 100, window: "1m" }, or a policy, limits, or a limiter; got none of them',
-    );
-  }
-  return slidingWindow({ limit: limit as number, window: window as Duration });
+  return givenPolicy(given, 'rateLimit', 'limits, or a limiter');
 }
 
 const MOST_REFERENCES = 1000;

@@ -27,10 +27,7 @@ type OneKey<Request, Response, NoLimits> =
       PerLimitOptions<Request, Response> & {
         /** Units in any interval as long as the window: short for a `slidingWindow`. */
         limit: number;
-        /**
-         * Units come back up to 10 % of it late: after 60 to 66 s for `'1m'`. `fixedWindow` and `slidingLog` give them
-         * back on time.
-         */
+        /** A client that is quiet for a window has its whole limit back, and no wait is longer. */
         window: Duration;
         policy?: never;
         limits?: NoLimits;

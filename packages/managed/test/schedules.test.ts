@@ -150,10 +150,18 @@ describe('a policy that changes, with keep, while processes hear of it at differ
     const policyOf = (limit: number): Policy => slidingWindow({ limit, window: WINDOW_MS });
     const blockOf = (atMs: number): number => Math.floor(atMs / (WINDOW_MS / 10));
 
+    /** A block leaves a window after its latest charge, or after its end if a later block was charged before that. */
+    const leftByMs = (asked: readonly Resolution[], block: number): number => {
+      const charged = asked.filter(({ decision }) => decision.allowed).map(({ atMs }) => atMs);
+      const untilMs = Math.max(...charged.filter((atMs) => blockOf(atMs) === block)) + WINDOW_MS;
+      const isOlder = charged.some((atMs) => blockOf(atMs) > block && atMs < untilMs);
+      return isOlder ? (block + 1) * (WINDOW_MS / 10) - 1 + WINDOW_MS : untilMs;
+    };
+
     await histories(policyOf, anyLimits, (asked) => {
       for (const [i, { atMs, cost, decision }] of asked.entries()) {
         const before = asked.slice(0, i);
-        const used = unitsOf(before.filter((earlier) => blockOf(atMs) - blockOf(earlier.atMs) <= 10));
+        const used = unitsOf(before.filter((one) => atMs < leftByMs(before, blockOf(one.atMs))));
         expect(decision.allowed).toBe(used + cost <= decision.limit);
         const interval = [...before, asked[i] as Resolution].filter((one) => one.atMs > atMs - WINDOW_MS);
         expect(unitsOf(interval)).toBeLessThanOrEqual(Math.max(...interval.map((one) => one.decision.limit)));

@@ -22,7 +22,7 @@ export interface FastifyStore {
   /** As {@link incr}, and counts nothing. */
   read(key: string, callback: FastifyStoreCallback, timeWindow: number, max?: number): void;
   /** The store of a route with options of its own, which counts apart. */
-  child(options: PluginOptions): FastifyStore;
+  child(options: object): FastifyStore;
 }
 
 /** The class that the option `store` of `@fastify/rate-limit` takes. */
@@ -77,8 +77,8 @@ class CountingStore implements FastifyStore {
     );
   }
 
-  child(options: PluginOptions): FastifyStore {
-    const { method, url } = options.routeInfo ?? {};
+  child(options: object): FastifyStore {
+    const { method, url } = (options as PluginOptions).routeInfo ?? {};
     return new CountingStore(this.#hits, options, `${this.#prefix}${String(method)}${String(url)}-`);
   }
 

@@ -8,16 +8,18 @@ import { LimiterCore } from './core.ts';
 import type { Status } from '../observe/live-limiters.ts';
 import { checkOptions } from '../values/check-options.ts';
 import { reservationOf, type Reservation } from './settlement/reservation.ts';
+import type { SlidingWindowOptions } from '../algorithms/sliding-window/policy.ts';
 import type { Policy } from '../engine/policy.ts';
 import { isSource, mayHoldSlots, type LimitRef } from '../engine/limit-source.ts';
 import type { LimitReference } from './limit-reference.ts';
 import type { UnresolvedPart } from './resolve.ts';
 import {
   areKeys,
+  givenPolicy,
   isByName,
+  limitOfPolicy,
   limitsByName,
   subjectsByLimit,
-  singleLimit,
   type LimiterLimits,
   type LimitOptions,
   type SubjectByLimit,
@@ -28,24 +30,28 @@ import { runHolding, type Running } from './waiting/run.ts';
 import { acquisition, type AcquireOptions, type Acquisition } from './settlement/acquisition.ts';
 import { holderOf, newHolder } from './settlement/holder.ts';
 
-export interface SingleLimiterOptions extends LimiterCoreOptions {
+/** Options that exclude others. */
+type Without<Names extends string> = { [Name in Names]?: never };
+
+export interface SingleLimiterOptions extends LimiterCoreOptions, Without<'limit' | 'window' | 'limits'> {
   /**
    * All must allow, or nothing is taken. Several need names. Or a reference to a stored policy:
    * `managed('orders')`.
    */
   policy: Policy | readonly Policy[] | LimitReference;
-  limits?: never;
 }
 
-export interface LimitsLimiterOptions<
-  Limits extends readonly LimitOptions[] = readonly LimitOptions[],
-> extends LimiterCoreOptions {
+/** Short for the policy `slidingWindow({ limit, window })`. */
+export interface ShortLimiterOptions
+  extends LimiterCoreOptions, Without<'policy' | 'limits'>, Pick<SlidingWindowOptions, 'limit' | 'window'> {}
+
+export interface LimitsLimiterOptions<Limits extends readonly LimitOptions[] = readonly LimitOptions[]>
+  extends LimiterCoreOptions, Without<'policy' | 'limit' | 'window'> {
   /** Instead of `policy`: limits with a key each, decided together. */
   limits: Limits;
-  policy?: never;
 }
 
-export type LimiterOptions = SingleLimiterOptions | LimitsLimiterOptions;
+export type LimiterOptions = SingleLimiterOptions | ShortLimiterOptions | LimitsLimiterOptions;
 
 /** Keys by the name of their limit. One that is left out, or undefined, leaves its limit out. */
 export type KeysOf<Limits extends readonly LimitOptions[]> = {
@@ -207,25 +213,29 @@ export interface Limiter<Key = string> {
  *
  * @example
  * ```ts
- * const limiter = createLimiter({ policy: fixedWindow({ limit: 5, window: '1m' }) });
+ * const limiter = createLimiter({ limit: 5, window: '1m' });
  * const { allowed, retryAfterMs } = await limiter.consume('user-42');
  * ```
  *
  * @throws PolicyError naming the field, what was expected and what came; `SLUICE_OPTION_UNKNOWN` for an option that
  * does not exist; `SLUICE_LIMITER_NAME_TAKEN` for a second limiter of one name on one store, unless both say `shared`.
  */
-export function createLimiter(options: SingleLimiterOptions): Limiter;
+export function createLimiter(options: SingleLimiterOptions | ShortLimiterOptions): Limiter;
 export function createLimiter<const Limits extends readonly LimitOptions[]>(
   options: LimitsLimiterOptions<Limits>,
 ): Limiter<KeysOf<Limits>>;
 export function createLimiter(options: LimiterOptions): Limiter | Limiter<SubjectByLimit>;
 export function createLimiter(options: LimiterOptions): Limiter | Limiter<SubjectByLimit> {
-  checkOptions(options, ['policy', 'limits', ...CORE_OPTIONS], 'createLimiter');
+  checkOptions(options, ['limit', 'window', 'policy', 'limits', ...CORE_OPTIONS], 'createLimiter');
   const core = new LimiterCore(options);
-  if (options.limits !== undefined && (options.policy as unknown) !== undefined) {
-    throw new PolicyError('limits', 'createLimiter takes policy or limits, got both');
+  const { policy, limit, window }: { policy?: unknown; limit?: unknown; window?: unknown } = options;
+  if (options.limits !== undefined && (policy ?? limit ?? window) !== undefined) {
+    throw new PolicyError('limits', 'createLimiter takes limits, or policy, or limit and window, got both');
   }
-  const limits = options.limits === undefined ? singleLimit(core, options.policy) : limitsByName(core, options.limits);
+  const limits =
+    options.limits === undefined
+      ? limitOfPolicy(core, givenPolicy({ policy, limit, window }, 'createLimiter', 'or limits'))
+      : limitsByName(core, options.limits);
   core.claim();
   return new LimiterImpl<string & SubjectByLimit>(core, limits);
 }

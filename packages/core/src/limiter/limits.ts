@@ -3,6 +3,11 @@ import { subjectOf } from '../engine/key.ts';
 import type { LimiterCore } from './core.ts';
 import type { LimitRef } from '../engine/limit-source.ts';
 import { isReference, type LimitReference } from './limit-reference.ts';
+import {
+  slidingWindow,
+  type SlidingWindowOptions,
+  type SlidingWindowPolicy,
+} from '../algorithms/sliding-window/policy.ts';
 import { parseName } from '../values/name.ts';
 import { checkOptions } from '../values/check-options.ts';
 import { listed, nearest } from '../values/hint.ts';
@@ -20,15 +25,19 @@ export type LimiterLimits = LimitRef | ReadonlyMap<string, LimitRef>;
 /** A limit, the key that is counted under it, and the encoded subject of that. */
 export type LimitSubject = readonly [limit: LimitRef, subject: string, key: string];
 
-/** The limit of a limiter that is given one policy, or several. */
-export function singleLimit(core: LimiterCore, policy: unknown): LimitRef {
-  if (policy === undefined) {
-    throw new PolicyError(
-      'policy',
-      'createLimiter needs a policy, such as fixedWindow({ limit: 100, window: "1m" }), or limits; got neither',
-    );
-  }
-  return limitOfPolicy(core, policy);
+/** The policy that options define: `policy`, or `limit` and `window`. `others` do so too, for the error. */
+export function givenPolicy<Given>(
+  { policy, limit, window }: { policy?: Given | undefined; limit?: unknown; window?: unknown },
+  where: string,
+  others: string,
+): Given | SlidingWindowPolicy {
+  const isShort = limit !== undefined || window !== undefined;
+  if (policy !== undefined && !isShort) return policy;
+  if (policy === undefined && isShort) return slidingWindow({ limit, window } as SlidingWindowOptions);
+  const wrong = isShort
+    ? 'takes policy, or limit and window, got both; put the numbers into the policy'
+    : `needs limit and window, such as { limit: 100, window: "1m" }, or a policy, ${others}; got none of them`;
+  throw new PolicyError('policy', `${where} ${wrong}`);
 }
 
 /** The limit of one policy, of several, or of a reference. */

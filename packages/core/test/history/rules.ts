@@ -100,27 +100,44 @@ function fixedWindowRule({ limit, windowMs, align, countDenied = false }: FixedW
   };
 }
 
-/** The state is which block of the clock holds how many units, block by block. */
+/** The state is the instant of the latest charge, and which block of the clock holds how many units, block by block. */
 function slidingWindowRule({ limit, windowMs, precisionMs }: SlidingWindowPolicy): Rule {
-  const blocks = (state: State): [number, number][] =>
-    state.flatMap((block, i) => (i % 2 === 0 ? [[block, state[i + 1] ?? 0] as [number, number]] : []));
-  const add = (state: State, at: number, units: number): State => {
+  const spanMs = Math.ceil(windowMs / precisionMs) * precisionMs;
+  const indexOf = (atMs: number): number => Math.floor(atMs / precisionMs);
+  const blocks = ([, ...list]: State): [number, number][] =>
+    list.flatMap((block, i) => (i % 2 === 0 ? [[block, list[i + 1] ?? 0] as [number, number]] : []));
+  const stateOf = (lastMs: number, list: readonly (readonly [number, number])[]): State => {
+    const held = list.filter(([, units]) => units > 0);
+    return held.length === 0 ? UNUSED : [lastMs, ...held.flat()];
+  };
+  const add = (state: State, lastMs: number, at: number, units: number): State => {
     const list = new Map(blocks(state));
     list.set(at, Math.max((list.get(at) ?? 0) + units, 0));
-    return [...list].filter(([, held]) => held > 0).flat();
+    return stateOf(lastMs, [...list]);
   };
   return {
     limit,
     overdraft: 0,
-    // It counts until a window has passed between its end and the start of the current block.
-    later: (state, atMs) =>
-      blocks(state)
-        .filter(([block]) => (Math.floor(atMs / precisionMs) - block - 1) * precisionMs < windowMs)
-        .flat(),
+    // A block leaves a window after its last instant: the latest charge of the newest block, the end of any other.
+    later(state, atMs) {
+      const [lastMs = 0] = state;
+      const endMs = (block: number): number => (block === indexOf(lastMs) ? lastMs : (block + 1) * precisionMs - 1);
+      return stateOf(
+        lastMs,
+        blocks(state).filter(([block]) => atMs < endMs(block) + spanMs),
+      );
+    },
     left: (state) => limit - blocks(state).reduce((sum, [, units]) => sum + units, 0),
-    charge: (state, cost, atMs) => add(state, Math.floor(atMs / precisionMs), cost),
-    giveBack: (state, cost, charge) => add(state, Math.floor(charge.atMs / precisionMs), -cost),
-    likely: (fromMs, toMs) => ticks(fromMs, toMs, precisionMs),
+    charge: (state, cost, atMs) => add(state, atMs, indexOf(atMs), cost),
+    giveBack: (state, cost, charge, _place, atMs) =>
+      state[0] === undefined || atMs >= charge.atMs + spanMs
+        ? state
+        : add(state, state[0], indexOf(charge.atMs), -cost),
+    likely: (fromMs, toMs, reported) => [
+      ...ticks(fromMs, toMs, precisionMs),
+      ...ticks(fromMs, toMs, precisionMs, -1),
+      ...reported.map(({ resetAfterMs }) => toMs + resetAfterMs - spanMs),
+    ],
   };
 }
 

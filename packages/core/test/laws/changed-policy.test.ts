@@ -96,12 +96,12 @@ describe('a slidingWindow whose blocks have become shorter', () => {
     const after = slidingWindow({ limit: 1, window: '1s', precision: 100 });
     const scene = await open(backend, { policies: [before], steps: 0, seed });
     const limiter = limiterOf([after], scene.store);
-    scene.clock.advance(1_999); // the last instant of its block, because the state holds only the block
+    scene.clock.advance(1_999);
     await take(scene.limiter, scene.key);
 
     scene.clock.advance(999);
-    expect(await take(limiter, scene.key)).toMatchObject({ allowed: false, retryAfterMs: 2 });
-    scene.clock.advance(2);
+    expect(await take(limiter, scene.key)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    scene.clock.advance(1);
     expect((await take(limiter, scene.key)).allowed).toBe(true);
   });
 });

@@ -17,7 +17,9 @@ describe.each(allSceneKinds)('law 6, $kind: expiry', ({ plans }) => {
       const [name] = (await redis.admin.keys(`sluice:{${key}}*`)).filter((found) => !found.includes(IDENTITY));
       const expireAtMs = name === undefined ? undefined : await redis.admin.pexpiretime(name);
 
-      const longestMs = Math.max(60_000, ...policies.map(({ windowMs }) => windowMs));
+      // A block of a slidingWindow expires as a whole.
+      const blocksMs = plan.policies.map((policy) => (policy.algorithm === 'slidingWindow' ? policy.precisionMs : 0));
+      const longestMs = Math.max(60_000, ...policies.map(({ windowMs }) => windowMs)) + Math.max(...blocksMs);
       const resetAtMs = atMs + resetAfterMs;
       const [least, most] = resetAfterMs > 0 ? [resetAtMs, resetAtMs + longestMs] : [0, atMs + longestMs];
       expect(expireAtMs ?? least).toBeGreaterThanOrEqual(least);

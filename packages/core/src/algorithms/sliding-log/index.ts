@@ -47,7 +47,7 @@ export const slidingLogAlgorithm: Algorithm<SlidingLogPolicy, SlidingLogState> =
  * Allows at most `limit` units in **any** interval as long as the window, and never denies what fits: every unit is
  * available again exactly one window after it was consumed. The state has each instant at which units were consumed, at
  * most `limit` of them, about 10 bytes of Redis each; denied units store nothing. {@link slidingWindow} has the same
- * bound in constant memory, and makes units available up to a tenth of the window later.
+ * bound in constant memory, and makes units of clients that keep asking available up to a tenth of the window later.
  *
  * @throws PolicyError with the field, what was expected and what was given.
  */

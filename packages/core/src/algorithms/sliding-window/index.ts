@@ -50,14 +50,17 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
   },
   encode: encodeSlidingWindow,
   decode: decodeSlidingWindow,
-  numbers: (policy) => [policy.limit, policy.precisionMs, blocksOf(policy)],
+  numbers: (policy) => [policy.limit, policy.precisionMs, blocksOf(policy), policy.isLeased ? policy.precisionMs : 1],
   counts: (policy) => blocksOf(policy) + 1,
   windowMs: (policy) => policy.windowMs,
   share: (policy, share) => parseSlidingWindow({ ...policy, limit: shareOf(policy.limit, share) }),
   factory: { make: slidingWindow, options: OPTIONS },
   written: writtenSlidingWindow,
   inspect: inspectSlidingWindow,
-  lease: { spentByMs: (policy, untilMs) => untilMs - blocksOf(policy) * policy.precisionMs },
+  lease: {
+    counted: (policy) => parseSlidingWindow({ ...policy, isLeased: true }),
+    spentByMs: (policy, untilMs) => untilMs - blocksOf(policy) * policy.precisionMs,
+  },
   split: {
     part: (policy, { units }) => (units > 0 ? { ...policy, limit: units } : undefined),
     outlastsMs: ({ windowMs }) => windowMs,
@@ -67,8 +70,8 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
 
 /**
  * Allows at most `limit` units in **any** interval as long as the window. The window is counted in clock-aligned
- * blocks: the current block and all that reach into the window. A unit is available again at most one block late (less
- * than two if the default precision does not divide the window).
+ * blocks. Units of the newest block are available again a window after the last of them, older ones at most one block
+ * late (less than two if the default precision does not divide the window). A key that is quiet for a window is unused.
  *
  * @throws PolicyError with the field, what was expected and what was given.
  */

@@ -1,12 +1,14 @@
 --[[
 sliding window: twin of kernel.ts. Change kernel.ts, this file and vectors.json in one commit.
 
-policy  { limit, block_ms, blocks }: the current block and `blocks` before it count
+policy  { limit, block_ms, blocks, grain_ms }: the current block and `blocks` before it count; units are consumed in
+        the last ms of this grain: of the same ms, or for leases of the block
 state   last_ms:block_ms:blocks:sum:count:count...: the latest instant, in the newest block, at which units were
         consumed, then the counts, newest first, the last never 0
-decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant at which it
-        ends, how many they are, and whether the state before ends at the same instant; false when none fits. Pure: no
-        redis.call, no clock.
+        The units of a block leave a window after its last instant: last_ms of the newest, the last ms of any other.
+decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, an instant at which it has
+        ended (that at which its youngest block has, so that a block expires as a whole), how many they are, and whether
+        that of the state before is the same; false when none fits. Pure: no redis.call, no clock.
 refund  the state after a refund of `cost` units ("" when nothing is left), and that instant, or false when there is
         nothing to refund; without the charged window, of the newest units
 charge  the state after `cost` more units are used, and that instant, or false when nothing changes; `text` is false
@@ -15,7 +17,7 @@ used    the units that a state holds at now_ms
 migrate the state in which `units`, above 0, are used, and the instant at which it ends; `from` is the policy
         before and `text` its state, if that policy is of this kind
 ]]
-local sliding_window = { kind = "s", arity = 3 }
+local sliding_window = { kind = "s", arity = 4 }
 
 -- A state of another window length counts with all its units at its last instant, so that no unit comes back too
 -- early. Fails on a text that write_blocks does not write.
@@ -35,18 +37,17 @@ local function block_start(at_ms, block_ms)
   return math.floor(at_ms / block_ms) * block_ms
 end
 
--- When the youngest units leave the window: those of the newest block, unless these were given back.
-local function last_leave_ms(policy, start_ms, newest, older)
+local function last_of(grain_ms, at_ms)
+  return at_ms - at_ms % grain_ms + grain_ms - 1
+end
+
+local function write_blocks(policy, last_ms, sum, newest, older)
   local age = 0
   if newest == 0 then
     age = (#string.match(older, "^[:0]*") + 1) / 2 -- ":0:0:5": two more blocks without units
   end
-  return start_ms + (policy[3] + 1 - age) * policy[2]
-end
-
-local function write_blocks(policy, last_ms, sum, newest, older)
   return string.format("%d:%d:%d:%d:%d%s", last_ms, policy[2], policy[3], sum, newest, older),
-    last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
+    block_start(last_ms, policy[2]) + (policy[3] + 1 - age) * policy[2]
 end
 
 -- Returns at most `room` of the counts in `text`, as text without trailing zeros, and their sum.
@@ -68,51 +69,59 @@ local function newest_counts(text, room)
   return sum, kept
 end
 
+-- Returns the units that are still in the window, those of its newest block, and the older counts as text.
+local function in_window(policy, now_ms, last_ms, newest, older)
+  if now_ms >= last_ms + policy[3] * policy[2] then
+    return 0, 0, ""
+  end
+  local left = math.floor((now_ms + 1 - block_start(last_ms, policy[2])) / policy[2])
+  local used, kept = newest_counts(older, policy[3] - left)
+  return used + newest, newest, kept
+end
+
 -- Returns how many of `count` fit when at least one does.
 local function fitting_of(count, free, cost)
   return count and math.min(math.floor(free / cost), count) or 1
 end
 
 function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
-  local limit, block_ms, blocks = policy[1], policy[2], policy[3]
+  local limit, block_ms = policy[1], policy[2]
   if cost > limit then
     return false
   end
-  if not text then
-    local fitting = fitting_of(count, limit, cost)
-    local after, ends_at_ms = write_blocks(policy, now_ms, fitting * cost, fitting * cost, "")
-    return after, ends_at_ms, fitting
-  end
-  local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
-  local at_ms = math.max(now_ms, last_ms) -- a clock that steps back does not lead into earlier blocks
-  local passed = (block_start(at_ms, block_ms) - block_start(last_ms, block_ms)) / block_ms
-  if passed == 0 then
-    if sum + cost > limit then
-      return false
+  local last_ms, sum, newest, older, same_length, passed = now_ms, 0, 0, "", false, 0
+  if text then
+    last_ms, sum, newest, older, same_length = read_blocks(policy, text)
+    passed = (block_start(math.max(now_ms, last_ms), block_ms) - block_start(last_ms, block_ms)) / block_ms
+    if passed > 0 or now_ms % block_ms == block_ms - 1 then
+      sum, newest, older = in_window(policy, now_ms, last_ms, newest, older)
     end
-    local fitting = fitting_of(count, limit - sum, cost)
-    local units = fitting * cost
-    local after, ends_at_ms = write_blocks(policy, at_ms, sum + units, newest + units, older)
-    return after, ends_at_ms, fitting, same_length and newest > 0
   end
-  local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
-  if used + cost > limit then
+  if sum + cost > limit then
     return false
   end
-  if used > 0 then
-    kept = string.rep(":0", passed - 1) .. kept
+  if passed > 0 then
+    older = sum > 0 and string.rep(":0", passed - 1) .. string.format(":%d%s", newest, older) or ""
+    newest, same_length = 0, false
   end
-  local fitting = fitting_of(count, limit - used, cost)
-  local after, ends_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
-  return after, ends_at_ms, fitting
+  local fitting = fitting_of(count, limit - sum, cost)
+  local units = fitting * cost
+  -- A clock that steps back does not lead into earlier blocks.
+  last_ms = last_of(policy[4], math.max(now_ms, last_ms))
+  local after, ends_at_ms = write_blocks(policy, last_ms, sum + units, newest + units, older)
+  return after, ends_at_ms, fitting, same_length and newest > 0
 end
 
--- Returns the units that still count in the window, their counts as text, and the instant of the newest.
+-- Returns the units of a state that are still in the window, their counts as text, and the instant of the newest.
 local function live_counts(policy, text, now_ms)
   local last_ms, _, newest, older = read_blocks(policy, text)
-  local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
-  local used, kept = newest_counts(string.format("%d%s", newest, older), policy[3] + 1 - passed)
-  return used, kept, last_ms
+  local used, first, rest = in_window(policy, now_ms, last_ms, newest, older)
+  return used, string.format("%d%s", first, rest), last_ms
+end
+
+-- The age of the block that was charged a window before this instant, counted from the newest one.
+local function age_of(policy, last_ms, until_ms)
+  return (block_start(last_ms, policy[2]) - block_start(until_ms, policy[2])) / policy[2] + policy[3]
 end
 
 local function refund_newest(policy, text, cost, now_ms)
@@ -140,7 +149,7 @@ function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
   if not same_length or now_ms >= charged_until_ms then
     return false
   end
-  local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
+  local age = age_of(policy, last_ms, charged_until_ms)
   local counts, at, given = "", 0, 0
   for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
     if at == age then
@@ -166,7 +175,7 @@ local function charge_now(policy, text, cost, now_ms)
   if units <= 0 then
     return false
   end
-  return sliding_window.decide({ MOST_UNITS, policy[2], policy[3] }, text, units, now_ms)
+  return sliding_window.decide({ MOST_UNITS, policy[2], policy[3], policy[4] }, text, units, now_ms)
 end
 
 function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
@@ -176,9 +185,9 @@ function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
     return false
   end
   local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
-  local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
+  local age = age_of(policy, last_ms, charged_until_ms)
   local more = math.min(cost, MOST_UNITS - sum)
-  if not same_length or now_ms >= charged_until_ms or more <= 0 or age % 1 ~= 0 or age < 0 or age > policy[3] then
+  if not same_length or now_ms >= charged_until_ms or more <= 0 or age < 0 or age > policy[3] then
     return false
   end
   local counts, at = "", 0
@@ -201,7 +210,7 @@ function sliding_window.used(policy, text, now_ms)
 end
 
 function sliding_window.migrate(policy, units, now_ms, from, text)
-  local used, kept, last_ms = 0, "", now_ms
+  local used, kept, last_ms = 0, "", last_of(policy[2], now_ms)
   if from then
     used, kept, last_ms = live_counts(from, text, now_ms)
   end
@@ -226,6 +235,7 @@ function sliding_window.migrate(policy, units, now_ms, from, text)
 end
 
 function sliding_window.reset_at_ms(policy, text)
-  local last_ms, _, newest, older = read_blocks(policy, text)
-  return last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
+  local last_ms, sum, newest, older = read_blocks(policy, text)
+  local _, ends_at_ms = write_blocks(policy, last_ms, sum, newest, older)
+  return ends_at_ms
 end

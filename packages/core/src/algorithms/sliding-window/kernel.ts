@@ -16,41 +16,42 @@ export interface SlidingWindowState {
   readonly counts: readonly number[];
 }
 
-/** Sliding window: the current block, and the `blocks` before it, together hold at most `limit`. */
+/**
+ * Sliding window: the current block, and the `blocks` before it, together hold at most `limit`. The units of a block
+ * leave a window after its last instant: the latest charge of the newest block, the last millisecond of any other.
+ */
 export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (policy, state, cost, nowMs) => {
   const { limit, precisionMs: blockMs } = policy;
   const blocks = blocksOf(policy);
   const held = state && inBlocksOf(policy, state);
-  // Earlier blocks are never charged, even if the clock steps back.
-  const atMs = Math.max(nowMs, held?.lastMs ?? nowMs);
-  const currentMs = blockStart(atMs, blockMs);
-  const heldMs = held === undefined ? currentMs : blockStart(held.lastMs, blockMs);
-  const passed = (currentMs - heldMs) / blockMs;
-  const before = held === undefined ? NONE : held.counts;
-  const live = passed === 0 ? before : before.slice(0, Math.max(blocks + 1 - passed, 0));
-  const used = held === undefined ? 0 : passed === 0 ? held.sum : sumOf(live);
+  const live = held === undefined ? NONE : liveCounts(held, nowMs);
+  const used = held !== undefined && live === held.counts ? held.sum : sumOf(live);
 
   const fits = cost <= limit;
   const allowed = cost === 0 || (fits && used + cost <= limit);
   const charged = allowed && cost > 0;
-  const startMs = charged ? currentMs : heldMs;
-  const counts = charged ? withCharge(live, used, passed, cost) : live;
-  const usedAfter = charged ? used + cost : used;
-  const remaining = Math.max(limit - usedAfter, 0);
-  const endMs = startMs + (blocks + 1) * blockMs - nowMs; // of the newest block
-
+  const heldMs = held === undefined ? nowMs : held.lastMs;
+  let after: SlidingWindowState = { lastMs: heldMs, blockMs, blocks, sum: used, counts: live };
+  if (charged) {
+    const atMs = Math.max(nowMs, heldMs); // earlier blocks are never charged, even if the clock steps back
+    const startMs = blockStart(atMs, blockMs);
+    const lastMs = policy.isLeased === true ? startMs + blockMs - 1 : atMs;
+    const counts = withCharge(live, used, (startMs - blockStart(heldMs, blockMs)) / blockMs, cost);
+    after = { lastMs, blockMs, blocks, sum: used + cost, counts: withoutTrailingZeros(counts) };
+  }
+  const remaining = Math.max(limit - after.sum, 0);
+  const isUsed = after.sum > 0;
   return {
-    state: charged ? { lastMs: atMs, blockMs, blocks, sum: usedAfter, counts: withoutTrailingZeros(counts) } : state,
+    state: charged ? after : state,
     verdict: {
       allowed,
       limit,
       remaining,
-      retryAfterMs: allowed ? 0 : fits ? endMs - ageThatFrees(counts, used + cost - limit) * blockMs : null,
-      resetAfterMs: usedAfter > 0 ? endMs - youngestAge(counts) * blockMs : 0,
-      nextAfterMs:
-        usedAfter > 0 && limit > 0 ? endMs - ageThatFrees(counts, usedAfter + remaining + 1 - limit) * blockMs : null,
+      retryAfterMs: allowed ? 0 : fits ? leftByMs(after, used + cost - limit) - nowMs : null,
+      resetAfterMs: isUsed ? leftByMs(after, after.sum) - nowMs : 0,
+      nextAfterMs: isUsed && limit > 0 ? leftByMs(after, after.sum + remaining + 1 - limit) - nowMs : null,
       delayMs: 0,
-      used: usedAfter,
+      used: after.sum,
     },
   };
 };
@@ -63,36 +64,29 @@ const NONE: readonly number[] = [];
  */
 function withCharge(live: readonly number[], used: number, passed: number, cost: number): readonly number[] {
   if (used === 0) return [cost];
-  if (passed > 0) return [cost, ...zeros(passed - 1), ...live];
+  if (passed > 0) return [cost, ...new Array<number>(passed - 1).fill(0), ...live];
   const counts = live.slice();
   counts[0] = (live[0] ?? 0) + cost;
   return counts;
 }
 
-/** The age of the block whose end takes so many units out of the window. */
-function ageThatFrees(counts: readonly number[], units: number): number {
+/** When at least so many units have left. */
+function leftByMs({ lastMs, blockMs, blocks, counts }: SlidingWindowState, units: number): number {
   let age = counts.length - 1;
   for (let left = counts[age] ?? 0; left < units && age > 0; left += counts[age] ?? 0) age--;
-  return age;
-}
-
-/** The age of the newest block with units: the units of newer blocks may have been refunded. */
-function youngestAge(counts: readonly number[]): number {
-  let age = 0;
-  while (age < counts.length - 1 && counts[age] === 0) age++;
-  return age;
+  const latestMs = age === 0 ? lastMs : blockStart(lastMs, blockMs) - (age - 1) * blockMs - 1;
+  return latestMs + blocks * blockMs;
 }
 
 /**
  * The state in blocks of the policy. A state with another length counts with all its units at its last instant, so
  * that no unit comes back too early.
  */
-function inBlocksOf(
-  policy: SlidingWindowPolicy,
-  state: SlidingWindowState,
-): Pick<SlidingWindowState, 'lastMs' | 'sum' | 'counts'> {
-  if (state.blockMs === policy.precisionMs && state.blocks === blocksOf(policy)) return state;
-  return { lastMs: state.lastMs, sum: state.sum, counts: [state.sum] };
+function inBlocksOf(policy: SlidingWindowPolicy, state: SlidingWindowState): SlidingWindowState {
+  const blockMs = policy.precisionMs;
+  const blocks = blocksOf(policy);
+  const { lastMs, sum } = state;
+  return state.blockMs === blockMs && state.blocks === blocks ? state : { lastMs, blockMs, blocks, sum, counts: [sum] };
 }
 
 function blockStart(atMs: number, blockMs: number): number {
@@ -100,13 +94,7 @@ function blockStart(atMs: number, blockMs: number): number {
 }
 
 export function resetAtMs(policy: SlidingWindowPolicy, state: SlidingWindowState): number {
-  const { lastMs, counts } = inBlocksOf(policy, state);
-  const { precisionMs: blockMs } = policy;
-  return blockStart(lastMs, blockMs) + (blocksOf(policy) + 1 - youngestAge(counts)) * blockMs;
-}
-
-function zeros(count: number): number[] {
-  return new Array<number>(count).fill(0);
+  return leftByMs(inBlocksOf(policy, state), state.sum);
 }
 
 function withoutTrailingZeros(counts: readonly number[]): readonly number[] {
@@ -115,10 +103,7 @@ function withoutTrailingZeros(counts: readonly number[]): readonly number[] {
   return length === counts.length ? counts : counts.slice(0, length);
 }
 
-/**
- * Refunds only to the charged block, while it counts: the one that stops counting at that same instant. Without it, to
- * the newest blocks.
- */
+/** Refunds only to the charged block, until a window after the charge. Without it, to the newest blocks. */
 export function refundSlidingWindow(
   policy: SlidingWindowPolicy,
   state: SlidingWindowState,
@@ -127,8 +112,7 @@ export function refundSlidingWindow(
   nowMs: number,
 ): SlidingWindowState | undefined {
   if (chargedUntilMs === undefined) return refundNewest(policy, state, cost, nowMs);
-  const blocks = blocksOf(policy);
-  if (state.blockMs !== policy.precisionMs || state.blocks !== blocks || nowMs >= chargedUntilMs) return state;
+  if (inBlocksOf(policy, state) !== state || nowMs >= chargedUntilMs) return state;
   const age = ageOf(state, chargedUntilMs);
   const count = state.counts[age] ?? 0;
   if (count === 0) return state;
@@ -143,7 +127,7 @@ function refundNewest(
   cost: number,
   nowMs: number,
 ): SlidingWindowState | undefined {
-  const live = liveCounts(policy, state, nowMs);
+  const live = liveCounts(inBlocksOf(policy, state), nowMs);
   const used = sumOf(live);
   if (used === 0) return state;
   if (cost >= used) return undefined;
@@ -153,19 +137,10 @@ function refundNewest(
     left -= given;
     return count - given;
   });
-  return {
-    lastMs: state.lastMs,
-    blockMs: policy.precisionMs,
-    blocks: blocksOf(policy),
-    sum: used - cost,
-    counts: withoutTrailingZeros(counts),
-  };
+  return { ...inBlocksOf(policy, state), sum: used - cost, counts: withoutTrailingZeros(counts) };
 }
 
-/**
- * Charges the block that stops counting at that same instant, or the current one, even above the limit: up to 2^52
- * units in all blocks.
- */
+/** Charges the same block as a charge a window before that instant, or the current one: up to 2^52 units in all. */
 export function chargeSlidingWindow(
   policy: SlidingWindowPolicy,
   state: SlidingWindowState | undefined,
@@ -174,12 +149,11 @@ export function chargeSlidingWindow(
   nowMs: number,
 ): SlidingWindowState | undefined {
   if (chargedUntilMs === undefined) return chargeNow(policy, state, cost, nowMs);
-  const blocks = blocksOf(policy);
-  if (state?.blockMs !== policy.precisionMs || state.blocks !== blocks || nowMs >= chargedUntilMs) return state;
+  if (state === undefined || inBlocksOf(policy, state) !== state || nowMs >= chargedUntilMs) return state;
   const age = ageOf(state, chargedUntilMs);
   const more = Math.min(cost, MOST_UNITS - state.sum);
-  if (more <= 0 || !Number.isInteger(age) || age < 0 || age > blocks) return state;
-  const counts = [...state.counts, ...zeros(Math.max(age + 1 - state.counts.length, 0))];
+  if (more <= 0 || age < 0 || age > state.blocks) return state;
+  const counts = state.counts.concat(new Array<number>(Math.max(age + 1 - state.counts.length, 0)).fill(0));
   return { ...state, sum: state.sum + more, counts: counts.with(age, (counts[age] ?? 0) + more) };
 }
 
@@ -194,18 +168,19 @@ function chargeNow(
   return units <= 0 ? state : slidingWindow({ ...policy, limit: MOST_UNITS }, state, units, nowMs).state;
 }
 
-/** The age of the block that stops counting at this instant, counted from the newest one. */
+/** The age of the block that was charged a window before this instant, counted from the newest one. */
 function ageOf({ lastMs, blockMs, blocks }: SlidingWindowState, untilMs: number): number {
-  return (blockStart(lastMs, blockMs) - untilMs) / blockMs + blocks + 1;
+  return (blockStart(lastMs, blockMs) - blockStart(untilMs, blockMs)) / blockMs + blocks;
 }
 
 export function usedOfSlidingWindow(policy: SlidingWindowPolicy, state: SlidingWindowState, nowMs: number): number {
-  return sumOf(liveCounts(policy, state, nowMs));
+  return sumOf(liveCounts(inBlocksOf(policy, state), nowMs));
 }
 
 /**
  * If the length and number of blocks do not change, units leave with the blocks in which they were consumed; else
- * they are consumed now.
+ * they are consumed now, and without a state before in the last millisecond of the block: the latest that is written
+ * now, by a lease.
  */
 export function migrateSlidingWindow(
   policy: SlidingWindowPolicy,
@@ -215,20 +190,19 @@ export function migrateSlidingWindow(
 ): SlidingWindowState {
   const blockMs = policy.precisionMs;
   const blocks = blocksOf(policy);
-  const lastMs = from?.state.lastMs ?? nowMs;
+  const lastMs = from?.state.lastMs ?? blockStart(nowMs, blockMs) + blockMs - 1;
   if (from?.policy.precisionMs !== blockMs || blocksOf(from.policy) !== blocks) {
     return { lastMs: Math.max(nowMs, lastMs), blockMs, blocks, sum: units, counts: [units] };
   }
-  const counts = scaled(liveCounts(from.policy, from.state, nowMs), units);
+  const counts = scaled(liveCounts(inBlocksOf(from.policy, from.state), nowMs), units);
   return { lastMs, blockMs, blocks, sum: units, counts: withoutTrailingZeros(counts) };
 }
 
-/** The counts of a state that still count in the window. */
-function liveCounts(policy: SlidingWindowPolicy, state: SlidingWindowState, nowMs: number): readonly number[] {
-  const { lastMs, counts } = inBlocksOf(policy, state);
-  const blockMs = policy.precisionMs;
-  const passed = (blockStart(Math.max(nowMs, lastMs), blockMs) - blockStart(lastMs, blockMs)) / blockMs;
-  return counts.slice(0, Math.max(blocksOf(policy) + 1 - passed, 0));
+/** The counts that are still in the window. */
+function liveCounts({ lastMs, blockMs, blocks, counts }: SlidingWindowState, nowMs: number): readonly number[] {
+  if (nowMs >= lastMs + blocks * blockMs) return NONE;
+  const kept = blocks + 1 - Math.floor((nowMs + 1 - blockStart(lastMs, blockMs)) / blockMs);
+  return kept < counts.length ? counts.slice(0, kept) : counts;
 }
 
 /** The same counts in proportion, with so many units in total. Rounding favours older blocks. */
@@ -254,14 +228,7 @@ function sumOf(counts: readonly number[]): number {
 
 /** The state contains everything except the limit. */
 export function inspectSlidingWindow(state: SlidingWindowState, nowMs: number): StateAlone {
-  const { blockMs, blocks } = state;
-  const policy: SlidingWindowPolicy = {
-    algorithm: 'slidingWindow',
-    limit: 1,
-    windowMs: blockMs * blocks,
-    precisionMs: blockMs,
-  };
-  return { used: usedOfSlidingWindow(policy, state, nowMs), resetAtMs: resetAtMs(policy, state) };
+  return { used: sumOf(liveCounts(state, nowMs)), resetAtMs: leftByMs(state, state.sum) };
 }
 
 export function encodeSlidingWindow({ lastMs, blockMs, blocks, sum, counts }: SlidingWindowState): string {

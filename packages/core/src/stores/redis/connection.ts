@@ -1,5 +1,6 @@
 import { PolicyError, shown } from '../../errors.ts';
 import type { Store } from '../../engine/store.ts';
+import { withoutSecrets } from './clients/redis-url.ts';
 import { adoptClient, clientFor, keyPrefixOf, type OwnClient, type RedisClient } from './client.ts';
 
 /** A way to reach a store's Redis for anything other than decisions. */
@@ -40,9 +41,10 @@ export function clientOf(given: unknown, where: string, connectTimeoutMs?: numbe
   const own = typeof given === 'string' ? clientFor(given, connectTimeoutMs) : undefined;
   const adopted = own === undefined ? adoptClient(given) : undefined;
   if (own !== undefined || adopted !== undefined) return { own, adopted };
+  const url = (given as { url?: unknown } | null | undefined)?.url;
   throw new PolicyError(
     'client',
-    `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}${given === undefined ? '; is the environment variable of the URL set?' : ''}`,
+    `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}${typeof url === 'string' ? `; write ${where}(${shown(withoutSecrets(url))})` : ''}${given === undefined ? '; is the environment variable of the URL set?' : ''}`,
     'SLUICE_OPTION_INVALID',
   );
 }

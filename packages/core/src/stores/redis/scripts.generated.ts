@@ -26,7 +26,7 @@
  * - stores/redis/lua/general.lua
  */
 export const general: { readonly source: string; readonly sha1: string } = {
-  sha1: 'b8539ba60c2453e92677f04ea8df3e985ebf1ea3',
+  sha1: '5e1c0e099de566bac5ba3c5f303e0ef65e3eb53b',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -930,7 +930,7 @@ local function to_integer(digits)
   end
   return value
 end
-local sliding_window = { kind = "s", arity = 3 }
+local sliding_window = { kind = "s", arity = 4 }
 local function read_blocks(policy, text)
   local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
   last_ms, sum, newest = to_integer(last_ms), to_integer(sum), to_integer(newest)
@@ -945,16 +945,16 @@ end
 local function block_start(at_ms, block_ms)
   return math.floor(at_ms / block_ms) * block_ms
 end
-local function last_leave_ms(policy, start_ms, newest, older)
+local function last_of(grain_ms, at_ms)
+  return at_ms - at_ms % grain_ms + grain_ms - 1
+end
+local function write_blocks(policy, last_ms, sum, newest, older)
   local age = 0
   if newest == 0 then
     age = (#string.match(older, "^[:0]*") + 1) / 2
   end
-  return start_ms + (policy[3] + 1 - age) * policy[2]
-end
-local function write_blocks(policy, last_ms, sum, newest, older)
   return string.format("%d:%d:%d:%d:%d%s", last_ms, policy[2], policy[3], sum, newest, older),
-    last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
+    block_start(last_ms, policy[2]) + (policy[3] + 1 - age) * policy[2]
 end
 local function newest_counts(text, room)
   local sum, kept, zeros = 0, "", ""
@@ -973,47 +973,50 @@ local function newest_counts(text, room)
   end
   return sum, kept
 end
+local function in_window(policy, now_ms, last_ms, newest, older)
+  if now_ms >= last_ms + policy[3] * policy[2] then
+    return 0, 0, ""
+  end
+  local left = math.floor((now_ms + 1 - block_start(last_ms, policy[2])) / policy[2])
+  local used, kept = newest_counts(older, policy[3] - left)
+  return used + newest, newest, kept
+end
 local function fitting_of(count, free, cost)
   return count and math.min(math.floor(free / cost), count) or 1
 end
 function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
-  local limit, block_ms, blocks = policy[1], policy[2], policy[3]
+  local limit, block_ms = policy[1], policy[2]
   if cost > limit then
     return false
   end
-  if not text then
-    local fitting = fitting_of(count, limit, cost)
-    local after, ends_at_ms = write_blocks(policy, now_ms, fitting * cost, fitting * cost, "")
-    return after, ends_at_ms, fitting
-  end
-  local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
-  local at_ms = math.max(now_ms, last_ms)
-  local passed = (block_start(at_ms, block_ms) - block_start(last_ms, block_ms)) / block_ms
-  if passed == 0 then
-    if sum + cost > limit then
-      return false
+  local last_ms, sum, newest, older, same_length, passed = now_ms, 0, 0, "", false, 0
+  if text then
+    last_ms, sum, newest, older, same_length = read_blocks(policy, text)
+    passed = (block_start(math.max(now_ms, last_ms), block_ms) - block_start(last_ms, block_ms)) / block_ms
+    if passed > 0 or now_ms % block_ms == block_ms - 1 then
+      sum, newest, older = in_window(policy, now_ms, last_ms, newest, older)
     end
-    local fitting = fitting_of(count, limit - sum, cost)
-    local units = fitting * cost
-    local after, ends_at_ms = write_blocks(policy, at_ms, sum + units, newest + units, older)
-    return after, ends_at_ms, fitting, same_length and newest > 0
   end
-  local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
-  if used + cost > limit then
+  if sum + cost > limit then
     return false
   end
-  if used > 0 then
-    kept = string.rep(":0", passed - 1) .. kept
+  if passed > 0 then
+    older = sum > 0 and string.rep(":0", passed - 1) .. string.format(":%d%s", newest, older) or ""
+    newest, same_length = 0, false
   end
-  local fitting = fitting_of(count, limit - used, cost)
-  local after, ends_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
-  return after, ends_at_ms, fitting
+  local fitting = fitting_of(count, limit - sum, cost)
+  local units = fitting * cost
+  last_ms = last_of(policy[4], math.max(now_ms, last_ms))
+  local after, ends_at_ms = write_blocks(policy, last_ms, sum + units, newest + units, older)
+  return after, ends_at_ms, fitting, same_length and newest > 0
 end
 local function live_counts(policy, text, now_ms)
   local last_ms, _, newest, older = read_blocks(policy, text)
-  local passed = (block_start(math.max(now_ms, last_ms), policy[2]) - block_start(last_ms, policy[2])) / policy[2]
-  local used, kept = newest_counts(string.format("%d%s", newest, older), policy[3] + 1 - passed)
-  return used, kept, last_ms
+  local used, first, rest = in_window(policy, now_ms, last_ms, newest, older)
+  return used, string.format("%d%s", first, rest), last_ms
+end
+local function age_of(policy, last_ms, until_ms)
+  return (block_start(last_ms, policy[2]) - block_start(until_ms, policy[2])) / policy[2] + policy[3]
 end
 local function refund_newest(policy, text, cost, now_ms)
   local used, kept, last_ms = live_counts(policy, text, now_ms)
@@ -1039,7 +1042,7 @@ function sliding_window.refund(policy, text, cost, charged_until_ms, now_ms)
   if not same_length or now_ms >= charged_until_ms then
     return false
   end
-  local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
+  local age = age_of(policy, last_ms, charged_until_ms)
   local counts, at, given = "", 0, 0
   for count in string.gmatch(string.format("%d%s", newest, older), "%d+") do
     if at == age then
@@ -1064,7 +1067,7 @@ local function charge_now(policy, text, cost, now_ms)
   if units <= 0 then
     return false
   end
-  return sliding_window.decide({ MOST_UNITS, policy[2], policy[3] }, text, units, now_ms)
+  return sliding_window.decide({ MOST_UNITS, policy[2], policy[3], policy[4] }, text, units, now_ms)
 end
 function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
   if not charged_until_ms then
@@ -1073,9 +1076,9 @@ function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
     return false
   end
   local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
-  local age = (block_start(last_ms, policy[2]) - charged_until_ms) / policy[2] + policy[3] + 1
+  local age = age_of(policy, last_ms, charged_until_ms)
   local more = math.min(cost, MOST_UNITS - sum)
-  if not same_length or now_ms >= charged_until_ms or more <= 0 or age % 1 ~= 0 or age < 0 or age > policy[3] then
+  if not same_length or now_ms >= charged_until_ms or more <= 0 or age < 0 or age > policy[3] then
     return false
   end
   local counts, at = "", 0
@@ -1096,7 +1099,7 @@ function sliding_window.used(policy, text, now_ms)
   return (live_counts(policy, text, now_ms))
 end
 function sliding_window.migrate(policy, units, now_ms, from, text)
-  local used, kept, last_ms = 0, "", now_ms
+  local used, kept, last_ms = 0, "", last_of(policy[2], now_ms)
   if from then
     used, kept, last_ms = live_counts(from, text, now_ms)
   end
@@ -1120,8 +1123,9 @@ function sliding_window.migrate(policy, units, now_ms, from, text)
   return write_blocks(policy, last_ms, units, tonumber(newest), older)
 end
 function sliding_window.reset_at_ms(policy, text)
-  local last_ms, _, newest, older = read_blocks(policy, text)
-  return last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
+  local last_ms, sum, newest, older = read_blocks(policy, text)
+  local _, ends_at_ms = write_blocks(policy, last_ms, sum, newest, older)
+  return ends_at_ms
 end
 algorithms.s = sliding_window
 end
@@ -1825,7 +1829,7 @@ return reply`,
  * - stores/redis/lua/batch.lua
  */
 export const batch: { readonly source: string; readonly sha1: string } = {
-  sha1: '4ff7cc77fa4f5666c81436abb2b76841d35ac19d',
+  sha1: '055218807bfa8aeef8c041f9e18769a73dcccc7a',
   source: `local kinds, algorithms = ARGV[1], {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -2036,7 +2040,7 @@ local function to_integer(digits)
   end
   return value
 end
-local sliding_window = { kind = "s", arity = 3, decide = false }
+local sliding_window = { kind = "s", arity = 4, decide = false }
 local function read_blocks(policy, text)
   local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
   last_ms, sum, newest = to_integer(last_ms), to_integer(sum), to_integer(newest)
@@ -2051,16 +2055,16 @@ end
 local function block_start(at_ms, block_ms)
   return math.floor(at_ms / block_ms) * block_ms
 end
-local function last_leave_ms(policy, start_ms, newest, older)
+local function last_of(grain_ms, at_ms)
+  return at_ms - at_ms % grain_ms + grain_ms - 1
+end
+local function write_blocks(policy, last_ms, sum, newest, older)
   local age = 0
   if newest == 0 then
     age = (#string.match(older, "^[:0]*") + 1) / 2
   end
-  return start_ms + (policy[3] + 1 - age) * policy[2]
-end
-local function write_blocks(policy, last_ms, sum, newest, older)
   return string.format("%d:%d:%d:%d:%d%s", last_ms, policy[2], policy[3], sum, newest, older),
-    last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
+    block_start(last_ms, policy[2]) + (policy[3] + 1 - age) * policy[2]
 end
 local function newest_counts(text, room)
   local sum, kept, zeros = 0, "", ""
@@ -2079,41 +2083,42 @@ local function newest_counts(text, room)
   end
   return sum, kept
 end
+local function in_window(policy, now_ms, last_ms, newest, older)
+  if now_ms >= last_ms + policy[3] * policy[2] then
+    return 0, 0, ""
+  end
+  local left = math.floor((now_ms + 1 - block_start(last_ms, policy[2])) / policy[2])
+  local used, kept = newest_counts(older, policy[3] - left)
+  return used + newest, newest, kept
+end
 local function fitting_of(count, free, cost)
   return count and math.min(math.floor(free / cost), count) or 1
 end
 function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
-  local limit, block_ms, blocks = policy[1], policy[2], policy[3]
+  local limit, block_ms = policy[1], policy[2]
   if cost > limit then
     return false
   end
-  if not text then
-    local fitting = fitting_of(count, limit, cost)
-    local after, ends_at_ms = write_blocks(policy, now_ms, fitting * cost, fitting * cost, "")
-    return after, ends_at_ms, fitting
-  end
-  local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
-  local at_ms = math.max(now_ms, last_ms)
-  local passed = (block_start(at_ms, block_ms) - block_start(last_ms, block_ms)) / block_ms
-  if passed == 0 then
-    if sum + cost > limit then
-      return false
+  local last_ms, sum, newest, older, same_length, passed = now_ms, 0, 0, "", false, 0
+  if text then
+    last_ms, sum, newest, older, same_length = read_blocks(policy, text)
+    passed = (block_start(math.max(now_ms, last_ms), block_ms) - block_start(last_ms, block_ms)) / block_ms
+    if passed > 0 or now_ms % block_ms == block_ms - 1 then
+      sum, newest, older = in_window(policy, now_ms, last_ms, newest, older)
     end
-    local fitting = fitting_of(count, limit - sum, cost)
-    local units = fitting * cost
-    local after, ends_at_ms = write_blocks(policy, at_ms, sum + units, newest + units, older)
-    return after, ends_at_ms, fitting, same_length and newest > 0
   end
-  local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
-  if used + cost > limit then
+  if sum + cost > limit then
     return false
   end
-  if used > 0 then
-    kept = string.rep(":0", passed - 1) .. kept
+  if passed > 0 then
+    older = sum > 0 and string.rep(":0", passed - 1) .. string.format(":%d%s", newest, older) or ""
+    newest, same_length = 0, false
   end
-  local fitting = fitting_of(count, limit - used, cost)
-  local after, ends_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
-  return after, ends_at_ms, fitting
+  local fitting = fitting_of(count, limit - sum, cost)
+  local units = fitting * cost
+  last_ms = last_of(policy[4], math.max(now_ms, last_ms))
+  local after, ends_at_ms = write_blocks(policy, last_ms, sum + units, newest + units, older)
+  return after, ends_at_ms, fitting, same_length and newest > 0
 end
 algorithms.s = sliding_window
 end

@@ -1,19 +1,33 @@
 import fc from 'fast-check';
 import { slidingWindow, type Policy, type SlidingWindowOptions, type SlidingWindowPolicy } from '@sluice/core';
-import { MOST_UNITS, big, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
+import { MOST_UNITS, big, ceilDiv, greatest, least, type Model, type Receipt, type Reference } from './model.ts';
 import { limitsOrNone, windows } from './sizes.ts';
 
-/** A list of the charges per block of the clock. When the clock goes back, the newest block counts. */
+interface Block {
+  readonly index: bigint;
+  units: bigint;
+  /** The latest instant at which it was charged. */
+  lastMs: bigint;
+}
+
+/**
+ * A list of the charges per block of the clock. When the clock goes back, the newest block counts. A block leaves a
+ * window after its last instant: the latest charge of the newest block, the end of any other.
+ */
 class SlidingWindowModel implements Model {
   readonly limit: bigint;
   readonly windowMs: bigint;
   readonly #blockMs: bigint;
-  #blocks: { readonly index: bigint; units: bigint }[] = [];
+  readonly #spanMs: bigint;
+  readonly #isLeased: boolean;
+  #blocks: Block[] = [];
 
-  constructor({ limit, windowMs, precisionMs }: SlidingWindowPolicy) {
+  constructor({ limit, windowMs, precisionMs, isLeased }: SlidingWindowPolicy) {
+    this.#isLeased = isLeased === true;
     this.limit = big(limit);
     this.windowMs = big(windowMs);
     this.#blockMs = big(precisionMs);
+    this.#spanMs = ceilDiv(this.windowMs, this.#blockMs) * this.#blockMs;
   }
 
   fits(cost: bigint, atMs: bigint): boolean {
@@ -28,35 +42,40 @@ class SlidingWindowModel implements Model {
     return this.used(atMs) === 0n;
   }
 
+  /** The receipt is the instant that counts. */
   charge(cost: bigint, atMs: bigint): Receipt {
-    const index = this.#blockOf(atMs);
-    this.#blocks = this.#blocks.filter((block) => this.#counts(block.index, index));
+    const newest = this.#newest();
+    const chargedMs = newest === undefined ? atMs : greatest(newest.lastMs, atMs);
+    const index = chargedMs / this.#blockMs;
+    const lastMs = this.#isLeased ? (index + 1n) * this.#blockMs - 1n : chargedMs;
+    this.#blocks = this.#live(atMs);
     const block = this.#blocks.find((other) => other.index === index);
-    if (block === undefined) this.#blocks.push({ index, units: cost });
-    else block.units += cost;
-    return index;
+    if (block === undefined) this.#blocks.push({ index, units: cost, lastMs });
+    else Object.assign(block, { units: block.units + cost, lastMs });
+    return lastMs;
   }
 
   refund(cost: bigint, receipt: Receipt, atMs: bigint): void {
-    const block = this.#blocks.find(({ index }) => index === receipt);
-    if (block === undefined || !this.#counts(block.index, this.#blockOf(atMs))) return;
+    const block = this.#blocks.find(({ index }) => index === receipt / this.#blockMs);
+    if (block === undefined || atMs >= receipt + this.#spanMs) return;
     block.units -= least(cost, block.units);
     if (this.#blocks.every(({ units }) => units === 0n)) this.#blocks = [];
   }
 
   overcharge(cost: bigint, receipt: Receipt, atMs: bigint): void {
-    const newest = this.#blocks.reduce((latest, { index }) => greatest(latest, index), -1n);
-    if (receipt > newest || !this.#counts(receipt, this.#blockOf(atMs))) return;
+    const index = receipt / this.#blockMs;
+    const newest = this.#newest();
+    if (newest === undefined || index > newest.index || atMs >= receipt + this.#spanMs) return;
+    if ((newest.index - index) * this.#blockMs > this.#spanMs) return; // a clock that went back by more than a window
     const all = this.#blocks.reduce((sum, { units }) => sum + units, 0n);
     const more = least(cost, MOST_UNITS - all);
-    const block = this.#blocks.find(({ index }) => index === receipt);
-    if (block === undefined) this.#blocks.push({ index: receipt, units: more });
+    const block = this.#blocks.find((other) => other.index === index);
+    if (block === undefined) this.#blocks.push({ index, units: more, lastMs: receipt });
     else block.units += more;
   }
 
   refundNewest(cost: bigint, atMs: bigint): void {
-    const current = this.#blockOf(atMs);
-    const live = this.#blocks.filter(({ index, units }) => units > 0n && this.#counts(index, current));
+    const live = this.#live(atMs).filter(({ units }) => units > 0n);
     if (live.length === 0) return;
     let left = cost;
     for (const block of live.sort((a, b) => (a.index > b.index ? -1 : 1))) {
@@ -65,7 +84,7 @@ class SlidingWindowModel implements Model {
       left -= given;
     }
     // The newest block stays, even without units: no earlier one is charged again.
-    this.#blocks = this.#blocks.filter(({ index }) => this.#counts(index, current));
+    this.#blocks = this.#live(atMs);
     if (live.every(({ units }) => units === 0n)) this.#blocks = [];
   }
 
@@ -75,17 +94,22 @@ class SlidingWindowModel implements Model {
   }
 
   used(atMs: bigint): bigint {
-    const current = this.#blockOf(atMs);
-    return this.#blocks.reduce((sum, { index, units }) => (this.#counts(index, current) ? sum + units : sum), 0n);
+    return this.#live(atMs).reduce((sum, { units }) => sum + units, 0n);
   }
 
-  #blockOf(atMs: bigint): bigint {
-    return this.#blocks.reduce((newest, { index }) => greatest(newest, index), atMs / this.#blockMs);
+  #newest(): Block | undefined {
+    return this.#blocks.reduce<Block | undefined>(
+      (newest, block) => (newest === undefined || block.index > newest.index ? block : newest),
+      undefined,
+    );
   }
 
-  /** A block counts until a whole window has passed between its end and the start of the current one. */
-  #counts(index: bigint, current: bigint): boolean {
-    return (current - index - 1n) * this.#blockMs < this.windowMs;
+  #live(atMs: bigint): Block[] {
+    const newest = this.#newest();
+    return this.#blocks.filter((block) => {
+      const latestMs = block === newest ? block.lastMs : (block.index + 1n) * this.#blockMs - 1n;
+      return atMs < latestMs + this.#spanMs;
+    });
   }
 }
 
@@ -97,10 +121,13 @@ const byHand = fc
   .record({ limit: limitsOrNone, blocks: fc.integer({ min: 1, max: 100 }), precision: windows })
   .map(({ limit, blocks, precision }): Policy => slidingWindow({ limit, window: blocks * precision, precision }));
 
+/** As the store counts it where units are taken ahead. */
+const leased = fc.oneof(inTenBlocks, byHand).map((policy): Policy => ({ ...policy, isLeased: true }) as Policy);
+
 export const slidingWindowReference: Reference = {
   algorithm: 'slidingWindow',
   policyOf: (options) => slidingWindow(options as unknown as SlidingWindowOptions),
-  policies: fc.oneof(inTenBlocks, byHand),
+  policies: fc.oneof(inTenBlocks, byHand, leased),
   model: (policy) => new SlidingWindowModel(policy as SlidingWindowPolicy),
   refundable: 'in-window',
   most(policy, spanMs) {

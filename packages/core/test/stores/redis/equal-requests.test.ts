@@ -18,8 +18,14 @@ const inOneStep = references.filter(({ algorithm }) => algorithm !== 'slidingLog
  */
 function tellsEnd(before: Policy, after: Policy): boolean {
   if (before.algorithm === 'fixedWindow') return true; // the end is in the state
-  const lengths = [before, after].map((policy) => algorithmOf(policy).numbers(policy).slice(1).join());
+  const lengths = [before, after].map((policy) => algorithmOf(policy).numbers(policy).slice(1, 3).join());
   return ['slidingWindow', 'slidingCounter'].includes(before.algorithm) && lengths[0] === lengths[1];
+}
+
+/** When the script says that a state has ended: blocks of a slidingWindow end whole, so that they keep their expiry. */
+function overAtMs(policy: Policy, state: unknown): number {
+  const atMs = algorithmOf(policy).resetAtMs(policy, state);
+  return policy.algorithm === 'slidingWindow' ? (Math.floor(atMs / policy.precisionMs) + 1) * policy.precisionMs : atMs;
 }
 
 /** Decides the same requests over the same state one by one, and in one step. */
@@ -95,7 +101,7 @@ class Life {
 
   /** Asks for equal requests, and says what the script has to answer. */
   run(random: Random): { run: Run; expected: Told } {
-    const { kernel, encode, resetAtMs } = this.#algorithm;
+    const { kernel, encode } = this.#algorithm;
     const [before, writer] = [this.#state, this.#writer];
     const { limit, remaining } = kernel(this.#policy, before, 0, this.#atMs).verdict;
     const cost = Math.max(costFor(random, limit, remaining), 1);
@@ -111,9 +117,9 @@ class Life {
 
     const run: Run = [this.#policy, text, cost, this.#atMs, count];
     if (allowed === 0) return { run, expected: [NONE, NONE, 0] };
-    const overAtMs = resetAtMs(this.#policy, this.#state);
-    const told = `${encode(this.#state)} over at ${String(overAtMs)} after ${String(allowed)}`;
-    const isKept = before !== undefined && resetAtMs(writer, before) === overAtMs && tellsEnd(writer, this.#policy);
+    const atMs = overAtMs(this.#policy, this.#state);
+    const told = `${encode(this.#state)} over at ${String(atMs)} after ${String(allowed)}`;
+    const isKept = before !== undefined && overAtMs(writer, before) === atMs && tellsEnd(writer, this.#policy);
     return { run, expected: [told, told, isKept ? 1 : 0] };
   }
 

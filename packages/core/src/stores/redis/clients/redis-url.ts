@@ -56,7 +56,7 @@ function invalid(expected: string, text: string, isEmpty = false): PolicyError {
 }
 
 /** All text before the last `@`, and in a query, may be a password. */
-function withoutSecrets(text: string): string {
+export function withoutSecrets(text: string): string {
   const scheme = /^[a-z]+:\/\//i.exec(text)?.[0] ?? '';
   const at = text.lastIndexOf('@');
   const query = text.search(/[?#]/);

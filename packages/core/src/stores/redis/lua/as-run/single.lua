@@ -41,12 +41,14 @@ if kinds == "s" or #kinds > 1 and string.find(kinds, "s", 1, true) then
   --[[
   sliding window: twin of kernel.ts. Change kernel.ts, this file and vectors.json in one commit.
 
-  policy  { limit, block_ms, blocks }: the current block and `blocks` before it count
+  policy  { limit, block_ms, blocks, grain_ms }: the current block and `blocks` before it count; units are consumed in
+          the last ms of this grain: of the same ms, or for leases of the block
   state   last_ms:block_ms:blocks:sum:count:count...: the latest instant, in the newest block, at which units were
           consumed, then the counts, newest first, the last never 0
-  decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, the instant at which it
-          ends, how many they are, and whether the state before ends at the same instant; false when none fits. Pure: no
-          redis.call, no clock.
+          The units of a block leave a window after its last instant: last_ms of the newest, the last ms of any other.
+  decide  the state after as many of `count` (nil: 1) equal requests of `cost` units as fit, an instant at which it has
+          ended (that at which its youngest block has, so that a block expires as a whole), how many they are, and whether
+          that of the state before is the same; false when none fits. Pure: no redis.call, no clock.
   refund  the state after a refund of `cost` units ("" when nothing is left), and that instant, or false when there is
           nothing to refund; without the charged window, of the newest units
   charge  the state after `cost` more units are used, and that instant, or false when nothing changes; `text` is false
@@ -55,7 +57,7 @@ if kinds == "s" or #kinds > 1 and string.find(kinds, "s", 1, true) then
   migrate the state in which `units`, above 0, are used, and the instant at which it ends; `from` is the policy
           before and `text` its state, if that policy is of this kind
   ]]
-  local sliding_window = { kind = "s", arity = 3, decide = false }
+  local sliding_window = { kind = "s", arity = 4, decide = false }
 
   -- A state of another window length counts with all its units at its last instant, so that no unit comes back too
   -- early. Fails on a text that write_blocks does not write.
@@ -75,18 +77,17 @@ if kinds == "s" or #kinds > 1 and string.find(kinds, "s", 1, true) then
     return math.floor(at_ms / block_ms) * block_ms
   end
 
-  -- When the youngest units leave the window: those of the newest block, unless these were given back.
-  local function last_leave_ms(policy, start_ms, newest, older)
+  local function last_of(grain_ms, at_ms)
+    return at_ms - at_ms % grain_ms + grain_ms - 1
+  end
+
+  local function write_blocks(policy, last_ms, sum, newest, older)
     local age = 0
     if newest == 0 then
       age = (#string.match(older, "^[:0]*") + 1) / 2 -- ":0:0:5": two more blocks without units
     end
-    return start_ms + (policy[3] + 1 - age) * policy[2]
-  end
-
-  local function write_blocks(policy, last_ms, sum, newest, older)
     return string.format("%d:%d:%d:%d:%d%s", last_ms, policy[2], policy[3], sum, newest, older),
-      last_leave_ms(policy, block_start(last_ms, policy[2]), newest, older)
+      block_start(last_ms, policy[2]) + (policy[3] + 1 - age) * policy[2]
   end
 
   -- Returns at most `room` of the counts in `text`, as text without trailing zeros, and their sum.
@@ -108,43 +109,47 @@ if kinds == "s" or #kinds > 1 and string.find(kinds, "s", 1, true) then
     return sum, kept
   end
 
+  -- Returns the units that are still in the window, those of its newest block, and the older counts as text.
+  local function in_window(policy, now_ms, last_ms, newest, older)
+    if now_ms >= last_ms + policy[3] * policy[2] then
+      return 0, 0, ""
+    end
+    local left = math.floor((now_ms + 1 - block_start(last_ms, policy[2])) / policy[2])
+    local used, kept = newest_counts(older, policy[3] - left)
+    return used + newest, newest, kept
+  end
+
   -- Returns how many of `count` fit when at least one does.
   local function fitting_of(count, free, cost)
     return count and math.min(math.floor(free / cost), count) or 1
   end
 
   function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
-    local limit, block_ms, blocks = policy[1], policy[2], policy[3]
+    local limit, block_ms = policy[1], policy[2]
     if cost > limit then
       return false
     end
-    if not text then
-      local fitting = fitting_of(count, limit, cost)
-      local after, ends_at_ms = write_blocks(policy, now_ms, fitting * cost, fitting * cost, "")
-      return after, ends_at_ms, fitting
-    end
-    local last_ms, sum, newest, older, same_length = read_blocks(policy, text)
-    local at_ms = math.max(now_ms, last_ms) -- a clock that steps back does not lead into earlier blocks
-    local passed = (block_start(at_ms, block_ms) - block_start(last_ms, block_ms)) / block_ms
-    if passed == 0 then
-      if sum + cost > limit then
-        return false
+    local last_ms, sum, newest, older, same_length, passed = now_ms, 0, 0, "", false, 0
+    if text then
+      last_ms, sum, newest, older, same_length = read_blocks(policy, text)
+      passed = (block_start(math.max(now_ms, last_ms), block_ms) - block_start(last_ms, block_ms)) / block_ms
+      if passed > 0 or now_ms % block_ms == block_ms - 1 then
+        sum, newest, older = in_window(policy, now_ms, last_ms, newest, older)
       end
-      local fitting = fitting_of(count, limit - sum, cost)
-      local units = fitting * cost
-      local after, ends_at_ms = write_blocks(policy, at_ms, sum + units, newest + units, older)
-      return after, ends_at_ms, fitting, same_length and newest > 0
     end
-    local used, kept = newest_counts(string.format("%d%s", newest, older), blocks + 1 - passed)
-    if used + cost > limit then
+    if sum + cost > limit then
       return false
     end
-    if used > 0 then
-      kept = string.rep(":0", passed - 1) .. kept
+    if passed > 0 then
+      older = sum > 0 and string.rep(":0", passed - 1) .. string.format(":%d%s", newest, older) or ""
+      newest, same_length = 0, false
     end
-    local fitting = fitting_of(count, limit - used, cost)
-    local after, ends_at_ms = write_blocks(policy, at_ms, used + fitting * cost, fitting * cost, kept)
-    return after, ends_at_ms, fitting
+    local fitting = fitting_of(count, limit - sum, cost)
+    local units = fitting * cost
+    -- A clock that steps back does not lead into earlier blocks.
+    last_ms = last_of(policy[4], math.max(now_ms, last_ms))
+    local after, ends_at_ms = write_blocks(policy, last_ms, sum + units, newest + units, older)
+    return after, ends_at_ms, fitting, same_length and newest > 0
   end
 
   algorithms.s = sliding_window
