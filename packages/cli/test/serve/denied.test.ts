@@ -1,6 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { until, useRedis } from '@sluice/testkit';
-import { runSluice } from '../sluice.ts';
+import { Host } from '../host.ts';
 import { consume, useServe, type Serving } from './serving.ts';
 
 const serving = useServe();
@@ -10,6 +10,9 @@ descriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 5 } }]
 limits: { login: { fixedWindow: { limit: 2, window: 1h } } }
 `;
 const TOKEN = 'a-token-of-sixteen';
+/** One process for all commands. */
+const host = new Host({});
+afterAll(() => host.end());
 const at = ({ addresses }: Serving): readonly string[] => ['--service', `http://${addresses['admin'] ?? ''}`];
 
 describe('a service that denies', () => {
@@ -17,14 +20,14 @@ describe('a service that denies', () => {
     const one = await serving.serve(['--config', serving.file(LIMITS)]);
     for (let i = 0; i < 5; i++) await consume(one, 'login', 'ann\u202e');
 
-    const denied = await runSluice(['denied', ...at(one)]);
-    const asJson = await runSluice(['denied', ...at(one), '--json']);
+    const denied = await host.run(['denied', ...at(one)]);
+    const asJson = await host.run(['denied', ...at(one), '--json']);
     const why = ['--limit', 'login', '--reason', 'x', '--by', 'ops'];
-    const blocked = await runSluice(['block', 'bob', ...why, '--for', '10m', ...at(one)]);
+    const blocked = await host.run(['block', 'bob', ...why, '--for', '10m', ...at(one)]);
     const isDenied = !(await consume(one, 'login', 'bob'));
-    const unblocked = await runSluice(['unblock', 'bob', ...why, ...at(one)]);
+    const unblocked = await host.run(['unblock', 'bob', ...why, ...at(one)]);
     const isAllowed = await consume(one, 'login', 'bob');
-    const reset = await runSluice(['reset', 'ann\u202e', ...why, ...at(one)]);
+    const reset = await host.run(['reset', 'ann\u202e', ...why, ...at(one)]);
 
     expect(denied.out).toMatch(
       /^process \d+ on .*\nKEY +LIMITER +POLICY +DENIALS +BOUNDS\nann\\u\{202e\} +service +login +3 +exact$/,
@@ -39,7 +42,7 @@ describe('a service that denies', () => {
     await until('both denials are logged', () => one.printed.err.split('\n').length > 2);
     expect(one.printed.err.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^sluice: "ann\\u\{202e\}" is denied by login \(fixedWindow 2 per 1h\), for \d+/),
-      expect.stringMatching(/^sluice: "bob" is blocked by login \(fixedWindow 2 per 1h\), for \d+m$/),
+      expect.stringMatching(/^sluice: "bob" is blocked by login \(fixedWindow 2 per 1h\), for \d+[ms]$/),
     ]);
   });
 
@@ -48,10 +51,10 @@ describe('a service that denies', () => {
     const one = await serving.serve(args);
     await consume(one, 'login', 'ann');
 
-    const { code, out } = await runSluice(
-      ['block', 'ann', '--limit', 'login', '--for', '10m', '--reason', 'x', '--by', 'ops'],
-      { env: { SLUICE_REDIS: redis.server.url } },
-    );
+    const { code, out } = await host.run([
+      ...['block', 'ann', '--limit', 'login', '--for', '10m', '--reason', 'x', '--by', 'ops'],
+      ...['--redis', redis.server.url],
+    ]);
 
     expect([code, out]).toEqual([
       0,
@@ -66,10 +69,10 @@ describe('a service that denies', () => {
     const service = `http://${(one.addresses['admin'] ?? '').replace('0.0.0.0', '127.0.0.1')}`;
     const block = ['block', 'ann', '--limit', 'login', '--for', '1m', '--reason', 'x', '--service', service];
 
-    const strangers = await Promise.all([runSluice(['denied', '--service', service]), runSluice(block)]);
+    const strangers = await Promise.all([host.run(['denied', '--service', service]), host.run(block)]);
     const known = await Promise.all([
-      runSluice(['denied', '--service', service, '--token', TOKEN]),
-      runSluice(block, { env: { SLUICE_TOKEN: TOKEN } }),
+      host.run(['denied', '--service', service, '--token', TOKEN]),
+      host.run([...block, '--token', TOKEN]),
     ]);
 
     expect(strangers.map(({ code, err }) => [code, /answers 401/.test(err)])).toEqual([
@@ -97,7 +100,7 @@ describe('a service that denies', () => {
   ])('is not asked with %s', async (_what, command, exitCode, why) => {
     const one = await serving.serve(['--config', serving.file(LIMITS)]);
 
-    const { code, err } = await runSluice(command.includes('--service') ? command : [...command, ...at(one)]);
+    const { code, err } = await host.run(command.includes('--service') ? command : [...command, ...at(one)]);
 
     expect([code, err]).toEqual([exitCode, expect.stringContaining(why)]);
   });

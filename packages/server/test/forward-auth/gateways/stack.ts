@@ -74,7 +74,10 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
       await stack.stopService();
       writeFileSync(config, written);
       const http = stack.ports.service;
-      service = await createServer({ config, store, http, grpc: 'off', admin: 'off', timeoutMs: PATIENCE_MS });
+      service = await createServer({
+        ...{ config, store, http, grpc: 'off', admin: 'off', timeoutMs: PATIENCE_MS },
+        log: () => undefined,
+      });
     },
     async stopService() {
       await service?.close();
