@@ -87,6 +87,32 @@ describe('to check, and no mistake', () => {
     expect(shown(toCheck)).toEqual(['src/limits.js:28 limiter-per-request']);
   });
 
+  it('is what a sign of another package of the workspace says', async () => {
+    const app = `import express from 'express';
+import { rateLimit } from '@sluice/express';
+export const app = express();
+app.use(rateLimit({ limit: 1, window: '1m' }));
+`;
+    const { mistakes, toCheck } = await diagnosed(
+      written({
+        'package.json': '{ "scripts": { "start": "pm2 start apps/shop/app.js --instances 2" } }',
+        'nginx.conf': '',
+        'apps/shop/package.json': '{}',
+        'apps/shop/app.js': app,
+        'apps/desk/package.json': '{}',
+        'apps/desk/Caddyfile': '',
+        'apps/desk/app.js': app,
+      }),
+    );
+
+    expect(shown(mistakes)).toEqual(['apps/desk/app.js:3 proxy-not-trusted']);
+    expect(shown(toCheck)).toEqual([
+      'apps/desk/app.js:4 memory-of-each-process',
+      'apps/shop/app.js:3 proxy-not-trusted',
+      'apps/shop/app.js:4 memory-of-each-process',
+    ]);
+  });
+
   it('is a store that comes from elsewhere, where several processes run', async () => {
     const { mistakes, toCheck } = await diagnosed(
       written({
