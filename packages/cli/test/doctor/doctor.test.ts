@@ -84,7 +84,7 @@ describe('to check, and no mistake', () => {
       written(APPLICATIONS['a shop on Express, in CommonJS, with a limiter for each tenant that is kept'] ?? {}),
     );
 
-    expect(shown(toCheck)).toEqual(['src/limits.js:28 limiter-per-request']);
+    expect(shown(toCheck)).toEqual(['src/limits.js:26 limiter-per-request', 'src/limits.js:32 limiter-per-request']);
   });
 
   it('is what a sign of another package of the workspace says', async () => {
