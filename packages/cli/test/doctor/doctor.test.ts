@@ -113,6 +113,24 @@ app.use(rateLimit({ limit: 1, window: '1m' }));
     ]);
   });
 
+  it('is a key that may be missing, or is a part of the path', async () => {
+    const { mistakes, toCheck } = await diagnosed(
+      written({
+        'app.ts': `import { rateLimit } from '@sluice/express';
+const keyOf = (request: Request) => {
+  if (request.user === undefined) return undefined;
+  return request.user.id;
+};
+export const mine = rateLimit({ name: 'mine', limit: 1, window: '1m', key: keyOf });
+export const notes = rateLimit({ name: 'notes', limit: 1, window: '1m', key: ({ params }) => params.id });
+`,
+      }),
+    );
+
+    expect(shown(mistakes)).toEqual([]);
+    expect(shown(toCheck)).toEqual(['app.ts:2 key-missing', 'app.ts:7 key-unchecked']);
+  });
+
   it('is a store that comes from elsewhere, where several processes run', async () => {
     const { mistakes, toCheck } = await diagnosed(
       written({
