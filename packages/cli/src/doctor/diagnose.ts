@@ -11,7 +11,7 @@ import { checkMounted, checkOptions } from './options.ts';
 import { checkPerRequest } from './per-request.ts';
 import { checkProcesses } from './processes.ts';
 import { checkProxies } from './proxies.ts';
-import { signsOf } from './signs.ts';
+import { Deployment } from './signs.ts';
 import { usesOf, type Use } from './uses.ts';
 
 export interface Diagnosis {
@@ -25,7 +25,7 @@ export interface Diagnosis {
 }
 
 /** Looks for limits of Sluice in a project that do not hold. Its tests are left out. */
-export function diagnose(project: Project, deployment: readonly DeploymentFile[]): Diagnosis {
+export function diagnose(project: Project, settings: readonly DeploymentFile[]): Diagnosis {
   const files = project.files.filter(({ path }) => !isTest(path));
   const values = new Values({ files });
   const hasFastify = files.some((file) => importsOf(file).some(({ module }) => module === '@sluice/fastify'));
@@ -33,11 +33,14 @@ export function diagnose(project: Project, deployment: readonly DeploymentFile[]
   const limiters = uses.filter(({ maker }) => maker !== 'store');
   const findings = new FindingList();
   if (uses.length > 0) {
-    const settings = deployment.filter(({ path }) => !isTest(path));
-    const signs = signsOf(values, files, settings, project.manifest);
+    const deployment = new Deployment(
+      values,
+      files,
+      settings.filter(({ path }) => !isTest(path)),
+    );
     checkPerRequest(findings, uses);
-    checkProxies(findings, values, files, limiters, signs);
-    checkProcesses(findings, values, limiters, signs);
+    checkProxies(findings, values, files, limiters, deployment);
+    checkProcesses(findings, values, limiters, deployment);
     checkKeys(findings, values, limiters);
     checkOptions(findings, values, limiters);
     checkNames(findings, values, limiters);

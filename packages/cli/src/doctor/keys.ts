@@ -36,7 +36,9 @@ const SET_BY_PROXIES = new Set([
   'x-vercel-forwarded-for',
 ]);
 /** Members of requests that hold what the client has sent. */
-const SENT = new Set(['body', 'query', 'cookies', 'params']);
+const SENT = new Set(['body', 'query', 'cookies']);
+/** Members that hold parts of the path, which may be checked before. */
+const PATH = new Set(['params']);
 const ADDRESSES = new Set(['ip', 'remoteAddress']);
 
 /** Keys that a client escapes, or that are missing. */
@@ -104,12 +106,20 @@ function checkFunction(findings: Findings, place: Place, handlesMissing: boolean
 
 function checkReturned(findings: Findings, place: Place, around: SyntaxNode): void {
   const pieces = piecesOf(place.node);
-  if (pieces.some((piece) => isSent(piece, around))) {
+  if (pieces.some((piece) => isOf(SENT, piece, around))) {
     findings.mistake(
       'key-unchecked',
       place,
       'the key is text of the client as it comes: every spelling of it has a budget of its own, and what is no string is an error',
       "check and unify it: typeof text === 'string' ? text.trim().toLowerCase() : ''; and limit by address beside it",
+    );
+  }
+  if (pieces.some((piece) => isOf(PATH, piece, around))) {
+    findings.toCheck(
+      'key-unchecked',
+      place,
+      'the key is a part of the path, which a client may vary without end where it is not looked up first',
+      'check it before the limiter, and limit by address beside it',
     );
   }
   if (pieces.some(isAddress)) {
@@ -144,9 +154,9 @@ function chainOf(node: SyntaxNode): readonly string[] {
 }
 
 /** `request.body.email`, and `body.email` where the parameter is `{ body }`. */
-function isSent(node: SyntaxNode, around: SyntaxNode): boolean {
+function isOf(members: ReadonlySet<string>, node: SyntaxNode, around: SyntaxNode): boolean {
   const chain = chainOf(node);
-  const at = chain.findIndex((name) => SENT.has(name));
+  const at = chain.findIndex((name) => members.has(name));
   if (at === -1 || at === chain.length - 1) return false;
   return at > 0 || parametersOf(around).some((parameter) => destructures(parameter, chain[0]));
 }

@@ -3,7 +3,7 @@ import { stringOf, walk, type SourceFile, type SyntaxNode } from '../project/sou
 import { argumentsOf, bare, memberName, numberOf, type Place, type Values } from '../project/values.ts';
 import type { Findings } from './finding.ts';
 import { isByAddress } from './limits.ts';
-import type { Signs } from './signs.ts';
+import type { Deployment } from './signs.ts';
 import { calledName, sluiceName, type Use } from './uses.ts';
 
 /** A place that sets whom the framework trusts, or makes an application. */
@@ -25,18 +25,18 @@ export function checkProxies(
   values: Values,
   files: readonly SourceFile[],
   uses: readonly Use[],
-  signs: Signs,
+  deployment: Deployment,
 ): void {
   const settings = files.flatMap((file) => settingsOf(values, file));
   for (const setting of settings) if (setting.value !== undefined) checkTrust(findings, values, setting, files);
   for (const use of uses) {
     if (!isByAddress(values, use)) continue;
-    if (use.module.startsWith('@sluice/web')) checkConnection(findings, values, use, signs);
-    else checkApplication(findings, use, settings, signs);
+    if (use.module.startsWith('@sluice/web')) checkConnection(findings, values, use, deployment);
+    else checkApplication(findings, use, settings, deployment);
   }
 }
 
-function checkApplication(findings: Findings, use: Use, settings: readonly Setting[], signs: Signs): void {
+function checkApplication(findings: Findings, use: Use, settings: readonly Setting[], deployment: Deployment): void {
   const framework = use.module.slice('@sluice/'.length);
   const own = settings.filter((setting) => setting.framework === framework);
   const applications = own.filter(({ value }) => value === undefined);
@@ -46,7 +46,8 @@ function checkApplication(findings: Findings, use: Use, settings: readonly Setti
   if (isTrusting || (trusting.length > 0 && applications.length < 2)) return;
   // Of several applications, the one that trusts a proxy in another file may be this one.
   const isCertain = near !== undefined && trusting.length === 0;
-  tellUntrusted(findings, near?.place ?? use.place, isCertain ? signs.proxy : undefined, framework);
+  const place = near?.place ?? use.place;
+  tellUntrusted(findings, place, isCertain ? deployment.signsAt(place.file.path).proxy : undefined, framework);
 }
 
 function tellUntrusted(findings: Findings, place: Place, sign: string | undefined, framework: string): void {
@@ -75,11 +76,11 @@ const TRUST: Readonly<Record<string, string>> = {
   web: "address: fromProxy(['10.0.0.0/8'], fromNode), with the addresses of your proxies",
 };
 
-function checkConnection(findings: Findings, values: Values, { options }: Use, signs: Signs): void {
+function checkConnection(findings: Findings, values: Values, { options }: Use, deployment: Deployment): void {
   const address = options?.of.get('address');
   if (address === undefined) return;
   const source = sluiceName(values, address) ?? calledName(values, values.valueOf(address)) ?? '';
-  if (OF_CONNECTION.has(source)) tellUntrusted(findings, address, signs.proxy, 'web');
+  if (OF_CONNECTION.has(source)) tellUntrusted(findings, address, deployment.signsAt(address.file.path).proxy, 'web');
 }
 
 function settingsOf(values: Values, file: SourceFile): readonly Setting[] {

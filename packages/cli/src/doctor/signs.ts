@@ -29,18 +29,56 @@ const PROXY_FILES = new Set(['Caddyfile', 'haproxy.cfg', 'nginx.conf']);
 const PLATFORMS = new Set(['Procfile', 'fly.toml', 'render.yaml', 'railway.json', 'railway.toml']);
 const FORWARDED = new Set(['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-real-ip']);
 
-export function signsOf(
-  values: Values,
-  files: readonly SourceFile[],
-  deployment: readonly DeploymentFile[],
-  manifest: string | undefined,
-): Signs {
+/** What is known of how the applications of a project run. A folder with a manifest is a package, which runs by itself. */
+export class Deployment {
+  readonly #values: Values;
+  readonly #files: readonly SourceFile[];
+  readonly #settings: readonly DeploymentFile[];
+  readonly #roots: readonly string[];
+  readonly #known = new Map<string, Signs>();
+
+  constructor(values: Values, files: readonly SourceFile[], settings: readonly DeploymentFile[]) {
+    this.#values = values;
+    this.#files = files;
+    this.#settings = settings;
+    this.#roots = settings.filter(isManifest).map(({ path }) => path.slice(0, -MANIFEST.length));
+  }
+
+  /** The signs in the package of a file. */
+  signsAt(path: string): Signs {
+    const root = this.#rootOf(path);
+    const known = this.#known.get(root);
+    if (known !== undefined) return known;
+    const own = ({ path: other }: { readonly path: string }): boolean => this.#rootOf(other) === root;
+    const signs = signsOf(this.#values, this.#files.filter(own), this.#settings.filter(own));
+    this.#known.set(root, signs);
+    return signs;
+  }
+
+  /** The signs of several processes in any package: where it runs, the text does not say. */
+  get processesAnywhere(): string | undefined {
+    return this.#settings.map(({ path }) => this.signsAt(path).processes).find((sign) => sign !== undefined);
+  }
+
+  #rootOf(path: string): string {
+    const above = this.#roots.filter((root) => path.startsWith(root));
+    return above.reduce((longest, root) => (root.length > longest.length ? root : longest), '');
+  }
+}
+
+const MANIFEST = 'package.json';
+
+function isManifest({ path }: DeploymentFile): boolean {
+  return lastOf(path) === MANIFEST;
+}
+
+function signsOf(values: Values, files: readonly SourceFile[], deployment: readonly DeploymentFile[]): Signs {
   const inFiles = (find: (file: DeploymentFile) => string | undefined): string | undefined =>
     deployment.map(find).find((sign) => sign !== undefined);
   return {
     processes:
       inFiles(replicasIn) ??
-      scriptWithCluster(manifest) ??
+      inFiles(scriptWithCluster) ??
       files.map((file) => clusterIn(values, file)).find((sign) => sign !== undefined),
     proxy: inFiles(proxyIn) ?? files.map(forwardedIn).find((sign) => sign !== undefined),
   };
@@ -83,24 +121,16 @@ function isSeveral(instances: unknown): boolean {
   return instances === 'max' || instances === 0 || Number(instances) > 1;
 }
 
-/** `pm2 start app.js -i max` in a script of the manifest. */
-function scriptWithCluster(manifest: string | undefined): string | undefined {
-  const scripts = manifest === undefined ? undefined : memberAt(parsed(manifest), 'scripts');
+/** `pm2 start app.js -i max` in a script of a manifest. */
+function scriptWithCluster(file: DeploymentFile): string | undefined {
+  const scripts = isManifest(file) ? memberAt(file.documents[0], 'scripts') : undefined;
   for (const [name, script] of Object.entries(scripts ?? {})) {
     const words = String(script).split(' ');
     const at = words.findIndex((word) => word === '-i' || word === '--instances');
     if (words.includes('pm2') && at !== -1 && isSeveral(words[at + 1]))
-      return `pm2 in the script ${name} of package.json`;
+      return `pm2 in the script ${name} of ${file.path}`;
   }
   return undefined;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Replicas of an application in Compose, Kubernetes or PM2. */

@@ -28,12 +28,14 @@ exports.login = rateLimit({
 const tenants = new Map();
 exports.tenant = (req, res, next) => {
   const { id, limit } = req.tenant;
-  let limiter = tenants.get(id);
-  if (!limiter) {
-    limiter = rateLimit({ ...common, name: 'tenant-' + id, limit, window: '1m', key: () => id });
-    tenants.set(id, limiter);
-  }
-  limiter(req, res, next);
+  if (!tenants.has(id)) tenants.set(id, rateLimit({ ...common, name: 'tenant-' + id, limit, window: '1m', key: () => id }));
+  tenants.get(id)(req, res, next);
+};
+
+let exports_;
+exports.exports = (req, res, next) => {
+  exports_ ??= rateLimit({ ...common, name: 'exports', limit: 5, window: '1h', key: byUser() });
+  exports_(req, res, next);
 };
 `,
     'src/settings.js': `module.exports = (app) => {

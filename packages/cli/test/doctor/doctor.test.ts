@@ -84,7 +84,51 @@ describe('to check, and no mistake', () => {
       written(APPLICATIONS['a shop on Express, in CommonJS, with a limiter for each tenant that is kept'] ?? {}),
     );
 
-    expect(shown(toCheck)).toEqual(['src/limits.js:28 limiter-per-request']);
+    expect(shown(toCheck)).toEqual(['src/limits.js:26 limiter-per-request', 'src/limits.js:32 limiter-per-request']);
+  });
+
+  it('is what a sign of another package of the workspace says', async () => {
+    const app = `import express from 'express';
+import { rateLimit } from '@sluice/express';
+export const app = express();
+app.use(rateLimit({ limit: 1, window: '1m' }));
+`;
+    const { mistakes, toCheck } = await diagnosed(
+      written({
+        'package.json': '{ "scripts": { "start": "pm2 start apps/shop/app.js --instances 2" } }',
+        'nginx.conf': '',
+        'apps/shop/package.json': '{}',
+        'apps/shop/app.js': app,
+        'apps/desk/package.json': '{}',
+        'apps/desk/Caddyfile': '',
+        'apps/desk/app.js': app,
+      }),
+    );
+
+    expect(shown(mistakes)).toEqual(['apps/desk/app.js:3 proxy-not-trusted']);
+    expect(shown(toCheck)).toEqual([
+      'apps/desk/app.js:4 memory-of-each-process',
+      'apps/shop/app.js:3 proxy-not-trusted',
+      'apps/shop/app.js:4 memory-of-each-process',
+    ]);
+  });
+
+  it('is a key that may be missing, or is a part of the path', async () => {
+    const { mistakes, toCheck } = await diagnosed(
+      written({
+        'app.ts': `import { rateLimit } from '@sluice/express';
+const keyOf = (request: Request) => {
+  if (request.user === undefined) return undefined;
+  return request.user.id;
+};
+export const mine = rateLimit({ name: 'mine', limit: 1, window: '1m', key: keyOf });
+export const notes = rateLimit({ name: 'notes', limit: 1, window: '1m', key: ({ params }) => params.id });
+`,
+      }),
+    );
+
+    expect(shown(mistakes)).toEqual([]);
+    expect(shown(toCheck)).toEqual(['app.ts:2 key-missing', 'app.ts:7 key-unchecked']);
   });
 
   it('is a store that comes from elsewhere, where several processes run', async () => {

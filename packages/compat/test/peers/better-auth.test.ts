@@ -66,7 +66,7 @@ describe('better-auth', () => {
   });
 
   it('tells how long to wait, after which the request is allowed', async () => {
-    const clock = fakeClock(0);
+    const clock = fakeClock(300);
     const ask = application({ store: memoryStore({ clock }) }, { window: 10, max: 2 });
     await statuses(2, async () => ask('/ok'));
 
