@@ -60,7 +60,7 @@ export default tseslint.config(
   },
   {
     // The compiler checks their types. A program with the types of other versions of the same libraries takes longer than their lint.
-    files: ['examples/{graphql,mcp}/**/*.ts', 'packages/web/test/peers/**/*.ts'],
+    files: ['examples/{graphql,mcp}/**/*.ts', 'packages/{compat,web}/test/peers/**/*.ts'],
     extends: [tseslint.configs.disableTypeChecked],
   },
   { files: ['packages/*/src/**/*.ts'], rules: { 'tsdoc/syntax': 'error' } },

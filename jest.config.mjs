@@ -22,10 +22,10 @@ const project = (name, folder = `packages/${name}`) => ({
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   testEnvironmentOptions: { customExportConditions: [...sources, 'node', 'node-addons'] },
-  // Both forms of decorators are promised, so both are compiled: `*.legacy.test.ts` as TypeScript's
+  // Both forms of decorators are promised, so both are compiled: `*.legacy.ts` and `*.legacy.test.ts` as TypeScript's
   // experimentalDecorators.
   transform: {
-    '\\.legacy\\.test\\.ts$': swc({ legacyDecorator: true }),
+    '\\.legacy(\\.test)?\\.ts$': swc({ legacyDecorator: true }),
     '\\.ts$': swc({ decoratorVersion: '2022-03' }),
   },
   setupFiles: [`${import.meta.dirname}/scripts/test/jest-setup.mjs`],
@@ -69,6 +69,7 @@ export default {
     project('example-koa', 'examples/koa'),
     project('example-llm-tokens', 'examples/llm-tokens'),
     project('example-graphql', 'examples/graphql'),
+    project('example-incident', 'examples/incident'),
     project('example-mcp', 'examples/mcp'),
     project('example-nestjs', 'examples/nestjs'),
     project('example-registries', 'examples/registries'),

@@ -45,7 +45,8 @@ for (const [folder, { formats, entries, internal = {}, callable = [], more = {} 
     inputOptions: { experimental: { attachDebugInfo: 'none' } },
     // Readers of the declarations have the docstrings; readers of the modules have the repository.
     outputOptions: {
-      comments: false,
+      // Annotations are for bundlers: what is not used is left out.
+      comments: { annotation: true, legal: false, jsdoc: false },
       exports: 'named',
       footer: ({ name, fileName }) =>
         fileName.endsWith('.cjs') && callable.some((path) => nameOf(path) === name) ? CALLABLE : '',

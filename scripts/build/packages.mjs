@@ -55,7 +55,11 @@ export const PACKAGES = {
   web: { formats: BOTH, entries: { '.': 'index.ts', './ai': 'ai.ts', './hono': 'hono/index.ts', './mcp': 'mcp.ts' } },
   compat: {
     formats: BOTH,
-    entries: { './express-rate-limit': 'express-rate-limit/index.ts', './stores': 'stores/index.ts' },
+    entries: {
+      './better-auth': 'better-auth.ts',
+      './express-rate-limit': 'express-rate-limit/index.ts',
+      './stores': 'stores/index.ts',
+    },
     callable: ['./express-rate-limit'],
   },
   simulate: { formats: ['esm'], entries: { '.': 'index.ts', './terminal': 'terminal/index.ts' } },

@@ -46,6 +46,14 @@ test('a response has the fields of Envoy and those of the service', async () => 
   assert.equal(denied.headers['retry-after'], denied.headers['x-ratelimit-reset']);
 });
 
+test('a request of a page of another site is decided as any other', async () => {
+  const headers = { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site', host: 'rebound.example' };
+
+  const answer = await deployment.ask(0, '/', { from: '127.0.0.4', headers });
+
+  assert.deepEqual([answer.status, answer.headers['x-ratelimit-remaining']], [200, '19']);
+});
+
 test('descriptors of several entries have the limit of their last one, and no limit where there is none', async () => {
   const statusesOf = async (plan, count) => {
     const statuses = [];

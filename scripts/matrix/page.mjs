@@ -9,7 +9,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { createLimiter, fixedWindow, slidingWindow } from '@sluice/core';
+import axe from 'axe-core';
+import { createLimiter, fixedWindow, memoryStore, slidingWindow } from '@sluice/core';
+import { createPolicies, managed } from '@sluice/managed';
 import { page as operatorsPage } from '@sluice/page';
 import { CHROMIUM_ARGS, findChromium } from '../setup/find-chromium.mjs';
 
@@ -24,7 +26,16 @@ const pictures = process.argv[2];
 const changes = [];
 const limiter = createLimiter({ name: 'api', policy: slidingWindow({ limit: 5, window: '1h' }) });
 const login = createLimiter({ name: 'login', policy: fixedWindow({ limit: 3, window: '15m' }) });
-const handler = operatorsPage({ token: TOKEN, log: (change) => changes.push(change) });
+const policies = createPolicies(sourceInMemory());
+await policies.put('orders', fixedWindow({ limit: 3, window: '1h' }), { apps: ['shop'] });
+const orders = createLimiter({
+  name: 'orders',
+  policy: managed('orders'),
+  app: 'shop',
+  policies,
+  store: memoryStore(),
+});
+const handler = operatorsPage({ token: TOKEN, policies, log: (change) => changes.push(change) });
 const server = createServer((request, response) => void handler(request, response));
 let browser;
 let page;
@@ -33,6 +44,7 @@ let problems = [];
 before(async () => {
   for (const key of [...HOSTILE, 'ann', '203.0.113.7']) for (let i = 0; i < 9; i++) await limiter.consume(key);
   for (let i = 0; i < 40; i++) await login.consume('bob');
+  for (let i = 0; i < 30; i++) await orders.consume('acme');
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   browser = await chromium.launch({ executablePath: findChromium(), args: CHROMIUM_ARGS });
@@ -44,8 +56,20 @@ after(async () => {
   await handler.close();
   server.closeAllConnections();
   server.close();
-  await Promise.all([limiter.close(), login.close()]);
+  await Promise.all([limiter.close(), login.close(), orders.close()]);
+  await policies.close();
 });
+
+/** Where the managed policies of this test are. */
+function sourceInMemory() {
+  let records = {};
+  const write = async (name, record, before) => {
+    if (records[name] !== before) return false;
+    records = { ...records, [name]: record };
+    return true;
+  };
+  return { load: async () => records, put: write, remove: write };
+}
 
 async function opened(options = {}) {
   const context = await browser.newContext({ httpCredentials: { username: 'ann', password: TOKEN }, ...options });
@@ -61,6 +85,7 @@ test('the page shows who is denied most, by which limit', async () => {
   const rows = page.getByRole('region', { name: 'Denied most' }).getByRole('row');
 
   assert.match(await rows.nth(1).innerText(), /bob\s+login\s+37/);
+  assert.match(await rows.nth(2).innerText(), /acme\s+orders\s+27/);
   assert.match(await page.getByRole('region', { name: 'Limiters' }).innerText(), /slidingWindow 5 per 1h/);
 });
 
@@ -113,15 +138,118 @@ test('a key that is written is found by the keyboard alone, and forgotten', asyn
   assert.equal((await limiter.peek('203.0.113.7')).used, 0);
 });
 
-test('Escape closes a dialog, and nothing is done', async () => {
+test('an override is compared, set and ended by the keyboard alone, with the numbers before and after it', async () => {
+  await page.getByRole('button', { name: 'acme' }).first().focus();
+  await page.keyboard.press('Enter');
+  const state = page.getByRole('region', { name: 'One key' });
+  await state.getByText('3 of 3 in this hour, 0 left').waitFor();
+  const opener = state.getByRole('button', { name: 'Other numbers for this key …' });
+  await opener.focus();
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('limit').fill('500');
+  await dialog.getByLabel('For').selectOption('1d');
+  await dialog.getByLabel('Reason').fill('a launch');
+  await page.keyboard.press('Enter');
+  await dialog.getByText('fixedWindow 500 per 1h').waitFor();
+  assert.match(await dialog.getByRole('table').innerText(), /fixedWindow 3 per 1h\s+fixedWindow 500 per 1h/);
+  assert.equal((await orders.peek('acme')).limit, 3);
+  await dialog.getByRole('button', { name: 'Set override now' }).focus();
+  await page.keyboard.press('Enter');
+  await state.getByText(/^Override of orders: fixedWindow 500 per 1h until .*, by ann \(a launch\)\.$/).waitFor();
+  assert.equal((await orders.peek('acme')).limit, 500);
+  assert.equal((await orders.peek('other')).limit, 3);
+  assert.ok(await opener.evaluate((button) => button === globalThis.document.activeElement));
+
+  await state.getByRole('button', { name: 'End override …' }).click();
+  await dialog.getByLabel('Reason').fill('it has ended');
+  await dialog.getByRole('button', { name: 'Compare' }).click();
+  await dialog.getByRole('button', { name: 'End override now' }).click();
+  await state.getByText(/^Override of/).waitFor({ state: 'detached' });
+  assert.equal((await orders.peek('acme')).limit, 3);
+  assert.deepEqual(
+    changes.slice(-2).map(({ action, by, detail }) => [action, by, detail]),
+    [
+      ['set override', 'ann', 'fixedWindow 3 per 1h -> fixedWindow 500 per 1h for 1d'],
+      ['end override', 'ann', 'fixedWindow 500 per 1h -> fixedWindow 3 per 1h'],
+    ],
+  );
+});
+
+test('a managed policy is compared and changed', async () => {
+  const region = page.getByRole('region', { name: 'Managed policies' });
+  await region.getByRole('button', { name: 'Show managed policies' }).click();
+  await region.getByRole('button', { name: 'Change orders …' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('limit').fill('4');
+  await dialog.getByLabel('Reason').fill('more for all');
+  await dialog.getByRole('button', { name: 'Compare' }).click();
+  await dialog.getByRole('button', { name: 'Change orders now' }).click();
+  await region.getByText('fixedWindow 4 per 1h').waitFor();
+
+  assert.equal((await orders.peek('other')).limit, 4);
+});
+
+test('a change that the server rejects says why, and the dialog stays', async () => {
+  await page.getByRole('button', { name: 'Change orders …' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('limit').fill('-1');
+  await dialog.getByLabel('Reason').fill('a mistake');
+  await dialog.getByRole('button', { name: 'Compare' }).click();
+  await dialog.getByRole('alert').getByText('limit').waitFor();
+  await page.keyboard.press('Escape');
+  problems = problems.filter((text) => !text.includes('400')); // the console tells of each response that is an error
+
+  assert.equal((await orders.peek('other')).limit, 4);
+});
+
+test('Escape closes a dialog, nothing is done, and the focus is where it was', async () => {
   const before = changes.length;
-  await page.getByRole('button', { name: 'Block …' }).first().click();
+  const opener = page.getByRole('button', { name: 'Block …' }).first();
+  await opener.focus();
+  await page.keyboard.press('Enter');
   await page.getByRole('dialog').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
 
   assert.equal(changes.length, before);
+  assert.ok(await opener.evaluate((button) => button === globalThis.document.activeElement));
 });
+
+test('the keyboard reaches every button, link and field, in their order', async () => {
+  const CONTROLS = 'button, input, select, a';
+  const all = await page.locator(CONTROLS).count();
+  await page.locator(CONTROLS).first().focus();
+  const reached = [];
+  for (let i = 0; i < all; i++) {
+    reached.push(
+      await page.evaluate(
+        (controls) => [...globalThis.document.querySelectorAll(controls)].indexOf(globalThis.document.activeElement),
+        CONTROLS,
+      ),
+    );
+    await page.keyboard.press('Tab');
+  }
+
+  assert.deepEqual(
+    reached,
+    Array.from({ length: all }, (_, i) => i),
+  );
+});
+
+/** What axe-core finds in the present state of a page: rule, element, and why. */
+async function violationsIn(other, state) {
+  const { violations } = await other.evaluate(() => globalThis.axe.run());
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${state}: ${id} ${target.join(' ')} ${failureSummary}`),
+  );
+}
+
+async function picture(other, name) {
+  if (pictures === undefined) return;
+  mkdirSync(pictures, { recursive: true });
+  await other.screenshot({ path: join(pictures, `page-${name}.png`), fullPage: true });
+}
 
 for (const [name, options] of [
   ['light', { colorScheme: 'light' }],
@@ -133,13 +261,34 @@ for (const [name, options] of [
     await other.getByRole('button', { name: 'bob' }).first().click();
     await other.getByText(/3 of 3 in these 15 minutes/).waitFor();
     const width = await other.evaluate('document.documentElement.scrollWidth - innerWidth');
-    if (pictures !== undefined) {
-      mkdirSync(pictures, { recursive: true });
-      await other.screenshot({ path: join(pictures, `page-${name}.png`), fullPage: true });
-    }
+    await picture(other, name);
     await other.context().close();
 
     assert.ok(width <= 0, `${width} px too wide`);
+  });
+
+  test(`axe finds nothing: ${name}`, async () => {
+    const other = await opened({ ...options, bypassCSP: true });
+    await other.evaluate(axe.source);
+    const found = await violationsIn(other, 'at first');
+    await other.getByRole('button', { name: 'acme' }).first().click();
+    await other.getByText(/of 4 in this hour/).waitFor();
+    await other.getByRole('button', { name: 'Show managed policies' }).click();
+    await other.getByRole('button', { name: 'Change orders …' }).waitFor();
+    found.push(...(await violationsIn(other, 'a key and the policies')));
+    await other.getByRole('button', { name: 'Block …' }).click();
+    found.push(...(await violationsIn(other, 'a dialog')));
+    await other.keyboard.press('Escape');
+    await other.getByRole('button', { name: 'Other numbers for this key …' }).click();
+    await other.getByRole('dialog').getByLabel('limit').fill('500');
+    await other.getByRole('dialog').getByLabel('Reason').fill('a launch');
+    await other.getByRole('button', { name: 'Compare' }).click();
+    await other.getByText('After the change').waitFor();
+    found.push(...(await violationsIn(other, 'numbers side by side')));
+    await picture(other, `${name}-dialog`);
+    await other.context().close();
+
+    assert.deepEqual(found, []);
   });
 }
 

@@ -65,7 +65,7 @@ describe.each(consulAgents())('a policy in %s', (_name, start) => {
     await operator.put('orders', perHour(10), { apps });
     for (const [i, key] of keys.entries()) await operator.override('orders', key, perHour(100 + i));
     await operator.override('orders', { prefix: 'team/' }, perHour(50), { by: 'eve', reason: 'a sale' });
-    await operator.removeOverride('orders', 'ann', { by: 'eve', reason: 'it is over' });
+    await operator.removeOverride('orders', 'ann', { by: 'eve', reason: 'it has ended' });
     const limiter = createLimiter({
       ...{ name: 'shop', policy: managed('orders'), app: 'shop', policies: policiesOf(), store: memoryStore() },
       timeoutMs: 60_000,

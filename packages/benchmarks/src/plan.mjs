@@ -28,6 +28,11 @@ const MODES = {
     // No goal uses these.
     leftOut: ['zipf', 'hot-key/1', 'denied/1', 'denied/256', 'several-policies/1'],
   },
+  // Two minutes: ours alone, over HTTP.
+  moved: {
+    ...{ rounds: 3, httpSliceMs: 250, httpSlices: 3, httpWarmRequests: 4_000 },
+    leftOut: ['hono', 'web'],
+  },
   // For the test that benchmarks run at all: the figures mean nothing.
   trial: {
     ...{ rounds: 1, generations: 1, httpGenerations: 1, heapRounds: 1, warmMs: 0, sliceMs: 1, httpSliceMs: 5 },
@@ -38,10 +43,13 @@ const MODES = {
 };
 
 /** The duration, rounds and scenes of the measurement, from the command line. */
-export function planOf({ quick, trial, rounds: wanted, node, against, scene }) {
+export function planOf({ quick, trial, rounds: wanted, node, against, moved, scene, proxy, denied }) {
   const mode = trial ? 'trial' : quick ? 'quick' : 'full';
-  const plan = MODES[against === undefined || trial ? mode : quick ? 'quickAgainst' : 'against'];
+  const besides = moved === undefined ? (quick ? 'quickAgainst' : 'against') : 'moved';
+  const plan = MODES[against === undefined || trial ? mode : besides];
   const rounds = wanted === undefined ? plan.rounds : wholeNumber(wanted);
+  // Hono and fetch handlers get an address from a function of the application.
+  const leftOut = [...(plan.leftOut ?? []), ...(proxy ? ['hono', 'web'] : [])];
   const named = (name, scenes) => scenes.some((one) => name === one || name.startsWith(`${one}/`));
   return {
     ...plan,
@@ -51,10 +59,19 @@ export function planOf({ quick, trial, rounds: wanted, node, against, scene }) {
       ? {}
       : { generations: rounds, httpGenerations: rounds, against: besideOtherBuild(resolve(against)) }),
     /** Whether a scene is to be measured: by its name, or the part before its slash. */
-    wants: (name) => (scene === undefined ? !named(name, plan.leftOut ?? []) : named(name, scene.split(','))),
-    otherNode: node === undefined ? undefined : pathOfNode(node),
+    wants: (name) => (scene === undefined ? !named(name, leftOut) : named(name, scene.split(','))),
+    otherNodes: (node?.split(',') ?? []).map(pathOfNode),
+    hasScenes: scene !== undefined,
+    withoutFloors: moved !== undefined,
+    requests: { proxy, denied: denied === undefined ? 0 : percent(denied) },
     log: (says) => console.error(`${new Date().toISOString().slice(11, 19)} ${says}`),
   };
+}
+
+function percent(text) {
+  if (/^[1-9]\d?$/.test(text)) return Number(text);
+  console.error(`--denied takes a whole number of percent from 1 to 99, not ${text}`);
+  return process.exit(2);
 }
 
 function wholeNumber(text) {
@@ -69,6 +86,6 @@ function pathOfNode(given) {
   const args = ['--yes', '-p', `node@${given}`, '-c', 'node -p process.execPath'];
   const { status, stdout } = spawnSync('npx', args, { encoding: 'utf8' });
   if (status === 0) return stdout.trim();
-  console.error(`npx cannot fetch Node ${given}: leave --node away, or give it a path`);
+  console.error(`npx cannot fetch Node ${given}: leave it out of --node, or give a path`);
   return process.exit(2);
 }

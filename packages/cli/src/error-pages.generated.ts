@@ -3,7 +3,7 @@
 export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; readonly text: string }>> = {
   SLUICE_POLICY_INVALID: {
     when: 'Thrown when something is made',
-    text: 'A policy, its name or a number in it is invalid; `error.field` names it. Examples: a limit that is not a whole number, a window that is not a duration, a precision that does not divide the window, a bucket that cannot be counted exactly, two policy names that differ only in case.',
+    text: 'A policy, its name or a number in it is invalid; `error.field` names it. Examples: a limit that is not a whole number, a window that is not a duration, a precision that does not divide the window, a bucket that cannot be counted exactly, two policy names that differ only in case. In a bundle also a policy from JSON whose algorithm is not there: a bundle has the algorithms whose functions the program uses, so name `slidingLog`, say, somewhere.',
   },
   SLUICE_OPTION_INVALID: {
     when: 'Thrown when something is made',
@@ -110,9 +110,13 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
     when: 'Warnings',
     text: "A limiter denied a request with 403 because its option `key` found nothing to count it by. If the key reads the body, put the parser of the body before the limiter. If the denial is right, write `onMissingKey: 'deny'`; otherwise choose `'skip'` or `'shared'`.",
   },
+  SLUICE_LIMITER_NAME_DIFFERS: {
+    when: 'Warnings',
+    text: "Two processes that live at the same time have limits of one name with other policies, and their keys in one Redis, database and prefix: two applications, two services with other files, or an application and a service. They share budgets, so requests to one can be denied for those to the other; of different algorithms, each counts by itself, and a client meets both. The warning names both policies, and the other process. Give each application a prefix of its own: `redisStore(url, { prefix: 'shop' })`, `sluice serve --prefix desk`; or each limit a `name` of its own. During a deployment that changes numbers it is right, and passes.\n\nIt comes some seconds to a minute after both have started. Processes tell each other their first 1000 names with a script call a minute; ADR 67 says what is seen. Nothing is compared where all limits of an application are made by `createLimiter`.",
+  },
   SLUICE_LIMITER_NAME_SHARED: {
     when: 'Warnings',
-    text: 'Two limiters of one name and the same policies have stores of their own, with one Redis, database and prefix: they share their budgets, so requests to one can be denied for those to the other. If they are two limits, give each a `name`; if they are of two applications, give each store a `prefix`. If it is one limit, make it once. To share on purpose, set `shared: true` on both. Two processes are not compared: replicas of one application share their budgets.',
+    text: 'Two limiters of one name and the same policies have stores of their own, with one Redis, database and prefix: they share their budgets, so requests to one can be denied for those to the other. If they are two limits, give each a `name`; if they are of two applications, give each store a `prefix`. If it is one limit, make it once. To share on purpose, set `shared: true` on both. Of two processes only other policies are told: replicas of one application share their budgets.',
   },
   SLUICE_LIMITER_PER_REQUEST: {
     when: 'Warnings',
@@ -192,7 +196,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_SLOT_TIMEOUT: {
     when: 'Warnings',
-    text: 'A request under `concurrency` held its slot for `maxSlotMs` (default ten minutes), and the slot was released: **more than the limit may run** until it ends. Often the client does not read its response: set a timeout on the socket, or a longer `maxSlotMs`.',
+    text: 'A request under `concurrency` held its slot for `maxSlotMs` (default ten minutes), or its client read nothing of the response for a minute, and the slot was released: **more than the limit may run** until it ends. Set a timeout on sockets whose clients do not read; for responses that take longer, a longer `maxSlotMs`.',
   },
   SLUICE_SPLIT_SHARE_ZERO: {
     when: 'Warnings',

@@ -31,7 +31,7 @@ export async function findKeys(connection: Connection, asked: string, prefix: st
 }
 
 /** A text, as it is written in a joined key, and the networks that an address is in. */
-function spellingsOf(text: string): readonly string[] {
+export function spellingsOf(text: string): readonly string[] {
   const joined = text.replaceAll('%', '%25').replaceAll('|', '%7C');
   const networks = NETWORKS.map((bits) => canonicalAddress(text, bits) ?? text);
   return [...new Set([text, joined, ...networks])].sort((one, other) => one.length - other.length);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { printable } from '@sluice/simulate/terminal';
 import { unifiedDiff } from './migrate/edits.ts';
+import { namesPeer } from './migrate/peers.ts';
 import { planOf, type Plan, type Target } from './migrate/plan.ts';
 import { readProject } from './project/read-project.ts';
 
@@ -22,7 +23,7 @@ export function addMigrate(sluice: Command): void {
     )
     .option('--write', 'write the change')
     .action(async (folder: string, { to, write }: { to: Target; write?: true }, command: Command) => {
-      const plan = planOf(await readProject(folder), to);
+      const plan = planOf(await readProject(folder, namesPeer), to);
       const { json } = command.optsWithGlobals<{ json?: true }>();
       console.log(json === true ? JSON.stringify(plan) : reportOf(plan, write === true));
       if (write === true) for (const { path, after } of plan.changes) await writeFile(join(folder, path), after);

@@ -5,15 +5,25 @@ import { primariesOf, type Connection } from './redis.ts';
 /** The keys of all servers that match a pattern. */
 export async function scan(connection: Connection, pattern: string): Promise<readonly string[]> {
   const found = new Set<string>();
+  await eachKey(connection, pattern, (key) => found.add(key));
+  return [...found].sort();
+}
+
+/** A text as a pattern that matches only itself. */
+export function literal(text: string): string {
+  return text.replace(/[\\*?[\]]/g, '\\$&');
+}
+
+/** Visits the keys of all servers that match a pattern; some may come twice. */
+export async function eachKey(connection: Connection, pattern: string, visit: (key: string) => unknown): Promise<void> {
   for (const server of primariesOf(connection)) {
     let cursor = '0';
     do {
       const [next, keys] = await server.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000);
-      for (const key of keys) found.add(key);
+      for (const key of keys) visit(key);
       cursor = next;
     } while (cursor !== '0');
   }
-  return [...found].sort();
 }
 
 /** The value of a key; null where there is none. */

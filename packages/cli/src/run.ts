@@ -1,7 +1,10 @@
 import { Command, CommanderError, Option } from 'commander';
+import { addDenied } from './denied-command.ts';
+import { addDoctor } from './doctor-command.ts';
 import { addExplain } from './explain-command.ts';
 import { addHeal } from './heal-command.ts';
 import { addInspect } from './inspect-command.ts';
+import { addKeyEdits } from './key-commands.ts';
 import { addMigrate } from './migrate-command.ts';
 import { addPolicy } from './policy-commands.ts';
 import { addServe } from './serve-command.ts';
@@ -25,7 +28,7 @@ export async function run(args: readonly string[]): Promise<number> {
 function program(): Command {
   const sluice = new Command('sluice')
     .description(
-      'Serves limits to gateways and programs, replays logs through limits, changes managed policies, and prints and heals what keys have used.',
+      'Serves limits to gateways and programs, replays logs through limits, changes managed policies, and prints, blocks, resets and heals keys.',
     )
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
@@ -49,10 +52,13 @@ function program(): Command {
     );
   addPolicy(sluice);
   addInspect(sluice);
+  addKeyEdits(sluice);
+  addDenied(sluice);
   addHeal(sluice);
   addServe(sluice);
   addSimulate(sluice);
   addExplain(sluice);
   addMigrate(sluice);
+  addDoctor(sluice);
   return sluice;
 }

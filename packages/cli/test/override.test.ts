@@ -127,13 +127,13 @@ describe('policy override list', () => {
 
   it('prints those that were removed with --ended alone, with who removed them', async () => {
     await cli.sluice(...set('--key', 'ann', '--limit', '500'));
-    await cli.sluice(...OVERRIDE, 'remove', 'orders', '--key', 'ann', '--by', 'bob', '--reason', 'it is over');
+    await cli.sluice(...OVERRIDE, 'remove', 'orders', '--key', 'ann', '--by', 'bob', '--reason', 'it has ended');
 
     const { out } = await cli.sluice(...LIST);
     const ended = await cli.json(...LIST, '--ended');
 
     expect(out).toBe('no overrides of orders');
-    expect(ended).toMatchObject([{ target: 'ann', policy: null, by: 'bob', reason: 'it is over' }]);
+    expect(ended).toMatchObject([{ target: 'ann', policy: null, by: 'bob', reason: 'it has ended' }]);
   });
 });
 

@@ -1,18 +1,19 @@
-export { fixedWindow, type FixedWindowOptions, type FixedWindowPolicy } from './algorithms/fixed-window/policy.ts';
-export {
-  slidingCounter,
-  type SlidingCounterOptions,
-  type SlidingCounterPolicy,
-} from './algorithms/sliding-counter/policy.ts';
-export {
-  slidingWindow,
-  type SlidingWindowOptions,
-  type SlidingWindowPolicy,
-} from './algorithms/sliding-window/policy.ts';
-export { leakyBucket, type LeakyBucketOptions, type LeakyBucketPolicy } from './algorithms/leaky-bucket/policy.ts';
-export { slidingLog, type SlidingLogOptions, type SlidingLogPolicy } from './algorithms/sliding-log/policy.ts';
-export { concurrency, type ConcurrencyOptions, type ConcurrencyPolicy } from './algorithms/concurrency/policy.ts';
-export { tokenBucket, type TokenBucketOptions, type TokenBucketPolicy } from './algorithms/token-bucket/policy.ts';
+// Known to every program of Node. A bundle does without, as nothing here is named by it: see values/hint.ts.
+import './values/names-elsewhere.ts';
+export { fixedWindow } from './algorithms/fixed-window/index.ts';
+export type { FixedWindowOptions, FixedWindowPolicy } from './algorithms/fixed-window/policy.ts';
+export { slidingWindow } from './algorithms/sliding-window/index.ts';
+export type { SlidingWindowOptions, SlidingWindowPolicy } from './algorithms/sliding-window/policy.ts';
+export { slidingCounter } from './algorithms/sliding-counter/index.ts';
+export type { SlidingCounterOptions, SlidingCounterPolicy } from './algorithms/sliding-counter/policy.ts';
+export { slidingLog } from './algorithms/sliding-log/index.ts';
+export type { SlidingLogOptions, SlidingLogPolicy } from './algorithms/sliding-log/policy.ts';
+export { tokenBucket } from './algorithms/token-bucket/index.ts';
+export type { TokenBucketOptions, TokenBucketPolicy } from './algorithms/token-bucket/policy.ts';
+export { leakyBucket } from './algorithms/leaky-bucket/index.ts';
+export type { LeakyBucketOptions, LeakyBucketPolicy } from './algorithms/leaky-bucket/policy.ts';
+export { concurrency } from './algorithms/concurrency/index.ts';
+export type { ConcurrencyOptions, ConcurrencyPolicy } from './algorithms/concurrency/policy.ts';
 export type { IntervalBucketPolicy } from './algorithms/interval-bucket/policy.ts';
 export type { Policy } from './algorithms/index.ts';
 export { systemClock, type Clock } from './platform/clock.ts';

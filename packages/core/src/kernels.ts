@@ -1,12 +1,12 @@
 // The algorithms for a browser: no clock, no store, no network. Nothing here imports a `node:` module or a client of
 // Redis; a test of the playground bundles it and says so.
-export { fixedWindow } from './algorithms/fixed-window/policy.ts';
-export { slidingCounter } from './algorithms/sliding-counter/policy.ts';
-export { slidingWindow } from './algorithms/sliding-window/policy.ts';
-export { slidingLog } from './algorithms/sliding-log/policy.ts';
-export { tokenBucket } from './algorithms/token-bucket/policy.ts';
-export { leakyBucket } from './algorithms/leaky-bucket/policy.ts';
-export { concurrency } from './algorithms/concurrency/policy.ts';
+export { fixedWindow } from './algorithms/fixed-window/index.ts';
+export { slidingCounter } from './algorithms/sliding-counter/index.ts';
+export { slidingWindow } from './algorithms/sliding-window/index.ts';
+export { slidingLog } from './algorithms/sliding-log/index.ts';
+export { tokenBucket } from './algorithms/token-bucket/index.ts';
+export { leakyBucket } from './algorithms/leaky-bucket/index.ts';
+export { concurrency } from './algorithms/concurrency/index.ts';
 export { algorithms, type Policy } from './algorithms/index.ts';
 export { parseDuration, writtenDuration, type Duration } from './values/duration.ts';
 export { holdsSlots, namePolicies, type NamedPolicy } from './engine/policy.ts';

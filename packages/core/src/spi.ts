@@ -71,17 +71,19 @@ export {
 export { withFallback } from './stores/fallback.ts';
 
 // Names and keys.
-export { encodeSubject, keySuffixOf, sourceKeySuffix } from './engine/key.ts';
+export { encodeSubject, keySuffixOf, ownerOf, sourceKeySuffix } from './engine/key.ts';
 export { checkDistinct, countsDenied, holdsSlots, namePolicies, namePolicy } from './engine/policy.ts';
 export { ownText } from './engine/own-text.ts';
 
 // Algorithms.
-export { algorithmOf, algorithms, type AnyAlgorithm } from './algorithms/index.ts';
+export { algorithms } from './algorithms/index.ts';
+export { algorithmOf, makerName, type AnyAlgorithm } from './algorithms/registry.ts';
 export type { Algorithm, Kernel, PolicyBase, PolicyPart, Split, SplitParts, Verdict } from './algorithms/algorithm.ts';
 
 // Values that users write, and the errors and warnings of wrong ones.
 export { checkOptions, invalidOption } from './values/check-options.ts';
-export { listed } from './values/names-elsewhere.ts';
+export { listed } from './values/hint.ts';
+export { namesElsewhere } from './values/names-elsewhere.ts';
 export {
   duration,
   flag,
@@ -117,7 +119,7 @@ export { batch, general } from './stores/redis/scripts.generated.ts';
 export { externalStateKey, hashTag, redisKey } from './stores/redis/redis-key.ts';
 export { readStates, readValue, writeValue } from './stores/redis/value.ts';
 export { withinBounds } from './stores/redis/within-bounds.ts';
-export { shownMemory } from './stores/memory/memory-store.ts';
+export { shownMemory } from './stores/memory/shown-memory.ts';
 
 // The process: clocks, timers, and what outlives a request.
 export { DRIFT, LONGEST_TIMER_MS, localClocks, localTime, type LocalClocks, type LocalTime } from './platform/clock.ts';

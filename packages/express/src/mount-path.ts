@@ -1,12 +1,21 @@
 import type { Request } from 'express';
-import { appsOf, below, layersOf, matchOf, patternOf, templateOf, type App, type Layer } from './router-layers.ts';
+import {
+  appsOf,
+  below,
+  layersOf,
+  matchOf,
+  patternOf,
+  templateOf,
+  writtenAs,
+  type App,
+  type Layer,
+} from './router-layers.ts';
 
 /** The target: the matched route or, before a match, the place where the middleware is mounted. */
 interface Sought {
   readonly route: unknown;
   /** The applications around the request that are still to be entered, the next one first. */
   readonly apps: readonly App[];
-  readonly caseSensitive: boolean;
 }
 
 /**
@@ -18,11 +27,7 @@ interface Sought {
 export function mountPath(request: Request): string | undefined {
   if (request.baseUrl === '') return '';
   const [root, ...inner] = appsOf(request);
-  const sought = {
-    route: request.route as unknown,
-    apps: inner,
-    caseSensitive: root.enabled('case sensitive routing'),
-  };
+  const sought = { route: request.route as unknown, apps: inner };
   return wayTo(sought, layersOf(root), request.baseUrl, request.baseUrl + request.path);
 }
 
@@ -35,7 +40,8 @@ function wayTo(sought: Sought, layers: readonly Layer[], base: string, path: str
     const matched = match.path.replace(/\/$/, '');
     if (!base.startsWith(matched)) continue;
     const [app] = layer.name === 'mounted_app' ? sought.apps : [];
-    const own = templateOf(matched, { ...match, pattern: patternOf(layer, app, match) }, sought.caseSensitive);
+    const pattern = patternOf(layer, app, match);
+    const own = templateOf(matched, { ...match, pattern }, writtenAs(layer, path, matched));
     const baseLeft = base.slice(matched.length);
     if (sought.route === undefined && baseLeft === '' && matched !== '') return own;
 

@@ -1,7 +1,17 @@
 import { warnOnce } from '@sluice/core/spi';
 import type { Request } from 'express';
 import { mountPath } from './mount-path.ts';
-import { appsOf, below, layersOf, matchOf, patternOf, templateOf, type App, type Layer } from './router-layers.ts';
+import {
+  appsOf,
+  below,
+  layersOf,
+  matchOf,
+  patternOf,
+  templateOf,
+  writtenAs,
+  type App,
+  type Layer,
+} from './router-layers.ts';
 
 /** The layers that a request reaches on its path through the routers, in order. */
 type Step =
@@ -44,7 +54,7 @@ interface Route {
 function isPast({ stack = [] }: Route, request: Request, self: unknown): boolean {
   if (self === undefined || stack.some(({ handle }) => handle === self)) return false;
   const [root, ...apps] = appsOf(request);
-  const way = { apps, caseSensitive: root.enabled('case sensitive routing'), self };
+  const way = { apps, self };
   for (const { meets } of stepsThrough(way, layersOf(root), request.baseUrl + request.path, '')) {
     if (meets === 'self') return true;
   }
@@ -53,18 +63,12 @@ function isPast({ stack = [] }: Route, request: Request, self: unknown): boolean
 
 function upcoming(request: Request, self: unknown, asked: string): string | undefined {
   const [root, ...inner] = appsOf(request);
-  const caseSensitive = root.enabled('case sensitive routing');
   const method = asked === 'HEAD' ? 'get' : asked.toLowerCase();
   let found: Step | undefined;
   // A route of another method, because a later middleware may still change the request's method; or else a handler.
   let otherwise: Step | undefined;
   let hasPassed = false;
-  for (const step of stepsThrough(
-    { apps: inner, caseSensitive, self },
-    layersOf(root),
-    request.baseUrl + request.path,
-    '',
-  )) {
+  for (const step of stepsThrough({ apps: inner, self }, layersOf(root), request.baseUrl + request.path, '')) {
     if (step.meets === 'self') {
       [found, otherwise, hasPassed] = [undefined, undefined, true];
     } else if (step.meets === 'application' || (step.meets === 'route' && handles(step.methods, method))) {
@@ -92,7 +96,6 @@ function upcoming(request: Request, self: unknown, asked: string): string | unde
 interface Way {
   /** The applications that the request has entered, the next one first. */
   readonly apps: readonly App[];
-  readonly caseSensitive: boolean;
   readonly self: unknown;
 }
 
@@ -111,7 +114,8 @@ function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: 
     const matched = match.path.replace(/\/$/, '');
     const [app] = layer.name === 'mounted_app' ? way.apps : [];
     const pattern = patternOf(layer, app, match);
-    const own = above + (matched === '' ? '' : templateOf(matched, { ...match, pattern }, way.caseSensitive));
+    const own =
+      above + (matched === '' ? '' : templateOf(matched, { ...match, pattern }, writtenAs(layer, path, matched)));
     if (layer.handle.stack !== undefined) {
       yield* stepsThrough(way, layer.handle.stack, below(path, match), own);
     } else if (app !== undefined) {

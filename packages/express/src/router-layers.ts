@@ -24,7 +24,6 @@ export interface App {
   readonly router?: { readonly stack: readonly Layer[] };
   readonly parent?: App;
   readonly mountpath?: string | readonly string[];
-  enabled(setting: string): boolean;
 }
 
 /** The part of a path that a layer matches; undefined if it does not match. */
@@ -42,15 +41,25 @@ export function matchOf(layer: Layer, path: string): Match | undefined {
 }
 
 /**
+ * The matched part as all its spellings are written: in small letters, unless the layer distinguishes capitals. Each
+ * router has that option of its own, so the layer is asked.
+ */
+export function writtenAs(layer: Layer, path: string, taken: string): string {
+  const small = taken.toLowerCase();
+  return small === taken || matchOf(layer, path.toLowerCase()) === undefined ? taken : small;
+}
+
+/**
  * The matched part, if the pattern matches nothing else. Otherwise the pattern or, in routers that do not store it,
  * the matched part with the names of its parameters instead of their values.
+ *
+ * @param written - The matched part, by {@link writtenAs}.
  */
 export function templateOf(
   taken: string,
   { params, pattern }: { params: Match['params']; pattern?: unknown },
-  caseSensitive: boolean,
+  written: string,
 ): string {
-  const written = caseSensitive ? taken : taken.toLowerCase();
   if (pattern !== undefined) return isPlain(pattern) ? written : (pattern as RegExp).toString();
   const names = Object.keys(params);
   if (names.length === 0) return written;

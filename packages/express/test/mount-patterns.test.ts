@@ -42,6 +42,54 @@ describe.each(frameworks)('an application that is mounted twice on $version', ({
   });
 });
 
+describe.each(frameworks)('a router on $version', ({ express }) => {
+  it.each([
+    ['ahead of the routes', true],
+    ['ahead of the routes', false],
+    ['on the route', true],
+    ['on the route', false],
+  ])(
+    'is one key for its spellings, %s, also where the application distinguishes capitals: %s',
+    async (place, sensitive) => {
+      const ok: RequestHandler = (_request, response) => {
+        response.end();
+      };
+      const app = express();
+      if (sensitive) app.enable('case sensitive routing');
+      const [outer, inner] = [express.Router(), express.Router()];
+      if (place === 'ahead of the routes') app.use(rateLimit(options));
+      inner.get('/login', place === 'on the route' ? rateLimit(options) : ok, ok);
+      outer.use('/v1', inner);
+      app.use('/api', outer);
+
+      const statuses: number[] = [];
+      for (const path of ['/api/v1/login', '/api/V1/login', '/api/v1/LOGIN']) {
+        statuses.push((await request(app).get(path)).status);
+      }
+
+      expect(statuses).toEqual([200, 429, 429]);
+    },
+  );
+
+  it('is one key for each spelling that it distinguishes itself', async () => {
+    const app = express();
+    const outer = express.Router({ caseSensitive: true });
+    for (const path of ['/v1', '/V1']) {
+      const inner = express.Router();
+      inner.get('/login', rateLimit(options), (_request, response) => {
+        response.end();
+      });
+      outer.use(path, inner);
+    }
+    app.use(outer);
+
+    const statuses: number[] = [];
+    for (const path of ['/v1/login', '/V1/login']) statuses.push((await request(app).get(path)).status);
+
+    expect(statuses).toEqual([200, 200]);
+  });
+});
+
 describe.each(patterns)('a mount on %s by the pattern %s', (version, pattern, paths) => {
   const { express } = frameworks.find((framework) => framework.version === version) as (typeof frameworks)[number];
   const ok: RequestHandler = (_request, response) => {

@@ -61,9 +61,37 @@ export class Enforcer<Request, Response> {
    * after a response. Does not catch what the callback throws.
    */
   limitThen(request: Request, response: Response, next: (error?: unknown) => void): void {
+    let plan: ResponsePlan<Request, Response> | Promise<ResponsePlan<Request, Response>>;
+    try {
+      plan = this.enforce(request, response);
+    } catch (error) {
+      next(asError(error));
+      return;
+    }
+    if (plan instanceof Promise) {
+      plan.then(
+        (late) => {
+          this.#answerThen(late, request, response, next);
+        },
+        (error: unknown) => {
+          next(asError(error));
+        },
+      );
+    } else {
+      this.#answerThen(plan, request, response, next);
+    }
+  }
+
+  /** The second half of {@link limitThen}. */
+  #answerThen(
+    plan: ResponsePlan<Request, Response>,
+    request: Request,
+    response: Response,
+    next: (error?: unknown) => void,
+  ): void {
     let passes: boolean | Promise<boolean>;
     try {
-      passes = this.limit(request, response);
+      passes = answer(this.#framework, plan, request, response);
     } catch (error) {
       next(asError(error));
       return;

@@ -11,20 +11,10 @@ import {
   type LimiterLimits,
   listed,
   isReference,
+  makerName,
   type LimitRef,
 } from '@sluice/core/spi';
-import {
-  concurrency,
-  fixedWindow,
-  leakyBucket,
-  PolicyError,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-  type Duration,
-  type Policy,
-} from '@sluice/core';
+import { PolicyError, slidingWindow, type Duration, type Policy } from '@sluice/core';
 import { mapMaybe } from './map-maybe.ts';
 import type { RequestReader } from './framework.ts';
 import type { Key } from './keys/key-parts.ts';
@@ -231,20 +221,13 @@ function policyOption<Request, Response>({
 }
 
 const MOST_REFERENCES = 1000;
-/** Functions that make policies of options, and take no request, by what users write: bundles rename functions. */
-const FACTORIES: ReadonlyMap<unknown, string> = new Map(
-  Object.entries({ fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket, concurrency }).map(
-    ([name, factory]) => [factory, name],
-  ),
-);
-
 /** The limit of a policy option. A policy that a function returns repeatedly is checked once. */
 function limitOf<Request, Response>(
   core: LimiterCore,
   option: PolicyOption<Request, Response>,
 ): HttpLimit<Request, Response>['limit'] {
   if (typeof option !== 'function') return limitOfPolicy(core, option);
-  const factory = FACTORIES.get(option);
+  const factory = makerName(option);
   if (factory !== undefined) {
     throw new PolicyError(
       'policy',

@@ -16,7 +16,7 @@ export {
 } from './framework.ts';
 export { fieldWriter, type Field, type FieldWriter } from './response/headers.ts';
 export { canonicalAddress, formatIpv6, isIpv4, writtenBits } from './keys/address.ts';
-export { readingsOf } from './keys/path-readings.ts';
+export { foldCase, readingsOf } from './keys/path-readings.ts';
 export { TrustedProxies } from './keys/trusted-proxies.ts';
 export { atPlace } from './at-place.ts';
 export { checkPlace, hasLimit, inheritOptions, namedByPlace, outermost, type ScopeOptions } from './inherit.ts';
@@ -28,3 +28,4 @@ export { weakMapMarks, type RequestMark, type RequestMarks } from './request-mar
 export { ClientList } from './keys/client-list.ts';
 export { isPreflight } from './preflight.ts';
 export { joinParts } from './keys/read-key.ts';
+export { MOST_NAMES, NameWatch, thisProcess, writtenNames, type WrittenNames } from './processes/watch-names.ts';

@@ -90,6 +90,14 @@ export class OverrideEdits {
     throw tooBusy(`the override of ${name}`);
   }
 
+  /** Undefined where none is in force for this target itself. */
+  async get(name: string, target: Target): Promise<PolicyOverride | undefined> {
+    await this.#cache.load();
+    const { override, record } = await this.#current(name, target);
+    const isInForce = override?.named !== undefined && override.untilMs > this.#cache.overrides.clock.nowMs();
+    return isInForce && record !== undefined ? shownOverride(name, target, record) : undefined;
+  }
+
   /** In the order of the source; with `concerning` the one that counts first. */
   async list(name: string, { ended, limit, startsWith, concerning }: ListSettings): Promise<readonly PolicyOverride[]> {
     await this.#cache.load();

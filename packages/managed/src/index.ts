@@ -1,5 +1,12 @@
 export { managed, type ManagedReference } from './managed.ts';
-export { createPolicies, type ManagedPolicy, type Policies, type PutResult } from './policies.ts';
+export {
+  createPolicies,
+  sourceOf,
+  type ManagedPolicy,
+  type Policies,
+  type PutResult,
+  type SourcePolicy,
+} from './policies.ts';
 export type { CreatePoliciesOptions, PutOptions } from './options.ts';
 export type { EarlierPolicy, OverridePage, OverrideSource, PolicyRecord, PolicySource } from './policy-source.ts';
 export type { OverrideResult, PolicyOverride } from './edit-overrides.ts';

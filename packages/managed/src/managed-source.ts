@@ -55,6 +55,11 @@ export class ManagedSource implements LimitSource {
     return this.#options.name;
   }
 
+  /** The name of the policy in its source. */
+  get policyName(): string {
+    return this.#options.policy;
+  }
+
   get onMissing(): OnUnconfigured {
     return this.#options.onUnconfigured;
   }

@@ -14,12 +14,14 @@ import {
   namePolicy,
   parseName,
   readOptions,
+  type LimitRef,
   type LimitRegistry,
   type RedisConnection,
 } from '@sluice/core/spi';
 import type { Definitions } from '@sluice/core/inspect';
 import { definitionsOf } from './definitions.ts';
 import { samePolicy, unnamed, type PolicyDefinition } from './read-record.ts';
+import type { ManagedSource } from './managed-source.ts';
 import { PolicyCache } from './policy-cache.ts';
 import { sharedCacheOf, shareCache } from './shared-caches.ts';
 import { makeRecord, makeTombstone } from './make-record.ts';
@@ -37,7 +39,7 @@ import {
   type ListOverridesOptions,
   type OverrideOptions,
 } from './overrides/options.ts';
-import { parseTarget, type OverrideTarget } from './overrides/target.ts';
+import { parseTarget, type OverrideTarget, type Target } from './overrides/target.ts';
 import { MOST_ATTEMPTS, tooBusy } from './too-busy.ts';
 
 /** A policy as `get` and `list` return it. */
@@ -139,6 +141,29 @@ export function createPolicies(
   const policies = policiesIn(source, readOptions(options, CREATE_POLICIES, 'createPolicies'));
   shareCache(policies, policies.policyCache);
   return policies;
+}
+
+/** A managed policy in its source, and the overrides of single subjects: keys, as limits and stores have them. */
+export interface SourcePolicy {
+  readonly name: string;
+  /** Those of the source. They are closed with the limiters that use them. */
+  readonly policies: Policies;
+  /** The override of this subject itself, if one is in force. Reads the source. */
+  overrideOf(subject: string): Promise<PolicyOverride | undefined>;
+  /** As {@link Policies.override}. */
+  override(subject: string, policy: Policy, options?: OverrideOptions): Promise<OverrideResult>;
+  /** As {@link Policies.removeOverride}. */
+  removeOverride(subject: string, options?: AuditOptions): Promise<boolean>;
+}
+
+/**
+ * The managed policy of a limit, for tools that change its numbers. Undefined for a limit whose numbers are in code. A
+ * change is in force at once in this process.
+ */
+export function sourceOf(limit: LimitRef): SourcePolicy | undefined {
+  // Not by its class: there may be several copies of this package.
+  const { feed, policyName } = limit as Partial<Pick<ManagedSource, 'feed' | 'policyName'>>;
+  return feed === undefined || policyName === undefined ? undefined : new PoliciesImpl(feed).sourcePolicy(policyName);
 }
 
 function policiesIn(given: unknown, options: CreatePoliciesOptions): PoliciesImpl {
@@ -262,6 +287,19 @@ class PoliciesImpl implements Policies {
 
   async close(): Promise<void> {
     await this.policyCache.close();
+  }
+
+  sourcePolicy(name: string): SourcePolicy {
+    const targetOf = (subject: string): Target => ({ kind: 'key', text: subject });
+    return {
+      name,
+      policies: this,
+      overrideOf: async (subject) => this.#overrides.get(name, targetOf(subject)),
+      override: async (subject, policy, options = {}) =>
+        this.#overrides.put(name, targetOf(subject), policy, readOptions(options, OVERRIDE, 'override')),
+      removeOverride: async (subject, options = {}) =>
+        this.#overrides.remove(name, targetOf(subject), readOptions(options, AUDIT, 'removeOverride')),
+    };
   }
 
   #current(name: string): { readonly record: unknown; readonly definition: PolicyDefinition | undefined } {

@@ -39,8 +39,10 @@ export class SnapshotFile {
       const records: NamedRecord[] = [];
       let first: unknown;
       for await (const line of file.readLines()) {
-        if (first === undefined) first = JSON.parse(line);
-        else records.push(JSON.parse(line) as NamedRecord);
+        const read: unknown = JSON.parse(line);
+        if (first === undefined) first = read;
+        else if (isNamed(read)) records.push(read);
+        else return undefined;
       }
       const { format } = (first ?? {}) as { readonly format?: number };
       return format === FORMAT ? records : undefined;
@@ -56,13 +58,19 @@ export class SnapshotFile {
   async write(records: Iterable<NamedRecord>): Promise<void> {
     const temporary = `${this.path}.${String(process.pid)}.${String(this.#written++)}`;
     try {
-      await pipeline(Readable.from(chunksOf(records)), createWriteStream(temporary, { mode: 0o600 }));
+      await rm(temporary, { force: true }); // of a process of the same number that was killed
+      // A new file: others may be able to put a link to a file of the user's into the folder.
+      await pipeline(Readable.from(chunksOf(records)), createWriteStream(temporary, { mode: 0o600, flags: 'wx' }));
       await rename(temporary, this.path);
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
     }
   }
+}
+
+function isNamed(given: unknown): given is NamedRecord {
+  return Array.isArray(given) && given.length === 2 && typeof given[0] === 'string';
 }
 
 function* chunksOf(records: Iterable<NamedRecord>): Generator<string> {

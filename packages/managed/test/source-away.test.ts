@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -114,9 +114,14 @@ describe('a source that is away at the start', () => {
     expect(await limitsOf(orders)).toEqual([50, 70, 20]);
   });
 
-  it('has no policies without a copy, or with one that is cut off', async () => {
+  it.each([
+    ['that is cut off', '{"format":1}\n["orders",{"form'],
+    ['whose lines are no records', '{"format":1}\nnull\n'],
+    ['whose names are none', '{"format":1}\n[5,{}]\n'],
+    ['of nothing', 'null\n'],
+  ])('has no policies with a copy %s', async (_what, text) => {
     const snapshotFile = join(folder, 'policies.jsonl');
-    await writeFile(snapshotFile, '{"format":1}\n["orders",{"form');
+    await writeFile(snapshotFile, text);
     const source = flaky(policies());
     source.how = 'rejects';
 
@@ -124,6 +129,20 @@ describe('a source that is away at the start', () => {
 
     await expect(orders.consume('ann')).rejects.toMatchObject({ message: expect.stringContaining('reset') });
     expect(away(source)).toEqual([]);
+  });
+
+  it('does not write its copy through a link that others have put into the folder', async () => {
+    const [snapshotFile, other] = [join(folder, 'policies.jsonl'), join(folder, 'other')];
+    await writeFile(other, 'of the user');
+    for (const i of [0, 1]) await symlink(other, `${snapshotFile}.${String(process.pid)}.${String(i)}`);
+    await putAll();
+    const first = keep(createPolicies(flaky(policies()), { snapshotFile }));
+    const orders = limiter({ policy: managed('orders'), policies: first, store: memoryStore(), timeoutMs });
+    await orders.consume('ann');
+    await orders.close();
+
+    expect(await readFile(other, 'utf8')).toBe('of the user');
+    expect(await readFile(snapshotFile, 'utf8')).toContain('orders:key:ann');
   });
 
   it('leaves a copy that only the user of the process can read, without who changed what and why', async () => {

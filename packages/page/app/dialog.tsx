@@ -13,7 +13,11 @@ interface DialogProps {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
+    const opener = document.activeElement;
     element.current?.showModal();
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus(); // who uses a keyboard goes on from there
+    };
   }, []);
   return (
     <dialog ref={element} aria-label={title} onClose={onClose}>

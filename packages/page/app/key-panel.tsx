@@ -1,13 +1,17 @@
 import { useState } from 'preact/hooks';
 import type { KeyState } from '../src/key-actions.ts';
+import type { OverrideChange } from '../src/overrides.ts';
 import { post } from './client.ts';
+import { CompareDialog } from './compare.tsx';
 import { Dialog, ReasonForm } from './dialog.tsx';
 import { visible } from './keys.tsx';
-import { outcomeWords, policyWords } from './words.ts';
+import { outcomeWords, overrideWords, policyWords } from './words.ts';
 
 const DURATIONS = { '10m': '10 minutes', '1h': 'an hour', '1d': 'a day', '7d': 'a week', '30d': '30 days' };
+const OVERRIDE_DURATIONS = { '1h': 'an hour', '1d': 'a day', '7d': 'a week', '30d': '30 days', '': 'no end' };
 type Action = 'block' | 'unblock' | 'reset';
 const TITLES: Record<Action, string> = { block: 'Block', unblock: 'Unblock', reset: 'Forget what was used' };
+type OverrideAction = 'override' | 'end-override';
 
 interface KeyPanelProps {
   readonly state: KeyState;
@@ -18,7 +22,9 @@ interface KeyPanelProps {
 /** One key under one limit: its state in words, and what can be done. */
 export function KeyPanel({ state, operator, onChange }: KeyPanelProps) {
   const [action, setAction] = useState<Action>();
+  const [overriding, setOverriding] = useState<OverrideAction>();
   const [duration, setDuration] = useState('1h');
+  const { managed } = state;
   const act = async (reason: object) => {
     const more = action === 'block' ? { duration } : {};
     onChange(await post<KeyState>(action as Action, { id: state.id, ...more, ...reason }));
@@ -37,6 +43,7 @@ export function KeyPanel({ state, operator, onChange }: KeyPanelProps) {
           </li>
         ))}
       </ul>
+      {managed?.override != null && <p class="override">{visible(overrideWords(managed, state.atMs))}</p>}
       <div class="actions">
         {state.outcome === 'blocked' ? (
           <button onClick={() => setAction('unblock')}>Unblock …</button>
@@ -44,7 +51,28 @@ export function KeyPanel({ state, operator, onChange }: KeyPanelProps) {
           <button onClick={() => setAction('block')}>Block …</button>
         )}
         <button onClick={() => setAction('reset')}>Forget what was used …</button>
+        {managed !== null && <button onClick={() => setOverriding('override')}>Other numbers for this key …</button>}
+        {managed?.override != null && <button onClick={() => setOverriding('end-override')}>End override …</button>}
       </div>
+      {managed !== null && overriding !== undefined && (
+        <CompareDialog
+          title={
+            overriding === 'override'
+              ? `Other numbers: ${visible(state.key)}`
+              : `End the override: ${visible(state.key)}`
+          }
+          submit={overriding === 'override' ? 'Set override now' : 'End override now'}
+          operator={operator}
+          options={overriding === 'override' ? managed.options : {}}
+          {...(overriding === 'override' ? { durations: OVERRIDE_DURATIONS } : {})}
+          send={async (change) => {
+            const answer = await post<OverrideChange>(overriding, { id: state.id, ...change });
+            if (answer.isDone) onChange((await post<readonly KeyState[]>('key', { id: state.id }))[0] ?? state);
+            return answer;
+          }}
+          onClose={() => setOverriding(undefined)}
+        />
+      )}
       {action !== undefined && (
         <Dialog title={`${TITLES[action]}: ${visible(state.key)}`} onClose={() => setAction(undefined)}>
           <p>Under the limits of {state.limiter}, in every process that shares its store.</p>

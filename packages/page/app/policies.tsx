@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { PolicyChange, ShownPolicy } from '../src/managed-policies.ts';
 import { post } from './client.ts';
-import { Dialog, ReasonForm } from './dialog.tsx';
+import { CompareDialog } from './compare.tsx';
 
 /** The managed policies, which are read when they are asked for. */
 export function Policies({ operator }: { readonly operator: string | null }) {
@@ -56,9 +56,17 @@ export function Policies({ operator }: { readonly operator: string | null }) {
         )}
       </div>
       {changing !== undefined && (
-        <ChangeDialog
-          policy={changing}
+        <CompareDialog
+          title={`Change ${changing.name}`}
+          submit={`Change ${changing.name} now`}
           operator={operator}
+          options={changing.options}
+          send={async ({ options, confirm, reason, by }) => {
+            const { source, name, version } = changing;
+            const change = { source, name, version, options, confirm, reason, by };
+            const answer = await post<PolicyChange>('policy', change);
+            return { ...answer, before: answer.before.text };
+          }}
           onClose={() => {
             setChanging(undefined);
             void load();
@@ -66,66 +74,5 @@ export function Policies({ operator }: { readonly operator: string | null }) {
         />
       )}
     </section>
-  );
-}
-
-interface ChangeDialogProps {
-  readonly policy: ShownPolicy;
-  readonly operator: string | null;
-  readonly onClose: () => void;
-}
-
-/** First compares, then changes. */
-function ChangeDialog({ policy, operator, onClose }: ChangeDialogProps) {
-  const [options, setOptions] = useState(policy.options);
-  const [change, setChange] = useState<PolicyChange>();
-  const send = async (reason: object) => {
-    const { source, name, version } = policy;
-    const confirm = change !== undefined;
-    const answer = await post<PolicyChange>('policy', { source, name, version, options, confirm, ...reason });
-    if (answer.isDone) onClose();
-    else setChange(answer);
-  };
-  return (
-    <Dialog title={`Change ${policy.name}`} onClose={onClose}>
-      <ReasonForm
-        operator={operator}
-        submit={change === undefined ? 'Compare' : `Change ${policy.name} now`}
-        isDanger={change !== undefined}
-        onSubmit={send}
-        onCancel={onClose}
-      >
-        {Object.entries(options).map(([name, value]) => (
-          <label key={name}>
-            {name}
-            <input
-              required
-              maxLength={40}
-              value={value}
-              onInput={(event) => {
-                setChange(undefined);
-                setOptions({ ...options, [name]: event.currentTarget.value });
-              }}
-            />
-          </label>
-        ))}
-        {change !== undefined && (
-          <table class="compare">
-            <thead>
-              <tr>
-                <th scope="col">Now</th>
-                <th scope="col">After the change</th>
-              </tr>
-            </thead>
-            <tbody>
-              <tr>
-                <td data-label="Now">{change.before.text}</td>
-                <td data-label="After the change">{change.after}</td>
-              </tr>
-            </tbody>
-          </table>
-        )}
-      </ReasonForm>
-    </Dialog>
   );
 }

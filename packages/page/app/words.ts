@@ -1,4 +1,5 @@
 import type { KeyState, PolicyState } from '../src/key-actions.ts';
+import type { ManagedNumbers } from '../src/overrides.ts';
 
 const UNITS: readonly (readonly [ms: number, one: string, many: string])[] = [
   [86_400_000, 'day', 'days'],
@@ -32,12 +33,22 @@ export function policyWords(policy: PolicyState, nowMs: number): string {
 }
 
 /** What would be decided about the key's next request. */
-export function outcomeWords({ outcome, retryAtMs, atMs }: KeyState): string {
+export function outcomeWords({ outcome, retryAtMs, atMs, policies }: KeyState): string {
+  if (outcome === 'allowed' && policies.length === 0) {
+    return 'Not blocked. Its numbers depend on the request, and this process has not counted it lately.';
+  }
   if (outcome === 'allowed') return 'The next request is allowed.';
   const until = retryAtMs === null ? '' : ` until ${timeWords(retryAtMs, atMs)}`;
   if (outcome === 'blocked') return `Blocked${until}.`;
   if (outcome === 'denied') return `The next request is denied${until}.`;
   return outcome === 'unconfigured' ? 'Its managed policy is missing.' : 'The store does not answer.';
+}
+
+/** Such as `Override of orders: fixedWindow 500 per 1h until 14:02:07, by ann (sale).` */
+export function overrideWords({ name, text, override }: ManagedNumbers, nowMs: number): string {
+  const { untilMs, by, reason } = override ?? { untilMs: null, by: null, reason: null };
+  const end = untilMs === null ? ', without an end' : ` until ${timeWords(untilMs, nowMs)}`;
+  return `Override of ${name}: ${text}${end}${by === null ? '' : `, by ${by}`}${reason === null ? '' : ` (${reason})`}.`;
 }
 
 /** A count with what it can be wrong by. */

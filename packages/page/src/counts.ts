@@ -21,14 +21,20 @@ export const BOUNDS_MS: readonly number[] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 export class Timings {
   readonly #buckets = new Float64Array(BOUNDS_MS.length + 1);
   readonly #sources = new Map<string, { count: number }>();
+  /** The source of the last decision: usually the next one's too. */
+  #last = '';
+  #ofLast = { count: 0 };
 
   add(durationMs: number, source: string): void {
     let i = 0;
     while (i < BOUNDS_MS.length && durationMs > (BOUNDS_MS[i] as number)) i++;
     this.#buckets[i] = (this.#buckets[i] as number) + 1;
-    const counted = this.#sources.get(source);
-    if (counted === undefined) this.#sources.set(source, { count: 1 });
-    else counted.count++;
+    if (source !== this.#last) {
+      this.#last = source;
+      this.#ofLast = this.#sources.get(source) ?? { count: 0 };
+      this.#sources.set(source, this.#ofLast);
+    }
+    this.#ofLast.count++;
   }
 
   /** How many decisions each source has made. */
@@ -48,6 +54,7 @@ export class Timings {
   clear(): void {
     this.#buckets.fill(0);
     this.#sources.clear();
+    this.#last = '';
   }
 }
 

@@ -21,8 +21,8 @@ export interface PageResponse {
   readonly status: number;
   readonly fields: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Sends texts until the client leaves; returns what stops it. */
-  readonly stream?: (send: (text: string) => void) => () => void;
+  /** Sends texts until the client leaves, or until it calls `finish`; returns what stops it. */
+  readonly stream?: (send: (text: string) => void, finish: () => void) => () => void;
 }
 
 /** An error that the client is told. */

@@ -23,16 +23,25 @@ export function fetchResponse({ status, fields, body = '', stream }: PageRespons
 function streamOf(stream: NonNullable<PageResponse['stream']>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let stop: (() => void) | undefined;
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      stop = stream((text) => {
-        if ((controller.desiredSize ?? 0) > -100) controller.enqueue(encoder.encode(text));
-      });
+  return new ReadableStream<Uint8Array>(
+    {
+      // Once it is read: a response to a client that has left never is.
+      pull(controller) {
+        stop ??= stream(
+          (text) => {
+            if ((controller.desiredSize ?? 0) > -100) controller.enqueue(encoder.encode(text));
+          },
+          () => {
+            controller.close();
+          },
+        );
+      },
+      cancel() {
+        stop?.();
+      },
     },
-    cancel() {
-      stop?.();
-    },
-  });
+    { highWaterMark: 0 },
+  );
 }
 
 async function readBody(request: Request, longest: number): Promise<unknown> {

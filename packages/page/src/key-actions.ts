@@ -6,7 +6,8 @@ import { reasonOf, textOf, type Fields } from './fields.ts';
 import type { History } from './history.ts';
 import type { KeyNames } from './key-names.ts';
 import type { KnownLimit } from './limits.ts';
-import type { CountedKey } from './recorder.ts';
+import { managedNumbers, type ManagedNumbers } from './overrides.ts';
+import { keyUnder, type CountedKey } from './recorder.ts';
 
 /** The state of a key under one limit. */
 export interface KeyState {
@@ -17,6 +18,9 @@ export interface KeyState {
   /** When one more unit is allowed, by the store's clock; null: never, or it is allowed now. */
   readonly retryAtMs: number | null;
   readonly atMs: number;
+  /** Null where the numbers are in code. */
+  readonly managed: ManagedNumbers | null;
+  /** Empty where the numbers depend on the request, and this process has not counted the key. */
   readonly policies: readonly PolicyState[];
 }
 
@@ -32,7 +36,7 @@ const LONGEST_KEY = 8_192;
 const LONGEST_BLOCK_MS = 366 * 86_400_000;
 const MOST_LIMITS = 200;
 /** By how many bits of an IPv6 address limiters count: see `byIp`. */
-const IPV6_PREFIXES = [64, 56, 48, 128];
+const IPV6_PREFIXES = [64, 56, 48, 128] as const;
 const EDIT_FIELDS = ['id', 'by', 'reason'];
 
 /** Looks keys up, blocks and unblocks them, and forgets what they have used. */
@@ -46,30 +50,39 @@ export class KeyActions {
   readonly #names: KeyNames;
   readonly #history: History;
   readonly #limits: () => readonly KnownLimit[];
+  readonly #seen: (subject: string) => readonly CountedKey[];
 
-  constructor(names: KeyNames, history: History, limits: () => readonly KnownLimit[]) {
+  /** @param seen - The keys with a subject that were counted, whose limits are those that decided. */
+  constructor(
+    names: KeyNames,
+    history: History,
+    limits: () => readonly KnownLimit[],
+    seen: (subject: string) => readonly CountedKey[],
+  ) {
     this.#names = names;
     this.#history = history;
     this.#limits = limits;
+    this.#seen = seen;
   }
 
   /** The state of a key that was shown, or of a text under every limit; an address in each form that limiters count. */
   async states(fields: Fields): Promise<readonly KeyState[]> {
-    if (fields['id'] !== undefined) return [await this.#state(this.#shown(fields))];
+    if (fields['id'] !== undefined) return [await this.#state(this.#names.named(fields))];
     const text = textOf(fields, 'key', LONGEST_KEY);
-    const keys = formsOf(text).flatMap((key) =>
-      this.#limits()
-        .slice(0, MOST_LIMITS)
-        .map(({ core, limit }): CountedKey => {
-          const shown = { key: key.slice(0, 256), length: key.length, subject: encodeSubject(key) };
-          return { core, limit, policy: '', ...shown };
-        }),
-    );
+    const limits = this.#limits().slice(0, MOST_LIMITS);
+    const keys = formsOf(text).flatMap((key) => {
+      const shown = { key: key.slice(0, 256), length: key.length, subject: encodeSubject(key), policy: '' };
+      const seen = this.#seen(shown.subject);
+      return [...seen, ...limits.map((known) => keyUnder(known, shown))].filter(isFirst);
+    });
     const states = await Promise.all(keys.map(async (key) => this.#state(key)));
     const isUsed = ({ outcome, policies }: KeyState): boolean =>
       outcome === 'blocked' || policies.some(({ used }) => used > 0);
     const used = states.filter(isUsed);
-    return used.length > 0 ? used : states.filter((_, i) => keys[i]?.length === text.length);
+    if (used.length > 0) return used;
+    // Of an address the form of `byIp()`: a block of the text itself would be one that no limiter looks for.
+    const subject = encodeSubject(canonicalAddress(text.trim(), IPV6_PREFIXES[0]) ?? text);
+    return states.filter((_, i) => keys[i]?.subject === subject);
   }
 
   async block(fields: Fields, operator: string | undefined): Promise<KeyState> {
@@ -94,7 +107,7 @@ export class KeyActions {
     { durationMs = 0, detail }: { readonly durationMs?: number; readonly detail: string },
   ): Promise<KeyState> {
     const { by, reason } = reasonOf(fields, operator);
-    const key = this.#shown(fields);
+    const key = this.#names.named(fields);
     const { core, limit, subject } = key;
     const part = { limit, subject, cost: 0 };
     const before = await this.#state(key);
@@ -111,21 +124,18 @@ export class KeyActions {
     return state;
   }
 
-  #shown(fields: Fields): CountedKey {
-    const key = this.#names.find(textOf(fields, 'id', 100));
-    if (key !== undefined) return key;
-    throw new PageProblem(404, 'this key was not shown lately: look it up again; nothing was done');
-  }
-
   async #state(key: CountedKey): Promise<KeyState> {
-    const { core, limit, subject } = key;
-    const decision = await core.decide('peek', [{ limit, subject, cost: 1 }], 'throw');
-    const { outcome, retryAfterMs, atMs, policies } = decision;
+    const { core, limit, subject, isUnsure } = key;
+    // Without its numbers only a block is known.
+    const decision = await core.decide('peek', [{ limit, subject, cost: isUnsure ? 0 : 1 }], 'throw');
+    const { outcome, retryAfterMs, atMs } = decision;
+    const policies = isUnsure ? [] : decision.policies;
     return {
       id: this.#names.idOf(key),
       limiter: core.name,
       key: this.#names.textOf(key),
       outcome,
+      managed: await managedNumbers(key),
       retryAtMs: retryAfterMs === null || retryAfterMs === 0 ? null : atMs + retryAfterMs,
       atMs,
       policies: policies.map(({ name, limit: most, used, remaining, windowMs, nextAfterMs, resetAfterMs }) => ({
@@ -141,4 +151,9 @@ export class KeyActions {
 function formsOf(text: string): readonly string[] {
   const forms = IPV6_PREFIXES.flatMap((bits) => canonicalAddress(text.trim(), bits) ?? []);
   return [...new Set([text, ...forms])];
+}
+
+/** Whether no key before it is the same one: of its limiter and with its name in the store. */
+function isFirst({ core, limit }: CountedKey, at: number, keys: readonly CountedKey[]): boolean {
+  return keys.findIndex((one) => one.core.store === core.store && one.limit.keySuffix === limit.keySuffix) === at;
 }

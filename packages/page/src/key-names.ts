@@ -1,39 +1,101 @@
-import { createHmac, randomBytes } from 'node:crypto';
-import type { CountedKey } from './recorder.ts';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { PageProblem } from './exchange.ts';
+import { textOf, type Fields } from './fields.ts';
+import type { KnownLimit } from './limits.ts';
+import { keyUnder, type CountedKey } from './recorder.ts';
 
 /** Keys that were shown last, so that a click finds them. */
 const MOST_SHOWN = 2_000;
+const LONGEST_ID = 4_096;
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
 
-/** How keys are shown: as they are, or as a hash that only this process can make. Each has an id for actions. */
+/** What an id holds, for a process that has not shown the key itself. */
+type Sealed = readonly [limiter: string, keySuffix: string, subject: string, policy: string];
+
+/**
+ * How keys are shown: as they are, or as a hash. Each has an id for actions, which only processes with the same secret
+ * can make and read, and which does not show the key.
+ */
 export class KeyNames {
   readonly isHashed: boolean;
-  readonly #secret = randomBytes(16);
+  readonly #secret: Buffer;
+  readonly #sealing: Buffer;
+  readonly #limits: () => readonly KnownLimit[];
   readonly #shown = new Map<string, CountedKey>();
 
-  constructor(isHashed: boolean) {
+  /**
+   * @param secret - That of all processes behind one address. Undefined: a random one.
+   * @param limits - The limits that an id may be of.
+   */
+  constructor(isHashed: boolean, secret: string | undefined, limits: () => readonly KnownLimit[]) {
     this.isHashed = isHashed;
+    const given = secret ?? randomBytes(32);
+    this.#secret = createHmac('sha256', given).update('digests of keys').digest();
+    this.#sealing = createHmac('sha256', given).update('ids of keys').digest();
+    this.#limits = limits;
   }
 
   /** The text of a key: its beginning, if it is long. */
   textOf({ key, length, subject }: Pick<CountedKey, 'key' | 'length' | 'subject'>): string {
-    if (this.isHashed) return `#${this.#hash(subject)}`;
+    if (this.isHashed) return `#${this.#digest(subject).toString('base64url').slice(0, 16)}`;
     return key.length < length ? `${key}… (${String(length)} characters)` : key;
   }
 
-  /** An id under which {@link find} finds the key for a while. */
+  /** An id under which {@link find} finds the key. */
   idOf(key: CountedKey): string {
-    const id = this.#hash(`${key.subject}${key.limit.keySuffix}`);
+    const { core, limit, subject, policy } = key;
+    const id = this.#seal([core.name, limit.keySuffix, subject, policy]);
     this.#shown.delete(id);
     this.#shown.set(id, key);
     if (this.#shown.size > MOST_SHOWN) this.#shown.delete(this.#shown.keys().next().value as string);
     return id;
   }
 
-  find(id: string): CountedKey | undefined {
-    return this.#shown.get(id);
+  /**
+   * The key that the field `id` names.
+   *
+   * @throws PageProblem 400 without an id, 404 for one that is not known.
+   */
+  named(fields: Fields): CountedKey {
+    const key = this.find(textOf(fields, 'id', LONGEST_ID));
+    if (key !== undefined) return key;
+    throw new PageProblem(404, 'this key was not shown lately: look it up again; nothing was done');
   }
 
-  #hash(text: string): string {
-    return createHmac('sha256', this.#secret).update(text, 'utf16le').digest('base64url').slice(0, 16);
+  /** The key of an id that this process, or one with the same secret, has made. */
+  find(id: string): CountedKey | undefined {
+    const shown = this.#shown.get(id);
+    if (shown !== undefined) return shown;
+    const [name, keySuffix, subject, policy] = this.#open(id) ?? [];
+    if (subject === undefined || policy === undefined) return undefined;
+    const of = this.#limits().find(({ core, limit }) => core.name === name && limit.keySuffix === keySuffix);
+    return of && keyUnder(of, { policy, subject, key: subject, length: subject.length });
+  }
+
+  /** The same key has the same id: the nonce is a digest of it. */
+  #seal(sealed: Sealed): string {
+    const text = JSON.stringify(sealed);
+    const nonce = this.#digest(text).subarray(0, NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#sealing, nonce);
+    return Buffer.concat([nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+  }
+
+  #open(id: string): Sealed | undefined {
+    const bytes = Buffer.from(id, 'base64url');
+    if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
+    const decipher = createDecipheriv(CIPHER, this.#sealing, bytes.subarray(0, NONCE_BYTES));
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    try {
+      const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+      return JSON.parse(Buffer.concat([text, decipher.final()]).toString()) as Sealed;
+    } catch {
+      return undefined; // made with another secret, or changed
+    }
+  }
+
+  #digest(text: string): Buffer {
+    return createHmac('sha256', this.#secret).update(text, 'utf16le').digest();
   }
 }

@@ -1,5 +1,13 @@
 import { PolicyError, type Limiter } from '@sluice/core';
-import { copiesHint, LimiterImpl, liveLimiters, shown, type LimiterCore, type LimitRef } from '@sluice/core/spi';
+import {
+  copiesHint,
+  isSource,
+  LimiterImpl,
+  liveLimiters,
+  shown,
+  type LimiterCore,
+  type LimitRef,
+} from '@sluice/core/spi';
 
 /** A limiter of this process, of whichever copy of core. */
 export type LiveLimiter = Pick<LimiterCore, 'decide' | 'edit' | 'limits' | 'name' | 'status' | 'store'>;
@@ -8,6 +16,8 @@ export type LiveLimiter = Pick<LimiterCore, 'decide' | 'edit' | 'limits' | 'name
 export interface KnownLimit {
   readonly core: LiveLimiter;
   readonly limit: LimitRef;
+  /** Whether others with this kind of key have other numbers, as plans of customers and rules of descriptors do. */
+  readonly isOneOfSeveral: boolean;
 }
 
 /** A limiter, or a middleware that has one. */
@@ -46,14 +56,20 @@ export function coresOf(only: ReadonlySet<LiveLimiter> | undefined): readonly Li
 
 /** Every limit that is shown. A managed policy that several limiters of a store use is one limit. */
 export function limitsOf(only: ReadonlySet<LiveLimiter> | undefined): readonly KnownLimit[] {
-  const seen = new Map<object, Set<string>>();
-  return coresOf(only).flatMap((core) => {
-    const suffixes = seen.get(core.store) ?? new Set<string>();
-    seen.set(core.store, suffixes);
-    return core.limits.known.flatMap((limit) => {
-      if (suffixes.has(limit.keySuffix)) return [];
-      suffixes.add(limit.keySuffix);
-      return [{ core, limit }];
-    });
-  });
+  const byStore = new Map<object, Map<string, Found>>();
+  for (const core of coresOf(only)) {
+    const known = byStore.get(core.store) ?? new Map<string, Found>();
+    byStore.set(core.store, known);
+    for (const limit of core.limits.known) {
+      const one = known.get(limit.keySuffix) ?? { core, limit, numbers: new Set<string>() };
+      known.set(limit.keySuffix, one);
+      one.numbers.add(isSource(limit) ? '' : JSON.stringify(limit.policies.map(({ policy }) => policy)));
+    }
+  }
+  const all = [...byStore.values()].flatMap((known) => [...known.values()]);
+  return all.map(({ core, limit, numbers }) => ({ core, limit, isOneOfSeveral: numbers.size > 1 }));
+}
+
+interface Found extends Pick<KnownLimit, 'core' | 'limit'> {
+  readonly numbers: Set<string>;
 }

@@ -1,11 +1,12 @@
-import type { Policy, Store } from '@sluice/core';
-import { policyFactories, writtenPolicy } from '@sluice/core/inspect';
-import { isSource, writtenDuration } from '@sluice/core/spi';
+import type { Store } from '@sluice/core';
+import { writtenPolicy } from '@sluice/core/inspect';
+import { isSource } from '@sluice/core/spi';
 import { createPolicies, type ManagedPolicy, type Policies } from '@sluice/managed';
 import { PageProblem } from './exchange.ts';
 import { reasonOf, textOf, type Fields } from './fields.ts';
 import type { History } from './history.ts';
 import type { LiveLimiter } from './limits.ts';
+import { optionsOf, withOptions } from './policy-options.ts';
 
 /** A managed policy, as the page shows and edits it. */
 export interface ShownPolicy {
@@ -29,7 +30,6 @@ export interface PolicyChange {
 }
 
 const LONGEST_NAME = 64;
-const LONGEST_VALUE = 40;
 
 /** The managed policies of the limiters that are shown. */
 export class ManagedPolicies {
@@ -73,7 +73,7 @@ export class ManagedPolicies {
     if (current.version !== fields['version']) {
       throw new PageProblem(409, `${name} was changed meanwhile: it is ${before.text} now; nothing was done`);
     }
-    const policy = made(current.policy, fields['options']);
+    const policy = withOptions(current.policy, fields['options']);
     const isDone = fields['confirm'] === true;
     const after = writtenPolicy(policy);
     await policies.put(name, policy, { apps: current.apps, dryRun: !isDone });
@@ -100,36 +100,4 @@ export class ManagedPolicies {
 
 function shown({ name, policy, apps, version, changedAtMs }: ManagedPolicy, source: number): ShownPolicy {
   return { source, name, text: writtenPolicy(policy), apps, version, changedAtMs, options: optionsOf(policy) };
-}
-
-/** The options from which a policy can be made again; none for one that is made in another way. */
-function optionsOf(policy: Policy): Readonly<Record<string, string>> {
-  const values = policy as unknown as Readonly<Record<string, unknown>>;
-  const factory = policyFactories.find(({ name }) => name === policy.algorithm);
-  return Object.fromEntries(
-    Object.keys(factory?.options ?? {}).flatMap((name) => {
-      const ms = values[`${name}Ms`];
-      const value = values[name] ?? (typeof ms === 'number' ? writtenDuration(ms) : undefined);
-      const isValue = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-      return isValue ? [[name, String(value)]] : [];
-    }),
-  );
-}
-
-/** The policy with other options. */
-function made(policy: Policy, given: unknown): Policy {
-  const factory = policyFactories.find(({ name }) => name === policy.algorithm);
-  if (factory === undefined) throw new PageProblem(400, 'this kind of policy is changed with `sluice policy put`');
-  if (typeof given !== 'object' || given === null) throw new PageProblem(400, 'options must be an object');
-  const options = Object.entries({ ...optionsOf(policy), ...given }).map(([name, value]: [string, unknown]) => {
-    if (typeof value === 'string' && value.length <= LONGEST_VALUE) return [name, valueOf(value.trim())] as const;
-    throw new PageProblem(400, `the option ${JSON.stringify(name.slice(0, LONGEST_NAME))} must be a short text`);
-  });
-  return factory.make(Object.fromEntries(options));
-}
-
-/** A value as a program writes it. */
-function valueOf(text: string): unknown {
-  if (text === 'true' || text === 'false') return text === 'true';
-  return /^\d+$/.test(text) ? Number(text) : text;
 }

@@ -39,12 +39,16 @@ export function writeToNode(answer: PageResponse, response: ServerResponse): voi
     response.end(body);
     return;
   }
+  if (response.destroyed) return; // the client has left while it was asked who it is, and no event would end the stream
   response.writeHead(status, fields);
   response.on(
     'close',
-    stream((text) => {
-      if (response.writableLength < MOST_WAITING) response.write(text);
-    }),
+    stream(
+      (text) => {
+        if (response.writableLength < MOST_WAITING) response.write(text);
+      },
+      () => response.end(),
+    ),
   );
 }
 

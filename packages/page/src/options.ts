@@ -20,12 +20,17 @@ export interface PageOptions<Request = never> {
   authorize?: ((request: Request) => Authorized | Promise<Authorized>) | undefined;
   /** The limiters that are shown, as limiters or as what `rateLimit()` returned. Default: all of this process. */
   limiters?: readonly LimiterOption[] | undefined;
-  /** `hashed` shows a hash in place of each key, another one in each process. Default `plain`. */
+  /** `hashed` shows a hash in place of each key. Default `plain`. */
   showKeys?: 'plain' | 'hashed' | undefined;
   /** Where managed policies are changed: what `createPolicies(source)` returned. Default: the Redis of the limiters. */
   policies?: Policies | undefined;
   /** The path of the page, where the framework does not mount handlers; other requests are passed on. Such as `/limits`. */
   path?: string | undefined;
+  /**
+   * Makes the ids, and the hashes, of keys. Processes behind one address need the same, so that each finds the keys that
+   * another has shown. Default: the token, or a random text.
+   */
+  secret?: string | undefined;
   /** Is told every change that an operator makes. Default: writes a line of JSON to the standard output. */
   log?: ((change: PageChange) => void) | undefined;
 }
@@ -39,6 +44,7 @@ export interface PageSettings {
   readonly showKeys: 'plain' | 'hashed';
   readonly policies: Policies | undefined;
   readonly path: string | undefined;
+  readonly secret: string | undefined;
   readonly log: (change: PageChange) => void;
 }
 
@@ -62,6 +68,7 @@ const OPTIONS: OptionTable<Read> = {
       'path',
       'a path such as "/limits", without a slash at its end',
     ),
+  secret: (given) => checked(given, given === undefined || isText(given), 'secret', 'a text that is not empty'),
   log: (given = writeLine) => checked(given, typeof given === 'function', 'log', 'a function'),
 };
 
@@ -82,7 +89,7 @@ export function readPageOptions(given: PageOptions): PageSettings {
       'the token is needed, as a password or as Authorization: Bearer TOKEN',
       fields,
     );
-    return { ...settings, findOperator: operatorsByToken(token), unauthorized };
+    return { ...settings, secret: settings.secret ?? token, findOperator: operatorsByToken(token), unauthorized };
   }
   const unauthorized = new PageProblem(403, 'this request may not use the page');
   return { ...settings, findOperator: operatorsBy(authorize as never), unauthorized };
@@ -90,7 +97,7 @@ export function readPageOptions(given: PageOptions): PageSettings {
 
 function checked(given: unknown, is: boolean, field: string, expected: string): never {
   if (is) return given as never;
-  throw invalidOption(field, expected, field === 'token' ? typeof given : given); // no part of a secret in an error
+  throw invalidOption(field, expected, ['token', 'secret'].includes(field) ? typeof given : given); // no part of a secret in an error
 }
 
 function isText(given: unknown): boolean {

@@ -9,6 +9,7 @@ import { coresOf, limitsOf } from './limits.ts';
 import { ManagedPolicies } from './managed-policies.ts';
 import type { PageSettings } from './options.ts';
 import type { Operator } from './operators.ts';
+import { Overrides } from './overrides.ts';
 import { Recorder } from './recorder.ts';
 import { Snapshots } from './snapshot.ts';
 
@@ -29,12 +30,18 @@ export class Page {
   readonly #streams = new Set<() => void>();
 
   constructor(settings: PageSettings) {
-    const { limiters, policies, log, showKeys } = settings;
+    const { limiters, policies, log, showKeys, secret } = settings;
     this.#settings = settings;
     this.#recorder = new Recorder(limiters);
     const history = new History(log);
-    const names = new KeyNames(showKeys === 'hashed');
-    const keys = new KeyActions(names, history, () => limitsOf(limiters));
+    const names = new KeyNames(showKeys === 'hashed', secret, () => limitsOf(limiters));
+    const keys = new KeyActions(
+      names,
+      history,
+      () => limitsOf(limiters),
+      (subject) => this.#recorder.seen(subject),
+    );
+    const overrides = new Overrides(names, history);
     this.#policies = new ManagedPolicies(policies, () => coresOf(limiters), history);
     this.#snapshots = new Snapshots(this.#recorder, names, history, limiters);
     const acts: Readonly<Record<string, Action>> = {
@@ -42,10 +49,12 @@ export class Page {
       block: (fields, operator) => keys.block(fields, operator),
       unblock: (fields, operator) => keys.unblock(fields, operator),
       reset: (fields, operator) => keys.reset(fields, operator),
+      override: (fields, operator) => overrides.set(fields, operator),
+      'end-override': (fields, operator) => overrides.end(fields, operator),
       policies: () => this.#policies.list(),
       policy: (fields, operator) => this.#policies.change(fields, operator),
     };
-    const known = { ...KeyActions.fields, ...ManagedPolicies.fields };
+    const known = { ...KeyActions.fields, ...Overrides.fields, ...ManagedPolicies.fields };
     this.#actions = new Map(Object.entries(acts).map(([name, act]) => [name, [known[name] ?? [], act]]));
   }
 
@@ -61,7 +70,7 @@ export class Page {
   }
 
   async close(): Promise<void> {
-    for (const end of this.#streams) end();
+    for (const leave of this.#streams) leave();
     this.#recorder.close();
     await this.#policies.close();
   }
@@ -80,7 +89,8 @@ export class Page {
     if (resource === '') {
       return textResponse(200, 'text/html; charset=utf-8', APP, { 'content-security-policy': APP_POLICY });
     }
-    return resource === 'snapshot' ? jsonResponse(this.#snapshots.take(operator.name)) : this.#events(operator);
+    if (resource === 'snapshot') return jsonResponse(this.#snapshots.take(operator.name));
+    return request.method === 'HEAD' ? textResponse(200, 'text/event-stream', '') : this.#events(operator);
   }
 
   async #act(
@@ -104,16 +114,20 @@ export class Page {
     if (this.#streams.size >= MOST_STREAMS) {
       throw new PageProblem(503, `${String(MOST_STREAMS)} pages are open already`, { 'retry-after': '10' });
     }
-    return streamResponse((send) => {
+    return streamResponse((send, finish) => {
       const push = (): void => {
         send(`data: ${JSON.stringify(this.#snapshots.take(name))}\n\n`);
       };
       const stop = this.#recorder.everySecond(push);
       const end = (): void => {
         stop();
-        this.#streams.delete(end);
+        this.#streams.delete(leave);
       };
-      this.#streams.add(end);
+      const leave = (): void => {
+        end();
+        finish();
+      };
+      this.#streams.add(leave);
       push();
       return end;
     });

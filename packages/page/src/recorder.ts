@@ -1,5 +1,5 @@
 import { detached, eachPolicy, watchDecisions, type LimitRef, type PublishedDecision } from '@sluice/core/spi';
-import type { LiveLimiter } from './limits.ts';
+import type { KnownLimit, LiveLimiter } from './limits.ts';
 import { MINUTES, MinuteCounts, Timings } from './counts.ts';
 import { TopKeys } from './top-keys.ts';
 
@@ -7,6 +7,8 @@ import { TopKeys } from './top-keys.ts';
 export interface CountedKey {
   readonly core: LiveLimiter;
   readonly limit: LimitRef;
+  /** Whether the key was not counted, and other limits with this kind of key have other numbers. */
+  readonly isUnsure: boolean;
   readonly policy: string;
   /** The key as the store has it: bounded. */
   readonly subject: string;
@@ -16,11 +18,22 @@ export interface CountedKey {
   readonly length: number;
 }
 
+/** A key that was not counted, under a limit. */
+export function keyUnder(
+  { core, limit, isOneOfSeveral }: KnownLimit,
+  shown: Omit<CountedKey, 'core' | 'limit' | 'isUnsure'>,
+): CountedKey {
+  return { core, limit, isUnsure: isOneOfSeveral, ...shown };
+}
+
 /** What is counted for one limiter. */
 export interface LimiterCounts {
   readonly name: string;
   readonly policies: Map<string, MinuteCounts>;
   readonly timings: Timings;
+  /** The policy that decided last, and its counts: usually the next one too. */
+  lastPolicy: string;
+  lastCounts: MinuteCounts | undefined;
 }
 
 const LONGEST_KEY = 256;
@@ -63,6 +76,11 @@ export class Recorder {
     return this.#minute;
   }
 
+  /** The keys with this subject among those that are denied or used most. */
+  seen(subject: string): readonly CountedKey[] {
+    return [this.denied, this.used].flatMap((top) => top.items().filter((item) => item.subject === subject));
+  }
+
   /** Calls back every second. Returns a function that stops it. */
   everySecond(call: () => void): () => void {
     this.#ticked.add(call);
@@ -100,7 +118,7 @@ export class Recorder {
     const { allowed, remaining, limit, policy, outcome } = decision;
     const of = this.#last?.name === limiter ? this.#last : (this.#last = this.#limiter(limiter));
     of.timings.add(durationMs, decision.source);
-    const counts = policyCounts(of.policies, policy);
+    const counts = of.lastPolicy === policy && of.lastCounts !== undefined ? of.lastCounts : turnTo(of, policy);
     const minute = this.#minute;
     if (allowed) {
       counts.allowed[minute] = (counts.allowed[minute] as number) + 1;
@@ -124,6 +142,7 @@ export class Recorder {
       top.add(`${subject}${limit.keySuffix}${only === undefined ? '' : ` ${name}`}`, weight, () => ({
         core: published.core as LiveLimiter,
         limit,
+        isUnsure: false,
         policy: name,
         subject,
         // A copy: a slice keeps the whole text.
@@ -137,10 +156,18 @@ export class Recorder {
     const known = this.limiters.get(name);
     if (known !== undefined) return known;
     if (this.limiters.size >= MOST_LIMITERS && name !== OTHER) return this.#limiter(OTHER);
-    const made: LimiterCounts = { name, policies: new Map(), timings: new Timings() };
+    const made: LimiterCounts = {
+      ...{ name, policies: new Map<string, MinuteCounts>(), timings: new Timings() },
+      ...{ lastPolicy: '', lastCounts: undefined },
+    };
     this.limiters.set(name, made);
     return made;
   }
+}
+
+function turnTo(of: LimiterCounts, policy: string): MinuteCounts {
+  of.lastPolicy = policy;
+  return (of.lastCounts = policyCounts(of.policies, policy));
 }
 
 function policyCounts(policies: Map<string, MinuteCounts>, name: string): MinuteCounts {

@@ -23,7 +23,7 @@ const DEVIATIONS = 6;
 interface Period<Item> {
   readonly counts: SpaceSaving<Item>;
   readonly sinceMs: number;
-  /** The largest weight of a pick. */
+  /** The length of its longest row. */
   oneIn: number;
 }
 
@@ -71,7 +71,6 @@ export class TopKeys<Item> {
   }
 
   add(id: string, weight: number, itemOf: () => Item): void {
-    if (weight > this.#current.oneIn) this.#current.oneIn = weight;
     this.#current.counts.add(id, weight, itemOf);
   }
 
@@ -88,8 +87,9 @@ export class TopKeys<Item> {
     this.#current = { counts: new SpaceSaving(SLOTS), sinceMs: nowMs, oneIn: this.#oneIn };
   }
 
-  get(id: string): Item | undefined {
-    return (this.#current.counts.get(id) ?? this.#previous?.counts.get(id))?.item;
+  /** All that are kept. */
+  items(): readonly Item[] {
+    return [this.#current, this.#previous].flatMap((period) => period?.counts.entries().map(({ item }) => item) ?? []);
   }
 
   /** The most frequent ones, the most frequent first. */
@@ -124,6 +124,8 @@ export class TopKeys<Item> {
       this.#wanted = this.#oneIn * 2;
     }
     this.#oneIn = this.#wanted;
+    // Before anything of it is picked: the bounds hold for a row that has begun.
+    if (this.#oneIn > this.#current.oneIn) this.#current.oneIn = this.#oneIn;
     this.#untilEnd = this.#oneIn;
     this.#untilPick = this.#oneIn === 1 ? 1 : 1 + Math.floor(this.#random() * this.#oneIn);
   }

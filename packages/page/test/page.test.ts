@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { hasSubscribers } from 'node:diagnostics_channel';
 import { createHash } from 'node:crypto';
 import { createLimiter, fixedWindow, memoryStore, slidingWindow, type Limiter } from '@sluice/core';
+import { LimiterCore, limitOfPolicy, type LimitRef } from '@sluice/core/spi';
 import { canonicalAddress } from '@sluice/http/spi';
 import { page, type PageChange, type PageOptions } from '@sluice/page';
 import type { KeyState } from '../src/key-actions.ts';
@@ -274,6 +275,16 @@ describe('a snapshot', () => {
 
     for (const text of [first, second]) expect(text).toMatch(/^data: \{"atMs":\d+,.*\}\n\n$/);
   });
+
+  it('ends the pages that are open when it is closed', async () => {
+    const made = pageWith();
+    const request = new Request('http://localhost/limits/events', { headers: { authorization: `Bearer ${TOKEN}` } });
+    const response = await made(request);
+
+    await made.close();
+
+    expect(await response.text()).toMatch(/^data: \{.*\}\n\n$/);
+  });
 });
 
 describe('a key that is looked up', () => {
@@ -304,6 +315,41 @@ describe('a key that is looked up', () => {
       ((await ask(made, 'key', body)).json as readonly KeyState[]).map(({ key }) => key);
 
     expect([...(await keysOf({ key: '::ffff:203.0.113.7' })), ...(await keysOf(ask64))]).toEqual(counted);
+  });
+
+  it('is an address in the form that limiters count where it has used nothing, so that a block of it holds', async () => {
+    const made = pageWith();
+    const limiter = limiterOf('api');
+    const address = '2001:db8:1:2:3:4:5:6';
+
+    const states: readonly KeyState[] = (await ask(made, 'key', { key: address })).json;
+    const why = { id: states[0]?.id, duration: '1h', reason: 'r', by: 'ops' };
+    const blocked = await ask(made, 'block', why);
+
+    expect([states.map(({ key }) => key), blocked.status]).toEqual([[canonicalAddress(address, 64)], 200]);
+    expect((await limiter.consume(canonicalAddress(address, 64) ?? '')).outcome).toBe('blocked');
+  });
+
+  it('has the numbers of the limit that decided, and without them where no decision was seen', async () => {
+    const made = pageWith();
+    const core = new LimiterCore({ name: 'plans' });
+    core.claim();
+    later(() => core.close());
+    const [small, big] = [10, 100].map((limit) => limitOfPolicy(core, fixedWindow({ limit, window: '1h' }))) as [
+      ...[LimitRef, LimitRef],
+    ];
+    await core.decide('consume', [{ limit: small, subject: 'small', cost: 1 }]);
+    await core.decide('consume', [{ limit: big, subject: 'big', cost: 1 }]);
+    const statesOf = async (key: string): Promise<readonly KeyState[]> => (await ask(made, 'key', { key })).json;
+
+    const seen = await statesOf('big');
+    const [unseen] = (await statesOf('eve')).filter(({ limiter: of }) => of === 'plans') as [KeyState];
+    const block = { id: unseen.id, duration: '1h', reason: 'r', by: 'ops' };
+
+    expect(seen).toEqual([expect.objectContaining({ policies: [expect.objectContaining({ used: 1, limit: 100 })] })]);
+    expect(unseen).toMatchObject({ outcome: 'allowed', policies: [] });
+    expect((await ask(made, 'block', block)).json).toMatchObject({ outcome: 'blocked' });
+    expect(await core.decide('peek', [{ limit: big, subject: 'eve', cost: 1 }])).toMatchObject({ outcome: 'blocked' });
   });
 
   it('has its state under each limit where it has used nothing', async () => {

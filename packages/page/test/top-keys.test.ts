@@ -121,6 +121,18 @@ describe('TopKeys', () => {
     expect(top.oneIn).toBe(1);
   });
 
+  it('includes in the bounds the row that has begun, of which nothing is picked yet', () => {
+    const top = new TopKeys<string>(0, () => 0.99);
+    for (let i = 0; i < 2001; i++) {
+      const weight = top.pick();
+      if (weight > 0) top.add('a', weight, () => 'a');
+    }
+
+    const [{ count, atMost } = { count: 0, atMost: 0 }] = top.top(1);
+
+    expect([count, atMost >= 2001]).toEqual([2000, true]);
+  });
+
   it('forgets what came before the last two periods', () => {
     const top = new TopKeys<string>(10);
     top.add('a', top.pick(), () => 'a');
@@ -130,6 +142,6 @@ describe('TopKeys', () => {
 
     top.turn(30);
 
-    expect([top.sinceMs, top.top(9).map(({ id }) => id), top.get('a')]).toEqual([20, ['b'], undefined]);
+    expect([top.sinceMs, top.top(9).map(({ id }) => id), top.items()]).toEqual([20, ['b'], ['b']]);
   });
 });

@@ -1,18 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LimiterCore } from '@sluice/core/spi';
+import { LimiterCore, type LimitRef } from '@sluice/core/spi';
+import type { NameWatch } from '@sluice/http/spi';
 import { Access } from './access.ts';
+import { operatorsPage, type ServedPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
 import type { CloseOptions } from './close-options.ts';
 import { changesOf } from './config/changes.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import type { Configuration } from './config/configuration.ts';
+import { knownLimits, shadowLimits } from './config/known-limits.ts';
 import { Health } from './health/health.ts';
 import { limitsOf } from './limit-of.ts';
+import { logDenials } from './log-denials.ts';
 import { logStore } from './log-store.ts';
 import { openListeners, type Listener } from './listeners/open-listeners.ts';
 import { isLocal, writtenAddress } from './transport/address.ts';
 import { LISTENERS, parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
 import type { Service } from './service.ts';
+import { watchServiceNames } from './service-names.ts';
 import { openStore } from './store.ts';
 
 /** A service that runs. */
@@ -66,10 +71,14 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     undo.push(() => {
       service.close();
     });
-    const listeners = await openListeners(service, settings);
+    undo.push(logDenials(core, (limit) => service.isShadow(limit), settings.log));
+    const page = operatorsPage(service, settings);
+    undo.push(() => page?.close());
+    const listeners = await openListeners(service, settings, page?.routes ?? []);
+    service.showLimits();
     if (needsSharedToken(service.configuration, settings)) settings.log(SHARED_TOKEN);
     service.health.isServing = true;
-    return new StartedServer(service, settings, listeners, undo);
+    return new StartedServer(service, settings, { listeners, page }, undo);
   } catch (error) {
     for (const step of undo.reverse()) await step();
     throw error;
@@ -92,6 +101,8 @@ class LiveService implements Service {
   readonly stats: Stats;
   readonly timeoutMs: number;
   #source: ConfigurationSource | undefined;
+  #names: NameWatch | undefined;
+  #shadow: ReadonlySet<LimitRef> = new Set();
 
   constructor(core: LimiterCore, { token, hostNames, timeoutMs, siblings }: Settings) {
     this.core = core;
@@ -116,13 +127,29 @@ class LiveService implements Service {
       onLoad: (configuration) => {
         if (this.#source !== undefined)
           log(`a new configuration serves: ${changesOf(this.configuration, configuration)}`);
+        this.showLimits(configuration);
+        this.#shadow = shadowLimits(configuration);
         this.stats.loaded();
+        queueMicrotask(() => void this.#names?.look()); // then it is the current one
       },
       onError: (error) => {
+        this.showLimits(); // without those that were made until the error
         this.stats.failedToLoad();
         log(`the configuration stays as it was: ${error.message}`);
       },
     });
+    this.#names = watchServiceNames(this.store, config, () => this.configuration);
+    void this.#names.look();
+  }
+
+  /** Shows operators the limits of a configuration alone, without those that the service makes for itself. */
+  showLimits(configuration: Configuration = this.configuration): void {
+    this.core.limits.known = knownLimits(configuration);
+  }
+
+  /** Whether denials by a limit deny no request. */
+  isShadow(limit: LimitRef): boolean {
+    return this.#shadow.has(limit);
   }
 
   async reload(): Promise<void> {
@@ -131,6 +158,7 @@ class LiveService implements Service {
 
   close(): void {
     this.#source?.close();
+    this.#names?.stop();
   }
 }
 
@@ -139,18 +167,20 @@ class StartedServer implements RunningServer {
   readonly #service: LiveService;
   readonly #settings: Settings;
   readonly #listeners: readonly Listener[];
+  readonly #page: ServedPage | undefined;
   readonly #undo: readonly (() => unknown)[];
   #closing: Promise<void> | undefined;
 
   constructor(
     service: LiveService,
     settings: Settings,
-    listeners: readonly Listener[],
+    { listeners, page }: { readonly listeners: readonly Listener[]; readonly page: ServedPage | undefined },
     undo: readonly (() => unknown)[],
   ) {
     this.#service = service;
     this.#settings = settings;
     this.#listeners = listeners;
+    this.#page = page;
     this.#undo = undo;
     const byName = new Map(listeners.map(({ name, address }) => [name, writtenAddress(address)]));
     this.addresses = Object.fromEntries(
@@ -170,6 +200,7 @@ class StartedServer implements RunningServer {
   async #close(delayMs: number): Promise<void> {
     this.#service.health.isServing = false;
     if (delayMs > 0) await sleep(delayMs);
+    await this.#page?.close(); // an open page is a request that would not end
     const { drainMs } = this.#settings;
     await Promise.all(this.#listeners.map(async (listener) => listener.close(drainMs)));
     for (const step of [...this.#undo].reverse()) await step();

@@ -212,6 +212,13 @@ describe('a log that is not as it should be', () => {
     expect(report.logs[0]).toMatchObject({ unreadable: 1, firstUnreadable: 3 });
   });
 
+  it.each(['', 'x', 's'])('may have a duration of half a million digits, and %j behind them', async (end) => {
+    // An expression that goes back takes minutes for it.
+    const line = JSON.stringify({ time: iso(START_MS), request_time: `${'1'.repeat(500_000)}${end}`, ip: ADDRESS });
+
+    expect(await simulated.report(simulated.file(`${line}\n${stamped(iso(START_MS))}`))).toMatchObject({ requests: 2 });
+  });
+
   it('may have a comma before the part of a second', async () => {
     const log = simulated.file(stamped('2026-05-17 00:00:00,250') + stamped('2026-05-17T00:00:01,750+00:00'));
 

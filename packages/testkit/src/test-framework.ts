@@ -1,5 +1,11 @@
 import { EventEmitter } from 'node:events';
-import { createEnforcer, type Framework, type RateLimitOptions, type RawResponse } from '@sluice/http/spi';
+import {
+  createEnforcer,
+  type Framework,
+  type RateLimitOptions,
+  type RawRequest,
+  type RawResponse,
+} from '@sluice/http/spi';
 import type { ResponsePlan } from '@sluice/http';
 
 /** A request of no framework: what a reader can be asked, written down. */
@@ -11,7 +17,7 @@ export interface TestRequest {
   readonly user?: string;
   /** Only HTTP/2 has it. */
   readonly stream?: { readonly endAfterHeaders: boolean };
-  readonly socket?: { readonly remoteAddress?: string; readonly destroyed?: boolean };
+  readonly socket?: NonNullable<RawRequest['socket']>;
   /** For key functions of the tests. */
   readonly parts?: readonly string[];
 }

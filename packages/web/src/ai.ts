@@ -79,22 +79,25 @@ export function limitTokens<Key>({ limiter, key, estimate = estimateOf }: TokenL
       const { settle, decision } = await reserve(params);
       const settleOnce = settledOnce(settle);
       const result = await ask(params, settleOnce, doGenerate);
-      await settleOnce(tokensOf(result.usage) ?? decision.cost);
+      const { content } = result as { readonly content?: unknown };
+      await settleOnce(tokensOf(result.usage, promptTokens(params), charactersIn(content)) ?? decision.cost);
       return result;
     },
     async wrapStream<Part, Result extends { stream: ReadableStream<Part> }>({ doStream, params }: StreamCall<Result>) {
       const settle = settledOnce((await reserve(params)).settle);
       const result = await ask(params, settle, doStream);
-      let reported: number | undefined;
+      let usage: unknown;
       let sent = 0;
+      const settleAtEnd = (): Promise<void> =>
+        settle(tokensOf(usage, promptTokens(params), sent) ?? promptTokens(params) + tokensIn(sent));
       const stream = followStream(result.stream, {
         part(part) {
-          const { delta, usage } = part as { readonly delta?: unknown; readonly usage?: unknown };
-          if (typeof delta === 'string') sent += delta.length;
-          reported ??= tokensOf(usage);
+          const given = part as { readonly delta?: unknown; readonly usage?: unknown };
+          if (typeof given.delta === 'string') sent += given.delta.length;
+          usage = given.usage ?? usage;
         },
-        ended: () => settle(reported ?? promptTokens(params) + tokensIn(sent)),
-        cut: () => settle(reported ?? promptTokens(params) + tokensIn(sent)),
+        ended: settleAtEnd,
+        cut: settleAtEnd,
       });
       return { ...result, stream };
     },
@@ -139,12 +142,19 @@ function charactersIn(value: unknown): number {
   return Object.entries(value).reduce((sum, [name, part]) => (name === 'data' ? sum : sum + charactersIn(part)), 0);
 }
 
-/** The tokens of a usage, as the model reports it; undefined if it does not. */
-function tokensOf(usage: unknown): number | undefined {
+/**
+ * The tokens of a usage, as the model reports it; undefined if it does not, or says 0 of both. One part alone does not
+ * make the other one free.
+ *
+ * @param prompt - The tokens of the prompt, if only those of the answer are reported.
+ * @param sent - The characters of the answer, if only the tokens of the prompt are reported.
+ */
+function tokensOf(usage: unknown, prompt: number, sent: number): number | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const { inputTokens, outputTokens } = usage as Readonly<Record<'inputTokens' | 'outputTokens', unknown>>;
-  const parts = [countOf(inputTokens), countOf(outputTokens)].filter((count) => count !== undefined);
-  return parts.length === 0 ? undefined : Math.ceil(parts.reduce((sum, count) => sum + count, 0));
+  const [input, output] = [countOf(inputTokens), countOf(outputTokens)];
+  if ((input ?? 0) === 0 && (output ?? 0) === 0) return undefined;
+  return Math.ceil((input ?? prompt) + (output ?? tokensIn(sent)));
 }
 
 /** A number, or the `total` of its kinds. */

@@ -1,5 +1,5 @@
 import { PolicyError } from '@sluice/core';
-import { readingsOf } from '@sluice/http/spi';
+import { foldCase, readingsOf } from '@sluice/http/spi';
 import { warnOnce } from '@sluice/core/spi';
 import { kindOf } from './kind-of.ts';
 
@@ -57,7 +57,7 @@ function templateOf(route: unknown, i: number): Template {
   if (typeof pathname !== 'string' || typeof test !== 'function') throw badRoutes(field, route);
   const pattern = ofPathAlone(route as RoutePattern);
   const matches = (path: string): boolean => pattern.test({ pathname: path });
-  return { text: pathname, matches: (path) => matches(path) || matches(path.toLowerCase()) };
+  return { text: pathname, matches: (path) => matches(path) || matches(foldCase(path)) };
 }
 
 /** A pattern that was made of more than a path, such as a host, matches no path by itself. */
@@ -78,13 +78,13 @@ function badRoutes(field: string, got: unknown): PolicyError {
 
 /** Compares segment by segment. Capitals, and slashes at the end, do not count. */
 function matcherOf(template: string): (path: string) => boolean {
-  const parts = segmentsOf(template.toLowerCase());
+  const parts = segmentsOf(foldCase(template));
   const isOpen = parts.at(-1) === '*';
   if (isOpen) parts.pop();
   const fits = (part: string, segment: string): boolean =>
     part === '*' || part.startsWith(':') ? segment !== '' : part === segment;
   return (path) => {
-    const segments = segmentsOf(path.toLowerCase());
+    const segments = segmentsOf(foldCase(path));
     const isLong = isOpen ? segments.length >= parts.length : segments.length === parts.length;
     return isLong && parts.every((part, i) => fits(part, segments[i] as string));
   };

@@ -3,9 +3,13 @@ import { answer } from '../processes/answer.mjs';
 import { openConnections } from '../measure/http-connection.mjs';
 import { quantile } from '../measure/spread.mjs';
 
+/** Clients of earlier slices, where each slice has others. */
+let earlier = 0;
+
 answer(() => ({
-  slice: async ({ port, connections, ms, path }) => {
-    const clients = await openConnections(port, connections, path);
+  slice: async ({ port, connections, ms, path, denied = 0, proxy = false }) => {
+    const clients = await openConnections(port, connections, { path, proxy, denied, from: earlier });
+    if (denied > 0) earlier += connections;
     const latencies = [];
     const statuses = {};
     const startMs = performance.now();

@@ -6,6 +6,10 @@ import { Worker } from '../processes/worker.mjs';
 
 const CONNECTIONS = 64;
 const COMPARED = ['perSecond', 'cpuUs'];
+/** With denied requests: so that a percent of them is a connection. */
+const CONNECTIONS_OF_DENIED = 100;
+/** Then a client has so many units: more than a slice needs, and few enough to be used up before the first. */
+const LIMIT_OF_DENIED = 1_000;
 
 const FLOORS = [
   { name: 'bare', kind: 'floor', store: 'none' },
@@ -34,7 +38,11 @@ export async function measureHttp(plan) {
   const rows = [];
   const scenes = [
     ...httpScenes.filter(plan.wants).map((framework) => ({ framework, node: undefined })),
-    ...(plan.otherNode === undefined ? [] : [{ framework: 'express', node: plan.otherNode }]),
+    ...plan.otherNodes.flatMap((node) =>
+      httpScenes
+        .filter(plan.hasScenes ? plan.wants : (name) => name === 'express')
+        .map((framework) => ({ framework, node })),
+    ),
   ];
   const redis = await startServer();
   const load = new Worker('http-load.mjs', { core: OTHER });
@@ -57,7 +65,8 @@ async function measureFramework(plan, { framework, node }, redis, load) {
     store,
     kind,
   }));
-  const members = membersOf(contenders, plan);
+  const members = membersOf(contenders, plan).filter(({ kind }) => !(plan.withoutFloors && kind === 'floor'));
+  const limit = plan.requests.denied === 0 ? undefined : LIMIT_OF_DENIED;
   let version;
   // Differences in compilation matter more here than other load of the machine.
   const generations = { rounds: plan.rounds, generations: plan.httpGenerations, slices: plan.httpSlices };
@@ -67,11 +76,13 @@ async function measureFramework(plan, { framework, node }, redis, load) {
     for (const { name, server: contender, store, build } of members) {
       const server = new Worker('http-server.mjs', { core: MEASURED, node, build });
       const redisUrl = build === undefined ? redis.urls[0] : `${redis.urls[0]}/1`;
-      const about = await server.ask('open', { framework, contender, ...(store === 'redis' ? { redisUrl } : {}) });
+      const { proxy } = plan.requests;
+      const settings = { framework, contender, proxy, limit, ...(store === 'redis' ? { redisUrl } : {}) };
+      const about = await server.ask('open', settings);
       version = about.node;
       await warmUp(plan, load, about.port);
       // Many short slices, so that a busy second of the machine affects all members alike.
-      const slice = () => requestsOf(load, server, about.port, redis, plan.httpSliceMs);
+      const slice = () => requestsOf(load, server, about.port, redis, plan);
       started.push({ name, slice, end: () => server.ask('close').then(() => server.end()) });
     }
     return started;
@@ -79,7 +90,7 @@ async function measureFramework(plan, { framework, node }, redis, load) {
   return members.map((member) => {
     const { server: name, store, kind } = member;
     const of = rounds.get(member.name);
-    const about = { group: 'http', framework, node: version, name, store, kind, connections: CONNECTIONS };
+    const about = { group: 'http', framework, node: version, name, store, kind, ...sliceOf(plan) };
     const row = rowOf(about, of, rounds.get('by hand/none'), COMPARED);
     const ofBare = rowOf({}, of, rounds.get('bare/none'), COMPARED).ofFloor;
     return { ...row, ofBare, ofAgainst: ofAgainst(member, rounds, plan.httpSlices) };
@@ -88,16 +99,23 @@ async function measureFramework(plan, { framework, node }, redis, load) {
 
 /** Requests, not time: a slow server, or one on another Node, takes longer until it is compiled. */
 async function warmUp(plan, load, port) {
-  for (let asked = 0; asked < plan.httpWarmRequests;) {
-    const { requests } = await load.ask('slice', { port, connections: CONNECTIONS, ms: plan.httpSliceMs });
-    asked += requests;
-  }
+  const ask = async (slice, most) => {
+    for (let asked = 0; asked < most;) asked += (await load.ask('slice', { port, ...slice })).requests;
+  };
+  const slice = sliceOf(plan);
+  if (slice.denied > 0) await ask({ ...slice, denied: slice.connections }, LIMIT_OF_DENIED);
+  await ask(slice, plan.httpWarmRequests);
 }
 
-async function requestsOf(load, server, port, redis, ms) {
+/** The connections of a slice; `denied` of them come from one client, which has used up its limit. */
+function sliceOf({ requests: { proxy, denied }, httpSliceMs: ms }) {
+  return { connections: denied > 0 ? CONNECTIONS_OF_DENIED : CONNECTIONS, denied, proxy, ms };
+}
+
+async function requestsOf(load, server, port, redis, plan) {
   const redisBefore = await readMeter(redis.admins);
   const before = await server.ask('usage');
-  const seen = await load.ask('slice', { port, connections: CONNECTIONS, ms });
+  const seen = await load.ask('slice', { port, ...sliceOf(plan) });
   const after = await server.ask('usage');
   const redisAfter = await readMeter(redis.admins);
   const { requests, statuses, wallMs, p50Ms, p99Ms } = seen;

@@ -26,6 +26,20 @@ export function againstLines(results) {
   return ['', ...table([head, ...lines]).split('\n')];
 }
 
+/** How far a median has to be from 1 to be called moved. */
+const MOVED = 0.02;
+
+/** The rows whose ratios all lie on one side of 1, and clearly: what this build has made better or worse. */
+export function movedLines(results) {
+  const [blank, head, rule, ...lines] = againstLines(results);
+  const moved = lines.filter((line) => {
+    const [, median, least, most] = line.split('|').slice(2, 6).map(Number);
+    return Math.abs(median - 1) > MOVED && (least > 1 || most < 1);
+  });
+  const says = `${moved.length} of ${lines.length} rows moved: their rounds all say so`;
+  return moved.length === 0 ? [says] : [blank, head, rule, ...moved, '', says];
+}
+
 function inverted({ ofMedians, median, least, most }) {
   return { ofMedians: 1 / ofMedians, median: 1 / median, least: 1 / most, most: 1 / least };
 }

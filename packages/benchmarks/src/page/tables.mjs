@@ -95,11 +95,12 @@ export function algorithmsTable(results) {
 
 /** Requests over HTTP, a table for each framework and Node. */
 export function httpTables(results) {
+  const own = results.http?.machine.node;
   return valuesOf(byHttpAll(results), 'framework').flatMap((framework) =>
-    [false, true].flatMap((onOtherNode) => {
-      const rows = byHttp(results, { framework, onOtherNode });
+    valuesOf(byHttpAll(results), 'node').flatMap((node) => {
+      const rows = byHttp(results, { framework, node, onOtherNode: node !== own });
       if (rows.length === 0) return [];
-      return [`### ${framework}, Node ${rows[0].node}`, '', httpTable(rows), ''];
+      return [`### ${framework}, Node ${node}`, '', httpTable(rows), ''];
     }),
   );
 }

@@ -41,8 +41,9 @@ const middleware = {
   },
 };
 
-export async function serve({ contender, redisUrl }) {
+export async function serve({ contender, redisUrl, proxy }) {
   const app = express();
+  if (proxy) app.set('trust proxy', 'loopback');
   const limiter = middleware[contender](redisUrl);
   if (limiter !== undefined) app.use(limiter);
   app.get('/', (_request, response) => {

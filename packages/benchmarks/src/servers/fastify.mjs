@@ -20,8 +20,8 @@ const plugins = {
     }),
 };
 
-export async function serve({ contender, redisUrl }) {
-  const app = Fastify();
+export async function serve({ contender, redisUrl, proxy }) {
+  const app = Fastify(proxy ? { trustProxy: 'loopback' } : {});
   await plugins[contender](app, redisUrl);
   app.get('/', () => BODY);
   await app.listen({ port: 0, host: '127.0.0.1' });

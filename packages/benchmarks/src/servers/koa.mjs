@@ -20,8 +20,8 @@ const middleware = {
     }),
 };
 
-export async function serve({ contender, redisUrl }) {
-  const app = new Koa();
+export async function serve({ contender, redisUrl, proxy }) {
+  const app = new Koa({ proxy });
   const limiter = middleware[contender](redisUrl);
   if (limiter !== undefined) app.use(limiter);
   app.use((ctx) => {

@@ -31,7 +31,7 @@ const modules = {
   }),
 };
 
-export async function serve({ contender, redisUrl }) {
+export async function serve({ contender, redisUrl, proxy }) {
   // Decorators are functions: this file needs no compiler.
   class AppController {
     index() {
@@ -43,6 +43,7 @@ export async function serve({ contender, redisUrl }) {
   class AppModule {}
   Module({ controllers: [AppController], ...modules[contender](redisUrl) })(AppModule);
   const app = await NestFactory.create(AppModule, { logger: ['error'] });
+  if (proxy) app.set('trust proxy', 'loopback');
   await app.listen(0, '127.0.0.1');
   return listening(app.getHttpServer(), () => app.close());
 }

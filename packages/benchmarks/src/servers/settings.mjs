@@ -3,8 +3,15 @@ import { Redis } from 'ioredis';
 import { fixedWindow, redisStore } from '@sluice/core';
 
 export const WINDOW_MS = 3_600_000;
-export const LIMIT = 1_000_000_000;
+const SO_MANY = 1_000_000_000;
+/** Units of a client in a window. */
+export let LIMIT = SO_MANY;
 export const BODY = { ok: true };
+
+/** Sets {@link LIMIT} for the servers that are made from then on. */
+export function limitTo(limit = SO_MANY) {
+  LIMIT = limit;
+}
 
 const clients = [];
 

@@ -1,13 +1,15 @@
 import { stringOf, walk, nameOf, type SourceFile, type SyntaxNode } from '../project/source-file.ts';
 import type { Edit } from './edits.ts';
 import type { Limiter, Uses } from './limiters.ts';
-import { isFunction, optionsAt } from './options.ts';
+import { isFunction, literalOf, optionsAt } from './options.ts';
 import { EXPRESS_RATE_LIMIT } from './peers.ts';
 
 /** The change of one file, or why it is left. */
 export type FileChange = { readonly edits: readonly Edit[] } | { readonly why: string; readonly start: number };
 
 export const DROP_IN = '@sluice/compat/express-rate-limit';
+/** The version of express-rate-limit that the drop-in is like. */
+const DROP_IN_MAJOR = 8;
 
 /** Members of `MemoryStore` that are internal here. */
 const INTERNAL = new Set(['interval', 'current', 'previous']);
@@ -52,19 +54,36 @@ function internalMember({ program }: SourceFile, names: readonly string[]): File
   );
 }
 
-/** What is different for a limiter once its import has changed. */
-export function notesOnDropIn({ call }: Limiter): readonly string[] {
+/** What is different for a limiter once its import has changed, in a project that has this major version of the package. */
+export function notesOnDropIn({ call }: Limiter, major = DROP_IN_MAJOR): readonly string[] {
   const options = optionsAt(call);
-  if (options === undefined)
-    return ['its options are not written here: what is different for them is in the README of @sluice/compat'];
-  const store = options.get('store');
-  const limit = options.get('limit') ?? options.get('max');
+  const isGiven = (name: string): boolean => options?.has(name) === true;
+  const limit = options?.get('limit') ?? options?.get('max');
   return [
-    store === undefined
-      ? 'counts in the memory of each process, as before, now at most 100 000 keys; store: redisStore(...) holds over all processes'
-      : 'its store stays as it is; ExpressStore of @sluice/compat/stores makes one of redisStore(...)',
-    ...(store === undefined && limit !== undefined && (isFunction(limit) || limit.type === 'Identifier')
+    ...(options === undefined
+      ? ['its options are not written here: what is different for them is in the README of @sluice/compat']
+      : isGiven('store')
+        ? ['its store stays as it is; ExpressStore of @sluice/compat/stores makes one of redisStore(...)']
+        : notesOnMemory(limit)),
+    ...(major < 7 && mayBeZero(limit)
+      ? [`from ${String(major)} to ${String(DROP_IN_MAJOR)}: a limit of 0 denies every request, instead of none`]
+      : []),
+    ...(major < 8 && !isGiven('keyGenerator')
+      ? [`from ${String(major)} to ${String(DROP_IN_MAJOR)}: IPv6 addresses of one /56 count together`]
+      : []),
+  ];
+}
+
+function notesOnMemory(limit: SyntaxNode | undefined): readonly string[] {
+  return [
+    'counts in the memory of each process, as before, now at most 100 000 keys; store: redisStore(...) holds over all processes',
+    ...(limit !== undefined && (isFunction(limit) || limit.type === 'Identifier')
       ? ['limit, if it is a function, is called before the hit is counted, and not after it']
       : []),
   ];
+}
+
+/** Without a limit, 5 are allowed. */
+function mayBeZero(limit: SyntaxNode | undefined): boolean {
+  return limit !== undefined && (limit.type !== 'Literal' || literalOf(limit) === 0);
 }

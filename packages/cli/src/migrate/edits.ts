@@ -36,8 +36,15 @@ export function unifiedDiff(path: string, before: string, after: string): string
   return [`--- a/${path}`, `+++ b/${path}`, place, ...lines].join('\n');
 }
 
-/** Lines that both have stay between those that differ: the longest common subsequence. */
+/** The most pairs of lines that are compared: some ten megabytes. */
+const MOST_PAIRS = 1_000_000;
+
+/**
+ * Lines that both have stay between those that differ: the longest common subsequence. Where that takes too much memory,
+ * all lines are taken to differ.
+ */
 function middle(old: readonly string[], now: readonly string[]): readonly string[] {
+  if (old.length * now.length > MOST_PAIRS) return [...marked('-', old), ...marked('+', now)];
   const common = commonLengths(old, now);
   const lines: string[] = [];
   let [i, j] = [0, 0];

@@ -43,3 +43,8 @@ export const PEERS: readonly Peer[] = [
   { name: 'koa-ratelimit', makers: ['default', '*'], advice: `${GUIDE}koa-ratelimit.md` },
   { name: '@upstash/ratelimit', makers: ['Ratelimit'], advice: `${GUIDE}upstash-ratelimit.md` },
 ];
+
+/** Whether a text may import one of the packages. */
+export function namesPeer(text: string): boolean {
+  return PEERS.some(({ name }) => text.includes(name));
+}

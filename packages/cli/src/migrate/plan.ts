@@ -3,7 +3,7 @@ import type { Project } from '../project/read-project.ts';
 import { DROP_IN, notesOnDropIn, toDropIn } from './drop-in.ts';
 import { edited } from './edits.ts';
 import { usesOf, type Limiter } from './limiters.ts';
-import { withDependency } from './manifest.ts';
+import { majorOf, withDependency } from './manifest.ts';
 import { NOTES_ON_OWN, OWN, toOwnOptions } from './own-options.ts';
 import { EXPRESS_RATE_LIMIT, PEERS } from './peers.ts';
 
@@ -35,6 +35,8 @@ export function planOf(project: Project, target: Target): Plan {
     line: 1,
     why: `it cannot be read: ${why}`,
   }));
+  const { manifest } = project;
+  const major = manifest === undefined ? undefined : majorOf(manifest, EXPRESS_RATE_LIMIT);
   for (const file of project.files) {
     for (const peer of PEERS) {
       const uses = usesOf(file, peer);
@@ -50,12 +52,11 @@ export function planOf(project: Project, target: Target): Plan {
           : 'why' in change
             ? []
             : target === 'drop-in'
-              ? notesOnDropIn(limiter)
+              ? notesOnDropIn(limiter, major)
               : NOTES_ON_OWN;
       limiters.push(...uses.limiters.map((limiter) => listed(limiter, notes(limiter))));
     }
   }
-  const { manifest } = project;
   if (changes.length > 0 && manifest !== undefined) {
     const after = withDependency(manifest, target === 'drop-in' ? DROP_IN.slice(0, DROP_IN.lastIndexOf('/')) : OWN);
     if (after !== manifest) changes.push({ path: 'package.json', before: manifest, after });

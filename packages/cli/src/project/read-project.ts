@@ -16,14 +16,21 @@ const SOURCE = /\.[cm]?[jt]sx?$/;
 /** What is installed or built, and no source. */
 const SKIPPED = new Set(['node_modules', 'dist', 'build', 'coverage', 'out']);
 
-/** Reads all JavaScript and TypeScript of a folder, without what is installed, built or hidden, or only declares types. */
-export async function readProject(folder: string): Promise<Project> {
+/**
+ * Reads the JavaScript and TypeScript of a folder, without what is installed, built or hidden, or only declares types. A text
+ * that is of no concern is not parsed, so that it is not listed either where it is in another language, such as Flow.
+ */
+export async function readProject(
+  folder: string,
+  isOfConcern: (text: string) => boolean = () => true,
+): Promise<Project> {
   const parseFile = await loadParser();
   const files: SourceFile[] = [];
   const unread: { path: string; why: string }[] = [];
-  for (const path of await sourcesIn(folder, '')) {
+  for (const path of await filesIn(folder, isSource)) {
     try {
-      files.push(parseFile(path, await readFile(join(folder, path), 'utf8')));
+      const text = await readFile(join(folder, path), 'utf8');
+      if (isOfConcern(text)) files.push(parseFile(path, text));
     } catch (error) {
       unread.push({ path, why: (error as Error).message });
     }
@@ -32,15 +39,24 @@ export async function readProject(folder: string): Promise<Project> {
   return { folder, files, manifest, unread };
 }
 
-async function sourcesIn(folder: string, below: string): Promise<readonly string[]> {
+/** The paths below a folder whose last part is wanted, in the order of their names. */
+export async function filesIn(
+  folder: string,
+  isWanted: (name: string) => boolean,
+  below = '',
+): Promise<readonly string[]> {
   const paths: string[] = [];
   for (const entry of (await readdir(join(folder, below), { withFileTypes: true })).toSorted(byName)) {
     const path = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.isDirectory() && !SKIPPED.has(entry.name) && !entry.name.startsWith('.')) {
-      paths.push(...(await sourcesIn(folder, path)));
-    } else if (entry.isFile() && SOURCE.test(entry.name) && !entry.name.includes('.d.')) paths.push(path);
+      paths.push(...(await filesIn(folder, isWanted, path)));
+    } else if (entry.isFile() && isWanted(entry.name)) paths.push(path);
   }
   return paths;
+}
+
+function isSource(name: string): boolean {
+  return SOURCE.test(name) && !name.includes('.d.');
 }
 
 function byName(first: { readonly name: string }, second: { readonly name: string }): number {

@@ -249,7 +249,7 @@ await app.register(limits, { max: 100 });
 
 module.exports = new RateLimiterMemory({ points: 5, duration: 1 });
 `,
-      'broken.js': 'const = ;',
+      'broken.js': "import limit from 'koa-ratelimit';\nconst = ;",
     },
     limiters: ['fastify.mjs:5', 'flexible.cjs:3', 'nest.ts:4'],
     dropIn: { left: { 'broken.js:1': 'cannot be read' } },

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { unifiedDiff } from '../../src/migrate/edits.ts';
 import { planOf, type Plan, type Target } from '../../src/migrate/plan.ts';
 import { readProject } from '../../src/project/read-project.ts';
 import { runSluice } from '../sluice.ts';
@@ -104,6 +105,22 @@ function compiled(folder: string): void {
   expect([status, stdout]).toEqual([0, '']);
 }
 
+describe('the change of a long file', () => {
+  it('at its first and its last line is shown, in little memory', () => {
+    const lines = Array.from({ length: 20_000 }, (_, i) => `const a${String(i)} = ${String(i)};`);
+    const text = (name: string): string =>
+      [`import a from '${name}';`, ...lines, `import b from '${name}';`].join('\n');
+
+    const shown = unifiedDiff('app.js', text('old'), text('new')).split('\n');
+
+    expect(shown.filter((line) => line.endsWith(" from 'new';"))).toEqual([
+      "+import a from 'new';",
+      "+import b from 'new';",
+    ]);
+    expect(shown[2]).toBe('@@ -1,20002 +1,20002 @@');
+  });
+});
+
 describe('sluice migrate', () => {
   it('prints limiters, what is different, and the change, and writes it where it is told to', async () => {
     const folder = written('default-import', 'printed');
@@ -128,6 +145,37 @@ describe('sluice migrate', () => {
       before.replace('express-rate-limit', '@sluice/compat/express-rate-limit'),
     );
     expect(again.out).toBe('no limiter of a package that is known');
+  });
+
+  it('lists a file that cannot be parsed only if it names a package of limits', async () => {
+    const folder = written('default-import', 'flow');
+    const flow = 'export function total(prices: ?Array<number>) {}';
+    writeFileSync(join(folder, 'prices.js'), flow);
+    writeFileSync(join(folder, 'limits.js'), `import { rateLimit } from 'express-rate-limit';\n${flow}`);
+
+    const { out } = await runSluice(['migrate', folder]);
+
+    expect(out).toContain('limits.js:1  left as it is: it cannot be read');
+    expect(out).not.toContain('prices.js');
+  });
+
+  it.each([
+    ['^5.0.0', 'limit: 5', ['from 5 to 8: IPv6 addresses of one /56 count together']],
+    ['^5.0.0', 'max: LIMIT, keyGenerator', ['from 5 to 8: a limit of 0 denies every request, instead of none']],
+    ['~7.5.1', 'limit: 0', ['from 7 to 8: IPv6 addresses of one /56 count together']],
+    ['8.0.0', 'max: LIMIT', []],
+  ])('says what is different from version %s for { %s }', async (range, options, notes) => {
+    const folder = written('default-import', `version ${range} ${options}`);
+    const manifest = readFileSync(join(folder, 'package.json'), 'utf8');
+    writeFileSync(join(folder, 'package.json'), manifest.replace('^8.0.0', range));
+    writeFileSync(
+      join(folder, 'app.mjs'),
+      `import { rateLimit } from 'express-rate-limit';\nexport default rateLimit({ ${options} });`,
+    );
+
+    const { limiters } = planOf(await readProject(folder), 'drop-in');
+
+    expect(limiters[0]?.notes.filter((note) => note.startsWith('from '))).toEqual(notes);
   });
 
   it('writes the options of Sluice', async () => {

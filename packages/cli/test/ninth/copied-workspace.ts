@@ -34,7 +34,7 @@ export default { ...core, rootDir: '.', testTimeout: config.testTimeout };
     join(core, 'test/laws/models/shifted-window.ts'),
     read(join(NINTH, 'model.ts'))
       .replaceAll("'../../laws/models/", "'./")
-      .replaceAll("'./policy.ts'", "'../../../src/algorithms/shifted-window/policy.ts'"),
+      .replaceAll(/'\.\/(policy|index)\.ts'/g, "'../../../src/algorithms/shifted-window/$1.ts'"),
   );
   register(
     join(core, 'src/algorithms/index.ts'),

@@ -1,5 +1,6 @@
 import { fixedWindow, memoryStore, type Decision, type Duration, type Limit, type Store } from '@sluice/core';
 import { LARGEST_LIMIT, LONGEST_MS, LimiterCore, encodeSubject, isPending, namePolicies } from '@sluice/core/spi';
+import { unitsWithin, windowWithin } from './bounds.ts';
 
 /** What a key has used of its window. */
 export interface Hits {
@@ -130,14 +131,11 @@ function hitsOf({ used, policies }: Decision): Hits {
   return { total: used, resetAfterMs: policies[0]?.resetAfterMs ?? 0 };
 }
 
-/** The peers take any number: what is no whole number of units is the next one that means the same. */
+/** A limit that is no number is none. */
 function limitOf(units: number): number {
-  if (Number.isNaN(units)) return LARGEST_LIMIT;
-  return Math.min(Math.max(Math.floor(units), 0), LARGEST_LIMIT);
+  return Number.isNaN(units) ? LARGEST_LIMIT : unitsWithin(units);
 }
 
 function windowOf(windowMs: number): Duration {
-  const ms = Number.isNaN(windowMs) ? LONGEST_MS : windowMs;
-  const text = String(Math.min(Math.max(Math.ceil(ms), 1), LONGEST_MS));
-  return `${text as `${number}`}ms`;
+  return windowWithin(Number.isNaN(windowMs) ? LONGEST_MS : windowMs);
 }

@@ -1,5 +1,6 @@
 import { fixedWindow, memoryStore, type Decision, type Limit, type PolicyDecision, type Store } from '@sluice/core';
-import { LARGEST_LIMIT, LONGEST_MS, LimiterCore, encodeSubject, namePolicies } from '@sluice/core/spi';
+import { LimiterCore, encodeSubject, namePolicies } from '@sluice/core/spi';
+import { millisecondsWithin, secondsOf, unitsWithin, windowWithin } from '../hits/bounds.ts';
 
 /** What the storage tells the guard. Times are in seconds, rounded up. */
 export interface ThrottlerRecord {
@@ -58,10 +59,10 @@ export class NestStorage {
     blockDuration: number,
     throttlerName: string,
   ): Promise<ThrottlerRecord> {
-    const blockMs = millisecondsOf(blockDuration);
+    const blockMs = millisecondsWithin(blockDuration);
     const isName = NAME.test(throttlerName);
     const text = isName ? key : `${throttlerName} ${key}`;
-    const limits = this.#limitOf(millisecondsOf(ttl), limit, blockMs, isName ? throttlerName : 'other');
+    const limits = this.#limitOf(millisecondsWithin(ttl), limit, blockMs, isName ? throttlerName : 'other');
     const part = { limit: limits, subject: encodeSubject(text), key: text };
     const decision = await this.#core.consume(part.limit, part.subject, 1, text);
     if (decision.outcome !== 'denied') return recordOf(decision, decision.retryAfterMs);
@@ -87,8 +88,8 @@ export class NestStorage {
 
   #made(ttlMs: number, limit: number, blockMs: number, throttler: string): Limit {
     const policy = fixedWindow({
-      limit: Math.min(Math.max(Math.floor(limit), 0), LARGEST_LIMIT),
-      window: `${String(ttlMs) as `${number}`}ms`,
+      limit: unitsWithin(limit),
+      window: windowWithin(ttlMs),
       name: throttler,
     });
     const window = this.#core.limits.of(namePolicies(policy, this.#core.name));
@@ -110,12 +111,4 @@ function recordOf({ allowed, policies, used }: Decision, blockedMs: number | nul
     isBlocked: !allowed,
     timeToBlockExpire: secondsOf(untilAllowedMs),
   };
-}
-
-function millisecondsOf(ms: number): number {
-  return Number.isNaN(ms) ? 1 : Math.min(Math.max(Math.ceil(ms), 1), LONGEST_MS);
-}
-
-function secondsOf(ms: number): number {
-  return Math.ceil(ms / 1000);
 }

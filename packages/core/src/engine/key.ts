@@ -71,16 +71,17 @@ export function ownerOf(keySuffix: string): string {
 }
 
 /**
- * Checks a caller's key.
+ * The subject of a key that a caller gives: see {@link encodeSubject}.
  *
  * @throws TypeError with `SLUICE_KEY_INVALID`.
  */
-export function checkSubject(subject: unknown, where = 'key'): asserts subject is string {
-  if (typeof subject !== 'string' || subject === '') {
-    const hint = typeof subject === 'number' ? `; write String(${String(subject)})` : '';
+export function subjectOf(key: unknown, where = 'key'): string {
+  if (typeof key !== 'string' || key === '') {
+    const hint = typeof key === 'number' ? `; write String(${String(key)})` : '';
     throw typeError(
       'SLUICE_KEY_INVALID',
-      `${where} must be a string that is not empty, got ${shown(subject)}${hint}; nothing was consumed`,
+      `${where} must be a string that is not empty, got ${shown(key)}${hint}; nothing was consumed`,
     );
   }
+  return key.length > LONGEST_SUBJECT || key.charCodeAt(0) === 35 /* # */ ? hashed(key) : key;
 }

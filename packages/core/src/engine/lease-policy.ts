@@ -1,7 +1,7 @@
 import type { Lease, PolicyBase } from '../algorithms/algorithm.ts';
-import { algorithms } from '../algorithms/index.ts';
+import { knownAlgorithms } from '../algorithms/registry.ts';
 import { PolicyError, shown } from '../errors.ts';
-import { listed } from '../values/names-elsewhere.ts';
+import { listed } from '../values/hint.ts';
 import type { NamedPolicy } from './policy.ts';
 
 /**
@@ -14,7 +14,7 @@ export function leasedPolicy(named: NamedPolicy, maxAgeMs: number): NamedPolicy 
   const { name, algorithm, policy } = named;
   const { lease = 'what it promises does not hold for units that are spent later' } = algorithm;
   if (typeof lease === 'string') {
-    const others = algorithms.filter((other) => typeof other.lease === 'object').map((other) => other.name);
+    const others = knownAlgorithms.filter((other) => typeof other.lease === 'object').map((other) => other.name);
     throw new PolicyError(
       'lease',
       `the policy ${shown(name)} (${algorithm.name}) cannot be leased: ${lease}. Use ${listed(others, 'or')}, or leave lease out`,

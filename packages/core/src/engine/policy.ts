@@ -1,4 +1,5 @@
-import { algorithmOf, type AnyAlgorithm, type Policy } from '../algorithms/index.ts';
+import type { Policy } from '../algorithms/index.ts';
+import { algorithmOf, type AnyAlgorithm } from '../algorithms/registry.ts';
 import type { PolicyBase } from '../algorithms/algorithm.ts';
 import { PolicyError, shown } from '../errors.ts';
 import { parseName } from '../values/name.ts';

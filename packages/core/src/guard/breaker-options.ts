@@ -5,8 +5,8 @@ import { readInner, wholeNumber, type OptionTable } from '../values/option.ts';
 const upToTimer = (least: number): string => `a whole number from ${String(least)} to ${String(LONGEST_TIMER_MS)}`;
 
 const BREAKER: OptionTable<Required<BreakerOptions>> = {
-  failures: wholeNumber(1, LONGEST_TIMER_MS, upToTimer(1), 5),
-  probeEveryMs: wholeNumber(10, LONGEST_TIMER_MS, upToTimer(10), 500),
+  failures: /* @__PURE__ */ wholeNumber(1, LONGEST_TIMER_MS, /* @__PURE__ */ upToTimer(1), 5),
+  probeEveryMs: /* @__PURE__ */ wholeNumber(10, LONGEST_TIMER_MS, /* @__PURE__ */ upToTimer(10), 500),
 };
 
 /**

@@ -52,7 +52,7 @@ export class Breaker {
    */
   enter(): number {
     this.#idleProbes = 0;
-    if (this.isPassing) {
+    if (this.#state === 'closed' || this.#isResting) {
       this.#isResting = false;
       return this.#generation;
     }

@@ -3,34 +3,38 @@ import { detached } from '../platform/detached.ts';
 /** Whatever tests replace it with later: fake timers are neither kept nor restarted. */
 const realSetTimeout = setTimeout;
 
+/** As many calls of a process as are on their way at once, as a rule. */
+const MOST_SPARES = 16;
+
 /** What ends when its time has passed. */
 interface Ending {
   due(): void;
 }
 
-/** The timer that the last answered call has left. It keeps no process alive, and nothing happens when it fires. */
-let spare: DeadlineTimer | undefined;
-
 /**
- * A timer that keeps the process alive until it fires or is stopped. Calls of a store are answered one after another, each
- * with the same time: the timer of one is restarted for the next, which takes a tenth of making a new one.
+ * A timer that keeps the process alive until it fires or is stopped. Calls of a store have the same time, as a rule: the
+ * timer of one that is answered is restarted for the next, which takes a tenth of making a new one.
  */
 export class DeadlineTimer {
+  /** The timers that answered calls have left. They keep no process alive, and nothing happens when they fire. */
+  static readonly #spares: DeadlineTimer[] = [];
   readonly #ms: number;
   readonly #timer: NodeJS.Timeout;
-  readonly #isReal = setTimeout === realSetTimeout;
+  readonly #isRestartable: boolean;
   #ending: Ending | undefined;
   #hasFired = false;
 
   private constructor(ms: number) {
     this.#ms = ms;
     this.#timer = detached(() => setTimeout(fire, ms, this));
+    this.#isRestartable = setTimeout === realSetTimeout && canRefresh(this.#timer);
   }
 
   static start(ms: number, ending: Ending): DeadlineTimer {
-    let timer = spare;
-    if (timer?.isFor(ms) === true) {
-      spare = undefined;
+    const spares = DeadlineTimer.#spares;
+    let timer = spares.at(-1);
+    if (timer !== undefined && timer.#ms === ms && setTimeout === realSetTimeout) {
+      spares.pop();
       timer.#timer.refresh().ref();
     } else {
       timer = new DeadlineTimer(ms);
@@ -42,31 +46,24 @@ export class DeadlineTimer {
   stop(): void {
     this.#ending = undefined;
     if (this.#hasFired) return;
-    if (!this.#isReal || !isRestartable(this.#timer)) {
+    const spares = DeadlineTimer.#spares;
+    if (!this.#isRestartable || spares.length === MOST_SPARES) {
       clearTimeout(this.#timer);
       return;
     }
-    if (spare !== undefined) clearTimeout(spare.#timer);
-    keep(this);
+    spares.push(this);
     this.#timer.unref();
-  }
-
-  /** Whether it can be restarted for a call of this time. */
-  isFor(ms: number): boolean {
-    return this.#ms === ms && setTimeout === realSetTimeout;
   }
 
   /** Called by the timer. */
   fired(): void {
     // A fired timer that is restarted would belong to the request that restarts it.
     this.#hasFired = true;
-    if (spare === this) spare = undefined;
+    const spares = DeadlineTimer.#spares;
+    const index = spares.indexOf(this);
+    if (index !== -1) spares.splice(index, 1);
     this.#ending?.due();
   }
-}
-
-function keep(timer: DeadlineTimer): void {
-  spare = timer;
 }
 
 function fire(timer: DeadlineTimer): void {
@@ -74,6 +71,6 @@ function fire(timer: DeadlineTimer): void {
 }
 
 /** Some runtimes have numbers for timers. */
-function isRestartable(timer: Partial<NodeJS.Timeout> | number): boolean {
+function canRefresh(timer: Partial<NodeJS.Timeout> | number): boolean {
   return typeof timer === 'object' && typeof timer.refresh === 'function';
 }

@@ -1,4 +1,4 @@
-import { fixedWindow } from '../algorithms/fixed-window/policy.ts';
+import { fixedWindow } from '../algorithms/fixed-window/index.ts';
 import { keySuffixOf } from '../engine/key.ts';
 import { namePolicies } from '../engine/policy.ts';
 import { withinDeadline } from './deadline.ts';

@@ -75,6 +75,11 @@ export class StoreGuard {
     guards.get(store)?.close();
   }
 
+  /** Whether anything was asked of the store. */
+  get isUsed(): boolean {
+    return this.#shards.size > 0;
+  }
+
   /** The state of the breaker; with several, the one furthest from closed. */
   get state(): BreakerState {
     this.#forgetMoved();
@@ -188,8 +193,7 @@ export class StoreGuard {
       shard = made;
       this.#shards.set(name, shard);
     }
-    // The failed subject may live elsewhere by now, so the probe uses the current one while the breaker is open.
-    if (!shard.breaker.isPassing) shard.subject = subject;
+    shard.subject = subject; // one that failed may live elsewhere by now
     return shard;
   }
 

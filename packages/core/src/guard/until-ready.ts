@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../engine/store.ts';
 import { isFault } from '../errors.ts';
 import { timerMs } from '../values/option.ts';
@@ -22,7 +21,7 @@ export async function untilReady(store: Store, timeoutMs: number, hasClosed: () 
       return;
     } catch (error) {
       if (performance.now() + RETRY_MS >= endMs || hasClosed() || isFault(error)) throw error;
-      await sleep(RETRY_MS);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       if (hasClosed()) throw error;
     }
   }

@@ -3,6 +3,7 @@ export { inspectKey, type InspectOptions } from './inspect-key.ts';
 export type { ChangingPolicy, Definitions } from './inspect-source.ts';
 export { limitOfKey, type KnownKey } from './limit-of-key.ts';
 export { containingPattern, isWholeKey, keyPattern, ownerOfExternalState, subjectOfKey } from './key-text.ts';
+export { externalStateKeyOf, readKeyText, type KeyText } from './key-text.ts';
 export { policyFactories, writtenPolicy, type FactoryOption, type PolicyFactory } from './policy-text.ts';
 export type { KeyReport, PolicyReport, DenialCountReport } from './report.ts';
-export { nearest } from '../values/names-elsewhere.ts';
+export { nearest } from '../values/hint.ts';

@@ -1,6 +1,7 @@
-import { algorithmOf, type Policy } from '../algorithms/index.ts';
+import type { Policy } from '../algorithms/index.ts';
+import { algorithmOf } from '../algorithms/registry.ts';
 import { keySuffixOf } from '../engine/key.ts';
-import { listed } from '../values/names-elsewhere.ts';
+import { listed } from '../values/hint.ts';
 import { namePolicy, type NamedPolicy } from '../engine/policy.ts';
 import { remembered } from '../engine/denial-count.ts';
 import { readValue } from '../stores/redis/value.ts';

@@ -1,5 +1,6 @@
-import { algorithms, type AnyAlgorithm } from '../algorithms/index.ts';
-import { LAYOUT, SOURCE_SCHEMA, checkSubject, encodeSubject } from '../engine/key.ts';
+import { algorithms } from '../algorithms/index.ts';
+import type { AnyAlgorithm } from '../algorithms/registry.ts';
+import { LAYOUT, SOURCE_SCHEMA, subjectOf } from '../engine/key.ts';
 import { externalStateKey, redisKey } from '../stores/redis/redis-key.ts';
 
 /** The parts of a key in Redis. */
@@ -61,8 +62,7 @@ export function isWholeKey(text: string, prefix = 'sluice'): boolean {
  * @throws TypeError `SLUICE_KEY_INVALID` if the subject is invalid.
  */
 export function keyPattern(subject: string, prefix = 'sluice'): string {
-  checkSubject(subject);
-  return `${literal(redisKey(prefix, encodeSubject(subject), ''))}:*`;
+  return `${literal(redisKey(prefix, subjectOf(subject), ''))}:*`;
 }
 
 /** The pattern for `SCAN` that matches every key whose subject contains a text, where no hash replaces the subject. */

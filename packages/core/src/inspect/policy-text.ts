@@ -1,5 +1,6 @@
 import type { FactoryOption } from '../algorithms/algorithm.ts';
-import { algorithmOf, algorithms, type Policy } from '../algorithms/index.ts';
+import { algorithms, type Policy } from '../algorithms/index.ts';
+import { algorithmOf } from '../algorithms/registry.ts';
 
 export type { FactoryOption };
 

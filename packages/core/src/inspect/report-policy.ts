@@ -1,5 +1,6 @@
 import type { PolicyBase, StateAlone } from '../algorithms/algorithm.ts';
-import type { AnyAlgorithm, Policy } from '../algorithms/index.ts';
+import type { Policy } from '../algorithms/index.ts';
+import type { AnyAlgorithm } from '../algorithms/registry.ts';
 import type { PolicyReport } from './report.ts';
 
 /** A policy under a key. Its numbers may be unknown. */

@@ -124,7 +124,7 @@ export class LimiterCore {
     if (onThreshold !== undefined) this.#stopThresholds = watchThresholds(this, onThreshold);
     if (this.#ownsMemory) watchForDrop(this, this.name);
     this.limits.enter();
-    if (this.store.source === 'memory' && isClusterWorker) {
+    if (this.store.source === 'memory' && isClusterWorker()) {
       warnOnce(
         'SLUICE_MEMORY_IN_CLUSTER',
         `the limiter ${this.name} counts in the memory of this worker, and every worker of a cluster has its own: ` +
@@ -162,7 +162,7 @@ export class LimiterCore {
     onStoreError: OnStoreError = this.#settings.onStoreError,
     endMs?: number,
   ): Decision | Promise<Decision> {
-    this.#checkOpen();
+    if (this.#closing !== undefined) this.#checkOpen();
     const startMs = decisions.hasSubscribers ? performance.now() : undefined;
     const decided =
       this.#consumeFast(limit, subject, cost, onStoreError, endMs) ??
@@ -196,7 +196,7 @@ export class LimiterCore {
     onStoreError: OnStoreError = this.#settings.onStoreError,
     endMs?: number,
   ): Decision | Promise<Decision> {
-    this.#checkOpen();
+    if (this.#closing !== undefined) this.#checkOpen();
     const { limit, subject, cost, holder } = parts[0] as UnresolvedPart;
     const isUsual = op === 'consume' && parts.length === 1 && holder === undefined;
     const decided = isUsual

@@ -1,7 +1,7 @@
 import type { Decision } from '../engine/decision.ts';
 import { parseDuration, type Duration } from '../values/duration.ts';
 import { PolicyError, rangeError, shown, typeError } from '../errors.ts';
-import { checkSubject, encodeSubject } from '../engine/key.ts';
+import { subjectOf } from '../engine/key.ts';
 import { CORE_OPTIONS, type LimiterCoreOptions } from './options.ts';
 import { checkCost, checkEstimate } from '../values/cost.ts';
 import { LimiterCore } from './core.ts';
@@ -261,21 +261,19 @@ export class LimiterImpl<Key> implements Limiter<Key> {
   /** Not async: returns the store's own promise, or a settled one, without another promise around it. */
   consume(key: Key, cost = 1): Promise<Decision> {
     try {
-      const decided = this.#consume(key, cost);
+      const limit = this.#limit;
+      let decided: Decision | Promise<Decision>;
+      if (limit === undefined || cost === 0) decided = this.#core.decide('consume', this.#partsOf(key, cost));
+      else {
+        checkCost(cost);
+        decided = this.#core.consume(limit, subjectOf(key), cost, key as string);
+      }
       // Tested first: V8 makes a settled promise of a known non-promise with half the work.
       return isPending(decided) ? decided : Promise.resolve(decided);
     } catch (error) {
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
       return Promise.reject(error);
     }
-  }
-
-  #consume(key: unknown, cost: number): Decision | Promise<Decision> {
-    const limit = this.#limit;
-    if (limit === undefined || cost === 0) return this.#core.decide('consume', this.#partsOf(key, cost));
-    checkCost(cost);
-    checkSubject(key);
-    return this.#core.consume(limit, encodeSubject(key), cost, key);
   }
 
   async peek(key: Key, cost = 1): Promise<Decision> {
@@ -387,8 +385,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     if (isByName(this.#limits)) {
       return subjectsByLimit(this.#limits, key).map(([limit, subject, own]) => ({ limit, subject, cost, key: own }));
     }
-    checkSubject(key);
-    return [{ limit: this.#limits, subject: encodeSubject(key), cost, key }];
+    return [{ limit: this.#limits, subject: subjectOf(key), cost, key: key as string }];
   }
 
   async #edit(

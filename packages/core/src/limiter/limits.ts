@@ -1,11 +1,11 @@
 import { PolicyError, shown, typeError } from '../errors.ts';
-import { checkSubject, encodeSubject } from '../engine/key.ts';
+import { subjectOf } from '../engine/key.ts';
 import type { LimiterCore } from './core.ts';
 import type { LimitRef } from '../engine/limit-source.ts';
 import { isReference, type LimitReference } from './limit-reference.ts';
 import { parseName } from '../values/name.ts';
 import { checkOptions } from '../values/check-options.ts';
-import { listed, nearest } from '../values/names-elsewhere.ts';
+import { listed, nearest } from '../values/hint.ts';
 import { checkDistinct, namePolicies, namePolicy, type Policy } from '../engine/policy.ts';
 
 /** One of several limits that each have a key of their own. */
@@ -62,8 +62,7 @@ export function subjectsByLimit(limits: ReadonlyMap<string, LimitRef>, keys: unk
   for (const [name, limit] of limits) {
     const key = Object.hasOwn(keys, name) ? (keys as SubjectByLimit)[name] : undefined;
     if (key === undefined) continue;
-    checkSubject(key, `the key of ${name}`);
-    subjects.push([limit, encodeSubject(key), key]);
+    subjects.push([limit, subjectOf(key, `the key of ${name}`), key]);
   }
   if (subjects.length === 0) {
     throw typeError(

@@ -15,10 +15,7 @@ export type WrittenPolicies = ReadonlyMap<string, string>;
 /** The names in use on each store, compared as header fields compare them: without regard to case. */
 const claimsOn: WeakMap<Store, Map<string, Claim>> = ofProcess('@sluice/core claims', () => new WeakMap());
 /** The stores of each place that have claims, or had some. */
-const storesAt: Map<string, Set<WeakRef<Store>>> = ofProcess(
-  '@sluice/core places',
-  () => new Map<string, Set<WeakRef<Store>>>(),
-);
+const storesAt = ofProcess('@sluice/core places', () => new Map<string, Set<WeakRef<Store>>>());
 
 /** What all copies of this package in a process share. A collection: test runners empty other objects on the global one. */
 function ofProcess<Shared extends WeakKey>(name: string, make: () => Shared): Shared {
@@ -74,18 +71,15 @@ function claimsAt(place: string, store: Store, name: string): Claim[] {
   const stores = storesAt.get(place) ?? new Set();
   storesAt.set(place, stores);
   let isKnown = false;
-  const found: Claim[] = [];
+  const found: (Claim | undefined)[] = [];
   for (const ref of stores) {
     const other = ref.deref();
     if (other === store) isKnown = true;
     else if (other === undefined || namesOn(other).length === 0) stores.delete(ref);
-    else {
-      const claim = claimsOn.get(other)?.get(name.toLowerCase());
-      if (claim !== undefined) found.push(claim);
-    }
+    else found.push(claimsOn.get(other)?.get(name.toLowerCase()));
   }
   if (!isKnown) stores.add(new WeakRef(store));
-  return found;
+  return found.filter((claim) => claim !== undefined);
 }
 
 function taken(where: string, name: string, how: string): PolicyError {

@@ -11,13 +11,14 @@ export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
 /** Read once: it is a constant, and reading it costs as much as a kernel. */
 const startMs = performance.timeOrigin;
 
+/** See {@link systemClock}. */
+export const systemNow = (): number => startMs + performance.now();
+
 /**
  * The clock of the memory store: milliseconds since 1970, read from the monotonic clock, so that a step of the system's
  * clock (NTP, an administrator) neither opens nor closes a window.
  */
-export const systemClock: Clock = {
-  now: () => startMs + performance.now(),
-};
+export const systemClock: Clock = { now: systemNow };
 
 /** Where instants of this process come from. */
 export interface LocalClocks {

@@ -1,5 +1,5 @@
 import { PolicyError, shown } from '../errors.ts';
-import { hintFor, listed } from './names-elsewhere.ts';
+import { hintFor, listed } from './hint.ts';
 
 /**
  * Rejects unknown options: names each one, and says what to write instead.

@@ -35,7 +35,7 @@ const denials = wholeNumber(1, LARGEST_LIMIT, `a whole number of denials from 1 
 const WRITTEN: OptionTable<Pick<Escalation, 'after'> & { block: readonly number[]; decay: number }> = {
   after: denials,
   block: (given, name) => (Array.isArray(given) ? lengthsOf(given, name) : doubled(duration()(given, name))),
-  decay: duration(),
+  decay: /* @__PURE__ */ duration(),
 };
 const KEPT: OptionTable<Escalation> = {
   after: denials,

@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it, jest } from '@jest/globals';
 import { createLimiter, fixedWindow, memoryStore, redisStore, type Store } from '@sluice/core';
@@ -90,6 +91,30 @@ describe('the deadline of a decision', () => {
     it('does not keep the process after the last answer', () => {
       expect(sourcesOf(3, 3, 2_000_000_000)).toBe('redis redis redis, 0');
     });
+  });
+
+  it('has the timers of earlier calls, also where several wait at once', async () => {
+    const memory = memoryStore();
+    const perform: Store['perform'] = async (requests) => {
+      await new Promise(setImmediate);
+      return memory.perform(requests);
+    };
+    const timeoutMs = 54_321;
+    const limiter = createLimiter({ policy, store: { source: 'redis', perform }, timeoutMs });
+    const fourAtOnce = () => Promise.all([1, 2, 3, 4].map((number) => limiter.consume(`key-${String(number)}`)));
+    let made = 0;
+    const hook = createHook({
+      init: (_id, _type, _trigger, resource) => {
+        if ((resource as { _idleTimeout?: unknown })._idleTimeout === timeoutMs) made++;
+      },
+    }).enable();
+
+    await fourAtOnce();
+    const first = made;
+    await fourAtOnce();
+    hook.disable();
+
+    expect({ first, second: made - first }).toEqual({ first: 4, second: 0 });
   });
 
   it('is a timer of its own under fake timers, and a restarted one after them', async () => {

@@ -52,6 +52,16 @@ export function readingsOf(path: string): readonly string[] | undefined {
   return [...readings];
 }
 
+const NOT_ASCII = /[^\0-\x7f]/; // eslint-disable-line no-control-regex -- they are meant
+
+/**
+ * A path without a difference between capitals and small letters, as upstreams compare that ignore it: some also take
+ * `\u017f` (a long s) for `s`, and `\u212a` (the sign of kelvin) for `k`.
+ */
+export function foldCase(path: string): string {
+  return NOT_ASCII.test(path) ? path.toUpperCase().toLowerCase() : path.toLowerCase();
+}
+
 function decode(path: string): string {
   return decodeEscapes(path, /(?:%[0-9a-f]{2})+/gi);
 }

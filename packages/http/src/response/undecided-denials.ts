@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import { problem, type Denial, type DenialStatuses } from './denial.ts';
 
 /** The response to a request without a key. */
@@ -13,5 +12,10 @@ export function forbiddenDenial({ deny }: DenialStatuses): Denial {
 }
 
 function titleOf(status: number): string {
-  return STATUS_CODES[status] ?? 'Denied';
+  if (status === 403) return 'Forbidden';
+  // Asked for here, and not imported: a program that does not serve by it does not load it, and not every runtime has it.
+  const { getBuiltinModule } = process as Partial<Pick<NodeJS.Process, 'getBuiltinModule'>>;
+  const http = getBuiltinModule?.('node:http') as
+    { readonly STATUS_CODES: Readonly<Record<number, string>> } | undefined;
+  return http?.STATUS_CODES[status] ?? 'Denied';
 }

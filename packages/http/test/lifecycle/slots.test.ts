@@ -221,6 +221,47 @@ describe('the slot of a request', () => {
     expect(warnings).toEqual(['SLUICE_SLOT_TIMEOUT']);
   });
 
+  it('is released once the client has read nothing for a minute of what waits for it, which is told of', async () => {
+    const { store, visit, free } = scene();
+    const socket = { bytesWritten: 1000, writableLength: 400 };
+    const response = new TestResponse();
+    await visit(response, { socket });
+    await pass(40_000);
+    socket.bytesWritten += 400; // it has read something
+    await pass(THIRD_MS);
+    const before = await free();
+    await pass(50_000);
+    const waiting = await free();
+    await pass(THIRD_MS);
+    const after = await free();
+    response.finish();
+    await turns();
+
+    expect([before, waiting, after, await free()]).toEqual([0, 0, 1, 1]);
+    expect(store.count('release')).toBe(1);
+    expect(warnings).toEqual(['SLUICE_SLOT_TIMEOUT']);
+  });
+
+  it('is held while nothing waits for the client, and while that reads', async () => {
+    const { visit, free } = scene();
+    const socket = { bytesWritten: 1000, writableLength: 0 };
+    const response = new TestResponse();
+    await visit(response, { socket });
+    await pass(200_000);
+    const silent = await free();
+    for (let i = 0; i < 10; i++) {
+      socket.bytesWritten += 1;
+      socket.writableLength = 400;
+      await pass(30_000);
+    }
+    const reading = await free();
+    response.finish();
+    await turns();
+
+    expect([silent, reading, await free()]).toEqual([0, 0, 1]);
+    expect(warnings).toEqual([]);
+  });
+
   it('is held for less than a third of its ttl when maxSlotMs is shorter', async () => {
     const { visit, free } = scene({ maxSlotMs: 2000 });
     await visit();

@@ -125,17 +125,30 @@ class SqlSource implements PolicySource {
     const { changes } = await this.#dialectOf();
     const rows = await this.#query(changes, [after, isOverride, PAGE]);
     const [first] = rows as readonly (Row | undefined)[];
-    if (first === undefined || !Number.isSafeInteger(Number(first.counter))) {
+    const counter = Number(first?.counter);
+    if (first === undefined || !Number.isSafeInteger(counter) || counter < 0) {
       throw new StoreError(
         'SLUICE_STORE_REPLY_INVALID',
         `${this.name} has no row in ${this.#table}_counter: run the migrations of @sluice/managed; query() returned ${shown(rows)}`,
       );
     }
-    return {
-      counter: Number(first.counter),
-      nowMs: Number(first.now_ms),
-      rows: (rows as readonly Row[]).filter(({ name }) => name !== null).map((row) => this.#changedRow(row)),
-    };
+    const changed = (rows as readonly Row[]).filter(({ name }) => name !== null).map((row) => this.#changedRow(row));
+    this.#checkOrder(after, changed);
+    return { counter, nowMs: Number(first.now_ms), rows: changed };
+  }
+
+  /** @throws StoreError for rows that are not above a version, in their order: a load would never end. */
+  #checkOrder(after: number, rows: Changes['rows']): void {
+    let before = after;
+    for (const { name, version } of rows) {
+      if (!(version > before)) {
+        throw new StoreError(
+          'SLUICE_STORE_REPLY_INVALID',
+          `${this.name}: query() returned the version ${shown(version)} of ${name} after ${String(before)}, and not in the order of the statement; return its rows as they are`,
+        );
+      }
+      before = version;
+    }
   }
 
   #changedRow({ name, record: text, version }: Row): Changes['rows'][number] {

@@ -118,6 +118,23 @@ describe.each(databases)('policies in %s', (_name, open) => {
 });
 
 describe('a poll', () => {
+  it.each<[string, (row: object) => object]>([
+    ['of a counter below 0', (row) => ({ ...row, counter: -1 })],
+    ['of versions that are none', (row) => ({ ...row, version: 'x' })],
+    ['of versions that do not rise', (row) => ({ ...row, version: 1 })],
+  ])('ends with an error for rows %s', async (_what, lie) => {
+    const stub = sqlStub();
+    const here = policies(sqlSource({ query: stub.query }));
+    await here.put('orders', of(10), { apps });
+    const [row] = await stub.query(dialectOf('PostgreSQL', 'sluice_policies').changes, [0, 0, 1]);
+    const query: SqlQuery = async (statement, values) =>
+      statement === VERSION ? stub.query(statement, values) : Array.from({ length: 1000 }, () => lie(row as object));
+    const source = sqlSource({ query });
+
+    await expect(source.load()).rejects.toMatchObject({ code: 'SLUICE_STORE_REPLY_INVALID' });
+    await expect(source.overrides?.changes(undefined)).rejects.toMatchObject({ code: 'SLUICE_STORE_REPLY_INVALID' });
+  });
+
   it('reads only rows above the last version', async () => {
     const stub = sqlStub();
     const here = policies(sqlSource({ query: stub.query }));

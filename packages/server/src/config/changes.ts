@@ -19,8 +19,8 @@ export function changesOf(before: Configuration, after: Configuration): string {
   return changes.slice(0, MOST_SHOWN).join('; ') + (more > 0 ? `; and ${String(more)} more` : '');
 }
 
-/** The rules by their names. */
-function linesOf(configuration: Configuration): ReadonlyMap<string, string> {
+/** The rules as text, by their names. */
+export function linesOf(configuration: Configuration): ReadonlyMap<string, string> {
   const lines = configuration.written().trimEnd().split('\n');
   return new Map(
     lines.flatMap((line) => {

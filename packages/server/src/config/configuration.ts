@@ -41,6 +41,8 @@ export interface RuleTree {
    * then values with `*` in their order, then the key alone. Undefined where no rule limits it.
    */
   match(entries: readonly DescriptorEntry[]): Match | undefined;
+  /** Every rule with its name in metrics, in the order of the file. */
+  rules(): Iterable<{ readonly name: string; readonly rule: Rule }>;
 }
 
 /** A rule that a descriptor has met. */

@@ -1,3 +1,4 @@
+import { foldCase } from '@sluice/http/spi';
 import { Wildcard } from '../config/wildcard.ts';
 
 /**
@@ -12,11 +13,11 @@ export class PathPattern {
   constructor(text: string) {
     this.text = text;
     this.#asWritten = matcherOf(text);
-    this.#inSmallLetters = this.hasCapitals ? matcherOf(text.toLowerCase()) : this.#asWritten;
+    this.#inSmallLetters = this.hasCapitals ? matcherOf(foldCase(text)) : this.#asWritten;
   }
 
   get hasCapitals(): boolean {
-    return this.text !== this.text.toLowerCase();
+    return this.text !== foldCase(this.text);
   }
 
   /** Takes time in proportion to the length of the pattern, and little for what a path has beyond it. */
@@ -24,7 +25,7 @@ export class PathPattern {
     return this.#asWritten(path);
   }
 
-  /** As {@link matches}, but capitals do not count. The path is in small letters. */
+  /** As {@link matches}, but capitals do not count. The path is a result of {@link foldCase}. */
   matchesSmall(path: string): boolean {
     return this.#inSmallLetters(path);
   }

@@ -1,6 +1,6 @@
 import type { ForwardAuthRule } from '../config/configuration.ts';
 import { PathPattern } from './path-pattern.ts';
-import { readingsOf } from '@sluice/http/spi';
+import { foldCase, readingsOf } from '@sluice/http/spi';
 
 /** One pattern of a rule: what `route` means in a key. */
 export interface RuleRoute {
@@ -63,7 +63,7 @@ export class RouteTable {
       found,
       routes.find(({ pattern }) => pattern.matches(path)),
     );
-    const small = path.toLowerCase();
+    const small = foldCase(path);
     if (small === path && !this.#hasCapitals) return;
     add(
       found,

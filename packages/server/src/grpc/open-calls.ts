@@ -27,6 +27,8 @@ export interface OpenCall {
 
 /** A connection, with its open calls and the bytes of their incomplete messages. */
 export interface CallConnection {
+  /** Whether it is a gateway's, and never ended for others: it carries the calls of many clients. */
+  readonly isOfGateway: boolean;
   calls: number;
   heldBytes: number;
   /** Whether {@link OpenCalls} has ended it: its calls no longer count. */
@@ -40,7 +42,7 @@ export interface CallConnection {
  * an entry for each one it gets keeps the calls of every table that it has outgrown, until the old generation is
  * collected. Bounds their number, their bytes, and their time, so that clients that send requests without end, or do
  * not read responses, cost little. Where there are too many, a connection of the oldest ones is closed: calls of other
- * clients end within milliseconds.
+ * clients end within milliseconds. A gateway loses its oldest call instead.
  */
 export class OpenCalls {
   readonly #sweeper: NodeJS.Timeout;
@@ -96,27 +98,32 @@ export class OpenCalls {
     if (connection.isEnded) return true;
     this.#bytes += change;
     connection.heldBytes += change;
-    if (connection.heldBytes > MOST_BYTES_OF_CONNECTION) this.#calm(connection);
-    return this.#bytes <= MOST_BYTES || this.#calmOne(({ heldBytes }) => heldBytes);
+    if (connection.heldBytes > MOST_BYTES_OF_CONNECTION && !connection.isOfGateway) this.#calm(connection);
+    while (this.#bytes > MOST_BYTES) if (!this.#calmOne(({ heldBytes }) => heldBytes)) return false;
+    return true;
   }
 
   close(): void {
     clearInterval(this.#sweeper);
   }
 
-  /** Closes the connection that has most, of those with the oldest calls. Returns false where no call is old. */
+  /**
+   * Closes the connection that has most, of those with the oldest calls; where that is a gateway's, drops its oldest call.
+   * Returns false where no call is old.
+   */
   #calmOne(sizeOf: (connection: CallConnection) => number): boolean {
     const beforeMs = performance.now() - HONEST_MS;
-    let largest: CallConnection | undefined;
+    let worst: OpenCall | undefined;
     let call = this.#oldest;
     for (let left = SUSPECTS; call !== undefined && call.arrivedAtMs <= beforeMs && left > 0; call = call.newer) {
-      const { connection } = call;
-      if (connection.isEnded) continue;
+      if (call.connection.isEnded) continue;
       left--;
-      if (largest === undefined || sizeOf(connection) > sizeOf(largest)) largest = connection;
+      if (worst === undefined || sizeOf(call.connection) > sizeOf(worst.connection)) worst = call;
     }
-    if (largest !== undefined) this.#calm(largest);
-    return largest !== undefined;
+    if (worst === undefined) return false;
+    if (worst.connection.isOfGateway) worst.drop();
+    else this.#calm(worst.connection);
+    return true;
   }
 
   /** Its calls count no longer, and leave the set when their streams close. */

@@ -75,6 +75,7 @@ export class Sessions {
     if (known !== undefined) return known;
     this.#connections.served(session.socket);
     return (counting[CONNECTION] = {
+      isOfGateway: this.#connections.isOfGateway(session.socket),
       ...{ calls: 0, heldBytes: 0, isEnded: false },
       calm: () => {
         calm(session);

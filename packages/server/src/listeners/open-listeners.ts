@@ -53,7 +53,13 @@ interface Waits {
 type Make = (
   service: Service,
   settings: Settings,
-  at: { readonly isPrivate: boolean; readonly tls: TlsSettings | undefined; readonly rls: Rls; readonly waits: Waits },
+  at: {
+    readonly isPrivate: boolean;
+    readonly tls: TlsSettings | undefined;
+    readonly rls: Rls;
+    readonly waits: Waits;
+    readonly page: readonly Route[];
+  },
 ) => Made;
 
 const MAKE: Readonly<Record<ListenerName, Make>> = {
@@ -66,16 +72,24 @@ const MAKE: Readonly<Record<ListenerName, Make>> = {
   native: (service, _settings, { isPrivate, tls, waits: { connections } }) =>
     new SocketServer(serveFrames(service, { isPrivate }, connections), tls, connections),
   sentinel: (service) => serveSentinel(service),
-  admin: (service, { maxInFlight }, { isPrivate, waits }) =>
-    madeOfRoutes(adminRoutes(service, { isPrivate }, waits.bodies), { maxInFlight, connections: waits.connections }),
+  admin: (service, { maxInFlight }, { isPrivate, waits, page }) =>
+    madeOfRoutes([...adminRoutes(service, { isPrivate }, waits.bodies), ...page], {
+      maxInFlight,
+      connections: waits.connections,
+    }),
 };
 
 /**
  * Opens every listener that the settings ask for.
  *
+ * @param page - The routes of the operators' page.
  * @throws (rejects) when one of them cannot listen; then none does.
  */
-export async function openListeners(service: Service, settings: Settings): Promise<readonly Listener[]> {
+export async function openListeners(
+  service: Service,
+  settings: Settings,
+  page: readonly Route[],
+): Promise<readonly Listener[]> {
   const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
   for (const notice of noticesOf(tls ?? {})) settings.log(notice);
   const rls: Rls = {
@@ -90,7 +104,7 @@ export async function openListeners(service: Service, settings: Settings): Promi
     const name = key as ListenerName;
     const address = settings.listeners[name];
     if (address === undefined) return [];
-    const at = { isPrivate: isLocal(address), tls: hasTls(name, settings.tls) ? tls : undefined, rls, waits };
+    const at = { isPrivate: isLocal(address), tls: hasTls(name, settings.tls) ? tls : undefined, rls, waits, page };
     return [{ name, address, made: make(service, settings, at) }];
   });
   const stop =

@@ -15,6 +15,8 @@ export class SentinelConnection {
   readonly #socket: PipelinedSocket;
   readonly #tokens: TokenService;
   readonly #reader = new MessageReader();
+  /** Whether nothing has come. */
+  #isNew = true;
   #inFlight = 0;
   #namespace: string | undefined;
   #isLeaving = false;
@@ -26,6 +28,11 @@ export class SentinelConnection {
       mostInFlight: MOST_IN_FLIGHT,
       inFlight: () => this.#inFlight,
       read: (chunk) => {
+        if (this.#isNew && isOfBrowser(chunk)) {
+          socket.destroy();
+          return;
+        }
+        this.#isNew = false;
         this.#reader.push(chunk, (message) => {
           this.#receive(message);
         });
@@ -91,4 +98,16 @@ export class SentinelConnection {
   #endIfAnswered(): void {
     if (this.#inFlight === 0 && !this.#socket.isEnded) this.#socket.endSoon();
   }
+}
+
+/**
+ * Whether a connection begins as a request of HTTP does. A page reaches the loopback of its browser's machine: its first
+ * line would be skipped as a message of 20 kB, and the body behind it could use units up.
+ */
+function isOfBrowser(chunk: Buffer): boolean {
+  return isCapital(chunk[0]) && isCapital(chunk[1]);
+}
+
+function isCapital(byte = 0): boolean {
+  return byte >= 65 && byte <= 90;
 }

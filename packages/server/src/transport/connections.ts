@@ -64,9 +64,13 @@ export class Connections {
     this.#known.add(connection);
   }
 
+  isOfGateway({ remoteAddress }: Pick<Socket, 'remoteAddress'>): boolean {
+    return this.#clients.isGateway(remoteAddress);
+  }
+
   #add(socket: Socket, end: EndConnection): void {
     const { remoteAddress } = socket;
-    if (remoteAddress === undefined || this.#clients.isGateway(remoteAddress)) return;
+    if (remoteAddress === undefined || this.isOfGateway(socket)) return;
     const far = endOf(socket);
     const connection: Connection = {
       socket,

@@ -12,7 +12,7 @@ import { trackConnections } from './unused-connections.ts';
 
 /** The handler of a path, or of every path below it. */
 export interface Route {
-  /** `/auth`, or `/v1/` for every path that begins so. */
+  /** `/auth`, or `/v1/` for every path that begins so; `/` is a path alone. */
   readonly path: string;
   /** Undefined: every method. `GET` takes HEAD, too, whose answer Node sends without its body. */
   readonly method?: 'GET' | 'POST';
@@ -89,8 +89,8 @@ function requestListener(
   running: Set<ServerResponse>,
   { places, connections }: { readonly places: Places; readonly connections: Connections },
 ): RequestListener {
-  const exact = new Map(routes.filter(({ path }) => !path.endsWith('/')).map((route) => [route.path, route]));
-  const below = routes.filter(({ path }) => path.endsWith('/'));
+  const exact = new Map(routes.filter(({ path }) => !isBeginning(path)).map((route) => [route.path, route]));
+  const below = routes.filter(({ path }) => isBeginning(path));
   const closed = function (this: ServerResponse): void {
     running.delete(this);
   };
@@ -112,6 +112,10 @@ function requestListener(
       answer(route, request, response, takePlace);
     }
   };
+}
+
+function isBeginning(path: string): boolean {
+  return path.length > 1 && path.endsWith('/');
 }
 
 function takes({ method }: Route, asked: string | undefined): boolean {

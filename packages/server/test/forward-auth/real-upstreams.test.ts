@@ -60,6 +60,17 @@ describe('a request that a real upstream routes to /login is held to its limit',
   );
 });
 
+describe('a request that a pattern of Python, which ignores capitals, takes for /users/:id/orders', () => {
+  it.each(['/u%C5%BFers/9/orders', '/USERS/9/order%c5%bf'])('is held to its limit: %s', (target) => {
+    const program =
+      "import re, sys, urllib.parse; print(bool(re.match(r'^/users/\\d+/orders$', urllib.parse.unquote(sys.argv[1]), re.I)))";
+    const { stdout } = spawnSync(process.env['PYTHON'] ?? 'python3', ['-c', program, target], { encoding: 'utf8' });
+
+    expect(stdout).toBe('True\n');
+    expect(heldTo(target)).toContain('orders');
+  });
+});
+
 describe('a request that a pattern of Python, which ends with $, takes for /users/:id/orders', () => {
   it.each(['/users/9/orders%0a', '/users/9/orders%0A', '/users/9/orders'])('is held to its limit: %s', (target) => {
     const program =

@@ -16,9 +16,9 @@ afterEach(() => {
   calls = new OpenCalls();
 });
 
-function connection(): CallConnection & { calmed: number } {
+function connection(isOfGateway = false): CallConnection & { calmed: number } {
   const made = {
-    ...{ calls: 0, heldBytes: 0, isEnded: false, calmed: 0 },
+    ...{ isOfGateway, calls: 0, heldBytes: 0, isEnded: false, calmed: 0 },
     calm: () => {
       made.calmed++;
     },
@@ -26,17 +26,22 @@ function connection(): CallConnection & { calmed: number } {
   return made;
 }
 
+type TestCall = OpenCall & { heldBytes: number; readonly isDropped: boolean };
+
 /** Begins a call. Returns undefined where it is not taken. */
-function begin(on: CallConnection, ageMs = 0): (OpenCall & { heldBytes: number }) | undefined {
+function begin(on: CallConnection, ageMs = 0): TestCall | undefined {
   const call = {
     ...{ older: undefined, newer: undefined, heldBytes: 0, connection: on },
-    arrivedAtMs: performance.now() - ageMs,
-    drop: () => undefined,
+    ...{ arrivedAtMs: performance.now() - ageMs, isDropped: false },
+    drop: () => {
+      call.isDropped = true;
+      calls.delete(call);
+    },
   };
   return calls.add(call) ? call : undefined;
 }
 
-function hold(call: (OpenCall & { heldBytes: number }) | undefined, bytes: number): boolean {
+function hold(call: TestCall | undefined, bytes: number): boolean {
   if (call === undefined) throw new Error('the call was not taken');
   call.heldBytes += bytes;
   return calls.held(call, bytes);
@@ -69,6 +74,30 @@ describe('where too many calls are open', () => {
 
     expect(calls.size).toBe(1);
     expect(other.calls).toBe(1);
+  });
+});
+
+describe('a gateway', () => {
+  it('keeps its connection, and loses its oldest call, where it has most', () => {
+    const [client, gateway] = [connection(), connection(true)];
+    begin(client, 1000);
+    const old = Array.from({ length: MOST_CALLS - 1 }, () => begin(gateway, 900));
+
+    expect(begin(client)).toBeDefined();
+    expect([client.calmed, gateway.calmed]).toEqual([0, 0]);
+    expect(old.map((call) => call?.isDropped).indexOf(false)).toBe(1);
+    expect(calls.size).toBe(MOST_CALLS);
+  });
+
+  it('loses as many of its oldest calls as take too much memory together', () => {
+    const gateway = connection(true);
+    const old = Array.from({ length: 8 }, () => begin(gateway, 900));
+    for (const call of old) hold(call, 2 * MIB);
+    const next = begin(gateway);
+
+    expect(hold(next, 3 * MIB)).toBe(true);
+    expect(old.map((call) => call?.isDropped)).toEqual([true, true, ...Array.from({ length: 6 }, () => false)]);
+    expect(gateway.calmed).toBe(0);
   });
 });
 

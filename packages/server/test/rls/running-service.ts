@@ -35,6 +35,8 @@ export interface RunningService {
 
 export interface AskOptions {
   readonly authorization?: string;
+  /** Further metadata. */
+  readonly fields?: Readonly<Record<string, string>>;
   /** For which the client waits, and which it tells the service, in milliseconds. */
   readonly deadline?: number;
   /** The deadline that it tells the service while it waits without one, as in `1500m`. */
@@ -86,6 +88,7 @@ export function ask(client: Client, request: RequestFields, options: AskOptions 
   const { path, requestSerialize, responseDeserialize } = METHODS.shouldRateLimit;
   const metadata = new Metadata();
   if (options.authorization !== undefined) metadata.set('authorization', options.authorization);
+  for (const [name, value] of Object.entries(options.fields ?? {})) metadata.set(name, value);
   if (options.grpcTimeout !== undefined) metadata.set('grpc-timeout', options.grpcTimeout);
   const call: CallOptions = options.deadline === undefined ? {} : { deadline: Date.now() + options.deadline };
   return new Promise((resolve, reject) => {

@@ -123,6 +123,21 @@ describe('bytes without a meaning', () => {
   });
 });
 
+describe('a request of a page', () => {
+  it.each(['POST', 'PUT', 'GET'])('uses no units: %s', async (method) => {
+    const head = Buffer.from(`${method} / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 40000\r\n\r\n`);
+    const skipped = Buffer.alloc(2 + head.readUInt16BE(0) - head.length, 65);
+    const page = await service.connect();
+    const closed = new Promise((resolve) => page.socket.once('close', resolve));
+    page.socket.write(Buffer.concat([head, skipped, flow(9, 101)]));
+    await closed;
+
+    const [answer] = await client.ask(flow(1, 101));
+
+    expect(answer).toMatchObject({ status: OK, numbers: [999_999, 0] });
+  });
+});
+
 describe('thousands of connections', () => {
   it('that say nothing, half a message or nonsense leave others served', async () => {
     const nonsense = [Buffer.alloc(0), flow(1, 101).subarray(0, 7), framed(i32(1), i8(99)), Buffer.alloc(1_000, 0xff)];

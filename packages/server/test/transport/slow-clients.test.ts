@@ -1,10 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
+import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
+import type { Client } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { memoryStore, type Store } from '@sluice/core';
 import { tlsFixture, until } from '@sluice/testkit';
@@ -13,6 +15,7 @@ import { Bodies, WaitingBodies } from '../../src/transport/bodies.ts';
 import { Clients } from '../../src/transport/clients.ts';
 import { Connections } from '../../src/transport/connections.ts';
 import { createHttpListener } from '../../src/transport/http.ts';
+import { METHODS } from '../rls/protocol.ts';
 import { ask, connect as connectGrpc, descriptor } from '../rls/running-service.ts';
 
 /** An address of the loopback that is no gateway's. */
@@ -57,6 +60,22 @@ async function statusOf(port: number, path: string, init?: RequestInit): Promise
   return (await fetch(`http://127.0.0.1:${String(port)}${path}`, init)).status;
 }
 
+/** The fields of a call of gRPC. */
+const CALL = {
+  ...{ ':method': 'POST', ':path': METHODS.shouldRateLimit.path },
+  ...{ 'content-type': 'application/grpc', te: 'trailers' },
+};
+
+function healthOf(client: Client): Promise<string | undefined> {
+  const { path, requestSerialize, responseDeserialize } = METHODS.check;
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service: '' }, (error, response) => {
+      if (error === null) resolve(response?.status);
+      else reject(error);
+    });
+  });
+}
+
 const consume = (port: number): Promise<number> =>
   statusOf(port, '/v1/consume', { method: 'POST', headers: { 'content-type': 'application/json' }, body: BODY });
 
@@ -82,7 +101,7 @@ describe('a service with four places', () => {
       },
     };
     server = await createServer({
-      ...{ config, store, grpc: 0, http: 0, admin: 'off', maxInFlight: 4, timeoutMs: 60_000 },
+      ...{ config, store, grpc: 0, http: 0, admin: 0, maxInFlight: 4, timeoutMs: 60_000 },
       log: () => undefined,
     });
   });
@@ -90,20 +109,54 @@ describe('a service with four places', () => {
     await server.close();
     rmSync(folder, { recursive: true });
   });
-  const portOf = (name: 'grpc' | 'http'): number => Number(server.addresses[name]?.split(':').at(-1));
+  const portOf = (name: 'grpc' | 'http' | 'admin'): number => Number(server.addresses[name]?.split(':').at(-1));
 
   it('serves others while bodies do not come', async () => {
     const port = portOf('http');
-    await Promise.all(Array.from({ length: 40 }, () => beginRequest(port, STRANGER)));
+    const waiting = await Promise.all(Array.from({ length: 40 }, () => beginRequest(port, STRANGER)));
+    let released = 0;
+    for (const socket of waiting) socket.on('data', () => released++).on('close', () => released++);
     const client = connectGrpc(portOf('grpc'));
+    const session = connectHttp2(`http://127.0.0.1:${String(portOf('grpc'))}`);
+    const slow = Array.from({ length: 40 }, () => session.request(CALL));
+    for (const stream of slow)
+      stream
+        .on('response', () => released++)
+        .on('close', () => released++)
+        .write('\0');
 
     expect(await statusOf(port, '/healthcheck')).toBe(200);
     expect(await statusOf(port, '/auth/orders', { headers: { 'x-forwarded-for': '203.0.113.1' } })).toBe(200);
+    expect(await statusOf(portOf('admin'), '/metrics')).toBe(200);
+    expect(await healthOf(client)).toBe('SERVING');
     expect(await consume(port)).toBe(200);
     expect(await ask(client, { domain: 'shop', descriptors: [descriptor('user=ann')] })).toMatchObject({
       overallCode: 'OK',
     });
+    expect(released).toBe(0);
+    session.destroy();
     client.close();
+  });
+
+  it('keeps the connections of gateways whose calls of gRPC do not end, and drops the oldest of these', async () => {
+    const port = portOf('grpc');
+    let [dropped, closed] = [0, 0];
+    const sessions: ClientHttp2Session[] = [];
+    await until('a call is dropped', () => {
+      const session = connectHttp2(`http://127.0.0.1:${String(port)}`); // from the address of the gateway
+      session.on('error', () => closed++).on('goaway', () => closed++);
+      for (let i = 0; i < 100; i++) {
+        const stream = session.request(CALL).on('error', () => undefined);
+        stream.on('response', (fields) => {
+          if (String(fields['grpc-message']).startsWith('the call was dropped')) dropped++;
+        });
+      }
+      sessions.push(session);
+      return dropped > 0;
+    });
+
+    expect(closed).toBe(0);
+    for (const session of sessions) session.destroy();
   });
 
   it('says that it lives while decisions that wait for the store take all places', async () => {

@@ -204,8 +204,12 @@ function textOf(value: unknown): string | undefined {
 const PART_OF_DURATION = /(\d+(?:\.\d+)?) ?(ns|us|µs|μs|ms|s|m|h)/g;
 const UNITS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
+/** The expressions take time with the square of the length. */
+const LONGEST_DURATION = 64;
+
 /** Milliseconds: of a number by its unit, or of a text that has units of its own, such as `1m2.5s`. */
 function durationOf(value: unknown, unitMs: number): number | undefined {
+  if (typeof value === 'string' && value.length > LONGEST_DURATION) return undefined;
   const number = typeof value === 'string' && /^\d*\.?\d+$/.test(value) ? Number(value) : value;
   if (typeof number === 'number') return number >= 0 ? number * unitMs : undefined;
   if (typeof number !== 'string' || number.replace(PART_OF_DURATION, '') !== '') return undefined;

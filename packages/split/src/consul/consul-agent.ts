@@ -17,6 +17,8 @@ export interface AgentAnswer {
 }
 
 const LONGEST_SHOWN = 200;
+/** Some hundred thousand instances. */
+const MOST_BYTES = 32 * 1_048_576;
 
 /** The HTTP API of one Consul agent. No error of it holds the token. */
 export class ConsulAgent {
@@ -39,7 +41,7 @@ export class ConsulAgent {
         signal,
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
-      return { status: response.status, headers: response.headers, text: await response.text() };
+      return { status: response.status, headers: response.headers, text: await textOf(response) };
     } catch (error) {
       throw this.#failure(`${method} ${path}: ${reasonOf(error)}`);
     }
@@ -67,6 +69,18 @@ export class ConsulAgent {
     const text = this.#token === undefined ? what : what.replaceAll(this.#token, '...');
     return `Consul at ${this.#address}, ${text.slice(0, LONGEST_SHOWN)}`;
   }
+}
+
+/** @throws (rejects) RangeError for an answer without end: what listens there is not Consul. */
+async function textOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let [text, bytes] = ['', 0];
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) throw new RangeError(`the answer has more than ${String(MOST_BYTES)} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 /** `fetch` puts the reason into the cause of its error, which has a code alone where several addresses failed. */

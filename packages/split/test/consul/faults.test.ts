@@ -66,6 +66,7 @@ describe('consulMembership', () => {
     ['answers a page', { status: 200, body: '<html>' }, /expected a list of instances, got <html>/],
     ['answers other JSON', { status: 200, body: '[{"Service":7}]' }, /expected a list of instances/],
     ['is another server', { status: 200, body: '[{"Service":{"ID":"a"}}]' }, /no index, so it is not from Consul/],
+    ['never ends', { status: 200, body: ' '.repeat(33 * 1_048_576) }, /the answer has more than 33554432 bytes/],
     ['lists no instances', { status: 200, body: '[]' }, /no index|lists no members/],
   ])('says so when Consul %s, and follows it afterwards', async (_what, fault, expected) => {
     consul.befall('reads', fault);

@@ -57,6 +57,31 @@ describe('a model with a limit of tokens', () => {
     expect(await usedBy(limiter)).toBe(30);
   });
 
+  it.each([
+    ['its answer', { inputTokens: { total: 10 }, outputTokens: { total: undefined } }, 10 + 100],
+    ['its answer, which is negative', { inputTokens: 10, outputTokens: -1000 }, 10 + 100],
+    ['its prompt', { inputTokens: undefined, outputTokens: { total: 7 } }, 100 + 7],
+    ['0 of both', { inputTokens: { total: 0 }, outputTokens: { total: 0 } }, 100 + 1000],
+    ['nothing', {}, 100 + 1000],
+  ])('costs what its texts are where it does not report %s', async (_what, reported, expected) => {
+    const limiter = tokens(5000);
+    const model = new MockLanguageModelV3({
+      doGenerate: async () =>
+        Promise.resolve({
+          content: [{ type: 'text', text: 'x'.repeat(400) }],
+          finishReason,
+          usage: reported as never,
+          warnings: [],
+        }),
+    });
+    const limited = wrapLanguageModel({ model, middleware: limitTokens({ limiter, key: 'ann' }) });
+
+    await limited.doGenerate({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'x'.repeat(400) }] }] });
+
+    expect(await usedBy(limiter)).toBeGreaterThanOrEqual(expected);
+    expect(await usedBy(limiter)).toBeLessThan(expected + 10);
+  });
+
   it('is not asked beyond the limit: the error says for how long, and the SDK does not try again', async () => {
     const limiter = tokens(100);
     const model = answering(usage(1, 1));
@@ -189,6 +214,20 @@ describe('a stream of a model', () => {
 
     expect(await usedBy(limiter)).toBeGreaterThanOrEqual(10 + Math.ceil(406 / 4));
     expect(await usedBy(limiter)).toBeLessThan(130);
+  });
+
+  it('has cost what it has sent where it reports its prompt alone', async () => {
+    const limiter = tokens(5000);
+    const reported = { ...usage(5, 0), outputTokens: { total: undefined, text: undefined, reasoning: undefined } };
+    const middleware = limitTokens({ limiter, key: 'ann' });
+
+    const { text } = streamText({
+      model: wrapLanguageModel({ model: streaming(otters, reported as never), middleware }),
+      prompt: 'hi',
+    });
+    await text;
+
+    expect(await usedBy(limiter)).toBe(5 + Math.ceil(406 / 4));
   });
 
   it('costs nothing where it does not begin', async () => {

@@ -1,7 +1,6 @@
 import { parseDuration, writtenDuration, type Duration } from '../../values/duration.ts';
 import { ownName } from '../../values/name.ts';
 import { parseUnits } from '../../values/numbers.ts';
-import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
 import { LIMIT } from '../written.ts';
 
@@ -24,29 +23,10 @@ export interface ConcurrencyOptions {
   name?: string;
 }
 
-const OPTIONS = {
+export const OPTIONS: Factory['options'] = {
   limit: LIMIT,
   ttl: { placeholder: 'duration', description: 'when the slot of a holder that has crashed frees itself' },
 };
-
-/**
- * Allows at most `limit` requests in flight, at every instant of the store's clock. A request holds a slot until it
- * releases the slot or the slot expires. For {@link Limiter.acquire}, and for adapters, which release the slot when the
- * response ends. `retryAfterMs` of a denial is the time until enough slots expire if none is released.
- *
- * @throws PolicyError with the field, what was expected and what was given.
- */
-export function concurrency(options: ConcurrencyOptions): ConcurrencyPolicy {
-  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'concurrency');
-  return parseConcurrency({
-    algorithm: 'concurrency',
-    ...(options.name === undefined ? {} : { name: options.name }),
-    limit: options.limit,
-    ttlMs: parseDuration(options.ttl, 'ttl'),
-  });
-}
-
-export const concurrencyFactory: Factory = { make: concurrency, options: OPTIONS };
 
 export function parseConcurrency(policy: ConcurrencyPolicy): ConcurrencyPolicy {
   const { name } = policy;

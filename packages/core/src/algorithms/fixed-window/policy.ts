@@ -2,7 +2,6 @@ import { parseDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError, shown } from '../../errors.ts';
 import { ownName } from '../../values/name.ts';
 import { parseUnits } from '../../values/numbers.ts';
-import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
 import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
@@ -34,33 +33,12 @@ export interface FixedWindowOptions {
   name?: string;
 }
 
-const OPTIONS = {
+export const OPTIONS: Factory['options'] = {
   limit: LIMIT,
   window: WINDOW,
   align: { placeholder: 'where', description: 'where windows begin: first-hit (default) or clock' },
   countDenied: { placeholder: 'whether', description: 'true: requests that it denies count too (default: false)' },
 };
-
-/**
- * Allows at most `limit` units per window. An interval of the same length that spans two windows can contain up to
- * `2 * limit - 1` units (`2 * limit` with `align: 'clock'`); {@link slidingWindow} prevents that. Later units never
- * move the end of a window. The state is one small integer per key.
- *
- * @throws PolicyError with the field, what was expected and what was given.
- */
-export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
-  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'fixedWindow');
-  return parseFixedWindow({
-    algorithm: 'fixedWindow',
-    ...(options.name === undefined ? {} : { name: options.name }),
-    limit: options.limit,
-    windowMs: parseDuration(options.window, 'window'),
-    align: options.align === undefined ? 'first-hit' : options.align,
-    ...(options.countDenied === undefined ? {} : { countDenied: options.countDenied }),
-  });
-}
-
-export const fixedWindowFactory: Factory = { make: fixedWindow, options: OPTIONS };
 
 export function parseFixedWindow(policy: FixedWindowPolicy): FixedWindowPolicy {
   const { name, limit, windowMs } = policy;

@@ -1,4 +1,5 @@
 import type { Algorithm } from '../algorithm.ts';
+import { register } from '../registry.ts';
 import { writtenBucket } from '../written.ts';
 import {
   chargeIntervalBucket,
@@ -13,7 +14,7 @@ import {
 } from './kernel.ts';
 import { parseIntervalBucket, shareIntervalBucket, type IntervalBucketPolicy } from './policy.ts';
 
-export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBucketState> = {
+export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBucketState> = /* @__PURE__ */ register({
   name: 'intervalBucket',
   kind: 'i',
   kernel: intervalBucket,
@@ -36,4 +37,4 @@ export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBu
   lease: 'its units come back at once, so that two slices could be spent together: leave mode: "interval" out',
   split: 'its units come back at once, in each instance at another time: leave mode: "interval" out',
   parse: parseIntervalBucket,
-};
+});

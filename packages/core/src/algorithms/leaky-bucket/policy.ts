@@ -2,7 +2,6 @@ import { parseDuration, writtenDuration, type Duration } from '../../values/dura
 import { PolicyError } from '../../errors.ts';
 import { ownName } from '../../values/name.ts';
 import { gcd, LARGEST_LIMIT, parseUnits } from '../../values/numbers.ts';
-import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
 import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
@@ -27,7 +26,7 @@ export interface LeakyBucketOptions {
   name?: string;
 }
 
-const OPTIONS = {
+export const OPTIONS: Factory['options'] = {
   limit: LIMIT,
   window: WINDOW,
   maxDelay: {
@@ -35,30 +34,6 @@ const OPTIONS = {
     description: 'the longest that a unit may wait for its start; 0: no request waits',
   },
 };
-
-/**
- * Paces requests: units start at least `window / limit` apart, first come first served. `delayMs` of a decision is the
- * wait until its first unit starts; the caller has to wait, or nothing is paced. A request whose last unit would start
- * later than `maxDelay` is denied, and reserves nothing. `limit` of a decision is the number of units that an unused
- * key allows at once: all that start within `maxDelay`, the first of them immediately.
- *
- * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
- * large to be counted exactly.
- */
-export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
-  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'leakyBucket');
-  return parseLeakyBucket({
-    algorithm: 'leakyBucket',
-    ...(options.name === undefined ? {} : { name: options.name }),
-    limit: options.limit,
-    windowMs: parseDuration(options.window, 'window'),
-    maxDelayMs: parseDuration(options.maxDelay, 'maxDelay', undefined, 0),
-    p: 0,
-    q: 0,
-  });
-}
-
-export const leakyBucketFactory: Factory = { make: leakyBucket, options: OPTIONS };
 
 export function parseLeakyBucket(policy: LeakyBucketPolicy): LeakyBucketPolicy {
   const { name } = policy;

@@ -2,7 +2,6 @@ import { parseDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError } from '../../errors.ts';
 import { ownName } from '../../values/name.ts';
 import { LARGEST_LIMIT, parseUnits, shareOf } from '../../values/numbers.ts';
-import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
 import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
@@ -21,31 +20,10 @@ export interface SlidingCounterOptions {
   name?: string;
 }
 
-const OPTIONS = {
+export const OPTIONS: Factory['options'] = {
   limit: LIMIT,
   window: WINDOW,
 };
-
-/**
- * Estimates the units of the last `window` from two clock-aligned windows: all units of the current one, and the share
- * of the previous one that the interval still covers, as if its units had come evenly. The estimate is at most `limit`.
- * Every clock-aligned window contains at most `limit` units, and the worst interval of that length `2 * limit - 1`;
- * {@link slidingWindow} prevents that. The state is two counts per key.
- *
- * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
- * large to be weighed exactly.
- */
-export function slidingCounter(options: SlidingCounterOptions): SlidingCounterPolicy {
-  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'slidingCounter');
-  return parseSlidingCounter({
-    algorithm: 'slidingCounter',
-    ...(options.name === undefined ? {} : { name: options.name }),
-    limit: options.limit,
-    windowMs: parseDuration(options.window, 'window'),
-  });
-}
-
-export const slidingCounterFactory: Factory = { make: slidingCounter, options: OPTIONS };
 
 export function parseSlidingCounter(policy: SlidingCounterPolicy): SlidingCounterPolicy {
   const { name } = policy;

@@ -2,7 +2,6 @@ import { parseDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError, shown } from '../../errors.ts';
 import { ownName } from '../../values/name.ts';
 import { parseUnits } from '../../values/numbers.ts';
-import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
 import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
@@ -24,30 +23,10 @@ export interface SlidingLogOptions {
 /** Instants are packed with a count of six digits. */
 export const LARGEST_LOG = 999_999;
 
-const OPTIONS = {
+export const OPTIONS: Factory['options'] = {
   limit: LIMIT,
   window: WINDOW,
 };
-
-/**
- * Allows at most `limit` units in **any** interval as long as the window, and never denies what fits: every unit is
- * available again exactly one window after it was consumed. The state has each instant at which units were consumed, at
- * most `limit` of them, about 10 bytes of Redis each; denied units store nothing. {@link slidingWindow} has the same
- * bound in constant memory, and makes units available up to a tenth of the window later.
- *
- * @throws PolicyError with the field, what was expected and what was given.
- */
-export function slidingLog(options: SlidingLogOptions): SlidingLogPolicy {
-  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'slidingLog');
-  return parseSlidingLog({
-    algorithm: 'slidingLog',
-    ...(options.name === undefined ? {} : { name: options.name }),
-    limit: options.limit,
-    windowMs: parseDuration(options.window, 'window'),
-  });
-}
-
-export const slidingLogFactory: Factory = { make: slidingLog, options: OPTIONS };
 
 export function parseSlidingLog(policy: SlidingLogPolicy): SlidingLogPolicy {
   const { name } = policy;

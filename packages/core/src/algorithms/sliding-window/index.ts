@@ -1,5 +1,6 @@
 import { shareOf } from '../../values/numbers.ts';
 import type { Algorithm } from '../algorithm.ts';
+import { register } from '../registry.ts';
 import {
   chargeSlidingWindow,
   migrateSlidingWindow,
@@ -8,22 +9,27 @@ import {
   inspectSlidingWindow,
   refundSlidingWindow,
   resetAtMs,
-  slidingWindow,
+  slidingWindow as kernel,
   usedOfSlidingWindow,
   type SlidingWindowState,
 } from './kernel.ts';
 import {
   blocksOf,
   parseSlidingWindow,
-  slidingWindowFactory,
   writtenSlidingWindow,
   type SlidingWindowPolicy,
+  OPTIONS,
+  type SlidingWindowOptions,
+  DEFAULT_BLOCKS,
 } from './policy.ts';
+import { PolicyError, shown } from '../../errors.ts';
+import { parseDuration } from '../../values/duration.ts';
+import { checkOptions } from '../../values/check-options.ts';
 
-export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindowState> = {
+export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindowState> = /* @__PURE__ */ register({
   name: 'slidingWindow',
   kind: 's',
-  kernel: slidingWindow,
+  kernel,
   refund: refundSlidingWindow,
   charge: chargeSlidingWindow,
   used: usedOfSlidingWindow,
@@ -48,7 +54,7 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
   counts: (policy) => blocksOf(policy) + 1,
   windowMs: (policy) => policy.windowMs,
   share: (policy, share) => parseSlidingWindow({ ...policy, limit: shareOf(policy.limit, share) }),
-  factory: slidingWindowFactory,
+  factory: { make: slidingWindow, options: OPTIONS },
   written: writtenSlidingWindow,
   inspect: inspectSlidingWindow,
   lease: { spentByMs: (policy, untilMs) => untilMs - blocksOf(policy) * policy.precisionMs },
@@ -57,4 +63,33 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
     outlastsMs: ({ windowMs }) => windowMs,
   },
   parse: parseSlidingWindow,
-};
+});
+
+/**
+ * Allows at most `limit` units in **any** interval as long as the window. The window is counted in clock-aligned
+ * blocks: the current block and all that reach into the window. A unit is available again at most one block late (less
+ * than two if the default precision does not divide the window).
+ *
+ * @throws PolicyError with the field, what was expected and what was given.
+ */
+export function slidingWindow(options: SlidingWindowOptions): SlidingWindowPolicy {
+  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'slidingWindow');
+  const windowMs = parseDuration(options.window, 'window');
+  const precisionMs =
+    options.precision === undefined
+      ? Math.ceil(windowMs / DEFAULT_BLOCKS)
+      : parseDuration(options.precision, 'precision');
+  if (options.precision !== undefined && windowMs % precisionMs !== 0) {
+    throw new PolicyError(
+      'precision',
+      `precision must divide the window of ${String(windowMs)} ms, got ${shown(options.precision)}; ${String(Math.ceil(windowMs / DEFAULT_BLOCKS))} is the default`,
+    );
+  }
+  return slidingWindowAlgorithm.parse({
+    algorithm: 'slidingWindow',
+    ...(options.name === undefined ? {} : { name: options.name }),
+    limit: options.limit,
+    windowMs,
+    precisionMs,
+  });
+}

@@ -1,8 +1,7 @@
 import { parseDuration, writtenDuration, type Duration } from '../../values/duration.ts';
-import { PolicyError, shown } from '../../errors.ts';
+import { PolicyError } from '../../errors.ts';
 import { ownName } from '../../values/name.ts';
 import { parseUnits } from '../../values/numbers.ts';
-import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
 import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
@@ -27,10 +26,11 @@ export interface SlidingWindowOptions {
   name?: string;
 }
 
-const DEFAULT_BLOCKS = 10;
+/** Blocks of a window, unless its `precision` says otherwise. */
+export const DEFAULT_BLOCKS = 10;
 const MOST_BLOCKS = 100;
 
-const OPTIONS = {
+export const OPTIONS: Factory['options'] = {
   limit: LIMIT,
   window: WINDOW,
   precision: {
@@ -38,37 +38,6 @@ const OPTIONS = {
     description: 'length of the blocks that are counted (default: a tenth of the window)',
   },
 };
-
-/**
- * Allows at most `limit` units in **any** interval as long as the window. The window is counted in clock-aligned
- * blocks: the current block and all that reach into the window. A unit is available again at most one block late (less
- * than two if the default precision does not divide the window).
- *
- * @throws PolicyError with the field, what was expected and what was given.
- */
-export function slidingWindow(options: SlidingWindowOptions): SlidingWindowPolicy {
-  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'slidingWindow');
-  const windowMs = parseDuration(options.window, 'window');
-  const precisionMs =
-    options.precision === undefined
-      ? Math.ceil(windowMs / DEFAULT_BLOCKS)
-      : parseDuration(options.precision, 'precision');
-  if (options.precision !== undefined && windowMs % precisionMs !== 0) {
-    throw new PolicyError(
-      'precision',
-      `precision must divide the window of ${String(windowMs)} ms, got ${shown(options.precision)}; ${String(Math.ceil(windowMs / DEFAULT_BLOCKS))} is the default`,
-    );
-  }
-  return parseSlidingWindow({
-    algorithm: 'slidingWindow',
-    ...(options.name === undefined ? {} : { name: options.name }),
-    limit: options.limit,
-    windowMs,
-    precisionMs,
-  });
-}
-
-export const slidingWindowFactory: Factory = { make: slidingWindow, options: OPTIONS };
 
 export function parseSlidingWindow(policy: SlidingWindowPolicy): SlidingWindowPolicy {
   const { name, limit } = policy;

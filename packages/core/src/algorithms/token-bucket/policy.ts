@@ -1,10 +1,8 @@
 import { parseDuration, type Duration } from '../../values/duration.ts';
-import { PolicyError, shown } from '../../errors.ts';
+import { PolicyError } from '../../errors.ts';
 import { ownName } from '../../values/name.ts';
 import { gcd, parseUnits, shareOf } from '../../values/numbers.ts';
-import { checkOptions } from '../../values/check-options.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
-import { parseIntervalBucket, type IntervalBucketPolicy } from '../interval-bucket/policy.ts';
 
 /** A bucket of `capacity` units that is refilled steadily. */
 export interface TokenBucketPolicy extends PolicyBase {
@@ -38,47 +36,13 @@ export interface TokenBucketOptions {
   name?: string;
 }
 
-const OPTIONS = {
+export const OPTIONS: Factory['options'] = {
   capacity: { placeholder: 'units', description: 'units that the bucket holds' },
   refill: { placeholder: 'units', description: 'units that come back every --every' },
   every: { placeholder: 'duration', description: 'how often --refill units come back' },
   mode: { placeholder: 'how', description: 'continuous (default), or interval: all --refill units at once' },
   overdraft: { placeholder: 'units', description: 'units that the bucket may go below zero (default 0)' },
 };
-
-/**
- * A bucket that holds `capacity` units and is refilled with `refill` units every `every`. Any interval of length d
- * contains at most `capacity + refill / every * d` units; in the mode `interval`,
- * `capacity + refill * (whole periods in d, plus one)`. `overdraft` adds its units. Counts are exact at every rate:
- * nothing is rounded.
- *
- * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
- * large to be counted exactly.
- */
-export function tokenBucket(options: TokenBucketOptions & { mode?: 'continuous' }): TokenBucketPolicy;
-export function tokenBucket(options: TokenBucketOptions & { mode: 'interval' }): IntervalBucketPolicy;
-export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy;
-export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy {
-  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'tokenBucket');
-  const { mode = 'continuous' } = options;
-  const common = {
-    ...(options.name === undefined ? {} : { name: options.name }),
-    capacity: options.capacity,
-    refill: options.refill,
-    everyMs: parseDuration(options.every, 'every'),
-    overdraft: options.overdraft === undefined ? 0 : options.overdraft,
-  };
-  switch (mode) {
-    case 'continuous':
-      return parseTokenBucket({ algorithm: 'tokenBucket', ...common, p: 0, q: 0 });
-    case 'interval':
-      return parseIntervalBucket({ algorithm: 'intervalBucket', ...common });
-    default:
-      throw new PolicyError('mode', `mode must be "continuous" or "interval", got ${shown(mode)}`);
-  }
-}
-
-export const tokenBucketFactory: Factory = { make: tokenBucket, options: OPTIONS };
 
 export function parseTokenBucket(policy: TokenBucketPolicy): TokenBucketPolicy {
   const { name } = policy;

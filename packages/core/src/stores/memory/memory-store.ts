@@ -1,10 +1,9 @@
-import { systemClock, type Clock } from '../../platform/clock.ts';
+import { systemNow, type Clock } from '../../platform/clock.ts';
 import { shown } from '../../errors.ts';
 import { readOptions, valueThat, type OptionTable, type SettingsOf } from '../../values/option.ts';
 import { hasLongStates } from '../../engine/policy.ts';
 import type { Fast, FastHost, FastStore } from '../../engine/fast.ts';
 import { evaluate } from '../../engine/evaluate.ts';
-import type { BatchAnswer, CoalescedRequests } from '../../engine/batch-store.ts';
 import {
   withSnapshots,
   type Part,
@@ -16,7 +15,6 @@ import {
 import type { Entry } from './entry.ts';
 import { Keys } from './keys.ts';
 import { MemoryFast } from './memory-fast.ts';
-import { decideKey } from './decide-key.ts';
 
 export interface MemoryStoreOptions {
   /** Keys held at once, at least 1; during a flood others are held in compact form. Default `100 000`. */
@@ -45,7 +43,7 @@ const OPTIONS: OptionTable<SettingsOf<MemoryStoreOptions>> = {
   clock: valueThat<Clock | (() => number)>(
     (given) => hasNow(given) || typeof given === 'function',
     'an object with now() or a function, in milliseconds',
-    systemClock,
+    systemNow,
   ),
 };
 
@@ -74,16 +72,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new BoundedMemoryStore(maxKeys, hasNow(clock) ? () => clock.now() : clock);
 }
 
-/** A memory store for limiters of other processes, which are shown the states of their keys. */
-export interface ShownMemory {
-  /** As `MemoryStore.perform`. Answers that deny have snapshots, where no state is long. */
-  perform(requests: readonly StoreRequest[]): readonly StoreAnswer[];
-  performBatch(requests: readonly CoalescedRequests[]): BatchAnswer;
+/** A memory store from inside, for what shows its states. */
+export interface MemoryInside {
+  readonly keys: Keys;
+  /** The instant of a call. Throws RangeError for a clock that returns no time. */
+  nowMs(): number;
+  /** As `perform`. An answer that denies has snapshots, where no state is long. */
+  perform(request: StoreRequest, nowMs: number): StoreAnswer;
 }
 
-/** The states of a memory store, for tests; undefined for another store. */
-export function shownMemory(store: Store): ShownMemory | undefined {
-  return BoundedMemoryStore.shown(store);
+/** Undefined for a store that is no memory store of this copy of the package. */
+export function insideOf(store: Store): MemoryInside | undefined {
+  return BoundedMemoryStore.inside(store);
 }
 
 /**
@@ -105,17 +105,12 @@ class BoundedMemoryStore implements MemoryStore {
     this.#now = now;
   }
 
-  static shown(store: Store): ShownMemory | undefined {
+  static inside(store: Store): MemoryInside | undefined {
     if (!(#keys in store)) return undefined;
     return {
-      perform: (requests) => {
-        const nowMs = store.#nowMs();
-        return requests.map((request) => store.#performOne(request, nowMs, true));
-      },
-      performBatch: (requests) => {
-        const nowMs = store.#nowMs();
-        return { atMs: nowMs, keys: requests.map((request) => decideKey(store.#keys, request, nowMs)) };
-      },
+      keys: store.#keys,
+      nowMs: () => store.#nowMs(),
+      perform: (request, nowMs) => store.#performOne(request, nowMs, true),
     };
   }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AnyAlgorithm } from '../../algorithms/index.ts';
+import type { AnyAlgorithm } from '../../algorithms/registry.ts';
 import type { PolicyBase } from '../../algorithms/algorithm.ts';
 import { ownerOf } from '../../engine/key.ts';
 import type { Limit } from '../../engine/store.ts';

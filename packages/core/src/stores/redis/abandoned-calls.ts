@@ -34,9 +34,7 @@ export class AbandonedCalls {
     this.#mostBytes = mostBytes;
   }
 
-  /** @throws StoreError `SLUICE_STORE_FAILED` when there are too many. */
-  check(): void {
-    if (!this.#isFull) return;
+  #checkFull(): void {
     const nowMs = performance.now();
     if (nowMs - this.#triedAtMs >= TRY_EVERY_MS) {
       this.#triedAtMs = nowMs;
@@ -49,14 +47,19 @@ export class AbandonedCalls {
     );
   }
 
-  /** Call this before sending. The call counts from the moment it is abandoned. */
+  /**
+   * Call this before sending. The call counts from the moment it is abandoned.
+   *
+   * @throws StoreError `SLUICE_STORE_FAILED` when too many are.
+   */
   sent(waiting: StoreCall | undefined, keys: number): SentCall {
+    if (this.#bytes >= this.#mostBytes) this.#checkFull();
     const call = { bytes: CALL_BYTES + keys * KEY_BYTES, generation: this.#generation };
     if (waiting !== undefined) {
       waiting.onAbandoned = () => {
         if (call.generation !== this.#generation) return;
         this.#bytes += call.bytes;
-        if (this.#isFull) this.#triedAtMs = performance.now();
+        if (this.#bytes >= this.#mostBytes) this.#triedAtMs = performance.now();
       };
     }
     return call;
@@ -66,13 +69,9 @@ export class AbandonedCalls {
   ended(waiting: StoreCall | undefined, { bytes, generation }: SentCall, isAnswered: boolean): void {
     if (waiting?.abandoned === true) {
       if (generation === this.#generation) this.#bytes -= bytes;
-    } else if (isAnswered && this.#isFull) {
+    } else if (isAnswered && this.#bytes >= this.#mostBytes) {
       this.#bytes = 0;
       this.#generation++;
     }
-  }
-
-  get #isFull(): boolean {
-    return this.#bytes >= this.#mostBytes;
   }
 }

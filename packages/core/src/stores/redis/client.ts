@@ -6,7 +6,7 @@ import type { RedisClient } from './clients/port.ts';
 export type { IoredisClient } from './clients/ioredis.ts';
 export type { NodeRedisClient } from './clients/node-redis.ts';
 export { clientFor } from './clients/own-client.ts';
-export type { OwnClient, RedisClient } from './clients/port.ts';
+export type { AdoptedClient, OwnClient, RedisClient } from './clients/port.ts';
 
 /**
  * The port of a client that the caller passed; undefined for an unknown kind of client.

@@ -1,28 +1,29 @@
 import { StoreError, shown } from '../../errors.ts';
 import { evaluate } from '../../engine/evaluate.ts';
 import type { CoalescedRequests, BatchAnswer } from '../../engine/batch-store.ts';
-import type { Limit, KeyState } from '../../engine/store.ts';
-import { instantOf, isAllowed, throwIfDenied, twinsDisagree } from './read-reply.ts';
+import type { KeyState } from '../../engine/store.ts';
+import { isAllowed, throwIfDenied, twinsDisagree } from './read-reply.ts';
 import { readValue, textOf, writeValue } from './value.ts';
 import type { BatchCall } from './write-batch.ts';
 
 /**
  * Reads the reply of lua/batch.lua: the instant, and every value before the call.
  *
+ * @param atMs - Its instant: see `instantOf`.
  * @param behindMs - The clock has stepped back where it shows less: see `ServerClock`.
  * @throws StoreError when the reply is not one of that script, or (checking) differs from the kernels' decisions.
  */
 export function readBatch(
   reply: unknown,
+  atMs: number | undefined,
   call: BatchCall,
   requests: readonly CoalescedRequests[],
   checking: boolean,
   behindMs = 0,
 ): BatchAnswer {
-  const [instant, lines, checked] = Array.isArray(reply) ? (reply as unknown[]) : [];
-  const atMs = instantOf(instant);
-  if (atMs === undefined || !(typeof lines === 'string' || lines instanceof Uint8Array)) throw strange(reply);
-  const text = textOf(lines);
+  const [, lines, checked] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  const text = lines instanceof Uint8Array ? textOf(lines) : lines;
+  if (atMs === undefined || typeof text !== 'string') throw strange(reply);
   const keys = new Array<KeyState | Error>(requests.length);
   let from = 0;
   for (let i = 0; i < requests.length; i++) {
@@ -31,18 +32,20 @@ export function readBatch(
     const value = text.slice(from, ending);
     from = ending + 1;
     const index = call.indexes[i] as number;
-    keys[index] = readLine(value, call.keys[i] as string, (requests[index] as CoalescedRequests).limit);
+    const { limit } = requests[index] as CoalescedRequests;
+    const read = value.charCodeAt(0) === 45 /* - */ ? failed(value) : value === '' ? null : value;
+    keys[index] = readValue(read, call.keys[i] as string, limit);
   }
   if (checking) compare(text.split('\n'), checked as readonly unknown[], call, requests, keys, atMs);
   if (atMs < behindMs) for (const key of keys) if (!(key instanceof Error)) key.isAhead = true;
   return { atMs, keys };
 }
 
-function readLine(line: string, key: string, limit: Limit): KeyState | Error {
-  if (!line.startsWith('-')) return readValue(line === '' ? null : line, key, limit);
+/** Why a value could not be read, as the general script writes it. */
+function failed(line: string): readonly string[] {
   const failure = [line.slice(1)];
   throwIfDenied(failure);
-  return readValue(failure, key, limit);
+  return failure;
 }
 
 function strange(reply: unknown): StoreError {

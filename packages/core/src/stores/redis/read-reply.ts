@@ -20,12 +20,18 @@ import type { Call } from './write-call.ts';
  * Reads the reply of the general script: the instant, and every value before the call. The kernels decide the
  * requests again from these.
  *
+ * @param atMs - Its instant: see {@link instantOf}.
  * @param behindMs - The clock has stepped back where it shows less: see `ServerClock`.
  * @throws StoreError when the reply is not one of general.lua, or (checking) differs from the kernels' decisions.
  */
-export function readReply(reply: unknown, call: Call, showsDenied: boolean, behindMs = 0): StoreAnswers {
-  const [instant, ...values] = Array.isArray(reply) ? (reply as unknown[]) : [];
-  const atMs = instantOf(instant);
+export function readReply(
+  reply: unknown,
+  atMs: number | undefined,
+  call: Call,
+  showsDenied: boolean,
+  behindMs = 0,
+): StoreAnswers {
+  const [, ...values] = Array.isArray(reply) ? (reply as unknown[]) : [];
   if (atMs === undefined || values.length !== call.keys.length + (call.checking ? 1 : 0) || !values.every(isValue)) {
     throw new StoreError(
       'SLUICE_STORE_REPLY_INVALID',
@@ -78,8 +84,9 @@ function deniedOnceHealed(request: DecidingRequest, keys: readonly KeyState[], a
   return isAllowed(request, answer) ? undefined : answer;
 }
 
-/** Some clients can be configured to return strings or bigints. */
-export function instantOf(instant: unknown): number | undefined {
+/** The instant that a reply begins with, if it does. Some clients can be configured to return strings or bigints. */
+export function instantOf(reply: unknown): number | undefined {
+  const instant: unknown = Array.isArray(reply) ? reply[0] : undefined;
   const isNumber = typeof instant === 'number' || typeof instant === 'bigint';
   const isText = typeof instant === 'string' && /^\d+$/.test(instant);
   const atMs = isNumber || isText ? Number(instant) : Number.NaN;

@@ -23,7 +23,7 @@ export function externalStateKey(key: string, kind: string, policyNumber: string
 }
 
 /** The first characters of every identity of this process: 72 random bits. A count follows. */
-const PROCESS = randomBytes(9).toString('base64url');
+const PROCESS: string = /* @__PURE__ */ (() => randomBytes(9).toString('base64url'))();
 let identities = 0;
 
 /** The key that records that one refund was performed, so that it counts once when it is sent again. */

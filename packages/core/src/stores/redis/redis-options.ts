@@ -36,7 +36,7 @@ export interface RedisSettings {
 /** Every option, its check and its default: {@link RedisStoreOptions} says what each means. */
 const OPTIONS: OptionTable<RedisSettings> = {
   prefix: parsePrefix,
-  connectTimeoutMs: optional(timerMs()),
+  connectTimeoutMs: /* @__PURE__ */ optional(/* @__PURE__ */ timerMs()),
   check: (given, name) => flag(process.env['SLUICE_CHECK'] === '1')(given, name),
   breaker: parseBreaker,
 };

@@ -33,7 +33,7 @@ import { parseRedisOptions, type RedisSettings, type RedisStoreOptions } from '.
 import { writeCall } from './write-call.ts';
 import { withinBounds } from './within-bounds.ts';
 import { writeBatch } from './write-batch.ts';
-import { abandonedError, runScript, type Script } from './run-script.ts';
+import { abandonedError, called, sentInFull, type Script } from './run-script.ts';
 import { ScriptLoads } from './script-loads.ts';
 import { general, batch } from './scripts.generated.ts';
 
@@ -147,6 +147,8 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   readonly source = 'redis';
   readonly place?: string;
   readonly hasNodes: boolean;
+  /** Only of several nodes. */
+  readonly shardOf?: (subject: string) => string;
   readonly showsDenied: boolean;
   readonly #own: OwnClient | undefined;
   readonly #adopted: RedisClient | undefined;
@@ -156,7 +158,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   #closings = 0;
   /** Whether the server's eviction policy has been checked. */
   #hasCheckedEviction = false;
-  readonly #scriptLoads = new ScriptLoads((key) => this.shardOf(key.slice(key.indexOf('{') + 1, key.indexOf('}'))));
+  readonly #scriptLoads = new ScriptLoads((key) => this.shardOf?.(key.slice(key.indexOf('{') + 1, key.indexOf('}'))));
   readonly #nodes = new Map<string | undefined, Node>();
   readonly #severalNodes = new SeveralNodes((requests, waiting) => this.#performOnNode(requests, waiting));
 
@@ -164,6 +166,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     this.#own = own;
     this.#adopted = adopted;
     this.hasNodes = adopted?.cluster === true;
+    if (this.hasNodes) this.shardOf = (subject) => this.#shardOf(subject);
     this.showsDenied = settings.instantOf === undefined;
     this.breaker = settings.breaker;
     if (settings.place !== undefined) this.place = settings.place;
@@ -174,8 +177,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     this.#own?.connect();
   }
 
-  shardOf(subject: string): string | undefined {
-    if (!this.hasNodes) return undefined;
+  #shardOf(subject: string): string {
     const slot = hashSlot(hashTag(subject));
     return this.#adopted?.nodeOf?.(slot) ?? `slots from ${String((slot >> SHARD_SHIFT) << SHARD_SHIFT)}`;
   }
@@ -195,19 +197,21 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   async #performOnNode(requests: readonly StoreRequest[], waiting: StoreCall | undefined): Promise<StoreAnswers> {
     const [request] = requests;
     const [part] = request === undefined ? [] : partsOf(request);
-    return this.#sendTracked(part?.subject, requests.length, waiting, async (client, node, tracked) => {
-      const { abandonedCalls } = node;
-      const byMs = this.#behindMs(node);
-      if (byMs !== undefined) this.#heal(client, node, requests.flatMap(partsOf), byMs);
-      try {
-        const answers = await this.#send(client, node, requests, waiting);
-        abandonedCalls.ended(waiting, tracked, true);
-        return answers;
-      } catch (error) {
-        abandonedCalls.ended(waiting, tracked, false);
-        throw error;
-      }
-    });
+    const client = this.#adopted ?? (await this.#opened(waiting));
+    if (waiting?.abandoned === true) throw abandonedError();
+    const node = this.#nodeOf(part?.subject);
+    const { abandonedCalls, clock } = node;
+    const sent = abandonedCalls.sent(waiting, requests.length);
+    const byMs = clock.behindMs;
+    if (byMs !== undefined) this.#heal(client, node, requests.flatMap(partsOf), byMs);
+    try {
+      const answers = await this.#send(client, node, requests, waiting);
+      abandonedCalls.ended(waiting, sent, true);
+      return answers;
+    } catch (error) {
+      abandonedCalls.ended(waiting, sent, false);
+      throw error;
+    }
   }
 
   /**
@@ -215,22 +219,35 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
    * cost.
    */
   performBatch(requests: readonly CoalescedRequests[], waiting?: StoreCall): Promise<BatchAnswer> {
-    return this.hasNodes && requests.length > 1
-      ? batchOnNodes(requests, waiting, (one, call) => this.#batchOnNode(one, call))
-      : this.#batchOnNode(requests, waiting);
+    if (this.hasNodes && requests.length > 1)
+      return batchOnNodes(requests, waiting, (one, call) => this.performBatch(one, call));
+    const client = this.#adopted;
+    if (client === undefined) return this.#opened(waiting).then((own) => this.#sendBatch(own, requests, waiting));
+    try {
+      return this.#sendBatch(client, requests, waiting);
+    } catch (error) {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
+      return Promise.reject(error);
+    }
   }
 
-  #batchOnNode(requests: readonly CoalescedRequests[], waiting: StoreCall | undefined): Promise<BatchAnswer> {
+  #sendBatch(
+    client: RedisClient,
+    requests: readonly CoalescedRequests[],
+    waiting: StoreCall | undefined,
+  ): Promise<BatchAnswer> {
+    if (waiting?.abandoned === true) throw abandonedError();
     const { prefix, check, scripts } = this.#settings;
-    return this.#sendTracked(requests[0]?.subject, requests.length, waiting, (client, node, tracked) => {
-      const byMs = this.#behindMs(node);
-      if (byMs !== undefined) this.#heal(client, node, requests, byMs);
-      const call = writeBatch(requests, prefix, check);
-      const read = (reply: unknown): BatchAnswer =>
-        // The requests of an abandoned call are no longer known.
-        waiting?.abandoned === true ? NO_ANSWER : readBatch(reply, call, requests, check, this.#behindMs(node));
-      return this.#run(client, node, scripts.batch, call.keys, call.args, waiting, read, tracked);
-    });
+    const node = this.#nodeOf(requests[0]?.subject);
+    const { clock, abandonedCalls } = node;
+    const sent = abandonedCalls.sent(waiting, requests.length);
+    const byMs = clock.behindMs;
+    if (byMs !== undefined) this.#heal(client, node, requests, byMs);
+    const call = writeBatch(requests, prefix, check);
+    const read = (reply: unknown, atMs: number | undefined): BatchAnswer =>
+      // The requests of an abandoned call are no longer known.
+      waiting?.abandoned === true ? NO_ANSWER : readBatch(reply, atMs, call, requests, check, clock.behindMs);
+    return this.#run(client, node, scripts.batch, call.keys, call.args, waiting, read, sent);
   }
 
   /**
@@ -253,42 +270,12 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     );
   }
 
-  /** See {@link ServerClock.behindMs}. A test build has no server's clock. */
-  #behindMs({ clock }: Node): number | undefined {
-    return this.#settings.instantOf === undefined ? clock.behindMs : undefined;
-  }
-
-  /**
-   * Sends when there is a client, unless the call is abandoned or this part of the store has too many abandoned
-   * calls.
-   *
-   * @param send - Says of the call it is given when that has ended.
-   */
-  #sendTracked<T>(
-    subject: string | undefined,
-    keys: number,
-    waiting: StoreCall | undefined,
-    send: (client: RedisClient, node: Node, tracked: SentCall) => Promise<T>,
-  ): Promise<T> {
-    const sendTo = (client: RedisClient): Promise<T> => {
-      if (waiting?.abandoned === true) throw abandonedError();
-      const node = this.#nodeOf(subject);
-      const { abandonedCalls: abandoned } = node;
-      abandoned.check();
-      return send(client, node, abandoned.sent(waiting, keys));
-    };
-    if (this.#adopted === undefined) {
-      const own = this.#own as OwnClient;
-      const opened = own.open();
-      if (waiting !== undefined) waiting.connecting = own.connecting;
-      return opened.then(sendTo);
-    }
-    try {
-      return sendTo(this.#adopted);
-    } catch (error) {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
-      return Promise.reject(error);
-    }
+  /** Our own client, when it has opened. */
+  #opened(waiting: StoreCall | undefined): Promise<RedisClient> {
+    const own = this.#own as OwnClient;
+    const opened = own.open();
+    if (waiting !== undefined) waiting.connecting = own.connecting;
+    return opened;
   }
 
   /** Checks how the server evicts keys, after its first reply. */
@@ -298,7 +285,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   }
 
   #nodeOf(subject: string | undefined): Node {
-    const shard = subject === undefined ? undefined : this.shardOf(subject);
+    const shard = subject === undefined ? undefined : this.shardOf?.(subject);
     let node = this.#nodes.get(shard);
     if (node === undefined) {
       const isPartOfNode = shard !== undefined && this.#adopted?.nodeOf === undefined;
@@ -352,42 +339,40 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     const { prefix, check, scripts } = this.#settings;
     const call = writeCall(requests, prefix, check, client.sendsAgain === true && client.cluster !== true);
     const keys = [...call.keys, ...call.furtherKeys];
-    return this.#run(client, node, scripts.general, keys, call.args, waiting, (reply) =>
-      readReply(reply, call, this.showsDenied, this.#behindMs(node)),
+    return this.#run(client, node, scripts.general, keys, call.args, waiting, (reply, atMs) =>
+      readReply(reply, atMs, call, this.showsDenied, node.clock.behindMs),
     );
   }
 
   #run<T>(
     client: RedisClient,
-    node: Node,
+    { clock, abandonedCalls }: Node,
     script: Script,
     keys: readonly string[],
     args: readonly string[],
     waiting: StoreCall | undefined,
-    read: (reply: unknown) => T,
-    tracked?: SentCall,
+    read: (reply: unknown, atMs: number | undefined) => T,
+    sent?: SentCall,
   ): Promise<T> {
-    const { instantOf } = this.#settings;
-    const sent = instantOf === undefined ? args : [...args, String(instantOf())];
+    const { instantOf: instant } = this.#settings;
+    const written = instant === undefined ? args : [...args, String(instant())];
     const sentMs = performance.now();
-    return runScript(client, script, keys, sent, waiting, this.#scriptLoads).then(
-      (reply) => {
-        if (tracked !== undefined) node.abandonedCalls.ended(waiting, tracked, true);
-        const atMs = instantOfReply(reply);
-        if (atMs !== undefined) node.clock.saw(atMs, sentMs);
-        if (!this.#hasCheckedEviction) this.#checkEviction(client);
-        return read(reply);
-      },
-      (error: unknown) => {
-        if (tracked !== undefined) node.abandonedCalls.ended(waiting, tracked, false);
-        throw failureOf(error);
-      },
+    const answer = (reply: unknown): T => {
+      if (sent !== undefined) abandonedCalls.ended(waiting, sent, true);
+      const atMs = instantOf(reply);
+      // The clock of a test build is not the server's.
+      if (atMs !== undefined && instant === undefined) clock.saw(atMs, sentMs);
+      if (!this.#hasCheckedEviction) this.#checkEviction(client);
+      return read(reply, atMs);
+    };
+    const fail = (error: unknown): never => {
+      if (sent !== undefined) abandonedCalls.ended(waiting, sent, false);
+      throw failureOf(error);
+    };
+    return called(client, 'evalsha', script.sha1, keys, written).then(answer, (error: unknown) =>
+      sentInFull(error, client, script, keys, written, waiting, this.#scriptLoads).then(answer, fail),
     );
   }
-}
-
-function instantOfReply(reply: unknown): number | undefined {
-  return Array.isArray(reply) ? instantOf(reply[0]) : undefined;
 }
 
 /** Whether a request was performed before an instant. */

@@ -1,6 +1,6 @@
 import { StoreError } from '../../errors.ts';
 import type { StoreCall } from '../../engine/store.ts';
-import type { RedisClient } from './client.ts';
+import type { AdoptedClient, RedisClient } from './client.ts';
 import type { ScriptLoads } from './script-loads.ts';
 
 export interface Script {
@@ -24,23 +24,43 @@ export function runScript(
   waiting?: StoreCall,
   loads?: ScriptLoads,
 ): Promise<unknown> {
-  return called(client, 'evalsha', script.sha1, keys, args).catch((error: unknown) => {
-    if (!isNoScript(error)) throw error;
+  return called(client, 'evalsha', script.sha1, keys, args).catch((error: unknown) =>
+    sentInFull(error, client, script, keys, args, waiting, loads),
+  );
+}
+
+/**
+ * The reply to a call by SHA-1 that has failed, where the server did not know the script: see {@link runScript}.
+ *
+ * @throws (rejects) any other error.
+ */
+export async function sentInFull(
+  error: unknown,
+  client: RedisClient,
+  script: Script,
+  keys: readonly string[],
+  args: readonly string[],
+  waiting: StoreCall | undefined,
+  loads: ScriptLoads | undefined,
+): Promise<unknown> {
+  if (!isNoScript(error)) throw explained(client, error);
+  if (waiting?.abandoned === true) throw abandonedError();
+  const sendInFull = (): Promise<unknown> =>
+    called(client, 'eval', script.source, keys, args).catch((failure: unknown) => {
+      throw explained(client, failure);
+    });
+  if (loads === undefined) return sendInFull();
+  const sendAgain = (after?: ScriptLoads): Promise<unknown> => {
     if (waiting?.abandoned === true) throw abandonedError();
-    const sendInFull = (): Promise<unknown> => called(client, 'eval', script.source, keys, args);
-    if (loads === undefined) return sendInFull();
-    const sendAgain = (after?: ScriptLoads): Promise<unknown> => {
-      if (waiting?.abandoned === true) throw abandonedError();
-      return runScript(client, script, keys, args, waiting, after);
-    };
-    return loads.load(
-      script.sha1,
-      keys[0] ?? '',
-      sendInFull,
-      () => sendAgain(loads),
-      () => sendAgain(),
-    );
-  });
+    return runScript(client, script, keys, args, waiting, after);
+  };
+  return loads.load(
+    script.sha1,
+    keys[0] ?? '',
+    sendInFull,
+    () => sendAgain(loads),
+    () => sendAgain(),
+  );
 }
 
 /** The error of a call whose callers waited no longer when it could be sent. */
@@ -49,7 +69,7 @@ export function abandonedError(): StoreError {
 }
 
 /** Calls a client of any kind: one that throws at once fails like one that rejects. */
-function called(
+export function called(
   client: RedisClient,
   op: 'evalsha' | 'eval',
   script: string,
@@ -62,6 +82,10 @@ function called(
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
     return Promise.reject(error);
   }
+}
+
+function explained(client: AdoptedClient, error: unknown): unknown {
+  return client.explain?.(error) ?? error;
 }
 
 function isNoScript(error: unknown): boolean {

@@ -14,10 +14,6 @@ const UNKNOWN: symbol = Symbol('a state of another policyVersion');
 
 const NOT_WRITTEN = 'it does not hold a state of this policy';
 
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
-}
-
 /**
  * Decodes `[!<blocked until>!][^<denials>^]<state> <state>...`, or returns why it cannot. States that begin with
  * `<version>;` are decoded later, by the policy version that wrote them.
@@ -30,15 +26,10 @@ export function readValue(
   if (value === null || value === undefined) {
     return { blockedUntilMs: 0, states: policies.map(() => undefined), denials: undefined };
   }
-  const [only] = policies;
-  // The usual case: a single state without a prefix.
-  if (
-    typeof value === 'string' &&
-    policies.length === 1 &&
-    policyVersion === undefined &&
-    isDigit(value.charCodeAt(0))
-  ) {
-    const state = only?.algorithm.decode(value);
+  const first = typeof value === 'string' ? value.charCodeAt(0) : 0;
+  // The usual case: a single state without a prefix, which begins with a digit.
+  if (first >= 48 && first <= 57 && policies.length === 1 && policyVersion === undefined) {
+    const state = policies[0]?.algorithm.decode(value as string);
     return state === undefined ? foreign(key, NOT_WRITTEN) : { blockedUntilMs: 0, states: [state], denials: undefined };
   }
   if (Array.isArray(value)) return foreign(key, String(value[0]));

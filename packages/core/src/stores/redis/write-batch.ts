@@ -23,7 +23,7 @@ interface WrittenLimit {
   readonly single: readonly string[] | undefined;
 }
 
-const FIRST: readonly number[] = Object.freeze([0]);
+const FIRST: readonly number[] = /* @__PURE__ */ Object.freeze([0]);
 
 const known = new WeakMap<Limit, WrittenLimit>();
 
@@ -31,7 +31,7 @@ const known = new WeakMap<Limit, WrittenLimit>();
 export function writeBatch(requests: readonly CoalescedRequests[], prefix: string, checking: boolean): BatchCall {
   const [{ limit, subject, runs: given }] = requests as readonly [CoalescedRequests];
   if (requests.length === 1 && given === undefined) {
-    const { single } = writeLimit(limit);
+    const { single } = known.get(limit) ?? writeLimit(limit);
     if (single !== undefined) {
       const args = checking ? [`${single[0] as string}C`, ...single.slice(1)] : single;
       return { keys: [redisKey(prefix, subject, limit.keySuffix)], args, indexes: FIRST };
@@ -44,7 +44,7 @@ export function writeBatch(requests: readonly CoalescedRequests[], prefix: strin
   const runs: string[] = [];
   const indexes: number[] = [];
   for (const [limit, own] of byLimit) {
-    const { kinds, head, policies } = writeLimit(limit);
+    const { kinds, head, policies } = known.get(limit) ?? writeLimit(limit);
     for (const kind of kinds) needed.add(kind);
     limits.push(...head, String(own?.length ?? requests.length), ...policies);
     for (let i = 0; i < (own?.length ?? requests.length); i++) {
@@ -75,16 +75,13 @@ function indexesByLimit(requests: readonly CoalescedRequests[]): ReadonlyMap<Lim
 }
 
 function writeLimit(limit: Limit): WrittenLimit {
-  let written = known.get(limit);
-  if (written === undefined) {
-    const kinds = new Set<string>();
-    const policies = limit.policies.flatMap((named) => writePolicy(named, kinds));
-    const head = [String(limit.policies.length), String(keptMs(limit))];
-    const [kind, ...numbers] = policies;
-    const single =
-      limit.policies.length === 1 ? Object.freeze([String(kind), '0', String(keptMs(limit)), ...numbers]) : undefined;
-    written = { kinds, head, policies, single };
-    known.set(limit, written);
-  }
+  const kinds = new Set<string>();
+  const policies = limit.policies.flatMap((named) => writePolicy(named, kinds));
+  const head = [String(limit.policies.length), String(keptMs(limit))];
+  const [kind, ...numbers] = policies;
+  const single =
+    limit.policies.length === 1 ? Object.freeze([String(kind), '0', String(keptMs(limit)), ...numbers]) : undefined;
+  const written = { kinds, head, policies, single };
+  known.set(limit, written);
   return written;
 }

@@ -3,7 +3,8 @@ import type { Policy } from '@sluice/core';
 import type { PolicyBase } from '@sluice/core/spi';
 import { MOST_UNITS, big, greatest, least, type Model, type Receipt, type Reference } from '../../laws/models/model.ts';
 import { limits, windows } from '../../laws/models/sizes.ts';
-import { shiftedWindow, type ShiftedWindowOptions, type ShiftedWindowPolicy } from './policy.ts';
+import { shiftedWindow } from './index.ts';
+import type { ShiftedWindowOptions, ShiftedWindowPolicy } from './policy.ts';
 
 /**
  * Keeps what was charged per window, each under the instant at which it ends. The last window opened counts until it

@@ -3,7 +3,6 @@ import { LIMIT, WINDOW, perWindow } from '../../../src/algorithms/written.ts';
 import { parseDuration, writtenDuration, type Duration } from '../../../src/values/duration.ts';
 import { parseName } from '../../../src/values/name.ts';
 import { parseUnits } from '../../../src/values/numbers.ts';
-import { checkOptions } from '../../../src/values/check-options.ts';
 
 /**
  * `limit` units per window. Windows begin `shiftMs` after whole multiples of `windowMs` since 1970: days that begin at
@@ -23,24 +22,11 @@ export interface ShiftedWindowOptions {
   name?: string;
 }
 
-const OPTIONS = {
+export const OPTIONS: Factory['options'] = {
   limit: LIMIT,
   window: WINDOW,
   shift: { placeholder: 'duration', description: 'how long after midnight of 1970 the first window begins' },
 };
-
-export function shiftedWindow(options: ShiftedWindowOptions): ShiftedWindowPolicy {
-  checkOptions(options, [...Object.keys(OPTIONS), 'name'], 'shiftedWindow');
-  return parseShiftedWindow({
-    algorithm: 'shiftedWindow',
-    ...(options.name === undefined ? {} : { name: options.name }),
-    limit: options.limit,
-    windowMs: parseDuration(options.window, 'window'),
-    shiftMs: parseDuration(options.shift, 'shift', undefined, 0),
-  });
-}
-
-export const shiftedWindowFactory: Factory = { make: shiftedWindow, options: OPTIONS };
 
 export function parseShiftedWindow({ name, limit, windowMs, shiftMs }: ShiftedWindowPolicy): ShiftedWindowPolicy {
   return Object.freeze({

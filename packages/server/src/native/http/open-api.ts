@@ -131,7 +131,8 @@ const schemas: Readonly<Record<string, Schema>> = {
       holder: {
         type: 'string',
         minLength: 1,
-        description: 'Who holds the slot. Acquiring again with the same holder and cost returns the same slot.',
+        description:
+          'Who holds the slot, a secret: acquiring again with the same holder and cost returns the same slot. Without the token it has at least 16 characters.',
       },
     },
     ['cost', 'holder'],

@@ -52,7 +52,7 @@ export class Operations {
       peek: open(['keys'], ['cost'], ({ keys, cost }) => this.#decide('peek', keys, cost)),
       reserve: open(['keys', 'estimate'], [], (fields) => this.#reserve(fields)),
       settle: open(['reservation', 'actual'], [], (fields, caller) => this.#settle(fields, caller)),
-      acquire: open(['keys'], ['cost', 'holder'], (fields) => this.#acquire(fields)),
+      acquire: open(['keys'], ['cost', 'holder'], (fields, caller) => this.#acquire(fields, caller)),
       release: open(['slot'], [], ({ slot }, { isTrusted }) => this.#slots.release(text(slot, 'slot'), isTrusted)),
       renew: open(['slot'], [], async ({ slot }, { isTrusted }) => ({
         held: await this.#slots.renew(text(slot, 'slot'), isTrusted),
@@ -112,8 +112,9 @@ export class Operations {
     await this.#reservations.settle(text(reservation, 'reservation'), actual, isTrusted);
   }
 
-  async #acquire({ keys, cost, holder }: Fields): Promise<unknown> {
+  async #acquire({ keys, cost, holder }: Fields, { isTrusted }: Caller): Promise<unknown> {
     const given = keysOf(keys);
+    if (!isTrusted) checkSecret(holder);
     const options = {
       ...(cost === undefined ? {} : { cost: cost as number }),
       ...(holder === undefined ? {} : { holder: holder as string }),
@@ -177,6 +178,17 @@ function checkKey(name: string, key: unknown): void {
   if (typeof key === 'string') return;
   const detail = `the key of ${name} must be a text that is not empty, got ${shown(key)}; nothing was done`;
   throw new RequestProblem(400, detail, { code: 'SLUICE_KEY_INVALID' });
+}
+
+/** Who knows a holder is given its slot, and can release it. */
+const SHORTEST_HOLDER = 16;
+
+/** @throws RequestProblem 400 for a holder that other clients may guess. */
+function checkSecret(holder: unknown): void {
+  if (typeof holder !== 'string' || holder === '' || holder.length >= SHORTEST_HOLDER) return;
+  throw badRequest(
+    `without the token of the service a holder must have at least ${String(SHORTEST_HOLDER)} characters, such as a random UUID, because who knows it can release its slot; got ${String(holder.length)}; nothing was done`,
+  );
 }
 
 function text(given: unknown, field: string): string {

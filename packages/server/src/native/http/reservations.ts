@@ -61,7 +61,7 @@ export class Reservations {
   /**
    * Changes the cost of a reservation to the actual one, once, however often and by whatever process it is settled. A
    * caller without the right to charge takes no more than the keys have left: then settling denies no key for longer
-   * than consuming.
+   * than consuming. It gets units back only while those that were taken count: kept for later, they would come at once.
    *
    * @param isTrusted - Whether the caller may refund and charge in any case.
    * @throws (rejects) RequestProblem; StoreError.
@@ -89,7 +89,8 @@ export class Reservations {
     }
     if (!once.allowed || beyond === 0) return;
     const op = beyond > 0 ? 'charge' : 'refund';
-    if (op === 'refund' || isTrusted) await core.settle(charges.map((charge) => ({ op, ...charge })));
+    if (isTrusted) await core.settle(charges.map((charge) => ({ op, ...charge })));
+    else if (op === 'refund') await core.settle(charges.map((charge) => ({ op, ...stillCounted(charge, once.atMs) })));
     else await this.#chargeWithinLimits(charges, once.atMs);
   }
 
@@ -111,6 +112,11 @@ export class Reservations {
       if (allowed) return;
     }
   }
+}
+
+/** The charge without policies whose window has ended, or whose bucket would be full again: 0 stands for these. */
+function stillCounted({ part, chargedUntilMs }: Charge, nowMs: number): Charge {
+  return { part, chargedUntilMs: chargedUntilMs.map((untilMs) => (untilMs > nowMs ? untilMs : 0)) };
 }
 
 /**

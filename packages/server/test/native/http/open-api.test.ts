@@ -167,7 +167,7 @@ describe('the OpenAPI document', () => {
 
     const put = await askOverrides('PUT', body);
     const listed = await askOverrides('GET', orders);
-    const removed = await askOverrides('DELETE', { ...orders, by: 'eve', reason: 'it is over' });
+    const removed = await askOverrides('DELETE', { ...orders, by: 'eve', reason: 'it has ended' });
     const ended = await askOverrides('GET', { limit: 'orders', ended: 'true', startsWith: 'a' });
     const problems = [await askOverrides('GET', { limit: 'login' }), await askOverrides('PUT', {})];
 

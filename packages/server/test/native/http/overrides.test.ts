@@ -95,12 +95,12 @@ describe('/v1/overrides', () => {
     const service = await serve();
     await ask(service, { method: 'PUT', body: { ...ann, policy: fifty } });
 
-    const removed = await ask(service, { method: 'DELETE', query: { ...ann, by: 'bob', reason: 'it is over' } });
+    const removed = await ask(service, { method: 'DELETE', query: { ...ann, by: 'bob', reason: 'it has ended' } });
     const again = await ask(service, { method: 'DELETE', query: ann });
     const ended = await ask(service, { query: { limit: 'orders', ended: 'true' } });
 
     expect([removed.body, again.body]).toEqual([{ removed: true }, { removed: false }]);
-    expect(ended.body).toMatchObject({ overrides: [{ policy: null, by: 'bob', reason: 'it is over' }] });
+    expect(ended.body).toMatchObject({ overrides: [{ policy: null, by: 'bob', reason: 'it has ended' }] });
   });
 
   it('lists a thousand, and says that there are more', async () => {

@@ -198,6 +198,20 @@ describe('what a client keeps', () => {
     expect(await post('peek', { keys })).toMatchObject({ body: { used: 0 } });
   });
 
+  it('has a holder that other clients do not guess, or the caller has the token', async () => {
+    const { post } = await serve({ isPrivate: false, token: 'token-of-the-tests' });
+    const acquire = (holder: string, headers = {}): Promise<Answer> =>
+      post('acquire', { keys: { jobs: 'x' }, holder }, headers);
+
+    const guessed = await acquire('job-42');
+    const [secret, again] = [await acquire('0b54ac6e-6d3f-4f19'), await acquire('0b54ac6e-6d3f-4f19')];
+    const trusted = await acquire('job-42', { authorization: 'Bearer token-of-the-tests' });
+
+    expect([guessed, secret, again, trusted].map(({ status }) => status)).toEqual([400, 200, 200, 200]);
+    expect((guessed.body as { detail: string }).detail).toContain('at least 16 characters');
+    expect(await post('acquire', { keys: { jobs: 'x' } })).toMatchObject({ body: { decision: { used: 2 } } });
+  });
+
   it('gives back units of one reservation alone, however often and late it is sent', async () => {
     const clock = fakeClock();
     const { post } = await serve({ isPrivate: false, store: memoryStore({ clock }) });

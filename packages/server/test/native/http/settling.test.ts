@@ -17,8 +17,14 @@ limits:
   bucket: { tokenBucket: { capacity: 10, refill: 10, every: 1m } }
   overdraft: { tokenBucket: { capacity: 10, refill: 10, every: 1m, overdraft: 5 } }
   leaky: { leakyBucket: { limit: 10, window: 1m, maxDelay: 10s } }
+  log: { slidingLog: { limit: 10, window: 1m } }
+  counter: { slidingCounter: { limit: 10, window: 1m } }
 `;
-const NAMES = ['window', 'sliding', 'bucket', 'overdraft', 'leaky'] as const;
+const NAMES = ['window', 'sliding', 'bucket', 'overdraft', 'leaky', 'log', 'counter', 'window and bucket'] as const;
+
+/** A key of each limit that a name names. */
+const keysOf = (name: string, key: string): object =>
+  Object.fromEntries(name.split(' and ').map((limit) => [limit, key]));
 
 const running: HttpService[] = [];
 afterEach(async () => {
@@ -97,7 +103,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
 
 describe('a client without the token', () => {
   it.each(NAMES)('denies a key of %s for no longer by settling than by consuming, whatever it does', async (name) => {
-    const keys = { [name]: 'victim' };
+    const keys = keysOf(name, 'victim');
     const longestMs = await longestByConsuming(keys);
 
     await fc.assert(
@@ -144,6 +150,55 @@ describe('a client without the token', () => {
 
     expect((await service.post('settle', { reservation, actual: 9 })).status).toBe(204);
     expect(await service.post('peek', { keys: { window: 'victim' } })).toMatchObject({ body: { used: 0 } });
+  });
+});
+
+/** Units at once that a client gets who settles what it has reserved at 0, and consumes what that gives back. */
+async function atOnce(call: Call, keys: object, reservations: readonly string[]): Promise<number> {
+  let consumed = 0;
+  const consumeAll = async (): Promise<void> => {
+    while (((await call('consume', { keys })) as Decided).allowed) consumed++;
+  };
+  await consumeAll();
+  for (const reservation of reservations) {
+    await call('settle', { reservation, actual: 0 }).catch((error: unknown) => {
+      expect(error).toMatchObject({ status: 409 }); // older than ten minutes
+    });
+    await consumeAll();
+  }
+  return consumed;
+}
+
+describe('what a client without the token reserves and does not use', () => {
+  const hoarding = fc.array(
+    fc.record({ ms: fc.integer({ min: 0, max: WINDOW_MS }), estimate: fc.integer({ min: 1, max: LIMIT }) }),
+    { minLength: 1, maxLength: 12 },
+  );
+
+  it.each(NAMES)('is no store of units: of %s never more than two windows have comes back at once', async (name) => {
+    const keys = keysOf(name, 'hoarder');
+    const most = 2 * (await atOnce(await caller(fakeClock(START_MS)), keys, []));
+
+    await fc.assert(
+      fc.asyncProperty(hoarding, async (steps) => {
+        const clock = fakeClock(START_MS);
+        const call = await caller(clock);
+        const reservations: string[] = [];
+        for (const { ms, estimate } of steps) {
+          clock.advance(ms);
+          const { reservation } = (await call('reserve', { keys, estimate })) as Reserved;
+          if (reservation !== null) reservations.push(reservation);
+        }
+
+        expect(await atOnce(call, keys, reservations)).toBeLessThanOrEqual(most);
+        await running.pop()?.close();
+      }),
+      {
+        seed: testSeed(2),
+        numRuns: cases(100),
+        examples: [[Array.from({ length: 9 }, () => ({ ms: WINDOW_MS, estimate: LIMIT }))]],
+      },
+    );
   });
 });
 

@@ -1,4 +1,4 @@
-import type { RedisClient } from './port.ts';
+import type { AdoptedClient } from './port.ts';
 
 /** A client or Cluster of ioredis 5 or 6, or of iovalkey, as far as it is used here. */
 export interface IoredisClient {
@@ -32,13 +32,11 @@ export function isIoredis(client: object): client is IoredisClient {
 }
 
 /** The port of such a client. */
-export function adoptIoredis(client: IoredisClient): RedisClient {
-  const explain = (error: unknown): never => {
-    throw explained(error, client.status);
-  };
+export function adoptIoredis(client: IoredisClient): AdoptedClient {
   return {
-    evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args).catch(explain),
-    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args).catch(explain),
+    evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
+    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+    explain: (error) => explained(error, client.status),
     cluster: client.isCluster === true,
     sendsAgain: client.options?.autoResendUnfulfilledCommands !== false,
     nodeOf: (slot) => client.slots?.[slot]?.[0],

@@ -3,7 +3,7 @@ import { detached } from '../../../platform/detached.ts';
 import { StoreError } from '../../../errors.ts';
 import { warnOnce } from '../../../warnings.ts';
 import { adoptIoredis, withoutCommand } from './ioredis.ts';
-import type { OwnClient, RedisClient } from './port.ts';
+import type { AdoptedClient, OwnClient, RedisClient } from './port.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
 /** How long calls may wait for a reply before the connection is replaced. */
@@ -154,7 +154,7 @@ class Connection {
 }
 
 interface Client {
-  readonly port: RedisClient;
+  readonly port: AdoptedClient;
   /** Whether an attempt failed, and no further one is made before the first use. */
   readonly hasEnded: boolean;
   connect(): Promise<void>;
@@ -255,6 +255,7 @@ function makeClient(
       evalsha: (sha1, keys, args) => watched(() => connected.evalsha(sha1, keys, args)),
       eval: (script, keys, args) => watched(() => connected.eval(script, keys, args)),
       info: async (section) => connected.info?.(section),
+      explain: (error) => connected.explain?.(error),
       subscribe: (channel, onMessage, onEnd) => connected.subscribe?.(channel, onMessage, onEnd) ?? (() => undefined),
     },
     get hasEnded() {

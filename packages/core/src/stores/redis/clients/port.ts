@@ -30,6 +30,11 @@ export interface RedisClient {
   info?(section: string): Promise<unknown>;
 }
 
+/** A client whose errors are made ready for callers where they are caught: a promise less for each call. */
+export interface AdoptedClient extends RedisClient {
+  explain?(error: unknown): unknown;
+}
+
 /** Our own client: opened on first use, and closed by the store. */
 export interface OwnClient {
   /** Connects ahead of the first use. Until then the connection keeps no process alive. */

@@ -1,5 +1,5 @@
 import { DRIFT, localClocks, type LocalClocks } from '../../../platform/clock.ts';
-import type { AnyAlgorithm } from '../../../algorithms/index.ts';
+import type { AnyAlgorithm } from '../../../algorithms/registry.ts';
 import { combine, decisionOf, decisionOfOne, shifted, type Decision } from '../../../engine/decision.ts';
 import { countsDenials, hasLongStates, holdsSlots, type NamedPolicy } from '../../../engine/policy.ts';
 import { evaluate } from '../../../engine/evaluate.ts';

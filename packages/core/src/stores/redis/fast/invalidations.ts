@@ -63,4 +63,4 @@ export function cellOf(subject: string): number {
 }
 
 /** One for all stores of this process, because two stores may hold the same keys. */
-export const invalidations: Invalidations = new Invalidations();
+export const invalidations: Invalidations = /* @__PURE__ */ new Invalidations();

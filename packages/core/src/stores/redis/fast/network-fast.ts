@@ -18,6 +18,7 @@ import { localTime } from '../../../platform/clock.ts';
 import { dropLeases, giveBackLeases, Leases, type LeasePort } from '../lease/leases.ts';
 import { BatchedDecision } from './batched-decision.ts';
 import { Batching } from './batching/batching.ts';
+import { WaitingCoalesced } from './batching/coalesced-batch.ts';
 import type { Sent } from './batching/waiting.ts';
 import { DenialCache } from './denial-cache.ts';
 import { invalidations } from './invalidations.ts';
@@ -29,8 +30,7 @@ const batchings = new WeakMap<Store, Batching>();
 function batchingOf(store: BatchStore): Batching {
   let batching = batchings.get(store);
   if (batching === undefined) {
-    const guard = StoreGuard.of(store);
-    batching = new Batching(store, (subject) => guard.shardOf(subject));
+    batching = new Batching(store, StoreGuard.of(store));
     batchings.set(store, batching);
   }
   return batching;
@@ -139,7 +139,7 @@ export class NetworkFast implements Fast {
       host.inFlight.begin();
       try {
         if (timeoutMs <= 0) throw timeoutError(host.timeoutMs);
-        this.#batching.consume(part.limit, part.subject, part.cost, timeoutMs, pending);
+        this.#batching.add(new WaitingCoalesced(part.limit, part.subject, part.cost, 1, timeoutMs, pending));
       } catch (error) {
         pending.fail(error);
       }

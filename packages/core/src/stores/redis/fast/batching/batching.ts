@@ -1,10 +1,10 @@
 import type { BatchStore } from '../../../../engine/batch-store.ts';
-import type { Shard } from '../../../../guard/shard.ts';
+import type { StoreGuard } from '../../../../guard/store-guard.ts';
 import { fittingUnits } from '../../../../engine/consume-state.ts';
 import type { DecidingRequest, KeyState, Limit, StoreAnswers } from '../../../../engine/store.ts';
 import { GeneralBatch, WaitingRequest, type Learn } from './general-batch.ts';
-import { CoalescedBatch, WaitingCoalesced, type Recipient } from './coalesced-batch.ts';
-import type { Sent, Waiting } from './waiting.ts';
+import { CoalescedBatch, WaitingCoalesced } from './coalesced-batch.ts';
+import type { Sent } from './waiting.ts';
 
 /** The answer to {@link Batching.grant}. The granted units are the {@link fittingUnits} of `key`. */
 export interface GrantAnswer extends Sent {
@@ -20,35 +20,26 @@ export interface GrantAnswer extends Sent {
  */
 export class Batching {
   readonly #store: BatchStore;
-  readonly #shardOf: (subject: string) => Shard;
+  readonly #guard: StoreGuard;
   #batches: (CoalescedBatch | GeneralBatch)[] = [];
   #onItsWay = 0;
   #isScheduled = false;
-  readonly #flush = (): void => {
-    this.flush();
-  };
   readonly #left = (): void => {
     this.#onItsWay--;
   };
 
-  /** @param shardOf - Returns the shard that a subject lives in. */
-  constructor(store: BatchStore, shardOf: (subject: string) => Shard) {
+  constructor(store: BatchStore, guard: StoreGuard) {
     this.#store = store;
-    this.#shardOf = shardOf;
+    this.#guard = guard;
   }
 
   /**
-   * Consumes units of a key, in the next call.
+   * Adds requests for one key to the next call.
    *
    * @throws StoreError `SLUICE_BREAKER_OPEN`.
    */
-  consume(limit: Limit, subject: string, cost: number, timeoutMs: number, recipient: Recipient): void {
-    this.#add(new WaitingCoalesced(limit, subject, cost, 1, timeoutMs, recipient));
-  }
-
-  /** Adds requests for one key to the next call. */
-  #add(waiting: WaitingCoalesced): void {
-    this.#enter(waiting);
+  add(waiting: WaitingCoalesced): void {
+    waiting.enter(this.#guard.shardOf(waiting.subject));
     const last = this.#batches.at(-1);
     if (!(last instanceof CoalescedBatch && last.add(waiting))) {
       const batch = new CoalescedBatch(this.#store);
@@ -77,7 +68,7 @@ export class Batching {
         }
         if (sent !== undefined) resolve({ atMs, key: before, ...sent });
       };
-      this.#add(new WaitingCoalesced(limit, subject, 1, count, timeoutMs, { decide, fail: reject }));
+      this.add(new WaitingCoalesced(limit, subject, 1, count, timeoutMs, { decide, fail: reject }));
     });
   }
 
@@ -90,10 +81,10 @@ export class Batching {
   decide(request: DecidingRequest, timeoutMs: number, learn: Learn): Promise<StoreAnswers> {
     return new Promise((resolve, reject) => {
       const waiting = new WaitingRequest(request, timeoutMs, learn, resolve, reject);
-      this.#enter(waiting);
+      waiting.enter(this.#guard.shardOf(waiting.subject));
       const last = this.#batches.at(-1);
       if (!(last instanceof GeneralBatch && last.add(waiting))) {
-        const batch = new GeneralBatch();
+        const batch = new GeneralBatch(this.#store);
         batch.add(waiting);
         this.#batches.push(batch);
       }
@@ -102,22 +93,15 @@ export class Batching {
   }
 
   /** Sends everything that waits, so that a call made next comes after it. */
-  flush(): void {
+  readonly flush = (): void => {
     this.#isScheduled = false;
     if (this.#batches.length === 0) return;
     const batches = this.#batches;
     this.#batches = [];
     for (const batch of batches) {
-      for (const answered of batch.send(this.#store, this.#onItsWay === 0)) {
-        this.#onItsWay++;
-        answered.then(this.#left, this.#left);
-      }
+      this.#onItsWay += batch.send(this.#onItsWay === 0, this.#left);
     }
-  }
-
-  #enter(waiting: Waiting): void {
-    waiting.enter(this.#shardOf(waiting.subject));
-  }
+  };
 
   /**
    * A lone request leaves as soon as the current task ends; while calls are in flight, requests leave at the end of
@@ -126,7 +110,7 @@ export class Batching {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    if (this.#onItsWay === 0) process.nextTick(this.#flush);
-    else setImmediate(this.#flush);
+    if (this.#onItsWay === 0) process.nextTick(this.flush);
+    else setImmediate(this.flush);
   }
 }

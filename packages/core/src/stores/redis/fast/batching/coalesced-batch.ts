@@ -2,11 +2,12 @@ import {
   MOST_BYTES,
   MOST_KEYS,
   workOf,
+  type BatchAnswer,
   type CoalescedRequests,
   type BatchStore,
 } from '../../../../engine/batch-store.ts';
-import type { Limit, KeyState } from '../../../../engine/store.ts';
-import { Waiting, addTimeout, sendTogether, type Sent, type Batch } from './waiting.ts';
+import type { Limit, KeyState, StoreCall } from '../../../../engine/store.ts';
+import { Waiting, addTimeout, sendTogether, type Sent, type SharedCall } from './waiting.ts';
 
 /** Upper bound of the bytes of a key and its arguments, without the subject. */
 const BYTES_BESIDE = 128;
@@ -73,11 +74,11 @@ export class WaitingCoalesced extends Waiting implements CoalescedRequests {
 }
 
 /** Requests of limits that are `fastPathEligible`, by their keys. */
-export class CoalescedBatch implements Batch {
+export class CoalescedBatch implements SharedCall<BatchAnswer> {
+  readonly #store: BatchStore;
   /** The first waiting requests of each key. */
-  readonly #waiting: WaitingCoalesced[] = [];
-  readonly #timeouts: number[] = [];
-  readonly #isCallPerKey: boolean;
+  readonly #waiting: WaitingCoalesced[];
+  readonly timeouts: number[];
   /** By key suffix and subject: made when a second one is added. */
   #known: Map<string, Map<string, WaitingCoalesced>> | undefined = undefined;
   #limit: Limit | undefined = undefined;
@@ -87,8 +88,10 @@ export class CoalescedBatch implements Batch {
   #work = 0;
   #bytes = 0;
 
-  constructor({ hasNodes }: BatchStore) {
-    this.#isCallPerKey = hasNodes === true;
+  constructor(store: BatchStore, waiting: WaitingCoalesced[] = [], timeouts: number[] = []) {
+    this.#store = store;
+    this.#waiting = waiting;
+    this.timeouts = timeouts;
   }
 
   /** Returns false when the batch is full, or has the same key under other numbers. */
@@ -96,12 +99,12 @@ export class CoalescedBatch implements Batch {
     const [first] = this.#waiting;
     if (first === undefined) {
       this.#waiting.push(waiting);
-      this.#timeouts.push(waiting.timeoutMs);
+      this.timeouts.push(waiting.timeoutMs);
       return true;
     }
     if (this.#known === undefined) this.#index(first);
     const { limit, subject } = waiting;
-    if (!this.#isCallPerKey && (this.#work >= MOST_KEYS || this.#bytes >= MOST_BYTES)) return false;
+    if (this.#store.hasNodes !== true && (this.#work >= MOST_KEYS || this.#bytes >= MOST_BYTES)) return false;
     if (limit !== this.#limit) this.#select(limit);
     const known = this.#ofLimit?.get(subject);
     if (known === undefined) {
@@ -112,7 +115,7 @@ export class CoalescedBatch implements Batch {
     } else if (known.follow(waiting)) {
       this.#work += this.#workOfRun;
     }
-    addTimeout(this.#timeouts, waiting.timeoutMs);
+    addTimeout(this.timeouts, waiting.timeoutMs);
     return true;
   }
 
@@ -133,40 +136,54 @@ export class CoalescedBatch implements Batch {
     this.#workOfRun = workOf(limit);
   }
 
-  send(store: BatchStore, isIdle: boolean): readonly Promise<unknown>[] {
+  /**
+   * Sends the batch, in one call or several. Returns how many these are.
+   *
+   * @param isIdle - Whether nothing else is in flight.
+   * @param left - Called when the store has answered or failed a call, however late.
+   */
+  send(isIdle: boolean, left: () => void): number {
     const waiting = this.#waiting;
-    if (store.hasNodes === true) return waiting.map((one) => this.#send(store, [one], timeoutsOf(one)));
-    if (!isIdle || waiting.length < WORTH_HALVING) return [this.#send(store, waiting)];
     const half = waiting.length >> 1;
-    return [this.#send(store, waiting.slice(0, half)), this.#send(store, waiting.slice(half))];
+    let calls: readonly CoalescedBatch[] = [this];
+    if (this.#store.hasNodes === true) calls = waiting.map((one) => this.#partOf([one], timeoutsOf(one)));
+    else if (isIdle && waiting.length >= WORTH_HALVING)
+      calls = [this.#partOf(waiting.slice(0, half)), this.#partOf(waiting.slice(half))];
+    for (const call of calls) sendTogether(call, left);
+    return calls.length;
   }
 
-  #send(
-    store: BatchStore,
-    waiting: WaitingCoalesced[],
-    timeouts: readonly number[] = this.#timeouts,
-  ): Promise<unknown> {
-    return sendTogether((call) => store.performBatch(waiting, call), timeouts, {
-      answer: ({ atMs, keys, instants }, sent) => {
-        for (let i = 0; i < waiting.length; i++)
-          answerKey(waiting[i] as WaitingCoalesced, keys[i] as KeyState | Error, instants?.[i] ?? atMs, sent);
-      },
-      fail: (error, timeoutMs, answers) => {
-        for (const first of waiting) {
-          for (let waiting: WaitingCoalesced | undefined = first; waiting !== undefined; waiting = waiting.next) {
-            if (waiting.timeoutMs <= timeoutMs) waiting.leaveWith(error, answers);
-          }
-        }
-      },
-      release: () => {
-        waiting.length = 0;
-      },
-    });
+  #partOf(waiting: WaitingCoalesced[], timeouts = this.timeouts): CoalescedBatch {
+    return new CoalescedBatch(this.#store, waiting, timeouts);
+  }
+
+  perform(call: StoreCall): Promise<BatchAnswer> {
+    return this.#store.performBatch(this.#waiting, call);
+  }
+
+  answer({ atMs, keys, instants }: BatchAnswer, sent: Sent): void {
+    const waiting = this.#waiting;
+    for (let i = 0; i < waiting.length; i++)
+      answerKey(waiting[i] as WaitingCoalesced, keys[i] as KeyState | Error, instants?.[i] ?? atMs, sent);
+  }
+
+  fail(error: unknown, timeoutMs: number, answers: Promise<unknown>): void {
+    for (const first of this.#waiting) {
+      for (let waiting: WaitingCoalesced | undefined = first; waiting !== undefined; waiting = waiting.next) {
+        if (waiting.timeoutMs <= timeoutMs) waiting.leaveWith(error, answers);
+      }
+    }
+  }
+
+  release(): void {
+    this.#waiting.length = 0;
+    this.#known = undefined;
+    this.#ofLimit = undefined;
   }
 }
 
 /** The timeouts of all that wait for a key. */
-function timeoutsOf(first: WaitingCoalesced): readonly number[] {
+function timeoutsOf(first: WaitingCoalesced): number[] {
   const timeouts: number[] = [];
   for (let waiting: WaitingCoalesced | undefined = first; waiting !== undefined; waiting = waiting.next) {
     addTimeout(timeouts, waiting.timeoutMs);

@@ -1,6 +1,6 @@
 import type { BatchStore } from '../../../../engine/batch-store.ts';
-import type { DecidingRequest, StoreAnswer, StoreAnswers } from '../../../../engine/store.ts';
-import { Waiting, addTimeout, sendTogether, type Batch, type Sent } from './waiting.ts';
+import type { DecidingRequest, StoreAnswer, StoreAnswers, StoreCall } from '../../../../engine/store.ts';
+import { Waiting, addTimeout, sendTogether, type Sent, type SharedCall } from './waiting.ts';
 
 /** The store itself splits calls of more requests. */
 const MOST_REQUESTS = 256;
@@ -41,38 +41,49 @@ export class WaitingRequest extends Waiting {
 }
 
 /** Decisions of any kind, in order. */
-export class GeneralBatch implements Batch {
-  readonly #waiting: WaitingRequest[] = [];
-  readonly #timeouts: number[] = [];
+export class GeneralBatch implements SharedCall<StoreAnswers> {
+  readonly #store: BatchStore;
+  readonly #waiting: WaitingRequest[];
+  readonly timeouts: number[];
+
+  constructor(store: BatchStore, waiting: WaitingRequest[] = []) {
+    this.#store = store;
+    this.#waiting = waiting;
+    this.timeouts = waiting.map(({ timeoutMs }) => timeoutMs);
+  }
 
   /** Returns false when the batch is full. */
   add(waiting: WaitingRequest): boolean {
     if (this.#waiting.length >= MOST_REQUESTS) return false;
     this.#waiting.push(waiting);
-    addTimeout(this.#timeouts, waiting.timeoutMs);
+    addTimeout(this.timeouts, waiting.timeoutMs);
     return true;
   }
 
-  send(store: BatchStore): readonly Promise<unknown>[] {
-    const waiting = this.#waiting;
-    if (store.hasNodes === true) return waiting.map((one) => this.#send(store, [one], [one.timeoutMs]));
-    return [this.#send(store, waiting)];
+  /** As `CoalescedBatch` does. */
+  send(_isIdle: boolean, left: () => void): number {
+    const calls =
+      this.#store.hasNodes === true ? this.#waiting.map((one) => new GeneralBatch(this.#store, [one])) : [this];
+    for (const call of calls) sendTogether(call, left);
+    return calls.length;
   }
 
-  #send(
-    store: BatchStore,
-    waiting: readonly WaitingRequest[],
-    timeouts: readonly number[] = this.#timeouts,
-  ): Promise<unknown> {
-    const requests = waiting.map(({ request }) => request);
-    return sendTogether(async (call) => store.perform(requests, call), timeouts, {
-      answer: (answers, sent) => {
-        for (let i = 0; i < waiting.length; i++) waiting[i]?.answer(answers[i], sent);
-      },
-      fail: (error, timeoutMs, answers) => {
-        for (const one of waiting) if (one.timeoutMs <= timeoutMs) one.leaveWith(error, answers);
-      },
-      release: () => undefined,
-    });
+  async perform(call: StoreCall): Promise<StoreAnswers> {
+    return this.#store.perform(
+      this.#waiting.map(({ request }) => request),
+      call,
+    );
+  }
+
+  answer(answers: StoreAnswers, sent: Sent): void {
+    for (let i = 0; i < this.#waiting.length; i++) this.#waiting[i]?.answer(answers[i], sent);
+  }
+
+  fail(error: unknown, timeoutMs: number, answers: Promise<unknown>): void {
+    for (const one of this.#waiting) if (one.timeoutMs <= timeoutMs) one.leaveWith(error, answers);
+  }
+
+  release(): void {
+    this.#waiting.length = 0;
   }
 }

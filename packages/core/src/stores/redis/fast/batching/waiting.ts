@@ -1,4 +1,3 @@
-import type { BatchStore } from '../../../../engine/batch-store.ts';
 import { Deadline, withinDeadline } from '../../../../guard/deadline.ts';
 import type { Shard } from '../../../../guard/shard.ts';
 import type { StoreCall } from '../../../../engine/store.ts';
@@ -61,8 +60,11 @@ export abstract class Waiting {
   abstract fail(error: unknown): void;
 }
 
-/** Receives the outcome of a shared call. */
-export interface CallOutcome<Answer> {
+/** One call for several waiting requests, each with its own timeout. */
+export interface SharedCall<Answer> {
+  /** The different timeouts. After the longest one the call is abandoned. */
+  readonly timeouts: readonly number[];
+  perform(call: StoreCall): Promise<Answer>;
   answer(answer: Answer, sent: Sent): void;
   /**
    * Fails those that wait no longer than `timeoutMs`. The others may still be answered.
@@ -75,52 +77,37 @@ export interface CallOutcome<Answer> {
 }
 
 /**
- * Sends one call for several waiting requests, each with its own timeout. Returns the store's promise.
+ * Sends a shared call.
  *
- * @param timeouts - The different timeouts. After the longest one the call is abandoned.
+ * @param left - Called when the store has answered or failed, however late.
  */
-export function sendTogether<Answer>(
-  send: (call: StoreCall) => Promise<Answer>,
-  timeouts: readonly number[],
-  outcome: CallOutcome<Answer>,
-): Promise<unknown> {
+export function sendTogether<Answer>(shared: SharedCall<Answer>, left: () => void): void {
   const sentMs = performance.now();
   const sentDateMs = Date.now();
+  const { timeouts } = shared;
   const longestMs = Math.max(...timeouts);
   const call: StoreCall = { abandoned: false, endMs: sentMs + longestMs };
-  const answered = send(call);
-  let recipients: CallOutcome<Answer> | undefined = outcome;
+  const answered = shared.perform(call);
   const deadline = new Deadline(longestMs, call, (error) => {
-    recipients?.fail(error, longestMs, answered);
-    recipients?.release();
-    recipients = undefined;
+    shared.fail(error, longestMs, answered);
+    shared.release();
   });
   answered.then(
     (answer) => {
-      if (deadline.met()) recipients?.answer(answer, { sentMs, sentDateMs, receivedMs: performance.now() });
+      left();
+      if (deadline.met()) shared.answer(answer, { sentMs, sentDateMs, receivedMs: performance.now() });
     },
     (error: unknown) => {
-      if (deadline.met()) recipients?.fail(error, longestMs, answered);
+      left();
+      if (deadline.met()) shared.fail(error, longestMs, answered);
     },
   );
   for (const timeoutMs of timeouts) {
     if (timeoutMs === longestMs) continue;
     withinDeadline(answered, timeoutMs, { abandoned: false, connecting: call.connecting }).catch((error: unknown) => {
-      recipients?.fail(error, timeoutMs, answered);
+      shared.fail(error, timeoutMs, answered);
     });
   }
-  return answered;
-}
-
-/** Requests that leave together. */
-export interface Batch {
-  /**
-   * Sends the batch, in one call or several.
-   *
-   * @param isIdle - Whether nothing else is in flight.
-   * @returns The store's promise of each call.
-   */
-  send(store: BatchStore, isIdle: boolean): readonly Promise<unknown>[];
 }
 
 /** Adds a timeout, once. */

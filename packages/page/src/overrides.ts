@@ -1,0 +1,149 @@
+import type { Policy } from '@sluice/core';
+import { writtenPolicy } from '@sluice/core/inspect';
+import { currentOf, parseDuration, writtenDuration } from '@sluice/core/spi';
+import { sourceOf, type PolicyOverride, type SourcePolicy } from '@sluice/managed';
+import { PageProblem } from './exchange.ts';
+import { reasonOf, textOf, type Fields } from './fields.ts';
+import type { History } from './history.ts';
+import type { KeyNames } from './key-names.ts';
+import { optionsOf, withOptions } from './policy-options.ts';
+import type { CountedKey } from './recorder.ts';
+
+/** The managed policy of a key, which numbers count for the key, and its override. */
+export interface ManagedNumbers {
+  readonly name: string;
+  /** The numbers that count. */
+  readonly text: string;
+  readonly options: Readonly<Record<string, string>>;
+  /** The override of this key itself; null: without one, the numbers are of the policy, or of a prefix. */
+  readonly override: ShownOverride | null;
+}
+
+export type ShownOverride = Pick<PolicyOverride, 'untilMs' | 'by' | 'reason'>;
+
+/** An override that can be set or ended: the numbers before and after it. */
+export interface OverrideChange {
+  readonly before: string;
+  readonly after: string;
+  /** Whether it was made. */
+  readonly isDone: boolean;
+}
+
+const LONGEST_OVERRIDE_MS = 366 * 86_400_000;
+const LONGEST_TEXT = 200;
+const FIELDS = ['id', 'before', 'confirm', 'by', 'reason'];
+
+/** Sets and ends overrides of single keys, where their limit is a managed policy. */
+export class Overrides {
+  static readonly fields: Readonly<Record<string, readonly string[]>> = {
+    override: [...FIELDS, 'options', 'duration'],
+    'end-override': FIELDS,
+  };
+  readonly #names: KeyNames;
+  readonly #history: History;
+
+  constructor(names: KeyNames, history: History) {
+    this.#names = names;
+    this.#history = history;
+  }
+
+  /**
+   * Compares, and where `confirm` is true gives a key other numbers of the same kind.
+   *
+   * @throws (rejects) PageProblem 409 where the numbers are not those that the operator saw (`before`); PolicyError for
+   * wrong numbers.
+   */
+  async set(fields: Fields, operator: string | undefined): Promise<OverrideChange> {
+    const { by, reason } = reasonOf(fields, operator);
+    const { key, source, current } = this.#found(fields);
+    const durationMs = durationOf(fields);
+    const after = withOptions(current, fields['options']);
+    const change = { before: writtenPolicy(current), after: writtenPolicy(after), isDone: fields['confirm'] === true };
+    if (!change.isDone) return change;
+    checkSeen(fields, change.before);
+    const until = durationMs === undefined ? undefined : Date.now() + durationMs;
+    await source.override(key.subject, after, { until, by, reason });
+    const how = durationMs === undefined ? '' : ` for ${writtenDuration(durationMs)}`;
+    this.#log(key, { by, reason, action: 'set override', detail: `${change.before} -> ${change.after}${how}` });
+    return change;
+  }
+
+  /**
+   * Compares, and where `confirm` is true ends the override of a key.
+   *
+   * @throws (rejects) PageProblem 409 where there is none, or its numbers are not those that the operator saw.
+   */
+  async end(fields: Fields, operator: string | undefined): Promise<OverrideChange> {
+    const { by, reason } = reasonOf(fields, operator);
+    const { key, source, current } = this.#found(fields);
+    const base = await source.policies.get(source.name);
+    const override = await source.overrideOf(key.subject);
+    if (base === undefined || override === undefined) {
+      throw new PageProblem(409, 'this key has no override of its own; nothing was done');
+    }
+    const change = {
+      before: writtenPolicy(current),
+      after: writtenPolicy(base.policy),
+      isDone: fields['confirm'] === true,
+    };
+    if (!change.isDone) return change;
+    checkSeen(fields, change.before);
+    await source.removeOverride(key.subject, { by, reason });
+    this.#log(key, { by, reason, action: 'end override', detail: `${change.before} -> ${change.after}` });
+    return change;
+  }
+
+  #found(fields: Fields): {
+    readonly key: CountedKey;
+    readonly source: SourcePolicy;
+    readonly current: Policy;
+  } {
+    const key = this.#names.named(fields);
+    const source = sourceOf(key.limit);
+    const current = numbersOf(key);
+    if (source !== undefined && current !== undefined) return { key, source, current };
+    throw new PageProblem(
+      409,
+      'the numbers of this limit are in code: make it a managed policy to override them for a key; nothing was done',
+    );
+  }
+
+  #log(key: CountedKey, change: Omit<Parameters<History['add']>[0], 'target'>): void {
+    this.#history.add({ ...change, target: `${this.#names.textOf(key)} of ${key.core.name}` });
+  }
+}
+
+/** The numbers of a key, where they can be overridden; else null. */
+export async function managedNumbers(key: CountedKey): Promise<ManagedNumbers | null> {
+  const source = sourceOf(key.limit);
+  const current = numbersOf(key);
+  if (source === undefined || current === undefined) return null;
+  const override = await source.overrideOf(key.subject);
+  return {
+    name: source.name,
+    text: writtenPolicy(current),
+    options: optionsOf(current),
+    override: override === undefined ? null : shownOf(override),
+  };
+}
+
+function shownOf({ untilMs, by, reason }: PolicyOverride): ShownOverride {
+  return { untilMs, by, reason };
+}
+
+function numbersOf({ limit, subject }: CountedKey): Policy | undefined {
+  return currentOf(limit, subject)?.policies[0]?.policy as Policy | undefined;
+}
+
+/** Undefined: without an end. */
+function durationOf(fields: Fields): number | undefined {
+  if (fields['duration'] === undefined || fields['duration'] === '') return undefined;
+  const durationMs = parseDuration(textOf(fields, 'duration', 20), 'duration', 'SLUICE_OPTION_INVALID');
+  if (durationMs <= LONGEST_OVERRIDE_MS) return durationMs;
+  throw new PageProblem(400, 'an override lasts at most a year, or has no end; nothing was done');
+}
+
+function checkSeen(fields: Fields, current: string): void {
+  if (textOf(fields, 'before', LONGEST_TEXT) === current) return;
+  throw new PageProblem(409, `the numbers were changed meanwhile: they are ${current} now; nothing was done`);
+}
