@@ -14,8 +14,8 @@ import { createPolicies, managed } from '@sluice/managed';
 import { startRedis } from '../../testkit/dist/redis-server.js';
 
 const OVERRIDES = 100_000;
-/** Of a slice, in which one contender is asked. */
-const ASKED = 1024;
+/** The keys that are asked, once in each slice. */
+const KEYS = 1000;
 const SCENES = {
   memory: { slices: 600, inFlight: 1 },
   lone: { slices: 60, inFlight: 1 },
@@ -60,7 +60,7 @@ async function inChild(name, at = '') {
 }
 
 /** Policies of a source in this process: `plain`, and `orders`, of which every customer has an override. */
-async function policiesHere() {
+async function policiesHere(many = OVERRIDES) {
   const records = {};
   const source = {
     load: () => Promise.resolve(records),
@@ -69,7 +69,7 @@ async function policiesHere() {
       changes: (cursor) => {
         const isFromStart = cursor === undefined;
         return Promise.resolve({
-          records: isFromStart ? recordsOfAll() : [],
+          records: isFromStart ? recordsOf(many) : [],
           cursor: '1',
           hasMore: false,
           isFromStart,
@@ -83,9 +83,9 @@ async function policiesHere() {
   return policies;
 }
 
-function* recordsOfAll() {
+function* recordsOf(many) {
   const record = { format: 1, version: Date.now() + 1000, policy: of(2_000_000_000), changedAtMs: 0, earlier: [] };
-  for (let i = 0; i < OVERRIDES; i++) yield [`orders:key:${withOne(i)}`, record];
+  for (let i = 0; i < many; i++) yield [`orders:key:${withOne(i)}`, record];
 }
 
 /** The CPU of a decision by that of a policy without overrides: of this process and, where it counts there, of Redis. */
@@ -97,8 +97,8 @@ async function ratios({ slices, inFlight }, at) {
   const limiterOf = (name) =>
     createLimiter({ name, policy: managed(name), app: 'measured', policies, store, timeoutMs: 60_000 });
   const [plain, orders] = [limiterOf('plain'), limiterOf('orders')];
-  /** Of a slice: its first key is another one each time, so that all overrides are asked for. */
-  const contenders = { plain: [plain, withOne], 'with one': [orders, withOne], 'without one': [orders, without] };
+  const [customers, visitors] = [keysOf(withOne), keysOf(without)];
+  const contenders = { plain: [plain, customers], 'with one': [orders, customers], 'without one': [orders, visitors] };
   await plain.peek(without(0));
   if ((await orders.peek(withOne(7))).limit !== 2_000_000_000) throw new Error('the overrides are not in force');
   const spent = Object.fromEntries(Object.keys(contenders).map((name) => [name, { client: 0, redis: 0 }]));
@@ -106,15 +106,12 @@ async function ratios({ slices, inFlight }, at) {
     const names = Object.keys(contenders);
     for (let i = 0; i < names.length; i++) {
       const name = names[(i + slice + slices) % names.length];
-      const [limiter, keyOf] = contenders[name];
-      const keys = Array.from({ length: ASKED }, (_, j) =>
-        keyOf((slice * ASKED + j * 97 + OVERRIDES * 10) % OVERRIDES),
-      );
+      const [limiter, keys] = contenders[name];
       const redisBefore = await redisCpu(client);
       const before = process.cpuUsage();
       let next = 0;
       const ask = async () => {
-        while (next < ASKED) await limiter.consume(keys[next++]);
+        while (next < KEYS) await limiter.consume(keys[next++]);
       };
       await Promise.all(Array.from({ length: inFlight }, ask));
       const { user, system } = process.cpuUsage(before);
@@ -133,6 +130,11 @@ async function ratios({ slices, inFlight }, at) {
   return result;
 }
 
+/** Keys of all customers or visitors, as they come from a socket: each in one piece. */
+function keysOf(keyOf) {
+  return Array.from({ length: KEYS }, (_, i) => Buffer.from(keyOf((i * OVERRIDES) / KEYS)).toString('latin1'));
+}
+
 async function redisCpu(client) {
   if (client === undefined) return 0;
   const info = await client.info('cpu');
@@ -142,18 +144,18 @@ async function redisCpu(client) {
 
 /** Bytes of the heap for each override, less the characters of its key. */
 async function bytesEach() {
-  const policies = await policiesHere();
-  const limiter = createLimiter({ policy: managed('plain'), app: 'measured', policies });
-  const empty = createPolicies({ load: () => Promise.resolve({}) });
-  await empty.list();
-  globalThis.gc();
-  const before = process.memoryUsage().heapUsed;
-  await limiter.peek('eve');
-  globalThis.gc();
-  globalThis.gc();
-  const bytes = (process.memoryUsage().heapUsed - before) / OVERRIDES - withOne(0).length;
-  await limiter.close();
-  return Math.round(bytes);
+  const heapWith = async (many) => {
+    const policies = await policiesHere(many);
+    const limiter = createLimiter({ policy: managed('plain'), app: 'measured', policies });
+    await limiter.peek('nobody');
+    globalThis.gc();
+    globalThis.gc();
+    const bytes = process.memoryUsage().heapUsed;
+    await limiter.close();
+    return bytes;
+  };
+  const none = await heapWith(0);
+  return Math.round(((await heapWith(OVERRIDES)) - none) / OVERRIDES - withOne(0).length);
 }
 
 /** How long after a change each of four processes decides by it. */

@@ -1,3 +1,4 @@
+import { KeyFilter } from './key-filter.ts';
 import type { Target } from './target.ts';
 
 /**
@@ -6,6 +7,7 @@ import type { Target } from './target.ts';
  */
 export class ByTarget<Value> {
   readonly #ofKeys = new Map<string, Value>();
+  readonly #filter = new KeyFilter();
   readonly #ofPrefixes = new Map<string, Value>();
   /** The distinct lengths of prefixes, the longest first. */
   #lengths: readonly number[] = [];
@@ -19,15 +21,21 @@ export class ByTarget<Value> {
   }
 
   set({ kind, text }: Target, value: Value): void {
-    this.#of(kind).set(text, value);
-    if (kind === 'prefix' && !this.#lengths.includes(text.length)) {
+    if (kind === 'key') {
+      this.#ofKeys.set(this.#ofKeys.has(text) ? text : inOnePiece(text), value);
+      this.#filter.add(text, this.#ofKeys);
+      return;
+    }
+    this.#ofPrefixes.set(text, value);
+    if (!this.#lengths.includes(text.length)) {
       this.#lengths = [...this.#lengths, text.length].sort((a, b) => b - a);
     }
   }
 
   /** Of all that concern a subject, the one that goes before the others. */
   first(subject: string): Value | undefined {
-    return this.#ofKeys.get(subject) ?? (this.#lengths.length === 0 ? undefined : this.#byPrefix(subject));
+    const own = this.#filter.mayHave(subject) ? this.#ofKeys.get(subject) : undefined;
+    return own ?? (this.#lengths.length === 0 ? undefined : this.#byPrefix(subject));
   }
 
   /** All that concern a subject, in their order. */
@@ -70,6 +78,11 @@ export class ByTarget<Value> {
   #of(kind: Target['kind']): Map<string, Value> {
     return kind === 'key' ? this.#ofKeys : this.#ofPrefixes;
   }
+}
+
+/** A copy of a subject that is no part of a longer text: it holds none, and compares without a detour. */
+function inOnePiece(subject: string): string {
+  return Buffer.from(subject).toString();
 }
 
 /** A long key is known by its hash alone, so that only what is of the whole key concerns it. */
