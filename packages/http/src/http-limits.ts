@@ -15,7 +15,7 @@ import {
   makerName,
   type LimitRef,
 } from '@sluice/core/spi';
-import { PolicyError, slidingWindow, type Duration, type Policy } from '@sluice/core';
+import { PolicyError, type Duration, type Policy } from '@sluice/core';
 import { mapMaybe } from './map-maybe.ts';
 import type { RequestReader } from './framework.ts';
 import type { Key } from './keys/key-parts.ts';

@@ -3,11 +3,8 @@ import { subjectOf } from '../engine/key.ts';
 import type { LimiterCore } from './core.ts';
 import type { LimitRef } from '../engine/limit-source.ts';
 import { isReference, type LimitReference } from './limit-reference.ts';
-import {
-  slidingWindow,
-  type SlidingWindowOptions,
-  type SlidingWindowPolicy,
-} from '../algorithms/sliding-window/policy.ts';
+import { slidingWindow } from '../algorithms/sliding-window/index.ts';
+import type { SlidingWindowOptions, SlidingWindowPolicy } from '../algorithms/sliding-window/policy.ts';
 import { parseName } from '../values/name.ts';
 import { checkOptions } from '../values/check-options.ts';
 import { listed, nearest } from '../values/hint.ts';

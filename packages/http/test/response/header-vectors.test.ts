@@ -18,6 +18,7 @@ describe.each([memory, realRedis()])('the header fields over $kind', (stores) =>
       policy: fixedWindow({ limit: 100, window: '60s' }),
       store: stores.store(clock),
       onStoreError: 'throw',
+      timeoutMs: 60_000,
     });
 
     const answer = await enforce();
@@ -48,7 +49,13 @@ describe.each([memory, realRedis()])('the header fields over $kind', (stores) =>
     [[], []],
   ])('tell of the same request in the dialect %j (V1)', async (headers, expected) => {
     const policy = fixedWindow({ limit: 100, window: '60s' });
-    const enforce = testEnforcer({ policy, headers, store: stores.store(fakeClock()), onStoreError: 'throw' });
+    const enforce = testEnforcer({
+      policy,
+      headers,
+      store: stores.store(fakeClock()),
+      onStoreError: 'throw',
+      timeoutMs: 60_000,
+    });
 
     const answer = await enforce();
 
@@ -59,7 +66,13 @@ describe.each([memory, realRedis()])('the header fields over $kind', (stores) =>
     const clock = fakeClock(NOON_MS + 29_400);
     const policy = fixedWindow({ limit: 100, window: '60s', align: 'clock' });
     let cost = 99;
-    const enforce = testEnforcer({ policy, cost: () => cost, store: stores.store(clock), onStoreError: 'throw' });
+    const enforce = testEnforcer({
+      policy,
+      cost: () => cost,
+      store: stores.store(clock),
+      onStoreError: 'throw',
+      timeoutMs: 60_000,
+    });
     await enforce();
     cost = 1;
 
@@ -84,7 +97,7 @@ describe.each([memory, realRedis()])('the header fields over $kind', (stores) =>
   it('say 1 and never 0 a millisecond before the window ends (V3)', async () => {
     const clock = fakeClock(NOON_MS + 59_999);
     const policy = fixedWindow({ limit: 1, window: '60s', align: 'clock' });
-    const enforce = testEnforcer({ policy, store: stores.store(clock), onStoreError: 'throw' });
+    const enforce = testEnforcer({ policy, store: stores.store(clock), onStoreError: 'throw', timeoutMs: 60_000 });
     await enforce();
 
     const denied = await enforce();
@@ -103,7 +116,7 @@ describe.each([memory, realRedis()])('the header fields over $kind', (stores) =>
       fixedWindow({ name: 'burst', limit: 10, window: '1s' }),
       fixedWindow({ name: 'daily', limit: 1000, window: '1d', align: 'clock' }),
     ];
-    const enforce = testEnforcer({ policy, store: stores.store(clock), onStoreError: 'throw' });
+    const enforce = testEnforcer({ policy, store: stores.store(clock), onStoreError: 'throw', timeoutMs: 60_000 });
     await enforce();
     clock.advance(SECOND_MS);
     for (let i = 0; i < 5; i++) await enforce();
@@ -123,7 +136,13 @@ describe.each([memory, realRedis()])('the header fields over $kind', (stores) =>
       fixedWindow({ name: 'daily', limit: 1000, window: '1d', align: 'clock' }),
     ];
     let cost = 10;
-    const enforce = testEnforcer({ policy, cost: () => cost, store: stores.store(clock), onStoreError: 'throw' });
+    const enforce = testEnforcer({
+      policy,
+      cost: () => cost,
+      store: stores.store(clock),
+      onStoreError: 'throw',
+      timeoutMs: 60_000,
+    });
     for (let second = 0; second < 100; second++) {
       cost = second === 99 ? 9 : 10;
       await enforce();
@@ -147,7 +166,13 @@ describe.each([memory, realRedis()])('the header fields over $kind', (stores) =>
   it('tell of a bucket by its capacity, the seconds that fill it, and the wait for one more unit (V6)', async () => {
     const clock = fakeClock();
     const policy = tokenBucket({ capacity: 10, refill: 10, every: '60s' });
-    const enforce = testEnforcer({ name: 'api', policy, store: stores.store(clock), onStoreError: 'throw' });
+    const enforce = testEnforcer({
+      name: 'api',
+      policy,
+      store: stores.store(clock),
+      onStoreError: 'throw',
+      timeoutMs: 60_000,
+    });
 
     const answers = [];
     for (let i = 0; i < 11; i++) answers.push(await enforce());
@@ -172,7 +197,13 @@ describe.each([memory, realRedis()])('the header fields over $kind', (stores) =>
     ['1500ms', '"fast";q=5;w=2'],
   ] as const)('round a window of %s up to whole seconds (V16)', async (window, quota) => {
     const policy = fixedWindow({ limit: 5, window });
-    const enforce = testEnforcer({ name: 'fast', policy, store: stores.store(fakeClock()), onStoreError: 'throw' });
+    const enforce = testEnforcer({
+      name: 'fast',
+      policy,
+      store: stores.store(fakeClock()),
+      onStoreError: 'throw',
+      timeoutMs: 60_000,
+    });
 
     const answer = await enforce();
 
@@ -187,12 +218,14 @@ describe.each([memory, realRedis()])('the header fields over $kind', (stores) =>
       store,
       shared: true,
       onStoreError: 'throw',
+      timeoutMs: 60_000,
     });
     const after = testEnforcer({
       policy: fixedWindow({ limit: 100, window: '60s' }),
       store,
       shared: true,
       onStoreError: 'throw',
+      timeoutMs: 60_000,
     });
     await before();
 
@@ -203,7 +236,13 @@ describe.each([memory, realRedis()])('the header fields over $kind', (stores) =>
 
   it('leave Retry-After out when no wait would help', async () => {
     const policy = fixedWindow({ limit: 5, window: '60s' });
-    const enforce = testEnforcer({ policy, cost: 6, store: stores.store(fakeClock()), onStoreError: 'throw' });
+    const enforce = testEnforcer({
+      policy,
+      cost: 6,
+      store: stores.store(fakeClock()),
+      onStoreError: 'throw',
+      timeoutMs: 60_000,
+    });
 
     const denied = await enforce();
 
