@@ -162,7 +162,7 @@ test('an override is compared, set and ended by the keyboard alone, with the num
   assert.ok(await opener.evaluate((button) => button === globalThis.document.activeElement));
 
   await state.getByRole('button', { name: 'End override …' }).click();
-  await dialog.getByLabel('Reason').fill('it has ended');
+  await dialog.getByLabel('Reason').fill('the launch has ended');
   await dialog.getByRole('button', { name: 'Compare' }).click();
   await dialog.getByRole('button', { name: 'End override now' }).click();
   await state.getByText(/^Override of/).waitFor({ state: 'detached' });
