@@ -12,6 +12,7 @@ import {
   UsageError,
 } from '@sluice/simulate/terminal';
 import { auditText, endOf, keysOf } from './override-text.ts';
+import { addServiceOptions } from './service-client.ts';
 import { withOverrides, type Overrides } from './overrides.ts';
 import type { Print } from './session.ts';
 import { writtenInstant } from './written.ts';
@@ -48,8 +49,7 @@ export function addOverride(policy: Command): void {
       });
     });
 
-  override
-    .command('list')
+  addService(override.command('list'))
     .summary('print the overrides of a managed policy')
     .description('Prints the overrides of a managed policy, each with who set it, when and why.')
     .argument('<name>')
@@ -85,8 +85,12 @@ interface TargetFlags {
 
 type SetFlags = TargetFlags & { readonly until?: string } & Readonly<Record<string, unknown>>;
 
+function addService(command: Command): Command {
+  return addServiceOptions(command, 'takes the name of its limit, and not what is in Redis');
+}
+
 function addTarget(command: Command): Command {
-  return command
+  return addService(command)
     .option('--key <key>', 'the key, as the limiter is given it')
     .option('--key-prefix <text>', 'or: all keys that begin with this text')
     .requiredOption('--by <who>', 'who changes it: kept with it')

@@ -44,11 +44,17 @@ export async function editThroughService(
 }
 
 /**
- * Asks the service: by POST with a body, else by GET.
+ * Asks the service.
  *
+ * @param method - Default: POST with a body, else GET.
  * @throws (rejects) UsageError for what is no URL; Failure with the reason that the service gives.
  */
-export async function ask({ service = '', token }: ServiceFlags, path: string, body?: object): Promise<unknown> {
+export async function ask(
+  { service = '', token }: ServiceFlags,
+  path: string,
+  body?: object,
+  method: string = body === undefined ? 'GET' : 'POST',
+): Promise<unknown> {
   const base = service.endsWith('/') ? service : `${service}/`;
   if (!/^https?:\/\//i.test(base) || !URL.canParse(base)) {
     throw new UsageError(`--service must be a URL such as http://127.0.0.1:6070, got ${JSON.stringify(service)}`);
@@ -57,7 +63,8 @@ export async function ask({ service = '', token }: ServiceFlags, path: string, b
   let response: Response;
   try {
     response = await fetch(new URL(path, base), {
-      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       headers: {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -66,7 +73,7 @@ export async function ask({ service = '', token }: ServiceFlags, path: string, b
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
   } catch (error) {
-    const unsure = body === undefined ? '' : '; the change may have been made anyway';
+    const unsure = method === 'GET' ? '' : '; the change may have been made anyway';
     throw new Failure(`cannot use the service at ${host}: ${reasonOf(error)}${unsure}`, { cause: error });
   }
   const text = await response.text();

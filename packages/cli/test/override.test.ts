@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
 import { managed } from '@sluice/managed';
+import { createServer, type RunningServer } from '@sluice/server';
 import { contents, useCli } from './sluice.ts';
 
 silenceWarnings('SLUICE_POLICIES_LOST', 'SLUICE_POLICY_UNCONFIGURED');
@@ -166,5 +167,53 @@ describe('policy override remove', () => {
       { code: 1, out: '', err: 'sluice: orders has no override for the key org-7:ann' },
       { code: 1, out: '', err: 'sluice: orders has no override for keys that begin with org-7:team:' },
     ]);
+  });
+});
+
+describe('policy override --service', () => {
+  const TOKEN = 'a-token-of-the-tests';
+  const servers: RunningServer[] = [];
+  afterEach(async () => {
+    await Promise.all(servers.splice(0).map((server) => server.close()));
+  });
+
+  async function serve(): Promise<readonly string[]> {
+    const config = cli.file(
+      'limits: { shop: { managed: orders }, login: { fixedWindow: { limit: 5, window: 1m } } }',
+      'limits.yaml',
+    );
+    const server = await createServer({
+      ...{ config, token: TOKEN, timeoutMs: 60_000, log: () => undefined, redis: cli.storeUrl },
+      ...{ grpc: 'off', http: '127.0.0.1:0', admin: 'off' },
+    });
+    servers.push(server);
+    return ['--service', `http://${server.addresses.http ?? ''}`, '--token', TOKEN];
+  }
+
+  it('sets, lists and removes the overrides of a limit of the service', async () => {
+    const service = await serve();
+    const forAnn = ['shop', '--key', 'ann', ...WHY, ...service];
+    const numbers = ['fixedWindow', '--limit', '500', '--window', '1m', '--until', '2100-01-01'];
+    const setAnn = [...OVERRIDE, 'set', ...forAnn.slice(0, 1), ...numbers, ...forAnn.slice(1)];
+
+    const planned = await cli.sluice(...setAnn, '--dry-run');
+    const made = await cli.sluice(...setAnn);
+    const listed = await cli.json(...OVERRIDE, 'list', 'shop', '--starts-with', 'a', ...service);
+    const removed = await cli.sluice(...OVERRIDE, 'remove', ...forAnn);
+    const again = await cli.sluice(...OVERRIDE, 'remove', ...forAnn);
+
+    const numbersOfAnn =
+      'orders for ann: fixedWindow 100 per 1m -> fixedWindow 500 per 1m, until 2100-01-01T00:00:00.000Z (eve: a sale)';
+    expect([planned.err, made.err, removed.err]).toEqual(['', '', '']);
+    expect([planned.out, made.out]).toEqual([`would be created: ${numbersOfAnn}`, `created ${numbersOfAnn}`]);
+    expect(listed).toMatchObject([{ target: 'ann', policy: { limit: 500 }, by: 'eve' }]);
+    expect(removed.out).toBe('removed orders for ann: fixedWindow 500 per 1m -> the numbers of shop');
+    expect([again.code, again.err]).toEqual([1, 'sluice: shop has no override for the key ann']);
+  });
+
+  it('says why the service does not do it', async () => {
+    const service = await serve();
+    const own = await cli.sluice(...OVERRIDE, 'list', 'login', ...service);
+    expect([own.code, own.err]).toEqual([1, expect.stringContaining('write its overrides there')]);
   });
 });
