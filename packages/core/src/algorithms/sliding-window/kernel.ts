@@ -31,14 +31,14 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
   const allowed = cost === 0 || (fits && used + cost <= limit);
   const charged = allowed && cost > 0;
   const heldMs = held === undefined ? nowMs : held.lastMs;
-  let after: SlidingWindowState = { lastMs: heldMs, blockMs, blocks, sum: used, counts: live };
+  let after: SlidingWindowState;
   if (charged) {
     const atMs = Math.max(nowMs, heldMs); // earlier blocks are never charged, even if the clock steps back
     const startMs = blockStart(atMs, blockMs);
     const lastMs = policy.isLeased === true ? startMs + blockMs - 1 : atMs;
     const counts = withCharge(live, used, (startMs - blockStart(heldMs, blockMs)) / blockMs, cost);
     after = { lastMs, blockMs, blocks, sum: used + cost, counts: withoutTrailingZeros(counts) };
-  }
+  } else after = { lastMs: heldMs, blockMs, blocks, sum: used, counts: live };
   const remaining = Math.max(limit - after.sum, 0);
   const isUsed = after.sum > 0;
   return {
