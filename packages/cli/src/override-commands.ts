@@ -13,7 +13,8 @@ import {
 } from '@sluice/simulate/terminal';
 import { auditText, endOf, keysOf } from './override-text.ts';
 import { addServiceOptions } from './service-client.ts';
-import { withOverrides, type Overrides } from './overrides.ts';
+import type { Overrides } from './override-source.ts';
+import { withOverrides } from './overrides.ts';
 import type { Print } from './session.ts';
 import { writtenInstant } from './written.ts';
 

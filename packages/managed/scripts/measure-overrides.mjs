@@ -147,7 +147,7 @@ async function bytesEach() {
   const heapWith = async (many) => {
     const policies = await policiesHere(many);
     const limiter = createLimiter({ policy: managed('plain'), app: 'measured', policies });
-    await limiter.peek('eve');
+    await limiter.peek('visitor');
     globalThis.gc();
     globalThis.gc();
     const bytes = process.memoryUsage().heapUsed;
