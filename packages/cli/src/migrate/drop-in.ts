@@ -55,7 +55,7 @@ function internalMember({ program }: SourceFile, names: readonly string[]): File
 }
 
 /** What is different for a limiter once its import has changed, in a project that has this major version of the package. */
-export function notesOnDropIn({ call }: Limiter, major = DROP_IN_MAJOR): readonly string[] {
+export function notesOnDropIn({ call }: Limiter, major: number = DROP_IN_MAJOR): readonly string[] {
   const options = optionsAt(call);
   const isGiven = (name: string): boolean => options?.has(name) === true;
   const limit = options?.get('limit') ?? options?.get('max');

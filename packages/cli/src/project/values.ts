@@ -70,7 +70,7 @@ export class Values {
   }
 
   /** Follows names, over files of the project too: to the value, or as far as it is known. */
-  valueOf({ file, node }: Place, steps = MOST_STEPS): Place {
+  valueOf({ file, node }: Place, steps: number = MOST_STEPS): Place {
     const own = bare(node);
     const name = nameOf(own);
     if (name === undefined || steps === 0) return { file, node: own };

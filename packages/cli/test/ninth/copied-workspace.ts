@@ -4,7 +4,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-const COPIED = ['core', 'http', 'managed', 'split', 'remote', 'server', 'simulate', 'cli', 'testing', 'testkit'];
+const COPIED = [
+  'core',
+  'http',
+  'managed',
+  'split',
+  'remote',
+  'page',
+  'server',
+  'simulate',
+  'cli',
+  'testing',
+  'testkit',
+];
 const NINTH = fileURLToPath(new URL('../../../core/test/algorithms/shifted-window/', import.meta.url));
 
 /**
