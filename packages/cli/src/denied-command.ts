@@ -43,7 +43,9 @@ export function addDenied(sluice: Command): void {
 async function read(flags: ServiceFlags): Promise<Denied> {
   const found = (await ask(flags, 'snapshot')) as Partial<Denied>;
   if (Array.isArray(found.denied?.keys)) return found as Denied;
-  throw new Failure('what answers is no page: it has no keys that are denied');
+  throw new Failure(
+    'the answer is not that of a page: --service takes the admin listener of a service, or the URL of the page of an application',
+  );
 }
 
 function textOf({ process: { pid, host }, denied: { sinceMs, keys }, atMs }: Denied): string {

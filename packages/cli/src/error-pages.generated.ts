@@ -116,7 +116,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_LIMITER_NAME_SHARED: {
     when: 'Warnings',
-    text: 'Two limiters of one name and the same policies have stores of their own, with one Redis, database and prefix: they share their budgets, so requests to one can be denied for those to the other. If they are two limits, give each a `name`; if they are of two applications, give each store a `prefix`. If it is one limit, make it once. To share on purpose, set `shared: true` on both. Of two processes only other policies are told: replicas of one application share their budgets.',
+    text: 'Two limiters of one name and the same policies have stores of their own, with one Redis, database and prefix: they share their budgets, so requests to one can be denied for those to the other. If they are two limits, give each a `name`; if they are of two applications, give each store a `prefix`. If it is one limit, make it once. To share on purpose, set `shared: true` on both. Between two processes only other policies cause a warning: replicas of one application share their budgets.',
   },
   SLUICE_LIMITER_PER_REQUEST: {
     when: 'Warnings',

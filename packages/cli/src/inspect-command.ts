@@ -57,7 +57,7 @@ function unreadable(key: string, problem: string): KeyReport {
   return { key, subject: null, limiter: null, blockedUntilMs: null, denials: null, policies: [], problem };
 }
 
-/** Of the keys that join a part with others. */
+/** How many of the keys found are printed as text. */
 const MOST_SHOWN = 100;
 const NOTHING_FOUND = `no state: no key is KEY, or has it as one of its parts
 A key that joins more than 256 characters, or has braces, is a hash: ask for all of it, as 'edge|user|ann' or '203.0.113.7|/login'.

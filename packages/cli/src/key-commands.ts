@@ -111,7 +111,10 @@ async function edited(
     const args = edit === 'block' ? [edit, String(durationMs)] : [edit];
     const reply = await connection.eval(editKey.source, 1 + details.length, key, ...details, ...args);
     const [isThere, beforeMs, untilMs, atMs] = (reply as readonly unknown[]).map(Number) as [
-      ...[number, number, number, number],
+      number,
+      number,
+      number,
+      number,
     ];
     const isEdited = edit === 'block' || (edit === 'unblock' ? beforeMs > 0 : isThere === 1);
     if (isEdited) done.push({ key, subject, of, blockedUntilMs: untilMs === 0 ? null : untilMs, atMs });
@@ -131,7 +134,7 @@ function printEdits(
 ): void {
   const shown = keys.map(({ key, subject, of, blockedUntilMs }) => ({ key, subject, of, blockedUntilMs }));
   print({ edit, limit: flags.limit, keys: shown, ...auditOf(flags) }, () => {
-    // Of the same key under several kinds of the same policies, the last one.
+    // A key under several kinds of the same policies is one line: the last.
     const lines = new Map<string, string>();
     for (const { subject, of, blockedUntilMs, atMs } of keys) {
       const until =

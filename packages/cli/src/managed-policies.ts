@@ -1,4 +1,3 @@
-import { redisStore } from '@sluice/core';
 import { createPolicies, type ManagedPolicy } from '@sluice/managed';
 import { Failure } from '@sluice/simulate/terminal';
 import { connect } from './redis.ts';
@@ -28,7 +27,7 @@ export class ManagedPolicies {
     const { redis, prefix } = this.#options;
     const connection = await connect(redis);
     try {
-      const policies = createPolicies(redisStore(connection, { prefix }));
+      const policies = createPolicies(connection, { prefix });
       try {
         return new Map((await policies.list()).map((policy) => [policy.name, policy]));
       } finally {

@@ -13,10 +13,10 @@ import {
 } from '@sluice/simulate/terminal';
 import { auditText, endOf, keysOf } from './override-text.ts';
 import { addServiceOptions } from './service-client.ts';
-import type { Overrides } from './override-source.ts';
-import { withOverrides } from './overrides.ts';
+import type { Overrides } from './overrides.ts';
 import type { Print } from './session.ts';
 import { writtenInstant } from './written.ts';
+import { withOverrides } from './with-overrides.ts';
 
 /** Adds `sluice policy override set | list | remove`. */
 export function addOverride(policy: Command): void {

@@ -28,7 +28,7 @@ export async function run(args: readonly string[]): Promise<number> {
 function program(): Command {
   const sluice = new Command('sluice')
     .description(
-      'Serves limits to gateways and programs, replays logs through limits, changes managed policies, and prints, blocks, resets and heals keys.',
+      'Serves limits to gateways and programs, replays logs through limits, changes managed policies, prints, blocks, resets and heals keys, and finds limits of a project that do not hold.',
     )
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })

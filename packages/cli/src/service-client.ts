@@ -102,6 +102,6 @@ function parsed(text: string, host: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new Failure(`what answers at ${host} is not the service: its answer is not JSON`, { cause: error });
+    throw new Failure(`${host} does not answer as the service does: its answer is not JSON`, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
 import type { ListOverridesOptions, OverrideResult, OverrideTarget, PolicyOverride } from '@sluice/managed';
-import type { Overrides } from './override-source.ts';
+import type { Overrides } from './overrides.ts';
 import { ask, type ServiceFlags } from './service-client.ts';
 
 interface ListedOverrides {

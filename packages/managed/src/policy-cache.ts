@@ -9,7 +9,7 @@ import { Snapshots } from './snapshots.ts';
 
 /** How often a source is read again that does not say: after a lost notification a change takes effect within a second. */
 const POLL_MS = 500;
-/** So many loads in a row fail before a warning: a single one may have been late. */
+/** How many loads in a row fail before a warning: a single one may have been late. */
 const FAILED_LOADS = 3;
 /** How long the source may take at a start before the copy in a file counts, where there is one. */
 const FIRST_LOAD_MS = 250;

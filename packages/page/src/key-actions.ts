@@ -80,7 +80,7 @@ export class KeyActions {
       outcome === 'blocked' || policies.some(({ used }) => used > 0);
     const used = states.filter(isUsed);
     if (used.length > 0) return used;
-    // Of an address the form of `byIp()`: a block of the text itself would be one that no limiter looks for.
+    // An address is taken in the form of `byIp()`: no limiter would look for a block of the text itself.
     const subject = encodeSubject(canonicalAddress(text.trim(), IPV6_PREFIXES[0]) ?? text);
     return states.filter((_, i) => keys[i]?.subject === subject);
   }

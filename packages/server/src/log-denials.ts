@@ -50,15 +50,13 @@ export class FirstDenials {
     this.#log(written(denial));
   }
 
-  /** Ends a minute. Returns whether there were denials in it. */
-  turn(): boolean {
-    const hadDenials = this.#count > 0;
+  /** Ends a minute. */
+  turn(): void {
     if (this.#others > 0) {
       this.#log(`and ${String(this.#others)} denials of other keys in that minute, which are not logged`);
     }
     this.#logged.clear();
     this.#count = this.#others = 0;
-    return hadDenials;
   }
 }
 

@@ -39,7 +39,7 @@ function tellIgnored(findings: Findings, place: Place, method: string): void {
     method === 'consume'
       ? [
           'no code reads the decision, so that no request is ever denied: a denial is a value, and no error',
-          'const { allowed, retryAfterMs } = await limiter.consume(key); what only counts is limiter.charge(key, cost)',
+          'const { allowed, retryAfterMs } = await limiter.consume(key); to count without denying: limiter.charge(key, cost)',
         ]
       : [
           `no code reads what ${method}() returns, so that nothing is denied, and nothing ${method === 'acquire' ? 'releases the slot' : 'settles the cost'}`,

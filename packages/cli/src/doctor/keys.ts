@@ -50,7 +50,7 @@ export function checkKeys(findings: Findings, values: Values, uses: readonly Use
         if (isFunction(part.node)) checkFunction(findings, part, handles);
         else if (calledName(values, part) === 'byHeader')
           checkField(findings, part, stringOf(argumentsOf(part.node)[0]));
-        else if (['byUser'].includes(calledName(values, part) ?? '')) checkPicked(findings, part);
+        else if (calledName(values, part) === 'byUser') checkPicked(findings, part);
       }
     }
   }

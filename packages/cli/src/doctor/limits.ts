@@ -1,3 +1,4 @@
+import { policyKinds } from '@sluice/simulate/terminal';
 import { elementsOf, membersOf, type Members } from '../project/members.ts';
 import type { SyntaxNode } from '../project/source-file.ts';
 import { argumentsOf, bare, isFunction, returnedBy, type Place, type Values } from '../project/values.ts';
@@ -39,15 +40,7 @@ function inheritsNoKey({ maker }: Use): boolean {
   return maker !== 'inner';
 }
 
-const POLICIES = new Set([
-  'fixedWindow',
-  'slidingWindow',
-  'slidingCounter',
-  'slidingLog',
-  'tokenBucket',
-  'leakyBucket',
-  'concurrency',
-]);
+const POLICIES = new Set(policyKinds);
 
 /** The options of a policy that is written; undefined where a place is none. */
 export function policyOf(values: Values, place: Place): Members | undefined {

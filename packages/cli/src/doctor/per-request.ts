@@ -27,7 +27,7 @@ export function checkPerRequest(findings: Findings, uses: readonly Use[]): void 
         isStore
           ? 'every request makes a store, which holds no earlier counts or opens one more connection'
           : 'every request makes a limiter of its own, so that no request is ever denied',
-        `make it once, outside the handler${isStore ? '' : '; what depends on the request is a function: policy: (request) => plans[...]'}`,
+        `make it once, outside the handler${isStore ? '' : '; if the numbers depend on the request, pass a function: policy: (request) => plans[...]'}`,
       );
     }
   }

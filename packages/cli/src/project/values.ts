@@ -157,7 +157,7 @@ function declaredByVariable(id: SyntaxNode, init: unknown): readonly (readonly [
   return isNode(init) && isRequire(init) ? [] : namesIn(id).map((inner) => [inner, undefined]);
 }
 
-/** Which is an import. */
+/** Whether a value is `require(...)`: an import. */
 function isRequire(node: SyntaxNode): boolean {
   const call = node.type === 'MemberExpression' ? (node['object'] as SyntaxNode) : node;
   return call.type === 'CallExpression' && nameOf(call['callee']) === 'require';

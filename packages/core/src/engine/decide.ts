@@ -6,7 +6,7 @@ import type { Contents } from './key-contents.ts';
 import { countsDenied, type NamedPolicy } from './policy.ts';
 import type { DecidingRequest, KeyState, Part, PartAnswer } from './store.ts';
 
-/** Consumes or peeks. The twin of frame/decide.lua. */
+/** Consumes or peeks. The twin of stores/redis/lua/decide.lua. */
 export function decide({ op, parts }: DecidingRequest, keys: readonly KeyState[], nowMs: number): Evaluation {
   const before = keys.map(({ states }) => states);
   const answers: PartAnswer[] = [];
@@ -92,7 +92,7 @@ interface DeniedCost {
   readonly cost: number;
 }
 
-/** Adds costs that were denied. The twin of frame/denied-costs.lua. */
+/** Adds costs that were denied. The twin of stores/redis/lua/denied-costs.lua. */
 function countDenials(denied: readonly DeniedCost[], nowMs: number): void {
   for (const { key, named, j, cost } of denied) {
     const after = named.algorithm.charge(named.policy, key.states[j], cost, undefined, nowMs);

@@ -7,7 +7,7 @@ import type { EditingRequest, KeyState, Part, SettlingRequest, StoreRequest } fr
 /** The key after an edit, which has to state what happens to denials. */
 type Edited = Omit<Contents, 'denials'> & { readonly denials: DenialCount | undefined };
 
-/** Every operation on a key other than consume and peek. The twin of frame/edits.lua. */
+/** Every operation on a key other than consume and peek. The twin of stores/redis/lua/edits.lua. */
 export function editKey(request: EditingRequest, key: KeyState | undefined, nowMs: number): Evaluation {
   switch (request.op) {
     case 'refund':

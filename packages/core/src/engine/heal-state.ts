@@ -17,7 +17,7 @@ export function aheadMs(named: NamedPolicy, state: unknown, nowMs: number): numb
 
 /**
  * The states of a key, where those that a clock which ran ahead has left behind are cut: their units count from now.
- * Undefined when none is. Twin of `heal` in frame/edits.lua.
+ * Undefined when none is. Twin of `heal` in stores/redis/lua/edits.lua.
  */
 export function healedStates({ policies }: Limit, { states }: KeyState, nowMs: number): readonly unknown[] | undefined {
   const healed = policies.map((named, j) => healedState(named, states[j], nowMs));

@@ -22,7 +22,7 @@ export class Deadline {
   readonly #isAwaited: boolean;
   readonly #late: (error: StoreError) => void;
   #timer: DeadlineTimer | undefined;
-  /** Of a caller that does not wait, and of the extra time. */
+  /** The timer of a caller that does not wait, and of the extra time. */
   #other: NodeJS.Timeout | undefined;
   #hasEnded = false;
 

@@ -6,10 +6,10 @@ import { countingScenes, forAll, open, denial, sceneKinds } from './scene.ts';
 
 const redis = useRedis();
 
-/** Every key with its value and its expiry. */
-/** Of any type. */
+/** A value of any type, as DUMP writes it. */
 const bytesOf = async (key: string): Promise<string> => (await redis.admin.dumpBuffer(key)).toString('hex');
 
+/** Every key with its value and its expiry. */
 async function contents(): Promise<unknown> {
   const keys = (await redis.admin.keys('*')).sort();
   return Promise.all(keys.map(async (key) => [key, await bytesOf(key), await redis.admin.pexpiretime(key)]));

@@ -1,4 +1,4 @@
-/** So many bits a key, at least: of keys that are not there, at most one in eight is said to be. */
+/** The least number of bits a key: at most one in eight absent keys is taken for present. */
 const BITS_OF_KEY = 8;
 const FEWEST_BITS = 1024;
 /** How many characters count, from the end: there keys differ most. */

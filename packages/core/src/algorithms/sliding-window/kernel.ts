@@ -178,9 +178,9 @@ export function usedOfSlidingWindow(policy: SlidingWindowPolicy, state: SlidingW
 }
 
 /**
- * If the length and number of blocks do not change, units leave with the blocks in which they were consumed; else
- * they are consumed now, and without a state before in the last millisecond of the block: the latest that is written
- * now, by a lease.
+ * If the length and number of blocks do not change, units leave with the blocks in which they were consumed. Otherwise
+ * all units count as consumed now; without an earlier state, as in the last millisecond of the block, which is the latest
+ * that a lease writes.
  */
 export function migrateSlidingWindow(
   policy: SlidingWindowPolicy,
