@@ -18,9 +18,15 @@ export class OverrideIndex {
   /** By their text: targets with the same numbers share one. */
   readonly #overrides = new Map<string, Override>();
   readonly #policies = new Map<string, NamedPolicy>();
+  #changes = 0;
   #cursor: string | undefined;
   /** The names of a reading from the start that is not yet complete, if some are known already. */
   #seen: Set<string> | undefined;
+
+  /** Grows with every override that is new or different, also while `follow` goes on. */
+  get changes(): number {
+    return this.#changes;
+  }
 
   /** Undefined where a policy has none. */
   of(policyName: string): PolicyOverrides | undefined {
@@ -30,31 +36,24 @@ export class OverrideIndex {
   /**
    * Reads what has changed at a source. What was read before a failure stays, and the next call goes on from there.
    *
-   * @returns Whether anything has.
    * @throws (rejects) the error of the source.
    */
-  async follow(source: OverrideSource): Promise<boolean> {
-    let hasChanged = false;
+  async follow(source: OverrideSource): Promise<void> {
     let page: OverridePage;
     do {
       page = await withinDeadline(source.changes(this.#cursor), LONGEST_PAGE_MS, { abandoned: false }, false);
       this.#begin(page);
-      for (const [name, record] of page.records) hasChanged = this.adopt(name, record) || hasChanged;
+      for (const [name, record] of page.records) this.adopt(name, record);
       this.#cursor = page.cursor;
       if (page.nowMs !== undefined) this.clock.saw(page.nowMs);
     } while (page.hasMore);
     this.#end();
-    return hasChanged;
   }
 
-  /**
-   * Takes over a record. One that cannot be read, and one that is older than the known one, changes nothing.
-   *
-   * @returns Whether it has changed something.
-   */
-  adopt(name: string, record: unknown): boolean {
+  /** Takes over a record. One that cannot be read, and one that is older than the known one, changes nothing. */
+  adopt(name: string, record: unknown): void {
     const target = readRecordName(name);
-    if (target === undefined) return false;
+    if (target === undefined) return;
     this.#seen?.add(name);
     try {
       const overrides = this.#ofPolicies.get(target.policy) ?? new PolicyOverrides();
@@ -62,18 +61,17 @@ export class OverrideIndex {
       const override = this.#sharedOf(readOverride(target.policy, record));
       if (before !== undefined && before.version >= override.version) {
         if (before.version > override.version) warnOfLostOverride(target.policy);
-        return false;
+        return;
       }
       overrides.set(target, override);
       this.#ofPolicies.set(target.policy, overrides);
-      return true;
+      this.#changes++;
     } catch (error) {
       warnOnce(
         'SLUICE_OVERRIDE_UNUSABLE',
         `the override ${JSON.stringify(name)} is not in force: ${messageOf(error)}. Put it again, or remove it.`,
         name.slice(0, 200),
       );
-      return false;
     }
   }
 

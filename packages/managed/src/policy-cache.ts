@@ -35,6 +35,8 @@ export class PolicyCache implements LimitFeed {
   #overrides = new OverrideIndex();
   #records: Readonly<Record<string, unknown>> = {};
   #changes = 0;
+  /** Those that the file has, or will have. */
+  #savedChanges = 0;
   #failedLoads = 0;
   #isLoaded = false;
   #failure: unknown;
@@ -71,7 +73,7 @@ export class PolicyCache implements LimitFeed {
 
   /** Grows when a definition changes, or an override. */
   get changes(): number {
-    return this.#changes;
+    return this.#changes + this.#overrides.changes;
   }
 
   /** The overrides of all policies. */
@@ -137,8 +139,8 @@ export class PolicyCache implements LimitFeed {
 
   #forget(): void {
     this.#known.clear();
+    this.#changes += this.#overrides.changes + 1;
     this.#overrides = new OverrideIndex();
-    this.#changes++;
     this.#records = {};
     this.#isLoaded = false;
     this.#failure = undefined;
@@ -191,8 +193,6 @@ export class PolicyCache implements LimitFeed {
       ]);
       if (followed.status === 'rejected') throw followed.reason;
       if (loaded.status === 'rejected') throw loaded.reason;
-      const before = this.#changes;
-      this.#overridden(followed.value === true);
       const records = loaded.value;
       if (typeof records !== 'object' || records === null) {
         throw new StoreError(
@@ -204,7 +204,8 @@ export class PolicyCache implements LimitFeed {
       this.#isLoaded = true;
       this.#failure = undefined;
       this.#failedLoads = 0;
-      if (this.#changes !== before) this.#snapshots?.changed();
+      if (this.changes !== this.#savedChanges) this.#snapshots?.changed();
+      this.#savedChanges = this.changes;
     } catch (error) {
       await this.#failed(asStoreError(error));
     }
@@ -229,9 +230,10 @@ export class PolicyCache implements LimitFeed {
     const records = await this.#snapshots?.read();
     if (records === undefined || this.#isLoaded || closings !== this.#closings) return;
     for (const [name, record] of records) {
-      if (isOverride(name)) this.#overridden(this.#overrides.adopt(name, record));
+      if (isOverride(name)) this.#overrides.adopt(name, record);
       else this.#adoptPolicy(name, record);
     }
+    this.#savedChanges = this.changes;
     this.#isLoaded = true;
     warnOfAbsence(this.source, why, this.#snapshots?.path);
   }
@@ -240,10 +242,6 @@ export class PolicyCache implements LimitFeed {
   *#everything(): Generator<NamedRecord> {
     for (const [name, { record }] of this.#known) yield [name, record];
     yield* this.#overrides.records();
-  }
-
-  #overridden(hasChanged: boolean): void {
-    if (hasChanged) this.#changes++;
   }
 
   #adopt(records: Readonly<Record<string, unknown>>): void {
@@ -256,7 +254,7 @@ export class PolicyCache implements LimitFeed {
       const record = records[name];
       // A source may return the same object for what has not changed.
       if (before[name] === record && Object.isFrozen(before)) continue;
-      if (isOverride(name)) this.#overridden(this.#overrides.adopt(name, record));
+      if (isOverride(name)) this.#overrides.adopt(name, record);
       else this.#adoptPolicy(name, record);
     }
     for (const [name, { definition }] of this.#known) {

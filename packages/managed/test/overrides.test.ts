@@ -294,6 +294,42 @@ describe('two processes', () => {
   });
 });
 
+describe('an override that is read while the policies are not', () => {
+  it('is in force, also for the key that was asked last', async () => {
+    const here = policies();
+    await here.put('orders', of(10), { apps });
+    const records = await recordsIn(redis.admin);
+    const overrides: (readonly [string, unknown])[] = [];
+    let isAway = false;
+    const source: PolicySource = {
+      load: () => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(records)),
+      overrides: {
+        changes: (cursor = '0') =>
+          Promise.resolve({
+            records: overrides.slice(Number(cursor)),
+            ...{ cursor: String(overrides.length), hasMore: false, isFromStart: false },
+          }),
+        read: () => Promise.resolve(undefined),
+      },
+    };
+    const orders = limiter({ policy: managed('orders'), policies: policies(source), store: memoryStore(), timeoutMs });
+    const before = await limits(orders, 'ann');
+
+    isAway = true;
+    for (const [version, limit] of [50, 5].entries()) {
+      overrides.push([
+        'orders:key:ann',
+        {
+          ...{ format: 1, version: version + 100, policy: of(limit), changedAtMs: 0, earlier: [] },
+        },
+      ]);
+      await until('it is in force', async () => (await orders.peek('ann')).limit === limit);
+    }
+
+    expect(before).toEqual([10]);
+  });
+});
+
 describe('an override with an end', () => {
   it('ends by the clock of the source, whatever the clock of the process', async () => {
     const here = policies();

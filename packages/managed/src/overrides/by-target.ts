@@ -1,3 +1,4 @@
+import { ownText } from '@sluice/core/spi';
 import { KeyFilter } from './key-filter.ts';
 import type { Target } from './target.ts';
 
@@ -22,7 +23,7 @@ export class ByTarget<Value> {
 
   set({ kind, text }: Target, value: Value): void {
     if (kind === 'key') {
-      this.#ofKeys.set(this.#ofKeys.has(text) ? text : inOnePiece(text), value);
+      this.#ofKeys.set(this.#ofKeys.has(text) ? text : ownText(text), value);
       this.#filter.add(text, this.#ofKeys);
       return;
     }
@@ -78,11 +79,6 @@ export class ByTarget<Value> {
   #of(kind: Target['kind']): Map<string, Value> {
     return kind === 'key' ? this.#ofKeys : this.#ofPrefixes;
   }
-}
-
-/** A copy of a subject that is no part of a longer text: it holds none, and compares without a detour. */
-function inOnePiece(subject: string): string {
-  return Buffer.from(subject).toString();
 }
 
 /** A long key is known by its hash alone, so that only what is of the whole key concerns it. */
