@@ -41,9 +41,6 @@ export interface RawRequest {
   readonly socket?: {
     readonly remoteAddress?: string | undefined;
     readonly destroyed?: boolean;
-    /** Bytes that were handed over, and those of them that wait for the client. */
-    readonly bytesWritten?: number;
-    readonly writableLength?: number;
     once?(event: 'close', listener: () => void): unknown;
   } | null;
   /** Names and values of the header fields, alternating, as received. */

@@ -15,6 +15,14 @@ export interface NamedPolicy {
   readonly windowMs: number;
 }
 
+/** Policies as text, by which users are told of others: a lease, which shares budgets with those without, is left out. */
+export function policiesText(policies: readonly NamedPolicy[]): string {
+  return JSON.stringify(
+    policies.map(({ policy }) => policy),
+    (name, value: unknown) => (name === 'isLeased' ? undefined : value),
+  );
+}
+
 /** Whether any of these holds its units in slots until they are released: see `concurrency`. */
 export function holdsSlots(policies: readonly NamedPolicy[]): boolean {
   return policies.some(({ algorithm }) => algorithm.renew !== undefined);

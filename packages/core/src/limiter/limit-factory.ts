@@ -3,7 +3,7 @@ import { keySuffixOf, ownerOf } from '../engine/key.ts';
 import { isSource, type LimitFeed, type LimitRef, type LimitSource } from '../engine/limit-source.ts';
 import { MAKES_SOURCE, type LimitReference } from './limit-reference.ts';
 import type { WrittenPolicies } from './names.ts';
-import type { NamedPolicy } from '../engine/policy.ts';
+import { policiesText, type NamedPolicy } from '../engine/policy.ts';
 import { leasedPolicy } from '../engine/lease-policy.ts';
 import { withFallback } from '../stores/fallback.ts';
 import { isFastPathEligible, type Limit, type PolicyVersion } from '../engine/store.ts';
@@ -35,7 +35,7 @@ export class LimitFactory {
   written(): WrittenPolicies {
     const fixed = this.known.filter((limit): limit is Limit => !isSource(limit));
     return new Map(
-      fixed.map(({ keySuffix, policies }) => [keySuffix, JSON.stringify(policies.map(({ policy }) => policy))]),
+      fixed.map(({ keySuffix, policies }) => [keySuffix, policiesText(policies)]),
     );
   }
 

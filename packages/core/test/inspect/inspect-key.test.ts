@@ -119,6 +119,7 @@ describe.each(Object.entries(kinds))('a key of a %s', (algorithm, policy) => {
         remaining: 2,
         resetAtMs: decision.atMs + decision.resetAfterMs,
         detailKey: DETAILS[algorithm] ?? null,
+        override: null,
       },
     ]);
   });

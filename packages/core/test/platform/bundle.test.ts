@@ -46,6 +46,7 @@ describe('a bundle with a limiter in memory', () => {
     expect(kernels(modules)).toEqual([
       'algorithms/fixed-window/kernel.ts', // of the probe of a store that is not memory
       'algorithms/interval-bucket/kernel.ts',
+      'algorithms/sliding-window/kernel.ts', // of `{ limit, window }`
       'algorithms/token-bucket/kernel.ts',
     ]);
     expect(modules.filter((path) => /stores\/redis|names-elsewhere|inspect/.test(path))).toEqual([]);

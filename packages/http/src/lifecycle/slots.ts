@@ -3,13 +3,16 @@ import { typeError, keepRenewing, releaseWithRetry, type LimiterCore, warnOnce }
 import { hasEnded, onClose } from './disconnect.ts';
 import { NO_RESPONSE, type RawRequest, type RawResponse } from '../framework.ts';
 
-/** How long a client may leave what it was sent unread before another request gets its slot. */
-const UNREAD_MS = 60_000;
+/**
+ * How long a client may leave what it was sent unread before another request gets its slot. Networks take an answer in
+ * pieces of up to a megabyte, so that a client of 8 kB a second must not look still.
+ */
+const UNREAD_MS = 180_000;
 
 /**
  * Holds the slots of a decision, if it has any, until the response ends in any way, and renews them until then. If
  * the response has already ended, releases them immediately. Releases them as well once the client has read nothing for
- * a minute of what waits for it, as far as HTTP/1 shows that.
+ * three minutes of what waits for it, as far as HTTP/1 shows that.
  *
  * @param maxSlotMs - Releases them after this time even if the response goes on.
  * @throws TypeError `SLUICE_ACQUIRE_NEEDED` without a response, because there is no end to wait for.
@@ -63,13 +66,41 @@ export function holdUntilClosed(
 
 /** Says, when it is asked again and again, whether bytes have waited for a client so long of which none was read. */
 function unreadFor(ms: number, { socket }: RawRequest): () => boolean {
-  let [seenBytes, sinceMs] = [socket?.bytesWritten, performance.now()];
+  let [seen, sinceMs] = [unreadOf(socket), performance.now()];
   return () => {
-    const { bytesWritten, writableLength = 0 } = socket ?? {};
-    if (writableLength > 0 && bytesWritten === seenBytes) return performance.now() - sinceMs >= ms;
-    [seenBytes, sinceMs] = [bytesWritten, performance.now()];
+    const now = unreadOf(socket);
+    if (now !== undefined && now.passedOn === seen?.passedOn && now.queued === seen.queued) {
+      return performance.now() - sinceMs >= ms;
+    }
+    [seen, sinceMs] = [now, performance.now()];
     return false;
   };
+}
+
+interface Unread {
+  /** Bytes that have left the stream: what the application writes meanwhile does not count. */
+  readonly passedOn: number;
+  /** Bytes that the system has not taken yet, of the piece that is being sent. */
+  readonly queued: number;
+}
+
+/** The handle of a socket, which Node does not document: its own timeout of idle sockets reads it too. */
+interface Handle {
+  readonly writeQueueSize?: number;
+  /** Below TLS. */
+  readonly _parent?: Handle | null;
+}
+
+/** Undefined where nothing waits for the client, or where that is not known. */
+function unreadOf(socket: RawRequest['socket']): Unread | undefined {
+  const { bytesWritten, writableLength, _handle } = (socket ?? {}) as {
+    readonly bytesWritten?: number;
+    readonly writableLength?: number;
+    readonly _handle?: Handle | null;
+  };
+  const queued = _handle?._parent?.writeQueueSize ?? _handle?.writeQueueSize;
+  if (bytesWritten === undefined || writableLength === undefined || !queued) return undefined;
+  return { passedOn: bytesWritten - writableLength, queued };
 }
 
 function warnOfLoss(name: string): void {

@@ -5,6 +5,7 @@ import {
   encodeSubject,
   isSource,
   liveLimiters,
+  policiesText,
   runScript,
   StoreGuard,
   warnOnce,
@@ -153,7 +154,7 @@ export function writtenNames(limits: Iterable<readonly [limiter: string, limit: 
   const several = new Set<string>();
   for (const [limiter, { policies }] of limits) {
     const name = [limiter, ...policies.map((one) => one.name).filter((one) => one !== limiter)].join('.');
-    const text = JSON.stringify(policies.map(({ policy }) => policy));
+    const text = policiesText(policies);
     if ((names.get(name) ?? text) !== text) several.add(name);
     names.set(name, text);
   }

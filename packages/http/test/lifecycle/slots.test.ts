@@ -84,6 +84,14 @@ class MoodyStore implements Store {
 let names = 0;
 const inFlight = concurrency({ limit: 1, ttl: TTL_MS });
 
+/** As Node's own. */
+interface TestSocket {
+  destroyed: boolean;
+  bytesWritten: number;
+  writableLength: number;
+  _handle: { writeQueueSize: number };
+}
+
 interface Scene {
   readonly store: MoodyStore;
   readonly limiter: Limiter;
@@ -221,44 +229,57 @@ describe('the slot of a request', () => {
     expect(warnings).toEqual(['SLUICE_SLOT_TIMEOUT']);
   });
 
-  it('is released once the client has read nothing for a minute of what waits for it, which is told of', async () => {
+  it.each<[string, (of: { writeQueueSize: number }) => object]>([
+    ['', (handle) => handle],
+    [' over TLS', (handle) => ({ _parent: handle })],
+  ])('is released once the client has read nothing for three minutes of what waits for it%s', async (_where, of) => {
     const { store, visit, free } = scene();
-    const socket = { bytesWritten: 1000, writableLength: 400 };
+    const handle = { writeQueueSize: 400 };
+    const socket = { destroyed: false, bytesWritten: 1000, writableLength: 400, _handle: of(handle) };
     const response = new TestResponse();
     await visit(response, { socket });
-    await pass(40_000);
-    socket.bytesWritten += 400; // it has read something
+    await pass(160_000);
+    handle.writeQueueSize -= 300; // it has read something of the piece
     await pass(THIRD_MS);
+    const read = await free();
+    for (let i = 0; i < 8; i++) {
+      socket.bytesWritten += 50; // the application goes on writing
+      socket.writableLength += 50;
+      await pass(THIRD_MS);
+    }
     const before = await free();
-    await pass(50_000);
-    const waiting = await free();
-    await pass(THIRD_MS);
+    await pass(180_000 - 8 * THIRD_MS);
     const after = await free();
     response.finish();
     await turns();
 
-    expect([before, waiting, after, await free()]).toEqual([0, 0, 1, 1]);
+    expect([read, before, after, await free()]).toEqual([0, 0, 1, 1]);
     expect(store.count('release')).toBe(1);
     expect(warnings).toEqual(['SLUICE_SLOT_TIMEOUT']);
   });
 
-  it('is held while nothing waits for the client, and while that reads', async () => {
+  it.each<[string, (socket: TestSocket) => void]>([
+    ['nothing waits for the client', (socket) => (socket.writableLength = socket._handle.writeQueueSize = 0)],
+    ['the system takes a piece', (socket) => socket._handle.writeQueueSize--],
+    ['pieces leave', (socket) => (socket.bytesWritten += 400)],
+    ['what waits is not known', (socket) => (socket._handle = { writeQueueSize: Number.NaN })],
+  ])('is held while %s', async (_why, change) => {
     const { visit, free } = scene();
-    const socket = { bytesWritten: 1000, writableLength: 0 };
+    const socket: TestSocket = {
+      ...{ destroyed: false, bytesWritten: 1000, writableLength: 400 },
+      _handle: { writeQueueSize: 400 },
+    };
     const response = new TestResponse();
     await visit(response, { socket });
-    await pass(200_000);
-    const silent = await free();
-    for (let i = 0; i < 10; i++) {
-      socket.bytesWritten += 1;
-      socket.writableLength = 400;
-      await pass(30_000);
+    for (let i = 0; i < 9; i++) {
+      change(socket);
+      await pass(60_000);
     }
-    const reading = await free();
+    const held = await free();
     response.finish();
     await turns();
 
-    expect([silent, reading, await free()]).toEqual([0, 0, 1]);
+    expect([held, await free()]).toEqual([0, 1]);
     expect(warnings).toEqual([]);
   });
 

@@ -99,7 +99,8 @@ export class Batching {
     const batches = this.#batches;
     this.#batches = [];
     for (const batch of batches) {
-      this.#onItsWay += batch.send(this.#onItsWay === 0, this.#left);
+      const sent = batch.send(this.#onItsWay === 0, this.#left);
+      this.#onItsWay += sent; // afterwards: sending may have sent others
     }
   };
 
