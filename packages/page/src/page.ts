@@ -28,6 +28,7 @@ export class Page {
   readonly #policies: ManagedPolicies;
   readonly #actions: ReadonlyMap<string, readonly [known: readonly string[], act: Action]>;
   readonly #streams = new Set<() => void>();
+  #isClosed = false;
 
   constructor(settings: PageSettings) {
     const { limiters, policies, log, showKeys, secret } = settings;
@@ -70,6 +71,7 @@ export class Page {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const leave of this.#streams) leave();
     this.#recorder.close();
     await this.#policies.close();
@@ -115,6 +117,10 @@ export class Page {
       throw new PageProblem(503, `${String(MOST_STREAMS)} pages are open already`, { 'retry-after': '10' });
     }
     return streamResponse((send, finish) => {
+      if (this.#isClosed) {
+        finish();
+        return () => undefined;
+      }
       const push = (): void => {
         send(`data: ${JSON.stringify(this.#snapshots.take(name))}\n\n`);
       };

@@ -279,11 +279,14 @@ describe('a snapshot', () => {
   it('ends the pages that are open when it is closed', async () => {
     const made = pageWith();
     const request = new Request('http://localhost/limits/events', { headers: { authorization: `Bearer ${TOKEN}` } });
-    const response = await made(request);
+    const reader = (await made(request)).body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+    const unread = await made(request);
+    const first = new TextDecoder().decode((await reader.read()).value);
 
     await made.close();
 
-    expect(await response.text()).toMatch(/^data: \{.*\}\n\n$/);
+    expect(first).toMatch(/^data: \{.*\}\n\n$/);
+    expect([(await reader.read()).done, await unread.text()]).toEqual([true, '']);
   });
 });
 

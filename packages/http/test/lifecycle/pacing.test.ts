@@ -331,7 +331,7 @@ describe('a client that leaves while its request rests', () => {
 
   it('is heard of by requests that are pipelined, with one listener on their socket', async () => {
     const socket = new EventEmitter();
-    const all = scene().visits(11, { socket: socket as NonNullable<TestRequest['socket']> });
+    const all = scene().visits(11, { socket });
     await turns();
     const listeners = socket.listenerCount('close');
 
