@@ -87,6 +87,10 @@ const APART = {
     'the same for calls of the service, within 20 ms, and until limits are shared again, within 1 s; two minutes',
     `${BUILT} node scripts/faults/outage-service.mjs`,
   ],
+  abuses: [
+    'the service under what abuses HTTP/2: what honest calls wait, and the memory it takes and gives back; two minutes',
+    `${BUILT} node scripts/faults/abuses.mjs`,
+  ],
   soak: ['ten minutes of load and faults, and a plot of memory and keys', `${BUILT} node scripts/faults/soak.mjs`],
   history: [
     'histories under faults for longer than the suite: --seeds 200 --seconds 30',

@@ -33,7 +33,7 @@ interface Answer {
   readonly body: string;
 }
 
-type Operation = readonly [listener: 'http' | 'admin', method: 'GET' | 'POST', path: string, body?: string];
+type Operation = readonly [listener: 'http' | 'admin', method: 'GET' | 'HEAD' | 'POST', path: string, body?: string];
 
 function ask([listener, method, path, body]: Operation, headers: OutgoingHttpHeaders): Promise<Answer> {
   const address = server.addresses[listener] ?? '';
@@ -93,6 +93,19 @@ describe.each(OPERATIONS)('on the loopback: %s %s %s', (...operation) => {
     [{ Host: 'localhost:6070', 'Sec-Fetch-Site': 'none' }],
   ])('a request with %j is answered', async (fields) => {
     expect([200, 204]).toContain((await ask(operation, fields)).status);
+  });
+});
+
+describe('HEAD of /metrics on the admin listener', () => {
+  it('answers 200 with the fields of GET, and without a body', async () => {
+    const [got, head] = await Promise.all([
+      ask(['admin', 'GET', '/metrics'], {}),
+      ask(['admin', 'HEAD', '/metrics'], {}),
+    ]);
+
+    expect(got.body).not.toBe('');
+    expect(head).toMatchObject({ status: 200, body: '' });
+    expect(head.headers['content-type']).toBe(got.headers['content-type']);
   });
 });
 
