@@ -196,7 +196,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_SLOT_TIMEOUT: {
     when: 'Warnings',
-    text: 'A request under `concurrency` held its slot for `maxSlotMs` (default ten minutes), or its client read nothing of the response for a minute, and the slot was released: **more than the limit may run** until it ends. Set a timeout on sockets whose clients do not read; for responses that take longer, a longer `maxSlotMs`.',
+    text: 'A request under `concurrency` held its slot for `maxSlotMs` (default ten minutes), or its client read nothing of the response for three minutes, and the slot was released: **more than the limit may run** until it ends. Set a timeout on sockets whose clients do not read; for responses that take longer, a longer `maxSlotMs`.',
   },
   SLUICE_SPLIT_SHARE_ZERO: {
     when: 'Warnings',

@@ -2,7 +2,20 @@ import { describe, expect, it } from '@jest/globals';
 import { ByTarget, type Target } from '@sluice/managed';
 import { seeded, testSeed, type Random } from '@sluice/testkit';
 
-const PARTS = ['ann', 'bob', 'org-7:', 'org-8:', 'a', 'b', '日本', '😀', '\ud800', '/', '#x', 'a-long-part-of-a-key'] as const;
+const PARTS = [
+  'ann',
+  'bob',
+  'org-7:',
+  'org-8:',
+  'a',
+  'b',
+  '日本',
+  '😀',
+  '\ud800',
+  '/',
+  '#x',
+  'a-long-part-of-a-key',
+] as const;
 
 function textOf(random: Random): string {
   return Array.from({ length: random.integer(1, 6) }, () => random.pick<string>(PARTS)).join('');

@@ -34,9 +34,7 @@ export class LimitFactory {
   /** The policies of the limits that do not change. */
   written(): WrittenPolicies {
     const fixed = this.known.filter((limit): limit is Limit => !isSource(limit));
-    return new Map(
-      fixed.map(({ keySuffix, policies }) => [keySuffix, policiesText(policies)]),
-    );
+    return new Map(fixed.map(({ keySuffix, policies }) => [keySuffix, policiesText(policies)]));
   }
 
   #made(policies: readonly NamedPolicy[], keySuffix: string, policyVersion?: PolicyVersion): Limit {
