@@ -46,7 +46,7 @@ test('a response has the fields of Envoy and those of the service', async () => 
   assert.equal(denied.headers['retry-after'], denied.headers['x-ratelimit-reset']);
 });
 
-test('a request of a page of another site is decided as any other', async () => {
+test('a request of a page of another site is decided like every other', async () => {
   const headers = { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site', host: 'rebound.example' };
 
   const answer = await deployment.ask(0, '/', { from: '127.0.0.4', headers });

@@ -192,7 +192,7 @@ describe('denied requests', () => {
     expect(decided(window('1', '1h'), [at(0), at(1)], { ...whole, retries: 'after' })).toHaveLength(2);
   });
 
-  it('are decided as any requests at their instants, and are no more than a page can show', () => {
+  it('are decided like all requests at their instants, and are no more than a page can show', () => {
     const offered = Array.from({ length: 6_000 }, (_, i) => at(i * 10, { client: i % 3 }));
     const bucket = [{ kind: 'tokenBucket', name: '', values: { capacity: '10', refill: '1', every: '1s' } }];
 

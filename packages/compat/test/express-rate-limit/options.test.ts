@@ -166,7 +166,7 @@ describe('a store of Sluice', () => {
     expect(statuses).toEqual([200, 429]);
   });
 
-  it('that two limiters share is told of, as any store is', () => {
+  it('that two limiters share is told of, like every other store', () => {
     const [store, logger] = [memoryStore(), keptLog()];
 
     ours.rateLimit({ store, logger });

@@ -39,7 +39,7 @@ export function answers(target: GatewayTarget): void {
     });
     const stack = useStack(target);
 
-    it('of a page is decided as any other, by the fields of its browser that the gateway copies', async () => {
+    it('of a page is decided like every other, by the fields of its browser that the gateway copies', async () => {
       await stack.limit(`name: all, ${limitOf(1)}`);
       stack.serve(recorder().app);
       const headers = { Host: 'shop.example', Origin: 'https://elsewhere.example', 'Sec-Fetch-Site': 'cross-site' };
