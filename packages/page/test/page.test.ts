@@ -1,5 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
-import { hasSubscribers } from 'node:diagnostics_channel';
+import { describe, expect, it, jest } from '@jest/globals';
+import * as channels from 'node:diagnostics_channel';
 import { createHash } from 'node:crypto';
 import { createLimiter, fixedWindow, memoryStore, slidingWindow, type Limiter } from '@sluice/core';
 import { LimiterCore, limitOfPolicy, type LimitRef } from '@sluice/core/spi';
@@ -42,13 +42,30 @@ describe('the options of page', () => {
 
 describe('a page that is not made', () => {
   it('costs nothing: nothing is subscribed, and nothing after it is closed', async () => {
-    expect(hasSubscribers('sluice:decision')).toBe(false);
-    const made = page({ token: TOKEN });
-    expect(hasSubscribers('sluice:decision')).toBe(true);
+    // The channel is the whole process's, so the page's own calls are counted. `other` keeps it in the form that spies know.
+    const other = (): undefined => undefined;
+    channels.subscribe('sluice:decision', other);
+    const decisions = channels.channel('sluice:decision');
+    const subscribe = jest.spyOn(decisions, 'subscribe');
+    const unsubscribe = jest.spyOn(decisions, 'unsubscribe');
+    later(() => {
+      jest.restoreAllMocks();
+      channels.unsubscribe('sluice:decision', other);
+    });
+
+    jest.resetModules();
+    const loaded = await import('@sluice/page');
+    expect(loaded.page).not.toBe(page);
+    expect(subscribe).not.toHaveBeenCalled();
+
+    const made = loaded.page({ token: TOKEN });
+    const listeners = subscribe.mock.calls;
+    expect(listeners).toHaveLength(1);
 
     await made.close();
 
-    expect(hasSubscribers('sluice:decision')).toBe(false);
+    expect(unsubscribe.mock.calls).toEqual(listeners);
+    expect(unsubscribe.mock.results).toEqual([{ type: 'return', value: true }]);
   });
 });
 
