@@ -42,10 +42,18 @@ function item(member, defaults, file) {
   const checked = defaults.get(name);
   if (checked !== undefined && plain(said ?? '') !== plain(checked))
     problems.push(`${file}: the docstring of ${name} says ${said ?? 'nothing'} of its default, which is ${checked}`);
-  const type = `\`${typeOf(member.type)}\``;
-  const byDefault = checked?.startsWith("'") ? `\`${checked}\`` : said;
-  const meaning = sentence?.endsWith('.') ? text.replace(sentence, '').replace(/ {2,}/g, ' ').trim() : text;
-  return `- **\`${name}\`**: ${type}${member.questionToken ? '' : ', required'}${byDefault === undefined ? '' : `, default ${byDefault}`}. ${meaning}`;
+  const type = typeOf(member.type);
+  // The default is written once: of a sentence that says more than it, in that sentence.
+  const isAlone = sentence?.endsWith('.') === true;
+  const byDefault = !isAlone ? undefined : checked?.startsWith("'") ? `\`${checked}\`` : said;
+  const isShown = /^(boolean|number|string)$/.test(type) && /^`?['\d]|^`?(true|false)/.test(byDefault ?? '');
+  const meaning = isAlone ? text.replace(sentence, '').replace(/ {2,}/g, ' ').trim() : text;
+  const facts = [
+    isShown ? [] : `\`${type}\``,
+    member.questionToken ? [] : 'required',
+    byDefault === undefined ? [] : `default ${byDefault}`,
+  ].flat();
+  return `- **\`${name}\`**: ${facts.join(', ')}. ${meaning}`;
 }
 
 /** The docstring as prose of the page: what it names in the documents is a link. */
