@@ -47,13 +47,21 @@ function item(member, defaults, file) {
   const isAlone = sentence?.endsWith('.') === true;
   const byDefault = !isAlone ? undefined : checked?.startsWith("'") ? `\`${checked}\`` : said;
   const isShown = /^(boolean|number|string)$/.test(type) && /^`?['\d]|^`?(true|false)/.test(byDefault ?? '');
-  const meaning = isAlone ? text.replace(sentence, '').replace(/ {2,}/g, ' ').trim() : text;
+  const isOfATypeAlone = /^[A-Z]\w*(<\w+>)?( \| [A-Z]\w*)*$/.test(type);
+  const [meaning, guide] = apart(isAlone ? text.replace(sentence, '').replace(/ {2,}/g, ' ').trim() : text);
   const facts = [
-    isShown ? [] : `\`${type}\``,
+    isShown || isOfATypeAlone ? [] : `\`${type}\``,
     member.questionToken ? [] : 'required',
     byDefault === undefined ? [] : `default ${byDefault}`,
   ].flat();
-  return `- **\`${name}\`**: ${facts.join(', ')}. ${meaning}`;
+  const title = guide === undefined ? `\`${name}\`` : `[\`${name}\`](${guide})`;
+  return `- **${title}**: ${facts.length === 0 ? '' : `${facts.join(', ')}. `}${meaning}`;
+}
+
+/** What an option means, and the page that its last sentence names: the option's name is the link. */
+function apart(text) {
+  const [named, page] = /(?:[:,]? see|\. See|^See) \[[^\]]+\]\(([^)]+)\)\.$/.exec(text) ?? [];
+  return named === undefined ? [text, undefined] : [`${text.slice(0, -named.length)}.`, page];
 }
 
 /** The docstring as prose of the page: what it names in the documents is a link. */
