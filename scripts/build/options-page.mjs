@@ -42,10 +42,26 @@ function item(member, defaults, file) {
   const checked = defaults.get(name);
   if (checked !== undefined && plain(said ?? '') !== plain(checked))
     problems.push(`${file}: the docstring of ${name} says ${said ?? 'nothing'} of its default, which is ${checked}`);
-  const type = `\`${typeOf(member.type)}\``;
-  const byDefault = checked?.startsWith("'") ? `\`${checked}\`` : said;
-  const meaning = sentence?.endsWith('.') ? text.replace(sentence, '').replace(/ {2,}/g, ' ').trim() : text;
-  return `- **\`${name}\`**: ${type}${member.questionToken ? '' : ', required'}${byDefault === undefined ? '' : `, default ${byDefault}`}. ${meaning}`;
+  const type = typeOf(member.type);
+  // The default is written once: of a sentence that says more than it, in that sentence.
+  const isAlone = sentence?.endsWith('.') === true;
+  const byDefault = !isAlone ? undefined : checked?.startsWith("'") ? `\`${checked}\`` : said;
+  const isShown = /^(boolean|number|string)$/.test(type) && /^`?['\d]|^`?(true|false)/.test(byDefault ?? '');
+  const isOfATypeAlone = /^[A-Z]\w*(<\w+>)?( \| [A-Z]\w*)*$/.test(type);
+  const [meaning, guide] = apart(isAlone ? text.replace(sentence, '').replace(/ {2,}/g, ' ').trim() : text);
+  const facts = [
+    isShown || isOfATypeAlone ? [] : `\`${type}\``,
+    member.questionToken ? [] : 'required',
+    byDefault === undefined ? [] : `default ${byDefault}`,
+  ].flat();
+  const title = guide === undefined ? `\`${name}\`` : `[\`${name}\`](${guide})`;
+  return `- **${title}**: ${facts.length === 0 ? '' : `${facts.join(', ')}. `}${meaning}`;
+}
+
+/** What an option means, and the page that its last sentence names: the option's name is the link. */
+function apart(text) {
+  const [named, page] = /(?:[:,]? see|\. See|^See) \[[^\]]+\]\(([^)]+)\)\.$/.exec(text) ?? [];
+  return named === undefined ? [text, undefined] : [`${text.slice(0, -named.length)}.`, page];
 }
 
 /** The docstring as prose of the page: what it names in the documents is a link. */

@@ -30,7 +30,6 @@ export function figures(specimen, { requests }) {
     lower,
     most: largest(lower),
     denialMs: longestDenialMs(requests),
-    waitMs: Math.max(...allowed.map(({ atMs, startMs }) => startMs - atMs)),
   };
 }
 

@@ -40,16 +40,15 @@ if (given.units) {
 
 function withFigures(text) {
   const rows = replayed.map(({ specimen, requests }) => {
-    const { offered, allowed, most, denialMs, waitMs } = figures(specimen, { requests });
+    const { offered, allowed, most, denialMs } = figures(specimen, { requests });
     return [
       `\`${written(specimen)}\``,
-      `${allowed} of ${offered}`,
+      `${Math.round((100 * allowed) / offered)}%`,
       `${most} of ${specimen.promise}${specimen.running ? ' at once' : ''}`,
       `${(denialMs / 1000).toFixed(1)} s`,
-      waitMs === 0 ? '' : `${(waitMs / 1000).toFixed(1)} s`,
     ];
   });
-  const head = ['policy', 'allowed', 'most in any 20 s, of what is promised', 'longest denial', 'longest delay'];
+  const head = ['policy', 'allowed', 'most in any 20 s, of what is promised', 'longest denial'];
   const [before, rest] = text.split(BEGIN);
   const after = rest?.split(END)[1];
   if (after === undefined) throw new Error(`${guide} has no place for the figures: ${BEGIN} … ${END}`);

@@ -3,7 +3,7 @@
 export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; readonly text: string }>> = {
   SLUICE_POLICY_INVALID: {
     when: 'Thrown when something is made',
-    text: 'A policy, its name or a number in it is invalid; `error.field` names it. Examples: a limit that is not a whole number, a window that is not a duration, a precision that does not divide the window, a bucket that cannot be counted exactly, two policy names that differ only in case. In a bundle also a policy from JSON whose algorithm is not there: a bundle has the algorithms whose functions the program uses, so name `slidingLog`, say, somewhere.',
+    text: 'A policy, its name or a number in it is invalid; `error.field` names it: a limit that is not a whole number, a window that is not a duration, a precision that does not divide the window, a bucket that cannot be counted exactly, two policy names that differ only in case. In a bundle also a policy from JSON whose algorithm no function of the program names.',
   },
   SLUICE_OPTION_INVALID: {
     when: 'Thrown when something is made',
@@ -15,7 +15,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_LIMITER_NAME_TAKEN: {
     when: 'Thrown when something is made',
-    text: 'Two limiters of one name on one store would share their budgets. Give each a `name`, or, to share on purpose, set `shared: true` on both. `limiter.close()` frees the name. The same holds for two stores of this process with one Redis, database and prefix, where the limiters have different policies.',
+    text: 'Two limiters of one name on one store would share their budgets, and so would limiters with different policies on two stores with one Redis, database and prefix. Give each a `name`, or, to share on purpose, set `shared: true` on both. `limiter.close()` frees the name.',
   },
   SLUICE_KEY_INVALID: {
     when: 'Thrown by a call',
@@ -31,7 +31,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_ACQUIRE_NOT_NEEDED: {
     when: 'Thrown by a call',
-    text: 'No policy of this limiter holds slots. Use `consume` (and `refund` to give units back), or add `concurrency({ limit, ttl })`.',
+    text: 'No policy of this limiter holds slots. Use `consume` (and `refund`), or add `concurrency({ limit, ttl })`.',
   },
   SLUICE_WAIT_TIMEOUT: {
     when: 'Thrown by a call',
@@ -43,11 +43,11 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_NEVER_FITS: {
     when: 'Thrown by a call',
-    text: 'The cost of a `wait` or `run` is above the limit of a policy, so that no wait helps: split the job into smaller ones, or raise the limit.',
+    text: 'The cost of a `wait` or `run` is above the limit of a policy: split the job into smaller ones, or raise the limit.',
   },
   SLUICE_DECISION_UNKNOWN: {
     when: 'Thrown by a call',
-    text: 'A `TypeError`: `refund()` needs the decision object that this limiter returned, or a key. Copies (`{ ...decision }`, JSON) do not work. With `limits`, a key is an object whose fields are names of limits, with strings as values.',
+    text: 'A `TypeError`: `refund()` needs the decision object that this limiter returned (no copy or JSON), or a key; with `limits` an object of keys by limit name.',
   },
   SLUICE_RESET_ALL_UNSUPPORTED: {
     when: 'Thrown by a call',
@@ -56,7 +56,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   SLUICE_LIMITER_CLOSED: { when: 'Thrown by a call', text: 'The call came after `limiter.close()`.' },
   SLUICE_POLICY_UNCONFIGURED: {
     when: 'Thrown by a call',
-    text: "`reset`, `block`, `unblock`, `charge` or `refund(key)` was called on a limit whose managed policy does not exist or does not list this application. Decisions do not reject with this code: their `outcome` is `'unconfigured'`, and `onUnconfigured` applies. A **warning** of this code names the cause:\n\n- The policy does not exist: put it, under the limiter's policy name and `prefix`.\n- It was removed: put it again, or remove the limit from your code.\n- It does not list this application: add its `app`, spelt exactly, to the policy's `apps`.\n- A newer release wrote it: update this process, or put a policy that both know.\n- Another program wrote under that name: put the policy to replace it.",
+    text: "`reset`, `block`, `unblock`, `charge` or `refund(key)` was called on a limit without its managed policy. Decisions do not reject with this code: their `outcome` is `'unconfigured'`, and `onUnconfigured` applies. A **warning** of this code names the cause:\n\n- The policy does not exist, or was removed: put it, under the limiter's policy name and `prefix`.\n- It does not list this application: add its `app`, spelt exactly, to the policy's `apps`.\n- A newer release wrote it: update this process, or put a policy that both know.\n- Another program wrote under that name: put the policy to replace it.",
   },
   SLUICE_POLICIES_READ_ONLY: {
     when: 'Thrown by a call',
@@ -92,19 +92,19 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_REDIS_CLIENT_MISSING: {
     when: 'When the store fails',
-    text: '`redisStore` got a URL, but the package `ioredis` is not installed. Install it, or pass a client. `redisStore` throws it at the start; in a bundle and on other runtimes than Node.js the first decision rejects with it, whatever `onStoreError` says.',
+    text: '`redisStore` got a URL, but the package `ioredis` is not installed. Install it, or pass a client. In a bundle and on other runtimes than Node.js the first decision rejects with it, whatever `onStoreError` says.',
   },
   SLUICE_POLICY_STALE: {
     when: 'When the store fails',
-    text: 'A key was written under a version of its managed policy that the source does not return: the source is stale (a lagging replica), or processes read different sources. `onStoreError` decides this request, and the next one reads again.',
+    text: 'A key was written under a version of its managed policy that the source does not return: it is a lagging replica, or processes read different sources. `onStoreError` decides this request, and the next one reads again.',
   },
   SLUICE_SPLIT_UNCONFIRMED: {
     when: 'When the store fails',
-    text: 'This instance of a `splitStore` has no share now: the membership has not answered since the start (requests are denied for the grace time, then this error follows) or for longer than its `ttlMs`, or its clock is too imprecise for a short window. After a service registry was away for longer than `ttlMs`, this error goes on for the grace time. `onStoreError` decides until then. The message ends with the last failure of the registry. At startup, wait for `await store.ready()`. See limits that are split.',
+    text: 'This instance of a `splitStore` has no share now, and `onStoreError` decides: the membership has not answered within the grace time after the start or after an absence longer than its `ttlMs`, or its clock is too imprecise for a short window. The message ends with the last failure of the registry. At startup, wait for `await store.ready()`. See limits that are split.',
   },
   SLUICE_CONTEXT_UNKNOWN: {
     when: 'Warnings',
-    text: 'The guard of `@sluice/nestjs` ran for something that is not an HTTP request: a GraphQL resolver, a WebSocket or a microservice message. The call passed, **unlimited**.\n\nExtend the guard with a `requestOf(context)` that returns the request (for a WebSocket, its handshake). If nothing needs a limit there, silence the warning.',
+    text: 'The guard of `@sluice/nestjs` ran for something that is not an HTTP request: a GraphQL resolver, a WebSocket or a microservice message. The call passed, **unlimited**. Extend the guard with a `requestOf(context)` that returns the request (for a WebSocket, its handshake), or silence the warning.',
   },
   SLUICE_KEY_MISSING: {
     when: 'Warnings',
@@ -112,15 +112,15 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_LIMITER_NAME_DIFFERS: {
     when: 'Warnings',
-    text: "Two processes that live at the same time have limits of one name with other policies, and their keys in one Redis, database and prefix: two applications, two services with other files, or an application and a service. They share budgets, so requests to one can be denied for those to the other; of different algorithms, each counts by itself, and a client meets both. The warning names both policies, and the other process. Give each application a prefix of its own: `redisStore(url, { prefix: 'shop' })`, `sluice serve --prefix desk`; or each limit a `name` of its own. During a deployment that changes numbers it is right, and passes.\n\nIt comes some seconds to a minute after both have started. Processes tell each other their first 1000 names with a script call a minute; ADR 67 says what is seen. Nothing is compared where all limits of an application are made by `createLimiter`.",
+    text: "Two live processes (applications or services) have limits of one name with other policies in one Redis, database and prefix. They share budgets, so requests to one can be denied for those to the other; of different algorithms, each counts by itself, and a client meets both. The warning names both policies, and the other process. Give each application a prefix of its own: `redisStore(url, { prefix: 'shop' })`, `sluice serve --prefix desk`; or each limit a `name` of its own. During a deployment that changes numbers it is right, and passes.\n\nIt comes up to a minute after both have started, for the first 1000 names of a process, and not where `createLimiter` makes all limits.",
   },
   SLUICE_LIMITER_NAME_SHARED: {
     when: 'Warnings',
-    text: 'Two limiters of one name and the same policies have stores of their own, with one Redis, database and prefix: they share their budgets, so requests to one can be denied for those to the other. If they are two limits, give each a `name`; if they are of two applications, give each store a `prefix`. If it is one limit, make it once. To share on purpose, set `shared: true` on both. Between two processes only other policies cause a warning: replicas of one application share their budgets.',
+    text: 'Two limiters of one name and the same policies have stores of their own, with one Redis, database and prefix: requests to one can be denied for those to the other. Give two limits a `name` each, two applications a `prefix` each. One limit make once, or set `shared: true` on both. Replicas of one application share their budgets without this warning.',
   },
   SLUICE_LIMITER_PER_REQUEST: {
     when: 'Warnings',
-    text: "Ten limiters without a `store` were made, dropped and never closed: most likely a handler calls `rateLimit()` or `createLimiter()` for every request. **No request is ever denied.**\n\nThe same warning comes when ten stores of one Redis are open at once in a process: a handler calls `redisStore(url)`, and each call opens a connection.\n\napp.get('/search', (req, res, next) => rateLimit({ limit: 10, window: '1m' })(req, res, next)); // wrong\n\nconst searches = rateLimit({ name: 'search', limit: 10, window: '1m' }); // right: made once\napp.get('/search', searches, search);\n\n\nIf the limit depends on the request, pass a function: `rateLimit({ policy: (req) => policies[req.user.plan] })`.",
+    text: "A handler makes limiters: ten without a `store` were dropped and never closed, **so that no request is ever denied**; or ten stores of one Redis are open at once in a process, each with a connection.\n\napp.get('/search', (req, res, next) => rateLimit({ limit: 10, window: '1m' })(req, res, next)); // wrong\n\nconst searches = rateLimit({ name: 'search', limit: 10, window: '1m' }); // right: made once\napp.get('/search', searches, search);\n\n\nIf the limit depends on the request, pass a function: `rateLimit({ policy: (req) => policies[req.user.plan] })`.",
   },
   SLUICE_LISTEN_SILENT: {
     when: 'Warnings',
@@ -128,15 +128,15 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_MEMORY_IN_CLUSTER: {
     when: 'Warnings',
-    text: "A limiter without a `store` counts in one worker's memory, and this process is one of several (`node:cluster`, PM2 in cluster mode). **Together they allow the limit times the number of workers.**\n\nGive all workers one Redis: `store: redisStore(process.env.REDIS_URL)`; containers behind a load balancer too.",
+    text: 'A limiter without a `store` counts in memory, and this process is one of several workers (`node:cluster`, PM2). **Together they allow the limit times their number.** Give all one Redis: `store: redisStore(process.env.REDIS_URL)`; containers behind a load balancer too.',
   },
   SLUICE_MEMORY_SATURATED: {
     when: 'Warnings',
-    text: "Half of a memory store's `maxKeys` are being denied. They stay denied: the oldest are kept in a compact form. When as many again as `maxKeys` are compact, the oldest may be forgotten. Raise `maxKeys`, or keep this limit in Redis.",
+    text: "Half of a memory store's `maxKeys` are being denied. They stay denied in a compact form, until there are as many again as `maxKeys`. Raise `maxKeys`, or keep this limit in Redis.",
   },
   SLUICE_CARRY_OVER_PROPORTIONAL: {
     when: 'Warnings',
-    text: "A managed policy was put with `carryOver: 'proportional'`, which is no longer one of the ways. It is read as `'keep'`: units that clients have used stay used. Put the policy again.",
+    text: "A managed policy was put with `carryOver: 'proportional'`, which is read as `'keep'`: used units stay used. Put the policy again.",
   },
   SLUICE_OVERRIDE_UNUSABLE: {
     when: 'Warnings',
@@ -144,31 +144,31 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_POLICIES_AWAY: {
     when: 'Warnings',
-    text: 'The source of managed policies cannot be read: the message names it, and why. The policies and overrides that were read last stay in force, or those of `snapshotFile` at a start.',
+    text: 'The source of managed policies cannot be read, for the reason in the message. The policies and overrides that were read last stay in force, or those of `snapshotFile` at a start.',
   },
   SLUICE_POLICIES_LOST: {
     when: 'Warnings',
-    text: 'A managed policy disappeared from its source without a removal (server restarted empty, `FLUSHALL`, older backup). Running processes keep the last known policy; **processes that start now** treat it as `unconfigured`. Put it again.',
+    text: 'A managed policy disappeared from its source without a removal (server restarted empty, `FLUSHALL`, older backup). Running processes keep it; **for those that start now** it is `unconfigured`. Put it again.',
   },
   SLUICE_POLICIES_UNKNOWN: {
     when: 'Warnings',
-    text: "A limiter has not yet loaded its managed policies, so it has no limit to count, not even in memory. `onStoreError` decides, and **`'local'` allows requests** until the source has answered once. Set `onStoreError: 'deny'`, or wait for `policies.get(name)` before you listen.",
+    text: "A limiter has not yet loaded its managed policies. `onStoreError` decides, and **`'local'` allows requests** until the source has answered once. Set `onStoreError: 'deny'`, or wait for `policies.get(name)` before you listen.",
   },
   SLUICE_PROXY_HOP_COUNT: {
     when: 'Warnings',
-    text: "Fastify 5.12.1+ silently ignores a numeric `trustProxy`, because clients can forge addresses under a hop count. Every client then has the proxy's address: **all share one budget**, and one can lock out the rest. List the proxies: `Fastify({ trustProxy: ['10.0.0.0/8'] })`.",
+    text: "Fastify 5.12.1+ silently ignores a numeric `trustProxy`, because clients can forge addresses under a hop count. **All clients share one budget**, that of the proxy's address. List the proxies: `Fastify({ trustProxy: ['10.0.0.0/8'] })`.",
   },
   SLUICE_PROXY_NOT_TRUSTED: {
     when: 'Warnings',
-    text: "A request from a private or loopback address carried `X-Forwarded-For`, which the application ignores. If the sender is your proxy, **all clients share the proxy's budget**: trust its address, with the setting of your framework. If you have no proxy, silence the warning. Check your setup.",
+    text: "A request from a private or loopback address carried `X-Forwarded-For`, which the application ignores. If the sender is your proxy, **all clients share the proxy's budget**: trust its address, with the setting of your framework, and check it. If you have no proxy, silence the warning.",
   },
   SLUICE_PROXY_TRUSTS_ALL: {
     when: 'Warnings',
-    text: "The application trusts every proxy: `app.set('trust proxy', true)` in Express, `trustProxy: true` in Fastify, `app.proxy = true` without `maxIpsCount` in Koa. The address is then the leftmost of `X-Forwarded-For`, which clients write: **each request can claim a new address and a new budget.**\n\nUse the settings of the guide. If a proxy replaces the field and nothing else can reach the application, silence the warning.",
+    text: "The application trusts every proxy: `app.set('trust proxy', true)` in Express, `trustProxy: true` in Fastify, `app.proxy = true` without `maxIpsCount` in Koa. The address is then the leftmost of `X-Forwarded-For`, which clients write: **each request can claim a new budget.** Use the settings of the guide. If a proxy replaces the field and nothing else can reach the application, silence the warning.",
   },
   SLUICE_REDIS_EVICTS: {
     when: 'Warnings',
-    text: "The server's `maxmemory-policy` evicts live counters once `maxmemory` is full. A client that creates many keys can **free clients that are being denied**; under `volatile-ttl` those of short windows first. Use a separate server with `noeviction`: when its memory is full, `onStoreError` decides.",
+    text: "The server's `maxmemory-policy` evicts live counters once `maxmemory` is full. A client that creates many keys can **free clients that are being denied**. Use a separate server with `noeviction`: when its memory is full, `onStoreError` decides.",
   },
   SLUICE_REDIS_KEY_PREFIX: {
     when: 'Warnings',
@@ -176,7 +176,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_REFUND_FAILED: {
     when: 'Warnings',
-    text: 'A `refund` after a response failed: the store failed or was late, or the `refund` function threw. The units stay taken, so the client **may be denied too early** until they expire. Monitor the store: later failures emit no warning.',
+    text: 'A `refund` after a response failed: the store failed or was late, or the `refund` function threw. The units stay taken, so the client **may be denied too early**. Later failures emit no warning: monitor the store.',
   },
   SLUICE_RELEASE_FAILED: {
     when: 'Warnings',
@@ -184,7 +184,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_REPORT_FAILED: {
     when: 'Warnings',
-    text: "A limit with `mode: 'report'` could not decide: one of its functions (`key`, `cost`, `policy`, `skip`, `onDecision`) or the store threw. The request continued, but was not counted or not reported. Fix the function that the message names; for a CORS preflight it has no user.",
+    text: "A limit with `mode: 'report'` could not decide: the function of it that the message names (for a CORS preflight it has no user), or the store, threw. The request continued, but was not counted or not reported.",
   },
   SLUICE_ROUTE_UNKNOWN: {
     when: 'Warnings',
@@ -196,26 +196,26 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_SLOT_TIMEOUT: {
     when: 'Warnings',
-    text: 'A request under `concurrency` held its slot for `maxSlotMs` (default ten minutes), or its client read nothing of the response for three minutes, and the slot was released: **more than the limit may run** until it ends. Set a timeout on sockets whose clients do not read; for responses that take longer, a longer `maxSlotMs`.',
+    text: 'A request under `concurrency` held its slot for `maxSlotMs` (default ten minutes), or its client read nothing for three minutes, and the slot was released: **more than the limit may run** until it ends. Set a timeout on sockets, or a longer `maxSlotMs`.',
   },
   SLUICE_SPLIT_SHARE_ZERO: {
     when: 'Warnings',
-    text: "This instance's share of a limit is 0, so it denies all requests under it: the limit is smaller than the number of instances, or the weights differ too much. Use fewer instances, or keep the limit in Redis. If the message reports a bucket that cannot be counted exactly, write the policy in smaller numbers.",
+    text: "This instance's share of a limit is 0, so it denies all: the limit is smaller than the number of instances, or the weights differ too much. Use fewer instances, or keep the limit in Redis. If the message reports a bucket that cannot be counted exactly, write the policy in smaller numbers.",
   },
   SLUICE_STATE_AHEAD: {
     when: 'Warnings',
-    text: 'A denial comes from a state that ends later than its policy could make it end. The clock of Redis **ran ahead** when it was written: the client is denied until the clock gets there. A process that saw the clock step back cuts such states by itself; for a process that started later, run `sluice heal`. It also comes, and ends by itself, after the policy had larger numbers.',
+    text: 'A denial comes from a state that ends later than its policy could make it end, because the clock of Redis **ran ahead**: the client is denied until the clock gets there. Run `sluice heal`: when the clock is wrong. It also comes, and ends by itself, after the policy had larger numbers.',
   },
   SLUICE_STORE_AWAY: {
     when: 'Warnings',
-    text: 'The store failed several times in a row and its circuit breaker opened: `onStoreError` decides until it recovers. The message shows the last failure:\n\n- `denied`: a permission is missing or the password is wrong: fix the permissions.\n- `connection`, `timeout`, `loading`, `cluster`: the server is down, slow or starting. Wait for the probes.\n- `oom`: memory is full. Counters expire, so it may recover; give the limiter its own server.\n- `readonly`: the client is connected to a replica. Reconnect, or connect through Sentinel.',
+    text: 'The store failed several times in a row and its circuit breaker opened: `onStoreError` decides until it recovers. The message shows the last failure, of one of these kinds:\n\n- `denied`: a permission is missing or the password is wrong: fix the permissions.\n- `connection`, `timeout`, `loading`, `cluster`: the server is down, slow or starting. Wait for the probes.\n- `oom`, `busy`: memory is full, or a script runs long. See what else uses this Redis; counters need memory without   eviction.\n- `readonly`: the client is connected to a replica. Reconnect, or connect through Sentinel or a Cluster client.\n- `key`: something else writes under this prefix.',
   },
   SLUICE_THRESHOLD_FAILED: {
     when: 'Warnings',
-    text: 'The function `call` of `onThreshold` threw or rejected. The decision stands. Only the first error of a limiter is told: catch the others in `call`.',
+    text: 'The function `call` of `onThreshold` threw or rejected; the decision stands. Only the first error is told: catch them in `call`.',
   },
   SLUICE_UNIT_MISSING: {
     when: 'Warnings',
-    text: "A `window`, `every` or `ttl` is a bare number that looks like seconds, such as 60, 3600 or 86400: `window: 60` is 60 milliseconds. Write `'60s'` for seconds, `'60ms'` for milliseconds. The warning comes once for each of these options.",
+    text: "A `window`, `every` or `ttl` is a bare number that looks like seconds: `window: 60` is 60 milliseconds. Write `'60s'`, or `'60ms'`.",
   },
 };

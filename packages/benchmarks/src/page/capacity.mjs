@@ -29,19 +29,11 @@ function readFigures(results) {
 }
 
 function figuresTable({ lone, many, three, hot, denied, lease, ...bytes }) {
-  const head = ['measured', 'Redis µs', 'client µs', 'bytes in / out', 'computed: a second and Redis core', 'at 60 %'];
-  const line = (says, figures) => {
-    if (figures === undefined) return [says, 'not measured', '', '', '', ''];
-    const perCore = 1e6 / figures.redisUs.median;
-    return [
-      says,
-      figure(figures.redisUs),
-      figure(figures.cpuUs),
-      `${figure(figures.inBytes)} / ${figure(figures.outBytes)}`,
-      rate({ median: perCore }),
-      rate({ median: perCore * USED }),
-    ];
-  };
+  const head = ['measured', 'Redis µs', 'computed: a second and Redis core, at 60 %'];
+  const line = (says, figures) =>
+    figures === undefined
+      ? [says, 'not measured', '']
+      : [says, figure(figures.redisUs), rate({ median: (1e6 / figures.redisUs.median) * USED })];
   return [
     table([
       head,
