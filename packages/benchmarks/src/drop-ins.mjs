@@ -64,7 +64,9 @@ function quartiles(numbers) {
 }
 
 async function started(contender) {
-  const child = fork(fileURLToPath(new URL('children/drop-in-server.mjs', import.meta.url)), [contender, redis.url], { execPath: values.node });
+  const child = fork(fileURLToPath(new URL('children/drop-in-server.mjs', import.meta.url)), [contender, redis.url], {
+    execPath: values.node,
+  });
   const [port] = await once(child, 'message');
   return { child, port, agent: new Agent({ keepAlive: true, maxSockets: 64 }) };
 }
